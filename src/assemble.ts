@@ -15,12 +15,12 @@ export interface AssembleOptions {
   readonly log: Logger;
 }
 
-/** How long after the start GraphQL Yoga is loaded: the first responses do not need it, and loading would delay them. */
+/** How long after the start GraphQL Yoga is loaded. The first responses do not need it, and loading delays them. */
 const LOAD_AFTER_MS = 1_000;
 
 /**
- * Puts together all parts of a gateway except its entry, which is the port of the process or the functions of the library.
- * It sends no request to the upstream before `start`.
+ * Puts together all parts of a gateway except its entry, which is the port of the process or the functions of the
+ * library. The gateway sends no request to the upstream before `start`.
  */
 export async function assemble(options: AssembleOptions) {
   const { config, metrics, log } = options;
@@ -66,7 +66,7 @@ export async function assemble(options: AssembleOptions) {
         gateway.load().catch((err) => log.error({ err }, 'GraphQL Yoga could not be loaded'));
       loading = setTimeout(load, LOAD_AFTER_MS).unref();
     },
-    /** Stops refreshing, and makes the gateway not ready. It still responds to requests. */
+    /** Stops refreshing, and makes the gateway not ready. The gateway still responds to requests. */
     stop() {
       isStopping = true;
       clearTimeout(loading);
@@ -83,7 +83,7 @@ export async function assemble(options: AssembleOptions) {
   };
 }
 
-/** Creates the limit on the operations of each client. Its packages are loaded only if `RATE_LIMIT` is set. */
+/** Creates the limit on the operations of each client. The packages for it are loaded only if `RATE_LIMIT` is set. */
 async function openClientLimit(
   { rateLimit, redisUrl }: Config,
   log: Logger,

@@ -12,7 +12,7 @@ function refusing(expected: string, path: string): Refuse {
   };
 }
 
-/** @param maxBytes the limit for a regular file; without it, any other file is read, too */
+/** @param maxBytes the limit for a regular file; without a limit, a file of any kind and size is read */
 function readText(path: string, refuse: Refuse, maxBytes?: number): string {
   try {
     if (maxBytes !== undefined) {

@@ -87,9 +87,9 @@ export function host(text: string): string {
   throw new SettingError('an IP address or a host name');
 }
 
-/** A base URL to append paths to. Error messages show no password or key of it. */
+/** A base URL to which paths are appended. Error messages show no password or key of the URL. */
 export function baseUrl(text: string): string {
-  // A password or a key follows one of these, even in a mistyped URL.
+  // A URL with a password or a key has one of these characters, even if it is mistyped.
   const shown = /[@?#]/.test(text) ? () => 'another address' : undefined;
   if (!URL.canParse(text)) throw new SettingError('an address such as https://example.org/v1', shown);
   const { protocol, username, password } = new URL(text);
@@ -107,7 +107,7 @@ export function baseUrl(text: string): string {
   return text;
 }
 
-/** The URL of a Redis server. It can contain a password, so error messages show nothing of it. */
+/** The URL of a Redis server. It can contain a password, so error messages show nothing of the URL. */
 export function redisUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.hostname && /^rediss?:$/.test(url.protocol) && succeeds(() => decodeURIComponent(url.password)))
@@ -124,7 +124,7 @@ export function path(text: string): string {
   throw new SettingError('a path');
 }
 
-/** Headers to send, as a JSON object. Error messages show nothing of it: the values are often API keys. */
+/** Headers to send, as a JSON object. Error messages show nothing of the object: its values are often API keys. */
 export function headers(text: string): Readonly<Record<string, string>> {
   let json: unknown;
   const isValid =
@@ -142,7 +142,7 @@ export function headers(text: string): Readonly<Record<string, string>> {
   );
 }
 
-// Headers of one connection, and those that depend on which responses the gateway can read.
+// Headers that a setting must not set: those of one connection, and those that say what the gateway can read.
 const UNSENDABLE = new Set(
   'accept-encoding connection content-length expect host keep-alive te trailer transfer-encoding upgrade'.split(
     ' ',

@@ -33,13 +33,13 @@ import { LOG_REQUESTS, type LogRequests } from './observability/request-log.js';
 interface Setting<Value> {
   /** The environment variable. */
   readonly name: string;
-  /** The value if the variable is unset or empty. */
+  /** The value of the setting if the variable is unset or empty. */
   readonly fallback: Value;
   readonly parse: Parse<Value>;
   readonly meaning: string;
 }
 
-// The longest delay of Node's timers. A longer one fires at once.
+// The longest delay of Node's timers. A timer with a longer delay fires at once.
 const MAX_MS = 2 ** 31 - 1;
 
 /** The values of `UPSTREAM_PROFILE`. */
@@ -103,7 +103,12 @@ const UPSTREAM = {
     'JSON object of headers to send, for services that need a key.',
   ),
   upstreamTimeoutMs: setting('UPSTREAM_TIMEOUT_MS', 10_000, integer(1, MAX_MS), 'Time limit of one attempt.'),
-  upstreamRetries: setting('UPSTREAM_RETRIES', 2, integer(0, 10), 'Attempts after the first one failed.'),
+  upstreamRetries: setting(
+    'UPSTREAM_RETRIES',
+    2,
+    integer(0, 10),
+    'Highest number of further attempts after a failed one.',
+  ),
   upstreamRequestsPerSecond: setting(
     'UPSTREAM_REQUESTS_PER_SECOND',
     3,
@@ -137,18 +142,23 @@ const FRESHNESS = {
     integer(1, MAX_MS),
     'Time in which each gateway requests the routes of all bridgeable tokens once, in the background, for `sources`: one request for each token. If unset, `sources` is null, except for demo data.',
   ),
-  priceMaxAgeMs: setting('PRICE_MAX_AGE_MS', 3_600_000, integer(0, MAX_MS), 'An older price is null.'),
+  priceMaxAgeMs: setting(
+    'PRICE_MAX_AGE_MS',
+    3_600_000,
+    integer(0, MAX_MS),
+    'Highest age of a price. An older price is null.',
+  ),
   holdBackMs: setting(
     'HOLD_BACK_MS',
     86_400_000,
     timeOrNever,
-    'A changed guarded value (decimals or symbol of a token, its address under a symbol, chainId, type or native currency of a chain) is accepted when every listing during this time had the same new value; with `never` only `LISTING_RULES` accept it.',
+    'A changed guarded value (decimals or symbol of a token, the address to which a symbol belongs, chainId, type or native currency of a chain) is accepted when every listing during this time had the same new value; with `never` only `LISTING_RULES` accept it.',
   ),
   holdBackTimes: setting(
     'HOLD_BACK_TIMES',
     3,
     integer(1, 1000),
-    'A refresh that is held back is accepted when the same rows have been missing this many times in a row.',
+    'A refresh that is held back because rows are missing is accepted when the same rows have been missing this many times in a row.',
   ),
   listingRules: setting<string | undefined>(
     'LISTING_RULES',
@@ -178,7 +188,7 @@ const OFFER = {
     'BASE_PATH',
     '',
     basePath,
-    'Path below which all others are served, such as `/tokens`. A reverse proxy in front must leave it in place.',
+    'Path below which all other paths are served, such as `/tokens`. A reverse proxy in front must not remove it from requests.',
   ),
   servedPaths: setting<readonly OptionalPath[]>(
     'SERVED_PATHS',
@@ -217,7 +227,7 @@ const OFFER = {
     'TRUSTED_DOCUMENTS_ONLY',
     false,
     boolean,
-    "Whether all other documents are refused, except those of the gateway's own pages and `_service`.",
+    "Whether documents that are not in `TRUSTED_DOCUMENTS` are refused. The gateway's own pages and tools still work, and so do queries for `_service { sdl }` and `_sdl`.",
   ),
 };
 
@@ -240,9 +250,19 @@ const CLIENT_LIMITS = {
     integer(1, 1_000_000_000),
     'Highest cost of one operation in units: each field of each row is a unit; searches and routes cost more. One whole token listing with every field and its chain is always allowed.',
   ),
-  maxDepth: setting('MAX_DEPTH', 12, integer(1, 1000), 'Levels of fields in one operation.'),
-  maxAliases: setting('MAX_ALIASES', 30, integer(0, 100_000), 'Aliases in one operation.'),
-  maxBodyBytes: setting('MAX_BODY_BYTES', 1_048_576, integer(1, 2 ** 30), 'Bytes of one request body.'),
+  maxDepth: setting(
+    'MAX_DEPTH',
+    12,
+    integer(1, 1000),
+    'Highest number of levels of fields in one operation.',
+  ),
+  maxAliases: setting('MAX_ALIASES', 30, integer(0, 100_000), 'Highest number of aliases in one operation.'),
+  maxBodyBytes: setting(
+    'MAX_BODY_BYTES',
+    1_048_576,
+    integer(1, 2 ** 30),
+    'Highest number of bytes in one request body.',
+  ),
   maxWaitMs: setting(
     'MAX_WAIT_MS',
     1_000,
@@ -274,17 +294,17 @@ export const SETTINGS = { ...PROCESS, ...UPSTREAM, ...FRESHNESS, ...STORAGE, ...
 export const FIXED_LIMITS = {
   /** How long the routes from a token are cached. */
   destinationsFreshMs: 60_000,
-  /** A refresh is held back if it loses more than this share of the rows (of the largest listing of the last day). */
+  /** A refresh is held back if it lacks more than this share of the served rows, or of the day's largest listing. */
   holdBackShrink: 0.5,
-  /** Distinct requests for routes that one operation may send to the upstream. */
+  /** Maximum distinct requests for routes that one operation may send to the upstream. */
   maxRoutesPerOperation: 10,
-  /** Lexical tokens of one document. */
+  /** Maximum lexical tokens of one document. */
   maxQueryTokens: 2_000,
-  /** Rows of all lists of one operation together: aliases and nested lists multiply them. */
+  /** Maximum rows of all lists of one operation together: aliases and nested lists multiply the rows. */
   maxRows: 100_000,
 };
 
-/** A default, as an environment variable would hold it. Undefined for none. */
+/** A default in the form of an environment variable; undefined if there is none. */
 export function shownDefault(fallback: unknown): string | undefined {
   if (typeof fallback === 'object' && !Array.isArray(fallback)) return undefined;
   return String(fallback ?? '') || undefined;
@@ -299,8 +319,8 @@ export type Config = {
 export type ConfigOrErrors = { readonly config: Config } | { readonly errors: readonly string[] };
 
 /**
- * Reads the settings from environment variables. An unset or empty one gets its default. A setting that holds a secret
- * can be read from a file, whose path is in the variable of the same name with `_FILE` at its end.
+ * Reads the settings from environment variables. A setting whose variable is unset or empty gets its default. A setting
+ * that holds a secret can be read from a file: the path is in the variable of the same name with `_FILE` at its end.
  */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): ConfigOrErrors {
   const errors = new Map<string, string>();
@@ -328,7 +348,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
 }
 
 /**
- * Finds settings that are valid on their own but contradict each other. The messages are by the name of the setting.
+ * Finds settings that are valid on their own but contradict each other. Returns a message by the name of each.
  *
  * @param mayBeDemo whether demo data is served if neither `DEMO` nor an upstream is set
  */

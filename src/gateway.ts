@@ -31,21 +31,21 @@ export interface GatewayOptions
     Omit<DocumentsOptions, 'schema'>,
     Omit<ContextOptions, 'unitsOfWholeToken'> {}
 
-/** A response that was written without GraphQL Yoga. It has no errors. */
+/** A response that was written without GraphQL Yoga. Such a response has no errors. */
 export interface WrittenResponse {
-  /** JSON in UTF-8, in parts. They are shared and must not be changed. */
+  /** JSON in UTF-8, in parts. The parts are shared and must not be changed. */
   readonly body: readonly Buffer[];
   /** The name of the operation, if the client gave one. */
   readonly operation: string | undefined;
-  /** In the units of MAX_COST. */
+  /** The cost of the operation in the units of MAX_COST. */
   readonly cost: number;
   /** Undefined if the response must not be cached. */
   readonly dependencies: Dependencies | undefined;
-  /** The value of `x-stale-listings`; undefined if all listings that the operation read are fresh. */
+  /** The value of `x-stale-listings`; undefined if everything that the operation read is fresh. */
   readonly staleListings: () => string | undefined;
 }
 
-/** The result of an operation from the snapshots alone: a response, a promise of the missing listing, or a refusal for its cost. */
+/** What an operation from the snapshots alone gives: a response, a promise of a missing listing, or a refused cost. */
 type Result = WrittenResponse | Promise<unknown> | OperationLimitError;
 
 export type Answer = { readonly written: WrittenResponse } | { readonly response: Response };
@@ -55,9 +55,9 @@ export type RequestParameters = OperationParameters & Readonly<Record<string, un
 
 /** A request, in the form that the gateway needs. */
 export interface GatewayRequest {
-  /** Whether it asks to execute an operation, which has to wait in the queue. */
+  /** Whether the request asks to execute an operation, which has to wait in the queue. */
   readonly isOperation: boolean;
-  /** Reads its parameters, when the operation has its turn. Absent, or undefined as its result, if only Yoga can respond. */
+  /** Reads the parameters when the operation has its turn. Absent, or returns undefined, if only Yoga can respond. */
   readonly parameters?: (() => RequestParameters | undefined) | undefined;
   /** Makes a request for GraphQL Yoga, with the class that it processes fastest. */
   toRequest(RequestClass: typeof Request): Request;
@@ -73,18 +73,18 @@ export interface Gateway {
   readonly corsOrigins: CorsOrigins;
   /** Present if clients may send ids in place of documents. */
   readonly trusted?: TrustedDocuments | undefined;
-  /** Loads GraphQL Yoga, which takes a third of the time of a start. By default the first request that needs it loads it. */
+  /** Loads GraphQL Yoga. Otherwise the first request that needs Yoga loads it, which takes some time. */
   load(): Promise<void>;
   /**
-   * Responds to a request: from the snapshots alone if possible, otherwise by GraphQL Yoga, which spends most of the time
-   * on the request and response objects of `fetch`.
+   * Responds to a request: from the snapshots alone if possible, otherwise by GraphQL Yoga, which spends most of the
+   * time on the request and response objects of `fetch`.
    *
    * @returns no promise if the response was written at once: a promise would take a quarter of its time
    */
   respond(request: GatewayRequest, serverContext: ServerContext): Answer | Promise<Answer>;
 }
 
-/** The schema with the fields for federation. It does not depend on the settings. */
+/** The schema with the fields for federation. The schema does not depend on settings. */
 const graph = withFederation(schema);
 const tokenType = graph.getType('Token');
 const unitsOfWholeToken = isObjectType(tokenType) ? unitsOfWholeObject(tokenType) : 0;
@@ -105,7 +105,7 @@ export function createGateway(options: GatewayOptions): Gateway {
 
   const yieldToQueue = (client: string | undefined) => queue.resume(client).catch(refuseToResume);
 
-  /** Refuses an operation because too many wait or are in progress. */
+  /** Refuses an operation because it waited too long, or because too many wait or are in progress. */
   function refuseAsOverloaded(
     request: Pick<GatewayRequest, 'toRequest'>,
     context: ServerContext,
@@ -125,7 +125,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 
   /**
-   * Executes an operation from the snapshots alone. To be called when the operation has its turn.
+   * Executes an operation from the snapshots alone. Call it when the operation has its turn.
    *
    * @returns undefined if GraphQL Yoga has to execute it; a promise of the listing if the operation needs one without a
    *   snapshot yet; an error if it costs too much
@@ -171,7 +171,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     return { response: await handleRequest(toRequest(Request), { ...context }) };
   }
 
-  /** Responds with a result: if it is a promise, when the listing is there; if it is an error or undefined, by GraphQL Yoga. */
+  /** Responds with a result. For a promise it waits for the listing; for an error or undefined it uses GraphQL Yoga. */
   function respondWith(
     result: Result | undefined,
     parameters: RequestParameters | undefined,
@@ -220,7 +220,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       const parameters = prepare(request);
       return respondWith(execute(parameters, client), parameters, request, serverContext);
     };
-    // The queue starts the operation outside of the span of its request.
+    // `bind` keeps the tracing span of the request, because the queue starts the operation outside of this span.
     return queue.run(client, tracing?.bind(inTurn) ?? inTurn, (isByClient) =>
       refuseAsOverloaded(request, serverContext, isByClient),
     );

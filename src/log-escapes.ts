@@ -22,8 +22,8 @@ export function escapedInJson(line: string): string {
 }
 
 /**
- * Escapes the control and bidi characters in a line of JSON whose decoded texts go to a terminal: it then shows them
- * as `\u001b`. The line breaks of a stack stay.
+ * Escapes the control and bidi characters in a line of JSON whose decoded texts go to a terminal: the terminal then
+ * shows such a character as text, such as `\u001b`. The line breaks of a stack stay.
  *
  * @param line JSON on one line
  */
@@ -34,7 +34,7 @@ export function escapedOnTerminal(line: string): string {
   return withStacks.replace(INVISIBLE, (character) => `\\${escapeOf(character)}`);
 }
 
-/** Escapes the sequence once more if it stands for a control character. */
+/** Escapes an escape sequence once more if it stands for a control character. */
 function shown(sequence: string): string {
   return isControl(sequence) ? `\\${sequence}` : sequence;
 }

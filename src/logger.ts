@@ -53,7 +53,7 @@ export async function createLogger(options: LoggerOptions): Promise<Logger> {
   return pino(pinoOptions, stream);
 }
 
-/** Writes the time of a line. Many lines have the same millisecond, and formatting a date is slow, so the text is reused. */
+/** Creates the writer of times. To format a date is slow, so lines of the same millisecond share one text. */
 function createTimestamps(): () => string {
   let writtenAt = Number.NaN;
   let written = '';
@@ -68,8 +68,8 @@ function createTimestamps(): () => string {
 }
 
 /**
- * Loads the formatter of readable lines. To be called for a terminal only: it slows down the start. It is a development
- * dependency; without it, a terminal gets JSON lines.
+ * Loads the formatter of readable lines. Call this only for a terminal: it slows down the start. The formatter is a
+ * development dependency; without it, a terminal gets JSON lines.
  */
 async function loadPretty() {
   try {

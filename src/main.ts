@@ -10,17 +10,17 @@ process.on('SIGINT', (signal) => stop(signal));
 // SIGHUP does not stop the process: it means a closed terminal, or a supervisor that asks to reload settings.
 process.on('SIGHUP', () => {});
 
-// The settings get NODE_ENV as it was given: unset, it can mean a developer's machine.
+// The settings get NODE_ENV as it was given: if it is unset, this can be a developer's machine.
 const env = { ...process.env };
-// Otherwise graphql-js repeats many checks that only help during development.
+// Without this, graphql-js repeats many checks that only help during development.
 process.env.NODE_ENV ??= 'production';
-// Collect garbage earlier than V8 does by default. Refreshes and long responses make much of it; this saves a third
-// of the memory and costs hardly any time.
+// Collect garbage earlier than V8 does by default. Refreshes and long responses make much garbage. The flag saves a
+// third of the memory and costs hardly any time.
 setFlagsFromString('--heap-growing-percent=20');
 
-// V8 optimises `process.nextTick`, which runs about ten times for each request, for the hidden class of the objects that it
-// queues. If the first collection of garbage finds none of them, V8 forgets that class and never optimises it again: each
-// request would cost several percent more.
+// V8 optimises `process.nextTick`, which runs about ten times for each request, for the hidden class of the objects
+// that it queues. If the first collection of garbage finds none of them, V8 forgets that class and never optimises it
+// again: each request would cost several percent more.
 const kept: object[] = [];
 process.nextTick(() => kept.push(executionAsyncResource()));
 

@@ -24,11 +24,11 @@ export interface OpenOptions
       keyof Addresses | 'rateLimiter' | 'onAttempt' | 'onBreaker' | 'onChangeOver' | 'onFieldDrift'
     > {
   readonly addresses: Addresses;
-  /** The directory where listings are stored for the next start. Undefined: they are not stored. */
+  /** The directory where listings are stored for the next start. If undefined, listings are not stored. */
   readonly snapshotDir: string | undefined;
-  /** The file of listing rules. Undefined: there are no rules. */
+  /** The file of listing rules. If undefined, there are no rules. */
   readonly listingRules: string | undefined;
-  /** The Redis server through which gateways share snapshots. Undefined: they share nothing. */
+  /** The Redis server through which gateways share snapshots. If undefined, this gateway shares nothing. */
   readonly redisUrl: string | undefined;
   /** How long a Redis command may take, in milliseconds; a second unless given. */
   readonly redisTimeoutMs?: number | undefined;
@@ -40,11 +40,12 @@ export interface OpenOptions
 
 /** The time of one sweep over the embedded listing if `ROUTES_SWEEP_MS` is unset: about two requests a second. */
 const DEMO_SWEEP_MS = 180_000;
-/** How long `close` waits for listings to be written to disk: writing one takes far less. */
+/** How long `close` waits until listings are written to disk. To write a listing takes far less. */
 const WRITTEN_WITHIN_MS = 1_000;
 
 /**
- * Connects upstream, storage and snapshots, and restores the listings from disk. It sends no request to the upstream yet.
+ * Connects upstream, storage and snapshots, and restores the listings from disk. It sends no request to the upstream
+ * yet.
  *
  * @throws an error of `node:fs` if `snapshotDir` is not the path of a directory
  */

@@ -13,22 +13,22 @@ import { REVISION, VERSION } from './observability/version.js';
 import { createAdminServer } from './server/admin-server.js';
 import { createGatewayServer } from './server/server.js';
 
-/** How long after the port closes requests that still wait for the upstream get an error. */
+/** Time from the closing of the port until requests that still wait for the upstream get an error. */
 const GIVE_UP_UPSTREAM_AFTER_MS = 6_000;
-/** How long after the port closes connections are destroyed whose clients neither send nor read. */
+/** Time from the closing of the port until all connections that are still open are destroyed. */
 const CUT_OFF_AFTER_MS = 7_000;
 /** The longest time from the closing of the port to the exit. */
 const STOP_WITHIN_MS = 8_500;
-/** A signal repeated within this time counts once: npm passes a signal on that the whole process group got already. */
+/** A signal repeated within this time counts once: npm repeats a signal that its whole process group has received. */
 const SAME_SIGNAL_MS = 1_000;
 
-/** How long a slow reader of the log may take for the last lines. Together with the cut-off, less than `STOP_WITHIN_MS`. */
+/** Time for a slow reader of the last log lines. The sum with `CUT_OFF_AFTER_MS` must be below `STOP_WITHIN_MS`. */
 const FLUSH_LOG_WITHIN_MS = 500;
 
 /** File handles reserved for snapshots, logs, Redis, modules that are loaded late, and Node itself. */
 const OWN_FILE_HANDLES = 48;
 
-/** Sets the function that SIGTERM and SIGINT call from then on. Before, they end the process at once. */
+/** Sets the function that SIGTERM and SIGINT call from then on. Before that, they end the process at once. */
 export type OnSignal = (stop: (signal: NodeJS.Signals) => void) => void;
 
 async function run(config: Config, onSignal: OnSignal): Promise<void> {
@@ -92,14 +92,14 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
       const givingUp = setTimeout(parts.giveUp, drainMs + GIVE_UP_UPSTREAM_AFTER_MS);
       await server.drain(drainMs, drainMs + CUT_OFF_AFTER_MS);
       clearTimeout(givingUp);
-      // Closed late, so that probes could read that the gateway is stopping.
+      // The port for operators closes late: until now, probes could read that the gateway is stopping.
       await admin.close();
       await parts.close();
       log.info('Stopped');
       await destination?.flush(FLUSH_LOG_WITHIN_MS);
     },
   );
-  // Before the log says "Listening": a supervisor may send a signal as soon as it reads that.
+  // Set before the log says "Listening": a supervisor may send a signal as soon as it reads that line.
   onSignal((received) => {
     if (!stopping) {
       signal = received;
@@ -155,13 +155,13 @@ function fileHandles(): number {
 /** Why the process could not start. */
 interface StartFault {
   readonly message: string;
-  /** Further lines. */
+  /** Further lines of the message. */
   readonly details?: readonly string[];
   /** Texts to remove from the log. */
   readonly secrets?: readonly string[];
 }
 
-/** Ends the process with status 1 before it has started. It writes a line of the log, or plain lines on a terminal. */
+/** Ends the process with status 1 before it has started. Writes a line of the log, or plain lines on a terminal. */
 async function endWith({ message, details, secrets = [] }: StartFault): Promise<never> {
   const destination = { write: (line: string) => void process.stderr.write(line) };
   if (process.stdout.isTTY) destination.write(`${[message, ...(details ?? [])].join('\n  ')}\n`);
@@ -198,7 +198,7 @@ function explain(error: unknown, { host, port, adminPort, snapshotDir }: Config)
   };
 }
 
-/** Starts the gateway with the settings in an environment. Invalid ones end the process with status 1. */
+/** Starts the gateway with the settings in an environment. Invalid settings end the process with status 1. */
 export function start(env: NodeJS.ProcessEnv, onSignal: OnSignal): void {
   const settings = readConfig(env);
   if ('errors' in settings) {

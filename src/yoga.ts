@@ -64,13 +64,13 @@ export interface YogaOptions extends BodyLimitOptions, OverloadOptions {
   readonly basePath: string;
   /** The paths to serve besides the endpoint and the Model Context Protocol. */
   readonly servedPaths: readonly OptionalPath[];
-  /** The port for operators. If it is set, `/metrics` is served only there. */
+  /** The port for operators. If this port is set, `/metrics` is served only there. */
   readonly adminPort?: number | undefined;
   /** Whether to compress responses. False leaves it to the server in front. */
   readonly compression: boolean;
   readonly documents: Documents;
   readonly trusted: TrustedDocuments | undefined;
-  /** Whether to refuse all other documents. */
+  /** Whether to refuse documents that are not trusted. */
   readonly trustedDocumentsOnly?: boolean | undefined;
   readonly createContext: (
     context: Pick<ServerContext, 'client' | 'waitsUntil'>,
@@ -100,8 +100,8 @@ export interface YogaOptions extends BodyLimitOptions, OverloadOptions {
 }
 
 /**
- * An out-parameter that the gateway fills while it executes a request. Not a callback: the closure kept all later
- * requests alive (a leak).
+ * An out-parameter that the gateway fills while it executes a request. It is not a callback, because
+ * the closure of a callback kept all later requests alive (a leak).
  */
 export interface OperationOutcome extends RequestFacts {
   /** Present if the response can be cached. */
@@ -110,7 +110,7 @@ export interface OperationOutcome extends RequestFacts {
 
 /** Facts about one request that the HTTP server and the gateway exchange. */
 export interface ServerContext extends BodyLimitContext, OwnOperationContext {
-  /** The client, such as its address, for fair turns. All requests without one count as one client. */
+  /** The client, such as its address, for fair turns. All requests without a client count as one client. */
   readonly client?: string | undefined;
   /** Until when an operation that has begun may wait for the upstream, by `performance.now()`. */
   readonly waitsUntil?: number | undefined;
@@ -145,7 +145,7 @@ function filesOf(
       isDemo,
     });
   return [
-    // Without the fields for federation, like the file in the repository.
+    // The schema without the fields for federation, as in the file of the repository.
     ...(schema
       ? [{ path: schema, label: 'Schema', make: async () => createTextFile(sdlOf(plainSchema)) }]
       : []),
@@ -197,7 +197,7 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
   const pages: ServedPage[] = [];
   if (picker)
     pages.push({
-      // Also without the "/" at the end, as people type it.
+      // The second path has no "/" at the end: people type it so.
       paths: [picker, basePath],
       assets: basePath + PICKER_FILES,
       load: async () =>
@@ -226,7 +226,7 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
     },
     context: ({ request, client, waitsUntil }) => createContext({ client, waitsUntil }, request),
     plugins: [
-      // First: it replaces the request, and the other plugins know a request by its identity.
+      // First, because it replaces the request, and the other plugins know a request by its identity.
       useQueryMethod(path),
       // For every response, including refusals.
       useRequestFacts(),
@@ -264,7 +264,7 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
       useShortMessages(),
       useResponseLimit(),
       useResults(),
-      // After useErrorCodes, which sets the codes of its refusals.
+      // After useErrorCodes, so that useErrorCodes also sets the codes of these refusals.
       useCostLimit(),
     ],
     // Masks errors that useErrorCodes does not see, whatever NODE_ENV is.
@@ -275,7 +275,7 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
     landingPage: false,
     maxRequestBodySize: false,
     multipart: false,
-    // Never matches. Yoga compares the end of the whole URL, so a query string could match a real path.
+    // A path that never matches. Yoga compares the end of the whole URL, so a query string could match a real path.
     healthCheckEndpoint: '\n',
     logging: {
       debug: (...args) => log.trace({ args }, 'yoga'),

@@ -21,12 +21,12 @@ const FORMER_SETTINGS = [
   'REQUIRE_UPSTREAM',
 ];
 
-/** Variables with other names are not shown: they can contain anything. */
+/** Variables with other names are not reported: such names can contain anything. */
 const PLAIN_NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
 
 /**
- * Finds variables that are not settings, but whose names differ from a setting only by one typo, by letter case or by the
- * separators of words, and former settings. Their values are not used: they can be secrets.
+ * Finds former settings, and variables whose names differ from a setting only by one typo, by letter case or by the
+ * separators of words. Only names are reported, because the values can be secrets.
  */
 export function mistypedNames(env: Readonly<Record<string, string | undefined>>): readonly MistypedName[] {
   const known = [...Object.values(SETTINGS).map(({ name }) => name), ...SECRET_SETTINGS.map(fileVariable)];

@@ -8,8 +8,8 @@ import { readListing } from './listings.js';
 let known: EmbeddedFacts | undefined;
 
 /**
- * The facts of EVM chains and their tokens in the embedded listing. They are publicly known; all other data in it is
- * for demonstration. The files are read once.
+ * The embedded chains, and the facts of EVM chains and their tokens. These facts are publicly known; other data in the
+ * embedded listing can be made up. The files are read once.
  */
 export function readEmbeddedFacts(): EmbeddedFacts {
   known ??= factsOf(

@@ -13,10 +13,10 @@ interface DemoToken {
 /** The label of demo data wherever it is shown: on the pages, for agents and in the log. */
 export const DEMO_LABEL = 'Demo: prices, routes and some flags are made up';
 
-/** Largest change of a price from the one in the file, as a fraction of it. */
+/** How far prices drift: at most twice this fraction from the price in the file. */
 const DRIFT = 0.004;
 
-/** Symbols of stablecoins. Their prices do not drift, because that would look like a lost peg. */
+/** Symbols of stablecoins. Prices of stablecoins do not drift: that would look like a lost peg. */
 const STABLE = /USD|EUR|DAI$|DOLA/i;
 
 interface DemoQuery {
@@ -26,8 +26,8 @@ interface DemoQuery {
 
 /**
  * Creates a client that answers from the two demo listings in place of an upstream, as the v1 service would. The first
- * token listing has the prices of the file. In later ones the prices drift a little, except those of stablecoins. Routes
- * follow a plausible rule: they lead to bridgeable tokens of the same symbol on other chains.
+ * token listing has the prices of the file. In later listings the prices drift a little, except those of stablecoins.
+ * Routes follow a plausible rule: they lead to bridgeable tokens of the same symbol on other chains.
  */
 export function createDemoHttp() {
   const { chains } = readListing<{ chains: readonly unknown[] }>('chains.json');

@@ -5,32 +5,33 @@ import { MAX_LENGTHS } from './text-limits.js';
 /** The usual spelling of the address that listings use for the native asset of a chain. */
 export const NATIVE_PLACEHOLDER = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE';
 
-/** Most addresses: 20 bytes that do not begin with a zero. */
+/** Matches most addresses: 20 bytes in hex whose first digit is not zero. */
 const USUAL = /^0x[1-9a-f][0-9a-f]{39}$/i;
 const HEX = /^0x([0-9a-f]+)$/i;
-/** 20 bytes without `0x`. */
+/** Matches 20 bytes in hex without `0x`. */
 const BARE_HEX = /^[0-9a-f]{40}$/i;
 /** A type of the language Move, such as `0x1::aptos_coin::AptosCoin`. */
 const MOVE_TYPE = /^0x[0-9a-f]+::/i;
 /** The addresses in a Move type: the first one, and those of its parameters. */
 const MOVE_ADDRESSES = /(?<!\w)0x([0-9a-f]+)(?=::)/gi;
-/** Digits of an address of 20 bytes, as on EVM chains, and of one of 32, as on Sui. */
+/** The hex digits of an address of 20 bytes, as on EVM chains, and of an address of 32 bytes, as on Sui. */
 const SHORT_DIGITS = 40;
 const LONG_DIGITS = 64;
 const FOLDED_PLACEHOLDER = NATIVE_PLACEHOLDER.toLowerCase();
 /**
- * Every spelling of the placeholder and of zero. One pattern, because it is tested for each row and usually fails
- * early.
+ * Every spelling of the placeholder and of zero. This is one pattern, because it is tested for each row and usually
+ * fails early.
  */
 const PLACEHOLDERS = /^(?:0x0*(?:0|e{40})|0{40}|e{40})$/i;
 
 /**
- * Normalises an address for comparison and for keys: all spellings of one address give the same text. Never show it.
+ * Normalises an address for comparison and for keys: all spellings of one address give the same text. Never show
+ * that text.
  *
  * - Hex is a number: letter case, a missing `0x` before 40 digits, and zeros at its start make no difference.
- * - In a Move type this applies to the addresses in it; names of modules and types are case-sensitive.
+ * - In a Move type, letter case and zeros at the start of its addresses make no difference. Names are case-sensitive.
  * - The zero address, which some services use for native assets, becomes the placeholder.
- * - Any other text, such as base58 or one that is too long for an address, is returned unchanged.
+ * - Any other text, such as base58, is returned unchanged, and so is a text that is too long for an address.
  */
 export function foldAddress(address: string): string {
   if (address.length > MAX_LENGTHS.address) return address;
@@ -42,7 +43,7 @@ export function foldAddress(address: string): string {
   return address.replace(MOVE_ADDRESSES, (_address, within: string) => foldDigits(within, 1));
 }
 
-/** Writes hex with the usual number of digits of an address, so that most keys and ids only change to lower case. */
+/** Writes hex with the usual number of digits of an address, so that most addresses change only their letter case. */
 function foldDigits(digits: string, fewest: number): string {
   const significant = digits.replace(/^0+/, '').toLowerCase();
   return `0x${significant.padStart(significant.length > SHORT_DIGITS ? LONG_DIGITS : fewest, '0')}`;
@@ -64,8 +65,8 @@ export function isNativeOf(
 }
 
 /**
- * The key of a chain in the form in which rows have it and keys are compared: in lower case. A text that is too long
- * for a key is returned unchanged.
+ * The key of a chain in lower case, which is the form of the keys in rows. Keys are compared in this form. A text that
+ * is too long for a key is returned unchanged.
  */
 export function foldChainKey(chainKey: string): string {
   return chainKey.length > MAX_LENGTHS.chainKey ? chainKey : chainKey.toLowerCase();

@@ -5,8 +5,8 @@ import { TEXT_LIMITS } from './text-limits.js';
 
 /*
  * CAIP-2 is for chains, CAIP-19 for tokens. A namespace is used only if it is registered
- * (https://github.com/ChainAgnostic/namespaces) and its reference follows from the row. Nothing is guessed: a wrong
- * identifier would join wrong data.
+ * (https://github.com/ChainAgnostic/namespaces) and the reference is in the row or in a table below. Nothing is
+ * guessed: a wrong identifier would join wrong data.
  */
 
 /** Namespaces whose reference is the `chainId` in decimal, by `chainType`. */
@@ -36,8 +36,8 @@ interface AssetProfile {
 }
 
 /**
- * The profiles by `chainType`. Those of sui, aptos and tvm are not published yet. A native asset has none: its SLIP-44
- * number is not in the row.
+ * The profiles by `chainType`. The profiles of sui, aptos and tvm are not published yet. Native assets have no
+ * profile here, because their SLIP-44 number is not in the row.
  */
 const ASSETS: ReadonlyMap<string, AssetProfile> = new Map([
   ['evm', { namespace: 'erc20', address: /^0x[0-9a-f]{40}$/i }], // eip155/caip19
@@ -46,7 +46,7 @@ const ASSETS: ReadonlyMap<string, AssetProfile> = new Map([
 
 /**
  * The CAIP-2 identifier that follows from the row of a chain, such as `eip155:1`; null if there is none. Several chains
- * can claim the same identifier: serve `Chain.caip2` instead.
+ * can claim the same identifier, so serve `Chain.caip2` and not this one.
  */
 export function caip2Of({
   chainKey,
@@ -63,7 +63,7 @@ export function caip2Of({
  * The CAIP-19 identifier of a token, such as `eip155:1/erc20:0xA0b8…`, with its address as the upstream writes it.
  *
  * @param chain the chain that the token is on; null or undefined if it is not listed
- * @returns null for a native asset, and for a chain whose profile is not published
+ * @returns null for a native asset, for a chain without `caip2`, and if no published profile fits
  */
 export function caip19Of(chain: Chain | null | undefined, token: Pick<Token, 'address'>): string | null {
   if (!chain) return null;
@@ -82,7 +82,7 @@ export function parseCaip2(text: string): string | undefined {
   const colon = text.indexOf(':');
   const namespace = text.slice(0, Math.max(colon, 0)).toLowerCase();
   const caip2 = `${namespace}:${text.slice(colon + 1)}`;
-  const isNumbered = NUMBERED_NAMESPACES.has(namespace) && /:[1-9]\d*$/.test(caip2);
+  const isNumbered = NUMBERED_NAMESPACES.has(namespace) && /^[^:]+:[1-9]\d*$/.test(caip2);
   return isNumbered || MAINNET_CAIP2S.has(caip2) ? caip2 : undefined;
 }
 
@@ -91,7 +91,7 @@ const MAINNET_CAIP2S = new Set([...MAINNETS.values()].map(({ caip2 }) => caip2))
 
 /** The parts of a CAIP-19 identifier by which a token can be looked up. */
 export interface Caip19Parts {
-  /** The CAIP-2 identifier of its chain. */
+  /** The CAIP-2 identifier of the token's chain. */
   readonly caip2: string;
   /** The namespace of the asset, such as `erc20`. */
   readonly assetNamespace: string;
@@ -111,7 +111,7 @@ export function parseCaip19(caip19: string): Caip19Parts | undefined {
   };
 }
 
-/** True if these parts form a valid identifier of this token. The token was found by their chain and address. */
+/** True if these parts form a valid identifier of this token. The caller has found the token by them. */
 export function isIdentifiedBy(
   { caip2, assetNamespace, address }: Caip19Parts,
   chain: Chain,

@@ -1,7 +1,7 @@
 /** Short digests: of content, to compare it, and of addresses, to distinguish services. */
 import { createHash, type Hash } from 'node:crypto';
 
-/** Finishes a digest. It has 22 characters, which are 132 bits: enough that different contents never have the same. */
+/** Finishes a digest. Its 22 characters are 132 bits: enough to exclude that two contents have the same digest. */
 export function shortDigest(hash: Hash): string {
   return hash.digest('base64url').slice(0, 22);
 }
@@ -17,8 +17,8 @@ export function digestOf(content: unknown): string {
 }
 
 /**
- * The services whose stored rows may be served: by name, a fingerprint of the address. Rows of another service, or of a
- * service at another address, are refused.
+ * The fingerprints of the addresses of services, by the names of the services. Only their stored rows may be served:
+ * rows of another service, or of a service at another address, are refused.
  */
 export type ServiceFingerprints = Readonly<Record<string, string>>;
 

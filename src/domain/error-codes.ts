@@ -1,7 +1,7 @@
 /** The error codes that this gateway adds to those of the GraphQL server: status, meaning and advice. */
 
 interface ErrorMeaning {
-  /** The HTTP status, if the whole request is refused; otherwise `data` has null, and the status is 200. */
+  /** The HTTP status, if this code has one of its own; 200 unless given. */
   readonly status?: number;
   readonly happened: string;
   readonly advice: string;
@@ -14,7 +14,7 @@ export const ERRORS = {
     advice: 'Retry in a few seconds.',
   },
   UPSTREAM_UNREACHABLE: {
-    happened: 'The upstream could not be connected to, or the connection broke.',
+    happened: 'The gateway could not connect to the upstream, or the connection broke.',
     advice: 'Retry in a few seconds.',
   },
   UPSTREAM_STATUS: {
@@ -50,8 +50,9 @@ export const ERRORS = {
   },
   OVERLOADED: {
     status: 503,
-    happened: 'The gateway is busy and refused the operation before executing it.',
-    advice: 'Retry after the seconds in `Retry-After`.',
+    happened:
+      'The gateway is busy and did not execute the operation. With HTTP status 200, it did not finish the part that is null.',
+    advice: 'Retry after the seconds in `Retry-After`, or after one second without that header.',
   },
   RATE_LIMITED: {
     status: 429,
@@ -70,7 +71,7 @@ export type ErrorCode = keyof typeof ERRORS;
 export const ERROR_CODES = Object.keys(ERRORS) as readonly ErrorCode[];
 
 /**
- * True if metrics distinguish errors with this code that the client itself has caused (`scope="client"`) from others.
+ * True for a code whose errors metrics count separately if the client itself has caused them (`scope="client"`).
  */
 export function hasScope(code: string): boolean {
   return code === 'OVERLOADED' || code === 'RATE_LIMITED' || code.startsWith('UPSTREAM_');

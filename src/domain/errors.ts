@@ -2,8 +2,8 @@
 import type { ErrorCode } from './error-codes.js';
 
 /**
- * An error whose code and message clients see; all other errors are masked. The message must therefore contain no
- * address, header or body of the upstream.
+ * An error whose code and message clients see; all other errors of resolvers are masked. The message must therefore
+ * contain no address, header or body of the upstream.
  */
 export class GatewayError extends Error {
   override readonly name: string = 'GatewayError';
@@ -32,7 +32,7 @@ export class OperationLimitError extends GatewayError {
   override readonly name = 'OperationLimitError';
 }
 
-/** The error of an operation whose response would have more bytes than this. */
+/** Makes the error of an operation whose response would have more than `maxBytes` bytes. */
 export function responseTooLong(maxBytes: number): OperationLimitError {
   return new OperationLimitError(
     'LIMIT_EXCEEDED',

@@ -1,9 +1,9 @@
 /** Compares texts as people type them. */
 
-/** ASCII, like most texts: folding it means lower case. */
+/** Matches printable ASCII, as most texts are: folding changes only its letter case. */
 const PLAIN = /^[ -~]*$/;
 
-/** Normalises a text for comparison: lower case, without accents, full-width letters and invisible characters. */
+/** Normalises a text for comparison: plain letters in lower case, without accents and invisible characters. */
 export function foldText(text: string): string {
   if (PLAIN.test(text)) return text.toLowerCase();
   return (
@@ -17,7 +17,7 @@ export function foldText(text: string): string {
   );
 }
 
-/** Replaces full-width letters with ordinary ones, and removes invisible characters. */
+/** Replaces full-width and similar forms of letters with ordinary ones (NFKC), and removes invisible characters. */
 export function narrowText(text: string): string {
   return text.normalize('NFKC').replace(/\p{Cf}/gu, '');
 }

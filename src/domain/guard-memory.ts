@@ -1,36 +1,39 @@
 /**
- * What the guard remembers of a listing. It is stored and shared with the rows, so that after a restart, or at another
- * gateway, no value is forgotten and no hold-back period starts again.
+ * The memory of the guard, which holds back changed facts of a listing. The memory is stored and shared with the rows,
+ * so that after a restart, or at another gateway, no value is forgotten and no hold-back period starts again.
  */
 
 /** A row that is no longer listed, as it was last accepted, without its price. */
 export interface GoneRow<Row> {
   readonly row: Row;
-  /** When it was first missing (milliseconds since 1970); 0 if another row was accepted in its place. */
+  /**
+   * When the row was first missing (milliseconds since 1970); 0 if another row was accepted in its place. If only
+   * another gateway or upstream has listed the row: a time at which it was known there.
+   */
   readonly at: number;
 }
 
-/** The rows that the upstream sends in place of a row that is held back; or a new row that waits. */
+/** A row that is held back, with the rows that the upstream sends in its place; or a new row that waits. */
 export interface HeldRow<Row> {
   readonly key: string;
-  /** Empty if the upstream no longer sends the row; several if they contradict each other. */
+  /** The rows that the upstream sends: none if it no longer sends the row, several if they contradict each other. */
   readonly rows: readonly Row[];
   /** Since when every listing had these values (milliseconds since 1970). */
   readonly since: number;
 }
 
-/** Why a change of a guarded value was accepted: it stayed for the hold-back period, or the operator said so. */
+/** Why a change of a guarded value was accepted: it stayed for the hold-back period, or a rule accepts it. */
 export type AcceptedBy = 'time' | 'operator';
 
-/** A contradiction that was accepted. */
+/** A changed guarded value that was accepted. */
 export interface AcceptedChange {
   readonly key: string;
-  /** The guarded values of the row that was accepted; equal for equal values. */
+  /** A text that is equal for equal accepted values. If the address changed, it includes the key of the new row. */
   readonly value: string;
   readonly by: AcceptedBy;
 }
 
-/** A price that is not served, because it is doubted or the upstream sends none now. */
+/** A price that is doubted, or that the upstream does not send now. A doubted price is not served at first. */
 export interface DoubtedPrice {
   readonly key: string;
   /** The last price that was served, in US dollars; null if there was none. */
@@ -41,14 +44,17 @@ export interface DoubtedPrice {
   readonly since: number;
 }
 
-/** What the guard remembers of a listing. */
+/** The memory of the guard about one listing. */
 export interface GuardMemory<Row> {
   /** `takenAt` of the first listing that was guarded with this memory (milliseconds since 1970); 0 before the first. */
   readonly beganAt: number;
-  /** The oldest first. */
+  /** The removed rows. If there are too many, the first ones are forgotten. */
   readonly gone: readonly GoneRow<Row>[];
   readonly held: readonly HeldRow<Row>[];
-  /** Rows that were listed for the first time within the hold-back period, with that time. */
+  /**
+   * Rows that were added within the hold-back period, with that time. Such a row is remembered longer while a removed
+   * row with its symbol stays listed.
+   */
   readonly arrived: readonly (readonly [key: string, at: number])[];
   /** The last accepted changes, the oldest first. */
   readonly accepted: readonly AcceptedChange[];

@@ -1,6 +1,6 @@
 /**
  * The guarded facts of chains and tokens: how each is shown, when two values are equal, and which texts in a rule are
- * valid values. They do not change by themselves, and a wrong one costs money.
+ * valid values. Guarded facts do not change by themselves, and a wrong one costs money.
  */
 import { foldAddress } from './addresses.js';
 import type { Chain, GuardedFact, Token } from './listing.js';
@@ -40,29 +40,29 @@ export function contradictedFacts<Row>(
   return facts.filter((fact) => factKey(fact, one) !== factKey(fact, other));
 }
 
-/** Facts of chains and tokens from the embedded listing. Its EVM rows are public facts. */
+/** Facts of chains and tokens from the embedded listing. The facts of EVM chains and their tokens are public. */
 export interface EmbeddedFacts {
   readonly chains: readonly Chain[];
-  /** The key of the chain that has a CAIP-2 identifier. */
+  /** The keys of EVM chains, by CAIP-2 identifier. */
   readonly chainKeys: ReadonlyMap<string, string>;
-  /** Guarded facts of tokens, by key. */
+  /** Guarded facts of tokens on EVM chains, by the `tokenKey` of the token. */
   readonly tokens: ReadonlyMap<string, ReadonlyMap<GuardedFact, string>>;
 }
 
 /** The form in which people write the values of a fact. */
 interface FactForm {
-  /** The row that the fact belongs to. */
+  /** The kind of row that the fact belongs to. */
   readonly of: 'token' | 'chain';
   /** Completes "expected …". */
   readonly expected: string;
   readonly isValue: (text: string) => boolean;
-  /** Gives equal texts for values that mean the same; the value itself unless given. */
+  /** Gives equal texts for values that mean the same. Without `fold`, only equal values mean the same. */
   readonly fold?: (value: string) => string;
 }
 
 const isDecimals = (text: string) => /^(?:0|[1-9]\d{0,2})$/.test(text) && Number(text) <= 255;
 
-/** Symbol, decimals and address. Only the symbol can have spaces. */
+/** Matches symbol, decimals and address. Only the symbol can contain spaces. */
 export const NATIVE_CURRENCY = /^(.*) (\d+) (\S+)$/s;
 
 /** The forms of all guarded facts. */

@@ -1,9 +1,9 @@
 /**
- * The history of a listing: its last changes. It is stored and shared with the rows, so that gateways that serve the
- * same rows have the same history.
+ * The history of a listing: its last changes. The history is stored and shared with the rows, so that gateways that
+ * serve the same rows have the same history.
  */
 
-/** One change of a listing, from the state with this cursor to the next state. */
+/** One change of a listing, from the state with the cursor `from` to the next state. */
 export interface ChangeStep {
   readonly from: string;
   /** The keys of the rows that were added, changed or removed. A changed price does not count. */
@@ -12,9 +12,9 @@ export interface ChangeStep {
 
 /** The last changes of a listing. */
 export interface ChangeLog {
-  /** A digest of the present rows without prices. It does not depend on their order. */
+  /** A digest of the present rows without prices. It does not depend on the order of the rows. */
   readonly cursor: string;
-  /** The oldest first. The last one leads to the present state. */
+  /** The changes, the oldest first. The last one leads to the present state. */
   readonly steps: readonly ChangeStep[];
 }
 
@@ -28,17 +28,17 @@ export interface TokenListVersion {
 /** The part of an EVM chain that token lists show or depend on. */
 export type EvmChain = readonly [chainKey: string, chainId: number, nativeAddress: string];
 
-/** The state from which the token list is made, besides the rows. */
+/** The state from which the token list is made, together with the rows. */
 export interface TokenListState {
   readonly version: TokenListVersion;
-  /** `takenAt` of the listing that this version began with (milliseconds since 1970). */
+  /** `takenAt` of the first listing with this version (milliseconds since 1970). */
   readonly at: number;
-  /** The EVM chains that have listed tokens. */
+  /** The EVM chains that have listed tokens and a CAIP-2 identifier. */
   readonly chains: readonly EvmChain[];
 }
 
 export interface ListingHistory {
   readonly changes: ChangeLog;
-  /** Only in the token listing, and only since there is a chain listing. */
+  /** Present only in the token listing, once a chain listing was known. */
   readonly tokenList?: TokenListState | undefined;
 }

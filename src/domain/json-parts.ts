@@ -1,7 +1,7 @@
 /** Counts the parts of a JSON text before it is parsed: 32 MB of `{},` would be gigabytes when parsed. */
 import { randomInt } from 'node:crypto';
 
-/** FNV-1a. The random seed prevents forged collisions, which would hide names. */
+/** The prime and the seed of the hash FNV-1a. The random seed prevents forged collisions, which would hide names. */
 const PRIME = 0x01000193;
 const SEED = randomInt(2 ** 32) | 0;
 
@@ -19,7 +19,7 @@ export function createPartCount() {
   /** The hash of the last string. Names with equal hashes count once. */
   let hash = SEED;
   const names = new Set<number>();
-  /** @returns the objects and arrays, commas, different names of members, and most nested levels so far */
+  /** @returns the numbers of objects and arrays, of commas, of different member names, and of nested levels so far */
   return (bytes: Uint8Array) => {
     // Faster than for...of.
     for (let at = 0; at < bytes.length; at++) {

@@ -12,7 +12,7 @@ export interface ListingRules {
    * Finds the rows that the rules name.
    *
    * @param chains the chains in which CAIP identifiers are looked up, including hidden ones. If several have one
-   *   identifier, the last one counts. It is called only if a rule has such an identifier.
+   *   identifier, the last one counts. The function is called only if a rule has such an identifier.
    */
   resolve(chains: () => readonly Chain[]): ResolvedRules;
 }
@@ -75,9 +75,9 @@ type Rule =
   | { readonly verb: 'hide'; readonly place: Place }
   | { readonly verb: 'chains'; readonly places: readonly Place[] };
 
-/** The longest text of rules, in UTF-16 code units and in bytes of its file: enough for the most rules. */
+/** The maximum length of the text of rules, in UTF-16 code units, and of its file, in bytes. */
 export const MAX_RULES_LENGTH = 1_048_576;
-/** The most rules: several for each token that the services list. */
+/** The maximum number of rules: several times the number of tokens that the services list. */
 export const MAX_RULES = 20_000;
 /** How much of a line or word a message shows, in UTF-16 code units. */
 const SHOWN_LENGTH = 100;
@@ -85,13 +85,13 @@ const SHOWN_LENGTH = 100;
 /** The text of rules has an error. */
 export class ListingRulesError extends Error {}
 
-/** Throws the error of a line. It names the expected form and the found text, which is the whole line unless given. */
+/** Throws the error of a line. Its message names the expected form and the found text: the whole line unless given. */
 type Refuse = (expected: string, got?: string) => never;
 
 /**
  * Parses the rules of an operator, one rule a line:
  *
- *     chains ethereum base arbitrum          # only these, in this order; further lines add to it
+ *     chains ethereum base arbitrum          # only these, in this order; further lines add chains
  *     hide gnosis                            # a chain and its tokens
  *     hide base:0x8335…                      # a token
  *     accept ethereum:0xa0b8… decimals 6 18  # the change from 6 to 18 is right
@@ -107,7 +107,7 @@ export function parseListingRules(text: string): ListingRules {
     throw new ListingRulesError(`expected at most ${MAX_RULES_LENGTH} characters, got ${text.length}`);
   }
   const rules: Rule[] = [];
-  /** By place and fact: the rules that accept changes, then at most one rule that keeps the value. */
+  /** The rules about each fact of each place: those that accept changes, then at most one that keeps the value. */
   const aboutOneFact = new Map<string, FactRule[]>();
   let number = 0;
   // Each match is one line with its line break.
@@ -175,8 +175,8 @@ function readRule([verb, ...words]: readonly string[], line: number, refuse: Ref
 
 /**
  * Parses `ethereum`, `ethereum:0xa0b8…`, `eip155:1` or `eip155:1/erc20:0xa0b8…`. A text that can be a CAIP identifier
- * is one: `eip155:100` is the chain with that number and not a token. Any other text with a colon is a token. Its
- * address begins after the first colon, and can contain colons.
+ * is always read as one: `eip155:100` is the chain with that number, and not a token. Any other text with a colon is a
+ * token. The address of the token begins after the first colon, and can contain colons.
  *
  * @returns undefined if a part is missing
  */
@@ -195,7 +195,7 @@ function placeOf(text: string): Place | undefined {
   return chainKey === '' || address === '' ? undefined : { chainKey, address };
 }
 
-/** A text that is equal for two spellings of one place, without a look at the listings. */
+/** A text that is equal for all spellings of one key, or of one CAIP identifier. The listings are not needed for it. */
 function placeKey(place: Place): string {
   if (!('caip2' in place)) return rowKey(place);
   const { caip2, asset, address } = place;
@@ -211,7 +211,7 @@ function isSameValue(fact: GuardedFact, one: string, other: string): boolean {
   return foldValue(fact, one) === foldValue(fact, other);
 }
 
-/** Makes the rules from their parsed lines. Rules about one place do not contradict each other. */
+/** Makes the rules from their parsed lines. The parser has refused rules that contradict each other. */
 function createListingRules(rules: readonly Rule[]): ListingRules {
   const places = rules.flatMap((rule) => (rule.verb === 'chains' ? rule.places : rule.place));
   const { length: size } = rules;
@@ -232,7 +232,7 @@ function createListingRules(rules: readonly Rule[]): ListingRules {
 /** No rules: everything is served, in the upstream's order. */
 export const NO_RULES: ListingRules = createListingRules([]);
 
-/** The key of the row at a place; undefined if no chain has its identifier. */
+/** The key of the row at a place; undefined if no chain has the identifier, or the chain cannot have such an asset. */
 function rowPlaceOf(place: Place, byCaip2: ReadonlyMap<string | null, Chain>): RowPlace | undefined {
   if (!('caip2' in place)) return place;
   const { caip2, asset, address } = place;
@@ -247,10 +247,10 @@ function resolve(
   rows: string,
   rowOf: (place: Place) => RowPlace | undefined,
 ): ResolvedRules {
-  /** The place of each chain in the operator's order; undefined: all chains, as the upstream orders them. */
+  /** The number of each chain in the operator's order. Undefined: all chains are served, in the upstream's order. */
   let ranks: Map<string, number> | undefined;
   const hiddenChains = new Set<string>();
-  /** The addresses of hidden tokens by their chain: most chains have none. */
+  /** The addresses of hidden tokens, by the key of their chain. */
   const hiddenTokens = new Map<string, Set<string>>();
   const accepted = new Set<string>();
   const kept = new Map<string, Map<GuardedFact, string>>();
@@ -301,7 +301,7 @@ function resolve(
   };
 }
 
-/** Folds the key of a chain. A {@link tokenKey}, which contains a space, is folded already. */
+/** Folds the key of a row. A {@link tokenKey} is folded already; only such a key contains a space. */
 function foldRowKey(key: string): string {
   return key.includes(' ') ? key : foldChainKey(key);
 }
@@ -330,7 +330,7 @@ function select<Row extends { readonly chainKey: string }>(
 type NamedRow = Pick<Chain, 'chainKey'> & Partial<Pick<Token, 'address'>>;
 
 /**
- * The rule that accepts a change, for a message that the operator can paste from.
+ * The rule that accepts a change, for a message from which the operator can copy it.
  *
  * @returns undefined if no rule can express it, such as for a chain key that looks like a CAIP identifier
  */
@@ -363,7 +363,7 @@ function checkedRule(
   }
 }
 
-/** Sticky: the end of the line, a comment, a JSON string, or a word without quotes. */
+/** Matches the next part of a line: its end, a comment, a JSON string, or a word without quotes. */
 const WORD = /\s*(?:(?<end>$|#)|(?<quoted>"[^"\\]*(?:\\.[^"\\]*)*")(?=\s|$)|(?<bare>[^\s"]\S*))/y;
 
 /** A word that needs no quotes: printable ASCII that does not begin with `"` or `#`. */

@@ -1,5 +1,5 @@
 /**
- * The data of the gateway, chains, tokens and whole listings of them, and the interface of a service that sends them.
+ * The data of the gateway (chains, tokens and whole listings), and the interface of the services that send it.
  */
 import type { GuardMemory } from './guard-memory.js';
 import type { ListingHistory } from './history.js';
@@ -22,7 +22,7 @@ export interface HeldBackFact {
   readonly fact: GuardedFact;
   /** The value that is served: the last accepted one. */
   readonly served: string;
-  /** The value that the upstream sends. */
+  /** The value that the upstream sends. Several values at once are joined by "and". */
   readonly upstream: string;
   /** When the upstream first sent it (milliseconds since 1970). */
   readonly since: number;
@@ -31,7 +31,7 @@ export interface HeldBackFact {
 /** The `heldBack` of nearly all rows. */
 export const NOTHING_HELD_BACK: readonly HeldBackFact[] = Object.freeze([]);
 
-/** A network that tokens can move from or to. Its identity is `chainKey`; `chainId` is not unique. */
+/** A network that tokens can move from or to. `chainKey` identifies the chain; `chainId` is not unique. */
 export interface Chain {
   readonly chainKey: string;
   /** Family such as `evm`, lower-case; an open set. */
@@ -41,7 +41,7 @@ export interface Chain {
   readonly shortName: string;
   readonly name: string;
   readonly nativeCurrency: NativeCurrency;
-  /** Its CAIP-2 identifier; null if the row gives none, or if another chain has it. */
+  /** The CAIP-2 identifier of the chain; null if the row gives none, or if another chain has the identifier. */
   readonly caip2: string | null;
   /** Facts on which the upstream contradicts this row; empty for nearly all. */
   readonly heldBack: readonly HeldBackFact[];
@@ -53,11 +53,11 @@ export interface Price {
   readonly asOf: number;
 }
 
-/** A transferable asset on one chain. Its identity is `chainKey` and `address` together. */
+/** A transferable asset on one chain. `chainKey` and `address` together identify the token. */
 export interface Token {
   readonly isBridgeable: boolean;
   readonly chainKey: string;
-  /** As the upstream writes it; compare with `foldAddress`. */
+  /** The address as the upstream writes it. Compare addresses with `foldAddress`. */
   readonly address: string;
   readonly decimals: number;
   readonly symbol: string;
@@ -78,26 +78,26 @@ export interface TokenRequest {
   readonly srcToken?: string | undefined;
 }
 
-/** Rows of an answer that are not served. */
+/** The rows of an answer that were left out when it was parsed. */
 export interface RejectedRows {
   readonly count: number;
-  /** The index and the reason of the first of them. */
+  /** The index and the reason of each of the first ones. */
   readonly first: readonly string[];
 }
 
-/** Rejected rows that do not have the specified form. All other rejected rows are duplicates. */
+/** Rejected rows that do not have the specified form. All other rejected rows repeat or contradict another row. */
 export interface UnreadableRows {
   readonly count: number;
-  /** The keys of those that can still be identified. */
+  /** The keys of the unreadable rows that can still be identified. */
   readonly keys: ReadonlySet<string>;
-  /** How many cannot be identified. */
+  /** How many unreadable rows cannot be identified. */
   readonly unnamed: number;
 }
 
 /** The largest listing that was served within a period. */
 export interface LargestListing {
   readonly rows: number;
-  /** When it was last served (milliseconds since 1970). */
+  /** When the listing was last served (milliseconds since 1970). */
   readonly at: number;
 }
 
@@ -122,7 +122,7 @@ export interface SourceAndAge extends RowsAge {
 
 /**
  * When the request for rows was sent (milliseconds since 1970). Refreshes are scheduled by this time, and gateways that
- * share compare it. With `takenAt`, an answer from a cache would be requested again at once.
+ * share listings compare it. By `takenAt`, an answer from a cache would be requested again at once.
  */
 export function sentAtOf({ takenAt, upstreamAgeMs = 0 }: RowsAge): number {
   return takenAt + upstreamAgeMs;
@@ -132,10 +132,10 @@ export function sentAtOf({ takenAt, upstreamAgeMs = 0 }: RowsAge): number {
 export interface Fetched<Row> extends SourceAndAge {
   readonly rows: readonly Row[];
   readonly rejected: RejectedRows;
-  /** Only in a new answer. It is not stored. */
+  /** The rows that cannot be read. Only in a new answer; not stored. */
   readonly unreadable?: UnreadableRows | undefined;
   /**
-   * Only in a new answer: by key, the rows that contradict each other on guarded facts. They are not among `rows`.
+   * Only in a new answer: by key, the rows that contradict each other on guarded facts. Such rows are not in `rows`.
    */
   readonly contradictory?: ReadonlyMap<string, readonly Row[]> | undefined;
   /** The memory of the guard; undefined for a new answer, and for a listing that an older gateway has stored. */
@@ -146,10 +146,10 @@ export interface Fetched<Row> extends SourceAndAge {
   readonly history?: ListingHistory | undefined;
 }
 
-/** Why and for how long requests wait before they are sent, such as a pause that the upstream has asked for. */
+/** A wait of requests before they are sent, with its reason, such as a pause that the upstream has asked for. */
 export interface RequestDelay {
   readonly error: UpstreamError;
-  /** In milliseconds. */
+  /** The rest of the wait in milliseconds. */
   readonly leftMs: number;
 }
 
@@ -166,7 +166,7 @@ export interface RouteClients {
   watch(listener: (client: RouteClient) => void): void;
 }
 
-/** The rows of each listing, by its name. */
+/** The type of the rows of each listing, by the name of the listing. */
 export interface ListingRows {
   readonly chains: Chain;
   readonly tokens: Token;
@@ -181,10 +181,10 @@ export interface ListingRows {
 export interface Service {
   /** The name of the service that gets the requests now. */
   readonly source: ServiceName;
-  /** Fetches a whole listing. It is never empty. */
+  /** Fetches a whole listing, which is never empty. */
   fetch<Name extends keyof ListingRows>(name: Name): Promise<Fetched<ListingRows[Name]>>;
   /**
-   * Fetches the routes from a token. There may be none.
+   * Fetches the routes from a token, which may have none.
    *
    * @param clients the clients that wait; they determine the request's place in the queue
    */
@@ -192,8 +192,8 @@ export interface Service {
   /** The delay of requests for whole listings now, and its cause; undefined if there is none. */
   delay?(): RequestDelay | undefined;
   /**
-   * Tells a service with failover which service stored or shared rows are from. If they are from the successor, it
-   * switches to the successor.
+   * Tells a service with failover which service stored or shared rows are from. If the rows are from the successor,
+   * the service switches to the successor.
    */
   switchTo?(source: ServiceName): void;
 }

@@ -53,16 +53,19 @@ const INVISIBLE = /[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 /**
  * A text that is equal for symbols that look alike. It has no letter case, accents, white space or invisible
  * characters. Greek and Cyrillic letters are replaced by the Latin ones that they look like, and, as in
- * confusables.txt, `0` by `o`, and `1` and `i` by `l`. Only for symbols, which are short. Never show it.
+ * confusables.txt, `0` by `o`, and `1` and `i` by `l`. Use it only for symbols, which are short. Never show it.
  */
 export function lookalikeKey(symbol: string): string {
-  // Replaced before the change to lower case, because "Ν" looks like "N", but "ν" like "v". And replaced twice, because
-  // NFKD separates letters from their accents, but also turns "ϲ" into a sigma.
+  // Letters are replaced before the change to lower case, because "Ν" looks like "N", but "ν" like "v". They are
+  // replaced twice, because NFKD separates letters from their accents, but also turns "ϲ" into a sigma.
   const decomposed = withLatin(symbol.replace(INVISIBLE, '')).normalize('NFKD');
   return foldText(withLatin(decomposed)).replace(INVISIBLE, '').replaceAll('0', 'o').replace(/[1i]/g, 'l');
 }
 
-/** A small letter that is not in the table, such as "т", looks like its capital. */
+/**
+ * Replaces Greek and Cyrillic letters with the Latin ones that they look like. A small letter that is not in the table,
+ * such as "т", looks like its capital.
+ */
 function withLatin(text: string): string {
   return text.replace(
     GREEK_OR_CYRILLIC,

@@ -37,7 +37,7 @@ export class UpstreamError extends GatewayError {
   }
 }
 
-/** The same error for a client that has caused it, or that repeats its request although it was told to wait. */
+/** The same error for a client that has caused it, or that repeats a request although it was told to wait. */
 export function causedByClient(error: UpstreamError): UpstreamError {
   const { code, message, detail, status, retryAfterMs, notSent, cause } = error;
   return new UpstreamError(code, message, { detail, status, retryAfterMs, notSent, cause, isByClient: true });
@@ -55,7 +55,7 @@ export function malformed(reason: string, detail?: string, cause?: unknown): Ups
   });
 }
 
-/** Wraps an error in the code of the gateway. Clients see only that there was one; the log has the cause. */
+/** Wraps an unexpected error of the gateway itself. Clients see only that there was one; the log has the cause. */
 export function internalError(cause: unknown): UpstreamError {
   return malformed('it caused an internal error of the gateway; the log has the cause', undefined, cause);
 }

@@ -18,7 +18,7 @@ export interface DocumentLimits {
   readonly maxDepth: number;
   /** Maximum aliases of one operation. The aliases of a fragment count once for each spread. */
   readonly maxAliases: number;
-  /** Maximum lexical tokens of the whole document, and fields of one operation with its fragments expanded. */
+  /** Maximum lexical tokens of the document, and maximum fields of one operation with its fragments expanded. */
   readonly maxQueryTokens: number;
 }
 
@@ -37,7 +37,7 @@ export function limitErrors(document: DocumentNode, limits: DocumentLimits): rea
     const checks = [
       ['levels of fields (MAX_DEPTH)', maxDepth, isIntrospection(operation) ? 0 : depth],
       ['aliases (MAX_ALIASES)', maxAliases, aliases],
-      ['fields, its fragments spread', maxQueryTokens, fields],
+      ['fields with its fragments expanded', maxQueryTokens, fields],
     ] as const;
     return checks
       .filter(([, limit, actual]) => actual > limit)
@@ -45,12 +45,12 @@ export function limitErrors(document: DocumentNode, limits: DocumentLimits): rea
   });
 }
 
-/** Fragments by name. */
+/** The fragments of a document, by name. */
 export type Fragments = Readonly<Record<string, FragmentDefinitionNode>>;
 
 const fragmentsOfDocuments = new WeakMap<DocumentNode, Fragments>();
 
-/** The fragments of a document. They are collected once, however often it is executed. */
+/** The fragments of a document. They are collected once, however often the document is executed. */
 export function fragmentsOf(document: DocumentNode): Fragments {
   const known = fragmentsOfDocuments.get(document);
   if (known) return known;
@@ -131,12 +131,12 @@ function isIntrospection({ selectionSet }: OperationDefinitionNode): boolean {
 }
 
 const NAME_TOO_LONG = `Expected names of at most ${TEXT_LIMITS.name} characters in the document, such as aliases; got a longer one.`;
-/** A pre-check: it also finds long words in strings and comments. The look-behind keeps it linear. */
+/** A pre-check that also finds long words in strings and comments. The look-behind keeps its time linear. */
 const LONG_WORD = new RegExp(`(?<!\\w)\\w{${TEXT_LIMITS.name + 1}}`);
 
 /**
- * Checks a document before it is parsed. It stops at the first token over a limit, so a longer document does not cost
- * more. It also stops at a syntax error, which the parser then reports.
+ * Checks a document before it is parsed. The check stops at the first token over a limit, so a longer document does not
+ * cost more. The check also stops at a syntax error, which the parser then reports.
  *
  * Names are limited because a response repeats the key of a field for each row.
  *

@@ -33,8 +33,8 @@ export interface AcceptedDocument {
 /** Parses and validates documents, and caches the results. */
 export interface Documents {
   /**
-   * The document, if it is valid and within the limits. A document is cached from its second request on, since most
-   * documents are sent only once.
+   * The document, if it is valid and within the limits. A valid document is cached from its second request on, since
+   * most documents are sent only once.
    *
    * @returns undefined for any other text; GraphQL Yoga then reports the errors
    */
@@ -43,15 +43,15 @@ export interface Documents {
   checkTokens(source: Source): void;
   /** The errors of a parsed document: those of the limits, or else those of validation. */
   errorsOf(document: DocumentNode): readonly GraphQLError[];
-  /** By text: the parsed documents, and the errors of texts that cannot be parsed. */
+  /** The parsed documents, by text. `syntaxErrors` has the errors of texts that cannot be parsed. */
   readonly parsed: LRUCache<string, DocumentNode>;
   readonly syntaxErrors: LRUCache<string, Error>;
 }
 
-/** Of all cached texts, in characters: about 5 MB, since a parsed document takes about fifty times its text. */
+/** Maximum characters of all cached texts: about 5 MB, since a parsed document takes fifty times its text. */
 const MAX_CACHED_LENGTH = 100_000;
 const MAX_CACHED_DOCUMENTS = 300;
-/** More errors do not help, but each costs as much as the first, and keeps a part of its document in memory. */
+/** More errors do not help. Each costs as much as the first, and keeps a part of its document in memory. */
 const MAX_VALIDATION_ERRORS = 10;
 
 /** Makes an empty cache of documents for one schema. */

@@ -1,11 +1,11 @@
 /**
  * One execution of a query by a plan, and its response so far. If a resolver waits or fails, or if the plan does not
- * know a case, the execution ends with a throw. graphql-js then executes the operation from the beginning; only it
- * reports errors.
+ * know a case, the execution ends with a throw. graphql-js then executes the operation from the beginning. Only
+ * graphql-js reports errors.
  */
 import { MIN_RESPONSE_LIMIT } from '../domain/text-limits.js';
 
-/** Thrown by {@link fallBack}. It has no stack, so that attackers cannot make it expensive. */
+/** Thrown by {@link fallBack}. This object has no stack, so that attackers cannot make falling back expensive. */
 export const FALL_BACK: unknown = Object.freeze({ message: 'The operation is left to graphql-js.' });
 
 /**
@@ -48,9 +48,9 @@ export interface Tracker {
 
 /** The part of an operation's context that an execution uses. */
 export interface ExecutionContext {
-  /** Undefined: JSON is not kept. */
+  /** Tracks what kept JSON depends on. If undefined, JSON is not kept. */
   readonly tracker?: Tracker;
-  /** Limit on the bytes of the response, at least {@link MIN_RESPONSE_LIMIT}. Called only for longer responses. */
+  /** Limit on the bytes of the response, at least {@link MIN_RESPONSE_LIMIT}. Called only beyond that minimum. */
   readonly maxResponseBytes?: () => number;
 }
 
@@ -59,7 +59,7 @@ export type Write = (value: unknown, execution: Execution) => void;
 
 /** JSON that can be kept, with the reads that it depends on. */
 export interface TrackedJson {
-  /** Bytes if it is long: sending one more part then costs less than copying the text. */
+  /** The JSON: as bytes if it is long, since sending one more part then costs less than copying the text. */
   readonly json: string | Buffer;
   readonly bytes: number;
   /** Undefined if other operations cannot use the JSON. */
@@ -77,13 +77,12 @@ export class Execution {
   text = '';
   private parts: Buffer[] = [];
   private bytes = 0;
-  /** True once a resolver has read something that plans do not support; it may have caught the throw. */
+  /** True once a resolver has read something that plans do not support. The resolver may have caught the throw. */
   hasFallenBack = false;
   /** True once something written depends on variables: such JSON is not kept. */
   usesVariables = false;
   /**
-   * Notes what kept JSON depends on. Undefined if none is kept, and while the parts of a value are written that is kept
-   * as a whole.
+   * Notes what kept JSON depends on. Undefined if no JSON is kept, and inside a value whose JSON is kept as a whole.
    */
   tracker: Tracker | undefined;
 
@@ -108,7 +107,7 @@ export class Execution {
     if (this.text.length > MAX_TEXT) this.flush();
   }
 
-  /** The response in parts. They must not be changed, because kept JSON is among them. */
+  /** The response in parts. The parts must not be changed, because kept JSON is among them. */
   finish(): readonly Buffer[] {
     this.flush();
     return this.parts;

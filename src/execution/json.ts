@@ -24,7 +24,7 @@ export function leafJsonOf(type: GraphQLLeafType): (value: unknown) => string {
   };
 }
 
-/** Whether the JSON of an execution result has more bytes than this. It counts without making the JSON. */
+/** Whether the JSON of an execution result has more than `max` bytes. The JSON is not made for this. */
 export function exceedsBytes(result: unknown, max: number): boolean {
   let bytes = 0;
 

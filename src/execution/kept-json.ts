@@ -1,14 +1,14 @@
 /**
  * Kept JSON. Rows and lists of snapshots are frozen and never change, so their JSON is kept, together with everything
- * else that was read to write it. A later operation with the same selections uses the JSON as a whole if it would read
- * the same. Values within kept JSON are not kept separately.
+ * else that was read to write it. A later operation with the same selections uses the JSON as a whole if it would
+ * read the same values. Values within kept JSON are not kept separately.
  *
  * Two rules make this correct: a frozen value is frozen all the way down, and resolvers read everything else through
  * the context, which tracks it.
  */
 import type { Write } from './execution.js';
 
-/** Counts the bytes of plans and of their kept JSON. When it is full, all plans are dropped. */
+/** Counts the bytes of plans and of their kept JSON. Beyond `maxBytes` all plans are dropped. */
 export interface Memory {
   /** Includes kept JSON of rows that no longer exist. */
   bytes: number;
@@ -22,9 +22,9 @@ const MAX_SHARE = 1 / 4;
 
 /** Wraps the writing of one place in a plan, so that the JSON of its values is kept. */
 export function kept(write: Write, memory: Memory): Write {
-  /** By row or list, and freed with it. Made at the first use, since most plans are used once. */
+  /** The kept JSON of rows and lists, freed with them. The map is made when needed: most plans are used only once. */
   let known: WeakMap<object, { readonly json: string | Buffer; readonly reads: object }> | undefined;
-  /** True once the JSON of this place cannot be kept. From then on, values within it are kept separately. */
+  /** True once the JSON here cannot be kept, or is too large. From then on, the values inside are kept separately. */
   let isGivenUp = false;
 
   return (value, execution) => {

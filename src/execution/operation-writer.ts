@@ -14,7 +14,7 @@ import type { Memory } from './kept-json.js';
 import { Plan } from './plan.js';
 import { coerceVariables, type Variables } from './variables.js';
 
-/** The parameters of a GraphQL request, of any form. Other members are ignored. */
+/** The parameters of a GraphQL request. The types of their values are not checked yet. */
 export interface OperationParameters {
   readonly query?: unknown;
   readonly operationName?: unknown;
@@ -33,8 +33,8 @@ export interface PreparedOperation {
 /**
  * Writes the response body of an operation if the operation succeeds synchronously and without errors.
  *
- * @param prepare makes the context of the operation, which may be executed in part even if the result is undefined; it
- *   returns undefined if the operation must not be executed now
+ * @param prepare makes the context of the operation; returns undefined if the operation must not be executed now. The
+ *   operation can be executed in part even if the writer returns undefined
  * @returns undefined if graphql-js has to execute the operation from the beginning, because it has errors, has to wait,
  *   or is of a kind that the writer does not know
  */
@@ -84,9 +84,9 @@ function isPersisted({ extensions = null }: OperationParameters): boolean {
 /** Limit on all plans with their kept JSON: 40 MiB. */
 const MAX_BYTES = 41_943_040;
 
-/** Keeps the plans of repeated operations as long as their documents. Beyond the limit all of them are dropped. */
+/** Keeps the plans of repeated operations as long as their documents. Beyond the limit all plans are dropped. */
 export class Plans {
-  /** By operation, and by the values of the variables that its `@skip` and `@include` can depend on. */
+  /** The plans by operation, and by the values of the variables on which `@skip` and `@include` can depend. */
   private plans = new WeakMap<OperationDefinitionNode, Map<string, Plan>>();
   private memory: Memory;
 

@@ -17,7 +17,7 @@ import {
   isObjectType,
   type OperationDefinitionNode,
 } from 'graphql';
-// Not exported by graphql's index. Its executor merges selections by this function, so plans merge them the same way.
+// Not exported by graphql's index. graphql's executor merges selections with this function, so plans use it, too.
 import { collectSubfields } from 'graphql/execution/collectFields.js';
 import { type Fragments, fragmentsOf } from './document-limits.js';
 import { assertSynchronous, type Execution, fallBack, type Write } from './execution.js';
@@ -25,14 +25,14 @@ import { leafJsonOf } from './json.js';
 import { kept, type Memory } from './kept-json.js';
 import type { Variables } from './variables.js';
 
-/** The field whose value is written. */
+/** A place in a plan: the field whose value is written there. */
 interface Place {
   readonly nodes: readonly FieldNode[];
   readonly infoOf: (execution: Execution) => GraphQLResolveInfo;
 }
 
 const NO_ARGUMENTS: Variables = Object.freeze({});
-/** Estimated sizes in memory. */
+/** Estimated sizes of a plan and of a field in memory. */
 const BYTES_OF_PLAN = 2_000;
 const BYTES_OF_FIELD = 1_000;
 
@@ -74,7 +74,7 @@ export class Plan {
     }
   }
 
-  /** Plans the fields of a type at its first object, since there may be none. */
+  /** Plans the fields of a type when its first object is written, since there may be no object. */
   private fields(type: GraphQLObjectType, nodes: readonly FieldNode[]): Write {
     let writes: readonly Write[] | undefined;
     const plan = (variables: Variables) => {
@@ -102,7 +102,7 @@ export class Plan {
       };
     }
     const field = parent.getFields()[name];
-    // The introspection fields `__schema` and `__type`.
+    // Only the introspection fields `__schema` and `__type` are not among the fields of a type.
     if (!field) return fallBack();
     const { args, type, resolve = defaultFieldResolver } = field;
     const { schema, fragments, operation } = this;
@@ -150,7 +150,7 @@ export class Plan {
   private list(itemType: GraphQLOutputType, place: Place): Write {
     const writeItem = this.value(itemType, place);
     return (value, execution) => {
-      // A promise, or another iterable.
+      // Promises and other iterables are left to graphql-js.
       if (!Array.isArray(value) || value[Symbol.iterator] !== Array.prototype[Symbol.iterator])
         return fallBack(value);
       const list: readonly unknown[] = value;
@@ -224,7 +224,7 @@ class Info implements GraphQLResolveInfo {
   }
 }
 
-/** The result of the default resolver, except that it calls functions; no type accepts them as values. */
+/** Reads a property as the default resolver does, but does not call functions. No type accepts a function as value. */
 function propertyOf(source: unknown, name: string): unknown {
   return typeof source === 'object' ? (source as Variables | null)?.[name] : undefined;
 }

@@ -1,12 +1,12 @@
 /** Recognises repeated texts. */
 import { hash } from 'node:crypto';
 
-/** Must be a power of two. 64 kB in all. */
+/** How many texts are remembered. It must be a power of two. The memory is 64 kB. */
 const SLOTS = 16_384;
 
 /**
- * Makes a function that recognises repeated texts, since only those are worth caching. Its memory is fixed, and it
- * forgets old texts.
+ * Makes a function that recognises repeated texts, since only those are worth caching. The memory of the function
+ * is fixed, so it forgets old texts.
  *
  * @returns a function that tells whether it was called with this text before; rarely, it is true for a new text
  */

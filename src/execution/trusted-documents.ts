@@ -7,9 +7,9 @@ import type { Documents } from './documents.js';
 import type { OperationParameters } from './operation-writer.js';
 
 export interface TrustedDocumentsOptions {
-  /** Texts by id; undefined: clients cannot send ids. */
+  /** The texts of trusted documents by id. If undefined, clients cannot send ids. */
   readonly trustedDocuments?: ReadonlyMap<string, string> | undefined;
-  /** Whether all other documents are refused. */
+  /** Whether documents that are not trusted are refused. */
   readonly trustedDocumentsOnly?: boolean | undefined;
   /** The documents of the gateway's own pages, which are trusted, too. */
   readonly pageDocuments?: readonly string[] | undefined;
@@ -33,12 +33,13 @@ export class DocumentRefusal {
 export interface TrustedDocuments {
   /**
    * Puts the text into parameters that name a trusted document by `documentId`, `doc_id` or
-   * `extensions.persistedQuery.sha256Hash`, as if the client had sent the text. Returns other parameters unchanged.
+   * `extensions.persistedQuery.sha256Hash`, as if the client had sent the text. Other parameters with a document that
+   * may be executed are returned unchanged.
    */
   resolve(parameters: Parameters): Parameters | DocumentRefusal;
 }
 
-/** A query for the SDL alone, as routers send it. It is always accepted. */
+/** A query for the SDL alone, as routers send it. Such a query is always accepted. */
 const SDL_ONLY = /^(?:query(?: \w+)?)?\{(?:\w+:)?(?:_service\{sdl\}|_sdl)\}$/;
 const MAX_SDL_LENGTH = 500;
 const MAX_SHOWN = 100;
@@ -108,7 +109,7 @@ function createAcceptance(
   };
 }
 
-/** Undefined for a text that cannot be split into tokens. */
+/** The text without white space and comments; undefined if it cannot be split into lexical tokens. */
 function withoutIgnored(text: string): string | undefined {
   try {
     return stripIgnoredCharacters(text);

@@ -22,7 +22,7 @@ export type Variables = Readonly<Record<string, unknown>>;
  * Coerces variables as getVariableValues of graphql-js does, several times as fast, because it does not record the path
  * of each value for errors.
  *
- * @returns undefined if one is invalid or unusual
+ * @returns undefined if a variable is invalid or unusual
  */
 export function coerceVariables(
   schema: GraphQLSchema,
@@ -45,7 +45,7 @@ export function coerceVariables(
   }
 }
 
-/** Throws for an invalid value. It uses `instanceof`: isNonNullType and its like take several times as long. */
+/** Throws for an invalid value. Uses `instanceof`: functions such as isNonNullType take several times as long. */
 function coerce(given: GraphQLInputType, value: unknown): unknown {
   const isNonNull = given instanceof GraphQLNonNull;
   if (value === null || value === undefined) return isNonNull ? fallBack() : null;

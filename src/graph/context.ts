@@ -13,7 +13,7 @@ export interface GatewayContext {
   readonly loaders: Loaders;
   /** The cost of the operation so far. */
   readonly cost: CostMeter;
-  /** Makes a log that adds the request's id to each line. Only errors need it. */
+  /** Makes a log that adds the request's id to each line. It is only called for errors. */
   readonly log: () => Logger;
   /** Whether a price fetched at this time (milliseconds since 1970) is young enough to show. */
   readonly isPriceFresh: (asOf: number) => boolean;
@@ -25,7 +25,7 @@ export interface GatewayContext {
   readonly introspection: boolean;
   /** The status of both listings at the time of this operation. */
   readonly listings: () => readonly ListingStatus[];
-  /** The snapshots read so far that were stale at the time of this operation. */
+  /** The snapshots and routes read so far that were stale at the time of this operation. */
   readonly staleListings: () => readonly StaleListing[];
   /** The dependencies of the finished response; undefined if it must not be cached. */
   readonly dependencies: () => Dependencies | undefined;
@@ -45,9 +45,9 @@ export interface ContextOptions extends Pick<CostLimits, 'maxRows' | 'maxCost' |
 export interface OperationFacts {
   /** The address of the client; undefined if unknown. */
   readonly client: string | undefined;
-  /** Until when it waits for the upstream, on the monotonic clock; undefined: the maximum wait from now on. */
+  /** Until when the operation waits for the upstream, on the monotonic clock; undefined: the maximum wait from now. */
   readonly waitsUntil?: number | undefined;
-  /** Gives the id of its request; undefined for an operation that does not log. */
+  /** Gives the id of the operation's request; undefined for an operation that does not log. */
   readonly requestId?: (() => string) | undefined;
   /** See {@link LoadersOptions.yieldToQueue}. */
   readonly yieldToQueue: () => Promise<void>;

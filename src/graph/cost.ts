@@ -15,7 +15,7 @@ import {
   isObjectType,
   type OperationDefinitionNode,
 } from 'graphql';
-// Not exported by graphql's index. Its executor merges selections by this function, so costs count the same fields.
+// Not exported by graphql's index. graphql's executor merges selections with this function: costs count those fields.
 import { collectSubfields } from 'graphql/execution/collectFields.js';
 import { OperationLimitError, responseTooLong } from '../domain/errors.js';
 import { MIN_RESPONSE_LIMIT } from '../domain/text-limits.js';
@@ -42,9 +42,9 @@ export interface MeteredOperation {
 }
 
 export interface CostLimits {
-  /** Limit on CPU time, in units. If the whole token listing costs more, that is the limit. */
+  /** Limit on CPU time, in units. If the whole token listing costs more, its cost is the limit. */
   readonly maxCost: number;
-  /** Limit on the rows of all lists together, and so on the size of the response. Unlike `maxCost`, it is fixed. */
+  /** Limit on the rows of all lists together, and so on the size of the response. This limit is fixed. */
   readonly maxRows: number;
   /** Units for one token with every field and its chain. */
   readonly unitsOfWholeToken: number;
@@ -60,7 +60,7 @@ export const ROUTE_UNITS = 1_000;
 export const ID_UNITS = 6;
 /** Units for `__schema` and `__type`, whatever is selected: the schema is small. */
 const INTROSPECTION_UNITS = 5_000;
-/** Units for an object that is an error: making it, with its stack, takes 80 µs. Each row can have one. */
+/** Units for an error in place of an object: making an error, with its stack, takes 80 µs. Each row can have one. */
 const ERROR_UNITS = 250;
 /** Units for `tokenChanges` and its four fields, one of which is the list of all tokens. */
 const UNITS_AROUND_LIST = 5;
@@ -74,7 +74,7 @@ export class CostMeter {
 
   constructor(private readonly limits: CostLimits) {}
 
-  /** Adds the cost of the root fields, with the single objects below, from the document alone. @returns `refusal` */
+  /** Adds the cost of the root fields and the single objects below them, by the document alone. @returns `refusal` */
   chargeOperation(metered: MeteredOperation): OperationLimitError | undefined {
     const { schema, operation } = metered;
     const type = schema.getQueryType();
@@ -87,12 +87,12 @@ export class CostMeter {
   }
 
   /**
-   * Adds the cost of the objects of a field, with the fields selected on them and the single objects below. Look-ups
-   * pass the keys in place of the objects: if there are too many, the operation fails before any object is read.
+   * Adds the cost of the objects of a field, with their selected fields and the single objects below them. Look-ups
+   * pass the keys in place of the objects: if there are too many keys, the operation fails before any object is read.
    *
    * @param typeOf gives the object type of each row, for a field of an abstract type
    * @returns the rows; an empty list once the operation is over a limit
-   * @throws OperationLimitError when it goes over a limit
+   * @throws OperationLimitError when the operation goes over a limit
    */
   chargeRows<Row>(
     rows: readonly Row[],
@@ -115,14 +115,14 @@ export class CostMeter {
   /**
    * Adds rows without units: an operation near the limit of units must not fail because a fact is held back.
    *
-   * @throws OperationLimitError when it goes over a limit
+   * @throws OperationLimitError when the operation goes over a limit
    */
   countRows(count: number): void {
     if (count > 0 && !this.refusal) this.add({ units: 0, rows: count, bytes: 0 });
   }
 
   /**
-   * Adds units that do not belong to rows. Call it before the work that they stand for.
+   * Adds units that do not belong to rows. Call it before the work that the units stand for.
    *
    * @throws OperationLimitError also if the operation was over a limit before
    */
@@ -131,7 +131,7 @@ export class CostMeter {
   }
 
   /**
-   * Adds the cost of a reused part of another operation.
+   * Adds a cost, such as that of a part of the response that another operation has made.
    *
    * @throws OperationLimitError
    */
@@ -163,16 +163,16 @@ export class CostMeter {
     const { schema, fragments, fieldNodes } = info;
     const type = schema.getType(typeName);
     if (!isObjectType(type)) return;
-    // graphql-js and the operation writer use the same list of nodes for all objects, with the same conditions.
+    // A list of nodes has one cost: graphql-js and the operation writer make another list for other values of `@skip`.
     const { units, bytes } = known(fieldNodes, type, false, () => {
-      // Reading the variables would mark the response as depending on them.
+      // Read only if there are directives: JSON that is written after a read of the variables is not kept.
       const variables = fieldNodes.some(hasDirectives) ? info.variableValues : {};
       return costOfObject(type, fieldNodes, { schema, fragments, variables });
     });
     this.add({ units: units * count, rows: 0, bytes: bytes * count });
   }
 
-  /** At least the cost of the whole token listing, whatever its size. */
+  /** The limit on units: `maxCost`, or the cost of the whole token listing if that is higher. */
   private unitLimit(): number {
     const { maxCost, unitsOfWholeToken, listedTokens } = this.limits;
     return Math.max(maxCost, UNITS_AROUND_LIST + listedTokens() * (1 + unitsOfWholeToken));
@@ -200,7 +200,7 @@ function hasDirectives({ loc }: FieldNode | OperationDefinitionNode): boolean {
   return !loc || loc.source.body.includes('@');
 }
 
-/** The cost of one object with its selections. Lists and objects of abstract types are charged by their resolvers. */
+/** The cost of one object with its selections. Resolvers charge the objects of lists and of abstract types. */
 function costOfObject(type: GraphQLObjectType, nodes: readonly FieldNode[], selections: Selections): Cost {
   const cost = { units: 0, rows: 0, bytes: 0 };
   for (const [key, nodesOfField] of collect()) {
@@ -242,8 +242,8 @@ export function unitsOfWholeObject(type: GraphQLObjectType): number {
 }
 
 /**
- * Units for a search over this many rows: one for each row, and one more for each word. Measured with searches of
- * one to eight words over 10,000 tokens.
+ * Units for a search over this many rows: for each row one, and one more for each word. Measured with searches of one
+ * to eight words over 10,000 tokens.
  */
 export function searchUnits(rows: number, query: string): number {
   return rows * (1 + query.split(/[^\p{L}\p{N}]+/u).filter(Boolean).length);

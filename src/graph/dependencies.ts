@@ -4,9 +4,9 @@ import type { ReadSnapshots } from '../snapshots/view/operation-view.js';
 import type { TrackedReads } from './dependency-tracker.js';
 
 /*
- * Dependencies: what a response was made from. They are tracked while an operation runs, and stored with its cached
- * response. Before the response is used again, they are compared with the snapshots that are served now. The caching
- * headers follow from them.
+ * Dependencies: what a response was made from. Dependencies are tracked while an operation runs, and stored with its
+ * cached response. Before the response is used again, they are compared with the snapshots that are served now. The
+ * caching headers follow from them.
  */
 
 /** Reads the present value of everything that responses can depend on, by name. */
@@ -14,18 +14,19 @@ const SERVED: Readonly<Record<string, (snapshots: Snapshots) => unknown>> = {
   ...Object.fromEntries(
     LISTING_NAMES.flatMap((name) => [
       [name, (snapshots: Snapshots) => snapshots.snapshotOf(name)?.digest],
-      // Replaces the entry above if no price was read.
+      // Compared in place of the entry above if no price was read.
       [`${name} rows`, (snapshots: Snapshots) => snapshots.snapshotOf(name)?.rowsDigest],
-      // If the response shows the time of a price, or hides a price as too old.
+      // Compared only if the response shows the time of a price, or hides a price as too old.
       [`${name} prices`, (snapshots: Snapshots) => snapshots.snapshotOf(name)?.pricesTakenAt],
     ]),
   ),
-  /** The operator's rules, if routes were read. The versions of the listings already depend on them. */
+  /** The operator's rules: compared only if routes were read. The digests of the listings change with the rules. */
   rules: (snapshots) => snapshots.rules(),
+  /** Compared only if `sources` was read. */
   routeMap: (snapshots) => snapshots.routeMap()?.changes,
-  /** If the response shows the time of routes: the answers that the route map is made from. */
+  /** Compared only if the response shows the time of routes of the route map: how many answers were entered. */
   routeMapAnswers: (snapshots) => snapshots.routeMap()?.answers,
-  /** If the response shows the time of routes: changes whenever newer routes replace cached ones. */
+  /** Compared only if the response shows the time of routes: after an eviction, newer routes can be served. */
   routeEvictions: (snapshots) => snapshots.routeEvictions(),
 };
 
@@ -43,7 +44,7 @@ export interface Dependencies {
   readonly routesTakenAt: number | undefined;
 }
 
-/** A complete result without errors. It can be used again while its dependencies are current. */
+/** A complete result without errors. The result can be used again while its dependencies are current. */
 export interface CacheableResult {
   readonly dependencies: Dependencies;
   /** The operation's name, if the client gave one. */
@@ -79,15 +80,15 @@ export function dependenciesOf(read: ReadSnapshots, tracked: TrackedReads): Depe
 
 /** The facts from which the caching headers of a response are made. Times are in milliseconds. */
 export interface ResponseInfo {
-  /** The time for which they are true (since 1970). */
+  /** The time at which these facts are true (since 1970). */
   readonly now: number;
   /** The value of `x-stale-listings`; undefined if everything that was read is fresh. */
   readonly staleListings: string | undefined;
-  /** Time until a listing that was read is due for a refresh, or the dependencies expire; at least 0. */
+  /** Time until a listing or routes that were read become stale, or the dependencies expire; at least 0. */
   readonly freshForMs: number;
   /** Time until a price in the response becomes too old; infinite without prices. */
   readonly pricesGoodForMs: number;
-  /** When the oldest snapshot that was read was fetched (since 1970); infinite if none was read. */
+  /** When the oldest of the listings and routes that were read was fetched (since 1970); infinite if none was read. */
   readonly takenAt: number;
 }
 
@@ -114,7 +115,7 @@ export function createDependencyCheck(snapshots: Snapshots): DependencyCheck {
 }
 
 /**
- * The value of `x-stale-listings`: the stale listings with their ages in whole seconds, such as
+ * The value of `x-stale-listings`: the stale listings and routes with their ages in whole seconds, such as
  * `chains;age=340, tokens;age=95`. Undefined if none was stale.
  */
 export function staleListingsHeader(
@@ -128,12 +129,12 @@ export function staleListingsHeader(
 const STALE_WHILE_REVALIDATE = 60;
 /** Seconds for which caches may serve a stale response while the gateway is unreachable. */
 const STALE_IF_ERROR = 86_400;
-/** Seconds for which a response without listings may be served. It shows the schema, which a release can change. */
+/** Seconds for which a response without listings may be served: it shows the schema, which a release can change. */
 const MAX_AGE_OF_SCHEMA = 300;
 
 /**
- * How old a stored response is, in milliseconds: since it was made or, if later, since the oldest of its listings was
- * fetched again with the same rows ("generated or validated", RFC 9111).
+ * How old a stored response is, in milliseconds. The age counts from the time when the response was made or, if that
+ * was later, from the last fetch of its oldest listing: a fetch of the same rows validates the response (RFC 9111).
  *
  * @param madeAt when the response was made (since 1970)
  * @returns undefined if it is too old to be served
@@ -152,8 +153,8 @@ export function ageHeader(ageMs: number): string {
 /**
  * The headers for browser and CDN caches, as alternating names and values.
  *
- * A cache keeps a response for `max-age` less `Age`. That difference must be the time until the next refresh, so
- * `max-age` is the sum of that time and the age. One exception: if no time is left, `max-age` is 0, since some caches
+ * A cache keeps a response for `max-age` minus `Age`. This must be the time until the next refresh, so `max-age` is the
+ * sum of that time and the age. One exception: if no time is left, `max-age` is 0, since some caches
  * ignore `Age`. (The age starts again with each refresh, so such caches keep a response at most one refresh interval
  * too long.)
  *
@@ -166,7 +167,7 @@ export function cachingHeaders(
   const age = Math.floor(ageMs / 1000);
   const freshFor = Number.isFinite(freshForMs) ? Math.floor(freshForMs / 1000) : MAX_AGE_OF_SCHEMA - age;
   const maxAge = freshFor > 0 ? freshFor + age : 0;
-  // Both periods begin when max-age ends. They must end before the gateway would show a price in it as null.
+  // Both periods begin when max-age ends. They must end before a price in the response is too old.
   const staleFor = Math.max(0, Math.floor(pricesGoodForMs / 1000) - freshFor);
   const whileRevalidate = Math.min(STALE_WHILE_REVALIDATE, staleFor);
   const ifError = Math.min(STALE_IF_ERROR, staleFor);

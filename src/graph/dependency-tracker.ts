@@ -69,7 +69,7 @@ export class DependencyTracker {
     this.noted[flag] = true;
   }
 
-  /** Notes that a price was read, and when it becomes too old. */
+  /** Notes when a price that was read becomes too old. */
   notePriceGoodUntil(time: number): void {
     if (time < this.noted.pricesGoodUntil) this.noted.pricesGoodUntil = time;
   }
@@ -103,7 +103,7 @@ export class DependencyTracker {
   }
 
   /**
-   * Notes the reads of a part that another operation made, and adds its cost, because this operation uses that part.
+   * Notes the reads of a part that another operation has made, and adds the cost of the part: this operation uses it.
    *
    * @returns false if this operation would read something else and must make the part itself; nothing is noted then
    * @throws OperationLimitError
@@ -143,7 +143,7 @@ function sharedOf(reads: Reads): Reads {
   return reads;
 }
 
-/** For reads of parts that can be used again. */
+/** Compares reads of parts that can be used again: such parts have read no routes and no status of listings. */
 function isEqual(one: Reads, other: Reads): boolean {
   return (
     one.prices === other.prices &&

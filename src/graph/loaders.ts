@@ -1,7 +1,7 @@
 /**
  * The reads of one operation, without repeats. Each method is named after its result, and throws or rejects with a
- * GatewayError. If the snapshot is loaded, it returns a value and not a promise: a list of 10,000 tokens must not cost
- * 10,000 promises.
+ * GatewayError. If the snapshot is loaded, the method returns a value and not a promise: a list of 10,000 tokens must
+ * not cost 10,000 promises.
  */
 import DataLoader from 'dataloader';
 import { tokenRequestKey } from '../domain/addresses.js';
@@ -29,13 +29,13 @@ export interface LoadersOptions {
   readonly yieldToQueue: () => Promise<void>;
   /** How many distinct route requests this operation may send to the upstream. */
   readonly maxRoutes: number;
-  /** Charges route requests. */
+  /** Charges searches and route requests. */
   readonly cost: Pick<CostMeter, 'spend'>;
   /**
    * Present for an operation that may not wait: a loader then throws {@link WOULD_WAIT} in place of returning a
    * promise, and does not ask the upstream.
    *
-   * @param pendingListing the listing that it would wait for; undefined for routes
+   * @param pendingListing the listing that the operation would wait for; undefined for routes
    */
   readonly refuseToWait?: ((pendingListing: Promise<unknown> | undefined) => void) | undefined;
   /** Whether a price fetched at this time (milliseconds since 1970) is young enough to show. */
@@ -61,7 +61,7 @@ export class Loaders {
     }
   }
 
-  /** The chain listing, searched. */
+  /** The chains that match a search; all chains for a blank search without types. */
   chainsBySearch(search: string, chainTypes?: readonly string[]): MaybePromise<readonly Chain[]> {
     return this.read('chains', (chains) => {
       const isSearch = search !== '' || chainTypes !== undefined;
@@ -101,7 +101,7 @@ export class Loaders {
     return this.read('tokens', (tokens) => (chainKey === undefined ? tokens.rows : tokens.byChain(chainKey)));
   }
 
-  /** One page of the tokens found. */
+  /** One page of the tokens that a search finds. */
   tokenSearch(request: Omit<TokenSearchRequest, 'pricesUsable'>): MaybePromise<FoundTokens> {
     const chains = this.chainsFor(request);
     return this.read('tokens', (tokens) => {
@@ -122,7 +122,7 @@ export class Loaders {
   }
 
   /**
-   * The upstream's answer to a route request. Empty once too many were refused: the whole operation fails then.
+   * The routes from a token. The routes are empty after very many refusals: the whole operation has failed then.
    *
    * @throws GatewayError ROUTE_BUDGET_EXCEEDED, synchronously
    */
@@ -132,21 +132,24 @@ export class Loaders {
     return this.madeRouteReads.routesFrom(filter);
   }
 
-  /** The known sources of this token; null if routes are not swept. It never asks the upstream. */
+  /** The known sources of this token; null if routes are not swept. Never asks the upstream. */
   sourcesOf(chainKey: string, address: string): MaybePromise<TokenSources | null> {
     const { view, tracker } = this.options;
     tracker.note('routes');
     return view.isSwept ? this.read('tokens', (tokens) => view.sources(tokens, chainKey, address)) : null;
   }
 
-  /** A filter on types needs the chain listing. A search by words works without it, but then finds less. */
+  /**
+   * The chain listing for a search that depends on it. A filter on types needs it. All other searches also work without
+   * it, but find less.
+   */
   private chainsFor(
     request: Pick<TokenSearchRequest, 'query' | 'filter'>,
   ): MaybePromise<ChainSnapshot | undefined> {
     if (!needsChains(request)) return undefined;
     const chains = this.read('chains', (snapshot) => snapshot);
     if (!(chains instanceof Promise)) return chains;
-    // Always catch: the search may fail before it awaits them, and an unhandled rejection would end the process.
+    // Always catch: the search may fail before it awaits the chains, and an unhandled rejection ends the process.
     const ifAny = chains.catch(() => undefined);
     return request.filter.chainTypes ? chains : ifAny;
   }
@@ -169,10 +172,10 @@ export class Loaders {
   }
 }
 
-/** Maximum fields that get an error of their own. Beyond it the whole operation fails with one error. */
+/** Maximum fields with an error of their own. With more such fields the whole operation fails with one error. */
 const MAX_REFUSED_ROUTES = 1000;
 
-/** Reads the routes of one operation, each once. */
+/** Reads routes for one operation: those of each token at most once. */
 class RouteReads {
   private readonly asked = new Set<string>();
   private readonly atHand = new Map<string, RouteAnswer>();
@@ -216,7 +219,7 @@ class RouteReads {
     return view.cachedRoutes(request) ?? awaitAndYield(view.routes(request), yieldToQueue);
   }
 
-  /** Throws instead of rejecting: a list of tokens can ask for routes in each of its rows. */
+  /** Refuses a request. It throws and does not reject: a list of tokens can ask for routes in each of its rows. */
   private refuse(): RouteAnswer {
     const { maxRoutes } = this.options;
     this.refused++;

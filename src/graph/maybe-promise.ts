@@ -22,5 +22,5 @@ export async function awaitAndYield<Value>(
   }
 }
 
-/** Thrown by loaders that may not wait. It has no stack, since it is not an error and may be thrown often. */
+/** Thrown by loaders that may not wait. This object has no stack, since it is no error and may be thrown often. */
 export const WOULD_WAIT: unknown = Object.freeze({ message: 'This operation has to wait for the upstream.' });

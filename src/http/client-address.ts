@@ -1,18 +1,18 @@
 /** Tells clients apart by their addresses. */
 /** The first 96 bits of an IPv4 address that is mapped into IPv6 (RFC 4291). */
 const MAPPED_IPV4 = '0:0:0:0:0:ffff';
-/** How many of the eight groups of an IPv6 address name the network (/64). A machine can choose the other groups itself. */
+/** How many of the eight groups of an IPv6 address name the network (/64). A machine can choose the other groups. */
 const NETWORK_GROUPS = 4;
 
 /**
- * The client behind the remote address of a socket, for limits and fair queues per client. For IPv4 it is the address,
- * also if it is mapped into IPv6, in any spelling. For IPv6 it is the /64 network: one machine can use all its addresses.
+ * The client behind the remote address of a socket, for limits and fair queues per client. An IPv4 address is a client,
+ * even if it is mapped into IPv6. A /64 network of IPv6 is a client: one machine can use all addresses of the network.
  *
  * @returns such as `192.0.2.1` or `2001:db8:0:7::/64`; empty for a socket that is already closed
  */
 export function clientOf(remoteAddress: string | undefined): string {
   const [address = ''] = remoteAddress?.split('%') ?? [];
-  // An IPv4 address, or another text that the server around the library gives.
+  // True for an IPv4 address, and for any other text that the server around the library gives.
   if (!address.includes(':') || !URL.canParse(`http://[${address}]`)) return remoteAddress ?? '';
   const groups = groupsOf(address);
   if (groups.slice(0, 6).join(':') === MAPPED_IPV4) return ipv4Of(groups.slice(6));

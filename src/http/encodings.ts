@@ -17,7 +17,7 @@ const compressGzip = promisify<Uint8Array, zlib.ZlibOptions, Buffer>(zlib.gzip);
 
 const { BROTLI_PARAM_QUALITY, BROTLI_PARAM_SIZE_HINT } = zlib.constants;
 const brotliCompress = promisify<Uint8Array, zlib.BrotliOptions, Buffer>(zlib.brotliCompress);
-/** A longer body is not worth the time that Brotli takes for its best: some 50 ms for this one. */
+/** Maximum size for the best quality of Brotli, which takes about 50 ms for a body of this size. */
 const MAX_BEST_BYTES = 32_768;
 const brotli: Compress = (body, isReused, isForGood) => {
   const isBest = isForGood && body.byteLength <= MAX_BEST_BYTES;
@@ -27,7 +27,7 @@ const brotli: Compress = (body, isReused, isForGood) => {
   });
 };
 
-/** The compressors, the best first. They run in the thread pool, not on the event loop. */
+/** The compressors, the best first. Compressors run in the thread pool, not on the event loop. */
 const COMPRESSORS: ReadonlyMap<Encoding, Compress> = new Map<Encoding, Compress>([
   ['br', brotli],
   ...(compressZstd ? [['zstd', (body: Uint8Array) => compressZstd(body)] as const] : []),
@@ -64,8 +64,8 @@ export function isIdentity(contentEncoding: string | undefined): boolean {
 /**
  * Compresses a body.
  *
- * @param isReused whether the result is sent many times. Otherwise it is compressed in a fraction of the time, and larger
- * @param isForGood whether it is compressed only once, such as a file: a small body then gets the best compression
+ * @param isReused whether the result is sent many times. Otherwise it is made in a fraction of the time, and is larger
+ * @param isForGood whether the body never changes, such as a file: a small body then gets the best compression
  */
 export async function encode(
   body: Uint8Array,
@@ -85,7 +85,7 @@ export class ReusedBody {
     readonly body: Uint8Array<ArrayBuffer>,
     private readonly digest: string,
   ) {
-    // Not a copy: all clients share the bytes.
+    // This is not a copy: all clients share the bytes.
     this.#encoded.set('identity', Promise.resolve(body));
   }
 

@@ -3,7 +3,7 @@ import { isAskedByBody } from './query-method.js';
 
 /** The parts of a request, of node:http or of `fetch`, that decide whether it executes an operation. */
 export interface RequestHead {
-  /** HEAD is given as GET. */
+  /** The HTTP method, with GET in place of HEAD. */
   readonly method: string;
   /** The target: a path with its query string, or a whole URL. */
   readonly url: string;

@@ -26,7 +26,7 @@ export function requestIdFrom(given: string | null | undefined): string {
 const PROCESS_ID = randomUUID().slice(0, 24);
 let count = 0;
 
-/** A process id and a counter in the form of a UUID. A random one would make a cache hit noticeably slower. */
+/** A process id and a counter in the form of a UUID. A random UUID would make cache hits noticeably slower. */
 function nextId(): string {
   count += 1;
   return `${PROCESS_ID}${count.toString(16).padStart(12, '0')}`;

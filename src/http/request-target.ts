@@ -8,8 +8,8 @@ const MAX_SHOWN = 500;
  * The URL of a request, with a fixed host. Undefined if its target is neither a path nor an http URL.
  *
  * A path that normalisation would change, such as `/x/../metrics`, becomes a path that does not exist: a proxy in front
- * may block `/metrics` by comparing paths without normalising them. A URL whose host differs from the Host header becomes
- * such a path, too. Otherwise the Host header is ignored.
+ * may block `/metrics` by comparing paths without normalising them. A URL whose host differs from the Host header also
+ * becomes a path that does not exist. Otherwise the Host header is ignored.
  */
 export function urlOf({
   url: target = '/',
@@ -30,7 +30,7 @@ function urlOfPath(path: string, target: string): URL {
   return url.pathname === (end < 0 ? path : path.slice(0, end)) ? url : nowhere(target);
 }
 
-/** A path that does not exist: the whole target as one segment, which the log shows. */
+/** A path that does not exist: the target as one segment, cut if it is long, for the log. */
 function nowhere(target: string): URL {
   return new URL(`http://gateway/${encodeURIComponent(target.slice(0, MAX_SHOWN))}`);
 }

@@ -15,13 +15,13 @@ export type ExecuteOperation = (operation: ToolOperation) => Promise<string>;
 
 /** The result of a tool. */
 export interface ToolResult {
-  /** In the form of the protocol. */
+  /** The result in the form of the protocol. */
   readonly result: {
     readonly content: { readonly type: 'text'; readonly text: string }[];
     readonly structuredContent?: Readonly<Record<string, unknown>>;
     readonly isError?: true;
   };
-  /** The distinct codes of its errors. */
+  /** The distinct codes of the errors in it. */
   readonly codes: readonly string[];
 }
 
@@ -51,7 +51,7 @@ interface GraphError {
 /** Maximum length of messages and of texts of the client in them; longer ones are cut. */
 const MAX_SHOWN = 300;
 const MAX_ERRORS = 5;
-/** In characters. A result contains the data twice, as text and as a structure; agents cannot use more. */
+/** Maximum characters of the data. A result has it twice, as text and as a structure; agents cannot use more. */
 const MAX_RESULT_LENGTH = 4_194_304;
 
 /**
@@ -132,7 +132,7 @@ export async function callTool(
   const response = JSON.parse(json) as GraphResponse;
   if (response.errors || !response.data) return errorResult(tool, response);
   const { data } = response;
-  // Also as text, for clients that do not read structured results.
+  // The data is also sent as text, for clients that do not read structured results.
   return {
     result: { content: [{ type: 'text', text: JSON.stringify(data) }], structuredContent: data },
     codes: [],

@@ -33,7 +33,7 @@ export interface ObjectSchema extends JsonSchema {
   readonly properties: Readonly<Record<string, JsonSchema>>;
 }
 
-/** The types of scalars that are not strings. */
+/** The JSON types of scalars that are not strings. */
 const SCALARS: ReadonlyMap<string, string> = new Map([
   ['Int', 'integer'],
   ['Float', 'number'],
@@ -42,7 +42,7 @@ const SCALARS: ReadonlyMap<string, string> = new Map([
 
 /**
  * The schema of an operation's variables, with the descriptions and defaults of the arguments that use them. The schema
- * does not allow null for an optional variable: omitting it means the same.
+ * does not allow null for an optional variable: to omit the variable means the same.
  *
  * @throws TypeError for a variable that is not the whole value of an argument
  */

@@ -46,7 +46,7 @@ const CallParams = object({ name: string(), arguments: optional(record(string(),
 const ListParams = object({});
 const MAX_SHOWN = 100;
 
-/** The package validates only answers of people to questions, and this server does not ask questions. */
+/** The package would validate only what people answer to questions of a server, and this server does not ask any. */
 const NO_VALIDATOR = {
   getValidator(): never {
     throw new TypeError('Expected no schema to validate');
@@ -60,9 +60,10 @@ const require = createRequire(import.meta.url);
 const PACKAGE = require.resolve('@modelcontextprotocol/server');
 
 /**
- * Loads the package. It takes 10 MB, and most processes never need it. `require` opens one file after another, while
- * import() would open a hundred at once. If no file handle is free, this throws before it calls `require`: Node would
- * remember the failure and never load the package. So it can be called again.
+ * Loads the package of the protocol. The package takes 10 MB, and most processes never need it. `require` opens one
+ * file after another, while import() would open a hundred at once. If no file handle is free, this throws before it
+ * calls `require`: Node would remember the failure and never load the package. So this function can be called again
+ * after it has thrown.
  */
 function loadProtocol(): Protocol {
   closeSync(openSync(PACKAGE, 'r'));
@@ -112,7 +113,7 @@ function createHandler({ schema, sdl, version, onError }: McpOptions, protocol: 
     );
     server.setRequestHandler('tools/list', { params: ListParams }, () => ({ tools: listed }));
     server.setRequestHandler('tools/call', { params: CallParams }, async (params) => {
-      // Holds for a call that throws before it has a result.
+      // This is the code of a call that throws before it has a result.
       facts.codes = ['BAD_USER_INPUT'];
       const tool = toolNamed(params.name);
       facts.operation = tool.operation;

@@ -14,11 +14,11 @@ function settingsGuide(): string {
   });
   return `# Settings
 
-All settings are environment variables. An empty value counts as unset, and words may be in any letter case. If some are invalid, the process reports all of them and ends with status 1. A variable whose name resembles a setting, or was one, is named in a warning at the start. \`npm start -- --help\` prints this list.
+All settings are environment variables. An empty value counts as unset. Words such as \`true\` may have any letter case. If some values are invalid, the process reports all of them and ends with status 1. A variable whose name resembles a setting, or was one, is named in a warning at the start. \`npm start -- --help\` prints this list.
 
-\`UPSTREAM_HEADERS\` and \`REDIS_URL\` can hold secrets, so each can also stand in a file: \`REDIS_URL_FILE=/run/secrets/redis\`.
+\`UPSTREAM_HEADERS\` and \`REDIS_URL\` can hold secrets, so each can also be read from a file: \`REDIS_URL_FILE=/run/secrets/redis\`.
 
-In the [library](../library/README.md) the same settings are options in camel case, such as \`maxDepth\`. Those of the process are missing there: \`HOST\`, \`PORT\`, \`ADMIN_PORT\` and \`MAX_CONNECTIONS\`.
+In the [library](../library/README.md) the same settings are options in camel case, such as \`maxDepth\`. These settings of the process are missing there: \`HOST\`, \`PORT\`, \`ADMIN_PORT\` and \`MAX_CONNECTIONS\`.
 
 ${groups.join('\n')}`;
 }
@@ -31,7 +31,7 @@ function errorCodesGuide(): string {
   });
   return `# Error codes
 
-Each error has one of these codes in \`extensions.code\`, or one of the GraphQL server itself: \`GRAPHQL_PARSE_FAILED\`, \`GRAPHQL_VALIDATION_FAILED\`, \`OPERATION_RESOLUTION_FAILURE\`, \`PERSISTED_QUERY_NOT_FOUND\`, \`PERSISTED_QUERY_MISMATCH\`, \`BAD_REQUEST\`, \`INTERNAL_SERVER_ERROR\`. With HTTP status 200, the field that failed is null and the other fields are there.
+Each error has one of these codes in \`extensions.code\`, or one of the GraphQL server itself: \`GRAPHQL_PARSE_FAILED\`, \`GRAPHQL_VALIDATION_FAILED\`, \`OPERATION_RESOLUTION_FAILURE\`, \`PERSISTED_QUERY_NOT_FOUND\`, \`PERSISTED_QUERY_MISMATCH\`, \`BAD_REQUEST\`, \`INTERNAL_SERVER_ERROR\`. With HTTP status 200, the field that failed is null and the other fields are there. An operation that is refused as a whole, such as with \`LIMIT_EXCEEDED\`, has no data; its status is 400 for clients that accept \`application/graphql-response+json\`.
 
 The address, headers and body of an upstream response go to the log and never to a client.
 

@@ -29,7 +29,7 @@ export function useTrustedDocuments(trusted: TrustedDocuments): Plugin<object, O
   };
 }
 
-/** Reads the ids of documents from a URL: GraphQL Yoga reads only the parameters of GraphQL there. */
+/** Reads the ids of documents from a URL, where GraphQL Yoga reads only the standard parameters of GraphQL. */
 function idsInUrl({ method, url }: Request): { readonly documentId?: string; readonly doc_id?: string } {
   if (method !== 'GET') return {};
   const { searchParams } = new URL(url);
@@ -55,7 +55,7 @@ export function usePersistedQueries(): Plugin {
     onParams({ params, setParams }) {
       const hash = persistedHash(params.extensions);
       if (hash === undefined || !HASH.test(hash)) return;
-      // Not validated yet: the client can send any value.
+      // This is not validated yet: the client can send any value.
       const query: unknown = params.query ?? undefined;
       if (query === undefined) {
         const known = texts.get(hash);
@@ -84,11 +84,11 @@ function refusal(
   return new GraphQLError(message, { extensions: { code, http: { status } } });
 }
 
-/** Refuses documents that are too long before they are parsed, and other invalid ones after it. */
+/** Refuses documents with too many lexical tokens before they are parsed, and invalid documents after that. */
 export function useValidation(documents: Pick<Documents, 'checkTokens' | 'errorsOf'>): Plugin {
   return {
     onParams({ params }) {
-      // Not validated yet: the client can send any value.
+      // This is not validated yet: the client can send any value.
       const name: unknown = params.operationName;
       if (typeof name !== 'string' || name.length <= TEXT_LIMITS.name) return;
       const message = `Expected at most ${TEXT_LIMITS.name} characters as "operationName", got ${name.length}.`;

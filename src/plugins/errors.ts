@@ -8,8 +8,8 @@ import type { GatewayContext } from '../graph/context.js';
 import type { Logger } from '../logger.js';
 
 /**
- * Shows clients the code and message of a GatewayError. Of any other error they learn only that it happened. The log gets
- * the details, once for each cause.
+ * Shows clients the code and message of a GatewayError, and errors of graphql-js about their operation. Of any other
+ * error they learn only that it happened; the log gets its details, once for each cause.
  */
 export function useErrorCodes(): Plugin<
   GatewayContext & { readonly outcome?: { isByClient?: boolean } | undefined }
@@ -37,7 +37,7 @@ function withCodes(
   errors: readonly GraphQLError[],
   log: () => Logger,
 ): ExecutionResult {
-  // Checked first: there can be thousands of other errors, which are not shown then.
+  // This error is looked for first: there can be thousands of other errors, which are not shown then.
   for (const error of errors) {
     const cause = causeOf(error);
     if (cause instanceof OperationLimitError) return refusalOf(cause);
@@ -63,7 +63,7 @@ function refusalOf({ code, message }: OperationLimitError): ExecutionResult {
 /** Adds the code BAD_USER_INPUT to an error of the GraphQL server about variables or arguments. */
 function withBadInputCode(error: GraphQLError): GraphQLError {
   const code: ErrorCode = 'BAD_USER_INPUT';
-  // In place: there can be one for each row, and each copy would collect a stack.
+  // The error is changed in place: there can be one error for each row, and each copy would collect a stack.
   Object.assign(error.extensions, error.path ? { code } : { code, http: { spec: true, status: 400 } });
   return error;
 }
@@ -94,8 +94,8 @@ const MAX_LENGTH = 2_000;
 const HALF = 900;
 
 /**
- * Cuts long error messages. GraphQL repeats names and values of the client in full, and the same one in each of several
- * errors.
+ * Cuts long error messages. Messages of graphql-js repeat names and values of the client in full, and several errors
+ * can repeat the same value.
  */
 export function useShortMessages(): Plugin {
   return {

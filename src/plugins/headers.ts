@@ -11,9 +11,9 @@ const PREFLIGHT_SECONDS = '86400';
  * Sets the headers of every response, and responds to preflight requests.
  *
  * - `X-Content-Type-Options`: browsers must not guess another content type.
- * - CORS: pages of the given origins may read responses; never with credentials, because the gateway uses none. Yoga's own
- *   CORS repeats the request's origin even if all are allowed, so that shared caches could not reuse responses.
- * - `Cache-Status` of the endpoint: a miss, since the response cache is read before.
+ * - CORS: pages of the given origins may read responses; never with credentials, because the gateway uses none. The
+ *   CORS of Yoga repeats the request's origin even if all are allowed, so that shared caches could not reuse responses.
+ * - `Cache-Status` of the endpoint: always a miss, because GraphQL Yoga gets only requests that are not in the cache.
  *
  * @param path the path of the GraphQL endpoint
  */
@@ -25,7 +25,7 @@ export function useHeaders(path: string, origins: CorsOrigins): Plugin {
     onResponse({ request, response: { status, headers } }) {
       headers.set('x-content-type-options', 'nosniff');
       if (new URL(request.url).pathname === path) headers.set(CACHE_STATUS, MISS);
-      // GraphQL Yoga lists all supported types again for each type in the Accept header.
+      // GraphQL Yoga repeats the list of supported types for each type in the Accept header. One list is enough.
       const types = status === 406 ? headers.get('accept') : null;
       if (types !== null) headers.set('accept', [...new Set(types.split(', '))].join(', '));
       for (const [name, value] of corsHeaders(origins, request.headers.get('origin'))) {

@@ -25,7 +25,7 @@ export interface OverloadOptions {
 export interface RefusalContext {
   /** Whether the gateway is busy. */
   readonly isOverloaded?: boolean;
-  /** Present if the operation was executed in part and exceeded its limit. */
+  /** Present if it is known that the operation exceeds a limit: GraphQL Yoga then does not execute it again. */
   readonly costRefusal?: OperationLimitError | undefined;
 }
 
@@ -47,15 +47,15 @@ export function useOverload({ maxWaitMs }: OverloadOptions): Plugin<RefusalConte
   };
 }
 
-/** Each error message quotes the invalid value, which can be as long as the request body. */
+/** Maximum errors. Each error message quotes the invalid value, which can be as long as the request body. */
 const MAX_VARIABLE_ERRORS = 10;
-/** Members of an object in invalid variables. Errors quote it; quoting one of 60,000 members takes 40 ms each time. */
+/** Maximum members of an object in invalid variables. Errors quote the object: with 60,000 members this takes 40 ms. */
 const MAX_QUOTED_MEMBERS = 50;
 
 /**
  * Refuses an operation before it is executed if its variables are invalid or its known cost is too high.
  *
- * It coerces the variables itself to bound the number of errors: the executor does not bound it.
+ * The plugin coerces the variables itself, because the executor would report up to 50 long errors.
  */
 export function useCostLimit(): Plugin<GatewayContext & RefusalContext> {
   return {

@@ -25,7 +25,7 @@ interface McpContext {
   readonly outcome?: ToolFacts | undefined;
 }
 
-/** Far more than messages need: they have about five levels, and their longest list 500 items. */
+/** Limits on a message. Messages need far less: about five levels, and 500 items in their longest list. */
 const LIMITS = { levels: 64, values: 5_000 } as const;
 /** Codes of JSON-RPC 2.0. */
 const PARSE_ERROR = -32_700;
@@ -49,7 +49,7 @@ export function useMcp({ path, corsOrigins, answer }: McpPluginOptions): Plugin<
   }
 
   return {
-    // Not async: all other requests run this function, too.
+    // The function is not async, because all other requests run it, too.
     onRequest({ request, url, serverContext, endResponse, fetchAPI }) {
       if (url.pathname !== path) return undefined;
       return respond(request, serverContext, fetchAPI.Response).then(endResponse);

@@ -9,8 +9,8 @@ import { refusalResponse, shown } from '../http/refusal.js';
 const JSON_TYPE = /^application\/json *(;|$)/i;
 
 /**
- * Supports the method QUERY (RFC 10008): GraphQL Yoga gets such a request as a POST. It must be the first plugin, since the
- * others keep facts by the identity of the request.
+ * Supports the method QUERY (RFC 10008): GraphQL Yoga gets such a request as a POST. This must be the first plugin,
+ * since the others keep facts by the identity of the request.
  *
  * @param path the path of the GraphQL endpoint
  */
@@ -34,7 +34,8 @@ export function useQueryMethod(path: string): Plugin {
       if (new URL(request.url).pathname !== path) return;
       response.headers.set('accept-query', QUERY_TYPE);
       if (response.status !== 405) return;
-      // Set on a copy: the headers of Yoga's response distinguish letter case, so `set` would add a second "Allow".
+      // The header is set on a copy: the headers of Yoga's response distinguish letter case, so `set` would add a
+      // second "Allow".
       const others = [...response.headers].filter(([name]) => name.toLowerCase() !== 'allow');
       const headers = { ...Object.fromEntries(others), allow: `GET, HEAD, POST, ${QUERY}, OPTIONS` };
       setResponse(new fetchAPI.Response(response.body, { status: 405, headers }));
@@ -47,7 +48,7 @@ export interface BodyLimitOptions {
 }
 
 export interface BodyLimitContext {
-  /** How many bytes of the body arrived. The server keeps no more of it than the limit. */
+  /** How many bytes of the body arrived. The server keeps no more of the body than the limit. */
   readonly bodyBytes?: number | undefined;
 }
 
@@ -66,8 +67,8 @@ export function useBodyLimit({ maxBodyBytes }: BodyLimitOptions): Plugin<BodyLim
 }
 
 /**
- * Corrects how GraphQL Yoga reads parameters. It would respond with 500 in two cases: to parameters in a URL or a form
- * that are not valid JSON (now 400), and to a JSON body with a member `then`, which it takes for a promise.
+ * Corrects how GraphQL Yoga reads parameters. Yoga would respond with 500 in two cases: to parameters in a URL or a
+ * form that are not valid JSON (now 400), and to a JSON body with a member `then`, which Yoga takes for a promise.
  */
 export function useParameters(): Plugin {
   return {
@@ -91,13 +92,13 @@ export function useParameters(): Plugin {
 }
 
 /**
- * Ignores unknown members of a request (GraphQL over HTTP); GraphQL Yoga would refuse the request. It must follow the plugins
- * that read members of their own.
+ * Ignores unknown members of a request, as GraphQL over HTTP demands; GraphQL Yoga would refuse the request. This
+ * plugin must follow those that read members of their own.
  */
 export function useKnownMembers(): Plugin {
   return {
     onParams({ params, setParams }) {
-      // Not validated yet: the client can send any value.
+      // This is not validated yet: the client can send any value.
       const given: unknown = params;
       if (typeof given !== 'object' || given === null || Array.isArray(given)) return;
       const { query, operationName, variables, extensions } = params;

@@ -4,7 +4,7 @@ import type { Plugin } from 'graphql-yoga';
 import { type PlainResponse, plainRefusal } from '../http/refusal.js';
 import { type Encoded, fileResponse, type Page } from '../pages/static-page.js';
 
-/** Responds to a request. Undefined for a path that it does not serve; a promise of undefined for a 404. */
+/** Responds to a request. Returns undefined for a path that it does not serve, and a promise of undefined for a 404. */
 export type PathAnswer = (
   request: Request,
   url: URL,
@@ -26,11 +26,11 @@ export function usePaths(
   const notFound = plainRefusal({
     status: 404,
     message: `Nothing is here. Expected one of: ${listed}.`,
-    // At the same address, browsers can get a page.
+    // A browser can get a page at the same address.
     headers: { vary: 'Accept' },
   });
   return {
-    // Not async: all other requests run this function, too.
+    // The function is not async, because all other requests run it, too.
     onRequest({ request, url, endResponse, fetchAPI }) {
       const respond = ({ status, headers, body }: PlainResponse = notFound) =>
         endResponse(new fetchAPI.Response(body, { status, headers: { ...headers } }));
@@ -43,7 +43,7 @@ export function usePaths(
   };
 }
 
-/** Turns Yoga's compression off, so that the server in front can compress. It still sees the client's Accept-Encoding. */
+/** Turns compression off: the server in front can compress, as it still sees the client's Accept-Encoding. */
 export function useUncompressed(): Plugin {
   return {
     onRequest({ request }) {

@@ -14,7 +14,7 @@ export interface RequestFacts {
   isByClient?: boolean;
 }
 
-/** More than a response has in practice: it bounds the codes that the GraphQL server defines. */
+/** Maximum distinct codes of one response. In practice a response has fewer. */
 const MAX_CODES = 10;
 const MAX_NAME_LENGTH = 100;
 
@@ -29,7 +29,7 @@ export function useRequestFacts(): Plugin<object, { readonly outcome?: RequestFa
       if (serverContext?.outcome) factsOf.set(request, serverContext.outcome);
     },
     onParams({ params, request }) {
-      // Not validated yet: the client can send any value.
+      // This is not validated yet: the client can send any value.
       const name: unknown = params.operationName;
       const facts = factsOf.get(request);
       if (facts && typeof name === 'string' && name) facts.operation = name.slice(0, MAX_NAME_LENGTH);

@@ -6,12 +6,13 @@ import { type CacheableResult, staleListingsHeader } from '../graph/dependencies
 import { COST } from '../http/caching.js';
 
 /**
- * Executes with graphql-js, and sets two headers: `x-stale-listings` names the stale listings that the operation read, with
- * their ages in whole seconds, as in `chains;age=340, tokens;age=95`, and `x-cost` has the cost. The HTTP server gets the
- * dependencies of each response without errors, so that it can be cached.
+ * Executes with graphql-js, and sets two headers. `x-stale-listings` names the stale listings and routes that the
+ * operation read, with their ages in whole seconds, as in `chains;age=340, tokens;age=95`. `x-cost` has the cost. The
+ * HTTP server gets the dependencies of each response without errors, so that it can be cached.
  *
- * GraphQL Yoga's own executor differs in two ways. It takes an object with a member `then` for a promise. It refuses a
- * fragment that is spread a second time with a condition that is null, which graphql-js does not evaluate.
+ * The executor of GraphQL Yoga is not used, because it differs from graphql-js in two ways. Yoga's executor takes an
+ * object with a member `then` for a promise. And if a fragment is spread a second time with a condition that is null,
+ * it refuses the operation, while graphql-js does not evaluate that condition.
  */
 export function useResults(): Plugin<
   GatewayContext & { readonly outcome?: { cacheable?: CacheableResult } }

@@ -12,13 +12,13 @@ export interface ChainNames {
   readonly words: WordList;
   /**
    * The keys of the chains that this word names, each with its best match. A word names a chain if it equals or begins
-   * a word of one of its names, or equals its `chainId` or its CAIP-2 identifier.
+   * a word of one of the chain's names, or equals the `chainId` or the CAIP-2 identifier of the chain.
    *
-   * @param byCurrency whether the symbol of its native currency also names a chain
+   * @param byCurrency whether a chain is also named by the symbol of its native currency
    */
   named(word: SearchWord, byCurrency: boolean): ReadonlyMap<string, Match>;
   /**
-   * The keys of the chains with this CAIP-2 identifier: several if they have the same `chainId`.
+   * The key of the chain with this CAIP-2 identifier, in a list; empty if no chain has it.
    *
    * @param caip2 in lower case
    */
@@ -47,7 +47,7 @@ const NICKNAMES: ReadonlyMap<string, readonly string[]> = new Map([
 export function createChainNames(chains: readonly Chain[]): ChainNames {
   const names: { readonly chainKey: string; readonly text: string }[] = [];
   const words = new WordList();
-  /** By `chainId` and by CAIP-2 identifier. One map is enough, since the two never look alike. */
+  /** The keys of chains by `chainId` and by CAIP-2 identifier. One map is enough, since the two never look alike. */
   const identified = new Map<string, string[]>();
   const byCurrencySymbol = new Map<string, string[]>();
   for (const { chainKey, shortName, name, chainId, caip2, nativeCurrency } of chains) {

@@ -5,7 +5,7 @@ export interface Identifier {
   readonly addresses: readonly string[];
   /** The start of the address in lower case, or the whole address. */
   readonly addressStart?: string;
-  /** The end of the address in lower case, where its middle was left out. */
+  /** The end of the address in lower case, if the middle of the address was left out. */
   readonly addressEnd?: string;
   /** The chain that the word identifies, as a CAIP-2 identifier in lower case. */
   readonly caip2?: string;
@@ -32,16 +32,16 @@ const BASE58 = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/;
 const BASE64 = /^[\w-]{48}$/;
 const BETWEEN_PUNCTUATION = /[\p{L}\p{N}](?:.*[\p{L}\p{N}])?/su;
 
-/** Minimum hex digits that find the addresses beginning with them. Fewer would match addresses by chance. */
+/** Minimum hex digits of the start of an address in a query. Fewer digits would match addresses by chance. */
 const MIN_START_DIGITS = 6;
-/** Minimum hex digits of a whole address: one of 20 bytes has 40, and hardly any loses more than 8 zeros at its start. */
+/** Minimum hex digits of a whole address. Most have 40 or 64; at most about 8 zeros at the start can be missing. */
 const MIN_WHOLE_DIGITS = 32;
 const PREFIX_LENGTH = '0x'.length;
 /** Minimum length of every identifier. */
 const MIN_LENGTH = PREFIX_LENGTH + MIN_START_DIGITS;
 
 /**
- * Recognises addresses, starts of addresses, and CAIP identifiers. Such a word must not match names or symbols: a token
+ * Recognises addresses, parts of addresses, and CAIP identifiers. Such a word must not match names or symbols: a token
  * could have the address of another token in its name.
  *
  * @returns undefined for an ordinary word

@@ -11,10 +11,10 @@ import type { TokenIndexes } from './token-indexes.js';
 
 /** The tokens that a search orders, with the values it orders them by. */
 interface Ordered {
-  /** By place. */
+  /** The tokens by place (see `Places`). */
   readonly tokens: readonly Token[];
   readonly indexes: TokenIndexes;
-  /** By place; NaN for none. */
+  /** The prices by place; NaN for a token without a price. */
   readonly prices: Float64Array;
   rankAt(place: number): number;
 }
@@ -35,7 +35,7 @@ function scaleOf(order: TokenOrder, { indexes: { nameAt, nameKeys }, prices, ran
       cursorValue: (key) => nameKeys[key] ?? '',
       keyOf(value) {
         const index = firstIndex(nameKeys.length, (at) => (nameKeys[at] ?? '') >= String(value));
-        // A name that is no longer listed is between its neighbours.
+        // A name that is no longer listed gets a number between those of its neighbours.
         return nameKeys[index] === value ? index : index - 0.5;
       },
     };
@@ -69,7 +69,7 @@ export function orderOf(order: TokenOrder, ordered: Ordered) {
   };
 }
 
-/** A position in an order. After it follow the tokens with its key from its place on, and those with larger keys. */
+/** A position in an order. Behind it are the tokens with an equal key from `place` on, and those with larger keys. */
 export interface Position {
   readonly key: number;
   readonly place: number;

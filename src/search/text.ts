@@ -6,11 +6,11 @@ import { MARK } from './word-starts.js';
 
 /** One word of a query. */
 export interface SearchWord {
-  /** Folded as symbols are, to be compared with them. */
+  /** The word in the form in which symbols are compared. */
   readonly folded: string;
   /**
    * Its letters and digits, or the whole word if it has neither: the form in which names and symbols are searched.
-   * Empty for an identifier, which does not match names or symbols.
+   * The text is empty for an identifier, which does not match names or symbols.
    */
   readonly letters: string;
   /** The addresses that it may stand for, in the letter case as typed. */
@@ -18,14 +18,14 @@ export interface SearchWord {
   readonly identifier: Identifier | undefined;
 }
 
-/** One way to understand a query. It finds the rows that match every word. */
+/** One way to understand a query. An interpretation finds the rows that match every word. */
 export interface Interpretation {
   readonly words: readonly SearchWord[];
-  /** Whether the symbol of its native currency also names a chain. */
+  /** Whether a chain is also named by the symbol of its native currency. */
   readonly byCurrency: boolean;
 }
 
-/** Each word costs a look-up in all texts, and people type fewer. */
+/** Maximum words of a query. Each word costs a look-up in all texts, and people type fewer words. */
 export const MAX_WORDS = 8;
 /** Maximum letters of a symbol, or parts of a name, that are indexed. Only hostile texts have more. */
 const MAX_STARTS = 32;
@@ -39,7 +39,7 @@ const ONLY_LETTERS = /^[a-z0-9]*$/;
 const HAS_LETTERS = /[\p{L}\p{N}]/u;
 /** The place before a capital within a word, such as between "r" and "Z" in "LayerZero". */
 const BEFORE_CAPITAL = /(?<=\p{Ll})(?=\p{Lu})/gu;
-/** Stands for punctuation. */
+/** A character that separates the parts of a word as punctuation does. */
 const MARK_OF_PART = '\u0001';
 const PUNCTUATION = /[^\p{L}\p{N}]+/u;
 

@@ -6,32 +6,32 @@ import { type ChainsByKey, nativesOn, type Places, type TokenIndexes } from './t
 
 /** Tokens must match every condition given; an omitted condition matches everything. */
 export interface TokenSearchFilter {
-  /** In any letter case. */
+  /** Keys of chains, in any letter case. */
   readonly chainKeys?: readonly string[] | undefined;
-  /** In any letter case. */
+  /** Types of chains, in any letter case. */
   readonly chainTypes?: readonly string[] | undefined;
-  /** Written as in a query. */
+  /** Symbols as a person types them. */
   readonly symbols?: readonly string[] | undefined;
   readonly isBridgeable?: boolean | undefined;
   readonly isNative?: boolean | undefined;
   readonly hasPrice?: boolean | undefined;
   readonly minPriceUsd?: number | undefined;
   readonly maxPriceUsd?: number | undefined;
-  /** Only these tokens match. They must be the row objects of the listing that is searched. */
+  /** Only these tokens match. The tokens must be the row objects of the listing that is searched. */
   readonly reachable?: ReadonlySet<Token> | undefined;
 }
 
 /** The listing that a filter reads. */
 interface Filtered {
-  /** By place. */
+  /** The tokens by place (see {@link Places}). */
   readonly tokens: readonly Token[];
   readonly indexes: TokenIndexes;
-  /** By place; NaN for none. */
+  /** The prices by place; NaN for a token without a price. */
   readonly prices: Float64Array;
   readonly chains: ChainsByKey | undefined;
 }
 
-/** By place, 1 for each token that matches the filter; undefined if the filter has no condition. */
+/** Returns by place: 1 for a token that matches the filter, else 0. Undefined if the filter has no condition. */
 export function allowedTokens(filter: TokenSearchFilter, filtered: Filtered): Uint8Array | undefined {
   if (Object.values(filter).every((condition) => condition === undefined)) return undefined;
   const { tokens, indexes, prices, chains } = filtered;

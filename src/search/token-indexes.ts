@@ -20,13 +20,13 @@ import { MARK, type WordStarts, wordStartsSteps } from './word-starts.js';
 /** Tokens, each given as its **place**: its number in the order by symbol, chain and address. */
 export type Places = readonly number[];
 
-/** The tokens that have a text. */
+/** A text, such as a symbol, and the tokens that have it. */
 export type TextPlaces = readonly [text: string, places: Places];
 
 /** The tokens of one chain. */
 export interface ChainPlaces {
   readonly all: Places;
-  /** Those whose address is the placeholder of native assets. */
+  /** The tokens whose address is the placeholder of native assets. */
   readonly natives: Places;
 }
 
@@ -35,31 +35,31 @@ export interface ChainsByKey {
   byKey(chainKey: string): Chain | undefined;
 }
 
-/** Everything that a search needs besides rows and prices. It keeps no rows alive, so that old ones can be freed. */
+/** Everything that a search needs besides rows and prices. Indexes keep no rows alive: old rows can be freed. */
 export interface TokenIndexes {
   /** The number of the row in the listing, by place. */
   readonly rowAt: Uint32Array;
-  /** By {@link foldSymbol}. */
+  /** The tokens by symbol, in the form of {@link foldSymbol}. */
   readonly symbols: ReadonlyMap<string, Places>;
   readonly symbolStarts: WordStarts<TextPlaces>;
   readonly nameStarts: WordStarts<TextPlaces>;
-  /** By the letters and digits of the whole name. */
+  /** The tokens by the letters and digits of the whole name. */
   readonly names: ReadonlyMap<string, Places>;
   readonly chains: ReadonlyMap<string, ChainPlaces>;
   readonly chainKeyStarts: WordStarts<readonly [chainKey: string, ChainPlaces]>;
-  /** By folded address. */
+  /** The tokens by folded address. */
   readonly addresses: ReadonlyMap<string, Places>;
-  /** By the folded address in lower case. */
+  /** Finds tokens by the start of the folded address, in lower case. */
   readonly addressStarts: WordStarts<TextPlaces>;
   /** The distinct keys of names, in order. */
   readonly nameKeys: readonly string[];
-  /** By place, the index of its name's key in `nameKeys`. */
+  /** For each place: the index in `nameKeys` of the key of the token's name. */
   readonly nameAt: Uint32Array;
-  /** By place: 1 for bridgeable tokens. */
+  /** For each place: 1 if the token is bridgeable. */
   readonly isBridgeable: Uint8Array;
-  /** By place; see {@link staticRankOf}. */
+  /** For each place: the result of {@link staticRankOf}. */
   readonly staticRanks: Uint32Array;
-  /** By the place of a native asset: it and the other tokens with its symbol on its chain, if there are any. */
+  /** The native asset and all other tokens with its symbol on its chain, by the place of the native asset. */
   readonly nativeTwins: ReadonlyMap<number, Places>;
   /** The words of chain keys and names, to correct typos. */
   readonly words: WordList;
@@ -113,7 +113,7 @@ function* indexSteps(rows: readonly Token[]): Steps<TokenIndexes> {
   };
 }
 
-/** The rows in the order of their tie-breakers. */
+/** Sorts the numbers of the rows by tie-breaker: their order gives each token its place. */
 function* placeSteps(rows: readonly Token[]): Steps<Uint32Array> {
   const tieBreakers: TieBreaker[] = [];
   for (const row of rows) {
@@ -167,7 +167,7 @@ function* staticRankSteps(
   return { staticRanks, nativeTwins };
 }
 
-/** In the order of the rows, which decides between equally likely suggestions. */
+/** Lists the words of chain keys and names in the order of the rows, which decides between equal suggestions. */
 function* wordListSteps(rows: readonly Token[]): Steps<WordList> {
   const words = new WordList();
   const texts = new Set(rows.map(({ chainKey }) => chainKey));
@@ -179,7 +179,7 @@ function* wordListSteps(rows: readonly Token[]): Steps<WordList> {
   return words;
 }
 
-/** The native assets of a chain: by the placeholder, or by the chain's own address for its currency. */
+/** The native assets of a chain: their address is the placeholder, or that of the chain's native currency. */
 export function nativesOn(
   chainKey: string,
   { chains, addresses }: Pick<TokenIndexes, 'chains' | 'addresses'>,

@@ -11,7 +11,7 @@ import { type KnownChains, NO_MATCH, scoresOf, type WordScores } from './word-sc
 export type { KnownChains };
 
 export interface TokenSearchRequest {
-  /** As a person types it; a blank query finds all tokens. */
+  /** The query as a person types it; a blank query finds all tokens. */
   readonly query: string;
   readonly filter: TokenSearchFilter;
   readonly order: TokenOrder;
@@ -118,7 +118,7 @@ interface Matches {
   readonly scored: readonly WordScores[];
   /** The tokens that match it and the filter. */
   readonly found: Places;
-  /** Whether a word is the symbol, its start, or the whole name of a token that matches all words, whatever the filter. */
+  /** Whether a token that matches all words has a symbol match, even if the filter excludes it. */
   readonly namesSymbol: boolean;
 }
 
@@ -131,7 +131,7 @@ function symbolMatchAt(scored: readonly WordScores[], place: number): number {
   return best;
 }
 
-/** The places that match all words. @param all every place: the result if there are no words */
+/** The places of tokens that match all words. @param all every place: the result if there are no words */
 function matchedByAll(words: readonly WordScores[], all: Places): Places {
   const [fewest = all] = words.map(({ places }) => places).sort((a, b) => a.length - b.length);
   return words.reduce((found, { scores }) => found.filter((place) => scores[place] !== NO_MATCH), fewest);

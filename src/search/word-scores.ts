@@ -27,7 +27,10 @@ const NATIVE_NAMES: ReadonlyMap<string, string> = new Map([
   ['pol', 'polygon'],
 ]);
 
-/** Scores the words of an interpretation. Neighbours that are a token's whole name score almost like its symbol. */
+/**
+ * For each word of an interpretation: which tokens it matches, and with which score. Neighbouring words that together
+ * are the whole name of a token score almost like its symbol.
+ */
 export function scoresOf(
   { words, byCurrency }: Interpretation,
   indexes: TokenIndexes,

@@ -33,7 +33,7 @@ const STEP_TEXTS = 128;
 const STEP_WORDS = 4096;
 
 /**
- * Sorts the words of all texts, so that the words with one start are neighbours.
+ * Sorts the words of all texts, so that words with the same start are neighbours.
  *
  * @param wordsOf the words of a text, each with its {@link MARK} before it
  */

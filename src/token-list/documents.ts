@@ -11,7 +11,7 @@ import { type ChainSnapshot, type TokenSnapshot, tokenListStateOf } from '../sna
 
 /** The name of the lists. The schema allows letters, digits and spaces. */
 const NAME = 'Chains and Tokens';
-/** Limit on the lists of single chains with their compressed bodies. For 10,000 tokens they take less than 3 MB. */
+/** Limit on the lists of single chains with their compressed bodies. The lists of 10,000 tokens take less than 3 MB. */
 const MAX_CHAIN_LIST_BYTES = 6 * 2 ** 20;
 /** Estimated size of a list without its body. */
 const DOCUMENT_BYTES = 1_000;
@@ -63,27 +63,28 @@ export interface ServedListings {
 /**
  * Gives the list of all chains, or of the chain with this key in any letter case.
  *
- * @returns undefined until both listings are loaded; a promise of undefined if the chain has no list
+ * @returns undefined until both listings are loaded, unless the token listing has stored chains; a promise of undefined
+ *   if the chain has no list
  */
 export type TokenListDocuments = (
   served: ServedListings,
   chainKey?: string,
 ) => Promise<TokenListDocument | undefined> | undefined;
 
-/** The key of the list of all chains. No chain has it. */
+/** The key of the list of all chains. No chain has this key. */
 const WHOLE = '';
 
 /** The lists of one state. */
 interface Lists {
   readonly state: TokenListState;
-  /** By lower-case key. */
+  /** The chains by their lower-case key. */
   readonly chains: ReadonlyMap<string, EvmChain>;
-  /** By the lower-case key of their chain, or {@link WHOLE}. */
+  /** The lists by the lower-case key of their chain; the list of all chains by {@link WHOLE}. */
   readonly documents: LRUCache<string, TokenListDocument, TokenSnapshot>;
 }
 
 /**
- * Creates the lists. They are kept until the token list changes, which a refresh of prices alone does not do.
+ * Creates the lists. They are kept until the token list changes. A refresh of prices alone does not change it.
  *
  * @param onMade called with each new list of all chains
  */

@@ -63,7 +63,7 @@ describe('errors name the limit, its setting and the actual number', () => {
       .join(' ');
     const answer = await query(`{ chains { ...a } } ${fragments} fragment g on Chain { name chainKey }`);
     expect(answer.errors?.map(({ message }) => message)).toEqual([
-      'An operation may have at most 100 fields, its fragments spread; this one has 129.',
+      'An operation may have at most 100 fields with its fragments expanded; this one has 129.',
     ]);
   });
 

@@ -35,7 +35,7 @@ extend type Query {
 }
 `);
 
-/** Adds the query fields by which this graph joins others: `_service` and `_entities` for Federation, `_sdl` for stitching. */
+/** Adds the query fields by which this graph joins others: two fields for Federation, and `_sdl` for stitching. */
 export function withFederation(schema: GraphQLSchema): GraphQLSchema {
   const sdl = once(() => subgraphSdlOf(schema));
   const stitchingSdl = once(() => stitchingSdlOf(schema));
@@ -53,7 +53,7 @@ export function withFederation(schema: GraphQLSchema): GraphQLSchema {
   return graph;
 }
 
-/** Makes a text at its first use: making both SDLs would take a tenth of the time of a start. */
+/** Makes a text at its first use: to make both SDLs would take a tenth of the time of a start. */
 function once(make: () => string): () => string {
   let made: string | undefined;
   return () => {
@@ -62,7 +62,7 @@ function once(make: () => string): () => string {
   };
 }
 
-/** Each malformed representation adds an error to the response, which costs fifty times as much as an entity. */
+/** The maximum of malformed representations. Each adds an error, which costs fifty times as much as an entity. */
 const MAX_MALFORMED = 1_000;
 
 type Loaders = GatewayContext['loaders'];

@@ -11,15 +11,15 @@ import {
 } from 'graphql';
 import { plainSdlOf } from '../schema/index.js';
 
-/** Routes can cost the upstream a request; all other fields are read from snapshots. */
+/** The estimated cost of a field with routes, which can cost the upstream a request. Other fields read snapshots. */
 const ROUTES = '@cost(weight: 100) @listSize(assumedSize: 100)';
 
 /**
- * The schema as a Federation 2 subgraph: Chain and Token are entities, and value types are shareable. `Node` is
- * left out, because in a supergraph an id does not tell which subgraph it is from.
+ * The schema as a Federation 2 subgraph: Chain and Token are entities, and value types are shareable. `Node` and its
+ * queries are left out, because in a supergraph an id does not tell which subgraph it is from.
  *
- * It links the newest version of Federation that all common composers support. The list sizes are estimates, by which a
- * router can refuse expensive operations.
+ * The SDL links the newest version of Federation that all common composers support. The list sizes are estimates, with
+ * which a router can refuse expensive operations.
  */
 export function subgraphSdlOf(schema: GraphQLSchema): string {
   const document = withDirectives(schema, {
@@ -63,7 +63,7 @@ export function stitchingSdlOf(schema: GraphQLSchema): string {
   const document = withDirectives(schema, {
     prelude: PRELUDE,
     types: {
-      // Without @key: stitching would add it to the key of each look-up, and then need both.
+      // Chain has no @key: stitching would add it to the key of each look-up, and then need both keys.
       Chain: '@canonical',
       Token: '@canonical @key(selectionSet: "{ chainKey address }")',
     },
@@ -89,7 +89,7 @@ export interface Flavour {
 }
 
 /**
- * Returns the syntax tree of the GraphQL schema as this kind of larger graph needs it, with descriptions and sorted by name.
+ * Returns the syntax tree of the GraphQL schema as a kind of larger graph needs it: with descriptions, sorted by name.
  *
  * @throws Error if the flavour names a type or field that the schema does not have, such as after a renaming
  */
@@ -120,7 +120,7 @@ export function withDirectives(schema: GraphQLSchema, flavour: Flavour): Documen
   }
 
   const document = visit(parse(plainSdlOf(schema)), {
-    // The directive @semanticNonNull, which this SDL does not use.
+    // Leaves out the directive @semanticNonNull, which this SDL does not use.
     DirectiveDefinition: () => null,
     ObjectTypeDefinition: (type) => (isKept(type.name.value) ? inFlavour(type) : null),
     InterfaceTypeDefinition: (type) => (isKept(type.name.value) ? undefined : null),

@@ -19,12 +19,12 @@ const NativeCurrencyType = builder.objectRef<NativeCurrency>('NativeCurrency').i
     }),
     address: t.exposeString('address', {
       description:
-        'Address that stands for it in token lists, as the upstream writes it. Usually a placeholder (0xEeee…) with no contract behind it.',
+        'Address that stands for the currency in token lists, as the upstream writes it. This address is usually a placeholder (0xEeee…) without a contract.',
     }),
   }),
 });
 
-/** token.ts adds the fields on tokens, so that the two files do not import each other. */
+/** The type Chain. token.ts adds its fields on tokens, so that the two files do not import each other. */
 export const ChainType = builder.objectRef<Chain>('Chain').implement({
   description: 'A network that tokens can be moved from or to, identified by its `chainKey`.',
   interfaces: [NodeType],
@@ -36,7 +36,7 @@ export const ChainType = builder.objectRef<Chain>('Chain').implement({
     }),
     chainKey: t.exposeString('chainKey', {
       description:
-        'Unique lower-case key, used wherever a chain is referred to. It can differ from the marketing name: Kaia is "klaytn", BNB Chain is "bsc". `chains(search:)` finds a chain by either.',
+        'Unique lower-case key, used wherever a chain is referred to. The key can differ from the marketing name: Kaia is "klaytn", BNB Chain is "bsc". `chains(search:)` finds a chain by both names.',
     }),
     chainType: t.exposeString('chainType', {
       description:
@@ -44,7 +44,7 @@ export const ChainType = builder.objectRef<Chain>('Chain').implement({
     }),
     chainId: t.exposeFloat('chainId', {
       description:
-        "The chain's own number for itself. It is a whole number, but a Float because it can exceed 2^31-1; it can be negative. Not unique: several non-EVM chains have 1, like Ethereum. Never use it as a key.",
+        "The chain's own number for itself. A whole number, but of the type Float because it can exceed 2^31-1; it can be negative. Not unique: several non-EVM chains have 1, like Ethereum. Never use `chainId` as a key.",
     }),
     shortName: t.exposeString('shortName', { description: 'Short name for display; may be empty.' }),
     name: t.exposeString('name', { description: 'Full name for display; may be empty.' }),
@@ -55,7 +55,7 @@ export const ChainType = builder.objectRef<Chain>('Chain').implement({
     caip2: t.string({
       nullable: true,
       description:
-        'CAIP-2 identifier, such as `eip155:1` or `solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp`; null if no registered namespace follows from the data. Compare it exactly, with letter case.',
+        'CAIP-2 identifier, such as `eip155:1` or `solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp`; null if no registered namespace follows from the data, or if another chain has the same number. Compare it exactly, with letter case.',
       resolve: ({ caip2 }) => caip2,
     }),
     heldBack: t.field({
@@ -75,7 +75,7 @@ builder.queryFields((t) => ({
     args: {
       search: t.arg.string({
         description:
-          'Only chains that match every one of these words. A word matches the words that begin with it in `chainKey`, `shortName`, `name` and some former names ("binance"), or the whole `chainId` ("8453") or CAIP-2 identifier ("eip155:8453"). If no chain matches, chains whose native currency has this symbol. Letter case does not matter. Blank matches all chains; more than 8 words are BAD_USER_INPUT.',
+          'Only chains that match every one of these words. A word matches the words that begin with it in `chainKey`, `shortName`, `name` and some former names ("binance"), or the whole `chainId` ("8453") or CAIP-2 identifier ("eip155:8453"). If no chain matches, a word also matches the chains whose native currency has this symbol. Letter case does not matter. Blank matches all chains; more than 8 words are BAD_USER_INPUT.',
       }),
       chainTypes: t.arg.stringList({
         description:
@@ -121,7 +121,7 @@ builder.queryFields((t) => ({
     type: [ChainType],
     nullable: { list: false, items: true },
     description:
-      'The chains with these CAIP-2 identifiers: one item per identifier, in their order, null if an identifier is unknown or malformed. If the upstream lists an identifier twice, the first chain in its order is found.',
+      'The chains with these CAIP-2 identifiers: one item per identifier, in their order, null if an identifier is unknown or malformed. If several chains claim an identifier, at most one of them has it.',
     args: {
       caip2s: t.arg.stringList({
         required: true,

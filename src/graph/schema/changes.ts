@@ -21,12 +21,12 @@ const ChainChangesType = builder.objectRef<ListingChanges<Chain>>('ChainChanges'
     changed: t.field({
       type: [ChainType],
       description:
-        'The chains that were added or changed, as they are now. They can include a chain that changed and changed back.',
+        'The chains that were added or changed, as they are now. The list can include a chain that changed and changed back.',
       resolve: ({ changed }, _args, { cost }, info) => cost.chargeRows(changed, info),
     }),
     removedIds: t.idList({
       description:
-        'The `id` of each removed chain. They can include ids that you do not know. Empty if `isReset`.',
+        'The `id` of each removed chain. The list can include ids that you do not know. Empty if `isReset`.',
       resolve: ({ removed }, _args, { cost }) => idsOf(removed, idOfChainKey, cost),
     }),
   }),
@@ -40,12 +40,12 @@ const TokenChangesType = builder.objectRef<ListingChanges<Token>>('TokenChanges'
     changed: t.field({
       type: [TokenType],
       description:
-        'The tokens that were added, or changed in a field other than their price, as they are now. They can include a token that changed and changed back. They count towards the limit of 100,000 rows; after a reset they are the whole listing.',
+        'The tokens that were added, or changed in a field other than their price, as they are now. The list can include a token that changed and changed back. These tokens count towards the limit of 100,000 rows; after a reset they are the whole listing.',
       resolve: ({ changed }, _args, { cost }, info) => cost.chargeRows(changed, info),
     }),
     removedIds: t.idList({
       description:
-        'The `id` of each removed token. They can include ids that you do not know. Empty if `isReset`.',
+        'The `id` of each removed token. The list can include ids that you do not know. Empty if `isReset`.',
       resolve: ({ removed }, _args, { cost }) => idsOf(removed, idOfTokenKey, cost),
     }),
   }),

@@ -38,7 +38,7 @@ export const ChainDestinationsType = builder.objectRef<ChainDestinations>('Chain
       type: 'DateTime',
       nullable: true,
       description:
-        'When these routes were fetched, less the time that they had spent in caches in front of the upstream. In `sources`, the time of the oldest route. Null if unknown.',
+        'When these routes were fetched, minus the time that they had spent in caches in front of the upstream. In `sources`, the time of the oldest route. Null if unknown.',
       resolve({ asOf }, _args, { tracker }) {
         tracker.note('routeTimes');
         return asOf;
@@ -69,7 +69,7 @@ builder.queryField('destinations', (t) =>
   t.field({
     type: [ChainDestinationsType],
     nullable: true,
-    description: `The tokens that a token can be moved to, grouped by chain: the result of \`tokens\` with the same two arguments. Empty for a token without routes; null without an error if the token is not listed. Rows agree with the token listing: a listed token appears as listed, and a row with other decimals than the listing is left out, because calculating an amount with wrong decimals loses money. ${OPTIMISTIC} Null with an error if the upstream cannot answer.`,
+    description: `The tokens that a token can be moved to, grouped by chain: the result of \`tokens\` with the same two arguments, without tokens on the source chain unless \`includeSourceChain\` is true. Empty for a token without routes; null without an error if the token is not listed. Rows agree with the token listing: a listed token appears as it is listed. A row with other decimals than the listing is left out, because an amount with wrong decimals loses money. ${OPTIMISTIC} Null with an error if the upstream cannot answer.`,
     args: {
       srcChainKey: t.arg.string({
         required: true,

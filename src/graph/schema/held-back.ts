@@ -16,12 +16,12 @@ const HeldBackFactType = builder.objectRef<HeldBackFact>('HeldBackFact').impleme
     }),
     upstream: t.exposeString('upstream', {
       description:
-        'The value that the upstream sends now. For "address", the address that replaced this one. Show both values to the person, and use neither without their consent.',
+        'The value that the upstream sends now; several values are joined by "and". For "address", the address that replaced this one. Show both values to the person, and use neither without their consent.',
     }),
     since: t.expose('since', {
       type: 'DateTime',
       description:
-        'When the upstream first sent that value. It starts again if the upstream sends another value in between.',
+        'When the upstream first sent that value. This time starts again if the upstream sends another value in between.',
     }),
   }),
 });

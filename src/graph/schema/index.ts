@@ -47,7 +47,7 @@ const NULL_ONLY_WITH_ERROR: readonly string[] = [
   'Token.destinations',
 ];
 
-/** The schema of the graph. It does not depend on settings. */
+/** The schema of the graph. The schema does not depend on settings. */
 export const schema = builder.toSchema({ directives: [...specifiedDirectives, SEMANTIC_NON_NULL] });
 
 /** The text of `schema.graphql`, for clients. It marks the fields that are null only with an error. */
@@ -67,7 +67,7 @@ export function sdlOf(schema: GraphQLSchema): string {
   return marked + plain.slice(from);
 }
 
-/** The schema as text without these marks. It is sorted, so that moving code does not change it. */
+/** The schema as text without the marks of {@link sdlOf}. It is sorted, so that moving code does not change it. */
 export function plainSdlOf(schema: GraphQLSchema): string {
   return `${printSchema(lexicographicSortSchema(schema))}\n`;
 }

@@ -9,7 +9,7 @@ const ListingStateType = builder.enumType('ListingState', {
     FRESH: { description: 'The snapshot is not older than its refresh interval.' },
     STALE: {
       description:
-        'The snapshot is older than that: its refresh is running, waiting, failing or held back, or the upstream answers from an outdated cache.',
+        'The snapshot is older than its refresh interval. Its refresh is running, waiting, failing or held back, or the upstream answers from an outdated cache.',
     },
     EMPTY: { description: 'There is no snapshot yet; fields that need the listing are null with an error.' },
   } satisfies Record<ListingState, object>,
@@ -42,7 +42,7 @@ const ListingStatusType = builder.objectRef<ListingStatus>('ListingStatus').impl
       type: 'DateTime',
       nullable: true,
       description:
-        'When the snapshot was fetched, less the time that it had spent in caches in front of the upstream; null while EMPTY.',
+        'When the snapshot was fetched, minus the time that it had spent in caches in front of the upstream; null while EMPTY.',
     }),
     ageSeconds: t.int({
       nullable: true,
@@ -56,11 +56,12 @@ const ListingStatusType = builder.objectRef<ListingStatus>('ListingStatus').impl
     }),
     heldBackRows: t.exposeInt('heldBackRows', {
       description:
-        'Number of rows that are served as they were last accepted, because the upstream contradicts them. Their `heldBack` shows what it sends.',
+        'Number of rows that are served as they were last accepted, because the upstream contradicts them (their `heldBack` shows what it sends), and of new rows that wait to replace a removed one.',
     }),
     version: t.exposeString('version', {
       nullable: true,
-      description: 'Digest of the rows and their order; it changes only if they do. Null while EMPTY.',
+      description:
+        'Digest of the rows, their prices and their order; it changes only with these. Null while EMPTY.',
     }),
     lastFailure: t.expose('lastFailure', {
       type: ListingFailureType,

@@ -34,7 +34,7 @@ builder.queryFields((t) => ({
   }),
 }));
 
-/** Each id counts as a row, also an invalid one. */
+/** Looks up the objects with these ids. Each id counts as a row, even if it is invalid. */
 function nodesOf(ids: readonly string[], { loaders, cost }: GatewayContext, info: GraphQLResolveInfo) {
   cost.spend(ID_UNITS * ids.length);
   return cost

@@ -5,9 +5,9 @@ import { TOKEN_ADDRESS, textWithin } from './arguments.js';
 import { builder } from './builder.js';
 import { ChainDestinationsType, groupByChain } from './destinations.js';
 
-/** Units for sorting one token, which takes about a microsecond, */
+/** Units for sorting one token, which takes about a microsecond. */
 const UNITS_OF_SOURCE = 3;
-/** and for reading this many pairs of a token and a destination, which takes as long. */
+/** How many pairs of a token and a destination are read in the time of sorting one token. */
 const PAIRS_LOOKED_AT = 1_000;
 
 const TokenSourcesType = builder.objectRef<TokenSources>('TokenSources').implement({
@@ -17,7 +17,7 @@ const TokenSourcesType = builder.objectRef<TokenSources>('TokenSources').impleme
     chains: t.field({
       type: [ChainDestinationsType],
       description:
-        "The listed, bridgeable tokens with this token among their destinations, grouped by chain. They are in the operator's order of chains, then sorted by `chainKey` and `address`. Empty if none is known. Tokens on its own chain are included.",
+        "The listed, bridgeable tokens with this token among their destinations, grouped by chain. The tokens are in the operator's order of chains, then sorted by `chainKey` and `address`. Empty if no source is known. Sources on the chain of the token itself are included.",
       resolve(sources, _args, { cost }, info) {
         cost.spend(UNITS_OF_SOURCE * Math.ceil(sources.pairs / PAIRS_LOOKED_AT));
         const rows = sources.rows();
@@ -33,7 +33,7 @@ const TokenSourcesType = builder.objectRef<TokenSources>('TokenSources').impleme
       type: 'DateTime',
       nullable: true,
       description:
-        'When the oldest answer behind this result was fetched, less the time that it had spent in caches in front of the upstream. Null if there is no bridgeable token.',
+        'When the oldest answer behind this result was fetched, minus the time that it had spent in caches in front of the upstream. Null if there is no bridgeable token.',
       resolve({ asOf }, _args, { tracker }) {
         tracker.note('routeTimes');
         return asOf;
@@ -47,7 +47,7 @@ builder.queryField('sources', (t) =>
     type: TokenSourcesType,
     nullable: true,
     description:
-      'The tokens that can be moved to a token. The result is computed from the destinations of all bridgeable tokens, which the gateway collects in the background if ROUTES_SWEEP_MS is set; this query never asks the upstream. Null without an error if that is not set; null with an error until the first destinations are known. The set is optimistic: only a quote shows that a route works.',
+      'The tokens that can be moved to a token. The result is computed from the destinations of all bridgeable tokens, which the gateway collects in the background if ROUTES_SWEEP_MS is set; this query never asks the upstream. Null without an error if the gateway does not collect destinations; null with an error until the first destinations are known. The set is optimistic: only a quote shows that a route works.',
     args: {
       dstChainKey: t.arg.string({
         required: true,

@@ -19,7 +19,7 @@ const TokenOrderType = builder.enumType('TokenOrder', {
   values: {
     RELEVANCE: {
       description:
-        'Tokens whose symbol equals a word of the query, then those whose whole name it contains, then those whose symbol begins with a word, then the rest. In each of these groups better matches come first; if a word names a chain, its native asset comes before its other tokens. Among equal matches, bridgeable and priced tokens come first, then those on chains with more bridgeable tokens, then those whose symbol is listed on more chains (rounded down to a power of two); a blank query is sorted by this last number first. A native asset comes before the other tokens of its symbol on its chain.',
+        'Tokens whose symbol equals a word of the query, then those whose whole name the query contains, then those whose symbol begins with a word, then the rest. In each of these groups better matches come first; if a word names a chain, the native asset of the chain comes before its other tokens. Among equal matches, bridgeable and priced tokens come first, then those on chains with more bridgeable tokens, then those whose symbol is listed on more chains (rounded down to a power of two); a blank query is sorted by this last number first. A native asset comes before the other tokens of its symbol on its chain.',
     },
     SYMBOL: { description: 'By symbol, ignoring letter case.' },
     NAME: { description: 'By name, ignoring letter case.' },
@@ -112,7 +112,7 @@ const TokenConnectionType = builder.objectRef<FoundTokens>('TokenConnection').im
     }),
     didYouMean: t.stringList({
       description:
-        'If nothing was found, up to three queries that find something under the same filter: with typos corrected, or with a symbol in place of a word of its name. Otherwise empty. Show them as "Did you mean …?". Never run one automatically: it can be a different token. This field costs as much as the search.',
+        'If nothing was found, up to three queries that find something under the same filter: with typos corrected, or with the symbol of a token in place of a word of its name. Otherwise empty. Show them as "Did you mean …?". Never run one automatically: it can be a different token. This field costs as much as the search.',
       resolve(found, _args, { cost }) {
         if (found.totalCount > 0) return [];
         cost.spend(searchUnits(found.searchedCount, found.query));
@@ -138,11 +138,11 @@ builder.queryField('tokenSearch', (t) =>
     type: TokenConnectionType,
     nullable: true,
     description:
-      'Searches the listed tokens by text that a person types or pastes, one page at a time. While both listings stay the same (`listings { version }`) and prices do not become too old, paging on from `endCursor` returns every token exactly once. If they change between two pages, only tokens whose position in the order moved can be repeated or missed. Null with an error until there is a snapshot of the token listing.',
+      'Searches the listed tokens by text that a person types or pastes, one page at a time. While both listings stay the same (`listings { version }`) and prices do not become too old, paging on from `endCursor` returns every token exactly once. If a listing changes between two pages, only tokens whose position in the order moved can be repeated or missed. Null with an error until there is a snapshot of the token listing.',
     args: {
       query: t.arg.string({
         description:
-          'Words from symbol, name and chain ("eth arb"). Each may be a part of a symbol, or the start of a word in a name. A `chainId` ("8453") or a CAIP-2 identifier ("eip155:8453") is a name of its chain. A whole address or type of Move, at least the first 6 hex digits of an address ("0x833589"), its start and end ("0x8335…2913") and a CAIP-19 identifier match only addresses. A token must match all words; letter case, accents and full-width letters do not matter. If nothing matches, or if only the other words name a symbol ("eth coin"), punctuation and filler words ("on", "coin") are ignored. If still nothing matches, the symbol of its native currency also names a chain. Blank matches all tokens; more than 8 words are BAD_USER_INPUT.',
+          'Words from symbol, name and chain ("eth arb"). Each may be a part of a symbol, or the start of a word in the name of a token or chain. A `chainId` ("8453") or a CAIP-2 identifier ("eip155:8453") also names its chain. A whole address or Move type, at least the first 6 hex digits of an address ("0x833589"), the start and end of an address ("0x8335…2913") and a CAIP-19 identifier match only addresses. A token must match all words; letter case, accents and full-width letters do not matter. Punctuation and filler words ("on", "coin") are ignored if nothing matches with them, or if only the other words name a symbol ("eth coin"). If still nothing matches, the symbol of a native currency also names its chains. Blank matches all tokens; more than 8 words are BAD_USER_INPUT.',
       }),
       filter: t.arg({
         type: TokenFilterInput,
@@ -159,11 +159,11 @@ builder.queryField('tokenSearch', (t) =>
       }),
     },
     resolve(_query, { query, filter, orderBy, first, after }, { loaders, tracker, cost }) {
-      // Most orders and some filters read prices; the others are not worth a case of their own.
+      // Most orders and some filters read prices. A search that reads none is not worth a case of its own.
       tracker.note('prices');
       const order = orderBy ?? 'RELEVANCE';
       const symbols = textsWithin('symbol', 'filter.symbols', filter?.symbols);
-      // Folding takes time for each character.
+      // The symbols are folded, which takes time for each character.
       cost.spend(symbols?.join('').length ?? 0);
       const request = {
         query: textWithin('search', 'query', query) ?? '',

@@ -15,13 +15,13 @@ import { NodeType } from './node.js';
 
 const PriceType = builder.objectRef<Price>('Price').implement({
   description:
-    "A token's price and its time. The upstream prices symbols, so a token has the same price on every chain.",
+    "A token's price and its time. The upstream sets one price for each symbol, so a token usually has the same price on every chain.",
   fields: (t) => ({
     usd: t.exposeFloat('usd', { description: 'US dollars for one whole token, not for its smallest unit.' }),
     asOf: t.field({
       type: 'DateTime',
       description:
-        'When the gateway fetched the price, less the time that it had spent in caches in front of the upstream. The upstream does not say when it set the price.',
+        'When the gateway fetched the price, minus the time that it had spent in caches in front of the upstream. The upstream does not say when it set the price.',
       resolve({ asOf }, _args, { tracker }) {
         tracker.note('priceTimes');
         return asOf;
@@ -47,7 +47,7 @@ export const TokenType = builder.objectRef<Token>('Token').implement({
     chainKey: t.exposeString('chainKey', { description: '`chainKey` of the chain that the token is on.' }),
     address: t.exposeString('address', {
       description:
-        'On-chain address as the upstream writes it; its format depends on the chain. Native assets have a placeholder (0xEeee…). Compare hex addresses ignoring letter case, and all others exactly.',
+        'On-chain address as the upstream writes it; its format depends on the chain. Native assets usually have a placeholder (0xEeee…). Compare hex addresses ignoring letter case, and all others exactly.',
     }),
     decimals: t.exposeInt('decimals', {
       description:
@@ -60,7 +60,8 @@ export const TokenType = builder.objectRef<Token>('Token').implement({
     price: t.field({
       type: PriceType,
       nullable: true,
-      description: 'Price with its time; null if it is unknown or too old to be trusted.',
+      description:
+        'Price with its time; null if it is unknown, doubtful or too old, or if the token is held back.',
       resolve({ price }, _args, { tracker, isPriceFresh }) {
         tracker.note('prices');
         return price && isPriceFresh(price.asOf) ? price : null;
@@ -86,7 +87,7 @@ export const TokenType = builder.objectRef<Token>('Token').implement({
     caip19: t.string({
       nullable: true,
       description:
-        'CAIP-19 identifier, such as `eip155:1/erc20:0xA0b8…`, with the address as the upstream writes it. Null for native assets, for chain families without a published profile, and if the chain listing does not contain its `chainKey`; null with an error until there is a snapshot of the chain listing.',
+        'CAIP-19 identifier, such as `eip155:1/erc20:0xA0b8…`, with the address as the upstream writes it. Null for native assets, for chain families without a published profile, and if its chain is not listed or has no `caip2`; null with an error until there is a snapshot of the chain listing.',
       resolve: (token, _args, { loaders }) =>
         whenReady(loaders.chainByKey(token.chainKey), (chain) => caip19Of(chain, token)),
     }),
@@ -161,7 +162,7 @@ builder.queryFields((t) => ({
     type: [TokenType],
     nullable: true,
     description:
-      "The upstream's token operation. Without arguments: the whole listing. With `srcChainKey` alone: the tokens on that chain. With `srcToken`: the tokens that it can be moved to, most of them on other chains; these rows agree with the token listing, so a listed token appears as listed, and a row with other decimals than the listing is left out, because calculating an amount with wrong decimals loses money. Tokens are in the upstream's order, or in the operator's order of chains. An unknown key gives an empty list. Null with an error if the upstream cannot answer.",
+      "Tokens, as the upstream's own operation of this name gives them. Without arguments: the whole listing. With `srcChainKey` alone: the tokens on that chain. With `srcToken`: the tokens that this token can be moved to, most of them on other chains. These rows agree with the token listing: a listed token appears as it is listed. A row with other decimals than the listing is left out, because an amount with wrong decimals loses money. Tokens are in the upstream's order, or in the operator's order of chains. An unknown key gives an empty list. Null with an error if the upstream cannot answer.",
     args: {
       srcChainKey: t.arg.string({
         description:

@@ -3,7 +3,7 @@ import { MAX_LISTING_ROWS } from '../../domain/listing.js';
 import { MAX_WORDS } from '../text.js';
 import { MATCH, type Match } from '../word-starts.js';
 
-/** How well a word matches a token, by its best match; lower is better. */
+/** The scores of the ways in which a word can match a token; lower is better. The best score counts. */
 export const SCORES = {
   symbol: 0,
   wholeName: 1,
@@ -31,10 +31,10 @@ const FREQUENCY_CLASSES = 33;
 /** Exceeds every number of tokens on a chain. */
 const COUNT_LIMIT = MAX_LISTING_ROWS + 1;
 
-/** A token's state is the sum of those that are true of it; lower is better. */
+/** The parts of a token's state, which is the sum of the parts that apply to the token; lower is better. */
 export const STATE = { notBridgeable: 2, notPriced: 1 } as const;
 
-/** The symbol match of a token if no word is its symbol, its whole name, or the start of its symbol. */
+/** The symbol match of a token if no word is its symbol or the start of it, and no words are its whole name. */
 export const NO_SYMBOL_MATCH = SCORES.address * MAX_WORDS;
 
 /**
@@ -62,7 +62,7 @@ const STATIC_RANK_LIMIT = (COUNT_LIMIT + 1) * FREQUENCY_CLASSES * 2;
 
 /**
  * The rank of a token in the order by relevance: first by its best symbol match, then by the sum of its words' scores,
- * then by its state, then by its {@link staticRankOf}. Cursors contain ranks, so clients keep them.
+ * then by its state, then by its {@link staticRankOf}. Clients store ranks, because cursors contain them.
  */
 export function rankOf(symbolMatch: number, sum: number, state: number, staticRank: number): number {
   return ((symbolMatch * SUM_LIMIT + sum) * STATES + state) * STATIC_RANK_LIMIT + staticRank;
@@ -75,7 +75,8 @@ export function blankRankOf(state: number, staticRank: number): number {
 }
 
 /**
- * Symbols before whole names before starts of symbols, then earlier words before later ones.
+ * The symbol match of a word; lower is better. Whole symbols come first, then whole names, then starts of symbols.
+ * Among equal matches, earlier words of the query come first.
  *
  * @param nth the position of the word in the query
  */
@@ -95,8 +96,8 @@ export function nameScore(match: Match): number {
 }
 
 /**
- * The score of a chain's native asset; add {@link NOT_NATIVE} for its other tokens. The first word of its name scores
- * like the whole name, since the words after it are such as "Mainnet".
+ * The score of the native asset of a named chain; add {@link NOT_NATIVE} for the chain's other tokens. The first word
+ * of a chain's name counts like the whole name, since the words after it say little, such as "Mainnet".
  */
 export function chainScore(match: Match): number {
   return match === MATCH.firstWord ? SCORES.chain : SCORES.chainPart + 2 * (match - MATCH.start);

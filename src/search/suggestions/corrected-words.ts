@@ -4,7 +4,7 @@ import type { KnownChains } from '../token-search.js';
 import { MATCH, type Match } from '../word-starts.js';
 import { WORD_LENGTH } from './word-list.js';
 
-/** Any typo is corrected only towards words of this length: shorter ones are too often tokens that are not listed. */
+/** Minimum length of a correction of any typo: a short typed word is often the symbol of a token that is not listed. */
 const MIN_FOR_ANY_TYPO = 5;
 /** How many words one typo away are examined, and how many corrections of one word are given. */
 const MAX_NEAR = 12;
@@ -13,8 +13,8 @@ const MAX_CORRECTED = 4;
 /**
  * Corrections of a word that finds nothing, the most likely first. A wrong guess leads a person to another token, which
  * costs money, so the rule is narrow. The first letter must be right. If two letters are swapped or one is doubled, the
- * correction may be any word of symbols, names and chains. For any other typo of one letter it must be a longer word of
- * names or chains, and not a symbol.
+ * correction may be any word of symbols, names and chains. For any other typo of one letter it must be a word of at
+ * least five letters from names or chains, and not a symbol.
  */
 export function correctedWords(
   typed: string,
@@ -28,7 +28,7 @@ export function correctedWords(
   const ofNames = indexes.words.near(typed, MIN_FOR_ANY_TYPO, MAX_NEAR);
   const others = [...new Set([...ofChains, ...ofNames])].flatMap((word) => {
     const { isSymbol, count } = usesOf(word, indexes);
-    // A plural means many: "stables" is not the chain Stable.
+    // A plural is not a typo: "stables" does not mean the chain Stable.
     if (isSymbol || respelledWords.includes(word) || typed === `${word}s`) return [];
     return [{ word, isOfChain: ofChains.includes(word), count }];
   });
@@ -50,7 +50,7 @@ function usesOf(word: string, { symbolStarts, nameStarts, chainKeyStarts }: Toke
   return { isSymbol, isWord: has(MATCH.firstWord, MATCH.word), count: best.size };
 }
 
-/** The word with two neighbouring letters swapped, and with one of two equal neighbours; the first letter stays. */
+/** The word with two neighbouring letters swapped, or with a doubled letter written once. The first letter stays. */
 function respelled(word: string): readonly string[] {
   const respellings = new Set<string>();
   for (let at = 1; at < word.length; at++) {

@@ -70,7 +70,7 @@ export function withDidYouMean(search: TokenSearch, indexes: TokenIndexes): Sugg
     }
     const corrected = ways.filter(({ words }) => words.length > 0);
     const distinct = [...new Set(typed.map(foldText))].map((folded) => words.get(folded) ?? folded);
-    // No candidate at all: some word is wrong and cannot be corrected.
+    // If each word is right, one can stand for a symbol. If a wrong word has no correction, there are no suggestions.
     return ways.length > corrected.length ? withSymbols(distinct, chains) : corrected;
   }
 

@@ -7,9 +7,9 @@ export const WORD_LENGTH = { min: 4, max: 24 } as const;
 const BETWEEN_WORDS = /[^\p{L}\p{N}]+/u;
 const HAS_LETTER = /\p{L}/u;
 
-/** Words are folded, and split at white space and punctuation. */
+/** The words of texts. They are folded, and split at white space and punctuation. */
 export class WordList {
-  /** By first letter and length. */
+  /** The words by first letter and length. */
   readonly #groups = new Map<string, Set<string>>();
 
   add(text: string): void {
