@@ -76,7 +76,7 @@ type Rule =
   | { readonly verb: 'chains'; readonly places: readonly Place[] };
 
 /** The maximum length of the text of rules, in UTF-16 code units, and of its file, in bytes. */
-export const MAX_RULES_LENGTH = 1_048_576;
+export const MAX_RULES_LENGTH = 2_097_152;
 /** The maximum number of rules: several times the number of tokens that the services list. */
 export const MAX_RULES = 20_000;
 /** How much of a line or word a message shows, in UTF-16 code units. */

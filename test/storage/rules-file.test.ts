@@ -132,8 +132,8 @@ describe('a file of rules', () => {
     ],
     [
       'that is too large',
-      /it is larger \(1048577 bytes\) than the 1048576 bytes/,
-      (path) => truncateSync(path, 1_048_577),
+      /it is larger \(2097153 bytes\) than the 2097152 bytes/,
+      (path) => truncateSync(path, 2_097_153),
     ],
   ])('%s leaves the last rules in force, with one line in the log', async (_name, reason, spoil) => {
     const path = temporaryFile('hide a');
