@@ -142,9 +142,7 @@ describe('routes while the listings are refreshed without a pause', () => {
     const destinations = `destinations(srcChainKey: "a", srcToken: "${BIG}") { tokens { symbol } }`;
     expect(
       await gateway.query(`{ ${destinations} other: tokens(srcChainKey: "b", srcToken: "0x2") { address } }`),
-    ).toEqual({
-      data: { destinations: [{ tokens: [{ symbol: 'TWO' }] }], other: [{ address: '0x2' }] },
-    });
+    ).toEqual({ data: { destinations: [{ tokens: [{ symbol: 'TWO' }] }], other: [{ address: '0x2' }] } });
     expect(gateway.asked()).toHaveLength(2);
     const isRoute = gateway.upstream.seen.slice(begun).map(({ url }) => url.includes('srcToken'));
     expect(isRoute).toContain(false);

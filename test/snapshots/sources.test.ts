@@ -84,9 +84,7 @@ describe('sources', () => {
     const gateway = await startSweeping(upstream);
     await expect
       .poll(() => askSources(gateway, 'b 0x1'))
-      .toMatchObject({
-        data: { sources: { isComplete: false, chains: [{ chainKey: 'a' }] } },
-      });
+      .toMatchObject({ data: { sources: { isComplete: false, chains: [{ chainKey: 'a' }] } } });
     const firstAt = new Date(Date.now()).toISOString();
     date.advance(20);
     clock.advance(50);

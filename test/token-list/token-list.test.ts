@@ -141,10 +141,7 @@ describe('the token list', () => {
 
   it('is not there before both listings are, and never empty', async () => {
     const gateway = await createTestGateway({
-      listings: {
-        chains: [chainRow('sol', { chainType: 'solana' })],
-        tokens: [tokenRow('sol', 'x')],
-      },
+      listings: { chains: [chainRow('sol', { chainType: 'solana' })], tokens: [tokenRow('sol', 'x')] },
       config: SELDOM,
     });
     gateway.upstream.plan('chains', stall);

@@ -329,10 +329,7 @@ describe('look-ups by CAIP', () => {
 
   it('are null with an error without a chain listing; malformed ones are null without an error', async () => {
     const { query, upstream } = await createTestGateway({
-      listings: {
-        chains: [chainRow('base')],
-        tokens: [tokenRow('base', USDC)],
-      },
+      listings: { chains: [chainRow('base')], tokens: [tokenRow('base', USDC)] },
       config: { upstreamRetries: 0 },
     });
     upstream.plan('chains', status(500));

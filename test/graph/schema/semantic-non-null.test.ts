@@ -112,11 +112,7 @@ const STATES: readonly (readonly [
     'routes fail',
     () => ({ routes: down }),
     {},
-    {
-      reachable: 'UPSTREAM_TIMEOUT',
-      routes: 'UPSTREAM_TIMEOUT',
-      'token.destinations': 'UPSTREAM_TIMEOUT',
-    },
+    { reachable: 'UPSTREAM_TIMEOUT', routes: 'UPSTREAM_TIMEOUT', 'token.destinations': 'UPSTREAM_TIMEOUT' },
   ],
   [
     'an operation may ask for no routes',

@@ -15,11 +15,7 @@ import {
 } from '../../support/sweep.js';
 import { startServer } from '../../support/test-server.js';
 
-const NETWORK: Network = {
-  'a 0x1': ['b 0x1', 'c 0x1'],
-  'b 0x1': ['a 0x1'],
-  'c 0x1': [],
-};
+const NETWORK: Network = { 'a 0x1': ['b 0x1', 'c 0x1'], 'b 0x1': ['a 0x1'], 'c 0x1': [] };
 const OF_B = { query: SOURCES, variables: { dstChainKey: 'b', dstToken: '0X1' } };
 
 const nameOf = ({ chainKey, address }: Pick<RawToken, 'chainKey' | 'address'>) => `${chainKey} ${address}`;

@@ -108,10 +108,7 @@ describe('the loss of all tokens of a chain, five or more, at once', () => {
       expect(rows).toBe(106);
     }
     expect(await reasons(gateway)).toEqual(['shrink']);
-    expect(await bring(gateway, REST)).toMatchObject({
-      rows: 101,
-      isHeldBack: false,
-    });
+    expect(await bring(gateway, REST)).toMatchObject({ rows: 101, isHeldBack: false });
   });
 });
 
