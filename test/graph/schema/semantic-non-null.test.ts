@@ -216,12 +216,3 @@ describe.each(STATES)('while %s', (_state, change, config, nulls) => {
     expect(executed).toBeGreaterThan(50);
   });
 });
-
-it('these tests fail for a field that is null without an error', async () => {
-  const { errors } = await execute({
-    schema: strict,
-    document: parse('{ tokens { symbol } }'),
-    contextValue: { loaders: { tokensListed: () => null }, cost: { chargeRows: () => null } },
-  });
-  expect(errors?.[0]?.message).toMatch(/^Cannot return null/);
-});
