@@ -28,7 +28,7 @@ const TEXTS = [
   ),
   [CONTRACT, `USD Coin ${CONTRACT}`, 'x'.repeat(80), 'ab '.repeat(80)],
 ].flat();
-const QUERIES = [...',,,a,usd,e,base,on tron'.split(','), ...TEXTS.filter(({ length }) => length < 99)];
+const SHORT = TEXTS.filter(({ length }) => length < 99);
 const texts = fc.oneof(fc.constantFrom(...TEXTS), fc.string({ unit: 'grapheme', maxLength: 6 }));
 const symbols = fc.array(texts, { maxLength: 2 }).map((parts) => parts.join(' '));
 const prices = fc.option(fc.constantFrom(0, 0.5, 1, 1, Number.MAX_VALUE).map((usd) => ({ usd, asOf: 1 })));
@@ -44,9 +44,8 @@ const tokens: fc.Arbitrary<Token> = fc.record({
   heldBack: fc.constant([]),
 });
 const listings = fc.uniqueArray(tokens, {
-  minLength: 1,
+  minLength: 20,
   maxLength: 30,
-  size: 'max',
   selector: ({ chainKey, address }) => `${chainKey} ${address}`,
 });
 const conditions: fc.Arbitrary<TokenSearchFilter> = fc.record(
@@ -60,7 +59,7 @@ const conditions: fc.Arbitrary<TokenSearchFilter> = fc.record(
   { requiredKeys: [] },
 );
 const requests = fc.record({
-  query: fc.constantFrom(...QUERIES),
+  query: fc.oneof(fc.constantFrom('', 'a', 'usd', 'e', 'base', 'tron'), fc.constantFrom(...SHORT)),
   filter: fc.oneof(fc.constant<TokenSearchFilter>({}), conditions),
   order: fc.constantFrom<TokenOrder>('RELEVANCE', 'SYMBOL', 'NAME', 'PRICE_ASC', 'PRICE_DESC'),
   pricesUsable: fc.boolean(),
@@ -124,7 +123,7 @@ it('pages, indexes of other prices, the order of rows and the filter change noth
         }
       },
     ),
-    { numRuns: 60 },
+    { numRuns: 100 },
   );
   expect(found).toBeGreaterThan(1_000);
 });
