@@ -48,12 +48,6 @@ function start(options: Partial<FairQueueOptions> = {}) {
 }
 
 describe('the order of tasks', () => {
-  it('of one client is first in, first out', async () => {
-    const { add, endAll } = start();
-    for (const name of ['a1', 'a2', 'a3']) add(name, 'a');
-    expect(await endAll()).toEqual(['a1', 'a2', 'a3']);
-  });
-
   it('alternates between clients, however many tasks one of them has', async () => {
     const { add, endAll } = start();
     for (let nth = 0; nth < 5; nth++) add(`a${nth}`, 'a');

@@ -164,13 +164,6 @@ describe('pages', () => {
     ]);
   });
 
-  it('of the chain listing, too', async () => {
-    const upstream = await startSmall({ chains: ['a', 'b', 'c'].map((key) => chain(key)), pageSize: 1 });
-    const { query } = await serve(upstream);
-    expect((await query<Rows>('{ chains { chainKey } }')).data?.chains).toHaveLength(3);
-    expect(upstream.count('chains')).toBe(3);
-  });
-
   it('may be empty before the last', async () => {
     const upstream = await startSmall();
     planPages(upstream, json({ tokens: [], pagination: { nextToken: 'more' } }), pageSaying({}));

@@ -215,6 +215,7 @@ describe('the age of routes', () => {
     await untilCachesSeeTheTime();
     expect(await askWith(gateway)).toEqual({ times: fresh.times, header: 'routes;age=720' });
     expect(gateway.routesAsked()).toHaveLength(2);
+    expect(gateway.logged.some(({ msg }) => msg.startsWith('The routes'))).toBe(true);
   });
 });
 
