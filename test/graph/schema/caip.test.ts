@@ -18,14 +18,9 @@ const BY_CAIP = `query ($caip2s: [String!]!, $caip19s: [String!]!) {
   tokensByCaip19(caip19s: $caip19s) { chainKey address }
 }`;
 
-interface ChainIds {
-  readonly chainKey: string;
-  readonly caip2: string | null;
-}
-interface TokenIds {
-  readonly chainKey: string;
-  readonly address: string;
-  readonly caip19: string | null;
+interface Identified {
+  readonly chains: readonly { chainKey: string; caip2: string | null }[];
+  readonly tokens: readonly { chainKey: string; address: string; caip19: string | null }[];
 }
 interface ByCaip {
   readonly chainsByCaip2: readonly ({ chainKey: string } | null)[];
@@ -34,7 +29,7 @@ interface ByCaip {
 
 /** Both identifiers of all rows. */
 async function identifiersOf({ query }: Pick<TestGateway, 'query'>) {
-  const { data, errors } = await query<{ chains: readonly ChainIds[]; tokens: readonly TokenIds[] }>(
+  const { data, errors } = await query<Identified>(
     '{ chains { chainKey caip2 } tokens { chainKey address caip19 } }',
   );
   if (!data) throw new Error(`Expected data, got ${JSON.stringify(errors)}`);
