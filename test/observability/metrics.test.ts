@@ -218,33 +218,12 @@ describe('the metrics of guarded values', () => {
     });
   });
 
-  it('show held-back rows by fact and the age of the oldest, until no row is held back', async () => {
-    vi.useFakeTimers({ toFake: ['Date'] });
-    onTestFinished(() => {
-      vi.useRealTimers();
-    });
+  it('show no age below zero after the clock was set back', async () => {
     const { metrics, ...gateway } = await createTestGateway();
-    const since = Date.now();
-    const rowsByFact = new Map([
-      ['decimals', 2],
-      ['symbol', 1],
-    ]);
-    metrics.watchHeldBack(() => [{ listing: 'tokens', rowsByFact, oldestSince: since }]);
-    vi.setSystemTime(since + 90_500);
-    const held = await scrape({ metrics, ...gateway });
-    expect(startingWith(held, 'gateway_held_back_')).toEqual({
-      ...ROWS,
-      'gateway_held_back_rows{listing="tokens",fact="decimals"}': 2,
-      'gateway_held_back_rows{listing="tokens",fact="symbol"}': 1,
-      ...OLDEST,
-      'gateway_held_back_oldest_seconds{listing="tokens"}': 90.5,
-    });
-    // The clock was set back.
-    vi.setSystemTime(since - 1_000);
-    expect(startingWith(await scrape({ metrics, ...gateway }), 'gateway_held_back_oldest')).toEqual(OLDEST);
-    metrics.watchHeldBack(() => [{ listing: 'tokens', rowsByFact: new Map(), oldestSince: undefined }]);
-    const after = await scrape({ metrics, ...gateway });
-    expect(startingWith(after, 'gateway_held_back_')).toEqual({ ...ROWS, ...OLDEST });
+    const rowsByFact = new Map([['decimals', 2]]);
+    metrics.watchHeldBack(() => [{ listing: 'tokens', rowsByFact, oldestSince: Date.now() + 60_000 }]);
+    const samples = await scrape({ metrics, ...gateway });
+    expect(startingWith(samples, 'gateway_held_back_oldest')).toEqual(OLDEST);
   });
 });
 
