@@ -34,7 +34,7 @@ export type Refreshers = {
 };
 
 /** What a listing needs besides its own rows to be guarded and indexed. */
-export interface ListingContext {
+interface ListingContext {
   /** The hold-back period in milliseconds; infinite: changes of guarded values are never accepted by time. */
   readonly holdBackMs: number;
   readonly embedded: () => EmbeddedFacts;

@@ -65,12 +65,4 @@ describe('loaders', () => {
     expect(loaders.tokensListed('base')).toHaveLength(37);
     expect(loaders.tokenByAddress('base', 'nope')).toBeNull();
   });
-
-  it('give two operations the same rows of one snapshot', async () => {
-    const { snapshots } = await createTestGateway();
-    await snapshots.view().read('chains');
-    const [one, two] = [1, 2].map(() => new Loaders({ view: snapshots.view(), ...LIMITS }));
-    expect(one?.chainByKey('base')).toBe(two?.chainByKey('base'));
-    expect(Object.isFrozen(one?.chainByKey('base'))).toBe(true);
-  });
 });

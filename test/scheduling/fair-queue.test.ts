@@ -28,12 +28,6 @@ function start(maxWaiting = 1000) {
 }
 
 describe('the order of tasks', () => {
-  it('of one client is first in, first out', () => {
-    const { add, takeAll } = start();
-    for (const name of ['a1', 'a2', 'a3']) add(name, 'a');
-    expect(takeAll()).toEqual(['a1', 'a2', 'a3']);
-  });
-
   it('alternates between clients, however many tasks one of them has', () => {
     const { add, takeAll } = start();
     for (let nth = 0; nth < 5; nth++) add(`a${nth}`, 'a');

@@ -55,22 +55,6 @@ describe('the operation queue', () => {
     expect(order.join(' ')).toMatch(/^a (look )+b (look )+c/);
   });
 
-  it('alternates between clients, so that one with many operations delays only its own', async () => {
-    const queue = createOperationQueue(SHORT);
-    const order: string[] = [];
-    const ask = (client: string, name: string) =>
-      queue.run(
-        client,
-        () => order.push(name),
-        () => 0,
-      );
-    const long = runLong(queue);
-    const many = Array.from({ length: 50 }, (_nothing, nth) => ask('many', `many ${nth}`));
-    await Promise.all([long, ...many, ask('few', 'few 0'), ask('few', 'few 1')]);
-    expect(order.indexOf('few 0')).toBeLessThan(4);
-    expect(order.indexOf('few 1')).toBeLessThan(6);
-  });
-
   it('refuses an operation that waited too long, without executing it', async () => {
     // Time passes in the operations only.
     const clock = stopClock();

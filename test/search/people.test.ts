@@ -11,8 +11,8 @@ beforeAll(async () => {
 });
 
 /*
- * Measures the order by relevance against a table of queries. With equal matches in alphabetical order, 50 of its first
- * 101 queries gave the right rows.
+ * Measures the order by relevance against a table of queries. With equal matches in alphabetical order, half of the first
+ * ones gave the right rows.
  */
 
 /** The first rows of a search by relevance, as `SYMBOL chainKey`, and its suggestions. */
@@ -50,10 +50,4 @@ describe.each(Object.entries(TYPED_LATER))('what people also type: %s', (_kind, 
     const test = NOT_YET.includes(query.typed) ? it.fails : it;
     test(`"${query.typed}" finds ${query.rows.join(', ') || 'nothing'}`, () => expectMeant(query));
   }
-});
-
-it('the later table has sixty different queries', () => {
-  const typed = Object.values(TYPED_LATER).flatMap((queries) => queries.map((query) => query.typed));
-  expect(typed).toHaveLength(60);
-  expect(new Set(typed).size).toBe(60);
 });

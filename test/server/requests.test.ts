@@ -7,10 +7,7 @@ import { openRaw } from '../support/raw-http.js';
 import { createTestLog, withBrokenRoutes } from '../support/test-gateway.js';
 import { type Asked, startServer, type TestServer } from '../support/test-server.js';
 
-const NAMED: Asked = {
-  query: 'query Named { chain(chainKey: "base") { name } }',
-  operationName: 'Named',
-};
+const NAMED: Asked = { query: 'query Named { chain(chainKey: "base") { name } }', operationName: 'Named' };
 /** No listing becomes stale during a test. */
 const LONG = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 };
 
@@ -235,10 +232,7 @@ describe('the log line of a request', () => {
   });
 
   it('lists the codes of a failed query, and is a warning for an internal error', async () => {
-    const server = await startServer({
-      config: LONG,
-      decorate: withBrokenRoutes,
-    });
+    const server = await startServer({ config: LONG, decorate: withBrokenRoutes });
     await server.ask({ query: 'query Bad { no }', operationName: 'Bad' });
     await server.ask({ query: '{ tokens(srcToken: "0x1") { address } }' });
     expect(linesOf(server)).toMatchObject([

@@ -53,6 +53,9 @@ async function serve(routes: (url: URL) => Answer, options: TestGatewayOptions =
   };
 }
 
+/** The address of one of the tokens on chain `c`. */
+const hexOf = (index: number) => `0x${(index + 100).toString(16)}`;
+
 /** Each operation begins in a round of the event loop: after these, all of them wait for the upstream. */
 async function allBegun(): Promise<void> {
   for (let round = 0; round < 300; round++) await setImmediate();
@@ -142,9 +145,7 @@ describe('routes while the listings are refreshed without a pause', () => {
     const destinations = `destinations(srcChainKey: "a", srcToken: "${BIG}") { tokens { symbol } }`;
     expect(
       await gateway.query(`{ ${destinations} other: tokens(srcChainKey: "b", srcToken: "0x2") { address } }`),
-    ).toEqual({
-      data: { destinations: [{ tokens: [{ symbol: 'TWO' }] }], other: [{ address: '0x2' }] },
-    });
+    ).toEqual({ data: { destinations: [{ tokens: [{ symbol: 'TWO' }] }], other: [{ address: '0x2' }] } });
     expect(gateway.asked()).toHaveLength(2);
     const isRoute = gateway.upstream.seen.slice(begun).map(({ url }) => url.includes('srcToken'));
     expect(isRoute).toContain(false);
@@ -234,7 +235,6 @@ describe('clients', () => {
 
   it('take turns, however many requests one of them has', async () => {
     const { queryAs, asked } = await serve(one, { config: { upstreamRequestsPerSecond: 5 } });
-    const hexOf = (index: number) => `0x${(index + 100).toString(16)}`;
     const greedy = Array.from({ length: 12 }, (_, index) => queryAs('10.0.0.1', pair(hexOf(index))));
     const modest = [50, 51].map((index) => queryAs('10.0.0.2', pair(hexOf(index))));
     await Promise.all([...greedy, ...modest]);
@@ -244,7 +244,6 @@ describe('clients', () => {
 
   it('that request the same routes share one request, sent when the first of them has its turn', async () => {
     const { queryAs, asked } = await serve(one, { config: { upstreamRequestsPerSecond: 5 } });
-    const hexOf = (index: number) => `0x${(index + 100).toString(16)}`;
     const greedy = Array.from({ length: 12 }, (_, index) => queryAs('10.0.0.1', pair(hexOf(index))));
     // Of all that the greedy one has in line this is the last.
     const same = await queryAs('10.0.0.2', pair(hexOf(11)));
@@ -256,7 +255,6 @@ describe('clients', () => {
 
   it('are refused when too many wait: first the client with most requests, logged at debug', async () => {
     const { queryAs, logged } = await serve(one, { config: { upstreamRequestsPerSecond: 1 } });
-    const hexOf = (index: number) => `0x${(index + 100).toString(16)}`;
     const greedy = Array.from({ length: 45 }, (_, index) => queryAs('10.0.0.1', pair(hexOf(index))));
     await expect
       .poll(() => logged.filter(({ msg }) => msg.includes('was not sent')).length)

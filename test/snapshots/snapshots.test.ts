@@ -218,40 +218,6 @@ describe('prices', () => {
   });
 });
 
-describe('routes', () => {
-  const ROUTES = '{ tokens(srcChainKey: "a", srcToken: "0x1") { symbol } }';
-  const routes = (symbol: string) => json({ tokens: [tokenRow('b', '0x2', { symbol })] });
-  async function withListing(config: { destinationsFreshMs: number }) {
-    const gateway = await serve(listingAt(1), { ...config, upstreamRetries: 0 });
-    await gateway.query(TOKENS);
-    return { ...gateway, asked: () => gateway.upstream.count('tokens') - 1 };
-  }
-
-  it('are cached for a while, and then requested again', async () => {
-    const clock = stopClock();
-    const { query, upstream, asked } = await withListing({ destinationsFreshMs: 3000 });
-    upstream.plan('tokens', routes('one'));
-    await query(ROUTES);
-    upstream.plan('tokens', routes('two'));
-    expect(await query(ROUTES)).toEqual({ data: { tokens: [{ symbol: 'one' }] } });
-    expect(asked()).toBe(1);
-    clock.advance(3000);
-    await expect.poll(() => query(ROUTES)).toEqual({ data: { tokens: [{ symbol: 'two' }] } });
-    expect(asked()).toBe(2);
-  });
-
-  it('are served longer if they cannot be fetched again', async () => {
-    const { query, upstream, asked, logged } = await withListing({ destinationsFreshMs: 50 });
-    upstream.plan('tokens', routes('one'));
-    await query(ROUTES);
-    upstream.plan('tokens', status(500));
-    await expect
-      .poll(async () => [await query(ROUTES), asked() > 1])
-      .toEqual([{ data: { tokens: [{ symbol: 'one' }] } }, true]);
-    expect(logged.some(({ msg }) => msg.startsWith('The routes'))).toBe(true);
-  });
-});
-
 describe('listings', () => {
   it('has the status of each listing, before and after the first snapshot', async () => {
     const upstream = await startFakeUpstream({ chains: [chainRow('a'), chainRow('a')] });

@@ -15,7 +15,12 @@ import {
   stopDate,
   untilComplete,
 } from '../support/sweep.js';
-import { codesOf, createTestGateway, type TestGateway } from '../support/test-gateway.js';
+import {
+  codesOf,
+  createTestGateway,
+  type TestGateway,
+  type TestGatewayOptions,
+} from '../support/test-gateway.js';
 
 /** Only the first two go both ways. */
 const NETWORK: Network = {
@@ -46,6 +51,16 @@ const untilAsked = (upstream: SweptUpstream, count: number, clock: StoppedClock,
       { interval: 20 },
     )
     .toBeGreaterThanOrEqual(count);
+
+/** A gateway that has swept the network, with its date stopped. */
+async function startSwept(options: TestGatewayOptions = {}, routes?: (token: string) => Answer) {
+  const date = stopDate();
+  const upstream = await startSweptUpstream(NETWORK);
+  if (routes) upstream.planRoutes(routes);
+  const gateway = await startSweeping(upstream, options);
+  const { asOf } = await untilComplete(gateway);
+  return { date, upstream, gateway, asOf };
+}
 
 const linesOf = ({ logged }: TestGateway, text: string) => logged.filter(({ msg }) => msg.includes(text));
 
@@ -84,9 +99,7 @@ describe('sources', () => {
     const gateway = await startSweeping(upstream);
     await expect
       .poll(() => askSources(gateway, 'b 0x1'))
-      .toMatchObject({
-        data: { sources: { isComplete: false, chains: [{ chainKey: 'a' }] } },
-      });
+      .toMatchObject({ data: { sources: { isComplete: false, chains: [{ chainKey: 'a' }] } } });
     const firstAt = new Date(Date.now()).toISOString();
     date.advance(20);
     clock.advance(50);
@@ -104,16 +117,12 @@ describe('sources', () => {
   });
 
   it('have the time of each answer minus its Age, with one request for each token', async () => {
-    stopDate();
-    const upstream = await startSweptUpstream(NETWORK);
-    upstream.planRoutes((token) =>
+    const { upstream, gateway } = await startSwept({}, (token) =>
       json(
         { tokens: (NETWORK[token] ?? []).map((destination) => rowOf(destination)) },
         { age: token === 'a 0x1' ? '7200' : '60' },
       ),
     );
-    const gateway = await startSweeping(upstream);
-    await untilComplete(gateway);
     const ago = (seconds: number) => new Date(Date.now() - seconds * 1_000).toISOString();
     expect(
       await gateway.query(
@@ -137,10 +146,7 @@ describe('sources', () => {
   });
 
   it('are swept again after the interval, and then show changes', async () => {
-    const date = stopDate();
-    const upstream = await startSweptUpstream(NETWORK);
-    const gateway = await startSweeping(upstream);
-    const { asOf } = await untilComplete(gateway);
+    const { date, upstream, gateway, asOf } = await startSwept();
     upstream.planRoutes(routesOf({ ...NETWORK, 'a 0x1': ['c 0x1'], 'c 0x1': ['b 0x1'] }));
     date.advance(200);
     await expect.poll(() => upstream.asked().length).toBe(8);
@@ -150,10 +156,7 @@ describe('sources', () => {
   });
 
   it('follow the listing: removed tokens are not sources, and new ones are requested', async () => {
-    const date = stopDate();
-    const upstream = await startSweptUpstream(NETWORK);
-    const gateway = await startSweeping(upstream);
-    await untilComplete(gateway);
+    const { date, upstream, gateway } = await startSwept();
     const { 'c 0x2': gone, ...rest } = NETWORK;
     expect(gone).toHaveLength(2);
     date.advance(10);
@@ -168,24 +171,17 @@ describe('sources', () => {
   });
 
   it('leave out rows with other decimals than the listing, as destinations do', async () => {
-    stopDate();
-    const upstream = await startSweptUpstream(NETWORK);
-    upstream.planRoutes((token) =>
+    const { gateway } = await startSwept({}, (token) =>
       json({
         tokens:
           token === 'c 0x2' ? [rowOf('b 0x1', { decimals: 18 })] : token === 'a 0x1' ? [rowOf('b 0x1')] : [],
       }),
     );
-    const gateway = await startSweeping(upstream);
-    await untilComplete(gateway);
     expect(await sourcesOf(gateway, 'b 0x1')).toEqual(['a 0x1']);
   });
 
   it('count as rows: above the limit there is an error and no data', async () => {
-    stopDate();
-    const upstream = await startSweptUpstream(NETWORK);
-    const gateway = await startSweeping(upstream, { config: { maxRows: 3 } });
-    await untilComplete(gateway);
+    const { gateway } = await startSwept({ config: { maxRows: 3 } });
     expect(await sourcesOf(gateway, 'a 0x1')).toEqual(['b 0x1']);
     const answer = await askSources(gateway, 'b 0x1');
     expect(codesOf(answer)).toEqual(['LIMIT_EXCEEDED']);
@@ -204,10 +200,7 @@ describe('destinations', () => {
   }`;
 
   it('are answered from the sweep while its answer is fresh, without a request', async () => {
-    stopDate();
-    const upstream = await startSweptUpstream(NETWORK);
-    const gateway = await startSweeping(upstream);
-    await untilComplete(gateway);
+    const { upstream, gateway } = await startSwept();
     expect(await gateway.query(OF_BOTH)).toMatchObject({
       data: {
         destinations: [

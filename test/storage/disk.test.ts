@@ -93,15 +93,6 @@ describe('SNAPSHOT_DIR', () => {
     expect(tokens.ageMs).toBeGreaterThanOrEqual(60);
   });
 
-  it('gives prices until they are too old, and tokens also after that', async () => {
-    const { restart } = await fill();
-    await sleep(20);
-    const { query } = await restart({ priceMaxAgeMs: 10 });
-    expect(await query('{ tokens { decimals price { usd } } }')).toEqual({
-      data: { tokens: [{ decimals: 6, price: null }] },
-    });
-  });
-
   it('delays the refresh of fresh listings, and refreshes others at once', async () => {
     const { upstream, restart } = await fill();
     const asked = upstream.count();

@@ -85,10 +85,7 @@ describe.skipIf(isRedisMissing)('a listing of a gateway whose clock is ahead', (
     const services = { v1: fingerprint(upstream.url) };
     const ahead = await TOKENS.parse(
       [...SYMBOLS, 'AHEAD'].map((symbol, index) => tokenRow(CHAIN, `0x${index + 1}`, { symbol })),
-      {
-        source: 'v1',
-        takenAt: Date.now() + 30_000,
-      },
+      { source: 'v1', takenAt: Date.now() + 30_000 },
     );
     const text = await encodeListing(TOKENS, ahead, services);
     const shared = () => refreshes(gateways, 'tokens', 'peer');
@@ -117,10 +114,7 @@ describe.skipIf(isRedisMissing)('a gateway whose upstream hangs', () => {
     await expect.poll(() => statusOf(good).tokens.takenAt).not.toBeNull();
     // It shares the Redis, but its requests to the upstream hang.
     const hanging = await join({
-      decorate: (listing) => ({
-        ...listing,
-        fetch: () => new Promise(() => {}),
-      }),
+      decorate: (listing) => ({ ...listing, fetch: () => new Promise(() => {}) }),
     });
     let oldest = 0;
     const until = performance.now() + 18_000;

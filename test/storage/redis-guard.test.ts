@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { fingerprint } from '../../src/domain/digests.js';
+import { parseListingRules } from '../../src/domain/listing-rules.js';
 import { encodeListing } from '../../src/storage/stored-listing.js';
 import { TOKENS } from '../../src/upstream/listing-kinds.js';
 import { successorChain, successorToken } from '../fixtures/rows.js';
@@ -53,6 +54,19 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     });
     expect(gateway.heldBackRows()).toEqual([0, 1]);
     expect(await gateway.sample('gateway_held_back_rows{listing="tokens",fact="decimals"}')).toBe(1);
+  });
+
+  it('accept at once a change that one of them has accepted', async () => {
+    const redis = await startRedis();
+    const options = { clock: stopPastClocks(), config: { redisUrl: redis.url } };
+    const one = await startGuarded(LISTINGS, options);
+    const key = `${prefixOf(one.upstream.url)}tokens:snapshot`;
+    await until(async () => (await redis.client.exists(key)) === 1);
+    const other = await startGuarded({}, { ...options, upstream: one.upstream });
+    await one.snapshots.applyRules(parseListingRules('accept a:0x1 decimals 6 18'));
+    await one.bring({ tokens: WRONG }, HOUR);
+    await until(async () => takenAtOf(other) === takenAtOf(one));
+    expect(await rowOf(other)).toMatchObject({ decimals: 18, heldBack: [] });
   });
 
   it('continue hold-back periods and remember removed rows after all of them restart', async () => {

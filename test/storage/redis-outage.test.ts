@@ -63,10 +63,7 @@ const OUTAGES: readonly [string, Outage][] = [
   ],
   [
     'answers nothing',
-    {
-      begin: async (redis) => redis.freeze(true),
-      end: async (redis) => redis.freeze(false),
-    },
+    { begin: async (redis) => redis.freeze(true), end: async (redis) => redis.freeze(false) },
   ],
   ['is killed and started again, empty', { begin: (redis) => redis.kill(), end: (redis) => redis.start() }],
 ];

@@ -9,12 +9,7 @@ import {
   untilComplete,
 } from '../support/sweep.js';
 
-const NETWORK: Network = {
-  'a 0x1': ['b 0x1', 'c 0x1'],
-  'b 0x1': ['a 0x1'],
-  'c 0x1': [],
-  'c 0x2': ['b 0x1'],
-};
+const NETWORK: Network = { 'a 0x1': ['b 0x1', 'c 0x1'], 'b 0x1': ['a 0x1'], 'c 0x1': [], 'c 0x2': ['b 0x1'] };
 const TOKENS = Object.keys(NETWORK);
 
 async function startThree() {

@@ -117,10 +117,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     const [first] = gateways;
     await expect
       .poll(() => first && statusOf(first))
-      .toMatchObject({
-        chains: { state: 'FRESH' },
-        tokens: { state: 'FRESH' },
-      });
+      .toMatchObject({ chains: { state: 'FRESH' }, tokens: { state: 'FRESH' } });
     upstream.plan('chains', reset);
     upstream.plan('tokens', reset);
     const late = await join({ config: { chainsFreshMs: 60_000, tokensFreshMs: 1 } });
@@ -165,9 +162,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     expect(upstream.count('tokens')).toBe(1);
     const answers = await Promise.all(gateways.map(({ query }) => query('{ tokens { address name } }')));
     for (const answer of answers) expect(answer).toEqual(answers[0]);
-    expect(answers[0]?.data).toMatchObject({
-      tokens: rows.map(({ address, name }) => ({ address, name })),
-    });
+    expect(answers[0]?.data).toMatchObject({ tokens: rows.map(({ address, name }) => ({ address, name })) });
     const written = async () =>
       Number(/cmdstat_hset:calls=(\d+)/.exec(await redis.client.info('commandstats'))?.[1] ?? 0);
     const reconnect = () => redis.client.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
-import { type FakeListings, json, stall, startFakeUpstream } from '../support/fake-upstream.js';
+import { type FakeListings, stall, startFakeUpstream } from '../support/fake-upstream.js';
 import { createTestGateway, type TestGateway, type TestGatewayOptions } from '../support/test-gateway.js';
 import { refreshWith, startServer } from '../support/test-server.js';
 import { listOf } from '../support/token-lists.js';
@@ -141,10 +141,7 @@ describe('the token list', () => {
 
   it('is not there before both listings are, and never empty', async () => {
     const gateway = await createTestGateway({
-      listings: {
-        chains: [chainRow('sol', { chainType: 'solana' })],
-        tokens: [tokenRow('sol', 'x')],
-      },
+      listings: { chains: [chainRow('sol', { chainType: 'solana' })], tokens: [tokenRow('sol', 'x')] },
       config: SELDOM,
     });
     gateway.upstream.plan('chains', stall);
@@ -201,10 +198,7 @@ describe('over HTTP', () => {
     const after = await gateway.fetch(PATH);
     expect(after.headers.get('etag')).toBe(before.headers.get('etag'));
     expect(await after.text()).toBe(await before.text());
-    const [, { version }] = gateway.snapshots.status(Date.now());
-    gateway.upstream.plan('tokens', json({ tokens: [...tokens, tokenRow('a', address(4))] }));
-    gateway.snapshots.refreshNow();
-    await expect.poll(() => gateway.snapshots.status(Date.now())[1].version).not.toBe(version);
+    await refreshWith(gateway, [...tokens, tokenRow('a', address(4))], chains);
     const list = await listOf(gateway);
     expect(list.version).toEqual({ major: 1, minor: 1, patch: 0 });
     expect(Date.parse(list.timestamp)).toBe(gateway.snapshots.status(Date.now())[1].takenAt);

@@ -164,25 +164,14 @@ describe('equal keys with unequal guarded facts', () => {
     tokenRow('A', DIGITS, { decimals: 18 }),
   ];
 
-  it.each<[string, readonly unknown[]]>([
-    ['in this order', rows],
-    ['in the reverse order', rows.toReversed()],
-  ])('the rows are not served, and each is counted with its reason: %s', async (_order, tokens) => {
-    const { data, rejected } = await serve({ tokens });
+  it('the rows are not served, and each is counted with its reason', async () => {
+    const { data, rejected } = await serve({ tokens: rows });
     expect(data?.tokens).toEqual([{ chainKey: 'a', address: '0x2' }]);
     expect(data?.listings[1]).toEqual({ rows: 1, rejectedRows: 2 });
-    const isReversed = tokens !== rows;
-    expect(rejected).toEqual(
-      isReversed
-        ? [
-            'tokens[0]: contradicts tokens[1]: decimals 18 and 6',
-            'tokens[1]: contradicts tokens[0]: decimals 18 and 6',
-          ]
-        : [
-            'tokens[1]: contradicts tokens[2]: decimals 6 and 18',
-            'tokens[2]: contradicts tokens[1]: decimals 6 and 18',
-          ],
-    );
+    expect(rejected).toEqual([
+      'tokens[1]: contradicts tokens[2]: decimals 6 and 18',
+      'tokens[2]: contradicts tokens[1]: decimals 6 and 18',
+    ]);
   });
 
   it('are stored by key, apart from unreadable rows, each variant once and at most ten', async () => {

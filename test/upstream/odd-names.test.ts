@@ -71,13 +71,7 @@ describe.each(NAMES)('a chain and a token that are called %s', (name) => {
     const own = [{ node: { chainKey, address: name } }];
     expect(data).toMatchObject({
       chains: [
-        {
-          chainKey,
-          chainType: chainKey,
-          caip2: null,
-          tokenCount: 1,
-          tokens: [{ symbol: name }],
-        },
+        { chainKey, chainType: chainKey, caip2: null, tokenCount: 1, tokens: [{ symbol: name }] },
         { chainKey: 'a' },
       ],
       tokens: [{ chainKey, isNative: true, chain: { name } }, { chainKey: 'a' }],

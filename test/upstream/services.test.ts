@@ -1,6 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdirSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { UPSTREAM_PROFILES } from '../../src/config.js';
 import { createMetrics } from '../../src/observability/metrics.js';
@@ -12,6 +10,7 @@ import { AUTO, fingerprintsOf, SERVICES } from '../../src/upstream/services.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { type FakeUpstream, json, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { isRedisMissing, startRedis } from '../support/redis.js';
+import { temporaryDirectory } from '../support/temporary-files.js';
 import { createTestLog, defaultConfig, isAtLeast } from '../support/test-gateway.js';
 
 /** The one file of an additional service, whose rows have other names of fields. */
@@ -64,8 +63,7 @@ async function serve({ url }: FakeUpstream, config: { snapshotDir?: string; redi
 
 describe('a service added with one file and one row', () => {
   it('is served, and its listings survive on disk when the gateway starts again', async () => {
-    const snapshotDir = mkdtempSync(join(tmpdir(), 'snapshots-'));
-    onTestFinished(() => rmSync(snapshotDir, { recursive: true, force: true }));
+    const snapshotDir = temporaryDirectory();
     const upstream = await startFurtherUpstream();
     const first = await serve(upstream, { snapshotDir });
     expect(first.served).toMatchObject([

@@ -18,14 +18,9 @@ const BY_CAIP = `query ($caip2s: [String!]!, $caip19s: [String!]!) {
   tokensByCaip19(caip19s: $caip19s) { chainKey address }
 }`;
 
-interface ChainIds {
-  readonly chainKey: string;
-  readonly caip2: string | null;
-}
-interface TokenIds {
-  readonly chainKey: string;
-  readonly address: string;
-  readonly caip19: string | null;
+interface Identified {
+  readonly chains: readonly { chainKey: string; caip2: string | null }[];
+  readonly tokens: readonly { chainKey: string; address: string; caip19: string | null }[];
 }
 interface ByCaip {
   readonly chainsByCaip2: readonly ({ chainKey: string } | null)[];
@@ -34,7 +29,7 @@ interface ByCaip {
 
 /** Both identifiers of all rows. */
 async function identifiersOf({ query }: Pick<TestGateway, 'query'>) {
-  const { data, errors } = await query<{ chains: readonly ChainIds[]; tokens: readonly TokenIds[] }>(
+  const { data, errors } = await query<Identified>(
     '{ chains { chainKey caip2 } tokens { chainKey address caip19 } }',
   );
   if (!data) throw new Error(`Expected data, got ${JSON.stringify(errors)}`);
@@ -155,47 +150,22 @@ describe('over the demo listing', () => {
 
   it('unknown and malformed identifiers are null without an error', async () => {
     const caip2s = [
-      ...[
-        '',
-        ':',
-        'eip155',
-        'eip155:',
-        ':1',
-        'eip155:01',
-        'eip155:1 ',
-        ' eip155:1',
-        'eip155:0x1',
-        'eip155:-1',
-      ],
-      ...[
-        'EIP155:1',
-        'eip155:1:2',
-        'eip155:1/erc20:0x',
-        'eip155:1.0',
-        'eip155:999999999',
-        'ton:-239',
-        'ton:1',
-      ],
-      ...['solana:1', 'aptos:126', 'tron:0x2b6653dc', 'near:mainnet', 'ethereum', '__proto__', 'é'.repeat(9)],
-      'x'.repeat(100_000),
+      ...',:,eip155,eip155:,:1,eip155:01,eip155:1 , eip155:1,eip155:0x1,eip155:-1,EIP155:1,eip155:1:2'.split(
+        ',',
+      ),
+      ...'eip155:1/erc20:0x,eip155:1.0,eip155:999999999,ton:-239,ton:1,solana:1,aptos:126'.split(','),
+      ...['tron:0x2b6653dc', 'near:mainnet', 'ethereum', '__proto__', 'é'.repeat(9), 'x'.repeat(100_000)],
     ];
     const caip19s = [
-      ...['', '/', ':', 'eip155:1', 'eip155:1/', 'eip155:1/erc20', 'eip155:1/erc20:', `eip155:1/${USDC}`],
-      ...[
-        `eip155:8453/erc20:${USDC}`,
-        `eip155:1/erc721:${USDC}`,
-        `eip155:1/token:${USDC}`,
-        'eip155:1/slip44:60',
-      ],
-      ...[`eip155:1/erc20:${PLACEHOLDER}`, `eip155:1/erc20:0x${'0'.repeat(40)}`, `eip155:1/erc20:${USDC}/1`],
-      ...[
-        `eip155:1/erc20: ${USDC}`,
-        `eip155:1//erc20:${USDC}`,
-        `/erc20:${USDC}`,
-        `${SOLANA}/token:${PLACEHOLDER}`,
-      ],
-      ...[`${SOLANA}/erc20:${MINT}`, 'tron:728126428/erc20:0xA614F803B6FD780986A42C78EC9C7F77E6DED13C'],
-      `eip155:1/erc20:${USDC}${' '.repeat(100_000)}`,
+      ...',/,:,eip155:1,eip155:1/,eip155:1/erc20,eip155:1/erc20:,eip155:1/slip44:60'.split(','),
+      ...['eip155:8453/erc20:', 'eip155:1/', 'eip155:1/erc721:', 'eip155:1/token:', 'eip155:1/erc20: ']
+        .concat('eip155:1//erc20:', '/erc20:')
+        .map((start) => start + USDC),
+      ...[PLACEHOLDER, `0x${'0'.repeat(40)}`, `${USDC}/1`, `${USDC}${' '.repeat(100_000)}`].map(
+        (address) => `eip155:1/erc20:${address}`,
+      ),
+      ...[`${SOLANA}/token:${PLACEHOLDER}`, `${SOLANA}/erc20:${MINT}`],
+      'tron:728126428/erc20:0xA614F803B6FD780986A42C78EC9C7F77E6DED13C',
     ];
     const answer = await gateway.query<ByCaip>(BY_CAIP, { caip2s, caip19s });
     expect(answer).toEqual({
@@ -329,10 +299,7 @@ describe('look-ups by CAIP', () => {
 
   it('are null with an error without a chain listing; malformed ones are null without an error', async () => {
     const { query, upstream } = await createTestGateway({
-      listings: {
-        chains: [chainRow('base')],
-        tokens: [tokenRow('base', USDC)],
-      },
+      listings: { chains: [chainRow('base')], tokens: [tokenRow('base', USDC)] },
       config: { upstreamRetries: 0 },
     });
     upstream.plan('chains', status(500));

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { chainRow, tokenRow } from '../../fixtures/rows.js';
 import { codesOf, createTestGateway } from '../../support/test-gateway.js';
 
 const USDC = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
@@ -46,40 +45,5 @@ describe('the key of a chain', () => {
       b: destinations(srcChainKey: "Ethereum", srcToken: "${USDC}") { chainKey }
     }`);
     expect(codesOf(answer)).toEqual([]);
-  });
-
-  it('is one key even if the upstream writes it in several letter cases', async () => {
-    const { query } = await createTestGateway({
-      listings: {
-        chains: [chainRow('Twin'), chainRow('twin'), chainRow('Upper')],
-        tokens: [
-          tokenRow('Twin', '0x1', { symbol: 'A' }),
-          tokenRow('twin', '0x2', { symbol: 'B' }),
-          tokenRow('Upper', '0x1', { symbol: 'C' }),
-        ],
-      },
-    });
-    const symbolsOf = async (key: string) => {
-      const { data } = await query<{
-        chain: { chainKey: string };
-        token: { symbol: string };
-        tokens: { symbol: string }[];
-        tokenSearch: { nodes: { symbol: string }[] };
-      }>(`{
-        chain(chainKey: "${key}") { chainKey }
-        token(chainKey: "${key}", address: "0x1") { symbol }
-        tokens(srcChainKey: "${key}") { symbol }
-        tokenSearch(filter: { chainKeys: ["${key}"] }) { nodes { symbol } }
-      }`);
-      return [
-        data?.chain.chainKey,
-        data?.token.symbol,
-        data?.tokens.map(({ symbol }) => symbol).join(),
-        data?.tokenSearch.nodes.map(({ symbol }) => symbol).join(),
-      ];
-    };
-    for (const key of ['Twin', 'twin', 'TWIN'])
-      expect(await symbolsOf(key)).toEqual(['twin', 'A', 'A,B', 'A,B']);
-    expect(await symbolsOf('upper')).toEqual(['upper', 'C', 'C', 'C']);
   });
 });

@@ -41,22 +41,21 @@ const ROUTES = [
   tokenRow('base', '0xb2'),
 ];
 
+/** Those routes as a client sees them, without the source chain. */
+const GROUPS = [
+  {
+    ...{ chainKey: 'base', chain: { name: 'Base' } },
+    tokens: ['0xb1', '0xb2'].map((address) => ({ chainKey: 'base', address })),
+  },
+  { chainKey: 'unlisted', chain: null, tokens: [{ chainKey: 'unlisted', address: '0xu1' }] },
+];
+
 describe('destinations', () => {
   it('are the tokens of the pair by chain, in the upstream’s order, without the source chain', async () => {
     const { query } = await serve();
     const { data, errors } = await query<{ destinations: Group[] }>(DESTINATIONS, PAIR);
     expect(errors).toBeUndefined();
-    expect(data?.destinations).toEqual([
-      {
-        chainKey: 'base',
-        chain: { name: 'Base' },
-        tokens: [
-          { chainKey: 'base', address: '0xb1' },
-          { chainKey: 'base', address: '0xb2' },
-        ],
-      },
-      { chainKey: 'unlisted', chain: null, tokens: [{ chainKey: 'unlisted', address: '0xu1' }] },
-    ]);
+    expect(data?.destinations).toEqual(GROUPS);
   });
 
   it('include the source chain for true, and not for null', async () => {
@@ -85,17 +84,7 @@ describe('destinations', () => {
       PAIR,
     );
     expect(errors).toBeUndefined();
-    expect(data?.token.destinations).toEqual([
-      {
-        chainKey: 'base',
-        chain: { name: 'Base' },
-        tokens: [
-          { chainKey: 'base', address: '0xb1' },
-          { chainKey: 'base', address: '0xb2' },
-        ],
-      },
-      { chainKey: 'unlisted', chain: null, tokens: [{ chainKey: 'unlisted', address: '0xu1' }] },
-    ]);
+    expect(data?.token.destinations).toEqual(GROUPS);
     // Without the source chain, in whatever letter case the client writes its key.
     expect(data?.c).toEqual(data?.a);
     expect(routesAsked()).toHaveLength(1);
@@ -226,6 +215,7 @@ describe('the age of routes', () => {
     await untilCachesSeeTheTime();
     expect(await askWith(gateway)).toEqual({ times: fresh.times, header: 'routes;age=720' });
     expect(gateway.routesAsked()).toHaveLength(2);
+    expect(gateway.logged.some(({ msg }) => msg.startsWith('The routes'))).toBe(true);
   });
 });
 

@@ -6,17 +6,6 @@ import { refreshWith, startServer } from '../../support/test-server.js';
 
 const searchFor = (text: string, fields: string) => `{ tokenSearch(query: "${text}") { ${fields} } }`;
 
-describe('TokenConnection.nodes', () => {
-  it('are the nodes of the edges', async () => {
-    const { query } = await createTestGateway();
-    const { data } = await query<{
-      tokenSearch: { nodes: object[]; edges: { node: object }[] };
-    }>(searchFor('usdc', 'nodes { id symbol } edges { node { id symbol } }'));
-    expect(data?.tokenSearch.nodes).toHaveLength(20);
-    expect(data?.tokenSearch.nodes).toEqual(data?.tokenSearch.edges.map(({ node }) => node));
-  });
-});
-
 describe('TokenConnection.didYouMean', () => {
   it('costs another search if nothing was found, and otherwise nothing', async () => {
     const units = 2 * demoTokens.length;

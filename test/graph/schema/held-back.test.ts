@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { HeldBackFact } from '../../../src/domain/listing.js';
 import { EVERY_FIELD } from '../../fixtures/every-field.js';
 import { chainRow, tokenRow } from '../../fixtures/rows.js';
@@ -37,7 +37,8 @@ describe('heldBack', () => {
     const { query } = await serve({ USDC: [DECIMALS, SYMBOL], a: [CHAIN_ID] });
     const answer = await query(
       `{ tokens { symbol price { usd } ${FIELDS} } chains { chainKey ${FIELDS} }
-        token(chainKey: "a", address: "0x1") { chain { ${FIELDS} } } }`,
+        token(chainKey: "a", address: "0x1") { chain { ${FIELDS} } }
+        listings { heldBackRows } }`,
     );
     const chain = [{ fact: 'chainId', served: '1', upstream: '2', since: TIME }];
     expect(answer).toEqual({
@@ -51,6 +52,7 @@ describe('heldBack', () => {
           { chainKey: 'b', heldBack: [] },
         ],
         token: { chain: { heldBack: chain } },
+        listings: [{ heldBackRows: 1 }, { heldBackRows: 1 }],
       },
     });
   });
@@ -127,24 +129,5 @@ describe('heldBack', () => {
     expect(codesOf(await cheap.query(`{ tokens ${EVERY_FIELD} listings { name } }`))).toEqual([
       'LIMIT_EXCEEDED',
     ]);
-  });
-});
-
-describe('heldBackRows', () => {
-  it('is the count of the snapshots for each listing', async () => {
-    const { query, snapshots } = await serve({});
-    expect(await query('{ listings { name heldBackRows } }')).toEqual({
-      data: {
-        listings: [
-          { name: 'chains', heldBackRows: 0 },
-          { name: 'tokens', heldBackRows: 0 },
-        ],
-      },
-    });
-    const [chains, tokens] = snapshots.status(Date.now());
-    vi.spyOn(snapshots, 'status').mockReturnValue([chains, { ...tokens, heldBackRows: 3 }]);
-    expect(await query('{ listings { heldBackRows } }')).toEqual({
-      data: { listings: [{ heldBackRows: 0 }, { heldBackRows: 3 }] },
-    });
   });
 });

@@ -3,6 +3,7 @@ import { demoChains, demoTokens, type RawToken } from '../../fixtures/demo.js';
 import { tokenRow } from '../../fixtures/rows.js';
 import { afterTests } from '../../support/ends.js';
 import { codesOf, createTestGateway, type TestGateway } from '../../support/test-gateway.js';
+import { refreshWith } from '../../support/test-server.js';
 
 interface FoundToken {
   readonly id: string;
@@ -308,15 +309,7 @@ describe('a refresh between two pages', () => {
     let nth = 0;
     const pages = await pagesOf(changing, { orderBy, first: 100 }, async () => {
       nth++;
-      const tokens = listings(nth);
-      changing.upstream.plan('tokens', (response) => {
-        response.setHeader('content-type', 'application/json');
-        response.end(JSON.stringify({ tokens }));
-      });
-      const version = () => changing.snapshots.status(Date.now())[1].version;
-      const before = version();
-      changing.snapshots.refreshNow();
-      await expect.poll(version, { interval: 5 }).not.toBe(before);
+      await refreshWith(changing, listings(nth));
     });
     return nodesOf(pages).map(keyOf);
   }

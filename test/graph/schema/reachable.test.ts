@@ -65,10 +65,7 @@ async function reach({ query }: TestGateway, variables: object = {}, filter: obj
 describe('a search among the tokens that a token can be moved to', () => {
   it('finds the listed tokens of its destinations, as they are listed and in the order of the search', async () => {
     const gateway = await serve();
-    expect(await reach(gateway)).toMatchObject({
-      found: ['USDC b', 'USDT b', 'USDC c'],
-      totalCount: 3,
-    });
+    expect(await reach(gateway)).toMatchObject({ found: ['USDC b', 'USDT b', 'USDC c'], totalCount: 3 });
     const { data } = await gateway.query<{
       destinations: { chainKey: string; tokens: { symbol: string }[] }[];
     }>(`{ destinations(srcChainKey: "a", srcToken: "${SOURCE.address}") { chainKey tokens { symbol } } }`);
@@ -93,10 +90,7 @@ describe('a search among the tokens that a token can be moved to', () => {
     ['several conditions', { query: 'coin' }, { isBridgeable: true, chainTypes: ['evm'] }, ['USDC b']],
     ['null in place of the token', { query: 'dai' }, { reachableFrom: null }, ['DAI b']],
   ])('goes together with %s', async (_what, variables, filter, found) => {
-    expect(await reach(await serve(), variables, filter)).toMatchObject({
-      found,
-      totalCount: found.length,
-    });
+    expect(await reach(await serve(), variables, filter)).toMatchObject({ found, totalCount: found.length });
   });
 
   it('suggests queries that find something among them', async () => {

@@ -4,14 +4,17 @@ import { demoChains, demoTokens } from '../../fixtures/demo.js';
 import { chainRow, tokenRow } from '../../fixtures/rows.js';
 import { stopClock } from '../../support/clock.js';
 import { afterTests } from '../../support/ends.js';
-import { json, startFakeUpstream, status } from '../../support/fake-upstream.js';
-import { type Answered, createTestGateway, type TestGateway } from '../../support/test-gateway.js';
+import { startFakeUpstream, status } from '../../support/fake-upstream.js';
+import { createTestGateway, type TestGateway } from '../../support/test-gateway.js';
+import { refreshWith } from '../../support/test-server.js';
 
 interface FoundToken {
   readonly symbol: string;
   readonly name: string;
   readonly chainKey: string;
+  readonly address: string;
   readonly isBridgeable: boolean;
+  readonly price: object | null;
 }
 
 const HEX = '0x00000000000000000000000000000000000000';
@@ -37,22 +40,22 @@ beforeAll(async () => {
   gateway = await createTestGateway({ upstream, atEnd });
 });
 
-async function search(query: string, filter = {}): Promise<{ found: FoundToken[]; totalCount: number }> {
-  const { data, errors } = await gateway.query<{
-    tokenSearch: { totalCount: number; edges: { node: FoundToken }[] };
-  }>(
+async function search(query: string, filter = {}, { query: ask } = gateway) {
+  const { data, errors } = await ask<{ tokenSearch: { totalCount: number; nodes: FoundToken[] } }>(
     `query ($query: String, $filter: TokenFilter) {
       tokenSearch(query: $query, filter: $filter, first: 100) {
-        totalCount
-        edges { node { symbol name chainKey isBridgeable } }
+        totalCount nodes { symbol name chainKey address isBridgeable price { usd } }
       }
     }`,
     { query, filter },
   );
   expect(errors).toBeUndefined();
-  const { edges = [], totalCount = 0 } = data?.tokenSearch ?? {};
-  return { found: edges.map(({ node }) => node), totalCount };
+  const { nodes: found = [], totalCount = 0 } = data?.tokenSearch ?? {};
+  return { found, totalCount };
 }
+
+const namesOf = (found: readonly FoundToken[]) =>
+  found.map(({ symbol, chainKey }) => `${symbol} ${chainKey}`);
 
 const symbolsOf = (found: readonly FoundToken[]) => [...new Set(found.map(({ symbol }) => symbol))];
 
@@ -222,18 +225,13 @@ describe('a query as a person types it', () => {
   it('a Move type with parameters finds its token, with or without white space', async () => {
     const type = '0xabc::lp::LP<0x1::a::A,0x2::b::B<u8>>';
     const tokens = [tokenRow('base', type, { symbol: 'POOL' }), tokenRow('base', '0x1::a::A')];
-    const { query } = await createTestGateway({
-      upstream: await startFakeUpstream({ chains: demoChains, tokens }),
-    });
-    for (const typed of [
-      type,
+    const other = await createTestGateway({ listings: { chains: demoChains, tokens } });
+    const spaced = [
       '0xabc::lp::LP<0x1::a::A, 0x2::b::B<u8>>',
       '0xABC::lp::LP< 0x1::a::A,\n 0x2::b::B<u8> > base',
-    ]) {
-      expect(
-        await query('query ($typed: String) { tokenSearch(query: $typed) { nodes { symbol } } }', { typed }),
-      ).toEqual({ data: { tokenSearch: { nodes: [{ symbol: 'POOL' }] } } });
-    }
+    ];
+    for (const typed of [type, ...spaced])
+      expect(namesOf((await search(typed, {}, other)).found)).toEqual(['POOL base']);
   });
 
   it.each([
@@ -281,17 +279,10 @@ describe('a query as a person types it', () => {
       tokenRow('base', `${HEX}${10 + index}`, { symbol: text, name: 'Fake' }),
       tokenRow('base', `${HEX}${20 + index}`, { symbol: 'FAKE', name: text }),
     ]);
-    const { query } = await createTestGateway({
+    const other = await createTestGateway({
       listings: { chains: demoChains, tokens: [...demoTokens, ...fakes] },
     });
-    const { data } = await query<{ tokenSearch: { edges: { node: FoundToken }[] } }>(
-      'query ($typed: String) { tokenSearch(query: $typed) { edges { node { chainKey symbol } } } }',
-      { typed },
-    );
-    const { found } = await search(typed);
-    expect(data?.tokenSearch.edges.map(({ node }) => node)).toEqual(
-      found.map(({ chainKey, symbol }) => ({ chainKey, symbol })),
-    );
+    expect(namesOf((await search(typed, {}, other)).found)).toEqual(namesOf((await search(typed)).found));
   });
 
   it('an address and a chain find the token on that chain', async () => {
@@ -353,16 +344,10 @@ describe('a query as a person types it', () => {
       ...['AA', 'EE'].map((symbol, nth) => row('x', nth, symbol)),
       { ...row('x', 9, 'BB'), isBridgeable: false },
     ];
-    const { query } = await createTestGateway({
+    const other = await createTestGateway({
       listings: { chains: ['x', 'y', 'z'].map((key) => chainRow(key)), tokens },
     });
-    const orderOf = async (typed: string) => {
-      const { data } = await query<{ tokenSearch: { edges: { node: FoundToken }[] } }>(
-        'query ($typed: String) { tokenSearch(query: $typed) { edges { node { chainKey symbol } } } }',
-        { typed },
-      );
-      return data?.tokenSearch.edges.map(({ node }) => `${node.symbol} ${node.chainKey}`).join(', ');
-    };
+    const orderOf = async (typed: string) => namesOf((await search(typed, {}, other)).found).join(', ');
     // z has 4 bridgeable tokens, y and x have 3 and 2; AA and BB are on 3 chains, CC on 2.
     expect(await orderOf('same')).toBe('AA z, BB z, CC z, DD z, AA y, BB y, CC y, AA x, EE x, BB x');
     // A blank query sorts by the symbol's number of chains first.
@@ -378,26 +363,19 @@ describe('a query as a person types it', () => {
       tokenRow('b', '0x3', { symbol: 'Metis', isBridgeable: false }),
       tokenRow('b', '0x4', { symbol: 'METIS' }),
     ];
-    const { query } = await createTestGateway({
-      listings: { chains: [chainRow('a'), chainRow('b')], tokens },
-    });
+    const other = await createTestGateway({ listings: { chains: [chainRow('a'), chainRow('b')], tokens } });
     for (const typed of ['metis', 'met', '']) {
-      const { data } = await query<{ tokenSearch: { nodes: { address: string; chainKey: string }[] } }>(
-        'query ($typed: String) { tokenSearch(query: $typed) { nodes { chainKey address } } }',
-        { typed },
-      );
+      const { found } = await search(typed, {}, other);
       const on = (key: string) =>
-        data?.tokenSearch.nodes.flatMap(({ chainKey, address }) => (chainKey === key ? [address] : []));
+        found.filter(({ chainKey }) => chainKey === key).map(({ address }) => address);
       expect(on('a')).toEqual([native, '0x2', '0x1']);
       expect(on('b')).toEqual(['0x4', '0x3']);
     }
   });
 
   it('puts bridgeable and priced tokens first among equal symbols', async () => {
-    const { data } = await gateway.query<{
-      tokenSearch: { edges: { node: { isBridgeable: boolean; price: object | null } }[] };
-    }>('{ tokenSearch(query: "unpriced") { edges { node { isBridgeable price { usd } } } } }');
-    expect(data?.tokenSearch.edges.map(({ node }) => [node.isBridgeable, node.price !== null])).toEqual([
+    const { found } = await search('unpriced');
+    expect(found.map(({ isBridgeable, price }) => [isBridgeable, price !== null])).toEqual([
       [true, true],
       [true, false],
       [false, true],
@@ -482,21 +460,12 @@ describe('without a chain listing', () => {
 
 describe('rows with unusual texts', () => {
   it('are found by their texts', async () => {
-    const { query } = await createTestGateway({
-      listings: {
-        chains: [chainRow('base')],
-        tokens: [
-          tokenRow('base', '0x1', { symbol: 'USDC.x', name: 'a' }),
-          tokenRow('base', '0x2', { symbol: 'USDC \n', name: 'b' }),
-          tokenRow('base', '0x3', { symbol: 'US DC', name: 'c' }),
-          tokenRow('base', '0x4', { symbol: 'xusdc usdc', name: 'd' }),
-        ],
-      },
-    });
-    const { data } = await query<{ tokenSearch: { edges: { node: { name: string } }[] } }>(
-      '{ tokenSearch(query: "usdc") { edges { node { name } } } }',
+    const symbols = ['USDC.x', 'USDC \n', 'US DC', 'xusdc usdc'];
+    const tokens = symbols.map((symbol, nth) =>
+      tokenRow('base', `0x${nth + 1}`, { symbol, name: 'abcd'[nth] }),
     );
-    expect(data?.tokenSearch.edges.map(({ node }) => node.name)).toEqual(['b', 'a', 'd']);
+    const other = await createTestGateway({ listings: { chains: [chainRow('base')], tokens } });
+    expect((await search('usdc', {}, other)).found.map(({ name }) => name)).toEqual(['b', 'a', 'd']);
   });
 });
 
@@ -504,48 +473,30 @@ const CURRENCY = { chainKey: 'two', name: 'Two', symbol: 'TWO', decimals: 18 };
 
 describe('the cached result of a search', () => {
   it('expires when the chains change', async () => {
-    const { query, snapshots, upstream } = await createTestGateway({
+    const other = await createTestGateway({
       listings: {
         chains: [chainRow('one', { name: 'First' }), chainRow('two', { name: 'Second' })],
         tokens: [tokenRow('one', '0x1'), tokenRow('two', '0x2')],
       },
       config: { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, holdBackTimes: 1, holdBackMs: 0 },
     });
-    const document = `{
-      named: tokenSearch(query: "first") { edges { node { chainKey } } }
-      native: tokenSearch(filter: { isNative: true }) { edges { node { chainKey } } }
-    }`;
-    const keysOf = (
-      answer: Answered<Record<'named' | 'native', { edges: { node: { chainKey: string } }[] }>>,
-    ) => Object.values(answer.data ?? {}).map(({ edges }) => edges.map(({ node }) => node.chainKey));
-    expect(keysOf(await query(document))).toEqual([['one'], []]);
-    upstream.plan(
-      'chains',
-      json({
-        chains: [
-          chainRow('one', { name: 'Third' }),
-          chainRow('two', { name: 'First', nativeCurrency: { ...CURRENCY, address: '0x2' } }),
-        ],
-      }),
-    );
-    const version = () => snapshots.status(Date.now())[0].version;
-    const before = version();
-    snapshots.refreshNow();
-    await expect.poll(version, { interval: 5 }).not.toBe(before);
-    expect(keysOf(await query(document))).toEqual([['two'], ['two']]);
+    const foundOn = async () =>
+      [await search('first', {}, other), await search('', { isNative: true }, other)].map(({ found }) =>
+        found.map(({ chainKey }) => chainKey),
+      );
+    expect(await foundOn()).toEqual([['one'], []]);
+    const chains = [
+      chainRow('one', { name: 'Third' }),
+      chainRow('two', { name: 'First', nativeCurrency: { ...CURRENCY, address: '0x2' } }),
+    ];
+    await refreshWith(other, [tokenRow('one', '0x1'), tokenRow('two', '0x2')], chains);
+    expect(await foundOn()).toEqual([['two'], ['two']]);
   });
 
   it('expires when prices become too old', async () => {
-    const { query } = await createTestGateway({
-      config: { tokensFreshMs: 3_600_000, priceMaxAgeMs: 60_000 },
-    });
+    const other = await createTestGateway({ config: { tokensFreshMs: 3_600_000, priceMaxAgeMs: 60_000 } });
     const clock = stopClock();
-    const count = async () => {
-      const { data } = await query<{ tokenSearch: { totalCount: number } }>(
-        '{ tokenSearch(filter: { hasPrice: true }) { totalCount } }',
-      );
-      return data?.tokenSearch.totalCount;
-    };
+    const count = async () => (await search('', { hasPrice: true }, other)).totalCount;
     expect(await count()).toBe(demoTokens.length);
     clock.advance(60_001);
     expect(await count()).toBe(0);

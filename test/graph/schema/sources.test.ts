@@ -1,13 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { createDemoHttp } from '../../../src/demo/listings.js';
-import { demoTokens, type RawToken } from '../../fixtures/demo.js';
-import { json, startFakeUpstream } from '../../support/fake-upstream.js';
 import {
   type Network,
   routesOf,
   SOURCES,
   SWEEPING,
-  sourcesOf,
   startSweeping,
   startSweptUpstream,
   stopDate,
@@ -15,56 +11,10 @@ import {
 } from '../../support/sweep.js';
 import { startServer } from '../../support/test-server.js';
 
-const NETWORK: Network = {
-  'a 0x1': ['b 0x1', 'c 0x1'],
-  'b 0x1': ['a 0x1'],
-  'c 0x1': [],
-};
+const NETWORK: Network = { 'a 0x1': ['b 0x1', 'c 0x1'], 'b 0x1': ['a 0x1'], 'c 0x1': [] };
 const OF_B = { query: SOURCES, variables: { dstChainKey: 'b', dstToken: '0X1' } };
 
-const nameOf = ({ chainKey, address }: Pick<RawToken, 'chainKey' | 'address'>) => `${chainKey} ${address}`;
-
 describe('sources', () => {
-  it('of every demo token are the inverted destinations of all tokens', async () => {
-    stopDate();
-    const upstream = await startFakeUpstream();
-    const demo = createDemoHttp();
-    upstream.plan('tokens', async (response, request, nth) => {
-      const { searchParams } = new URL(request.url ?? '', 'http://fake');
-      const answer = await demo.getJson({ path: 'tokens', query: Object.fromEntries(searchParams) });
-      json(answer.json as object)(response, request, nth);
-    });
-    const gateway = await startSweeping(upstream, {
-      config: { destinationsFreshMs: 3_600_000, routesSweepMs: 1 },
-    });
-    const usdc = demoTokens.find(({ chainKey, symbol }) => chainKey === 'ethereum' && symbol === 'USDC');
-    await untilComplete(gateway, usdc && nameOf(usdc), 200);
-    const bridgeable = demoTokens.filter(({ isBridgeable }) => isBridgeable);
-    const asked = upstream.routesAsked();
-    expect(new Set(asked.map(({ url }) => url)).size).toBe(bridgeable.length);
-    expect(asked).toHaveLength(bridgeable.length);
-
-    const expected = new Map(demoTokens.map((token) => [nameOf(token), new Set<string>()]));
-    for (const token of bridgeable) {
-      const { chainKey: srcChainKey, address: srcToken } = token;
-      const { json: routes } = await demo.getJson({ path: 'tokens', query: { srcChainKey, srcToken } });
-      const { tokens } = routes as { tokens: readonly RawToken[] };
-      for (const destination of tokens) expected.get(nameOf(destination))?.add(nameOf(token));
-    }
-    for (const token of demoTokens.filter((_token, index) => index % 10 === 0)) {
-      const found = await sourcesOf(gateway, nameOf(token));
-      expect([...(found ?? [])].sort(), nameOf(token)).toEqual(
-        [...(expected.get(nameOf(token)) ?? [])].sort(),
-      );
-    }
-    const { data } = await gateway.query<{ destinations: readonly object[] }>(
-      `{ destinations(srcChainKey: "ethereum", srcToken: "${usdc?.address}") { chainKey } }`,
-    );
-    expect(data?.destinations.length).toBeGreaterThan(10);
-    // The sweep had fetched all of these routes.
-    expect(upstream.routesAsked()).toHaveLength(bridgeable.length);
-  });
-
   it('are written by the operation writer, with the same bytes as by GraphQL Yoga', async () => {
     stopDate();
     const gateway = await startSweeping(await startSweptUpstream(NETWORK));

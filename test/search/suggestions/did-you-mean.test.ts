@@ -155,9 +155,7 @@ describe('suggestions of a search that finds nothing:', () => {
 
   it('a typo in a long symbol is not corrected, even if a name is spelled like it', async () => {
     const other = await createTestGateway({
-      listings: {
-        tokens: [tokenRow('base', '0x1', { symbol: 'LONGSYM', name: 'Longsym Coinage' })],
-      },
+      listings: { tokens: [tokenRow('base', '0x1', { symbol: 'LONGSYM', name: 'Longsym Coinage' })] },
     });
     expect(lowered(await search('longsim', {}, other))).toEqual([]);
     expect(lowered(await search('longsmy', {}, other))).toEqual(['longsym']);

@@ -49,12 +49,24 @@ describe('a request never gets the response to another one', () => {
     const query = 'query ($m: Float) { tokenSearch(filter: { minPriceUsd: $m }) { totalCount } }';
     return { body: `{"query":${JSON.stringify(query)},"variables":{"m":${variables}}}` };
   };
+  const ofKey = (key: string) => ({
+    query: 'query ($key: String!) { chain(chainKey: $key) { name } }',
+    variables: { key },
+  });
+  const operation = (operationName: string) => ({
+    query: `query A ${SMALL} query B ${QUERY}`,
+    operationName,
+  });
   const persisted = (query: unknown) => ({
     query,
     extensions: { persistedQuery: { version: 1, sha256Hash: 'a'.repeat(64) } },
   });
 
   it.each<[string, Asked, Asked]>([
+    ['with other variables', ofKey('base'), ofKey('sei')],
+    ['with another alias', { query: QUERY }, { query: QUERY.replace('symbol name', 'name: symbol') }],
+    ['with another operation of the document', operation('A'), operation('B')],
+    ['with a string in other white space', { query: SMALL }, { query: SMALL.replace('"base', '" base') }],
     ['with a number beyond the range of numbers', asBody('null'), asBody('1e400')],
     [
       'with another type of body',

@@ -85,23 +85,19 @@ describe('a client with a limit', () => {
     expect(status).toBe(429);
   });
 
-  it('shares its count behind an untrusted proxy, and the log says so once', async () => {
-    const { ask, serverLog } = await startServer({ clientLimit: limitOf(1) });
-    const headers = { 'x-forwarded-for': '192.0.2.1' };
-    for (let nth = 0; nth < 4; nth++) await ask({ query: query(nth), headers });
-    const warnings = serverLog.filter(({ msg }) => msg.includes('TRUSTED_PROXIES'));
-    expect(warnings).toMatchObject([{ client: '127.0.0.1' }]);
-  });
-
-  it('behind a proxy that is missing in TRUSTED_PROXIES causes a warning about that proxy', async () => {
-    const config = { trustedProxies: ['10.0.0.0/8'] };
+  it.each([
+    ['an untrusted proxy', {}, 'TRUSTED_PROXIES'],
+    [
+      'a proxy that is missing in TRUSTED_PROXIES',
+      { trustedProxies: ['10.0.0.0/8'] },
+      'is not in TRUSTED_PROXIES',
+    ],
+  ])('shares its count behind %s, and the log says so once', async (_what, config, warning) => {
     const { ask, serverLog } = await startServer({ clientLimit: limitOf(1), config });
     const headers = { 'x-forwarded-for': '192.0.2.1' };
     for (let nth = 0; nth < 4; nth++) await ask({ query: query(nth), headers });
     const warnings = serverLog.filter(({ msg }) => msg.includes('TRUSTED_PROXIES'));
-    expect(warnings).toMatchObject([
-      { client: '127.0.0.1', msg: expect.stringContaining('is not in TRUSTED_PROXIES') },
-    ]);
+    expect(warnings).toMatchObject([{ client: '127.0.0.1', msg: expect.stringContaining(warning) }]);
   });
 
   it('does not affect other clients', async () => {

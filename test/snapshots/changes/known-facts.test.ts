@@ -87,8 +87,6 @@ describe('with SNAPSHOT_DIR, a restart', () => {
 });
 
 describe('a change of the upstream settings, with the same disk', () => {
-  const AS_SUCCESSOR = (rows: readonly ReturnType<typeof numbered>[]) => rows.map(successorToken);
-
   it.each([
     ['UPSTREAM_PROFILE, at another address', true],
     ['UPSTREAM_PROFILE, at the same address', false],
@@ -96,13 +94,10 @@ describe('a change of the upstream settings, with the same disk', () => {
     // A token that the embedded listing does not have.
     const before = await startGuarded({ chains: CHAINS, tokens: REST }, onDisk());
     const upstream = isOther ? await startFakeSuccessor() : before.upstream;
-    upstream.plan(
-      'chains',
-      json({
-        chains: [{ ...CHAINS[0] }, { ...CHAINS[1], chainId: 8 }].map((row) => successorChain(row as never)),
-      }),
-    );
-    upstream.plan('tokens', json({ tokens: AS_SUCCESSOR([{ ...numbered(1), decimals: 18 }, ...OTHERS]) }));
+    const chains = [CHAINS[0], { ...CHAINS[1], chainId: 8 }].map((row) => successorChain(row as never));
+    upstream.plan('chains', json({ chains }));
+    const tokens = [{ ...numbered(1), decimals: 18 }, ...OTHERS].map(successorToken);
+    upstream.plan('tokens', json({ tokens }));
     const after = await restart(before, { upstream, config: { upstreamProfile: 'value-transfer' } });
     expect(await rowOf(after, '0x1')).toMatchObject({ decimals: 6, price: null, heldBack: held('6', '18') });
     expect(await after.chains()).toContainEqual(

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { parseListingRules } from '../../../src/domain/listing-rules.js';
 import { chainRow } from '../../fixtures/rows.js';
 import { DAY, HOUR, numbered, startGuarded } from '../../support/guarded-gateway.js';
 
@@ -80,9 +81,26 @@ describe("if a token's address is replaced, the old row stays without a price, a
     expect(await gateway.sample('gateway_held_back_rows{listing="tokens",fact="address"}')).toBe(1);
     expect(gateway.ruleInLog()).toBe('accept a:0x1 address 0x1 0x2');
     expect(gateway.heldBackLines()[0]).toContain(': 0x1 was the last address of its symbol, and');
-    await gateway.bring({}, DAY);
+    await gateway.bring({}, DAY - 1);
+    expect(await served(gateway)).toEqual({ listed: [], held: [] });
+    await gateway.bring({}, 1);
     expect(await served(gateway)).toEqual({ listed: [2], held: [] });
     expect(gateway.heldBackRows()).toEqual([0, 0]);
+  });
+
+  it('also if the old one is still listed under another symbol, which is held back', async () => {
+    const gateway = await start([ONE, ...REST]);
+    await gateway.bring({ tokens: [{ ...ONE, symbol: 'OLD' }, TWO, ...REST] });
+    expect(await served(gateway)).toEqual({ listed: [1], held: [[1, null]] });
+    await gateway.bring({}, DAY);
+    expect(await served(gateway)).toEqual({ listed: [1, 2], held: [] });
+  });
+
+  it('until the operator accepts it in place of one of two old ones', async () => {
+    const gateway = await start([ONE, TWO, ...REST]);
+    await gateway.bring({ tokens: [THREE, ...REST] });
+    await gateway.snapshots.applyRules(parseListingRules('accept a:0x1 address 0x1 0x3'));
+    expect(await served(gateway)).toEqual({ listed: [2, 3], held: [[2, null]] });
   });
 
   it('until it is accepted; the way back is another change', async () => {

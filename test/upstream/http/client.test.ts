@@ -248,9 +248,7 @@ describe('limits on time', () => {
 
 describe('the rate limiter', () => {
   it('allows no more attempts in any second, including retries and bursts', async () => {
-    const { upstream, getTokens } = await askFor(first(3, status(503), GOOD), {
-      requestsPerSecond: 3,
-    });
+    const { upstream, getTokens } = await askFor(first(3, status(503), GOOD), { requestsPerSecond: 3 });
     await Promise.all(Array.from({ length: 6 }, getTokens));
     expect(upstream.count()).toBe(9);
     expect(mostInASecond(upstream.seen, 300)).toBeLessThanOrEqual(3);
@@ -344,10 +342,7 @@ describe('closing', () => {
   it('ends requests in progress, queued requests and requests that wait for a retry', async () => {
     // So that the second is not sent before the first arrives.
     stopClock();
-    const { http, upstream, getTokens } = await askFor(stall, {
-      requestsPerSecond: 1,
-      timeoutMs: 10_000,
-    });
+    const { http, upstream, getTokens } = await askFor(stall, { requestsPerSecond: 1, timeoutMs: 10_000 });
     const answers = [getTokens(), getTokens()].map(faultOf);
     await expect.poll(() => upstream.count()).toBe(1);
     await http.close();

@@ -1,0 +1,242 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Fetched, Token } from '../../../src/domain/listing.js';
+import { lookalikeKey } from '../../../src/domain/lookalikes.js';
+import { type GuardedListing, guardListing } from '../../../src/snapshots/changes/guard.js';
+import { asSent } from '../../../src/snapshots/changes/unguarded.js';
+import { decodeListing, encodeListing } from '../../../src/storage/stored-listing.js';
+import { type ListingKind, TOKENS } from '../../../src/upstream/listing-kinds.js';
+import { tokenRow } from '../../fixtures/rows.js';
+
+const HOUR = 3_600_000;
+const HOLD_BACK_MS = 24 * HOUR;
+const START = 1_800_000_000_000;
+const SERVICES = { v1: 'service' };
+const rules = { verdictOn: () => undefined, keptFacts: () => undefined };
+
+/** Guards what a gateway receives, beginning with nothing. */
+class Gateway {
+  listing: GuardedListing<Token> | undefined;
+  /** When it last missed a shared listing. */
+  missedAt = 0;
+
+  async take(sent: Fetched<Token>, isShared: boolean): Promise<void> {
+    const before = this.listing ?? (isShared ? sent : undefined);
+    const peer = isShared && this.listing ? sent : undefined;
+    const options = { kind: TOKENS, holdBackMs: HOLD_BACK_MS, rules };
+    this.listing = (await guardListing(options, asSent(TOKENS, sent), before, peer)).listing;
+  }
+
+  /** What it serves. Since when a row is replaced may change: once the new row is listed, the clock is that of the old one. */
+  served() {
+    return this.listing?.rows.map(({ address, decimals, symbol, price, heldBack }) => ({
+      ...{ address, decimals, symbol, price },
+      heldBack: heldBack.map(({ fact, since, upstream }) => [
+        fact,
+        fact === 'address' ? '' : since,
+        upstream,
+      ]),
+    }));
+  }
+}
+
+/** The facts of a row, or that there is none. */
+const GONE = 'gone';
+const factsOf = ({ decimals, symbol }: Pick<Token, 'decimals' | 'symbol'>) => `${decimals} ${symbol}`;
+
+/** The upstream, and what follows from its answers alone: which values a gateway may serve, and since when it could. */
+class Upstream {
+  readonly rows = new Map<string, { decimals: number; symbol: string }>();
+  /** Since when all answers had these facts of a row. */
+  readonly runs = new Map<string, { facts: string; since: number }>();
+  /** The facts that were first ones of a row, or steady for the whole hold-back period. */
+  private readonly allowed = new Map<string, Set<string>>();
+  /** The last served symbol of each row. */
+  private readonly everServed = new Map<string, string>();
+  /** The rows that ever had a look. */
+  private readonly withLook = new Map<string, Set<string>>();
+  now = START;
+
+  ageOf(address: string): number {
+    return this.now - (this.runs.get(address)?.since ?? this.now);
+  }
+
+  async answer(): Promise<Fetched<Token>> {
+    for (const address of new Set([...this.rows.keys(), ...this.runs.keys()])) {
+      const row = this.rows.get(address);
+      const facts = row ? factsOf(row) : GONE;
+      if (this.runs.get(address)?.facts !== facts) this.runs.set(address, { facts, since: this.now });
+      if (!row) continue;
+      const look = lookalikeKey(row.symbol);
+      this.withLook.set(look, (this.withLook.get(look) ?? new Set()).add(address));
+      const allowed = this.allowed.get(address) ?? new Set();
+      if (!this.everServed.has(address) || this.ageOf(address) >= HOLD_BACK_MS) allowed.add(facts);
+      this.allowed.set(address, allowed);
+    }
+    const sent = [...this.rows].map(([address, row]) =>
+      tokenRow('a', address, { ...row, price: { usd: 1 } }),
+    );
+    return TOKENS.parse(sent, { source: 'v1', takenAt: this.now });
+  }
+
+  /** What must hold of a gateway that has the last answer. */
+  expectGuarded({ listing, missedAt }: Gateway): void {
+    const isFirst = this.everServed.size === 0;
+    const newcomers: Token[] = [];
+    for (const row of listing?.rows ?? []) {
+      const { address, heldBack, price } = row;
+      const sent = this.rows.get(address);
+      const differing = (['decimals', 'symbol'] as const).filter((fact) => row[fact] !== sent?.[fact]);
+      // What is served is known or was steady; what is sent in its place is shown, and has no price.
+      expect([...(this.allowed.get(address) ?? [])]).toContain(factsOf(row));
+      expect(heldBack.map(({ fact }) => fact)).toEqual(sent ? differing : ['address']);
+      expect(price === null).toBe(heldBack.length > 0);
+      const run = this.runs.get(address);
+      if (sent && run && run.since > missedAt) {
+        for (const { since } of heldBack) expect(since).toBe(run.since);
+        if (this.ageOf(address) >= HOLD_BACK_MS) expect(heldBack).toEqual([]);
+      }
+      if (!this.everServed.has(address) && !isFirst) newcomers.push(row);
+    }
+    for (const { address, symbol } of newcomers) {
+      const [other, ...more] = [...(this.withLook.get(lookalikeKey(symbol)) ?? [])].filter(
+        (each) => each !== address,
+      );
+      const left = other && !this.rows.has(other) ? this.everServed.get(other) : undefined;
+      if (!other || more.length > 0 || left === undefined || lookalikeKey(left) !== lookalikeKey(symbol))
+        continue;
+      // It does not take the place of one that has just left.
+      expect(Math.max(this.ageOf(other), this.ageOf(address))).toBeGreaterThanOrEqual(HOLD_BACK_MS);
+    }
+    for (const { address, symbol } of listing?.rows ?? []) this.everServed.set(address, symbol);
+  }
+}
+
+const ADDRESSES = ['0x1', '0x2', '0x3', '0x4', '0x5', '0x6'];
+/** The second looks like the first. */
+const row = fc.record({
+  decimals: fc.constantFrom(6, 18),
+  symbol: fc.constantFrom('USDC', 'USDС', 'ETH', 'DAI'),
+});
+const step = fc.record({
+  after: fc.constantFrom(1 / 60, 1, 6, 12, 23, 30).map((hours) => hours * HOUR),
+  changes: fc.oneof(
+    fc.constant([]),
+    fc.array(fc.record({ address: fc.constantFrom(...ADDRESSES), row: fc.option(row, { freq: 2 }) }), {
+      maxLength: 3,
+    }),
+  ),
+  asks: fc.constantFrom(0, 1),
+  isMissed: fc.constantFrom(true, false, false),
+  isRestarted: fc.constantFrom(true, false, false, false),
+});
+type Step = typeof step extends fc.Arbitrary<infer Generated> ? Generated : never;
+
+async function run(steps: readonly Step[]): Promise<void> {
+  const upstream = new Upstream();
+  const gateways = [new Gateway(), new Gateway()] as const;
+  for (const [nth, address] of ADDRESSES.slice(0, 4).entries())
+    upstream.rows.set(address, { decimals: 6, symbol: ['USDC', 'ETH', 'DAI', 'X'][nth] ?? '' });
+  let newest: Gateway | undefined;
+  let hasMissed = false;
+  for (const { after, changes, asks, isMissed, isRestarted } of steps) {
+    const asker = gateways[asks];
+    const other = gateways[1 - asks] as Gateway;
+    // Before a gateway asks, it reads what was shared meanwhile.
+    if (newest?.listing && newest.listing.takenAt > (asker.listing?.takenAt ?? 0))
+      await asker.take(newest.listing, true);
+    upstream.now += after;
+    for (const { address, row } of changes) {
+      if (row) upstream.rows.set(address, row);
+      else if (upstream.rows.size > 1) upstream.rows.delete(address);
+    }
+    await asker.take(await upstream.answer(), false);
+    upstream.expectGuarded(asker);
+    newest = asker;
+    const { listing } = asker;
+    if (!listing) throw new Error('Expected a listing');
+    if (isMissed) {
+      other.missedAt = upstream.now;
+      hasMissed = true;
+    } else {
+      await other.take(listing, true);
+      upstream.expectGuarded(other);
+      if (!hasMissed) expect(other.served()).toEqual(asker.served());
+    }
+    // The same rows again change nothing, nor does a restart.
+    const before = asker.served();
+    await asker.take(listing, true);
+    expect(asker.served()).toEqual(before);
+    asker.listing = listing;
+    if (!isRestarted) continue;
+    const stored = await encodeListing(TOKENS, listing, SERVICES);
+    asker.listing = undefined;
+    await asker.take(await decodeListing(TOKENS, stored, SERVICES, upstream.now), true);
+    expect(asker.served()).toEqual(before);
+  }
+}
+
+/** Guards listings of tokens one after the other, a minute apart, and counts how often a row was looked at. */
+async function guardAll(listings: readonly (readonly object[])[]) {
+  let looks = 0;
+  const count = <Args extends readonly unknown[], Result>(each: (...args: Args) => Result) => {
+    return (...args: Args): Result => {
+      looks++;
+      return each(...args);
+    };
+  };
+  const kind: ListingKind<Token> = {
+    ...TOKENS,
+    keyOf: count(TOKENS.keyOf),
+    guarded: TOKENS.guarded.map((fact) => ({ ...fact, of: count(fact.of) })),
+    lookalikeOf: count((row: Token) => TOKENS.lookalikeOf?.(row)),
+  };
+  let served: GuardedListing<Token> | undefined;
+  for (const [index, rows] of listings.entries()) {
+    const sent = await TOKENS.parse(rows, { source: 'v1', takenAt: START + index * 60_000 });
+    served = (await guardListing({ kind, holdBackMs: HOLD_BACK_MS, rules }, sent, served)).listing;
+  }
+  if (!served) throw new Error('Expected at least one listing');
+  return { served, looks };
+}
+
+const tokensFrom = (first: number, count: number, symbolOf: (index: number) => string) =>
+  Array.from({ length: count }, (_, index) =>
+    tokenRow('a', `0x${(first + index + 1).toString(16).padStart(40, '0')}`, { symbol: symbolOf(index) }),
+  );
+
+describe('guarded values', () => {
+  it('are known or were steady for the hold-back period, and equal at gateways that share all, in any order of answers', async () => {
+    const steps = fc.array(step, { minLength: 10, maxLength: 40, size: 'max' });
+    await fc.assert(fc.asyncProperty(steps, run), { numRuns: 100 });
+  });
+
+  it('are remembered for 10,000 removed rows if an upstream changes all its keys again and again', async () => {
+    const listings = Array.from({ length: 8 }, (_, nth) =>
+      tokensFrom(nth * 2000, 2000, (index) => `S${nth * 2000 + index}`),
+    );
+    const { served } = await guardAll(listings);
+    expect(served.rows).toHaveLength(2000);
+    const { gone, held, arrived } = served.guard;
+    expect([gone.length, held.length, arrived.length]).toEqual([10_000, 0, 2000]);
+    // Those that were listed first, not those that came and went.
+    expect(gone.slice(0, 2000).map(({ row }) => row.symbol)).toEqual(
+      listings[0]?.map(({ symbol }) => symbol),
+    );
+  });
+
+  it.each([
+    ['each with a symbol of its own', (index: number) => `S${index}`],
+    ['all with one symbol', () => 'USDC'],
+  ])('take time in proportion to the rows if all addresses are replaced, %s', async (_name, symbolOf) => {
+    const looksAt = async (count: number) => {
+      const before = tokensFrom(0, count, symbolOf);
+      const after = tokensFrom(count, count, symbolOf);
+      const { served, looks } = await guardAll([before, after, [...after, ...before], after]);
+      expect(served.guard.held.length).toBeLessThanOrEqual(2 * count);
+      return looks;
+    };
+    const [few, many] = [await looksAt(500), await looksAt(2000)];
+    expect(many).toBeLessThan(4.5 * few);
+  });
+});
