@@ -3,14 +3,14 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { afterAllTests } from '../support/at-end.js';
+import { afterTests } from '../support/ends.js';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.js';
 import { openRaw, postOf, sendRaw } from '../support/raw-http.js';
 import { startServer } from '../support/test-server.js';
 
 /** One process for all tests: each must leave it intact. */
 let gateway: GatewayProcess;
-const atEnd = afterAllTests();
+const atEnd = afterTests();
 beforeAll(async () => {
   gateway = await startGatewayProcess({ MAX_BODY_BYTES: '1000' }, atEnd);
 });
