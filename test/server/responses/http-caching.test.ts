@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../../fixtures/demo.js';
-import { afterTests } from '../../support/ends.js';
 import { stopClocks } from '../../support/clock.js';
+import { afterTests } from '../../support/ends.js';
 import { startFakeUpstream } from '../../support/fake-upstream.js';
 import { postOf, sendRaw } from '../../support/raw-http.js';
 import {
