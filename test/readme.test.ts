@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { cpSync, existsSync, readdirSync, statSync, symlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { startFakeSuccessor } from './support/fake-successor.js';
 import { startFakeUpstream, status } from './support/fake-upstream.js';
 import { freePort } from './support/free-port.js';
@@ -10,7 +10,7 @@ import { ask } from './support/gateway-process.js';
 import { blockOf, blocksOf, ROOT, readmes, readText, variablesOf } from './support/readme.js';
 import { isRedisMissing } from './support/redis.js';
 import { spawnGroup } from './support/server-process.js';
-import { type SharedGateway, startSharedGateway } from './support/shared-gateway.js';
+import { shareGateway } from './support/shared-gateway.js';
 import { temporaryDirectory } from './support/temporary-files.js';
 
 const README = 'README.md';
@@ -206,11 +206,7 @@ describe('the commands', () => {
 });
 
 describe('the queries', () => {
-  let gateway: SharedGateway;
-  beforeAll(async () => {
-    gateway = await startSharedGateway();
-    return gateway.end;
-  });
+  const gateway = shareGateway();
 
   const answer = async <Data>(guide: string, operation: string, variables?: object) => {
     const address = gateway.endpoint.replace('/graphql', '');
