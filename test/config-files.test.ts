@@ -1,17 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { readConfig } from '../src/config.js';
+import { temporaryFile } from './support/temporary-files.js';
 
 /** Reads the settings with a file of documents that has this content. */
-function configOf(content: string) {
-  const folder = mkdtempSync(join(tmpdir(), 'documents-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const path = join(folder, 'documents.json');
-  writeFileSync(path, content);
-  return readConfig({ TRUSTED_DOCUMENTS: path });
-}
+const configOf = (content: string) => readConfig({ TRUSTED_DOCUMENTS: temporaryFile(content) });
 
 const NAMES = 'query Names { chains { name } }';
 
@@ -86,7 +78,7 @@ describe('a file of documents', () => {
     const settings = configOf(content);
     expect('errors' in settings && settings.errors).toEqual([
       expect.stringMatching(
-        /^TRUSTED_DOCUMENTS: expected a JSON file of documents as .*, got ".*documents\.json", /,
+        /^TRUSTED_DOCUMENTS: expected a JSON file of documents as .*, got ".*file\.txt", /,
       ),
     ]);
     expect('errors' in settings && settings.errors[0]).toContain(fault);

@@ -1,9 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { readConfig, SETTINGS } from '../src/config.js';
 import { spawnGateway } from './support/gateway-process.js';
+import { temporaryFile as file, temporaryDirectory } from './support/temporary-files.js';
 
 function errorsOf(env: Record<string, string>): readonly string[] {
   const settings = readConfig(env);
@@ -215,13 +214,7 @@ describe('settings', () => {
   });
 
   it('that hold secrets can be in files, which errors do not quote', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'gateway-secrets-'));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
-    const file = (content: string) => {
-      const path = join(folder, String(Math.random()));
-      writeFileSync(path, content);
-      return path;
-    };
+    const folder = temporaryDirectory();
     expect(readConfig({ REDIS_URL_FILE: file('redis://:secret@127.0.0.1:6379\n') })).toMatchObject({
       config: { redisUrl: 'redis://:secret@127.0.0.1:6379' },
     });

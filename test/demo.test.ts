@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createDemoHttp } from '../src/demo/listings.js';
 import { demoChains, demoTokens, type RawToken } from './fixtures/demo.js';
-import { ask, spawnGateway, startGatewayProcess } from './support/gateway-process.js';
+import { ask, startGatewayProcess } from './support/gateway-process.js';
 
 /** Asks the demo listings as the gateway does. */
 function openDemo() {
@@ -90,19 +90,6 @@ describe('without UPSTREAM_URL', () => {
     const metrics = await (await fetch(`${address}/metrics`)).text();
     expect(metrics.match(/^\w*listing_source\{.*source="demo".*\} 1$/gm)).toHaveLength(2);
   });
-
-  it.each([
-    ['DEMO=false', { DEMO: 'false' }],
-    ['NODE_ENV=production', { NODE_ENV: 'production' }],
-  ])(
-    'the demo is not served with %s: the gateway does not start, and names the setting',
-    async (_name, settings) => {
-      const { output, exited } = spawnGateway(settings);
-      expect(await exited).toBe(1);
-      expect(output()).toContain('UPSTREAM_URL: expected the base address of an upstream');
-      expect(output()).toContain('DEMO=true');
-    },
-  );
 
   it('refreshes bring new prices', async () => {
     const { address } = await startGatewayProcess({ TOKENS_FRESH_MS: '100' });

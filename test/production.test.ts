@@ -1,16 +1,17 @@
-import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFile } from 'node:child_process';
 import { cpSync, existsSync, lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BROWSER_TIMEOUT_MS, isBrowserMissing, launchBrowser } from './support/browser.js';
 import { getAsBrowser } from './support/browser-get.js';
 import { freePort } from './support/free-port.js';
 import { ask } from './support/gateway-process.js';
 import { ROOT, tableBelow } from './support/readme.js';
+import { spawnGroup } from './support/server-process.js';
+import { temporaryDirectory } from './support/temporary-files.js';
 
 const MIB = 2 ** 20;
 const MAX_MIB = 61;
@@ -18,6 +19,11 @@ const MAX_PACKAGES = 100;
 
 const ENV = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', npm_config_prefer_offline: 'true' };
 const run = promisify(execFile);
+const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+  dependencies: object;
+};
+/** Without packages that only GraphQL Yoga imports. They are named to hold them to a version that Node 20 runs. */
+const DEPENDENCIES = Object.keys(dependencies).filter((name) => !name.startsWith('@graphql-tools/'));
 
 /** The files of a container: the built gateway, and the packages of `npm ci --omit=dev --omit=optional`. */
 let folder: string;
@@ -31,26 +37,8 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Runs `npm start` in a folder. The end of the test ends it and its child processes. */
-function npmStart(cwd: string, env: Readonly<Record<string, string>> = {}) {
-  const npm = spawn('npm', ['start'], { cwd, env: { ...ENV, ...env }, detached: true });
-  let output = '';
-  for (const stream of [npm.stdout, npm.stderr]) {
-    stream.on('data', (chunk) => {
-      output += chunk;
-    });
-  }
-  // Not its `exit`, which can precede the last output.
-  const exited = once(npm, 'close');
-  onTestFinished(async () => {
-    try {
-      if (npm.pid) process.kill(-npm.pid, 'SIGKILL');
-    } catch {
-      // The process has ended by itself.
-    }
-    await exited;
-  });
-  return { npm, output: () => output, exited };
-}
+const npmStart = (cwd: string, env: Readonly<Record<string, string>> = {}) =>
+  spawnGroup('npm', ['start'], { cwd, env: { ...ENV, ...env } });
 
 async function startInProduction() {
   const port = await freePort();
@@ -66,7 +54,7 @@ function filesIn(html: string): readonly string[] {
 
 describe('npm ci --omit=dev --omit=optional beside a dist', () => {
   it('is enough for npm start: it responds, serves both pages, and stops', async () => {
-    const { npm, address, exited, output } = await startInProduction();
+    const { child, address, exited, output } = await startInProduction();
     const { data } = await ask<{ tokens: unknown[] }>(
       address,
       '{ tokens(srcChainKey: "degen") { symbol chain { name } } }',
@@ -81,8 +69,8 @@ describe('npm ci --omit=dev --omit=optional beside a dist', () => {
         if (file !== '/graphql') expect((await getAsBrowser(address, file)).status, file).toBe(200);
       }
     }
-    npm.kill('SIGTERM');
-    expect(await exited, output()).toEqual([0, null]);
+    child.kill('SIGTERM');
+    expect(await exited, output()).toBe(0);
     expect(output()).toContain('"msg":"Stopped"');
   });
 
@@ -119,12 +107,7 @@ describe('npm ci --omit=dev --omit=optional beside a dist', () => {
     const rows = tableBelow('src/README.md', 'Dependencies').map((row) =>
       row.split('|').map((cell) => cell.trim()),
     );
-    const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
-      dependencies: Record<string, string>;
-    };
-    expect(rows.map(([, name = '']) => name.replaceAll('`', ''))).toEqual(
-      Object.keys(dependencies).filter((name) => !isPin(name)),
-    );
+    expect(rows.map(([, name = '']) => name.replaceAll('`', ''))).toEqual(DEPENDENCIES);
     for (const [, name = '', , packages, weight] of rows) {
       const brought = broughtBy(folder, name.replaceAll('`', ''));
       const mib = brought.reduce((sum, path) => sum + ownSpace(folder, path), 0) / MIB;
@@ -147,33 +130,25 @@ describe('npm ci --omit=dev --omit=optional beside a dist', () => {
       ])
       .map(([, name = '']) => name)
       .filter((name) => !isBuiltin(name));
-    const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
-      dependencies: Record<string, string>;
-    };
     // Optional: without it a terminal gets JSON lines.
-    const expected = [...Object.keys(dependencies).filter((name) => !isPin(name)), 'pino-pretty'];
+    const expected = [...DEPENDENCIES, 'pino-pretty'];
     expect([...new Set(imported)].toSorted()).toEqual(expected.toSorted());
   });
 
   it('includes the licences of the bundled packages', () => {
-    const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
-      dependencies: Record<string, string>;
-    };
     const licences = readFileSync(join(folder, 'dist/bundle/LICENSES'), 'utf8');
     const named = new Set([...licences.matchAll(/^(\S+) \d+\.\d+\.\d+\S*, \S+$/gm)].map(([, name]) => name));
     const isApart = (name: string) => ['ioredis', '@modelcontextprotocol/server'].includes(name);
-    for (const name of Object.keys(dependencies).filter((name) => !isPin(name)))
-      expect([name, named.has(name)]).toEqual([name, !isApart(name)]);
+    for (const name of DEPENDENCIES) expect([name, named.has(name)]).toEqual([name, !isApart(name)]);
     // Another package brings it.
     expect(named).toContain('@envelop/core');
   });
 
   it('names the commands to run if nothing was built', async () => {
-    const empty = mkdtempSync(join(tmpdir(), 'gateway-unbuilt-'));
-    onTestFinished(() => rmSync(empty, { recursive: true, force: true }));
+    const empty = temporaryDirectory();
     cpSync(join(ROOT, 'package.json'), join(empty, 'package.json'));
     const { exited, output } = npmStart(empty);
-    expect(await exited).toEqual([1, null]);
+    expect(await exited).toBe(1);
     expect(output()).toContain('There is no dist. Run npm ci && npm run build');
   });
 });
@@ -193,11 +168,6 @@ describe('.ci/sbom', () => {
     expect([...listed].toSorted()).toEqual([...installed].toSorted());
   });
 });
-
-/** A package that only GraphQL Yoga imports. It is named to hold it to a version that Node 20 runs. */
-function isPin(name: string): boolean {
-  return name.startsWith('@graphql-tools/');
-}
 
 function manifestOf(path: string): { name: string; version: string; scripts?: Record<string, string> } {
   const file = join(folder, path, 'package.json');

@@ -1,16 +1,17 @@
-import { execFile, spawn } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { execFile } from 'node:child_process';
+import { cpSync, existsSync, readdirSync, statSync, symlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { startFakeSuccessor } from './support/fake-successor.js';
 import { startFakeUpstream, status } from './support/fake-upstream.js';
 import { freePort } from './support/free-port.js';
 import { ask } from './support/gateway-process.js';
 import { blockOf, blocksOf, ROOT, readmes, readText, variablesOf } from './support/readme.js';
 import { isRedisMissing } from './support/redis.js';
-import { type SharedGateway, startSharedGateway } from './support/shared-gateway.js';
+import { spawnGroup } from './support/server-process.js';
+import { shareGateway } from './support/shared-gateway.js';
+import { temporaryDirectory } from './support/temporary-files.js';
 
 const README = 'README.md';
 const STORAGE = 'src/storage/README.md';
@@ -86,8 +87,7 @@ const RUN_BY: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 
 /** A copy of the project as a newcomer has it: without anything installed or built, unless it is named. */
 function copyProject(withLinks: readonly string[] = []): string {
-  const copy = mkdtempSync(join(tmpdir(), 'gateway-'));
-  onTestFinished(() => rmSync(copy, { recursive: true, force: true }));
+  const copy = temporaryDirectory();
   const left = new Set(['.git', 'build', 'dist', 'snapshots'].map((name) => join(ROOT, name)));
   const isCopied = (path: string) => !left.has(path) && basename(path) !== 'node_modules';
   cpSync(ROOT, copy, { recursive: true, filter: isCopied });
@@ -95,26 +95,9 @@ function copyProject(withLinks: readonly string[] = []): string {
   return copy;
 }
 
-/** Runs a command of a README in a process group of its own that ends with the test. */
-function run(command: string, cwd: string, env: Record<string, string> = {}) {
-  const child = spawn('bash', ['-c', command], { cwd, env: { ...process.env, ...env }, detached: true });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk) => {
-      output += chunk.toString();
-    });
-  }
-  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
-  onTestFinished(async () => {
-    try {
-      if (child.pid) process.kill(-child.pid, 'SIGKILL');
-    } catch {
-      // It has ended by itself.
-    }
-    await exited;
-  });
-  return { output: () => output, exited };
-}
+/** Runs a command of a README. */
+const run = (command: string, cwd: string, env: Record<string, string> = {}) =>
+  spawnGroup('bash', ['-c', command], { cwd, env: { ...process.env, ...env } });
 
 describe('the commands', () => {
   it('start, answer the query as the README says, use an upstream, keep files, change over, and test', {
@@ -223,11 +206,7 @@ describe('the commands', () => {
 });
 
 describe('the queries', () => {
-  let gateway: SharedGateway;
-  beforeAll(async () => {
-    gateway = await startSharedGateway();
-    return gateway.end;
-  });
+  const gateway = shareGateway();
 
   const answer = async <Data>(guide: string, operation: string, variables?: object) => {
     const address = gateway.endpoint.replace('/graphql', '');

@@ -12,7 +12,6 @@ export interface Sample {
   /** The peak of resident memory. */
   readonly megabytes: number;
   readonly upstreamRequests: number;
-  readonly loadBusy: number;
 }
 
 /** One server under one load. */
@@ -36,10 +35,9 @@ export interface RoundsOptions {
   readonly upstream: Target;
   /** The length of each run. */
   readonly seconds: number;
-  readonly rounds?: number;
 }
 
-/** The default number of rounds. */
+/** The number of rounds. */
 export const ROUNDS = 3;
 /** A server warms up until it has used this much CPU time: then V8 has optimised the measured code. */
 const WARM_UP_CPU_MICROS = 5_000_000;
@@ -54,16 +52,16 @@ export function entry(name: string, target: Target, load: Load, against?: string
 
 /** Measures all entries of all contests in each round, in alternating order. */
 export async function runRounds(contests: readonly Contest[], options: RoundsOptions): Promise<void> {
-  const { upstream, seconds, rounds = ROUNDS } = options;
+  const { upstream, seconds } = options;
   for (const { label, entries } of contests) {
     for (const { name, target, load } of entries) {
       tell(`${label}: ${name} is warming up`);
       await warmUp(target, load);
     }
   }
-  for (let round = 1; round <= rounds; round++) {
+  for (let round = 1; round <= ROUNDS; round++) {
     for (const { label, entries } of contests) {
-      tell(`${label}: round ${round} of ${rounds}`);
+      tell(`${label}: round ${round} of ${ROUNDS}`);
       for (const entry of round % 2 === 1 ? entries : entries.toReversed()) {
         entry.samples.push(await measure(entry, upstream, seconds));
       }
@@ -102,7 +100,6 @@ async function measure({ target, load }: Entry, upstream: Target, seconds: numbe
     cpuMicros: cpuMicros / run.answers,
     megabytes: Math.max(...megabytes, megabytesOf(pid).now),
     upstreamRequests: (await requestsOf(upstream, target)) - upstreamBefore,
-    loadBusy: run.busy,
   };
 }
 

@@ -7,10 +7,10 @@ import {
   type ObservableQuery,
 } from '@apollo/client';
 import { filter, firstValueFrom, from } from 'rxjs';
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { startGatewayProcess } from '../support/gateway-process.js';
 import { watchRequests } from '../support/seen-requests.js';
-import { startSharedGateway } from '../support/shared-gateway.js';
+import { shareGateway } from '../support/shared-gateway.js';
 import {
   CHAIN_PICKER,
   expectPickers,
@@ -50,16 +50,11 @@ function createPlainClient(uri: string, cache = new InMemoryCache()) {
 }
 
 describe('Apollo Client', () => {
-  let endpoint: string;
-  beforeAll(async () => {
-    const gateway = await startSharedGateway();
-    endpoint = gateway.endpoint;
-    return gateway.end;
-  });
+  const gateway = shareGateway();
 
   it('fills each of the three pickers with one query', async () => {
     const sent = watchRequests();
-    const client = createPlainClient(endpoint);
+    const client = createPlainClient(gateway.endpoint);
 
     await expectPickers(async (query, variables) => {
       const { data } = await client.query<never>({ query: gql(query), variables });
@@ -70,7 +65,7 @@ describe('Apollo Client', () => {
 
   it('normalises the results of several queries by id, without configuration', async () => {
     const cache = new InMemoryCache();
-    const client = createPlainClient(endpoint, cache);
+    const client = createPlainClient(gateway.endpoint, cache);
     const { data } = await client.query<{ token: PricedToken }>({ query: TOKEN, variables: USDC });
     const { id, symbol } = data?.token ?? {};
     await client.query({ query: gql(TOKEN_PICKER), variables: { query: USDC.srcToken } });
@@ -120,7 +115,7 @@ describe('Apollo Client', () => {
   });
 
   it('joins the pages of a search to one list, with each token once, in order', async () => {
-    const client = createClient(endpoint);
+    const client = createClient(gateway.endpoint);
     const variables = { query: SEARCHED, first: 20 };
     const search = client.watchQuery<TokenPicker>({ query: gql(TOKEN_PICKER), variables });
     await show(search);
@@ -136,7 +131,7 @@ describe('Apollo Client', () => {
 
     expect(pages).toBe(4);
     const ids = shown().edges.map(({ node }) => node.id);
-    const { data } = await createPlainClient(endpoint).query<TokenPicker>({
+    const { data } = await createPlainClient(gateway.endpoint).query<TokenPicker>({
       query: gql(TOKEN_PICKER),
       variables: { query: SEARCHED, first: 100 },
     });
@@ -148,7 +143,7 @@ describe('Apollo Client', () => {
   });
 
   it('keeps the pages of different searches, filters and orders apart', async () => {
-    const client = createClient(endpoint);
+    const client = createClient(gateway.endpoint);
     const ask = async (variables: object) => {
       const { data } = await client.query<TokenPicker>({ query: gql(TOKEN_PICKER), variables });
       return data?.tokenSearch.totalCount;
@@ -160,13 +155,13 @@ describe('Apollo Client', () => {
   });
 
   it('reads its cache, also from an earlier visit, without a request', async () => {
-    const first = createClient(endpoint);
+    const first = createClient(gateway.endpoint);
     const question = { query: gql(TOKEN_PICKER), variables: { query: SEARCHED, first: 5 } };
     const asked = await first.query<TokenPicker>(question);
     const kept = JSON.stringify(first.extract());
 
     const sent = watchRequests();
-    const second = createClient(endpoint);
+    const second = createClient(gateway.endpoint);
     second.cache.restore(JSON.parse(kept));
     expect(await first.query(question)).toEqual(asked);
     expect(await second.query(question)).toEqual(asked);
@@ -176,7 +171,7 @@ describe('Apollo Client', () => {
   });
 
   it('gets errors with their codes, beside the data that could be read', async () => {
-    const client = createPlainClient(endpoint);
+    const client = createPlainClient(gateway.endpoint);
     const query = gql`{ tokenSearch(first: 101) { totalCount } chain(chainKey: "base") { id name } }`;
 
     const error = await client.query({ query }).catch((thrown: unknown) => thrown);

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterTests } from '../support/ends.js';
+import { startGatewayProcess } from '../support/gateway-process.js';
 import {
   type ClientProject,
   createClientProject,
   type Ended,
   isHeavyMissing,
 } from '../support/heavy-clients.js';
-import { startSharedGateway } from '../support/shared-gateway.js';
 import {
   type ChainPicker,
   type DestinationPicker,
@@ -39,14 +40,14 @@ describe.skipIf(isHeavyMissing)('Relay', () => {
   let errors: readonly string[];
   let ran: Ended;
   let report: Report;
+  const atEnd = afterTests();
   beforeAll(async () => {
     project = createClientProject('relay');
     project.write('src/wrong.ts', WRONG);
     compiled = await project.tool('relay-compiler');
     errors = await project.compile();
-    const { endpoint, end } = await startSharedGateway({ TOKENS_FRESH_MS: '100' });
-    ran = await project.node('run.mjs', JSON.stringify({ endpoint, ...QUESTIONS }));
-    await end();
+    const { address } = await startGatewayProcess({ TOKENS_FRESH_MS: '100' }, atEnd);
+    ran = await project.node('run.mjs', JSON.stringify({ endpoint: `${address}/graphql`, ...QUESTIONS }));
     report = JSON.parse(ran.stdout || '{}') as Report;
   });
   afterAll(() => project?.remove());

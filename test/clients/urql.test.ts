@@ -3,12 +3,12 @@ import { Client, fetchExchange } from '@urql/core';
 import { cacheExchange } from '@urql/exchange-graphcache';
 import { relayPagination } from '@urql/exchange-graphcache/extras';
 import { buildSchema, isObjectType, parse, TypeInfo, visit, visitWithTypeInfo } from 'graphql';
-import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
 import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { ask, startGatewayProcess } from '../support/gateway-process.js';
 import { watchRequests } from '../support/seen-requests.js';
-import { startSharedGateway } from '../support/shared-gateway.js';
+import { shareGateway } from '../support/shared-gateway.js';
 import {
   expectPickers,
   SEARCHED,
@@ -63,16 +63,11 @@ const EVERYTHING = [
 ];
 
 describe('urql', () => {
-  let endpoint: string;
-  beforeAll(async () => {
-    const gateway = await startSharedGateway();
-    endpoint = gateway.endpoint;
-    return gateway.end;
-  });
+  const gateway = shareGateway();
 
   it('fills each of the three pickers with one query, each a GET', async () => {
     const sent = watchRequests();
-    const client = createClient(endpoint);
+    const client = createClient(gateway.endpoint);
 
     await expectPickers(async (query, variables) => {
       const { data, error } = await client.query(query, variables);
@@ -90,7 +85,7 @@ describe('urql', () => {
   it('sends queries by POST that are too long for an address', async () => {
     const sent = watchRequests();
     const chainKeys = Array.from({ length: 150 }, (_, index) => `a-chain-with-a-long-name-${index}`);
-    const { data, error } = await createClient(endpoint).query<TokenPicker>(TOKEN_PICKER, {
+    const { data, error } = await createClient(gateway.endpoint).query<TokenPicker>(TOKEN_PICKER, {
       filter: { chainKeys: [...chainKeys, 'degen'] },
     });
     expect(error?.message).toBeUndefined();
@@ -119,7 +114,7 @@ describe('urql', () => {
   });
 
   it('reads its cache without a request', async () => {
-    const client = createClient(endpoint);
+    const client = createClient(gateway.endpoint);
     const first = await client.query<TokenPicker>(TOKEN_PICKER, { query: SEARCHED });
     const sent = watchRequests();
     const { data } = await client.query<TokenPicker>(TOKEN_PICKER, { query: SEARCHED });
@@ -130,7 +125,7 @@ describe('urql', () => {
   it('joins the pages of a search to one list, with each token once, in order', async () => {
     const resolvers = { Query: { tokenSearch: relayPagination() } };
     const exchanges = [cacheExchange({ keys, resolvers }), fetchExchange];
-    const client = new Client({ url: endpoint, exchanges });
+    const client = new Client({ url: gateway.endpoint, exchanges });
     const search = async (first: number, after: string | null = null) => {
       const { data } = await client.query<TokenPicker>(TOKEN_PICKER, { query: SEARCHED, first, after });
       return data?.tokenSearch;
@@ -143,7 +138,7 @@ describe('urql', () => {
     }
 
     expect(lengths).toEqual([20, 40, 60, searchedTokens.length]);
-    const whole = await createClient(endpoint).query<TokenPicker>(TOKEN_PICKER, {
+    const whole = await createClient(gateway.endpoint).query<TokenPicker>(TOKEN_PICKER, {
       query: SEARCHED,
       first: 100,
     });
@@ -154,7 +149,7 @@ describe('urql', () => {
   });
 
   it('gets errors with their code', async () => {
-    const { error } = await createClient(endpoint).query(TOKEN_PICKER, { first: 101 });
+    const { error } = await createClient(gateway.endpoint).query(TOKEN_PICKER, { first: 101 });
     expect(error?.graphQLErrors).toMatchObject([
       { path: ['tokenSearch'], extensions: { code: 'BAD_USER_INPUT' } },
     ]);

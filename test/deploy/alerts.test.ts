@@ -1,10 +1,9 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ROOT } from '../support/readme.js';
+import { temporaryFile } from '../support/temporary-files.js';
 import { ALERT_CASES, type AlertCase, SILENT_CASES } from './alert-cases.js';
 import { alerts, deployed } from './files.js';
 import { areMissing } from './programs.js';
@@ -13,11 +12,8 @@ const RULES = join(ROOT, '.deploy/alerts.yaml');
 
 /** Runs `promtool test rules`. Resolves with its output, and rejects if an expectation fails. */
 async function testRules(...tests: readonly object[]): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), 'gateway-rules-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const file = join(folder, 'test.yaml');
   // JSON is valid YAML.
-  writeFileSync(file, JSON.stringify({ rule_files: [RULES], evaluation_interval: '1m', tests }));
+  const file = temporaryFile(JSON.stringify({ rule_files: [RULES], evaluation_interval: '1m', tests }));
   const { stdout } = await promisify(execFile)('promtool', ['test', 'rules', file]);
   return stdout;
 }

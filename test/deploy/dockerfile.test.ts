@@ -1,8 +1,6 @@
 /** Tests the Dockerfile, and the command that its image runs. */
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { chmodSync, chownSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, chownSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { generatedListings } from '../fixtures/rows.js';
@@ -11,6 +9,8 @@ import { freePort } from '../support/free-port.js';
 import { ask } from '../support/gateway-process.js';
 import { megabytesOf } from '../support/process-facts.js';
 import { ROOT, readText } from '../support/readme.js';
+import { spawnKept } from '../support/server-process.js';
+import { temporaryDirectory } from '../support/temporary-files.js';
 import { bytesOf, deployed, gatewayContainer, imageEnv } from './files.js';
 
 /** How long memory is measured: short in CI, long for the figures in .deploy/README.md. */
@@ -33,25 +33,17 @@ const healthCheck = JSON.parse(/^HEALTHCHECK .*? CMD (.*)$/m.exec(dockerfile)?.[
 function run(settings: Readonly<Record<string, string>>) {
   const program = CAN_CHANGE_USER ? AS_USER.split(' ') : [];
   const [first = '', ...args] = [...program, ...command];
-  const child = spawn(first, args, { cwd: ROOT, env: { PATH, ...imageEnv, ...settings } });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk) => {
-      output += chunk;
-    });
-  }
-  const exited = once(child, 'close').then(([code]) => code as number | null);
+  const started = spawnKept(first, args, { cwd: ROOT, env: { PATH, ...imageEnv, ...settings } });
   onTestFinished(async () => {
-    child.kill('SIGKILL');
-    await exited;
+    started.child.kill('SIGKILL');
+    await started.exited;
   });
-  return { child, exited, output: () => output };
+  return started;
 }
 
 /** Runs it on free ports with a folder for snapshots, and waits until it listens. */
 async function startImage(settings: Readonly<Record<string, string>>) {
-  const snapshots = mkdtempSync(join(tmpdir(), 'gateway-image-'));
-  onTestFinished(() => rmSync(snapshots, { recursive: true, force: true }));
+  const snapshots = temporaryDirectory();
   if (CAN_CHANGE_USER) chownSync(snapshots, USER, USER);
   chmodSync(snapshots, 0o700);
   const [port, adminPort] = [String(await freePort()), String(await freePort())];

@@ -1,10 +1,9 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { freePort } from '../support/free-port.js';
+import { spawnKept } from '../support/server-process.js';
+import { temporaryDirectory } from '../support/temporary-files.js';
 import { deployed } from './files.js';
 
 /**
@@ -19,7 +18,7 @@ export async function startNginx(
   change: (config: string) => string = (config) => config,
   probe = '/live',
 ) {
-  const folder = mkdtempSync(join(tmpdir(), 'gateway-nginx-'));
+  const folder = temporaryDirectory();
   const port = await freePort();
   let config = deployed('nginx.conf')
     .replace('listen 8080;', `listen 127.0.0.1:${port};`)
@@ -29,24 +28,16 @@ export async function startNginx(
   }
   const file = join(folder, 'nginx.conf');
   writeFileSync(file, change(config));
-  const child = spawn('nginx', ['-c', file, '-e', 'stderr', '-g', 'daemon off;'], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  let errors = '';
-  child.stderr.on('data', (chunk: Buffer) => {
-    errors += chunk.toString();
-  });
-  const exited = once(child, 'exit');
+  const { child, output, exited } = spawnKept('nginx', ['-c', file, '-e', 'stderr', '-g', 'daemon off;']);
   onTestFinished(async () => {
     // Its worker ends with it.
     child.kill('SIGTERM');
     await exited;
-    rmSync(folder, { recursive: true, force: true });
   });
   const address = `http://127.0.0.1:${port}`;
   await expect
     .poll(() => {
-      if (child.exitCode !== null) throw new Error(`nginx ended: ${errors}`);
+      if (child.exitCode !== null) throw new Error(`nginx ended: ${output()}`);
       return fetch(address + probe).then(
         ({ status }) => status,
         () => 0,
@@ -58,7 +49,7 @@ export async function startNginx(
     /** How often an attempt at a gateway failed, by what went wrong. */
     failedAttempts(): Readonly<Record<string, number>> {
       const counts: Record<string, number> = {};
-      for (const [, reason = ''] of errors.matchAll(/\[error\] .*?\d+ ([^,]*?) while /g)) {
+      for (const [, reason = ''] of output().matchAll(/\[error\] .*?\d+ ([^,]*?) while /g)) {
         counts[reason] = (counts[reason] ?? 0) + 1;
       }
       return counts;

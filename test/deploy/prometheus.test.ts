@@ -1,7 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -12,6 +10,7 @@ import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { startGatewayProcess } from '../support/gateway-process.js';
 import { blockOf, ROOT } from '../support/readme.js';
 import { isRedisMissing, startRedis } from '../support/redis.js';
+import { temporaryDirectory, temporaryFile } from '../support/temporary-files.js';
 import { alerts, compose, dashboardQueries } from './files.js';
 import { areMissing } from './programs.js';
 import { metricNames, type Sample, startPrometheus } from './prometheus.js';
@@ -25,11 +24,7 @@ const isNumber = ({ value }: Sample) => Number.isFinite(Number(value[1]));
 async function startBusyGateway() {
   const redis = await startRedis();
   const upstream = await startFakeUpstream();
-  const snapshots = mkdtempSync(join(tmpdir(), 'gateway-snapshots-'));
-  onTestFinished(async () => {
-    await upstream.close();
-    rmSync(snapshots, { recursive: true, force: true });
-  });
+  onTestFinished(upstream.close);
   const { address, admin } = await startGatewayProcess({
     ADMIN_PORT: '0',
     UPSTREAM_URL: upstream.url,
@@ -39,7 +34,7 @@ async function startBusyGateway() {
     UPSTREAM_REQUESTS_PER_SECOND: '100',
     MAX_CONNECTIONS: String(MAX_CONNECTIONS),
     LOG_REQUESTS: 'none',
-    SNAPSHOT_DIR: snapshots,
+    SNAPSHOT_DIR: temporaryDirectory(),
     ROUTES_SWEEP_MS: '60000',
   });
   await expect.poll(async () => (await fetch(`${admin}/ready`)).status).toBe(200);
@@ -96,8 +91,6 @@ async function startBusyGateway() {
 
 describe.skipIf(areMissing('promtool'))('the configuration in the README', () => {
   it('is valid for compose.yaml, and names its gateways', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'gateway-config-'));
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     const { rule_files, scrape_configs } = parse(blockOf('.deploy/README.md', 'prometheus.yaml')) as {
       rule_files: readonly string[];
       scrape_configs: readonly { static_configs: readonly { targets: readonly string[] }[] }[];
@@ -105,15 +98,9 @@ describe.skipIf(areMissing('promtool'))('the configuration in the README', () =>
     expect(rule_files).toEqual(['alerts.yaml']);
     const gateways = Object.keys(compose.services).filter((name) => name.startsWith('gateway'));
     expect(scrape_configs[0]?.static_configs[0]?.targets).toEqual(gateways.map((name) => `${name}:4001`));
-    writeFileSync(
-      join(folder, 'prometheus.yaml'),
-      JSON.stringify({ rule_files: [RULES], scrape_configs: scrape_configs.slice(0, 1) }),
-    );
-    const { stdout } = await promisify(execFile)('promtool', [
-      'check',
-      'config',
-      join(folder, 'prometheus.yaml'),
-    ]);
+    const config = { rule_files: [RULES], scrape_configs: scrape_configs.slice(0, 1) };
+    const file = temporaryFile(JSON.stringify(config));
+    const { stdout } = await promisify(execFile)('promtool', ['check', 'config', file]);
     expect(stdout).toContain(`SUCCESS: ${alerts.length} rules found`);
   });
 });

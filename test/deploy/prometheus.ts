@@ -1,12 +1,11 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { parse } from 'yaml';
 import { freePort } from '../support/free-port.js';
 import { blockOf } from '../support/readme.js';
+import { startServerProcess } from '../support/server-process.js';
+import { temporaryDirectory } from '../support/temporary-files.js';
 import { deployment, gatewayContainer } from './files.js';
 
 /** A sample of an instant query. */
@@ -22,7 +21,7 @@ export interface Sample {
  * @param rules the file of the alerts
  */
 export async function startPrometheus(target: string, rules: string) {
-  const folder = mkdtempSync(join(tmpdir(), 'gateway-prometheus-'));
+  const folder = temporaryDirectory();
   const port = await freePort();
   const config = {
     ...withoutKubernetes(target, rules),
@@ -30,35 +29,16 @@ export async function startPrometheus(target: string, rules: string) {
   };
   // JSON is YAML.
   writeFileSync(join(folder, 'prometheus.yaml'), JSON.stringify(config));
-  const child = spawn(
-    'prometheus',
-    [
-      `--config.file=${join(folder, 'prometheus.yaml')}`,
-      `--storage.tsdb.path=${join(folder, 'data')}`,
-      `--web.listen-address=127.0.0.1:${port}`,
-    ],
-    { stdio: ['ignore', 'ignore', 'pipe'] },
-  );
-  let errors = '';
-  child.stderr.on('data', (chunk: Buffer) => {
-    errors += chunk.toString();
-  });
-  const exited = once(child, 'exit');
-  onTestFinished(async () => {
-    child.kill('SIGKILL');
-    await exited;
-    rmSync(folder, { recursive: true, force: true });
-  });
   const address = `http://127.0.0.1:${port}`;
-  await expect
-    .poll(() => {
-      if (child.exitCode !== null) throw new Error(`Prometheus ended: ${errors}`);
-      return fetch(`${address}/-/ready`).then(
-        ({ status }) => status,
-        () => 0,
-      );
-    })
-    .toBe(200);
+  const command = [
+    'prometheus',
+    `--config.file=${join(folder, 'prometheus.yaml')}`,
+    `--storage.tsdb.path=${join(folder, 'data')}`,
+    `--web.listen-address=127.0.0.1:${port}`,
+  ];
+  const isAnswering = async () => (await fetch(`${address}/-/ready`)).status === 200;
+  const env = { PATH: process.env.PATH ?? '' };
+  await startServerProcess({ name: 'Prometheus', command, cwd: folder, env, isAnswering }, onTestFinished);
   const get = async <Data>(path: string) => {
     const { status, data, error } = (await (await fetch(address + path)).json()) as {
       status: string;

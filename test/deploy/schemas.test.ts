@@ -1,13 +1,13 @@
 /** The files for Docker Compose and Kubernetes against the schemas of both. */
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Ajv } from 'ajv';
 import addFormats from 'ajv-formats';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { ROOT } from '../support/readme.js';
+import { temporaryDirectory } from '../support/temporary-files.js';
 import { deployed, type KubernetesObject, kubernetes } from './files.js';
 import { arePackagesMissing } from './programs.js';
 
@@ -109,8 +109,7 @@ describe.skipIf(isWithoutKubectl)('kustomization.yaml', () => {
     return parseAllDocuments(stdout).map((document) => document.toJS() as KubernetesObject);
   };
   const build = (change: (text: string) => string = (text) => text) => {
-    const folder = mkdtempSync(join(tmpdir(), 'gateway-kustomize-'));
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const folder = temporaryDirectory();
     cpSync(join(ROOT, '.deploy'), folder, { recursive: true });
     writeFileSync(join(folder, 'kustomization.yaml'), change(deployed('kustomization.yaml')));
     return objectsOf(folder);

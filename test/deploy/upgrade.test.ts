@@ -1,12 +1,12 @@
 /** Two gateways over one Redis and one disk, upgraded from an earlier commit and rolled back to it, under load. */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { startFakeUpstream } from '../support/fake-upstream.js';
 import { ROOT } from '../support/readme.js';
 import { isRedisMissing, startRedis } from '../support/redis.js';
+import { temporaryDirectory } from '../support/temporary-files.js';
 import { startManyRequests } from './many-requests.js';
 import { startNginx } from './nginx.js';
 import { areMissing } from './programs.js';
@@ -26,15 +26,9 @@ const isFromMissing = (() => {
   }
 })();
 
-function makeFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'gateway-upgrade-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
-
 /** Builds the earlier commit with the packages of this one. @returns its main file */
 function buildEarlier(): string {
-  const folder = makeFolder();
+  const folder = temporaryDirectory();
   execFileSync('sh', ['-c', `git archive ${FROM} | tar -x -C ${folder}`], { cwd: ROOT });
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   execFileSync('npm', ['run', '-s', 'build'], { cwd: folder, stdio: 'pipe' });
@@ -48,7 +42,7 @@ describe.skipIf(areMissing('nginx') || isRedisMissing || isFromMissing)('an upgr
     const upstream = await startFakeUpstream();
     const env = {
       UPSTREAM_URL: upstream.url,
-      SNAPSHOT_DIR: makeFolder(),
+      SNAPSHOT_DIR: temporaryDirectory(),
       TRUSTED_PROXIES: '127.0.0.1',
       // Often enough that each refreshes what the other has stored.
       TOKENS_FRESH_MS: '500',

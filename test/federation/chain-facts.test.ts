@@ -41,13 +41,13 @@ describe.skipIf(areRoutersMissing)('a subgraph that knows chains by their CAIP-2
       caip2,
       ...(caip2 === 'eip155:1' ? { explorerUrl: EXPLORER, rpcUrls: ['https://eth.test'] } : {}),
     });
-    const subschema = await serveGraph(buildSchema(`${SUBSCHEMA} extend type Query { _sdl: String! }`), {
+    const rootValue = {
       _sdl: SUBSCHEMA,
       chainsWithFacts: [chain('eip155:1')],
       factsOf: ({ caip2s }: { caip2s: readonly (string | null)[] }) => caip2s.map(chain),
-    });
-    atEnd(subschema.close);
-    const stitched = { ...subgraphs, stats: subschema };
+    };
+    const schema = buildSchema(`${SUBSCHEMA} extend type Query { _sdl: String! }`);
+    const stitched = { ...subgraphs, stats: await serveGraph(schema, rootValue, atEnd) };
     await Promise.all(
       (['apollo-gateway', 'hive-gateway', 'stitching'] as const).map(async (router) => {
         const graphs = router === 'stitching' ? stitched : federated;

@@ -1,16 +1,16 @@
-import { execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFileSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { afterAllTests } from '../support/at-end.js';
+import { afterTests } from '../support/ends.js';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.js';
 import { openRaw, postOf, sendRaw } from '../support/raw-http.js';
+import { spawnKept } from '../support/server-process.js';
 import { startServer } from '../support/test-server.js';
 
 /** One process for all tests: each must leave it intact. */
 let gateway: GatewayProcess;
-const atEnd = afterAllTests();
+const atEnd = afterTests();
 beforeAll(async () => {
   gateway = await startGatewayProcess({ MAX_BODY_BYTES: '1000' }, atEnd);
 });
@@ -177,23 +177,16 @@ describe('input that is not HTTP', () => {
 /** Starts the built gateway with a limit on its file handles; the test's end ends it. */
 async function startWithFewFileHandles(fileHandles: number): Promise<{ address: string; output(): string }> {
   const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
-  const child = spawn('sh', ['-c', `ulimit -n ${fileHandles}; exec "$0" "$@"`, process.execPath, main], {
-    env: { PATH: process.env.PATH ?? '', PORT: '0' },
-  });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk: Buffer) => {
-      output += chunk.toString();
-    });
-  }
-  const exited = once(child, 'exit');
+  const limited = ['-c', `ulimit -n ${fileHandles}; exec "$0" "$@"`, process.execPath, main];
+  const env = { PATH: process.env.PATH ?? '', PORT: '0' };
+  const { child, output, exited } = spawnKept('sh', limited, { env });
   onTestFinished(async () => {
     child.kill('SIGKILL');
     await exited;
   });
-  const addressOf = () => /"address":"(http:[^"]+)\/graphql"/.exec(output)?.[1];
+  const addressOf = () => /"address":"(http:[^"]+)\/graphql"/.exec(output())?.[1];
   await expect.poll(addressOf).toBeDefined();
-  return { address: addressOf() ?? '', output: () => output };
+  return { address: addressOf() ?? '', output };
 }
 
 describe('few file handles', () => {

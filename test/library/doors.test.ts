@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { openGateway } from '../../src/library/index.js';
 import { demoTokens } from '../fixtures/demo.js';
 import { callOf } from '../mcp/support.js';
-import { afterAllTests } from '../support/at-end.js';
+import { afterTests } from '../support/ends.js';
 import { startAround, startUpstream } from '../support/open-gateway.js';
 import { type Received, sendHttp } from '../support/send-http.js';
 import { plainOf, startServer } from '../support/test-server.js';
@@ -139,7 +139,7 @@ const TAGGED = [
 ];
 
 let doors: Readonly<Record<string, Door>>;
-const atEnd = afterAllTests();
+const atEnd = afterTests();
 
 /** Listings never become stale: otherwise only some of the responses would name stale listings. */
 const FRESH = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 };

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { PATHS_WITHOUT_METRICS } from '../../src/http/paths.js';
-import { afterAllTests } from '../support/at-end.js';
+import { afterTests } from '../support/ends.js';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.js';
 import { startGatewayProcess } from '../support/gateway-process.js';
 import { blockOf, readText } from '../support/readme.js';
@@ -137,7 +137,7 @@ describe('the README', () => {
 });
 
 describe('the packed gateway, installed into an empty project', () => {
-  const atEnd = afterAllTests();
+  const atEnd = afterTests();
   let folder: string | undefined;
   let upstream: FakeUpstream;
   const ofProcess = new Map<string, unknown>();

@@ -1,21 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { OpenGatewayOptions } from '../../src/library/index.js';
 import { AT, open, post } from '../support/open-gateway.js';
+import { temporaryFile } from '../support/temporary-files.js';
 
 const DOCUMENT = '{ chains { chainKey } }';
 const OTHER = '{ chains { name } }';
 const TEXTS = { chains: DOCUMENT, broken: '{' };
-
-function writeManifest(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'documents-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const path = join(folder, 'documents.json');
-  writeFileSync(path, JSON.stringify(TEXTS));
-  return path;
-}
 
 const byId = (documentId: string) =>
   new Request(AT, {
@@ -26,7 +16,7 @@ const byId = (documentId: string) =>
 
 describe('trustedDocuments', () => {
   it.each<[string, () => NonNullable<OpenGatewayOptions['trustedDocuments']>]>([
-    ['the path of a file', writeManifest],
+    ['the path of a file', () => temporaryFile(JSON.stringify(TEXTS))],
     ['its content', () => TEXTS],
     ['a Map', () => new Map(Object.entries(TEXTS))],
     [

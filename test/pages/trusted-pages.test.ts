@@ -1,18 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { BROWSER_TIMEOUT_MS, isBrowserMissing, launchBrowser } from '../support/browser.js';
 import { ask, startGatewayProcess } from '../support/gateway-process.js';
+import { temporaryFile } from '../support/temporary-files.js';
 
 /** The settings that allow only this document. */
-function onlyTrusting(id: string, text: string): Record<string, string> {
-  const folder = mkdtempSync(join(tmpdir(), 'trusted-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const path = join(folder, 'persisted-documents.json');
-  writeFileSync(path, JSON.stringify({ [id]: text }));
-  return { TRUSTED_DOCUMENTS: path, TRUSTED_DOCUMENTS_ONLY: 'true' };
-}
+const onlyTrusting = (id: string, text: string): Record<string, string> => ({
+  TRUSTED_DOCUMENTS: temporaryFile(JSON.stringify({ [id]: text })),
+  TRUSTED_DOCUMENTS_ONLY: 'true',
+});
 
 it('A process enforces the limits of its operator', async () => {
   const { address, output } = await startGatewayProcess({

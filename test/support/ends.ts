@@ -1,14 +1,10 @@
 import { afterAll } from 'vitest';
 
-/**
- * Ends what the tests of a file or of a `describe` share. Call it there, and not in a hook, where vitest ignores it.
- *
- * @returns registers a function that is called after the tests, the last one first
- */
-export function afterTests(): (end: () => Promise<void>) => void {
-  const ends: (() => Promise<void>)[] = [];
+/** Calls functions after the tests of a file or of a `describe`, the last one first. Call it there, not in a hook. */
+export function afterTests(): (end: () => unknown) => void {
+  const ends: (() => unknown)[] = [];
   afterAll(async () => {
     for (const end of ends.reverse()) await end();
   });
-  return (end) => ends.push(end);
+  return (end) => void ends.push(end);
 }

@@ -1,7 +1,6 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
+import { spawnKept } from './server-process.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 /** The flags of `npm start`. Without them garbage of Node 24 may take 100 MB more. */
@@ -47,24 +46,9 @@ const OF_TESTS = { MAX_WAIT_MS: '60000' };
 
 /** Starts the built gateway with only these settings, and does not wait for it. */
 export function spawnGateway(env: Record<string, string>, main = MAIN) {
-  const child = spawn(process.execPath, [...FLAGS, main], {
+  return spawnKept(process.execPath, [...FLAGS, main], {
     env: { PATH: process.env.PATH ?? '', ...OF_TESTS, ...env },
   });
-  let written = '';
-  const collect = (chunk: Buffer) => {
-    written += chunk.toString();
-  };
-  child.stdout.on('data', collect);
-  child.stderr.on('data', collect);
-  // Not at its `exit`, which can precede the last output.
-  const exited = once(child, 'close').then(([code]) => code as number | null);
-  return {
-    child,
-    /** Everything that the process wrote so far. */
-    output: () => written,
-    /** Resolves with the exit status. */
-    exited,
-  };
 }
 
 /** Sends a query to a running gateway by POST. */

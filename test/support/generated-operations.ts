@@ -341,7 +341,8 @@ function operationOf(
   return operationName ? { query: text, variables, operationName } : { query: text, variables };
 }
 
-function untypedOf(value: unknown): string {
+/** A JSON value as a literal of GraphQL, without regard to its type. */
+export function untypedOf(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(untypedOf).join(', ')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   return `{ ${Object.entries(value)

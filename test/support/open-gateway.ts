@@ -37,10 +37,13 @@ export async function startUpstream(
 /** Starts a server of node:http with this handler. @returns its address */
 export async function startAround(
   handler: RequestListener,
-  atEnd: (end: () => void) => void = onTestFinished,
+  atEnd: (end: () => Promise<void>) => void = onTestFinished,
 ): Promise<string> {
   const server = createServer(handler);
-  atEnd(() => void server.close());
+  atEnd(async () => {
+    server.close();
+    server.closeAllConnections();
+  });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }

@@ -1,5 +1,7 @@
-import { spawn } from 'node:child_process';
+import { type SpawnOptionsWithoutStdio, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { onTestFinished } from 'vitest';
 
 /** Registers a function that ends a started server. */
 export type AtEnd = (end: () => Promise<void>) => void;
@@ -17,6 +19,38 @@ export interface ServerProcess {
 
 const STARTS_WITHIN_MS = 180_000;
 
+/** Starts a process. Its output is kept, and `exited` resolves with its status. */
+export function spawnKept(
+  program: string,
+  args: readonly string[] = [],
+  options: SpawnOptionsWithoutStdio = {},
+) {
+  const child = spawn(program, args, options);
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk) => {
+      output += String(chunk);
+    });
+  }
+  // Not at its `exit`, which can precede the last output.
+  const exited = once(child, 'close').then(([code]) => code as number | null);
+  return { child, output: () => output, exited };
+}
+
+/** Does the same in a process group of its own, all of which ends with the test. */
+export function spawnGroup(program: string, args: readonly string[], options: SpawnOptionsWithoutStdio) {
+  const kept = spawnKept(program, args, { ...options, detached: true });
+  onTestFinished(async () => {
+    try {
+      if (kept.child.pid) process.kill(-kept.child.pid, 'SIGKILL');
+    } catch {
+      // It has ended by itself.
+    }
+    await kept.exited;
+  });
+  return kept;
+}
+
 /**
  * Starts a server, and waits until it answers.
  *
@@ -25,22 +59,15 @@ const STARTS_WITHIN_MS = 180_000;
 export async function startServerProcess(server: ServerProcess, atEnd: AtEnd): Promise<void> {
   const { name, command, cwd, env, isAnswering } = server;
   const [program = '', ...args] = command;
-  const child = spawn(program, args, { cwd, env });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk) => {
-      output += String(chunk);
-    });
-  }
-  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const { child, output, exited } = spawnKept(program, args, { cwd, env });
   atEnd(async () => {
     child.kill('SIGKILL');
     await exited;
   });
   const deadline = performance.now() + STARTS_WITHIN_MS;
   while (!(await isAnswering().catch(() => false))) {
-    if (performance.now() > deadline) throw new Error(`${name} does not answer: ${output}`);
-    if (child.exitCode !== null) throw new Error(`${name} ended: ${output}`);
+    if (performance.now() > deadline) throw new Error(`${name} does not answer: ${output()}`);
+    if (child.exitCode !== null) throw new Error(`${name} ended: ${output()}`);
     await sleep(50);
   }
 }

@@ -1,23 +1,18 @@
+import { beforeAll } from 'vitest';
+import { afterTests } from './ends.js';
 import { startGatewayProcess } from './gateway-process.js';
-
-/** A built gateway that many tests share. The caller that starts it must end it. */
-export interface SharedGateway {
-  /** Such as `http://127.0.0.1:40123/graphql`. */
-  readonly endpoint: string;
-  readonly end: () => Promise<void>;
-}
 
 /** Without refreshes, prices of two responses are equal: the demo changes them at each refresh. */
 const UNCHANGING = { TOKENS_FRESH_MS: '3600000' };
 
-/** Starts the built gateway with the demo data, unless the settings say otherwise. */
-export async function startSharedGateway(env: Record<string, string> = {}): Promise<SharedGateway> {
-  const ends: (() => Promise<void>)[] = [];
-  const { address } = await startGatewayProcess({ ...UNCHANGING, ...env }, (end) => ends.push(end));
-  return {
-    endpoint: `${address}/graphql`,
-    async end() {
-      for (const end of ends) await end();
-    },
-  };
+/** The built gateway with the demo data for all tests of a file or `describe`. Call it there, and not in a hook. */
+export function shareGateway() {
+  const shared = { endpoint: '' };
+  const atEnd = afterTests();
+  beforeAll(async () => {
+    const { address } = await startGatewayProcess(UNCHANGING, atEnd);
+    shared.endpoint = `${address}/graphql`;
+  });
+  /** With its endpoint, such as `http://127.0.0.1:40123/graphql`, once tests run. */
+  return shared as { readonly endpoint: string };
 }

@@ -6,9 +6,6 @@ import { type Contest, entry, runRounds } from '../rounds.js';
 import { startGateway, type Target } from '../targets.js';
 import { common, inNewWords, lookUps, q2, q4, type Workload, withNewVariables } from '../workloads.js';
 
-/** Only first pages: two checkouts may not understand each other's cursors. */
-const FIRST_PAGES = [{ query: 'tok1', after: null }];
-
 /** Compares the gateway of this checkout with that of another built one: `BENCH_AGAINST=<its folder>`. */
 export const against: Part = async ({ upstream, seconds }) => {
   const root = process.env.BENCH_AGAINST;
@@ -49,7 +46,7 @@ export const against: Part = async ({ upstream, seconds }) => {
     });
   }
   const tenThousand = { ...lookUps, listed: LISTED };
-  for (const questions of [oneToken, byKey, entityQuestions, searchMix(FIRST_PAGES)]) {
+  for (const questions of [oneToken, byKey, entityQuestions, searchMix]) {
     contests.push({
       label: `${questions.name}, new variables`,
       entries: await entries(tenThousand, (nth) => ({ next: questions.series(nth) })),

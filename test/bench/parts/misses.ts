@@ -1,20 +1,10 @@
 import { checkEqual } from '../answers.js';
 import { ask } from '../load.js';
-import {
-  byKey,
-  entities,
-  type LaterPage,
-  LISTED,
-  type NewQuestions,
-  oneToken,
-  pagedSearches,
-  searchMix,
-  searchPage,
-} from '../new-variables.js';
+import { byKey, entities, LISTED, type NewQuestions, oneToken } from '../new-variables.js';
 import { end } from '../processes.js';
 import { contestTable, cpuGoals, type Goal, type MostCpu, type Part } from '../report.js';
 import { type Contest, entry, runRounds } from '../rounds.js';
-import { startGateway, startPeer, type Target } from '../targets.js';
+import { startGateway, startPeer } from '../targets.js';
 import { q2, q3x10k, q4, type Workload, withNewVariables } from '../workloads.js';
 
 const MOST: Readonly<Record<string, MostCpu>> = {
@@ -28,7 +18,6 @@ const MOST: Readonly<Record<string, MostCpu>> = {
 const CHECKED = 8;
 const CHECKED_SERIES = 9;
 const MEASURED_SERIES = 1;
-const PAGES = 12;
 /** The most refreshes of listings during these measurements. */
 const MOST_REFRESHES = 40;
 
@@ -38,25 +27,18 @@ export const misses: Part = async ({ upstream, seconds }) => {
   const gateway = await startGateway(upstream, options);
   const byHand = await startPeer('hand-written', upstream, options, 'hand-written');
   const mercurius = await startPeer('Mercurius', upstream, options, 'mercurius', 'memory');
-  const search = searchMix(await laterPagesOf(gateway));
-  const kinds: readonly NewQuestions[] = [
-    oneToken,
-    byKey,
-    entities,
-    ...[q2, q4, q3x10k].map(besideUnlisted),
-    search,
-  ];
+  const kinds: readonly NewQuestions[] = [oneToken, byKey, entities, ...[q2, q4, q3x10k].map(besideUnlisted)];
   const contests: Contest[] = [];
   for (const kind of kinds) {
-    const rivals = kind === search ? [] : [byHand, mercurius];
+    const rival = MOST[kind.name]?.server === byHand.name ? byHand : mercurius;
     const next = kind.series(CHECKED_SERIES);
     for (let nth = 0; nth < CHECKED; nth++) {
       const body = next();
-      await checkEqual([[body, await ask(gateway.url, body)]], rivals);
+      await checkEqual([[body, await ask(gateway.url, body)]], [rival]);
     }
     contests.push({
       label: kind.name,
-      entries: [gateway, ...rivals].map((target) =>
+      entries: [gateway, rival].map((target) =>
         entry(target.name, target, {
           connections: kind.connections,
           next: kind.series(MEASURED_SERIES),
@@ -86,29 +68,6 @@ function besideUnlisted(workload: Workload): NewQuestions {
     about: `${about}; beside the rows a chain that is not listed, another each time`,
     connections,
     series: () => withNewVariables(workload),
-  };
-}
-
-async function laterPagesOf(gateway: Target): Promise<readonly LaterPage[]> {
-  const pages: LaterPage[] = [];
-  for (const query of pagedSearches) {
-    let after: string | null = null;
-    for (let page = 1; page <= PAGES; page++) {
-      const { data } = JSON.parse(await ask(gateway.url, searchPage(query, after))) as SearchAnswer;
-      const { endCursor, hasNextPage } = data.tokenSearch.pageInfo;
-      if (!hasNextPage || endCursor === null) break;
-      pages.push({ query, after: endCursor });
-      after = endCursor;
-    }
-  }
-  return pages;
-}
-
-interface SearchAnswer {
-  readonly data: {
-    readonly tokenSearch: {
-      readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
-    };
   };
 }
 

@@ -7,13 +7,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../support/free-port.js';
 import { cpuMicrosOf } from '../../support/process-facts.js';
-import { listingsOf } from '../listings.js';
 import { ask } from '../load.js';
 import { end, keep, pin } from '../processes.js';
 import { type Goal, type Part, shown, table } from '../report.js';
 import { median, tell } from '../rounds.js';
 import { endWith, requestsOf, startGateway, type Target } from '../targets.js';
-import { inNewWords, lookUpsIn, q2, searchFor } from '../workloads.js';
+import { inNewWords, lookUpsIn, searchFor } from '../workloads.js';
 
 interface Size {
   readonly listed: number;
@@ -42,7 +41,7 @@ interface Row {
 
 /**
  * For how long a refresh blocks the event loop where the listing is stored on disk and in Redis, when nothing is asked,
- * when the new rows are searched, and when they are listed, too.
+ * and when the new rows are searched.
  */
 export const refresh: Part = async ({ upstream }) => {
   const redis = await startRedis(upstream);
@@ -103,10 +102,9 @@ async function rowsOf(
   const still = await start(SETTLED, false);
   const none = { refreshes: 1, ms: STILL_MS };
   add('no refresh, nothing asked', await watchLoop(upstream, still, none));
-  for (const [name, questions] of questionsTo(still, listed)) {
-    await during(questions, () => watchLoop(upstream, still, none));
-    add(`no refresh, ${name}`, await during(questions, () => watchLoop(upstream, still, none)));
-  }
+  const toStill = questionsTo(still, listed);
+  await during(toStill, () => watchLoop(upstream, still, none));
+  add(`no refresh, ${SEARCHES}`, await during(toStill, () => watchLoop(upstream, still, none)));
   await end(still);
 
   const moving = await start({ TOKENS_FRESH_MS: String(FRESH_MS) }, true);
@@ -116,46 +114,28 @@ async function rowsOf(
   tell(`Refresh of ${listed} tokens: nothing asked`);
   await watchLoop(upstream, moving, warmUp);
   add('nothing asked', await watchLoop(upstream, moving, until));
-  for (const [name, questions] of questionsTo(moving, listed)) {
-    tell(`Refresh of ${listed} tokens: ${name}`);
-    await during(questions, () => watchLoop(upstream, moving, warmUp));
-    add(name, await during(questions, () => watchLoop(upstream, moving, until)));
-  }
+  tell(`Refresh of ${listed} tokens: ${SEARCHES}`);
+  const toMoving = questionsTo(moving, listed);
+  await during(toMoving, () => watchLoop(upstream, moving, warmUp));
+  add(SEARCHES, await during(toMoving, () => watchLoop(upstream, moving, until)));
   await end(moving);
   return rows;
 }
 
-type Questions = readonly (() => Promise<unknown>)[];
-
 const SEARCHES = 'look-ups and searches';
 
 /** Questions that are new each time. */
-function questionsTo({ url }: Target, listed: number): readonly [name: string, questions: Questions][] {
+function questionsTo({ url }: Target, listed: number): readonly (() => Promise<unknown>)[] {
   const nextLookUp = inNewWords(lookUpsIn(listed, LOOK_UPS));
-  const nextQ2 = inNewWords(q2);
   let asked = 0;
-  const searches = [
-    () => ask(url, nextLookUp()),
-    // It matches every token.
-    () => ask(url, searchFor('tok', asked++ / 1e6)),
-  ];
-  const lists = [() => ask(url, q2.bodies[0] ?? ''), () => ask(url, nextQ2())];
-  return [
-    [SEARCHES, searches],
-    [`these, and lists of ${countOfQ2(listed)} rows`, [...searches, ...lists]],
-  ];
-}
-
-/** How many rows the answer to Q2 has. */
-function countOfQ2(listed: number): number {
-  return listingsOf(listed).tokens.filter(({ chainKey }) => chainKey === 'ethereum').length;
+  // The search matches every token.
+  return [() => ask(url, nextLookUp()), () => ask(url, searchFor('tok', asked++ / 1e6))];
 }
 
 function goalOf({ size, name, watched }: Row, isShared: boolean): readonly Goal[] {
   const { listed, goalMs } = size;
   const { blockedMs, ownMs } = watched;
-  // Writing a list of thousands of rows blocks the event loop, also without a refresh.
-  if (name !== SEARCHES && name !== 'nothing asked') return [];
+  if (name.startsWith('no refresh')) return [];
   const most = blockedMs[0] ?? Number.NaN;
   return [
     {
@@ -198,7 +178,6 @@ interface LoopWatch {
   /** The same for the CPU time of the process in each block. */
   readonly ownMs: readonly number[];
   readonly cpuMs: number;
-  readonly ms: number;
 }
 
 const POLL_MS = 100;
@@ -219,8 +198,7 @@ async function watchLoop(
     refreshes = (await requestsOf(upstream, gateway, 'tokens')) - before;
   }
   // The upstream counts a refresh when it is requested.
-  await sleep(until.refreshes > 0 ? 500 : 0);
-  const ms = performance.now() - began;
+  await sleep(500);
   const blocked = await blocks(gateway);
   const longest = (times: readonly number[]) =>
     times.toSorted((a, b) => b - a).slice(0, Math.max(1, refreshes));
@@ -229,7 +207,6 @@ async function watchLoop(
     blockedMs: longest(blocked.map((block) => block.ms)),
     ownMs: longest(blocked.map((block) => block.ownMs)),
     cpuMs: (cpuMicrosOf(gateway.child.pid) - cpuBefore) / 1000,
-    ms,
   };
 }
 

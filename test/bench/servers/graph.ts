@@ -3,19 +3,10 @@ import type { RawChain, RawToken } from '../../fixtures/demo.js';
 /** As much of the gateway's schema as is asked of the others. */
 export const SDL = `
   scalar DateTime
-  scalar _Any
-  union _Entity = Chain | Token
   type Query {
     chains: [Chain!]
     chain(chainKey: String!): Chain
     tokens(srcChainKey: String): [Token!]
-    token(chainKey: String!, address: String!): Token
-    tokensByKey(keys: [TokenKey!]!): [Token]!
-    _entities(representations: [_Any!]!): [_Entity]!
-  }
-  input TokenKey {
-    chainKey: String!
-    address: String!
   }
   type Chain {
     id: ID!
@@ -62,20 +53,20 @@ const NATIVE = new Set([
 ]);
 
 /** Some time, which costs them less than the true one. */
-export const startedAt = new Date().toISOString();
+const startedAt = new Date().toISOString();
 
 /** The id of a token. */
-export function idOfToken(token: RawToken): string {
+function idOfToken(token: RawToken): string {
   return idOf(token, 'Token', token.chainKey, token.address.toLowerCase());
 }
 
 /** The id of a chain. */
-export function idOfChain(chain: RawChain): string {
+function idOfChain(chain: RawChain): string {
   return idOf(chain, 'Chain', chain.chainKey);
 }
 
 /** Whether a token is its chain's native asset, as far as the bench's rows need it. */
-export function isNative({ address }: RawToken): boolean {
+function isNative({ address }: RawToken): boolean {
   return NATIVE.has(address.toLowerCase());
 }
 
@@ -85,8 +76,3 @@ export const rowResolvers = {
   Token: { id: idOfToken, isNative },
   Price: { asOf: () => startedAt },
 };
-
-/** The type of an entity. */
-export function typeOfEntity(row: RawChain | RawToken): 'Chain' | 'Token' {
-  return 'address' in row ? 'Token' : 'Chain';
-}

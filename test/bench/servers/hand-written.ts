@@ -4,8 +4,7 @@
  * `hand-written.js <upstream>`.
  */
 import { createServer } from 'node:http';
-import type { RawChain, RawToken } from '../../fixtures/demo.js';
-import { idOfChain, idOfToken, isNative, startedAt } from './graph.js';
+import type { RawToken } from '../../fixtures/demo.js';
 import { createMemoryReads, type TokenKey } from './reads.js';
 import { serve } from './serve.js';
 
@@ -14,9 +13,6 @@ interface Variables {
   readonly address: string;
   readonly keys: readonly TokenKey[];
   readonly representations: readonly TokenKey[];
-  readonly srcChainKey: string;
-  /** The key of a chain that is not listed. */
-  readonly other: string;
 }
 
 const reads = await createMemoryReads(process.argv[2] ?? '');
@@ -24,18 +20,15 @@ const reads = await createMemoryReads(process.argv[2] ?? '');
 function one(token: RawToken | null) {
   if (!token) return null;
   const { symbol, name, decimals, price, chainKey } = token;
+  const chain = reads.chain(chainKey);
   return {
     symbol,
     name,
     decimals,
     price: { usd: price.usd, __typename: 'Price' },
-    chain: withName(reads.chain(chainKey)),
+    chain: chain && { name: chain.name, __typename: 'Chain' },
     __typename: 'Token',
   };
-}
-
-function withName(chain: RawChain | null) {
-  return chain ? { name: chain.name, __typename: 'Chain' } : null;
 }
 
 function listItem(token: RawToken | null) {
@@ -63,52 +56,13 @@ function entity(token: RawToken | null) {
   return { symbol, name, decimals, price: { usd: price.usd }, chain: chain && { name: chain.name } };
 }
 
-function wholeToken(token: RawToken) {
-  const { address, chainKey, decimals, isBridgeable, name, symbol, price } = token;
-  const chain = reads.chain(chainKey);
-  return {
-    id: idOfToken(token),
-    address,
-    chainKey,
-    decimals,
-    isBridgeable,
-    isNative: isNative(token),
-    name,
-    symbol,
-    price: { usd: price.usd, asOf: startedAt, __typename: 'Price' },
-    chain: chain && {
-      id: idOfChain(chain),
-      chainKey: chain.chainKey,
-      chainId: chain.chainId,
-      chainType: chain.chainType,
-      name: chain.name,
-      shortName: chain.shortName,
-      __typename: 'Chain',
-    },
-    __typename: 'Token',
-  };
-}
-
 const operations: Readonly<Record<string, (variables: Variables) => object>> = {
   One: (key) => ({ token: one(reads.token(key)) }),
   ByKey: ({ keys }) => ({ tokensByKey: keys.map((key) => listItem(reads.token(key))) }),
   Portfolio__tokens__1: ({ representations }) => ({
     _entities: representations.map((key) => entity(reads.token(key))),
   }),
-  Q2V: ({ other }) => ofChain('ethereum', other),
-  Q3V: ({ other }) => ({
-    tokens: reads.tokens(undefined).map(wholeToken),
-    chain: withName(reads.chain(other)),
-  }),
-  Q4V: ({ srcChainKey, other }) => ofChain(srcChainKey, other),
 };
-
-function ofChain(chainKey: string, other: string) {
-  return {
-    tokens: reads.tokens(chainKey).map(listItem),
-    chain: withName(reads.chain(other)),
-  };
-}
 
 serve(
   createServer((request, response) => {

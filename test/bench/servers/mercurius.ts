@@ -5,8 +5,8 @@
 import type { Server } from 'node:http';
 import type { RawToken } from '../../fixtures/demo.js';
 import { requirePeer } from '../processes.js';
-import { rowResolvers, SDL, typeOfEntity } from './graph.js';
-import { createMemoryReads, createUpstreamReads, keysOfRepresentations, type TokenKey } from './reads.js';
+import { rowResolvers, SDL } from './graph.js';
+import { createMemoryReads, createUpstreamReads } from './reads.js';
 import { serve } from './serve.js';
 
 /** As much of it as is used here: the types are not installed where only types are checked. */
@@ -35,13 +35,8 @@ app.register(requirePeer('mercurius'), {
       chain: (_root: unknown, { chainKey }: { chainKey: string }) => reads.chain(chainKey),
       tokens: (_root: unknown, { srcChainKey }: { srcChainKey?: string | null }) =>
         reads.tokens(srcChainKey ?? undefined),
-      token: (_root: unknown, key: TokenKey) => reads.token(key),
-      tokensByKey: (_root: unknown, { keys }: { keys: readonly TokenKey[] }) => reads.tokensByKey(keys),
-      _entities: (_root: unknown, { representations }: { representations: readonly unknown[] }) =>
-        reads.tokensByKey(keysOfRepresentations(representations)),
     },
     Token: { ...rowResolvers.Token, chain: ({ chainKey }: RawToken) => reads.chain(chainKey) },
-    _Entity: { resolveType: typeOfEntity },
   },
 });
 if (!isInMemory) {

@@ -13,9 +13,6 @@ export interface Reads {
   chains(): MaybePromise<readonly RawChain[]>;
   chain(chainKey: string): MaybePromise<RawChain | null>;
   tokens(srcChainKey: string | undefined): MaybePromise<readonly RawToken[]>;
-  token(key: TokenKey): MaybePromise<RawToken | null>;
-  /** In the order of the keys. */
-  tokensByKey(keys: readonly TokenKey[]): MaybePromise<readonly (RawToken | null)[]>;
 }
 
 /** Reads each time from the upstream at this address. */
@@ -32,14 +29,6 @@ export function createUpstreamReads(address: string): Reads {
     chains,
     chain: async (chainKey) => (await chains()).find((chain) => chain.chainKey === chainKey) ?? null,
     tokens,
-    async token(key) {
-      const wanted = textOf(key);
-      return (await tokens(key.chainKey)).find((token) => textOf(token) === wanted) ?? null;
-    },
-    async tokensByKey(keys) {
-      const byKey = new Map((await tokens()).map((token) => [textOf(token), token]));
-      return keys.map((key) => byKey.get(textOf(key)) ?? null);
-    },
   };
 }
 
@@ -52,26 +41,15 @@ export async function createMemoryReads(address: string) {
   const byChain = new Map(
     chains.map(({ chainKey }) => [chainKey, tokens.filter((token) => token.chainKey === chainKey)]),
   );
-  const token = (key: TokenKey) => tokenByKey.get(textOf(key)) ?? null;
   return {
     chains: () => chains,
     chain: (chainKey: string) => chainByKey.get(chainKey) ?? null,
     tokens: (srcChainKey: string | undefined) =>
       srcChainKey === undefined ? tokens : (byChain.get(srcChainKey) ?? []),
-    token,
-    tokensByKey: (keys: readonly TokenKey[]) => keys.map(token),
-  } satisfies Reads;
+    token: (key: TokenKey) => tokenByKey.get(textOf(key)) ?? null,
+  };
 }
 
 function textOf({ chainKey, address }: TokenKey): string {
   return `${chainKey} ${address.toLowerCase()}`;
-}
-
-/** The tokens of these representations; no other entity is asked for. */
-export function keysOfRepresentations(representations: readonly unknown[]): readonly TokenKey[] {
-  return representations.map((representation) => {
-    const { __typename, chainKey, address } = representation as TokenKey & { readonly __typename: string };
-    if (__typename !== 'Token') throw new Error(`Expected a Token, got ${__typename}`);
-    return { chainKey, address };
-  });
 }

@@ -1,5 +1,7 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { startAround } from '../../support/open-gateway.js';
+import type { AtEnd } from '../../support/server-process.js';
+
+export type CountingProxy = Awaited<ReturnType<typeof startCountingProxy>>;
 
 /** A GraphQL request that passed through. */
 export interface PassedRequest {
@@ -7,17 +9,10 @@ export interface PassedRequest {
   readonly variables?: Readonly<Record<string, unknown>>;
 }
 
-export interface CountingProxy {
-  readonly url: string;
-  /** The requests since the last call. */
-  passed(): readonly PassedRequest[];
-  close(): Promise<void>;
-}
-
 /** A proxy in front of a subgraph that records its requests. */
-export async function startCountingProxy(target: string): Promise<CountingProxy> {
+export async function startCountingProxy(target: string, atEnd: AtEnd) {
   let passed: PassedRequest[] = [];
-  const server = createServer(async (request, response) => {
+  const url = await startAround(async (request, response) => {
     const body = Buffer.concat(await request.toArray()).toString();
     if (request.method === 'POST') passed.push(JSON.parse(body) as PassedRequest);
     const answer = await fetch(`${target}${request.url}`, {
@@ -33,18 +28,14 @@ export async function startCountingProxy(target: string): Promise<CountingProxy>
       'content-type': answer.headers.get('content-type') ?? 'application/json',
     });
     response.end(Buffer.from(await answer.arrayBuffer()));
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  }, atEnd);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
+    /** The requests since the last call. */
     passed() {
       const since = passed;
       passed = [];
       return since;
-    },
-    async close() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
     },
   };
 }

@@ -40,10 +40,8 @@ export async function startSubgraphs(atEnd: AtEnd, env: Record<string, string> =
   if (!ARE_INSTALLED) throw new Error(`Nothing may be skipped in CI: ${INSTALL}`);
   const settled = { CHAINS_FRESH_MS: '3600000', TOKENS_FRESH_MS: '3600000' };
   const { address, output } = await startGatewayProcess({ ...settled, ...env }, atEnd);
-  const gateway = await startCountingProxy(address);
-  atEnd(gateway.close);
-  const stats = await startStatsSubgraph();
-  atEnd(stats.close);
+  const gateway = await startCountingProxy(address, atEnd);
+  const stats = await startStatsSubgraph(atEnd);
   return { address, output, gateway, stats };
 }
 

@@ -1,5 +1,6 @@
 import { buildSchema } from 'graphql';
-import { type ServedGraph, serveGraph } from './serve-graph.js';
+import type { AtEnd } from '../../support/server-process.js';
+import { serveGraph } from './serve-graph.js';
 
 interface ChainKey {
   readonly chainKey: string;
@@ -88,6 +89,6 @@ const rootValue = {
 };
 
 /** Starts another team's subgraph, which adds `tvlUsd` to chains and `holders` to tokens and refers to both. */
-export function startStatsSubgraph(): Promise<ServedGraph> {
-  return serveGraph(schema, rootValue);
+export function startStatsSubgraph(atEnd: AtEnd) {
+  return serveGraph(schema, rootValue, atEnd);
 }

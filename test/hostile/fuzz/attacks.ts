@@ -1,4 +1,5 @@
 import { getIntrospectionQuery } from 'graphql';
+import { untypedOf } from '../../support/generated-operations.js';
 import { type Random, times } from './random.js';
 import { craftedOpaque, nested, ODD_NAMES, oddText, representation } from './values.js';
 
@@ -225,17 +226,17 @@ export const VALUE_ATTACKS: Readonly<Record<string, Make>> = {
   literals: (random) =>
     `{ ${random.pick(['tokenSearch(query:', 'tokenSearch(first:', 'node(id:', 'chain(chainKey:', 'chains(search:', 'tokenSearch(filter: {minPriceUsd:'])} ${oddLiteral(random)}${random.pick(['', ' }'])}) { ${random.pick(['id', 'totalCount', '__typename'])} } }`,
   searches: (random) =>
-    `{ ${times(random.size(30), (nth) => `a${nth}: tokenSearch(query: ${quoted(oddText(random, 20_000))}, filter: { symbols: [${times(random.size(50), () => quoted(oddText(random, 50))).join(' ')}] }, orderBy: ${random.pick(['NAME', 'RELEVANCE', 'PRICE_ASC'])}) { totalCount }`).join(' ')} }`,
+    `{ ${times(random.size(30), (nth) => `a${nth}: tokenSearch(query: ${JSON.stringify(oddText(random, 20_000))}, filter: { symbols: [${times(random.size(50), () => JSON.stringify(oddText(random, 50))).join(' ')}] }, orderBy: ${random.pick(['NAME', 'RELEVANCE', 'PRICE_ASC'])}) { totalCount }`).join(' ')} }`,
   chainSearches: (random) =>
-    `{ ${times(random.size(30), (nth) => `a${nth}: chains(search: ${quoted(oddText(random, 20_000))}) { id }`).join(' ')} }`,
+    `{ ${times(random.size(30), (nth) => `a${nth}: chains(search: ${JSON.stringify(oddText(random, 20_000))}) { id }`).join(' ')} }`,
   cursors: (random) =>
-    `{ tokenSearch(after: ${quoted(craftedOpaque(random))}, orderBy: ${random.pick(['SYMBOL', 'RELEVANCE', 'NAME', 'PRICE_ASC'])}) { edges { cursor node { id } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } totalCount } }`,
+    `{ tokenSearch(after: ${JSON.stringify(craftedOpaque(random))}, orderBy: ${random.pick(['SYMBOL', 'RELEVANCE', 'NAME', 'PRICE_ASC'])}) { edges { cursor node { id } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } totalCount } }`,
   ids: (random) =>
-    `{ ${times(random.size(30), (nth) => `a${nth}: node(id: ${quoted(craftedOpaque(random))}) { id ... on Token { symbol chain { name } } }`).join(' ')} nodes(ids: [${times(random.size(600), () => quoted(craftedOpaque(random).slice(0, 200))).join(' ')}]) { id } }`,
+    `{ ${times(random.size(30), (nth) => `a${nth}: node(id: ${JSON.stringify(craftedOpaque(random))}) { id ... on Token { symbol chain { name } } }`).join(' ')} nodes(ids: [${times(random.size(600), () => JSON.stringify(craftedOpaque(random).slice(0, 200))).join(' ')}]) { id } }`,
   entities: (random) =>
-    `{ _entities(representations: [${times(random.size(300), () => literalOf(representation(random))).join(' ')}]) { __typename ... on Chain { id tokenCount } ... on Token { id chain { name } } } }`,
+    `{ _entities(representations: [${times(random.size(300), () => untypedOf(representation(random))).join(' ')}]) { __typename ... on Chain { id tokenCount } ... on Token { id chain { name } } } }`,
   routes: (random) =>
-    `{ ${times(random.size(30), (nth) => `a${nth}: ${random.pick(['destinations', 'tokens'])}(srcChainKey: ${quoted(random.pick(['ethereum', 'nope', oddText(random, 100)]))}, srcToken: ${quoted(random.oneIn(2) ? `0x${random.int(99)}` : oddText(random, 200))}) { __typename }`).join(' ')} }`,
+    `{ ${times(random.size(30), (nth) => `a${nth}: ${random.pick(['destinations', 'tokens'])}(srcChainKey: ${JSON.stringify(random.pick(['ethereum', 'nope', oddText(random, 100)]))}, srcToken: ${JSON.stringify(random.oneIn(2) ? `0x${random.int(99)}` : oddText(random, 200))}) { __typename }`).join(' ')} }`,
   introspection: (random) =>
     getIntrospectionQuery({
       descriptions: random.oneIn(2),
@@ -257,7 +258,7 @@ export const VALUE_ATTACKS: Readonly<Record<string, Make>> = {
     const aliased = () =>
       random.pick([
         `__schema { types { ${inner} } }`,
-        `__type(name: ${quoted(random.pick(['Query', 'Token', '__Type', ...ODD_NAMES]))}) { ${inner} }`,
+        `__type(name: ${JSON.stringify(random.pick(['Query', 'Token', '__Type', ...ODD_NAMES]))}) { ${inner} }`,
         `__schema { queryType { ${inner} } }`,
       ]);
     return `{ ${times(random.size(40), (nth) => `a${nth}: ${aliased()}`).join(' ')} }`;
@@ -291,7 +292,7 @@ export const VALUE_ATTACKS: Readonly<Record<string, Make>> = {
 
 function oddLiteral(random: Random): string {
   return random.weighted<() => string>([
-    [3, () => quoted(oddText(random, 50_000))],
+    [3, () => JSON.stringify(oddText(random, 50_000))],
     [2, () => `"""${oddText(random, 5_000)}"""`],
     [1, () => `"""${`${' '.repeat(random.size(50))}a\n`.repeat(random.size(5_000))}"""`],
     [
@@ -311,18 +312,4 @@ function oddLiteral(random: Random): string {
     [1, () => random.pick('1e999 -0 00 1. .5 0xff 2147483648 -1e400 null true NaN $v {} []'.split(' '))],
     [1, () => random.pick(ODD_NAMES)],
   ])();
-}
-
-/** A text as a literal of GraphQL. */
-function quoted(text: string): string {
-  return JSON.stringify(text);
-}
-
-/** A JSON value as a literal of GraphQL. Invalid names are left unchanged. */
-function literalOf(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(literalOf).join(' ')}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
-  return `{${Object.entries(value)
-    .map(([name, member]) => `${name}: ${literalOf(member)}`)
-    .join(' ')}}`;
 }

@@ -39,7 +39,10 @@ export function oddRequest(random: Random, hasBig: boolean): Exchange {
 
 /** A request to the graph with invalid or odd JSON. */
 export function oddBodyRequest(random: Random, hasBig: boolean): Exchange {
-  const headers = [random.oneIn(3) ? oddContentType(random) : JSON_TYPE, ...usualHeaders(random)];
+  const headers = [
+    random.oneIn(3) ? (['content-type', oddContentType(random)] as const) : JSON_TYPE,
+    ...usualHeaders(random),
+  ];
   return exchangeOf('odd body', {
     method: 'POST',
     target: '/graphql',
@@ -76,35 +79,24 @@ function byGet(random: Random, parameters: Parameters): PlainRequest {
 
 function byForm(random: Random, { query, variables, operationName }: Parameters): PlainRequest {
   const values = { query: plain(query), variables: jsonOf(variables), operationName: plain(operationName) };
-  const [type, text] = random.weighted<() => readonly [string, string]>([
-    [
-      2,
-      () => [
-        'application/x-www-form-urlencoded',
-        Object.entries(values)
-          .map(([name, value]) => `${name}=${encoded(value)}`)
-          .join('&'),
-      ],
-    ],
-    [
-      1,
-      () => [
-        'multipart/form-data; boundary=x',
-        Object.entries(values)
-          .map(([name, value]) => `--x\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`)
-          .join('') + random.pick(['--x--\r\n', '']),
-      ],
-    ],
-    [
-      1,
-      () => [
-        'multipart/form-data; boundary=x',
-        `--x\r\ncontent-disposition: form-data; name="operations"\r\n\r\n${jsonOf({ query, variables })}\r\n--x\r\ncontent-disposition: form-data; name="map"\r\n\r\n{"0":["variables.__proto__.x"]}\r\n--x\r\ncontent-disposition: form-data; name="0"; filename="a"\r\n\r\nx\r\n--x--\r\n`,
-      ],
-    ],
-    [1, () => ['application/graphql', values.query]],
-    [1, () => ['text/plain', values.query]],
-  ])();
+  const pairs = Object.entries(values);
+  const part = (name: string, value: string, more = '') =>
+    `--x\r\ncontent-disposition: form-data; name="${name}"${more}\r\n\r\n${value}\r\n`;
+  const parts = pairs.map(([name, value]) => part(name, value)).join('');
+  const upload = [
+    part('operations', jsonOf({ query, variables })),
+    part('map', '{"0":["variables.__proto__.x"]}'),
+    part('0', 'x', '; filename="a"'),
+  ];
+  const multipart = 'multipart/form-data; boundary=x';
+  const urlencoded = pairs.map(([name, value]) => `${name}=${encoded(value)}`).join('&');
+  const [type, text] = random.weighted<readonly [string, string]>([
+    [2, ['application/x-www-form-urlencoded', urlencoded]],
+    [1, [multipart, parts + random.pick(['--x--\r\n', ''])]],
+    [1, [multipart, `${upload.join('')}--x--\r\n`]],
+    [1, ['application/graphql', values.query]],
+    [1, ['text/plain', values.query]],
+  ]);
   return { method: 'POST', target: '/graphql', headers: [['content-type', type]], body: Buffer.from(text) };
 }
 
@@ -126,47 +118,30 @@ function oddTarget(random: Random): string {
 function oddBody(random: Random, hasBig: boolean): Buffer {
   const max = hasBig ? 1_200_000 : 20_000;
   const good = '{"query":"{ chains { chainKey } }"}';
-  return random.weighted<() => Buffer>([
-    [2, () => Buffer.alloc(0)],
-    [3, () => Buffer.from(good.slice(0, random.int(good.length)))],
-    [2, () => Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), Buffer.from(good)])],
+  const many = (bytesEach: number, make: (nth: number) => string) =>
+    times(random.size(max / bytesEach), make).join(',');
+  const objects = (end: string) => nested(random.size(max / 6), '{"a":', '1', end);
+  const body = random.weighted<() => string | Buffer>([
+    [2, () => ''],
+    [3, () => good.slice(0, random.int(good.length))],
+    [2, () => `\u{feff}${good}`],
     [2, () => Buffer.from(good.replace('chainKey', '\u{d8}\u{ff}'), 'latin1')],
     [1, () => Buffer.from(good, 'utf16le')],
     [1, () => gzipSync(good)],
-    [2, () => Buffer.from(nested(random.size(max / 2), '[', random.pick(['', '1']), random.pick([']', ''])))],
-    [2, () => Buffer.from(nested(random.size(max / 6), '{"a":', '1', random.pick(['}', ''])))],
-    [
-      1,
-      () => Buffer.from(`{"query":"{__typename}","variables":${nested(random.size(max / 2), '[', '', ']')}}`),
-    ],
-    [
-      1,
-      () =>
-        Buffer.from(
-          `{"query":"{__typename}","extensions":${nested(random.size(max / 6), '{"a":', '1', '}')}}`,
-        ),
-    ],
-    [1, () => Buffer.from(`${random.pick([' ', '\n', '\0', '0', '"', '9'])}`.repeat(random.size(max)))],
-    [1, () => Buffer.from(`${' '.repeat(random.size(max / 2))}${good}`)],
-    [
-      2,
-      () =>
-        Buffer.from(
-          `{${times(random.size(max / 60), (nth) => `"query":"{ a${nth}: __typename }"`).join(',')}}`,
-        ),
-    ],
-    [
-      1,
-      () =>
-        Buffer.from(
-          `{${times(random.size(max / 20), (nth) => `"k${nth}":${nth}`).join(',')},"query":"{__typename}"}`,
-        ),
-    ],
-    [1, () => Buffer.from(`[${times(random.size(max / 40), () => good).join(',')}]`)],
-    [2, () => Buffer.from(jsonOf(oddValue(random, 4)))],
+    [2, () => nested(random.size(max / 2), '[', random.pick(['', '1']), random.pick([']', '']))],
+    [2, () => objects(random.pick(['}', '']))],
+    [1, () => `{"query":"{__typename}","variables":${nested(random.size(max / 2), '[', '', ']')}}`],
+    [1, () => `{"query":"{__typename}","extensions":${objects('}')}}`],
+    [1, () => random.pick([' ', '\n', '\0', '0', '"', '9']).repeat(random.size(max))],
+    [1, () => `${' '.repeat(random.size(max / 2))}${good}`],
+    [2, () => `{${many(60, (nth) => `"query":"{ a${nth}: __typename }"`)}}`],
+    [1, () => `{${many(20, (nth) => `"k${nth}":${nth}`)},"query":"{__typename}"}`],
+    [1, () => `[${many(40, () => good)}]`],
+    [2, () => jsonOf(oddValue(random, 4))],
     [1, () => Buffer.from(times(random.size(200), () => random.int(256)))],
-    [1, () => Buffer.from(`query=${'%7B'.repeat(random.size(max / 4))}&query=%&=&&&variables=%ff`)],
+    [1, () => `query=${'%7B'.repeat(random.size(max / 4))}&query=%&=&&&variables=%ff`],
   ])();
+  return typeof body === 'string' ? Buffer.from(body) : body;
 }
 
 /** A header line. */
@@ -189,130 +164,49 @@ function oddHeaders(random: Random): Header[] {
 
 function oddHeader(random: Random): Header {
   const rubbish = () => headerText(oddText(random, 9_000));
-  const list = (items: readonly string[]) =>
+  const list = (...items: readonly string[]) =>
     times(random.size(300), () => random.pick(items)).join(random.pick([',', ', ', ' , ']));
-  return random.weighted<() => Header>([
-    [
-      4,
-      () => [
-        'accept',
-        random.pick([
-          'text/html',
-          'text/event-stream',
-          'multipart/mixed',
-          'application/graphql-response+json',
-          'application/json;charset=latin1',
-          'image/*',
-          '',
-          ';;;',
-          '*',
-          'text/html,*/*;q=0',
-          rubbish(),
-          list(['a/b', '*/*', 'application/json', ';q=1', '']),
-        ]),
-      ],
-    ],
-    [
-      3,
-      () => [
-        'accept-encoding',
-        random.pick([
-          'br;q=0',
-          'gzip;q=0.0001',
-          '*',
-          'zstd',
-          'br, br',
-          rubbish(),
-          list(['br', 'gzip;q=0', 'x', 'q=', '']),
-        ]),
-      ],
-    ],
-    [
-      3,
-      () => [
-        'if-none-match',
-        random.pick(['*', '"x"', 'W/"x"', rubbish(), list(['"abc"', 'W/"d"', '*', '"'])]),
-      ],
-    ],
-    [2, () => ['x-request-id', rubbish()]],
-    [2, () => ['origin', random.pick(['null', 'https://evil.test', 'http://localhost', rubbish()])]],
-    [
-      1,
-      () => [
-        'access-control-request-headers',
-        random.pick(['content-type', rubbish(), list(['x-a', 'authorization'])]),
-      ],
-    ],
-    [1, () => ['access-control-request-method', rubbish()]],
-    [1, () => oddContentType(random)],
-    [1, () => ['content-encoding', random.pick(['gzip', 'br', 'identity', 'x', 'gzip, gzip'])]],
-    [1, () => ['host', random.pick(['', 'a:99999', '[::1', rubbish()])]],
-    [1, () => ['expect', random.pick(['100-continue', 'nothing', rubbish()])]],
-    [
-      1,
-      () => ['connection', random.pick(['close', 'keep-alive', 'upgrade', 'host, x-request-id', rubbish()])],
-    ],
-    [1, () => ['upgrade', random.pick(['websocket', 'h2c', 'TLS/1.0'])]],
-    [1, () => ['range', random.pick(['bytes=0-1', 'bytes=-1', list(['0-1', '5-'])])]],
-    [1, () => ['if-modified-since', random.pick(['Thu, 01 Jan 1970 00:00:00 GMT', rubbish()])]],
-    [1, () => ['cookie', list(['a=b', '__proto__=1', ';'])]],
-    [1, () => ['x-http-method-override', random.pick(['DELETE', 'POST'])]],
-    [1, () => ['x-forwarded-for', list(['127.0.0.1', '::1', 'x'])]],
-    [
-      1,
-      () => ['content-length', random.pick(['-1', '0x10', '1e3', '99999999999999999999', '', '+5', '5, 5'])],
-    ],
-    [
-      1,
-      () => [
-        'transfer-encoding',
-        random.pick(['chunked', 'gzip, chunked', 'identity', 'chunked, chunked', 'xchunked']),
-      ],
-    ],
-    [1, () => [random.pick([...ODD_NAMES]), rubbish()]],
-    [
-      1,
-      () => [
-        random.pick(['x'.repeat(random.size(5_000)), 'te', 'trailer', 'via', 'authorization']),
-        rubbish(),
-      ],
-    ],
-  ])();
+  const headers: readonly (readonly [weight: number, name: string, values: () => readonly string[]])[] = [
+    [2, 'accept', () => ['text/html', 'text/event-stream', 'multipart/mixed', 'image/*', '', ';;;', '*']],
+    [1, 'accept', () => ['application/graphql-response+json', 'application/json;charset=latin1']],
+    [1, 'accept', () => ['text/html,*/*;q=0', rubbish(), list('a/b', '*/*', 'application/json', ';q=1', '')]],
+    [2, 'accept-encoding', () => ['br;q=0', 'gzip;q=0.0001', '*', 'zstd', 'br, br']],
+    [1, 'accept-encoding', () => [rubbish(), list('br', 'gzip;q=0', 'x', 'q=', '')]],
+    [3, 'if-none-match', () => ['*', '"x"', 'W/"x"', rubbish(), list('"abc"', 'W/"d"', '*', '"')]],
+    [2, 'x-request-id', () => [rubbish()]],
+    [2, 'origin', () => ['null', 'https://evil.test', 'http://localhost', rubbish()]],
+    [1, 'access-control-request-headers', () => ['content-type', rubbish(), list('x-a', 'authorization')]],
+    [1, 'access-control-request-method', () => [rubbish()]],
+    [1, 'content-type', () => [oddContentType(random)]],
+    [1, 'content-encoding', () => ['gzip', 'br', 'identity', 'x', 'gzip, gzip']],
+    [1, 'host', () => ['', 'a:99999', '[::1', rubbish()]],
+    [1, 'expect', () => ['100-continue', 'nothing', rubbish()]],
+    [1, 'connection', () => ['close', 'keep-alive', 'upgrade', 'host, x-request-id', rubbish()]],
+    [1, 'upgrade', () => ['websocket', 'h2c', 'TLS/1.0']],
+    [1, 'range', () => ['bytes=0-1', 'bytes=-1', list('0-1', '5-')]],
+    [1, 'if-modified-since', () => ['Thu, 01 Jan 1970 00:00:00 GMT', rubbish()]],
+    [1, 'cookie', () => [list('a=b', '__proto__=1', ';')]],
+    [1, 'x-http-method-override', () => ['DELETE', 'POST']],
+    [1, 'x-forwarded-for', () => [list('127.0.0.1', '::1', 'x')]],
+    [1, 'content-length', () => ['-1', '0x10', '1e3', '99999999999999999999', '', '+5', '5, 5']],
+    [1, 'transfer-encoding', () => ['chunked', 'gzip, chunked', 'identity', 'chunked, chunked', 'xchunked']],
+    [1, random.pick(ODD_NAMES), () => [rubbish()]],
+    [0.2, 'x'.repeat(random.size(5_000)), () => [rubbish()]],
+    [0.8, random.pick(['te', 'trailer', 'via', 'authorization']), () => [rubbish()]],
+  ];
+  const [name, values] = random.weighted(headers.map(([weight, ...header]) => [weight, header] as const));
+  return [name, random.pick(values())];
 }
 
-/** A Content-Type of any value. */
-function oddContentType(random: Random): Header {
-  const type = random.weighted<() => string>([
-    [
-      4,
-      () =>
-        random.pick([
-          'application/json; charset=utf-8',
-          'application/json;charset=utf-16',
-          'application/json;',
-          'APPLICATION/JSON',
-          'application/jsonx',
-          'application/graphql+json',
-          'application/json, text/plain',
-        ]),
-    ],
-    [
-      4,
-      () =>
-        random.pick([
-          'text/plain',
-          'application/graphql',
-          'application/x-www-form-urlencoded',
-          'multipart/form-data',
-          'multipart/form-data; boundary=',
-          'multipart/form-data; boundary=x',
-          'multipart/mixed',
-          '',
-        ]),
-    ],
-    [1, () => headerText(oddText(random, 3_000))],
-  ])();
-  return ['content-type', type];
+/** The type of a body, of any value. */
+function oddContentType(random: Random): string {
+  if (random.oneIn(9)) return headerText(oddText(random, 3_000));
+  return random.pick([
+    ...['application/json; charset=utf-8', 'application/json;charset=utf-16', 'application/json;'],
+    ...['APPLICATION/JSON', 'application/jsonx', 'application/graphql+json', 'application/json, text/plain'],
+    ...['text/plain', 'application/graphql', 'application/x-www-form-urlencoded', 'multipart/form-data'],
+    ...['multipart/form-data; boundary=', 'multipart/form-data; boundary=x', 'multipart/mixed', ''],
+  ]);
 }
 
 /** The text without characters that would start another line. */

@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { afterAllTests } from '../../support/at-end.js';
+import { afterTests } from '../../support/ends.js';
 import { pathOf, startServer, type TestServer } from '../../support/test-server.js';
 
 const HTML = { accept: 'text/html' };
 const TOKENS = pathOf({ query: '{ tokens { symbol name } }' });
 
 let server: TestServer;
-const atEnd = afterAllTests();
+const atEnd = afterTests();
 beforeAll(async () => {
   const config = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 };
   server = await startServer({ config, atEnd });

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../../fixtures/demo.js';
-import { afterAllTests } from '../../support/at-end.js';
 import { stopClocks } from '../../support/clock.js';
+import { afterTests } from '../../support/ends.js';
 import { startFakeUpstream } from '../../support/fake-upstream.js';
 import { postOf, sendRaw } from '../../support/raw-http.js';
 import {
@@ -22,7 +22,7 @@ const SMALL = '{ chain(chainKey: "base") { name } }';
 /** A server with a response cache, and one without; most tests share them. */
 let server: TestServer;
 let uncached: TestServer;
-const atEnd = afterAllTests();
+const atEnd = afterTests();
 
 beforeAll(async () => {
   const start = async (maxCacheBytes?: number) =>

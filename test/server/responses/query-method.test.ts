@@ -1,13 +1,13 @@
 import { METHODS } from 'node:http';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { afterAllTests } from '../../support/at-end.js';
+import { afterTests } from '../../support/ends.js';
 import { type Asked, type Received, startServer, type TestServer } from '../../support/test-server.js';
 
 const TOKENS = '{ tokens { symbol name } }';
 const LONG = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 };
 
 let server: TestServer;
-const atEnd = afterAllTests();
+const atEnd = afterTests();
 beforeAll(async () => {
   server = await startServer({ config: LONG, atEnd });
 });
