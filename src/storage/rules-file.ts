@@ -60,7 +60,7 @@ export async function openRulesFile({ path, onChange, settleMs = 1_000, log }: R
     }, settleMs).unref();
   }
   watchFile(path, { interval: settleMs / 2, persistent: false }, readOnceSettled);
-  // A change between the first read and the first poll is not noticed.
+  // Polling does not notice a change between the first read and the first poll.
   readOnceSettled();
 
   return {

@@ -17,7 +17,7 @@ export interface TokenListEntry {
 export interface TokenListContent {
   /** Sorted by `chainId`, then by address. */
   readonly entries: readonly TokenListEntry[];
-  /** How many tokens of these chains are missing because the schema does not allow them. Native assets do not count. */
+  /** How many tokens the schema does not allow, or are repeated. Native assets do not count. */
   readonly omitted: number;
 }
 
@@ -30,7 +30,7 @@ const ADDRESS = /^0x[0-9a-f]{40}$/i;
 /** A subset of the URIs of RFC 3986 that is enough for pictures and that strict readers accept. */
 const URI = /^https?:\/\/(?:[\w\-.~:/?@!$&'()*+,;=]|%[0-9a-f]{2})+$/i;
 
-/** The EVM chains with listed tokens, without chains whose number belongs to another chain. */
+/** The EVM chains with listed tokens, without chains whose `chainId` belongs to another chain. */
 export function evmChainsOf(
   chains: readonly Chain[],
   hasTokens: { has(chainKey: string): boolean },
@@ -53,7 +53,7 @@ export async function tokenListContentOf(
   const chainsByKey = new Map(
     chains.map(([chainKey, chainId, address]) => [chainKey, { chainId, nativeCurrency: { address } }]),
   );
-  // With the chain key, because several chains can have one chainId.
+  // `place` contains the chain key, because several chains can have one chainId.
   const found: { readonly entry: TokenListEntry; readonly place: string }[] = [];
   let omitted = 0;
   await forEachChunk(rows, (chunk) => {
@@ -72,7 +72,7 @@ export async function tokenListContentOf(
   const sorted: TokenListEntry[] = [];
   for (const { entry } of found) {
     const last = sorted.at(-1);
-    // Readers of the list do not know chain keys: for them this is the same token.
+    // Readers of the list do not know chain keys: two chains with one chainId are the same chain for them.
     const isRepeated =
       last?.chainId === entry.chainId && last.address.toLowerCase() === entry.address.toLowerCase();
     if (isRepeated || sorted.length === MAX_ENTRIES) omitted++;
@@ -123,7 +123,7 @@ export async function nextTokenListState(
     : await bumpBetween({ rows: before.rows, chains: known.chains }, { rows, chains });
   const own = bump === 'none' ? known : { version: bumped(known.version, bump), at: takenAt };
   const { version, at } = shared && compareVersions(shared.version, own.version) >= 0 ? shared : own;
-  // The same object, because the bytes of the list are cached by it.
+  // The same object is returned, because it is the cache key for the bytes of the list.
   const isKnown = isSameList && at === known.at && compareVersions(version, known.version) === 0;
   return isKnown ? known : { version, at, chains };
 }
@@ -138,8 +138,8 @@ async function bumpBetween(before: ListedTokens, after: ListedTokens): Promise<V
 }
 
 /**
- * The JSON of each entry. As in the package of the schema, addresses in another letter case are different. It yields to
- * requests before it begins, as a list has at most {@link MAX_ENTRIES} entries.
+ * The JSON of each entry, by chainId and address. As in the package of the schema, an address in another letter case is
+ * another key.
  */
 async function entriesByKey({ rows, chains }: ListedTokens): Promise<ReadonlyMap<string, string>> {
   const { entries } = await tokenListContentOf(rows, chains);

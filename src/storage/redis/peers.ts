@@ -20,7 +20,7 @@ export interface RedisPeersOptions extends Omit<RedisConnectionOptions, 'channel
 
 /** The gateways that share through one Redis. While Redis is unavailable, each continues alone. */
 export interface RedisPeers extends Peers {
-  /** Creates one rate limit for all of them. While Redis is unavailable, each gateway uses its own limit. */
+  /** Creates one rate limit for all gateways. While Redis is unavailable, each gateway uses its own limit. */
   share(local: LocalRateLimiter, requestsPerSecond: number): RateLimiter;
   /** Stops waiting for peers. */
   giveUp(): void;
@@ -133,9 +133,9 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
   const keysOf = (topic: string) =>
     ['snapshot', 'failure', 'pause', 'lease'].map((part) => `${prefix}:${topic}:${part}`);
   const connection = createRedisConnection({ ...options, channel });
-  /** By topic: writes the snapshot that is served here, if Redis lacks it. */
+  /** By topic: a function that writes the snapshot that is served here, if Redis has none or an older one. */
   const offered = new Map<string, () => Promise<void>>();
-  /** By topic: to be called when peers have changed it. */
+  /** By topic: the function to call when peers have changed it. */
   const listeners = new Map<string, () => void>();
   /** Writes in progress: the process waits for them before it ends. */
   const writes = new Set<Promise<void>>();
@@ -231,7 +231,7 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
       if (outcome === 'newer') {
         const fetched = await read(kind, text, services);
         if (fetched && sentAtOf(fetched) > knownAt) return { is: 'fetched', fetched };
-        // One that has replaced it meanwhile is offered again.
+        // A good snapshot that has just replaced this one is deleted, too. Its gateway offers it again.
         await connection.call('DEL', keys[0] ?? '');
       } else if (outcome === 'early') {
         const peerFailure = readFailure(text);
