@@ -22,7 +22,7 @@ export interface PickerOptions {
 /** The build copies these files beside the compiled code. */
 const PAGE = new URL('./page/', import.meta.url);
 
-/** Where the build puts the README as a page; also for the sources that tests run. */
+/** Where the build puts the README as a page. Tests, which run the sources, use this file, too. */
 const GUIDE = new URL('../../../dist/pages/picker/guide.html', import.meta.url);
 
 /** The types of the files that are served beside the document, by their endings. */

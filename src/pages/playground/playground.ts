@@ -41,7 +41,7 @@ body{display:flex;flex-direction:column;height:100vh;height:100dvh;overflow:hidd
 /* GraphiQL moves a tab by a stale offset once the pointer is down on it, and the click then misses it. */
 .graphiql-container .graphiql-tab{transform:none!important}
 .graphiql-sessions{container-type:inline-size}
-/* The page's header has the title: here tabs would clip it. */
+/* The page's header has the title. GraphiQL's own title is hidden, because tabs would clip it. */
 .graphiql-container .graphiql-logo{display:none}
 /* Hides the fields for federation, which people do not query. */
 .graphiql-explorer-root [class*="graphiql-explorer-_"]{display:none}

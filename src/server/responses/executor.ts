@@ -125,7 +125,7 @@ function copyOf(parts: readonly Buffer[]): Buffer {
   return copy;
 }
 
-/** False for errors, and for multipart responses and event streams, whose headers describe how they are sent. */
+/** Whether the body is one JSON text: not for errors, multipart responses and event streams. */
 function isSingleJson({ status, headers }: Response): boolean {
   return status === 200 && /^application\/([\w-]+\+)?json\b/.test(headers.get('content-type') ?? '');
 }
@@ -145,7 +145,7 @@ const MAX_ACCEPT_LENGTH = 500;
 
 /**
  * Creates the function that computes the headers of a response written without GraphQL Yoga: the same that Yoga would
- * set. Its result is undefined if only Yoga can tell.
+ * set. The function returns undefined if only Yoga can compute them.
  */
 function createResponseHeaders(
   corsOrigins: CorsOrigins,

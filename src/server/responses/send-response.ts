@@ -45,7 +45,7 @@ export class CompleteResponse {
     return totalBytes(this.parts);
   }
 
-  /** The compressed body. Not a promise if it was compressed before. A small body is not compressed. */
+  /** The compressed body; a promise if it is not compressed yet. A small body stays as it is. */
   encoded(encoding: Encoding): EncodedBody | Promise<EncodedBody> {
     const { parts } = this;
     const plain: EncodedBody = { encoding: 'identity', parts };

@@ -72,7 +72,7 @@ export type View = Pick<OperationView, keyof OperationView>;
 
 /**
  * How long one operation waits for the upstream in all, in milliseconds. Before, it waits for its turn and for an equal
- * request. All together takes less than 30 s, so that common proxies do not give up first.
+ * request. All together takes 30 s at most, so that common proxies do not give up first.
  */
 export const MAX_UPSTREAM_WAIT_MS = 25_000;
 

@@ -22,7 +22,7 @@ const MAX_REFRESHED = 300;
  *
  * @typedef {object} Scope
  * @property {TokenFilter} filter the tokens that can be chosen
- * @property {TokenFilter} others the tokens that are listed below them; it may include them
+ * @property {TokenFilter} others the tokens that are listed below those; they may include those
  * @property {Token | undefined} source the token whose destinations are searched
  * @property {string} chosenId
  */
@@ -226,7 +226,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered }
     return (looks.get(lookOf(token))?.size ?? 0) > 1;
   }
 
-  /** Adds the tokens that are only listed, once all others are shown: until then, they may include one of the others. */
+  /** Adds the tokens that are only listed. It waits until the first group is whole: a token must not be in both. */
   function reveal() {
     const [found, others] = groups;
     if (!found || !others) return;

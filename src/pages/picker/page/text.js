@@ -35,7 +35,7 @@ export function ageText(ms) {
   return `${Math.floor(seconds / 86_400)} d`;
 }
 
-/** Such as "1 token" and "1,204 tokens". @param {number} count @param {string} one */
+/** Writes a count with its noun, such as "1 token" or "1,204 tokens". @param {number} count @param {string} one */
 export function countText(count, one) {
   return `${decimalText(count, 0)} ${one}${count === 1 ? '' : 's'}`;
 }
