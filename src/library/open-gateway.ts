@@ -38,7 +38,7 @@ export interface LineWriter {
 export interface FetchContext {
   /**
    * The client: the address at the other end of the connection, or another text that tells clients apart, such as a
-   * user's id. Clients take turns, and `rateLimit` counts each of them. If it is the address of one of the
+   * user's id. Clients take turns, and `rateLimit` counts each of them. If this is the address of one of the
    * `trustedProxies`, the client is the address in `X-Forwarded-For`. All requests without a client count as one.
    */
   readonly client?: string | undefined;

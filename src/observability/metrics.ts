@@ -387,7 +387,7 @@ export function createMetrics({ version = 'unknown', revision = 'unknown', ofPro
      * The end of one refresh.
      *
      * @param outcome 'upstream' or 'peer' (where a new snapshot is from), 'older' (not used), 'held_back', or an error's code
-     * @param heldBackFor the reasons why it is held back, from a closed set; empty for other outcomes
+     * @param heldBackFor the reasons why the listing is held back, from a closed set; empty for other outcomes
      */
     refresh(listing: string, outcome: string, heldBackFor: readonly string[] = []) {
       refreshes.inc({ listing, outcome });

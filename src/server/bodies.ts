@@ -17,9 +17,9 @@ export interface ReadBody {
   readonly body?: string;
   /** How many bytes arrived: more than the limit if the body was too large. */
   readonly bytes: number;
-  /** Whether it was refused because the unfinished bodies of all connections took too much memory. */
+  /** Whether the body was refused because the unfinished bodies of all connections took too much memory. */
   readonly isOverloaded?: boolean;
-  /** Whether a framework has decoded it, so that `Content-Encoding` no longer describes it. */
+  /** Whether a framework has decoded the body, so that `Content-Encoding` no longer describes it. */
   readonly isDecoded?: boolean;
   /** Whether reading ended while the client was still sending. */
   readonly isCutOff?: boolean;

@@ -253,7 +253,7 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     return { ...served, upstreamAgeMs: Math.max(0, sentAtOf(fetched) - served.takenAt) };
   }
 
-  /** Continues from a peer's failure, if it is newer than the served snapshot. */
+  /** Continues from a peer's failure, if the failure is newer than the served snapshot. */
   function adoptPeerState(failure: SharedFailure | undefined): void {
     if (!failure || failure.at <= (snapshot ? sentAtOf(snapshot) : 0)) return;
     failuresInARow = failure.failuresInARow;
@@ -283,7 +283,7 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     schedule(Math.min(Math.max(freshMs - sinceSentMs, leastMs), freshMs));
   }
 
-  /** Notes that a refresh failed or is held back, and schedules the next one. */
+  /** Notes that a refresh failed, or that its listing is held back, and schedules the next refresh. */
   function onError(reason: unknown, lease?: RefreshLease<Row>): UpstreamError {
     const error = reason instanceof UpstreamError ? reason : internalError(reason);
     const isHeldBack = error instanceof HeldBackError;

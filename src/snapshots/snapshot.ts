@@ -205,7 +205,7 @@ export function isOlder({ takenAt, upstreamAgeMs = 0 }: SourceAndAge, served: Sn
   return upstreamAgeMs > 0 && now - takenAt > served.ageAt(now) + AGE_STEP_MS;
 }
 
-/** Returns how the age of a snapshot is computed. If the same listing is indexed again, its age continues. */
+/** Returns the function that computes the age of a snapshot. A listing that is indexed again continues its age. */
 function agingFrom(takenAt: number, before: Snapshot<unknown> | undefined): (now: number) => number {
   if (before?.takenAt === takenAt) return before.ageAt;
   const ageThen = Math.max(0, Date.now() - takenAt);

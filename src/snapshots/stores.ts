@@ -74,9 +74,9 @@ export interface Peers {
   readOthers<Row>(topic: string, kind: StoredKind<Row>): Promise<readonly Fetched<Row>[]>;
   /** Ends the pause after a failure for all gateways. */
   endPause(topic: string): Promise<void>;
-  /** Calls the listener whenever a peer has changed the topic. */
+  /** Calls the listener when a peer has changed the topic, or may have changed it. */
   subscribe(topic: string, listener: () => void): void;
-  /** Offers the snapshot that is served here, to peers that have none. */
+  /** Offers the snapshot that is served here to peers that have none, or an older one. */
   offer<Row>(topic: string, kind: StoredKind<Row>, fetched: Fetched<Row>): void;
 }
 

@@ -15,7 +15,7 @@ export interface RulesFileOptions {
 }
 
 /**
- * Reads a file of rules, and again whenever it has changed and then stayed the same for a while: one that has just
+ * Reads a file of rules, and again whenever it has changed and then stayed the same for a while: a file that has just
  * changed may be half written. It polls: unlike notifications of the file system, polling works on every file system,
  * and after renames and changes of links.
  *

@@ -7,7 +7,7 @@ import { type Fetched, type SourceAndAge, sentAtOf } from '../domain/listing.js'
 import { yieldThen } from '../scheduling/chunks.js';
 import type { StoredKind } from '../upstream/listing-kinds.js';
 
-/** A stored listing cannot be read, or may not be served. The message completes "… is refused: ". */
+/** Thrown if a stored listing cannot be read or may not be served. The message completes "… is refused: ". */
 export class InvalidStoredListing extends Error {
   override readonly name = 'InvalidStoredListing';
 }
@@ -47,7 +47,7 @@ const history = v.fallback(
 
 const time = v.pipe(integer, v.maxValue(8.64e15));
 const price = v.pipe(v.number(), v.minValue(0), v.finite());
-/** The rows in it are checked like those of the listing. */
+/** The memory of the guard. Its rows are checked separately, like those of the listing. */
 const guardMemoryJson = v.object({
   beganAt: time,
   gone: v.array(v.object({ row: v.unknown(), at: time })),

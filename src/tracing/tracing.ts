@@ -57,7 +57,7 @@ export function currentTracing(): Tracing | undefined {
 function createTracing(tracer: Tracer): Tracing {
   return {
     inRequest(name, headers, run) {
-      // If HTTP is instrumented, its span has read the headers already.
+      // If an SDK instruments HTTP, there is already a span that continues the trace of the headers.
       const active = context.active();
       const parent = trace.getSpan(active) ? active : propagation.extract(active, headers);
       const span = tracer.startSpan(name, { kind: SpanKind.SERVER }, parent);

@@ -55,7 +55,7 @@ body{display:flex;flex-direction:column;height:100vh;height:100dvh;overflow:hidd
 /** Where the build puts GraphiQL. Tests, which run the sources, use it too. */
 const GRAPHIQL = new URL('../../../dist/pages/playground/graphiql/', import.meta.url);
 
-/** Reads a file of GraphiQL at its first use: together they are 9 MB, and most processes never need them. */
+/** Reads a file of GraphiQL at its first use: all files have 9 MB, and most processes never need them. */
 function graphiql(name: string): string {
   return readFileSync(new URL(name, GRAPHIQL), 'utf8');
 }

@@ -9,7 +9,7 @@ export interface Exchange {
   readonly method: string;
   /** The target of the request, as it was sent. */
   readonly url: string;
-  /** A header of the request; those that were sent several times are joined. */
+  /** A header of the request. The values of a header that was sent several times are joined. */
   header(name: string): string | undefined;
   /** When the request was complete and earlier ones of its connection were answered, by `performance.now()`. */
   readonly startedAt: number;

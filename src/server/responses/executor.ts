@@ -24,7 +24,7 @@ export type Executed =
       readonly complete: CompleteResponse;
       /** Undefined if the response must not be cached. */
       readonly info: ResponseInfo | undefined;
-      /** The value of `x-stale-listings` for a response without `info`. Undefined if all listings that it read are fresh. */
+      /** The value of `x-stale-listings` for a response without `info`. Undefined if all listings in it are fresh. */
       readonly staleListings?: string | undefined;
       /** Present if GraphQL Yoga executed the request and set the id. */
       readonly requestId: string | undefined;

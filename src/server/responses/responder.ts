@@ -139,7 +139,7 @@ export function createResponder(options: ResponderOptions): Responder {
 
   function send(executed: Executed, received: Received): Promise<void> | undefined {
     const { request, read, exchange, isPortClosed } = received;
-    // The port is looked at after the execution: a request that arrived before the stop must close its connection, too.
+    // Asked after the execution: if the port was closed meanwhile, the response must close the connection, too.
     const isLast = isPortClosed() || read.isCutOff === true;
     if (!executed.complete) return sendByYoga(executed, received, isLast);
     const { complete, info, staleListings } = executed;
@@ -211,7 +211,7 @@ export function createResponder(options: ResponderOptions): Responder {
     try {
       const key = cache.knownKey(request) ?? (cache.hasSeen(request) ? cache.cacheKey(request) : undefined);
       if (key !== undefined && sendFromCache(key, received)) return;
-      // A new text can mean the same as a cached one. Otherwise it is executed without its key, and so is not cached.
+      // A new text can mean the same as a cached one. If not, it has no key: what the writer answers is not cached.
       const keyOfNew =
         key === undefined && hasIgnoredMembers(request, path) ? cache.cacheKey(request) : undefined;
       if (keyOfNew !== undefined && sendFromCache(keyOfNew, received)) return;

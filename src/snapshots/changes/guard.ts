@@ -44,7 +44,7 @@ export interface GuardedListing<Row> extends Fetched<Row> {
   readonly guard: GuardMemory<Row>;
 }
 
-/** A contradiction of one row. */
+/** A row, and the facts in which the upstream contradicts it. */
 export interface Contradiction<Row> {
   readonly row: Row;
   readonly facts: readonly HeldBackFact[];
@@ -149,7 +149,7 @@ export async function guardListing<Row>(
     return ofPeer > (before?.takenAt ?? 0) ? Math.min(sentAt, ofPeer) : sentAt;
   }
 
-  /** The reason to accept a contradiction now; undefined if it is held back. */
+  /** Who or what accepts a contradiction now; undefined if the contradiction is held back. */
   function accepter(key: string, facts: readonly HeldBackFact[], value: string, since: number) {
     const verdicts = facts.map((each) => rules.verdictOn(key, each.fact, each.served, each.upstream));
     if (verdicts.includes('keep')) return undefined;
@@ -252,7 +252,7 @@ export async function guardListing<Row>(
     for (const [key, row] of departed) {
       const goneAt = gone.get(key)?.at;
       if (goneAt === undefined && stays(key, row)) continue;
-      // If memory is full, a row that was listed only briefly is forgotten, not one that was listed for long.
+      // If the memory is full, a row that was listed only briefly is forgotten before rows that were listed for long.
       const isForgotten = arrived.delete(key) && gone.size >= MAX_GONE;
       const at = settled.has(key) ? 0 : (goneAt ?? takenAt);
       if (!isForgotten) gone.set(key, { row: kind.heldBack(row, NOTHING_HELD_BACK), at });

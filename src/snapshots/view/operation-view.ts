@@ -26,7 +26,7 @@ import type { RouteMapState, Sources, TokenSources } from '../sources/sources.js
 export interface ReadSnapshots {
   /** The snapshots of the listings that it has read. */
   readonly listings: Partial<ServedSnapshots>;
-  /** Whether it read a listing without a snapshot: the response changes when there is one. */
+  /** Whether the operation read a listing without a snapshot: the response changes when there is one. */
   readonly isMissing: boolean;
   /** The routes in the response; undefined if there are none. */
   readonly routes?: Readonly<RoutesRead> | undefined;
@@ -65,8 +65,8 @@ export interface ViewSources {
 }
 
 /**
- * The consistent state that one operation reads. After the first read of a listing the view returns the same snapshot
- * until the end of the operation, even if a refresh publishes a new one.
+ * The consistent state that one operation reads. The view keeps the snapshots that were served when the operation began,
+ * even if a refresh publishes new ones. If there was none yet, it waits for the first one.
  */
 export type View = Pick<OperationView, keyof OperationView>;
 
@@ -92,7 +92,7 @@ export class OperationView {
   private hasRoutes = false;
 
   /**
-   * @param client its address; undefined if unknown
+   * @param client the address of the client; undefined if unknown
    * @param waitsUntil when the operation stops waiting for the upstream, on the monotonic clock
    */
   constructor(

@@ -22,7 +22,7 @@ const MAX_REFRESHED = 300;
  *
  * @typedef {object} Scope
  * @property {TokenFilter} filter the tokens that can be chosen
- * @property {TokenFilter} others the tokens that are listed below those; they may include those
+ * @property {TokenFilter} others the tokens that are only listed, in a second group; it may include tokens of the first
  * @property {Token | undefined} source the token whose destinations are searched
  * @property {string} chosenId
  */
