@@ -6,7 +6,6 @@ import type { ClientFinder } from '../server/forwarded-client.js';
 import { refusalMessage, type SentRefusal, type ServerRefusal } from '../server/refusals.js';
 import { type CacheableRequest, type Exchange, totalBytes, typedBody } from '../server/responses/exchange.js';
 
-/** A request and response of `fetch`. */
 export class FetchExchange implements Exchange {
   status = 0;
   bodyBytes = 0;

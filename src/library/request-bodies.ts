@@ -51,7 +51,6 @@ function textOf(chunks: readonly Uint8Array[]): string {
   return Buffer.from(first.buffer, first.byteOffset, first.byteLength).toString();
 }
 
-/** The body of a request of node:http. */
 export interface HandlerBody extends ReadBody {
   /** Why a body that a framework has parsed cannot be used. */
   readonly refusal?: ServerRefusal;

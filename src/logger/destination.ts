@@ -3,7 +3,6 @@ import { constants, fstatSync, openSync } from 'node:fs';
 import { Socket } from 'node:net';
 import pino, { type DestinationStream } from 'pino';
 
-/** The destination of the log's lines. */
 export interface LogDestination extends DestinationStream {
   /** Writes the buffered lines now, as many as the system accepts. For the end of a process. */
   flushNow(): void;

@@ -45,7 +45,7 @@ export interface SweepFacts {
   readonly isStopped: boolean;
 }
 
-/** The guarded facts of each listing, in the order of their importance. */
+/** The guarded facts of each listing, as values of the label `fact`. */
 const FACTS = {
   chains: ['chainId', 'chainType', 'nativeCurrency'],
   tokens: ['decimals', 'symbol', 'address'],

@@ -27,7 +27,6 @@ export interface RequestMetrics {
   answered(cache: CacheResult, outcome: string, ms: number, bytes: number, isByClient: boolean): void;
 }
 
-/** The size of the response cache. */
 export interface CacheSize {
   readonly bytes: number;
   readonly entries: number;
@@ -70,7 +69,7 @@ const COLUMNS: readonly { readonly outcome: string; readonly scope?: 'client' | 
 const DURATIONS_MS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000];
 const BUCKETS = DURATIONS_MS.length + 1;
 
-/** The outcome of a response with these codes. */
+/** The outcome of a response with these error codes: the most severe one. */
 export function outcomeOf(codes: readonly string[]): string {
   if (codes.length === 0) return 'ok';
   const first = Math.min(...codes.map((code) => OUTCOME_INDEX.get(code) ?? OTHER));

@@ -4,7 +4,6 @@ import { hasTag } from '../http/caching.js';
 import { encodingFor, ReusedBody } from '../http/encodings.js';
 import type { PlainResponse } from '../http/refusal.js';
 
-/** A response body with its headers. */
 export interface PageFile {
   readonly body: Uint8Array<ArrayBuffer>;
   readonly headers: Readonly<Record<string, string>> & { readonly etag: string };

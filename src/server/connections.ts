@@ -72,7 +72,6 @@ export function createConnections(server: Server, maxConnections: number, onCut:
   };
 }
 
-/** One open connection. */
 export class Connection {
   /** The client at the other end, as limits per client count it. */
   readonly client: string;

@@ -45,7 +45,6 @@ export const TOO_MANY_REQUEST_BYTES: ServerRefusal = {
 /** How long a client may take to read the refusal before its connection is closed, in milliseconds. */
 const READ_REFUSAL_WITHIN_MS = 2_000;
 
-/** A refusal as it was sent. */
 export interface SentRefusal {
   readonly status: number;
   readonly code: string | undefined;

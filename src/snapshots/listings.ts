@@ -15,7 +15,6 @@ import {
   type TokenSnapshot,
 } from './snapshot.js';
 
-/** The snapshots of each listing. */
 export interface IndexedListings extends Record<keyof ListingRows, Snapshot<unknown>> {
   readonly chains: ChainSnapshot;
   readonly tokens: TokenSnapshot;
@@ -26,7 +25,6 @@ export type ListingName = keyof IndexedListings;
 /** The snapshots that are served now. A listing is undefined before its first snapshot. */
 export type ServedSnapshots = { readonly [Name in ListingName]: IndexedListings[Name] | undefined };
 
-/** The refresher of each listing. */
 export type Refreshers = {
   readonly [Name in ListingName]: IndexedListings[Name] extends Snapshot<infer Row>
     ? Refresher<IndexedListings[Name], Row>

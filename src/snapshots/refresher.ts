@@ -71,7 +71,6 @@ const STAND_BACK_MS = 1_000;
 /** The shortest time until the next refresh, if the very first snapshot is from a peer or from disk. */
 const LEAST_PAUSE_MS = 100;
 
-/** A failed refresh. */
 interface Failure {
   readonly error: UpstreamError;
   /** Milliseconds since 1970. */

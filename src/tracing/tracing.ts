@@ -17,7 +17,6 @@ export interface TraceSpan {
   end(attributes: Attributes, error?: string): void;
 }
 
-/** Traces for OpenTelemetry. */
 export interface Tracing {
   /**
    * Runs the function in a span for a client's request. The span continues the trace that the headers name.

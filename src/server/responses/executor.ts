@@ -43,7 +43,6 @@ export type Executor = (
   exchange: Exchange,
 ) => Executed | Promise<Executed>;
 
-/** Creates the executor of one gateway. */
 export function createExecutor(options: ExecutorOptions): Executor {
   const { gateway, checkDependencies, cache } = options;
   const { path } = gateway;

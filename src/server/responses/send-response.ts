@@ -6,7 +6,6 @@ import { type Encoding, encode, encodingFor } from '../../http/encodings.js';
 import { isCacheableMethod } from '../../http/query-method.js';
 import { type CacheableRequest, type Exchange, totalBytes } from './exchange.js';
 
-/** A body and its encoding. */
 export interface EncodedBody {
   readonly encoding: Encoding;
   readonly parts: readonly Uint8Array[];

@@ -31,7 +31,7 @@ export function numberChains(
     .map(({ row }) => row);
   // A chain that is now listed with another identifier has lost its earlier one.
   const listed = (before?.rows ?? []).filter((chain) => numbers.get(chain.chainKey) === caip2Of(chain));
-  // The last entry of an identifier counts: a listed chain, otherwise the chain that was removed first.
+  // The last entry of an identifier wins: a listed chain or, without one, the chain that was removed first.
   const holders = new Map(
     [...gone.reverse(), ...listed]
       .filter(({ chainKey }) => !unnumberedBefore.has(chainKey))

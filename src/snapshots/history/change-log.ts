@@ -22,7 +22,6 @@ export interface ListingChanges<Row> {
   readonly removed: readonly string[];
 }
 
-/** A listing with its last changes. */
 interface LoggedRows<Row> {
   readonly rows: readonly Row[];
   readonly history: { readonly changes: ChangeLog };

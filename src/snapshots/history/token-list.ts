@@ -90,7 +90,6 @@ function entryOf({ address, decimals, symbol, name, logoUrl }: Token, chainId: n
 /** How much a list changes, by the rules of Uniswap's token lists. */
 type VersionBump = 'major' | 'minor' | 'patch' | 'none';
 
-/** The version of the first list. */
 export const FIRST_VERSION: TokenListVersion = { major: 1, minor: 0, patch: 0 };
 
 /** The data from which a token list is made. */
@@ -148,7 +147,6 @@ async function entriesByKey({ rows, chains }: ListedTokens): Promise<ReadonlyMap
   );
 }
 
-/** The version after a change. */
 function bumped({ major, minor, patch }: TokenListVersion, bump: VersionBump): TokenListVersion {
   if (bump === 'major') return { major: major + 1, minor: 0, patch: 0 };
   if (bump === 'minor') return { major, minor: minor + 1, patch: 0 };
