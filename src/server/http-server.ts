@@ -40,7 +40,7 @@ const MAX_UNREAD_RESPONSE_BYTES = 64 * 2 ** 20;
 const REQUEST_TIMEOUT_MS = 30_000;
 /** How often the server looks for requests that take too long. Node's default of 30 s would double the timeout. */
 const CHECK_TIMEOUTS_EVERY_MS = 3_000;
-/** Longer than the idle timeout of common load balancers (60 s): if they close a connection first, nothing is lost. */
+/** Longer than the idle timeout of common load balancers (60 s), so that they close first and no request is lost. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 /** Estimated size of a request without its body and headers, in bytes. */
 const REQUEST_BYTES = 4_096;

@@ -133,7 +133,7 @@ function isSingleJson({ status, headers }: Response): boolean {
 interface KnownHeaders {
   /** For a response that must not be cached. */
   readonly plain: readonly string[];
-  /** For a response that caches may store: also with `vary`. */
+  /** For a response that caches may store: the same headers, and `vary`. */
   readonly varying: readonly string[];
 }
 

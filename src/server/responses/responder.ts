@@ -34,7 +34,7 @@ export interface ResponderOptions {
   readonly maxQueryTokens: number;
   /** False leaves compression to the server in front; true unless given. */
   readonly compression?: boolean | undefined;
-  /** Estimated size of all cached responses; 24 MB unless given. */
+  /** The limit on the estimated size of the response cache, in bytes; 24 MB unless given. */
   readonly maxCacheBytes?: number;
   /** Limits the operations that each client may have executed; no limit unless given. */
   readonly clientLimit?: ClientLimit | undefined;

@@ -76,8 +76,8 @@ export function createResponseCache(
   const isTextKnown = createSeenBefore();
 
   /**
-   * The key of a request whose exact text and headers were seen before; undefined for any other. Call this
-   * before `cacheKey`: computing the key costs more than the rest of a hit.
+   * The key of a request, if it was computed before for the same text and headers; otherwise undefined. Computing a key
+   * costs more than the rest of a hit.
    */
   function knownKey(request: CacheableRequest): string | undefined {
     for (const variant of variantsByText.get(textOf(request)) ?? []) {
@@ -142,7 +142,7 @@ function canonicalKey(
   if (!parameters || parameters instanceof DocumentRefusal) return undefined;
   const { query, variables, operationName, extensions } = parameters;
   try {
-    // With extensions, the exact text is part of the key: they can hold its hash. The text can be missing then.
+    // With extensions, the exact text is part of the key: they can hold the hash of a text, even of a missing one.
     const document = typeof query === 'string' && !extensions ? stripped(query, maxQueryTokens) : query;
     const parts = [document ?? null, operationName ?? null, variables ?? null, extensions ?? null].map(
       withSortedKeys,

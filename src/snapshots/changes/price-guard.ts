@@ -52,7 +52,7 @@ export async function guardPrices(
   await forEachChunk([...keyedRows(listing.rows, TOKENS.keyOf)], (chunk) => {
     for (const [key, token] of chunk) rows.push(guarded(key, token));
   });
-  // If the row is listed again later, its price is compared with its last one.
+  // If a removed row is listed again later, its price is compared with the last one.
   for (const { row } of listing.guard.gone) {
     const key = TOKENS.keyOf(row);
     const last = served.get(key)?.price?.usd ?? doubts.get(key)?.before ?? null;

@@ -21,7 +21,7 @@ export interface TokenListContent {
   readonly omitted: number;
 }
 
-// From tokenlist.schema.json. Lengths are in code points.
+// These limits are from tokenlist.schema.json. Lengths are in code points.
 const MAX_ENTRIES = 10_000;
 const SYMBOL = /^\S{0,20}$/u;
 const NAME = /^[ \S]{0,60}$/u;

@@ -13,7 +13,7 @@ import { createRedisConnection, type RedisConnectionOptions } from './connection
 import { createSharedRateLimiter } from './rate-limit.js';
 
 export interface RedisPeersOptions extends Omit<RedisConnectionOptions, 'channel'> {
-  /** Only gateways with the same scope share: a fingerprint of the upstream and its profile. */
+  /** A fingerprint of the upstream and its profile. Only gateways with the same scope share. */
   readonly scope: string;
   readonly services: ServiceFingerprints;
 }
