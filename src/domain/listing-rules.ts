@@ -273,7 +273,8 @@ function resolve(
       accepted.add(changeKey(rowKey(row), rule.fact, rule.from, rule.value));
     } else {
       const values = kept.get(rowKey(row)) ?? new Map<GuardedFact, string>();
-      // Two rules can name one row by key and by CAIP, which the parser does not notice: the first one counts.
+      // Two `keep` rules can name the same row, by its key and by its CAIP identifier. The parser does not notice this;
+      // the first rule counts.
       if (!values.has(rule.fact)) kept.set(rowKey(row), values.set(rule.fact, rule.value));
     }
   }

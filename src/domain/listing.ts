@@ -140,7 +140,7 @@ export interface Fetched<Row> extends SourceAndAge {
   readonly contradictory?: ReadonlyMap<string, readonly Row[]> | undefined;
   /** The memory of the guard; undefined for a new answer, and for a listing that an older gateway has stored. */
   readonly guard?: GuardMemory<Row> | undefined;
-  /** Only in a listing from disk: the largest listing of the day before it was written. */
+  /** Only in a listing from disk: the largest listing that was served in the 24 hours before the file was written. */
   readonly largest?: LargestListing | undefined;
   /** Only in a listing from disk or from another gateway, unless an old gateway wrote it. */
   readonly history?: ListingHistory | undefined;

@@ -161,7 +161,7 @@ function notTrusted(query: unknown): DocumentRefusal {
   );
 }
 
-/** The log that gets the report. */
+/** The log to which `reportInvalidDocuments` writes. */
 interface ReportLog {
   info(facts: object, message: string): void;
   warn(facts: object, message: string): void;

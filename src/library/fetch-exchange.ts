@@ -6,7 +6,6 @@ import type { ClientFinder } from '../server/forwarded-client.js';
 import { refusalMessage, type SentRefusal, type ServerRefusal } from '../server/refusals.js';
 import { type CacheableRequest, type Exchange, totalBytes, typedBody } from '../server/responses/exchange.js';
 
-/** A request and response of `fetch`. */
 export class FetchExchange implements Exchange {
   status = 0;
   bodyBytes = 0;
@@ -49,7 +48,7 @@ export class FetchExchange implements Exchange {
   toRequest(RequestClass: typeof Request, asked: CacheableRequest, body: string | undefined) {
     const { url, method } = asked;
     const { headers, signal } = this.request;
-    // The host is fixed, as in the server: it has no meaning.
+    // The host is fixed, as in the server, because it has no meaning for the gateway.
     return new RequestClass(`http://gateway${url}`, {
       method,
       headers: Object.fromEntries(headers),
@@ -64,7 +63,7 @@ export class FetchExchange implements Exchange {
     const given: [string, string][] = [];
     for (let nth = 0; nth < headers.length; nth += 2)
       given.push([headers[nth] ?? '', headers[nth + 1] ?? '']);
-    // Null in place of an empty body, which some statuses forbid.
+    // Without bytes the body is null: some statuses forbid even an empty body.
     const hasBody = this.bodyBytes > 0 && this.request.method !== 'HEAD';
     const [first, ...others] = parts as readonly Uint8Array<ArrayBuffer>[];
     const body = others.length > 0 ? Buffer.concat(parts) : first;

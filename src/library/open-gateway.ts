@@ -16,7 +16,7 @@ import { FetchExchange, fetchClient } from './fetch-exchange.js';
 import { checkSettings, type GatewaySettings } from './options.js';
 import { createBodyReader, type NodeRequest, readRequest } from './request-bodies.js';
 
-/** The settings of the process as values with the same defaults. No environment variable is read. */
+/** The settings of the process as options, with the same defaults. No environment variable is read. */
 export interface OpenGatewayOptions extends GatewaySettings {
   /** Gets the lines of the log, which are JSON. The default is the standard output. */
   readonly logTo?: LineWriter;
@@ -38,7 +38,7 @@ export interface LineWriter {
 export interface FetchContext {
   /**
    * The client: the address at the other end of the connection, or another text that tells clients apart, such as a
-   * user's id. Clients take turns, and `rateLimit` counts each of them. If it is the address of one of the
+   * user's id. Clients take turns, and `rateLimit` counts each of them. If this is the address of one of the
    * `trustedProxies`, the client is the address in `X-Forwarded-For`. All requests without a client count as one.
    */
   readonly client?: string | undefined;
@@ -101,7 +101,7 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
         const { client, isForwarded } = fetchClient(request, context?.client, findClient);
         const exchange = new FetchExchange(request, url, client, isForwarded, corsOrigins, resolve, reject);
         respond(read, exchange, isPortClosed);
-        // A cached response has been sent by now. Any other ends at once if the request is aborted.
+        // A cached response has been sent by now. Any other exchange ends at once if the request is aborted.
         if (exchange.status === 0) exchange.rejectWhenAborted();
       });
     },

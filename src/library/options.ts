@@ -27,7 +27,7 @@ interface OwnForms {
 /**
  * Checks settings as the process checks its environment variables, and adds the defaults.
  *
- * @param otherErrors errors of options that are no settings
+ * @param otherErrors errors of options that are not settings
  * @throws TypeError if a name is unknown or a value is invalid; its message lists all of them
  */
 export function checkSettings(
@@ -67,7 +67,7 @@ function parseValue(key: string, value: unknown, parse: Parse<unknown>): unknown
   // For other settings an empty list is refused below, since it has no clear meaning.
   if (EMPTY_LISTS.some((each) => each === key) && Array.isArray(value) && value.length === 0) return [];
   const text = textOf(value);
-  // Not the default: an empty text is a mistake, such as an unset variable. As a path it is the root.
+  // An empty text is refused: it is a mistake, such as an unset variable. Only for `basePath` it is right: the root.
   if (text === '' && key !== ('basePath' satisfies keyof Config))
     throw new SettingError('another value than an empty one');
   return parse(text);

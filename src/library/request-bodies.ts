@@ -51,7 +51,6 @@ function textOf(chunks: readonly Uint8Array[]): string {
   return Buffer.from(first.buffer, first.byteOffset, first.byteLength).toString();
 }
 
-/** The body of a request of node:http. */
 export interface HandlerBody extends ReadBody {
   /** Why a body that a framework has parsed cannot be used. */
   readonly refusal?: ServerRefusal;
@@ -129,7 +128,7 @@ function textOfParsed(parsed: unknown, maxBytes: number): string {
   const json = JSON.stringify(parsed, (_name, value: unknown) => {
     leastBytes += 2 + (typeof value === 'string' ? value.length : 0);
     if (leastBytes > maxBytes + 2) throw new TooLong(leastBytes);
-    // JSON.stringify would write 1e999, which JSON.parse reads as Infinity, as null. As a text it is refused.
+    // JSON.parse reads 1e999 as Infinity, and JSON.stringify would write that as null. As a text it is refused.
     return typeof value === 'number' && !Number.isFinite(value) ? String(value) : value;
   });
   if (typeof json !== 'string') throw new TypeError(`it is a ${typeof parsed}`);

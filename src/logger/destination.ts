@@ -1,13 +1,12 @@
-/** Writes the lines of the log without ever blocking the process. */
+/** Writes the lines of the log. A slow reader of a pipe or socket does not block the process. */
 import { constants, fstatSync, openSync } from 'node:fs';
 import { Socket } from 'node:net';
 import pino, { type DestinationStream } from 'pino';
 
-/** The destination of the log's lines. */
 export interface LogDestination extends DestinationStream {
   /** Writes the buffered lines now, as many as the system accepts. For the end of a process. */
   flushNow(): void;
-  /** Resolves when all lines so far have been read, or after this time. */
+  /** Resolves when the system has accepted all lines so far, or after this time. */
   flush(withinMs: number): Promise<void>;
 }
 
@@ -22,8 +21,8 @@ export interface LogDestinationOptions {
 const MAX_PENDING = 4 * 2 ** 20;
 
 /**
- * Opens a destination that never makes the process wait. Lines that are not read yet stay in a bounded buffer; further
- * ones are dropped. Lines for a regular file are written at once: a file has no slow reader.
+ * Opens a destination. For a pipe or socket it never makes the process wait: unread lines stay in a bounded buffer, and
+ * further ones are dropped. Lines for anything else, such as a regular file, are written at once.
  *
  * It does not use the asynchronous writes of `node:fs`, which pino offers: a write that blocks occupies a thread, and a
  * process with such a thread cannot exit.

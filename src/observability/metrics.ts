@@ -9,7 +9,7 @@ import { type CacheSize, createRequestMetrics } from './request-metrics.js';
 /** The rows of one listing that are held back now. */
 export interface HeldBackCount {
   readonly listing: string;
-  /** Rows by guarded fact. A row with two held-back facts counts for both. */
+  /** Rows by guarded fact. A row of which two facts are held back counts for both. */
   readonly rowsByFact: ReadonlyMap<string, number>;
   /** When the oldest of them was first held back (milliseconds since 1970). Undefined if there are none. */
   readonly oldestSince: number | undefined;
@@ -45,7 +45,7 @@ export interface SweepFacts {
   readonly isStopped: boolean;
 }
 
-/** The guarded facts of each listing, in the order of their importance. */
+/** The guarded facts of each listing, as values of the label `fact`. */
 const FACTS = {
   chains: ['chainId', 'chainType', 'nativeCurrency'],
   tokens: ['decimals', 'symbol', 'address'],
@@ -81,7 +81,7 @@ const RECENT_MS = 60_000;
 /** The largest number of refused clients that the gauge can count. They take about 2 MB. */
 const MAX_CLIENTS = 10_000;
 
-/** In seconds: from a response of a nearby cache to an attempt that reaches any sensible timeout. */
+/** Limits of buckets in seconds, from the response of a nearby cache to an attempt that ends by its timeout. */
 const DURATION_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /** One value of a gauge for one listing, with its labels. */
@@ -194,7 +194,7 @@ export function createMetrics({ version = 'unknown', revision = 'unknown', ofPro
   const heldBackOf = (listing: string) => heldBack().find((each) => each.listing === listing);
   gauge(
     'gateway_held_back_rows',
-    'Rows that are served as they were last accepted because the upstream contradicts them, by the guarded fact.',
+    'Rows that are held back, by the guarded fact: listed rows that the upstream contradicts, and new rows that would replace a removed one.',
     ['listing', 'fact'],
     (rowsGauge) => {
       for (const [listing, facts] of Object.entries(FACTS)) {
@@ -222,7 +222,7 @@ export function createMetrics({ version = 'unknown', revision = 'unknown', ofPro
   );
   const contradictory = counter(
     'gateway_contradictory_rows_total',
-    'Rows that were left out because one response contains their key several times with different guarded facts. Each refresh counts them again.',
+    'Keys that one response contains several times with different guarded facts. Each refresh counts them again.',
     ['listing'],
   );
   for (const [listing, facts] of Object.entries(FACTS)) {
@@ -322,7 +322,7 @@ export function createMetrics({ version = 'unknown', revision = 'unknown', ofPro
   );
   if (ofProcess) {
     collectDefaultMetrics({ register: registry });
-    // Left out: gauges with the names of counters. The metrics without `_total` have the same values by type.
+    // Removed, because these gauges have names of counters. The metrics without `_total` have the same values by type.
     for (const what of ['handles', 'requests', 'resources'])
       registry.removeSingleMetric(`nodejs_active_${what}_total`);
   }
@@ -353,7 +353,7 @@ export function createMetrics({ version = 'unknown', revision = 'unknown', ofPro
     /** A guarded fact of one row was changed to the value that the upstream sends. */
     acceptedChange: (listing: string, fact: GuardedFact, by: AcceptedBy) =>
       accepted.inc({ listing, fact, by }),
-    /** Rows that were left out because the same response contains their keys with different guarded facts. */
+    /** Keys that one response of the upstream contains several times, with different guarded facts. */
     contradictoryRows: (listing: string, count: number) => contradictory.inc({ listing }, count),
     /** A line of the log was dropped because its reader is too slow. */
     logLineDropped: () => droppedLines.inc(),
@@ -385,7 +385,7 @@ export function createMetrics({ version = 'unknown', revision = 'unknown', ofPro
      * The end of one refresh.
      *
      * @param outcome 'upstream' or 'peer' (where a new snapshot is from), 'older' (not used), 'held_back', or an error's code
-     * @param heldBackFor the reasons why it is held back, from a closed set; empty for other outcomes
+     * @param heldBackFor the reasons why the listing is held back, from a closed set; empty for other outcomes
      */
     refresh(listing: string, outcome: string, heldBackFor: readonly string[] = []) {
       refreshes.inc({ listing, outcome });

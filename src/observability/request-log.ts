@@ -43,11 +43,11 @@ const REFUSALS_EVERY_MS = 1_000;
 const MAX_REFUSED_CLIENTS = 1_000;
 
 /**
- * Creates the log of requests. Refused requests of one client get at most one line a second. Its lines have the level `info`. The level is `warn` for an internal error, and `debug` for
- * the monitoring paths.
+ * Creates the log of requests. Refused requests of one client get at most one line a second. The level of a line is
+ * `info`, but `warn` for an internal error, and `debug` for the monitoring paths.
  */
 export function createRequestLog(log: Logger, logRequests: LogRequests = 'all', basePath = '') {
-  /** Probes and scrapers request these all the time. */
+  /** Paths that probes and scrapers request all the time. */
   const quietPaths: ReadonlySet<string> = new Set(MONITORING_PATHS.map((path) => basePath + path));
   const logsAll = logRequests === 'all' && log.isLevelEnabled('info');
 
@@ -66,7 +66,7 @@ export function createRequestLog(log: Logger, logRequests: LogRequests = 'all', 
 
   const writeRefused = createRefusals(write);
   return {
-    /** Whether a request gets a line. If not, the caller need not make it. */
+    /** Whether a request gets a line. If not, the caller need not make the line. */
     shouldLog,
     /** Writes a line if its request is to be logged. Undefined members are left out. */
     write(line: RequestLine): void {

@@ -8,7 +8,7 @@ import { ERROR_CODES, hasScope } from '../domain/error-codes.js';
  */
 export type CacheResult = 'hit' | 'miss' | 'refused' | 'none';
 
-/** What executed an operation: the operation writer, from the snapshots alone, or GraphQL Yoga. */
+/** The part that executed an operation: the operation writer, from the snapshots alone, or GraphQL Yoga. */
 export type Executor = 'writer' | 'yoga';
 
 /** Counts client requests. A request costs a few additions; the metrics are computed at a scrape. */
@@ -20,14 +20,13 @@ export interface RequestMetrics {
    * One request was answered.
    *
    * @param outcome `ok`, an error code, `HTTP_4XX`, `HTTP_5XX` or `ABORTED`; any other text counts as `OTHER`
-   * @param ms from the complete request to the end of its response
+   * @param ms from the complete request until its response was passed to Node
    * @param bytes of the response body as sent
    * @param isByClient whether the client itself has caused the overload, or the failure of the upstream
    */
   answered(cache: CacheResult, outcome: string, ms: number, bytes: number, isByClient: boolean): void;
 }
 
-/** The size of the response cache. */
 export interface CacheSize {
   readonly bytes: number;
   readonly entries: number;
@@ -66,11 +65,11 @@ const COLUMNS: readonly { readonly outcome: string; readonly scope?: 'client' | 
   ...OUTCOMES.map((outcome) => ({ outcome, scope: 'client' as const })),
 ];
 
-/** In milliseconds: hits take tens of microseconds, and the last bucket is longer than an upstream may take. */
+/** Limits of buckets in milliseconds, from a hit (tens of microseconds) to a timeout of the upstream. */
 const DURATIONS_MS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000];
 const BUCKETS = DURATIONS_MS.length + 1;
 
-/** The outcome of a response with these codes. */
+/** The outcome of a response with these error codes: the most severe one. */
 export function outcomeOf(codes: readonly string[]): string {
   if (codes.length === 0) return 'ok';
   const first = Math.min(...codes.map((code) => OUTCOME_INDEX.get(code) ?? OTHER));
@@ -109,7 +108,7 @@ export function createRequestMetrics(registry: Registry, cacheSize: () => CacheS
   });
   const name = 'gateway_request_duration_seconds';
   const help =
-    'Duration from the complete request to the end of its response, by the use of the response cache.';
+    'Duration from the complete request until its response is passed on to be sent, by the use of the response cache.';
   const read = async () => {
     return { name, help, type: 'histogram', values: CACHE_LABELS.flatMap(samplesOfDurations) };
   };

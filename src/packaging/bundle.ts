@@ -9,7 +9,7 @@ import { replaceFile } from './replace-file.js';
 
 const DIST = fileURLToPath(new URL('../', import.meta.url));
 const BUNDLE = new URL('../bundle/', import.meta.url);
-/** Not bundled: packages that only some gateways load. Tracing can instrument ioredis only as a package of its own. */
+/** Packages that only some gateways load are not bundled. Tracing can instrument ioredis only outside of the bundle. */
 const EXTERNAL = ['ioredis', 'pino-pretty'];
 
 /** Keeps the `import.meta.url` of each module: some modules read files beside them. */

@@ -43,7 +43,7 @@ replaceFile(new URL('LICENSE', GRAPHIQL), readFileSync(licence));
 
 replaceFile(new URL('pages/picker/guide.html', DIST), Buffer.from(guide()));
 
-/** The README as a page. Only links to other sites are left: its pictures and guides are not served. */
+/** The README as a page. Only links to other sites stay links: the pictures and guides are not served. */
 function guide(): string {
   const readme = readFileSync(new URL('../README.md', DIST), 'utf8')
     .replaceAll(/^!\[.*\n/gm, '')

@@ -33,7 +33,7 @@ function errorCodesGuide(): string {
 
 Each error has one of these codes in \`extensions.code\`, or one of the GraphQL server itself: \`GRAPHQL_PARSE_FAILED\`, \`GRAPHQL_VALIDATION_FAILED\`, \`OPERATION_RESOLUTION_FAILURE\`, \`PERSISTED_QUERY_NOT_FOUND\`, \`PERSISTED_QUERY_MISMATCH\`, \`BAD_REQUEST\`, \`INTERNAL_SERVER_ERROR\`. With HTTP status 200, the field that failed is null and the other fields are there. An operation that is refused as a whole, such as with \`LIMIT_EXCEEDED\`, has no data; its status is 400 for clients that accept \`application/graphql-response+json\`.
 
-The address, headers and body of an upstream response go to the log and never to a client.
+A client never sees the address, the headers or the body of an upstream response. The log has the address, and the beginning of the body if the upstream answered with an error status.
 
 | code | HTTP | what happened | what to do |
 |---|---|---|---|

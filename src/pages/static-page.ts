@@ -4,7 +4,6 @@ import { hasTag } from '../http/caching.js';
 import { encodingFor, ReusedBody } from '../http/encodings.js';
 import type { PlainResponse } from '../http/refusal.js';
 
-/** A response body with its headers. */
 export interface PageFile {
   readonly body: Uint8Array<ArrayBuffer>;
   readonly headers: Readonly<Record<string, string>> & { readonly etag: string };
@@ -16,7 +15,7 @@ export type Encoded = (encodings: string) => Promise<PageFile>;
 /** A page that loads everything from this gateway: a small document, and assets with a digest of their content in the path. */
 export interface Page {
   readonly document: Encoded;
-  /** By path. */
+  /** The assets by their paths. */
   readonly assets: ReadonlyMap<string, Encoded>;
 }
 
@@ -26,7 +25,7 @@ export interface FileLink {
   readonly label: string;
 }
 
-/** Makes the document of a page. It varies by Accept, since its path also serves GraphQL clients. */
+/** Makes the document of a page. It varies by Accept, since the path of the playground also serves GraphQL clients. */
 export function createDocument(html: string, contentSecurityPolicy: readonly string[]): Encoded {
   return createFile(html, {
     'content-type': 'text/html; charset=utf-8',

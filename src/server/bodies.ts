@@ -17,13 +17,13 @@ export interface ReadBody {
   readonly body?: string;
   /** How many bytes arrived: more than the limit if the body was too large. */
   readonly bytes: number;
-  /** Whether it was refused because the unfinished bodies of all connections took too much memory. */
+  /** Whether the body was refused because the unfinished bodies of all connections took too much memory. */
   readonly isOverloaded?: boolean;
-  /** Whether a framework has decoded it, so that `Content-Encoding` no longer describes it. */
+  /** Whether a framework has decoded the body, so that `Content-Encoding` no longer describes it. */
   readonly isDecoded?: boolean;
   /** Whether reading ended while the client was still sending. */
   readonly isCutOff?: boolean;
-  /** Returns the memory of a body that arrived in parts; to be called once the request is answered. */
+  /** Releases the memory of a body that arrived in parts. Call it once the request is answered. */
   readonly release?: Release | undefined;
 }
 
@@ -93,7 +93,7 @@ export function readBody(
       buffer = chunk;
       if (isWhole(request, bytes)) return;
       reserve(bytes);
-      // If the request ends early. The end of the connection releases the memory, too.
+      // The memory is also released if the request ends early. The end of the connection releases it, too.
       request.once('close', () => {
         if (!isDone) release?.();
       });
@@ -119,11 +119,11 @@ function isWhole(request: IncomingMessage, bytes: number): boolean {
 }
 
 /**
- * The response of a larger body ends only after the system has accepted all bytes. A connection counts as idle as
- * soon as its response has ended, and a stop closes idle connections.
+ * The response of a larger body ends only after the system has accepted all bytes. If it ended earlier, its connection
+ * would count as idle, and a stop would close it.
  */
 const ENDED_AT_ONCE_BYTES = 65_536;
-/** A connection whose client reads nothing for this long is cut, after twice this time at the latest. */
+/** A connection whose client reads nothing for this long is cut, within twice this time (milliseconds). */
 const STILL_FOR_MS = 30_000;
 /** A connection whose client reads more slowly on average is cut: an attacker can read one byte now and then. */
 const MIN_BYTES_PER_SECOND = 16_384;
@@ -165,7 +165,7 @@ function watch(
   const cutSlow = () => connection.cut('slow_reader');
   const allowedMs = STILL_FOR_MS + (1000 * response.writableLength) / MIN_BYTES_PER_SECOND;
   const deadline = setTimeout(cutSlow, allowedMs).unref();
-  // Node's timeout: the socket has neither received anything nor written any part of its queue.
+  // Node's timeout fires if the socket has neither received anything nor written any part of its queue.
   response.setTimeout(STILL_FOR_MS, cutSlow);
   // Prepended: it must run before the server's own listener, which sets the keep-alive timeout.
   response.prependOnceListener('finish', () => response.setTimeout(0));

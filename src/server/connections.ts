@@ -6,13 +6,13 @@ import type { Logger } from '../logger.js';
 import { clientWithMost } from '../scheduling/fair-queue.js';
 import type { ByteBudget, Release } from './byte-budget.js';
 
-/** A connection with more pipelined requests is cut: each takes memory until its response is sent. */
+/** A connection with more pipelined requests is cut, because each takes memory until its response is sent. */
 const MAX_UNANSWERED = 100;
 
 /**
  * Tracks the connections of a server, and bounds their number. Beyond the limit, the client with the most
  * connections loses an idle one, so that one client cannot keep out all others. If the new connection is from that
- * client, the new one is closed.
+ * client, or no connection of that client is idle, the new one is closed.
  */
 export function createConnections(server: Server, maxConnections: number, onCut: CutReport) {
   const open = new Map<Socket, Connection>();
@@ -72,7 +72,6 @@ export function createConnections(server: Server, maxConnections: number, onCut:
   };
 }
 
-/** One open connection. */
 export class Connection {
   /** The client at the other end, as limits per client count it. */
   readonly client: string;
@@ -129,7 +128,8 @@ export class Connection {
 
   /**
    * Calls back once, after input that could not be parsed. It first waits for the response to the last valid request:
-   * otherwise the client would take the refusal for that response. Further calls do nothing.
+   * otherwise the client would take the refusal for that response. If it cannot wait, it closes the connection. Further
+   * calls do nothing.
    *
    * @param isLate whether the error is a request timeout; then it does not wait
    */

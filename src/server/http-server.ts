@@ -38,11 +38,11 @@ export interface HttpServerOptions {
 const MAX_UNREAD_RESPONSE_BYTES = 64 * 2 ** 20;
 /** How long a client may take to send a request, in milliseconds. */
 const REQUEST_TIMEOUT_MS = 30_000;
-/** How often the server checks for requests that take too long. Node's default of 30 s would double the timeout. */
+/** How often the server looks for requests that take too long. Node's default of 30 s would double the timeout. */
 const CHECK_TIMEOUTS_EVERY_MS = 3_000;
-/** Longer than the idle timeout of common load balancers (60 s): if they close a connection first, no request is lost. */
+/** Longer than the idle timeout of common load balancers (60 s), so that they close first and no request is lost. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
-/** Estimated size of a request without its body and headers. */
+/** Estimated size of a request without its body and headers, in bytes. */
 const REQUEST_BYTES = 4_096;
 
 /**
@@ -71,7 +71,7 @@ export function createHttpServer(
     {
       requestTimeout: REQUEST_TIMEOUT_MS,
       connectionsCheckingInterval: CHECK_TIMEOUTS_EVERY_MS,
-      // Not by Node (`requireHostHeader`): its refusal has no message.
+      // Node does not check the Host header (`requireHostHeader`), because its refusal has no message.
       requireHostHeader: false,
     },
     (request, response) => {
@@ -82,7 +82,7 @@ export function createHttpServer(
       const exchange = new NodeExchange(request, response, connection.client, findClient, corsOrigins, {
         send: (parts) => sendBody(connection, response, parts, unread),
       });
-      // A callback: a promise would add half of the time of a cache hit.
+      // A callback and not a promise, with which a cache hit would take half as long again.
       readBody(request, connection, bodies, (read) => {
         if (read.release) response.once('close', read.release);
         if (earlier && !response.socket) wait(connection, earlier, read, exchange);
@@ -146,14 +146,14 @@ export function createHttpServer(
     server,
     closeSilent: connections.closeSilent,
     /**
-     * Opens the port. 0 takes a free one.
+     * Opens the port. Port 0 stands for any free port.
      *
      * @returns the address to open, such as `http://127.0.0.1:4000`
      * @throws an error of `node:net`, such as EADDRINUSE
      */
     async listen(host: string, port: number): Promise<string> {
       await once(server.listen(port, host), 'listening');
-      // Such as too many open files. Without a listener, the event would end the process.
+      // The process can have too many open files, for example. Without a listener, the event would end it.
       server.on('error', (err) => onCut('accept_failed', { err }));
       const shownHost = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
       const { port: opened } = server.address() as AddressInfo;

@@ -13,7 +13,6 @@ import {
   typedBody,
 } from './responses/exchange.js';
 
-/** A request and response of node:http. */
 export class NodeExchange implements Exchange {
   startedAt = 0;
   bodyBytes = 0;

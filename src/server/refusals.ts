@@ -30,7 +30,7 @@ export const ENCODED_BODY: ServerRefusal = {
   headers: { 'accept-encoding': 'identity' },
 };
 
-/** The client may try again after this many seconds: by then, slow requests have been sent or have timed out. */
+/** The client may try again after this many seconds. Until then, some of the unfinished requests have ended. */
 const RETRY_AFTER_SECONDS = 5;
 
 /** The refusal while unfinished requests use too much memory. */
@@ -45,7 +45,6 @@ export const TOO_MANY_REQUEST_BYTES: ServerRefusal = {
 /** How long a client may take to read the refusal before its connection is closed, in milliseconds. */
 const READ_REFUSAL_WITHIN_MS = 2_000;
 
-/** A refusal as it was sent. */
 export interface SentRefusal {
   readonly status: number;
   readonly code: string | undefined;
@@ -110,7 +109,7 @@ export function refuseConnection(socket: Duplex, refusal: Refusal): void {
   socket.once('close', () => clearTimeout(deadline));
 }
 
-/** Why a request could not be parsed, by the error code of Node's parser. */
+/** The refusal of a request that could not be parsed, by the error code of Node's parser. */
 export function unreadable(code: string | undefined, requestTimeoutMs: number): Refusal {
   switch (code) {
     case 'ERR_HTTP_REQUEST_TIMEOUT':

@@ -81,9 +81,9 @@ export function createRequestObserver(options: RequestObserverOptions) {
     /** A request begins that cannot be answered at once. `ended` must follow. */
     began: metrics.began,
     ended: metrics.ended,
-    /** The response was handed over to be sent. */
+    /** The response was passed to Node to be sent. */
     answered,
-    /** The server refused the request itself, because of what its client has sent. */
+    /** The server sent a refusal in place of a response of the gateway. */
     refused(exchange: ObservedExchange, { status, code, requestId }: SentRefusal) {
       const cache = status === 500 ? 'miss' : 'refused';
       answered(exchange, {

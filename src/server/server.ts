@@ -46,10 +46,10 @@ export function createGatewayServer(options: GatewayServerOptions) {
       await sleep(lameDuckMs);
       isPortClosed = true;
       const closed = once(server, 'close');
-      // Not http.Server's close(): it also closes connections that have not sent their first request yet.
+      // http.Server's own close() would also close connections that have not sent their first request yet.
       NetServer.prototype.close.call(server);
       const closeIdle = setInterval(async () => {
-        // One tick later: a request that has arrived is read first, so that its connection does not count as idle.
+        // Waits for one tick: a request that has arrived is read first, so that its connection does not count as idle.
         await setImmediate();
         server.closeIdleConnections();
         closeSilent();

@@ -4,17 +4,17 @@ import type { ListingName } from './listings.js';
 import type { Refresher } from './refresher.js';
 import type { Snapshot } from './snapshot.js';
 
-/** The state of a listing depends on the age of its snapshot alone. */
+/** EMPTY: the listing has no snapshot yet. FRESH or STALE: its snapshot is young enough or too old. */
 export type ListingState = 'EMPTY' | 'FRESH' | 'STALE';
 
-/** The data that an operation has read, as far as it has an age. */
+/** The listings and routes that an operation has read. */
 export interface Reads {
   readonly listings: readonly ListingName[];
-  /** `takenAt` of the oldest routes among it (milliseconds since 1970); undefined without routes. */
+  /** `takenAt` of the oldest routes that were read (milliseconds since 1970); undefined without routes. */
   readonly routesTakenAt?: number | undefined;
 }
 
-/** A listing or routes older than they may be to count as fresh. */
+/** A listing, or the routes of an operation, too old to count as fresh. */
 export interface StaleListing {
   readonly name: ListingName | 'routes';
   readonly ageMs: number;
@@ -23,9 +23,9 @@ export interface StaleListing {
 /** The freshness of several listings and routes together. */
 export interface Freshness {
   readonly stale: readonly StaleListing[];
-  /** How long until the first of them is stale, in milliseconds; 0 if one is stale, infinite if there are none. */
+  /** How long until the first listing or route is stale, in milliseconds; 0 if one is, infinite if none was read. */
   readonly freshForMs: number;
-  /** `takenAt` of the oldest (milliseconds since 1970); infinite if there are none. */
+  /** `takenAt` of the oldest snapshot or routes (milliseconds since 1970); infinite if there are none. */
   readonly takenAt: number;
 }
 
@@ -38,7 +38,7 @@ export interface ListingStatus {
   readonly ageMs: number | null;
   readonly rows: number;
   readonly rejectedRows: number;
-  /** The number of rows that are held back: they are served as last accepted, because the upstream contradicts them. */
+  /** How many rows are held back: listed rows, and new rows that wait to replace a removed one. */
   readonly heldBackRows: number;
   readonly version: string | null;
   /** Whether the last answer of the upstream is held back, so that an older snapshot is served. */
@@ -81,7 +81,7 @@ export function freshnessOf(
 /**
  * Computes the status of a listing.
  *
- * @param source the service that is used, for a listing without a snapshot
+ * @param source the service that is asked; it is shown for a listing without a snapshot
  * @param now milliseconds since 1970
  */
 export function statusOf(

@@ -1,4 +1,4 @@
-/** The table of the listings. All code that goes through the listings uses this table. */
+/** The table of the listings: how each one is guarded, selected and indexed. Other code loops over this table. */
 import type { EmbeddedFacts } from '../domain/guarded-facts.js';
 import type { Chain, Fetched, ListingRows, Token } from '../domain/listing.js';
 import type { ResolvedRules } from '../domain/listing-rules.js';
@@ -15,7 +15,6 @@ import {
   type TokenSnapshot,
 } from './snapshot.js';
 
-/** The snapshots of each listing. */
 export interface IndexedListings extends Record<keyof ListingRows, Snapshot<unknown>> {
   readonly chains: ChainSnapshot;
   readonly tokens: TokenSnapshot;
@@ -23,24 +22,23 @@ export interface IndexedListings extends Record<keyof ListingRows, Snapshot<unkn
 
 export type ListingName = keyof IndexedListings;
 
-/** The snapshots that are served now. Each is undefined before its first one. */
+/** The snapshots that are served now. A listing is undefined before its first snapshot. */
 export type ServedSnapshots = { readonly [Name in ListingName]: IndexedListings[Name] | undefined };
 
-/** The refresher of each listing. */
 export type Refreshers = {
   readonly [Name in ListingName]: IndexedListings[Name] extends Snapshot<infer Row>
     ? Refresher<IndexedListings[Name], Row>
     : never;
 };
 
-/** What a listing needs besides its own rows to be guarded and indexed. */
+/** The data with which a listing is guarded and indexed, besides its own rows. */
 interface ListingContext {
   /** The hold-back period in milliseconds; infinite: changes of guarded values are never accepted by time. */
   readonly holdBackMs: number;
   readonly embedded: () => EmbeddedFacts;
   /** The operator's rules, with CAIP identifiers looked up in the served chains. */
   readonly operator: () => ResolvedRules;
-  /** The operator's rules, with CAIP identifiers looked up in these chains. */
+  /** The operator's rules, with CAIP identifiers looked up in the given chains and in the embedded ones. */
   readonly rulesFor: (listing?: Partial<Fetched<Chain>>, sent?: readonly Chain[]) => ResolvedRules;
   readonly served: () => ServedSnapshots;
   /** The chains that tokens are compared with: served and hidden ones; undefined before the first chain listing. */

@@ -10,7 +10,7 @@ import type { Contradiction, GuardResult } from './changes/guard.js';
 import type { HoldBackReason } from './changes/listing-check.js';
 import type { Snapshot } from './snapshot.js';
 
-/** Where a snapshot is from. `rules`: it is the served one, with changed rules of the operator. */
+/** Where a snapshot is from. `rules`: the served snapshot was made again with changed rules of the operator. */
 export type SnapshotOrigin = 'upstream' | 'peer' | 'disk' | 'rules';
 
 const ORIGINS: Readonly<Record<SnapshotOrigin, string>> = {
@@ -20,17 +20,17 @@ const ORIGINS: Readonly<Record<SnapshotOrigin, string>> = {
   rules: 'with changed rules',
 };
 
-/** The services list 600 to 2,200 tokens. Up to this many the speed is promised, and measured by `npm run bench`. */
+/** The most rows for which a speed is promised. The services list 600 to 2,200 tokens. */
 const PROMISED_ROWS = 5_000;
 /** The most differing rows that a log line names. Further ones are only counted. */
 const SHOWN_ROWS = 50;
-/** The most log lines on guarded values for one listing. */
+/** The most log lines about held-back values at one refresh, and the most about accepted changes. */
 const MAX_LINES = 20;
 
 /**
- * Logs a new snapshot, and its differences if it is from another service than the one before.
+ * Logs a new snapshot. If it is from another service than the one before, it also logs which rows differ.
  *
- * @param freshMs the age from which on a snapshot is stale
+ * @param freshMs the age at which a snapshot becomes stale, in milliseconds
  */
 export function logAccepted<Row>(
   log: Logger,
@@ -63,7 +63,7 @@ export function logAccepted<Row>(
   }
   if (rejected.count > 0 && origin === 'upstream')
     log.warn({ ...facts, rejected: rejected.first }, `Left out bad rows of the ${name} listing`);
-  // Refreshes succeed, so no other line tells why the listing is stale. Logged when this begins.
+  // Refreshes succeed, so no other line tells why the listing is stale. This one is logged when that begins.
   if (upstreamAgeMs > freshMs && (before?.upstreamAgeMs ?? 0) <= freshMs) {
     const header = `the upstream's answer carries "Age: ${upstreamAgeSeconds}"`;
     const advice = 'Look at the cache between the upstream and this gateway';
@@ -85,7 +85,7 @@ export function logAccepted<Row>(
   );
 }
 
-/** Logs the rows that are newly held back, each with the rule that accepts it, and the changes that were accepted. */
+/** Logs the rows that are newly held back, each with the rule that decides on it, and the accepted changes. */
 export function logGuarded<Row>(
   log: Logger,
   kind: ListingKind<Row>,
@@ -137,7 +137,7 @@ function adviceOn<Row>(
   // A rule cannot accept rows that contradict each other.
   if (others.length > 0) return '';
   const isSentSo = first !== undefined && guarded.find((each) => each.fact === fact)?.of(first) === served;
-  // If the other listing contradicts the value, there is no change to accept.
+  // If this listing sends the served value, the chain listing contradicts it: then there is no change to accept.
   const [right, rule] = isSentSo
     ? ['value that is served', keepRule(placeOf(row), fact, served)]
     : ['upstream', acceptRule(placeOf(row), fact, served, upstream)];
@@ -155,7 +155,7 @@ export function logOlder<Row>(
   log.info(facts, `Kept the ${name} listing: the upstream's answer carries "Age: ${age}" and is older`);
 }
 
-/** Logs that a refresh failed or is held back, with advice for the operator. */
+/** Logs that a refresh failed, or that its listing is held back, with advice for the operator. */
 export function logRejected<Row>(
   log: Logger,
   { name }: ListingKind<Row>,

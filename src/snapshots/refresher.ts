@@ -1,6 +1,6 @@
 /**
  * Refreshes one listing. `runRefresh` fetches it; `checkAndPublish` checks, guards, indexes, publishes, stores and logs
- * it. Errors of every step end in `onError`, which logs them and schedules the next attempt.
+ * it. Errors of a refresh end in `onError`, which logs them and schedules the next attempt.
  */
 import { type AcceptedBy, EMPTY_GUARD_MEMORY, type GuardMemory } from '../domain/guard-memory.js';
 import { type Fetched, type GuardedFact, type Service, sentAtOf } from '../domain/listing.js';
@@ -32,7 +32,7 @@ import {
 export interface SnapshotMetrics {
   /** The end of a refresh: `upstream`, `peer`, `older`, `held_back` with the reasons, or an error's code. */
   refresh(listing: string, outcome: string, heldBackFor?: readonly HoldBackReason[]): void;
-  /** A fact of a row whose change was accepted, and by whom. */
+  /** A fact of a row has changed, and the change was accepted: by time, or by the operator. */
   acceptedChange(listing: string, fact: GuardedFact, by: AcceptedBy): void;
   /** The number of keys that an answer has more than once, with unequal guarded facts. */
   contradictoryRows(listing: string, keys: number): void;
@@ -60,7 +60,7 @@ export interface RefreshOptions extends HoldBackRules {
 
 // Pauses between the refreshes of a listing, in milliseconds.
 
-/** The pause after a first failed refresh; each further one doubles it. */
+/** The pause after a first failed refresh; each further failure doubles it. */
 const FIRST_PAUSE_MS = 1_000;
 /** The longest pause after a failed refresh, unless the listing stays fresh for less. */
 const MAX_PAUSE_MS = 30_000;
@@ -68,10 +68,9 @@ const MAX_PAUSE_MS = 30_000;
 const LONGEST_PAUSE_MS = 3_600_000;
 /** How much longer a gateway with peers waits at most after its own failure, so that a peer makes the next attempt. */
 const STAND_BACK_MS = 1_000;
-/** The shortest time until the refresh that follows a snapshot of a peer or from disk. */
+/** The shortest time until the next refresh, if the very first snapshot is from a peer or from disk. */
 const LEAST_PAUSE_MS = 100;
 
-/** A failed refresh. */
 interface Failure {
   readonly error: UpstreamError;
   /** Milliseconds since 1970. */
@@ -116,13 +115,13 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
   let snapshot: Indexed | undefined;
   let lastFailure: Failure | undefined;
   let failuresInARow = 0;
-  /** When the last listing that was from a peer, whose clock may be ahead, or that was not used, was requested. */
+  /** When the last listing was requested that was from a peer, or was not used because it was older. */
   let sharedAt = 0;
   const listingCheck = createListingCheck(kind, options);
   /** The listing that is served, with the rows that the operator hides; undefined before the first. */
   let guarded: GuardedListing<Row> | undefined;
   let heldBack = heldBackIn(kind, [], { rows: [], guard: EMPTY_GUARD_MEMORY }, select);
-  /** How often the operator's rules have changed. */
+  /** The number of changes of the operator's rules so far. */
   let rulesChanges = 0;
   let refreshing: Promise<Indexed> | undefined;
   /** When the request in progress was made (milliseconds since 1970), or 0. It may still wait to be sent. */
@@ -133,7 +132,7 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
   function refresh(): Promise<Indexed> {
     refreshing ??= runRefresh().finally(() => {
       refreshing = undefined;
-      // Each outcome schedules the next refresh. This is a safety net, in case one throws before it does.
+      // Every outcome schedules the next refresh. This is a safety net for an unexpected error before that.
       if (timer === undefined) schedule(maxPauseMs);
     });
     // If no caller waits, a failure must not become an unhandled rejection.
@@ -166,7 +165,7 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
 
   /**
    * Processes a fetched listing. One from a peer or from disk is guarded as if the upstream had sent it now, because
-   * the peer may have had no earlier listing to compare it with.
+   * another gateway may have had no earlier listing to compare it with.
    *
    * @throws HeldBackError
    */
@@ -209,11 +208,11 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     served: GuardedListing<Row> | undefined,
     origin: SnapshotOrigin,
   ): Promise<GuardResult<Row>> {
-    // A peer whose memory began earlier knows the first values better.
+    // If the memory of the peer began earlier, the values that the peer has accepted count.
     const isSenior =
       origin === 'peer' && (fetched.guard?.beganAt || fetched.takenAt) < (served?.guard.beganAt ?? 0);
     if (served && !isSenior) return guard(sent, served, origin === 'peer' ? fetched : undefined);
-    // The first listing, if from a peer or from disk, continues with its own memory.
+    // A listing from disk or from such a peer, or a first one from any peer, continues with its own memory.
     return firstKnown(origin === 'upstream' ? undefined : fetched).then((before) => guard(sent, before));
   }
 
@@ -249,11 +248,11 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     logOlder(log, kind, fetched);
     metrics.refresh?.(name, 'older');
     schedule(freshMs);
-    // With the time of this request, so that peers do not repeat it.
+    // Shared with the time of this request, so that peers do not repeat the request.
     return { ...served, upstreamAgeMs: Math.max(0, sentAtOf(fetched) - served.takenAt) };
   }
 
-  /** Continues from a peer's failure, if it is newer than the served snapshot. */
+  /** Continues from a peer's failure, if the failure is newer than the served snapshot. */
   function adoptPeerState(failure: SharedFailure | undefined): void {
     if (!failure || failure.at <= (snapshot ? sentAtOf(snapshot) : 0)) return;
     failuresInARow = failure.failuresInARow;
@@ -276,14 +275,14 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     peers.offer(name, kind, toStore);
   }
 
-  /** Counts the interval from the request; but after a slow answer it leaves the upstream a minimum pause. */
+  /** Schedules the next refresh, an interval after the last request, but never directly after a slow answer. */
   function scheduleAfter(accepted: Indexed, isFirstOfOthers: boolean): void {
     const leastMs = isFirstOfOthers ? Math.min(LEAST_PAUSE_MS, freshMs) : freshMs / 2;
     const sinceSentMs = accepted.ageAt(Date.now()) - (accepted.upstreamAgeMs ?? 0);
     schedule(Math.min(Math.max(freshMs - sinceSentMs, leastMs), freshMs));
   }
 
-  /** Notes that a refresh failed or is held back, and schedules the next one. */
+  /** Notes that a refresh failed, or that its listing is held back, and schedules the next refresh. */
   function onError(reason: unknown, lease?: RefreshLease<Row>): UpstreamError {
     const error = reason instanceof UpstreamError ? reason : internalError(reason);
     const isHeldBack = error instanceof HeldBackError;
@@ -306,7 +305,7 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     return error;
   }
 
-  /** Waits after the failure of a peer. */
+  /** Schedules the next refresh for the end of the pause after the failure of a peer. */
   function backOff({ peerFailure, leftMs }: BackOff): UpstreamError {
     adoptPeerState(peerFailure);
     const { code, message, at } = peerFailure;

@@ -27,10 +27,10 @@ export interface Snapshot<Row> extends Fetched<Row> {
   /** A text that is equal for snapshots with equal rows, prices and times of prices. */
   readonly state: string;
   readonly history: ListingHistory;
-  /** The differences from the state of this cursor. Without a cursor the earlier state is unknown. */
+  /** The differences from the state that the cursor identifies. Without a cursor, all rows count as changed. */
   changesSince(cursor: string | undefined): ListingChanges<Row>;
   /**
-   * Its age in milliseconds. It does not decrease when the clock is set back.
+   * The age of the snapshot in milliseconds. It does not decrease when the clock is set back.
    *
    * @param now milliseconds since 1970
    */
@@ -42,7 +42,7 @@ export interface ChainSnapshot extends Snapshot<Chain>, KnownChains {
   /** The chain with exactly this CAIP-2 identifier. */
   byCaip2(caip2: string): Chain | undefined;
   /**
-   * The chains of any of these types, in any letter case, that match `search` as chain names do in the token search.
+   * The chains whose names match `search` by the rules of the token search. Types can have any letter case.
    *
    * @throws GatewayError BAD_USER_INPUT if there are too many words
    */
@@ -51,18 +51,18 @@ export interface ChainSnapshot extends Snapshot<Chain>, KnownChains {
 
 /** The token listing with its indexes. */
 export interface TokenSnapshot extends Snapshot<Token> {
-  /** The tokens of one chain. The key can have any letter case. Empty for an unknown chain. */
+  /** The tokens of one chain; none for an unknown chain. The key can have any letter case. */
   byChain(chainKey: string): readonly Token[];
-  /** The token at this address, in any spelling of both. */
+  /** The token at this address. Chain key and address can have any spelling. */
   byAddress(chainKey: string, address: string): Token | undefined;
   readonly search: SuggestingSearch;
   /** The indexes of the search. */
   readonly indexes: TokenIndexes;
-  /** Known tokens that are not listed: the last accepted row, or null for a new one that waits. */
+  /** Known tokens that are not listed, by key: the last accepted row, or null for a new token that is held back. */
   readonly unlisted: ReadonlyMap<string, Token | null>;
 }
 
-/** Creates the common part of all snapshots. It continues the history, or begins one. It yields to requests. */
+/** Creates the common part of all snapshots. It continues the history of the older one. It yields to requests. */
 async function createSnapshot<Row>(
   kind: ListingKind<Row>,
   fetched: Fetched<Row>,
@@ -168,12 +168,12 @@ export async function createTokenSnapshot(
   };
 }
 
-/** The states of token lists that were made later than their snapshots. */
+/** The states of token lists that were made after their snapshots, because the chains were not known before. */
 const lateStates = new WeakMap<TokenSnapshot, TokenListState>();
 
 /**
- * The state of the token list of a token listing. The first token listing can be fetched before the chains. Its state
- * is then made when the chains are known.
+ * The state of the token list of a token listing. The first token listing can be fetched before the chains. The
+ * state is then made when the chains are known.
  *
  * @param chains the chains that are served
  */
@@ -192,20 +192,20 @@ export function tokenListStateOf(
   return late;
 }
 
-/** `Age` has whole seconds, so that the same answer from a cache can seem older by this, in milliseconds. */
+/** How much older the same answer from a cache can seem, in milliseconds: `Age` is in whole seconds. */
 const AGE_STEP_MS = 1_000;
 
 /**
  * True if an answer from a cache is older than the served snapshot and must not replace it. Caches can be late, and
- * their nodes can have answers of different ages. It compares ages and not times, because the age of a snapshot is
- * monotonic: a clock that was set back does not make all later answers older.
+ * their nodes can have answers of different ages. It compares ages and not times: the age of a snapshot
+ * does not depend on the clock, and a clock that was set back would make all later answers older.
  */
 export function isOlder({ takenAt, upstreamAgeMs = 0 }: SourceAndAge, served: Snapshot<unknown>): boolean {
   const now = Date.now();
   return upstreamAgeMs > 0 && now - takenAt > served.ageAt(now) + AGE_STEP_MS;
 }
 
-/** Returns the age of a snapshot. The same listing again, such as with changed rules, continues its age. */
+/** Returns the function that computes the age of a snapshot. A listing that is indexed again continues its age. */
 function agingFrom(takenAt: number, before: Snapshot<unknown> | undefined): (now: number) => number {
   if (before?.takenAt === takenAt) return before.ageAt;
   const ageThen = Math.max(0, Date.now() - takenAt);

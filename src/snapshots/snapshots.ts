@@ -27,7 +27,7 @@ export interface SnapshotsOptions extends RefreshOptions, Readonly<Record<Freshn
   readonly destinationsFreshMs: number;
   /** The hold-back period: a new guarded value is accepted when every listing had it for this long. Infinite: never. */
   readonly holdBackMs: number;
-  /** Known facts before the first listing; none unless given. */
+  /** Facts that are known before the first listing; none unless given. */
   readonly embedded?: (() => EmbeddedFacts) | undefined;
   /** The operator's rules; none unless given. */
   readonly rules?: ListingRules | undefined;
@@ -44,7 +44,7 @@ export function createSnapshots(options: SnapshotsOptions) {
   const { service, destinationsFreshMs, holdBackMs, peers = NO_PEERS, log } = options;
   let { rules = NO_RULES } = options;
   const embedded = () => options.embedded?.() ?? NOTHING_EMBEDDED;
-  /** The rules with the rows that they name. */
+  /** The operator's rules, with CAIP identifiers looked up in the chains. */
   let resolved = rulesFor();
   /** Whether the served tokens were compared with the chains. Either listing can be fetched first. */
   let areCompared = false;
@@ -102,8 +102,8 @@ export function createSnapshots(options: SnapshotsOptions) {
   const held = { service, refreshers, freshMs, sources, routes, reconcile, operator, now, onWaited, log };
 
   /**
-   * Looks up CAIP identifiers in the listed chains, then in removed ones, then in those of an answer that is not listed
-   * yet, then in the embedded ones. So rules also apply before the first chain listing, and to chains that it lost.
+   * Looks up CAIP identifiers in the listed chains, then in removed ones, then in those that were sent and are not yet
+   * listed, then in the embedded ones. So rules also apply before the first chain listing, and to removed chains.
    */
   function rulesFor(
     { rows, guard }: Partial<Pick<Fetched<Chain>, 'rows' | 'guard'>> = {},
@@ -121,7 +121,7 @@ export function createSnapshots(options: SnapshotsOptions) {
     return byListing<Record<ListingName, undefined>>((name) => refreshers[name].snapshot as undefined);
   }
 
-  /** Applies the rules again after a change of the chains: rules name chains, and tokens are compared with them. */
+  /** Applies the rules to the tokens again if they name other rows now, or if the tokens had no chains to compare. */
   function onPublished(): void {
     sources?.wake();
     const chains = refreshers.chains.guarded;
@@ -145,7 +145,7 @@ export function createSnapshots(options: SnapshotsOptions) {
   return {
     /** Loads the listings from disk. Await it before `start`. */
     async restore(): Promise<void> {
-      // The chains first: rules that hide tokens name chains, also ones that only the disk still knows.
+      // The chains are loaded first: rules that hide tokens name chains, and only the disk may know some of them.
       for (const refresher of each) await refresher.restore();
     },
     /** Fetches all listings, and keeps them fresh. */
@@ -176,7 +176,7 @@ export function createSnapshots(options: SnapshotsOptions) {
      * Creates the view of one operation.
      *
      * @param client the address of the client, to share the upstream fairly. All unknown clients count as one
-     * @param waitsUntil when it stops waiting for the upstream, on the monotonic clock
+     * @param waitsUntil when the operation stops waiting for the upstream, on the monotonic clock
      */
     view: (client?: string, waitsUntil = performance.now() + MAX_UPSTREAM_WAIT_MS): View =>
       new OperationView(held, client, waitsUntil),
@@ -188,7 +188,7 @@ export function createSnapshots(options: SnapshotsOptions) {
     rules: (): object => resolved,
     /** The state of the map of routes now; undefined if routes are not swept. */
     routeMap: () => sources?.state(),
-    /** While this number is the same, cached routes are replaced only when they expire. */
+    /** How many cached routes were removed for lack of room so far. */
     routeEvictions: routes.evictions,
     /** Returns the progress of the sweep; undefined if routes are not swept. */
     sweepStatus: sources?.status,

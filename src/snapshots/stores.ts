@@ -8,7 +8,7 @@ import type { HeldBack } from './changes/listing-check.js';
 export interface DiskStore {
   /** The newest listing on disk that may be served; undefined if there is none. */
   read<Row>(kind: StoredKind<Row>): Promise<Fetched<Row> | undefined>;
-  /** The newest listings of other services on disk. They are not served, but their facts are known. */
+  /** The newest listings on disk that may not be served, such as those of other services. Only their facts are used. */
   readOthers<Row>(kind: StoredKind<Row>): Promise<readonly Fetched<Row>[]>;
   /** Replaces the last listing of this kind. The replacement is atomic: a reader never gets a part. */
   write<Row>(kind: StoredKind<Row>, fetched: Fetched<Row>): Promise<void>;
@@ -27,8 +27,8 @@ export interface SharedFailure {
 }
 
 /**
- * The right to request a topic from the upstream. One gateway has it at a time. Call exactly one method; neither
- * rejects.
+ * The right to request a topic from the upstream. One gateway has it at a time, unless others waited too long for it.
+ * Call exactly one of the two methods; neither rejects.
  */
 export interface RefreshLease<Row> {
   readonly is: 'ours';
@@ -70,17 +70,17 @@ export interface Peers {
   ): Promise<LeaseResult<Row>>;
   /** The newest snapshot of a peer, if it was requested after this (milliseconds since 1970). */
   newest<Row>(topic: string, kind: StoredKind<Row>, newerThan: number): Promise<Fetched<Row> | undefined>;
-  /** The last listing that gateways with another upstream shared. It is not served, but its facts are known. */
+  /** The last listing that gateways with another upstream shared. It is not served: only its facts are used. */
   readOthers<Row>(topic: string, kind: StoredKind<Row>): Promise<readonly Fetched<Row>[]>;
   /** Ends the pause after a failure for all gateways. */
   endPause(topic: string): Promise<void>;
-  /** Calls the listener whenever a peer has changed the topic. */
+  /** Calls the listener when a peer has changed the topic, or may have changed it. */
   subscribe(topic: string, listener: () => void): void;
-  /** Offers the snapshot that is served here, to peers that have none. */
+  /** Offers the snapshot that is served here to peers that have none, or an older one. */
   offer<Row>(topic: string, kind: StoredKind<Row>, fetched: Fetched<Row>): void;
 }
 
-/** For a gateway that does not share. */
+/** The peers of a gateway that does not share. */
 export const NO_PEERS: Peers = {
   lease: async () => ({
     is: 'ours',

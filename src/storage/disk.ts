@@ -22,7 +22,7 @@ export interface DiskStoreOptions {
   readonly log: Logger;
 }
 
-/** An older temporary file was left by a killed process: a write takes less than a minute. */
+/** Older temporary files were left by killed processes: a write takes less than a minute. */
 const LEFT_BEHIND_AFTER_MS = 60_000;
 /** How often the same fault of the directory is logged, in milliseconds. */
 const WARN_AGAIN_AFTER_MS = 3_600_000;
@@ -124,8 +124,8 @@ export async function openDiskStore(options: DiskStoreOptions): Promise<DiskStor
       dated.sort((one, other) => other.at - one.at);
       const read: Fetched<Row>[] = [];
       for (const { file } of dated) {
-        // A file with the name of a served one can be of another service at the same address, or from a clock that was
-        // ahead.
+        // A file can have the right name and still not be usable: it is of another service at the same address, or from
+        // a clock that was ahead. Its facts are read, too.
         const fetched = usable.has(file) ? undefined : await readFrom(kind, file, false);
         if (fetched && read.push(fetched) === MAX_OTHERS) break;
       }
@@ -149,7 +149,7 @@ function fileOf(name: string, service: string | undefined): string {
   return `${name}-${service}${ENDING}`;
 }
 
-/** The format of a stored listing by the name of its file; 0 for those of before, whose names have no number. */
+/** The format that the name of a file states; 0 for the oldest files, whose names have no number. */
 function formatOf(file: string): number {
   const named = /^\w+-\w+(?:\.(\d+))?\.snapshot$/.exec(file);
   return named ? Number(named[1] ?? 0) : Number.POSITIVE_INFINITY;

@@ -1,7 +1,7 @@
-/** Reads files of the operator, and only regular ones. */
+/** Reads regular files only: those of the operator, and stored listings. */
 import { readFile, stat } from 'node:fs/promises';
 
-/** The path is not that of a regular file of an acceptable size. The message completes "it is …". */
+/** Thrown if a path is not that of a regular file of an acceptable size. The message completes "it is …". */
 export class NotReadable extends Error {}
 
 /**

@@ -15,7 +15,7 @@ export interface RulesFileOptions {
 }
 
 /**
- * Reads a file of rules, and again whenever it has changed and then stayed the same for a while: one that has just
+ * Reads a file of rules, and again whenever it has changed and then stayed the same for a while: a file that has just
  * changed may be half written. It polls: unlike notifications of the file system, polling works on every file system,
  * and after renames and changes of links.
  *
@@ -60,7 +60,7 @@ export async function openRulesFile({ path, onChange, settleMs = 1_000, log }: R
     }, settleMs).unref();
   }
   watchFile(path, { interval: settleMs / 2, persistent: false }, readOnceSettled);
-  // A change between the first read and the first poll is not noticed.
+  // Polling does not notice a change between the first read and the first poll.
   readOnceSettled();
 
   return {

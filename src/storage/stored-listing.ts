@@ -7,7 +7,7 @@ import { type Fetched, type SourceAndAge, sentAtOf } from '../domain/listing.js'
 import { yieldThen } from '../scheduling/chunks.js';
 import type { StoredKind } from '../upstream/listing-kinds.js';
 
-/** A stored listing cannot be read, or may not be served. The message completes "… is refused: ". */
+/** Thrown if a stored listing cannot be read or may not be served. The message completes "… is refused: ". */
 export class InvalidStoredListing extends Error {
   override readonly name = 'InvalidStoredListing';
 }
@@ -15,9 +15,9 @@ export class InvalidStoredListing extends Error {
 /** The number of the format of stored listings. It changes when older gateways cannot read the new form. */
 export const RECORD_FORMAT = 1;
 const HEAD = `chains-and-tokens-gateway ${RECORD_FORMAT} `;
-/** The first line is shorter, in bytes: its fixed text and a digest of 64 digits. */
+/** The first line is shorter than this, in bytes: it has a fixed text and a digest of 64 digits. */
 const MAX_LINE = 200;
-/** How far the clocks of machines that share listings may differ. */
+/** How far the clocks of machines that share listings may differ, in milliseconds. */
 const MAX_EARLY_MS = 60_000;
 
 /** Room for the history and the memory of the guard beside the rows, in bytes. */
@@ -47,7 +47,7 @@ const history = v.fallback(
 
 const time = v.pipe(integer, v.maxValue(8.64e15));
 const price = v.pipe(v.number(), v.minValue(0), v.finite());
-/** The rows in it are checked like those of the listing. */
+/** The memory of the guard. Its rows are checked separately, like those of the listing. */
 const guardMemoryJson = v.object({
   beganAt: time,
   gone: v.array(v.object({ row: v.unknown(), at: time })),
@@ -78,7 +78,7 @@ const content = v.object({
 /**
  * The bound on the length of a stored listing, in bytes.
  *
- * @param upstreamMaxBytes the limit on an answer; each stored row is a little longer
+ * @param upstreamMaxBytes the limit on an answer of the upstream; a row can be longer when it is stored
  */
 export function maxStoredBytes(upstreamMaxBytes: number): number {
   return 2 * upstreamMaxBytes + MAX_MEMORY_BYTES;
@@ -132,7 +132,7 @@ export async function decodeListing<Row>(
   if (services && earlyMs > MAX_EARLY_MS) {
     throw new InvalidStoredListing(`it is dated ${Math.round(earlyMs / 1000)} s in the future`);
   }
-  // A wrong clock does not make the facts wrong.
+  // Without `services`, a time in the future is corrected: a wrong clock does not make the facts wrong.
   const sourceAndAge = { source, takenAt: services ? takenAt : Math.min(takenAt, now), upstreamAgeMs };
   const { unreadable: _none, contradictory: _neither, ...fetched } = await parseAll(kind, rows, sourceAndAge);
   return {

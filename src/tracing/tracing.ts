@@ -17,7 +17,6 @@ export interface TraceSpan {
   end(attributes: Attributes, error?: string): void;
 }
 
-/** Traces for OpenTelemetry. */
 export interface Tracing {
   /**
    * Runs the function in a span for a client's request. The span continues the trace that the headers name.
@@ -57,7 +56,7 @@ export function currentTracing(): Tracing | undefined {
 function createTracing(tracer: Tracer): Tracing {
   return {
     inRequest(name, headers, run) {
-      // If HTTP is instrumented, its span has read the headers already.
+      // If an SDK instruments HTTP, there is already a span that continues the trace of the headers.
       const active = context.active();
       const parent = trace.getSpan(active) ? active : propagation.extract(active, headers);
       const span = tracer.startSpan(name, { kind: SpanKind.SERVER }, parent);

@@ -22,7 +22,7 @@ export interface PickerOptions {
 /** The build copies these files beside the compiled code. */
 const PAGE = new URL('./page/', import.meta.url);
 
-/** Where the build puts the README as a page; also for the sources that tests run. */
+/** Where the build puts the README as a page. Tests, which run the sources, use this file, too. */
 const GUIDE = new URL('../../../dist/pages/picker/guide.html', import.meta.url);
 
 /** The types of the files that are served beside the document, by their endings. */
@@ -93,7 +93,7 @@ function pageFiles(): readonly ServedFile[] {
     });
 }
 
-/** Removes the comments that fill whole lines of a script or style: a quarter of its bytes. */
+/** Removes the comments that fill whole lines of a script or style: they would be a quarter of the bytes. */
 function withoutComments(text: string): string {
   return text.replaceAll(/^ *(\/\*((?!\*\/).)*\*\/|\/\/[^\n]*)\n/gms, '');
 }

@@ -41,7 +41,7 @@ body{display:flex;flex-direction:column;height:100vh;height:100dvh;overflow:hidd
 /* GraphiQL moves a tab by a stale offset once the pointer is down on it, and the click then misses it. */
 .graphiql-container .graphiql-tab{transform:none!important}
 .graphiql-sessions{container-type:inline-size}
-/* The page's header has the title: here tabs would clip it. */
+/* The page's header has the title. GraphiQL's own title is hidden, because tabs would clip it. */
 .graphiql-container .graphiql-logo{display:none}
 /* Hides the fields for federation, which people do not query. */
 .graphiql-explorer-root [class*="graphiql-explorer-_"]{display:none}
@@ -55,7 +55,7 @@ body{display:flex;flex-direction:column;height:100vh;height:100dvh;overflow:hidd
 /** Where the build puts GraphiQL. Tests, which run the sources, use it too. */
 const GRAPHIQL = new URL('../../../dist/pages/playground/graphiql/', import.meta.url);
 
-/** Reads a file of GraphiQL at its first use: together they are 9 MB, and most processes never need them. */
+/** Reads a file of GraphiQL at its first use: all files have 9 MB, and most processes never need them. */
 function graphiql(name: string): string {
   return readFileSync(new URL(name, GRAPHIQL), 'utf8');
 }

@@ -9,7 +9,7 @@ export interface Exchange {
   readonly method: string;
   /** The target of the request, as it was sent. */
   readonly url: string;
-  /** A header of the request; those that were sent several times are joined. */
+  /** A header of the request. The values of a header that was sent several times are joined. */
   header(name: string): string | undefined;
   /** When the request was complete and earlier ones of its connection were answered, by `performance.now()`. */
   readonly startedAt: number;
@@ -70,14 +70,14 @@ export function totalBytes(parts: readonly Uint8Array[]): number {
   return bytes;
 }
 
-/** A request whose target is not a path, such as `example.org:443`. */
+/** Thrown for a request whose target is not a path, such as `example.org:443`. */
 export class NotAPath extends Error {}
 
 /** The parts of a request that its response depends on. */
 export interface CacheableRequest {
   /** HEAD is given as GET. */
   readonly method: string;
-  /** With its query string. */
+  /** The target of the request, with its query string. */
   readonly url: string;
   readonly accept: string | undefined;
   readonly origin: string | undefined;
@@ -138,7 +138,7 @@ const MAX_PARSED_EARLY = 16_384;
 /** Whether a request to the endpoint has members or parameters that are ignored. False for a long or unusual request. */
 export function hasIgnoredMembers(request: CacheableRequest, path: string): boolean {
   if (request.body.length + request.url.length > MAX_PARSED_EARLY) return false;
-  // The URL is not decoded for this. If more of them match, that costs time alone.
+  // The URL is not decoded for this check. A wrong `true` only costs time.
   if (!isAskedByBody(request.method)) return OTHER_PARAMETER.test(request.url);
   return Object.keys(parametersOf(request, path) ?? {}).some((name) => !KNOWN_PARAMETERS.includes(name));
 }
@@ -151,7 +151,7 @@ function fromBody({ url, contentType = '', body }: CacheableRequest, path: strin
 function fromUrl({ method, url }: CacheableRequest, path: string): RequestParameters | undefined {
   if (method !== 'GET' || !url.startsWith(`${path}?`)) return undefined;
   const search = new URLSearchParams(url.slice(path.length + 1));
-  // A parameter that is given twice: GraphQL Yoga decides.
+  // GraphQL Yoga decides about a parameter that is given twice.
   if (KNOWN_PARAMETERS.some((name) => search.getAll(name).length > 1)) return undefined;
   const { variables, extensions, ...plain } = Object.fromEntries(search);
   return {

@@ -24,7 +24,7 @@ export type Executed =
       readonly complete: CompleteResponse;
       /** Undefined if the response must not be cached. */
       readonly info: ResponseInfo | undefined;
-      /** The value of `x-stale-listings` for a response without `info`. Undefined if all listings that it read are fresh. */
+      /** The value of `x-stale-listings` for a response without `info`. Undefined if all listings in it are fresh. */
       readonly staleListings?: string | undefined;
       /** Present if GraphQL Yoga executed the request and set the id. */
       readonly requestId: string | undefined;
@@ -43,7 +43,6 @@ export type Executor = (
   exchange: Exchange,
 ) => Executed | Promise<Executed>;
 
-/** Creates the executor of one gateway. */
 export function createExecutor(options: ExecutorOptions): Executor {
   const { gateway, checkDependencies, cache } = options;
   const { path } = gateway;
@@ -125,7 +124,7 @@ function copyOf(parts: readonly Buffer[]): Buffer {
   return copy;
 }
 
-/** False for errors, and for multipart responses and event streams, whose headers describe how they are sent. */
+/** Whether the body is one JSON text: not for errors, multipart responses and event streams. */
 function isSingleJson({ status, headers }: Response): boolean {
   return status === 200 && /^application\/([\w-]+\+)?json\b/.test(headers.get('content-type') ?? '');
 }
@@ -134,7 +133,7 @@ function isSingleJson({ status, headers }: Response): boolean {
 interface KnownHeaders {
   /** For a response that must not be cached. */
   readonly plain: readonly string[];
-  /** For a response that caches may store: also with `vary`. */
+  /** For a response that caches may store: the same headers, and `vary`. */
   readonly varying: readonly string[];
 }
 
@@ -145,7 +144,7 @@ const MAX_ACCEPT_LENGTH = 500;
 
 /**
  * Creates the function that computes the headers of a response written without GraphQL Yoga: the same that Yoga would
- * set. Its result is undefined if only Yoga can tell.
+ * set. The function returns undefined if only Yoga can compute them.
  */
 function createResponseHeaders(
   corsOrigins: CorsOrigins,

@@ -46,7 +46,7 @@ export function createOperationLimit(options: OperationLimitOptions): OperationL
   };
 }
 
-/** The warnings for clients that may stand for many. */
+/** The warnings for an address, or no address, that may stand for many clients. */
 const WARNINGS: Readonly<Record<ClientSource, string | undefined>> = {
   known: undefined,
   forwarded:

@@ -34,7 +34,7 @@ export interface ResponderOptions {
   readonly maxQueryTokens: number;
   /** False leaves compression to the server in front; true unless given. */
   readonly compression?: boolean | undefined;
-  /** Estimated size of all cached responses; 24 MB unless given. */
+  /** The limit on the estimated size of the response cache, in bytes; 24 MB unless given. */
   readonly maxCacheBytes?: number;
   /** Limits the operations that each client may have executed; no limit unless given. */
   readonly clientLimit?: ClientLimit | undefined;
@@ -139,7 +139,7 @@ export function createResponder(options: ResponderOptions): Responder {
 
   function send(executed: Executed, received: Received): Promise<void> | undefined {
     const { request, read, exchange, isPortClosed } = received;
-    // Called after the execution: a request that arrived before the stop must also close its connection.
+    // Asked after the execution: if the port was closed meanwhile, the response must close the connection, too.
     const isLast = isPortClosed() || read.isCutOff === true;
     if (!executed.complete) return sendByYoga(executed, received, isLast);
     const { complete, info, staleListings } = executed;
@@ -211,7 +211,7 @@ export function createResponder(options: ResponderOptions): Responder {
     try {
       const key = cache.knownKey(request) ?? (cache.hasSeen(request) ? cache.cacheKey(request) : undefined);
       if (key !== undefined && sendFromCache(key, received)) return;
-      // A new text can ask for a cached response. It is executed without its key, so that new texts push nothing out.
+      // A new text can mean the same as a cached one. If not, it has no key: what the writer answers is not cached.
       const keyOfNew =
         key === undefined && hasIgnoredMembers(request, path) ? cache.cacheKey(request) : undefined;
       if (keyOfNew !== undefined && sendFromCache(keyOfNew, received)) return;

@@ -20,7 +20,7 @@ export interface CachedResponse {
 
 export type ResponseCache = ReturnType<typeof createResponseCache>;
 
-/** The key of a longer text is not remembered, but computed each time. */
+/** The key of a longer text is computed for each request, and not remembered. */
 const MAX_TEXT_LENGTH = 16_384;
 /** A longer request is not cached: keys are computed before an operation waits for its turn, so they must be cheap. */
 const MAX_KEYED_LENGTH = 65_536;
@@ -76,8 +76,8 @@ export function createResponseCache(
   const isTextKnown = createSeenBefore();
 
   /**
-   * The key of a request whose exact text and headers were seen before; undefined for any other. Look it up first:
-   * computing the key costs more than the rest of a hit.
+   * The key of a request, if it was computed before for the same text and headers; otherwise undefined. Computing a key
+   * costs more than the rest of a hit.
    */
   function knownKey(request: CacheableRequest): string | undefined {
     for (const variant of variantsByText.get(textOf(request)) ?? []) {
@@ -119,7 +119,7 @@ export function createResponseCache(
   };
 }
 
-/** The part of a request that most requests differ in. */
+/** The part of a request that differs between most requests: the body, or the URL. */
 function textOf({ method, url, body }: CacheableRequest): string {
   return isAskedByBody(method) ? body : url;
 }
@@ -142,7 +142,7 @@ function canonicalKey(
   if (!parameters || parameters instanceof DocumentRefusal) return undefined;
   const { query, variables, operationName, extensions } = parameters;
   try {
-    // With extensions the exact text counts: they can hold its hash. The text can also be missing then.
+    // With extensions, the exact text is part of the key: they can hold the hash of a text, even of a missing one.
     const document = typeof query === 'string' && !extensions ? stripped(query, maxQueryTokens) : query;
     const parts = [document ?? null, operationName ?? null, variables ?? null, extensions ?? null].map(
       withSortedKeys,

@@ -6,7 +6,6 @@ import { type Encoding, encode, encodingFor } from '../../http/encodings.js';
 import { isCacheableMethod } from '../../http/query-method.js';
 import { type CacheableRequest, type Exchange, totalBytes } from './exchange.js';
 
-/** A body and its encoding. */
 export interface EncodedBody {
   readonly encoding: Encoding;
   readonly parts: readonly Uint8Array[];
@@ -45,7 +44,7 @@ export class CompleteResponse {
     return totalBytes(this.parts);
   }
 
-  /** The compressed body. Not a promise if it was compressed before. A small body is not compressed. */
+  /** The compressed body; a promise if it is not compressed yet. A small body stays as it is. */
   encoded(encoding: Encoding): EncodedBody | Promise<EncodedBody> {
     const { parts } = this;
     const plain: EncodedBody = { encoding: 'identity', parts };

@@ -29,9 +29,9 @@ export function numberChains(
   const gone = [...(before?.guard?.gone ?? []), ...listing.guard.gone]
     .filter(({ at }) => listing.takenAt - at < holdBackMs)
     .map(({ row }) => row);
-  // A chain that is now listed with another number has lost this one.
+  // A chain that is now listed with another identifier has lost its earlier one.
   const listed = (before?.rows ?? []).filter((chain) => numbers.get(chain.chainKey) === caip2Of(chain));
-  // The last entry of an identifier counts: listed chains are after unlisted ones, and of those the oldest is the last.
+  // The last entry of an identifier wins: a listed chain or, without one, the chain that was removed first.
   const holders = new Map(
     [...gone.reverse(), ...listed]
       .filter(({ chainKey }) => !unnumberedBefore.has(chainKey))
@@ -58,8 +58,8 @@ export function numberChains(
 }
 
 /**
- * Marks native assets to which the two listings give different decimals. One of the listings is wrong, and the gateway
- * cannot know which. A `keep` rule of the operator decides.
+ * Marks native assets to which the two listings give different decimals. The gateway cannot know which listing is
+ * wrong. A `keep` rule of the operator decides.
  *
  * @param chains the rows of the chain listing
  */

@@ -44,7 +44,7 @@ export interface GuardedListing<Row> extends Fetched<Row> {
   readonly guard: GuardMemory<Row>;
 }
 
-/** A contradiction of one row. */
+/** A row, and the facts in which the upstream contradicts it. */
 export interface Contradiction<Row> {
   readonly row: Row;
   readonly facts: readonly HeldBackFact[];
@@ -52,12 +52,12 @@ export interface Contradiction<Row> {
 
 export interface GuardResult<Row> {
   readonly listing: GuardedListing<Row>;
-  /** Unlisted rows for which, since this listing, a new row waits to replace them. */
+  /** Unlisted rows that a new row would replace. The new row is held back, beginning with this listing. */
   readonly waiting: readonly Contradiction<Row>[];
   readonly accepted: readonly (Contradiction<Row> & { readonly by: AcceptedBy })[];
 }
 
-/** The most rows that are remembered after they were removed: five times the rows that the services list. */
+/** The most rows that are remembered after they were removed. The services list 600 to 2,200 tokens. */
 const MAX_GONE = 10_000;
 /** The most new rows that are compared with one old row of the same symbol. Further ones wait. */
 const MAX_RIVALS = 10;
@@ -78,14 +78,14 @@ export async function guardListing<Row>(
   peer?: Fetched<Row>,
 ): Promise<GuardResult<Row>> {
   const { takenAt } = sent;
-  /** The hold-back period counts from the request, even if a cache had stored the answer for longer. */
+  /** The hold-back period begins with the request, even if the answer is older because a cache had stored it. */
   const sentAt = sentAtOf(sent);
   const memory: GuardMemory<Row> = before?.guard ?? EMPTY_GUARD_MEMORY;
   const peerMemory: GuardMemory<Row> = peer?.guard ?? EMPTY_GUARD_MEMORY;
   const served = keyedRows(before?.rows ?? [], kind.keyOf);
   const sentRows = keyedRows(sent.rows, kind.keyOf);
   const [clocks, peerClocks] = [clocksOf(memory), clocksOf(peerMemory)];
-  /** Rows that a peer holds back and that were never listed here. They count as rows that were listed and removed. */
+  /** Rows that a peer holds back and that are not listed here. They count as rows that were listed and removed. */
   const heldByPeer = [...keyedRows(peer?.rows ?? [], kind.keyOf)].flatMap(([key, row]) => {
     const since = served.has(key) ? undefined : peerClocks.get(key)?.since;
     return since === undefined ? [] : [{ row: kind.heldBack(row, NOTHING_HELD_BACK), at: since }];
@@ -99,7 +99,7 @@ export async function guardListing<Row>(
     const row = among.get(key);
     return row && lookalikeOf(row);
   };
-  /** The looks of rows that stay listed only because a new row may not replace them yet. */
+  /** The lookalike keys of rows that stay listed only because a new row may not replace them yet. */
   const contested = new Set(
     memory.held.filter((each) => each.rows.length === 0).map(({ key }) => lookIn(served, key)),
   );
@@ -123,7 +123,7 @@ export async function guardListing<Row>(
   /** The row with its known facts; undefined if the sent rows contradict each other on an unknown fact. */
   function expectedRow(key: string, present: readonly [Row, ...Row[]]): Row | undefined {
     const known = served.get(key) ?? gone.get(key)?.row;
-    // The address identifies the row: a rule that keeps it is about other rows that would replace this one.
+    // A `keep` rule on an address is left out: it is about other rows that would replace this one.
     const kept = [...(rules.keptFacts(key) ?? [])].filter(([fact]) => fact !== 'address');
     const facts = new Map([...((!known && baseline?.(key)) || []), ...kept]);
     const [first, ...others] = present;
@@ -145,11 +145,11 @@ export async function guardListing<Row>(
     };
     const [own, ofPeer = 0] = [sinceIn(clocks), sinceIn(peerClocks)];
     if (own !== undefined) return Math.min(sentAt, Math.max(own, ofPeer));
-    // The last listing at this gateway had other rows.
+    // The last listing of this gateway had other rows: the clock of a peer counts only if it began later.
     return ofPeer > (before?.takenAt ?? 0) ? Math.min(sentAt, ofPeer) : sentAt;
   }
 
-  /** The reason to accept a contradiction now; undefined if it is held back. */
+  /** Who or what accepts a contradiction now; undefined if the contradiction is held back. */
   function accepter(key: string, facts: readonly HeldBackFact[], value: string, since: number) {
     const verdicts = facts.map((each) => rules.verdictOn(key, each.fact, each.served, each.upstream));
     if (verdicts.includes('keep')) return undefined;
@@ -159,7 +159,7 @@ export async function guardListing<Row>(
     return takenAt - since >= holdBackMs ? 'time' : undefined;
   }
 
-  /** Decides on the rows that were sent under one key. Several rows contradict each other. */
+  /** Decides on the rows that were sent under one key. If there are several, they contradict each other. */
   function decide(key: string, present: readonly [Row, ...Row[]]): void {
     const [row] = present;
     const expected = expectedRow(key, present);
@@ -239,7 +239,7 @@ export async function guardListing<Row>(
       } else if (fact.since === sentAt) waiting.push({ row, facts: [fact] });
       return true;
     }
-    // While the symbol of a row is held back, a new row with that symbol waits.
+    // While the new symbol of a row is held back, a new row with its old symbol waits.
     const left = [...held.values()].map(({ key, rows: present }) => {
       const look = lookalikeOf(rows.get(key) as Row);
       return present.some((row) => lookalikeOf(row) === look) ? undefined : look;
@@ -252,7 +252,7 @@ export async function guardListing<Row>(
     for (const [key, row] of departed) {
       const goneAt = gone.get(key)?.at;
       if (goneAt === undefined && stays(key, row)) continue;
-      // If memory is full, a row that was listed only briefly is forgotten, not one that was listed for long.
+      // If the memory is full, a row that was listed only briefly is forgotten before rows that were listed for long.
       const isForgotten = arrived.delete(key) && gone.size >= MAX_GONE;
       const at = settled.has(key) ? 0 : (goneAt ?? takenAt);
       if (!isForgotten) gone.set(key, { row: kind.heldBack(row, NOTHING_HELD_BACK), at });

@@ -5,7 +5,7 @@ import { type Fetched, type LargestListing, sentAtOf, type UnreadableRows } from
 import { malformed, UpstreamError } from '../../domain/upstream-error.js';
 import type { ListingKind } from '../../upstream/listing-kinds.js';
 
-/** Which losses of rows are too large to accept the first time they appear. */
+/** The settings that decide which losses of rows are too large to accept the first time. */
 export interface HoldBackRules {
   /** The share of known rows, from 0 to 1, that a refresh may lose. */
   readonly holdBackShrink: number;
@@ -23,7 +23,7 @@ export interface HeldBack {
 /** Why a whole listing is held back. A closed set, because it is a label of a metric. */
 export type HoldBackReason = 'shrink' | 'rejected_rows';
 
-/** A whole listing is held back. */
+/** Thrown if a whole listing is held back. */
 export class HeldBackError extends UpstreamError {
   constructor(
     message: string,
@@ -36,7 +36,7 @@ export class HeldBackError extends UpstreamError {
 
 /** Losses are added up over a day, so that many small ones do not pass. */
 const DAY_MS = 86_400_000;
-/** A group of at least this many rows, such as the tokens of a chain, does not vanish by itself. */
+/** If a group of at least this many rows is lost whole, such as the tokens of a chain, the listing is held back. */
 const GROUP_ROWS = 5;
 /** The most rows that the detail of an error names. */
 const SHOWN = 20;
@@ -65,7 +65,7 @@ export function createListingCheck<Row>(
 ) {
   let heldBack: HeldBack | undefined;
   let heldBackAt = 0;
-  /** Sizes of served listings, each smaller than the one before, with when each was last served. */
+  /** The sizes of served listings, in falling order, and when each size was last served (monotonic clock). */
   let sizes: readonly { readonly rows: number; readonly until: number }[] = [];
 
   /**
@@ -123,7 +123,7 @@ export function createListingCheck<Row>(
     reasons.set(
       'shrink',
       lostGroups.length > 0 && vanished.length <= known * holdBackShrink
-        ? // Without their keys: clients see this, and the operator may hide the chain.
+        ? // The text does not name the chains: clients see it, and the operator may hide a chain.
           `it lacks all ${kind.name} of ${lostGroups.length} of the known chains`
         : vanished.length > known * holdBackShrink
           ? `it lacks ${vanished.length} of ${known} known rows`
@@ -139,7 +139,7 @@ export function createListingCheck<Row>(
     /**
      * Decides on a listing, and counts it if it is held back.
      *
-     * @returns the large loss that is accepted with it; undefined without a large loss
+     * @returns a text about the large loss that is accepted; undefined without a large loss
      * @throws HeldBackError
      */
     check(served: Fetched<Row>, sent: Fetched<Row>): string | undefined {
@@ -163,7 +163,7 @@ export function createListingCheck<Row>(
     /**
      * Notes that a listing has replaced another.
      *
-     * @param isLossAccepted whether later losses are compared with the new listing alone
+     * @param isLossAccepted whether a large loss was accepted: then only the new listing counts for later losses
      */
     remember(before: Fetched<Row> | undefined, isLossAccepted: boolean): void {
       heldBack = undefined;

@@ -6,7 +6,7 @@ import { forEachChunk } from '../../scheduling/chunks.js';
 import { TOKENS } from '../../upstream/listing-kinds.js';
 import type { GuardedListing } from './guard.js';
 
-/** A price is doubted if it differs by this factor from the one before, or from the others of its symbol. */
+/** A price is doubted if it differs by this factor from the one before, or from a median of its symbol. */
 const DOUBTED_TIMES = 10;
 /** A doubted price is served once the upstream has sent it for this long, in milliseconds. */
 const DOUBTED_MS = 600_000;
@@ -52,7 +52,7 @@ export async function guardPrices(
   await forEachChunk([...keyedRows(listing.rows, TOKENS.keyOf)], (chunk) => {
     for (const [key, token] of chunk) rows.push(guarded(key, token));
   });
-  // If the row is listed again later, its price is compared with its last one.
+  // If a removed row is listed again later, its price is compared with the last one.
   for (const { row } of listing.guard.gone) {
     const key = TOKENS.keyOf(row);
     const last = served.get(key)?.price?.usd ?? doubts.get(key)?.before ?? null;
@@ -66,8 +66,8 @@ function isFarFrom(one: number, other: number): boolean {
 }
 
 /**
- * The lower and the upper median of the prices of each symbol. If a symbol has two prices that differ, both are
- * doubted.
+ * The lower and the upper median of the prices of each symbol. If a symbol has only two
+ * prices, and they differ by a factor of ten, both are doubted.
  */
 function mediansBySymbol(tokens: readonly Token[]): ReadonlyMap<string, readonly [number, number]> {
   const priced = tokens.filter(({ price }) => price !== null);

@@ -81,7 +81,7 @@ export function withKnownFacts<Row>(own: Fetched<Row> | undefined, found: readon
 export interface HeldBackSummary {
   readonly rows: number;
   readonly rowsByFact: ReadonlyMap<GuardedFact, number>;
-  /** Since when the oldest of them is held back (milliseconds since 1970); undefined without one. */
+  /** Since when the oldest of these rows is held back (milliseconds since 1970); undefined if none is. */
   readonly oldestSince: number | undefined;
 }
 

@@ -7,7 +7,7 @@ import type { ListingKind } from '../../upstream/listing-kinds.js';
 
 /** The most changes of a listing that are remembered. */
 const MAX_STEPS = 200;
-/** The most bytes of JSON for their keys. */
+/** The most bytes that these changes may have as JSON. */
 const MAX_KEYS_BYTES = 262_144;
 
 /** The differences between a listing and an earlier state, without prices. */
@@ -22,7 +22,6 @@ export interface ListingChanges<Row> {
   readonly removed: readonly string[];
 }
 
-/** A listing with its last changes. */
 interface LoggedRows<Row> {
   readonly rows: readonly Row[];
   readonly history: { readonly changes: ChangeLog };
@@ -32,8 +31,8 @@ interface LoggedRows<Row> {
  * Makes the change log of a new listing. It yields to requests.
  *
  * @param contents a text for each row, without its price
- * @param shared the log that was stored or shared with the rows. It is used if it fits them, so that gateways that share
- *   rows have the same log
+ * @param shared the log that was stored or shared with the rows. It is used if it fits them, so that gateways with the
+ *   same rows have the same log
  * @param before the older listing
  * @param isSame true if the rows are known to differ from the older ones only in prices
  */
@@ -54,7 +53,7 @@ export async function nextChangeLog<Row>(
   return { cursor, steps: newest([...known.steps, { from: known.cursor, keys }]) };
 }
 
-/** The differences from the state of this cursor. Without a cursor the earlier state is unknown. */
+/** The differences from the state that the cursor `since` identifies. Without one, all rows count as changed. */
 export function changesSince<Row>(
   kind: ListingKind<Row>,
   { rows, history: { changes } }: LoggedRows<Row>,
@@ -62,7 +61,7 @@ export function changesSince<Row>(
 ): ListingChanges<Row> {
   const { cursor, steps } = changes;
   if (since === cursor) return { cursor, isReset: false, changed: [], removed: [] };
-  // A listing can return to an earlier state: the last time gives the fewest steps to the present one.
+  // A listing can have had this state several times. From the last time on, the fewest changes follow.
   const from = steps.findLastIndex((step) => step.from === since);
   if (from < 0) return { cursor, isReset: true, changed: rows, removed: [] };
   const keyed = keyedRows(rows, kind.keyOf);

@@ -17,11 +17,11 @@ export interface TokenListEntry {
 export interface TokenListContent {
   /** Sorted by `chainId`, then by address. */
   readonly entries: readonly TokenListEntry[];
-  /** How many tokens of these chains are missing because the schema does not allow them. Native assets do not count. */
+  /** How many tokens the schema does not allow, or are repeated. Native assets do not count. */
   readonly omitted: number;
 }
 
-// From tokenlist.schema.json. Lengths are in code points.
+// These limits are from tokenlist.schema.json. Lengths are in code points.
 const MAX_ENTRIES = 10_000;
 const SYMBOL = /^\S{0,20}$/u;
 const NAME = /^[ \S]{0,60}$/u;
@@ -30,7 +30,7 @@ const ADDRESS = /^0x[0-9a-f]{40}$/i;
 /** A subset of the URIs of RFC 3986 that is enough for pictures and that strict readers accept. */
 const URI = /^https?:\/\/(?:[\w\-.~:/?@!$&'()*+,;=]|%[0-9a-f]{2})+$/i;
 
-/** The EVM chains with listed tokens, without chains whose number belongs to another chain. */
+/** The EVM chains with listed tokens, without chains whose `chainId` belongs to another chain. */
 export function evmChainsOf(
   chains: readonly Chain[],
   hasTokens: { has(chainKey: string): boolean },
@@ -43,8 +43,8 @@ export function evmChainsOf(
 }
 
 /**
- * The tokens of these chains that the schema allows. Equal tokens give an equal list in any order. It yields to
- * requests.
+ * The token list of these chains. Native assets and repeated tokens are left out, and so are tokens that the schema of
+ * Uniswap's token lists does not allow. Equal tokens give an equal list in any order. The work yields to requests.
  */
 export async function tokenListContentOf(
   rows: readonly Token[],
@@ -53,7 +53,7 @@ export async function tokenListContentOf(
   const chainsByKey = new Map(
     chains.map(([chainKey, chainId, address]) => [chainKey, { chainId, nativeCurrency: { address } }]),
   );
-  // With the chain key, because several chains can have one chainId.
+  // `place` contains the chain key, because several chains can have one chainId.
   const found: { readonly entry: TokenListEntry; readonly place: string }[] = [];
   let omitted = 0;
   await forEachChunk(rows, (chunk) => {
@@ -72,7 +72,7 @@ export async function tokenListContentOf(
   const sorted: TokenListEntry[] = [];
   for (const { entry } of found) {
     const last = sorted.at(-1);
-    // Readers of the list do not know chain keys: for them this is the same token.
+    // Readers of the list do not know chain keys: two chains with one chainId are the same chain for them.
     const isRepeated =
       last?.chainId === entry.chainId && last.address.toLowerCase() === entry.address.toLowerCase();
     if (isRepeated || sorted.length === MAX_ENTRIES) omitted++;
@@ -90,7 +90,6 @@ function entryOf({ address, decimals, symbol, name, logoUrl }: Token, chainId: n
 /** How much a list changes, by the rules of Uniswap's token lists. */
 type VersionBump = 'major' | 'minor' | 'patch' | 'none';
 
-/** The version of the first list. */
 export const FIRST_VERSION: TokenListVersion = { major: 1, minor: 0, patch: 0 };
 
 /** The data from which a token list is made. */
@@ -123,7 +122,7 @@ export async function nextTokenListState(
     : await bumpBetween({ rows: before.rows, chains: known.chains }, { rows, chains });
   const own = bump === 'none' ? known : { version: bumped(known.version, bump), at: takenAt };
   const { version, at } = shared && compareVersions(shared.version, own.version) >= 0 ? shared : own;
-  // The same object, because the bytes of the list are cached by it.
+  // The same object is returned, because it is the cache key for the bytes of the list.
   const isKnown = isSameList && at === known.at && compareVersions(version, known.version) === 0;
   return isKnown ? known : { version, at, chains };
 }
@@ -138,8 +137,8 @@ async function bumpBetween(before: ListedTokens, after: ListedTokens): Promise<V
 }
 
 /**
- * The JSON of each entry. As in the package of the schema, addresses in another letter case are different. It yields to
- * requests before it begins, as a list has at most {@link MAX_ENTRIES} entries.
+ * The JSON of each entry, by chainId and address. As in the package of the schema, an address in another letter case is
+ * another key.
  */
 async function entriesByKey({ rows, chains }: ListedTokens): Promise<ReadonlyMap<string, string>> {
   const { entries } = await tokenListContentOf(rows, chains);
@@ -148,7 +147,6 @@ async function entriesByKey({ rows, chains }: ListedTokens): Promise<ReadonlyMap
   );
 }
 
-/** The version after a change. */
 function bumped({ major, minor, patch }: TokenListVersion, bump: VersionBump): TokenListVersion {
   if (bump === 'major') return { major: major + 1, minor: 0, patch: 0 };
   if (bump === 'minor') return { major, minor: minor + 1, patch: 0 };

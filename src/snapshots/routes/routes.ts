@@ -187,7 +187,7 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
     cached: (request: TokenRequest) => cache.get(tokenRequestKey(request)),
     /** Until when the routes stay cached (milliseconds since 1970); the present if they are not cached. */
     goodUntil: (request: TokenRequest) => Date.now() + cache.getRemainingTTL(tokenRequestKey(request)),
-    /** While this number is the same, cached routes are replaced only when they expire. */
+    /** How many cached routes were removed for lack of room. While it is the same, others are replaced only when they expire. */
     evictions: () => evictions,
     /**
      * The upstream's own answer to the filter. Equal calls at the same time share one request. Cached routes that are
@@ -216,8 +216,8 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
       }
     },
     /**
-     * Requests routes in the background, whether they are cached or not. It is sent after the requests of clients, and is
-     * not retried unless a client joins.
+     * Requests routes in the background, even if they are cached. The request is sent after those of clients, and is not
+     * retried unless a client joins.
      *
      * @param maxAgeMs the largest age of the answer of a peer, in milliseconds
      * @returns true if a request was sent; false if a peer has the answer, or a request of a client is in progress

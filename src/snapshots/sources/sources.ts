@@ -152,7 +152,7 @@ export function createSources(options: SourcesOptions) {
     }
   }
 
-  /** Does one step of the sweep. @returns how long to wait before the next one, in milliseconds */
+  /** Requests the routes of the next token that is due, if there is one. @returns the wait until the next step (ms) */
   async function step(): Promise<number> {
     const listed = tokens();
     if (!listed || !routes) return IDLE_MS;

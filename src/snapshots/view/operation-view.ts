@@ -26,7 +26,7 @@ import type { RouteMapState, Sources, TokenSources } from '../sources/sources.js
 export interface ReadSnapshots {
   /** The snapshots of the listings that it has read. */
   readonly listings: Partial<ServedSnapshots>;
-  /** Whether it read a listing without a snapshot: the response changes when there is one. */
+  /** Whether the operation read a listing without a snapshot: the response changes when there is one. */
   readonly isMissing: boolean;
   /** The routes in the response; undefined if there are none. */
   readonly routes?: Readonly<RoutesRead> | undefined;
@@ -36,9 +36,9 @@ export interface ReadSnapshots {
 
 /** The routes that one operation has read. Times are in milliseconds since 1970. */
 export interface RoutesRead {
-  /** Until when all of them stay cached. */
+  /** Until when the response may show these routes, or that there are none. */
   goodUntil: number;
-  /** `takenAt` of the oldest; undefined if there is none. */
+  /** `takenAt` of the oldest routes; undefined if there are none. */
   takenAt: number | undefined;
   /** See {@link Routes.evictions}. */
   readonly evictions: number;
@@ -57,7 +57,7 @@ export interface ViewSources {
   readonly reconcile: Reconcile;
   /** The operator's rules now. */
   readonly operator: () => Pick<ResolvedRules, 'hides'>;
-  /** The present (milliseconds since 1970). */
+  /** The time from which the age of prices is computed (milliseconds since 1970). */
   readonly now: () => number;
   /** Called when an operation has waited for the upstream. */
   readonly onWaited: ((reason: 'upstream', seconds: number) => void) | undefined;
@@ -65,14 +65,14 @@ export interface ViewSources {
 }
 
 /**
- * The consistent state that one operation reads. After the first read of a listing the view returns the same snapshot
- * until the end of the operation, even if a refresh publishes a new one.
+ * The consistent state that one operation reads. The view keeps the snapshots that were served when the operation began,
+ * even if a refresh publishes new ones. If there was none yet, it waits for the first one.
  */
 export type View = Pick<OperationView, keyof OperationView>;
 
 /**
- * How long one operation waits for the upstream in all, in milliseconds. With the waits before it (for its turn, and
- * for an equal request) it is answered within 30 s, so that no proxy gives up first.
+ * How long one operation waits for the upstream in all, in milliseconds. Before, it waits for its turn and for an equal
+ * request. All together takes 30 s at most, so that common proxies do not give up first.
  */
 export const MAX_UPSTREAM_WAIT_MS = 25_000;
 
@@ -92,7 +92,7 @@ export class OperationView {
   private hasRoutes = false;
 
   /**
-   * @param client its address; undefined if unknown
+   * @param client the address of the client; undefined if unknown
    * @param waitsUntil when the operation stops waiting for the upstream, on the monotonic clock
    */
   constructor(
@@ -133,7 +133,10 @@ export class OperationView {
     return this.held.now();
   }
 
-  /** Reads a listing. Returns its snapshot, or a promise of the first one, which rejects with an UpstreamError. */
+  /**
+   * Reads a listing. Returns its snapshot, or until there is one, a promise of it. The promise rejects with an
+   * UpstreamError if the listing cannot be fetched.
+   */
   read<Name extends ListingName>(name: Name): IndexedListings[Name] | Promise<IndexedListings[Name]> {
     // Hot path: called for each row of a join.
     this.isRead[name] = true;
@@ -210,7 +213,7 @@ export class OperationView {
     return freshnessOf((name) => this.untracked(name), reads, this.held.freshMs, now).stale;
   }
 
-  /** The request to send: the upstream's spelling of the chain key and, for a listed token, of the address. */
+  /** The request to send: the chain key in lower case and, for a listed token, the address as it is listed. */
   async routeRequest(asked: TokenRequest): Promise<TokenRequest> {
     return requestWith(await this.listingFor(asked), asked);
   }
@@ -228,7 +231,7 @@ export class OperationView {
 
   /**
    * The answer of the upstream, with listed tokens as the token listing has them. If a fresh listing lacks the token,
-   * there are no routes, and no request is sent. Rejects with an UpstreamError.
+   * or the operator hides it, there are no routes, and no request is sent. Rejects with an UpstreamError.
    */
   async routes(request: TokenRequest): Promise<RouteAnswer> {
     const tokens = await this.listingFor(request);
@@ -247,7 +250,7 @@ export class OperationView {
     return (this.pinned.tokens ?? this.pin('tokens')) as TokenSnapshot | Promise<TokenSnapshot>;
   }
 
-  /** The same, but undefined if that would start the wait for a first snapshot. */
+  /** The token listing, untracked; undefined if reading it would start the wait for a first snapshot. */
   private readTokensIfPresent(): TokenSnapshot | Promise<TokenSnapshot> | undefined {
     const isPresent = this.pinned.tokens ?? this.held.refreshers.tokens.snapshot;
     return isPresent && this.tokensUntracked();
@@ -255,7 +258,7 @@ export class OperationView {
 
   /** The token listing, untracked; undefined if there is none. */
   private async listingFor({ srcChainKey }: TokenRequest): Promise<TokenSnapshot | undefined> {
-    // A token without a chain is sent unchanged, for which the listing is not needed.
+    // Without a chain, the address is sent as it was given, and the listing is not needed.
     const tokens = srcChainKey === undefined ? this.readTokensIfPresent() : this.tokensUntracked();
     return Promise.resolve(tokens).catch(() => undefined);
   }
@@ -272,7 +275,7 @@ export class OperationView {
     return this.routesRead;
   }
 
-  /** No routes, if it is known that there are none. */
+  /** An answer without routes, if it is known that there are none; otherwise undefined. */
   private noneIfUnlisted(tokens: TokenSnapshot | undefined, request: TokenRequest): RouteAnswer | undefined {
     const unlistedMs = this.unlistedForMs(tokens, request);
     if (unlistedMs === 0) return undefined;
@@ -294,7 +297,7 @@ export class OperationView {
     const { rules } = this.routesSoFar();
     if (chainKey !== undefined && address !== undefined && rules.hides({ chainKey, address })) return freshMs;
     if (!tokens) return 0;
-    // The value-transfer service does not support this: the client gets its error, and not an empty list.
+    // The value-transfer service refuses requests without a chain: the client gets this error, and no empty list.
     const isUnanswerable = chainKey === undefined && service.source === 'value-transfer';
     if (isUnanswerable || isListed(tokens, request)) return 0;
     return Math.max(0, freshMs - tokens.ageAt(Date.now()));

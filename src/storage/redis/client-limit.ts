@@ -13,13 +13,13 @@ export interface SharedClientLimitOptions {
   readonly timeoutMs?: number;
 }
 
-/** Redis answers within a few milliseconds; a client must not notice when it does not. */
+/** Redis usually answers within a few milliseconds. A client must not notice a slow Redis. */
 const TIMEOUT_MS = 50;
 /** How long Redis is not used after a failure. */
 const AWAY_MS = 1_000;
 
 /**
- * Like the script of the library, but a window need not be whole seconds. ARGV points, seconds rounded down, limit,
+ * Replaces the script of the library, which allows only whole seconds. ARGV points, seconds rounded down, limit,
  * seconds.
  */
 const COUNT = `

@@ -5,7 +5,7 @@ import { Redis, type RedisOptions } from 'ioredis';
 type ClientOptions = Required<Pick<RedisOptions, 'commandTimeout' | 'socketTimeout' | 'connectTimeout'>> &
   Pick<RedisOptions, 'autoResubscribe'>;
 
-/** Short, so that gateways share again within a second once Redis is back. */
+/** The longest pause before a new attempt to connect, so that gateways share again soon after Redis is back. */
 const MAX_RECONNECT_MS = 1_000;
 
 /** The part of ioredis that handles the replies of one connection. The package does not export it. */

@@ -1,4 +1,4 @@
-/** The connection to Redis. It is used while Redis is available; commands fail fast otherwise. */
+/** The connection to Redis. While Redis is unavailable, commands return undefined at once. */
 import { EventEmitter, once } from 'node:events';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../../logger.js';
@@ -21,9 +21,9 @@ const TIMEOUT_MS = 1_000;
 const CONNECT_MS = 2_000;
 /** How long Redis is not used after a failure. */
 const AWAY_MS = 1_000;
-/** How long after that no command may fail until Redis counts as available again. */
+/** After AWAY_MS, Redis counts as available again once no command has failed for this long. */
 const STEADY_MS = 2_000;
-/** How soon the subscribed connection notices that Redis is gone. */
+/** How often the subscribed connection sends a ping, to notice that Redis is gone. */
 const PING_MS = 10_000;
 
 export type RedisConnection = ReturnType<typeof createRedisConnection>;
@@ -105,7 +105,7 @@ export function createRedisConnection({
         return undefined;
       }
     },
-    /** Resolves when the first connection has succeeded or failed, and within a second in any case. */
+    /** Resolves when the first connection has succeeded or failed, but after `timeoutMs` at the latest. */
     isTried: Promise.race([
       once(states, 'tried'),
       sleep(timeoutMs, undefined, { ref: false }),

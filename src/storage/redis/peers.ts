@@ -13,14 +13,14 @@ import { createRedisConnection, type RedisConnectionOptions } from './connection
 import { createSharedRateLimiter } from './rate-limit.js';
 
 export interface RedisPeersOptions extends Omit<RedisConnectionOptions, 'channel'> {
-  /** Only gateways with the same scope share: a fingerprint of the upstream and its profile. */
+  /** A fingerprint of the upstream and its profile. Only gateways with the same scope share. */
   readonly scope: string;
   readonly services: ServiceFingerprints;
 }
 
 /** The gateways that share through one Redis. While Redis is unavailable, each continues alone. */
 export interface RedisPeers extends Peers {
-  /** Creates one rate limit for all of them. While Redis is unavailable, each gateway uses its own limit. */
+  /** Creates one rate limit for all gateways. While Redis is unavailable, each gateway uses its own limit. */
   share(local: LocalRateLimiter, requestsPerSecond: number): RateLimiter;
   /** Stops waiting for peers. */
   giveUp(): void;
@@ -39,7 +39,7 @@ const POLL_MS = 250;
 /** How long a refresh waits for a peer that hangs. The jitter prevents that all gateways give up at the same moment. */
 const WAIT_MS = MAX_LEASE_MS + LEASE_MS + 1_000;
 const WAIT_JITTER_MS = 8_000;
-/** Snapshots expire after this time, unless they are replaced. Long, so that a start after a month still finds one. */
+/** Snapshots expire after this time, unless they are replaced. A start within 30 days still finds one. */
 const KEEP_MS = 30 * 86_400_000;
 /** How long a failure is stored after the pause that it caused. */
 const KEEP_FAILURE_MS = 3_600_000;
@@ -47,7 +47,7 @@ const KEEP_FAILURE_MS = 3_600_000;
 const WRITTEN_WITHIN_MS = 1_000;
 
 /*
- * Scripts, each of which is atomic. The keys of a topic are its snapshot (a hash with its `text`, the stored
+ * Each of these scripts is atomic. The keys of a topic are its snapshot (a hash with its `text`, the stored
  * listing, and with `takenAt`, when it was requested), the last failure, the pause after it, and the lease.
  */
 
@@ -133,15 +133,15 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
   const keysOf = (topic: string) =>
     ['snapshot', 'failure', 'pause', 'lease'].map((part) => `${prefix}:${topic}:${part}`);
   const connection = createRedisConnection({ ...options, channel });
-  /** By topic: writes the snapshot that is served here, if Redis lacks it. */
+  /** For each topic, the function that writes the snapshot that is served here, if Redis has none or an older one. */
   const offered = new Map<string, () => Promise<void>>();
-  /** By topic: to be called when peers have changed it. */
+  /** For each topic, the function to call when peers have changed it. */
   const listeners = new Map<string, () => void>();
   /** Writes in progress: the process waits for them before it ends. */
   const writes = new Set<Promise<void>>();
   let hasGivenUp = false;
   connection.onConnection(() => {
-    // Redis may have lost the snapshots, and this gateway may have missed others.
+    // Redis may have lost the snapshots, and this gateway may have missed messages about new ones.
     for (const offer of offered.values()) offer();
     for (const listen of listeners.values()) listen();
   });
@@ -231,7 +231,7 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
       if (outcome === 'newer') {
         const fetched = await read(kind, text, services);
         if (fetched && sentAtOf(fetched) > knownAt) return { is: 'fetched', fetched };
-        // One that has replaced it meanwhile is offered again.
+        // A good snapshot that has just replaced this one is deleted, too. Its gateway offers it again.
         await connection.call('DEL', keys[0] ?? '');
       } else if (outcome === 'early') {
         const peerFailure = readFailure(text);

@@ -13,10 +13,11 @@ export interface SharedRateLimiterOptions {
 }
 
 /**
- * A second as the upstream may measure it. It is longer than in the local limiter because of the round trip to Redis.
+ * A second as the upstream may measure it, in milliseconds. It is longer than in the local limiter because of the round
+ * trip to Redis.
  */
 const WINDOW_MS = 1_200;
-/** How long the next permit stays reserved for a route once it is free. A route that waits asks again sooner. */
+/** How long a free permit stays reserved for a route, in milliseconds. A route that waits asks again sooner. */
 const ROUTE_ASKS_WITHIN_MS = 200;
 
 /**

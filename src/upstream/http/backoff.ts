@@ -94,7 +94,8 @@ export function createBackoff({ onBreaker, onPause }: BackoffOptions) {
      * How long the requests of a lane have to wait, in milliseconds; 0 if one may be sent now.
      *
      * @param waits whether they wait while the breaker is open
-     * @throws UpstreamError if the wait is too long: the error that causes it, with the wait as `retryAfterMs`
+     * @throws UpstreamError if the pause is too long, or if the breaker is open and `waits` is false: the error that
+     *   caused this, with the wait as `retryAfterMs`
      */
     delayBefore(lane: Lane, waits: boolean): number {
       const delays = LANES.slice(0, LANES.indexOf(lane) + 1).map((each) => {

@@ -22,7 +22,7 @@ const MAX_REFRESHED = 300;
  *
  * @typedef {object} Scope
  * @property {TokenFilter} filter the tokens that can be chosen
- * @property {TokenFilter} others the tokens that are listed below them; it may include them
+ * @property {TokenFilter} others the tokens that are only listed, in a second group; it may include tokens of the first
  * @property {Token | undefined} source the token whose destinations are searched
  * @property {string} chosenId
  */
@@ -65,7 +65,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered }
   let fetching = new AbortController();
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let typing;
-  /** @type {Row | undefined} the row that was selected with the arrow keys */
+  /** @type {Row | undefined} the row that was selected with the keyboard */
   let active;
   /** Choices by Enter run one after another, so that each chooses from the rows of its own search. */
   let entering = Promise.resolve();
@@ -226,7 +226,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered }
     return (looks.get(lookOf(token))?.size ?? 0) > 1;
   }
 
-  /** Adds the tokens that are only listed, once all others are shown: until then, they may include one of the others. */
+  /** Adds the tokens that are only listed. It waits until the first group is whole: a token must not be in both. */
   function reveal() {
     const [found, others] = groups;
     if (!found || !others) return;

@@ -5,7 +5,7 @@ import { LISTINGS } from './queries.js';
 import { countText } from './text.js';
 
 const POLL_MS = 10_000;
-/** Used while a listing is missing. */
+/** The pause between two polls while a listing is missing. */
 const POLL_SOON_MS = 3000;
 
 /** @typedef {import('./queries.js').Listing} Listing */

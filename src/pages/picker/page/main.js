@@ -95,7 +95,7 @@ async function swap() {
   await Promise.all([list.find(), checkReach()]);
 }
 
-/** Finds out whether there is a route from one to the other. A route back does not imply one. */
+/** Finds out whether there is a route from the source to the destination. A route back does not imply one. */
 async function checkReach() {
   isUnreached = false;
   const { from, to } = chosen;
@@ -359,7 +359,7 @@ const shortcut = byId('shortcut', HTMLButtonElement);
 try {
   shortcut.ariaPressed = String(localStorage.getItem(NO_SHORTCUT) === null);
 } catch {
-  // As at first.
+  // Without storage the button stays as the page has it.
 }
 shortcut.addEventListener('click', () => {
   const isOn = shortcut.ariaPressed !== 'true';

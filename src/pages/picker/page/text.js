@@ -1,6 +1,6 @@
 /** Formats numbers, ages and names for people. It does not use the DOM, so that tests can run it without a browser. */
 
-// Not `Intl.NumberFormat`: making the first ones takes a browser 40 ms, in which the page cannot answer.
+// `Intl.NumberFormat` is not used: making the first formatters blocks the page for 40 ms.
 /** Rounds to at most `digits` decimals, keeps at least `least` of them, and groups thousands. */
 const decimalText = (/** @type {number} */ value, digits = 2, least = 2) => {
   const [whole = '', decimals = ''] = value.toFixed(digits).split('.');
@@ -17,7 +17,7 @@ const LARGE = [
 /** Formats a price with as many digits as matter. @param {number} usd zero or more */
 export function priceText(usd) {
   if (usd >= 1e7) {
-    // The next unit where this one would be rounded to 1,000.
+    // Takes the next unit if the number would be rounded to 1,000 of this one.
     const [unit, letter] = LARGE.find(([size]) => usd >= 0.999995 * size) ?? [1, ''];
     return `$${decimalText(usd / unit, 2, 0)}${letter}`;
   }
@@ -35,7 +35,7 @@ export function ageText(ms) {
   return `${Math.floor(seconds / 86_400)} d`;
 }
 
-/** Such as "1 token" and "1,204 tokens". @param {number} count @param {string} one */
+/** Writes a count with its noun, such as "1 token" or "1,204 tokens". @param {number} count @param {string} one */
 export function countText(count, one) {
   return `${decimalText(count, 0)} ${one}${count === 1 ? '' : 's'}`;
 }
