@@ -1,4 +1,4 @@
-/** Plugins that read the parameters of a request. */
+/** Plugins that change how GraphQL Yoga reads a request: its method, the limit on its body, and its parameters. */
 
 import { GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';

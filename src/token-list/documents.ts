@@ -63,8 +63,8 @@ export interface ServedListings {
 /**
  * Gives the list of all chains, or of the chain with this key in any letter case.
  *
- * @returns undefined until both listings are loaded, unless the token listing has stored chains; a promise of undefined
- *   if the chain has no list
+ * @returns undefined until the token listing is loaded and its EVM chains are known, from the chain listing or from the
+ *   history of the token listing; a promise of undefined if the chain has no list
  */
 export type TokenListDocuments = (
   served: ServedListings,

@@ -162,7 +162,7 @@ builder.queryFields((t) => ({
     type: [TokenType],
     nullable: true,
     description:
-      "Tokens, as the upstream's own operation of this name gives them. Without arguments: the whole listing. With `srcChainKey` alone: the tokens on that chain. With `srcToken`: the tokens that this token can be moved to, most of them on other chains. These rows agree with the token listing: a listed token appears as it is listed. A row with other decimals than the listing is left out, because an amount with wrong decimals loses money. Tokens are in the upstream's order, or in the operator's order of chains. An unknown key gives an empty list. Null with an error if the upstream cannot answer.",
+      "Tokens, as the upstream's own operation of this name gives them. Without arguments: the whole listing. With `srcChainKey` alone: the tokens on that chain. With `srcToken`: the tokens that this token can be moved to, most of them on other chains. These rows agree with the token listing: a listed token appears as it is listed. A token for which a row has other decimals than the listing is left out, because an amount with wrong decimals loses money; a token with `heldBack` facts stays, as it is listed. Tokens are in the upstream's order, or in the operator's order of chains. An unknown key gives an empty list. Null with an error if the upstream cannot answer.",
     args: {
       srcChainKey: t.arg.string({
         description:

@@ -135,7 +135,10 @@ const OTHER_PARAMETER = new RegExp(`[?&](?!(${KNOWN_PARAMETERS.join('|')})=)[^&]
 /** A longer request is not parsed before its turn. */
 const MAX_PARSED_EARLY = 16_384;
 
-/** Whether a request to the endpoint has members or parameters that are ignored. False for a long or unusual request. */
+/**
+ * Whether a request to the endpoint has members or parameters that are ignored. False for a long request, and for an
+ * unusual body.
+ */
 export function hasIgnoredMembers(request: CacheableRequest, path: string): boolean {
   if (request.body.length + request.url.length > MAX_PARSED_EARLY) return false;
   // The URL is not decoded for this check. A wrong `true` only costs time.

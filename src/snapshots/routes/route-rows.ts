@@ -34,7 +34,8 @@ export type Reconcile = ReturnType<typeof createReconcile>;
  *
  * A listed token is served as the listing has it: the same object, with its symbol, name and price. A row with other
  * decimals than the listing is left out, counted and logged: one of the two is wrong, the gateway cannot know which,
- * and an amount calculated with the wrong decimals loses money.
+ * and an amount calculated with the wrong decimals loses money. A token with held-back facts stays: its row shows the
+ * dispute.
  */
 export function createReconcile({ operator, onConflicts, log }: RouteRowsOptions) {
   // By listing first: cached routes outlive many listings, and must not keep them in memory.

@@ -141,7 +141,7 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
     return answer;
   }
 
-  /** The routes that are no longer fresh, and are served for as long again. */
+  /** The cached routes, also if they are no longer fresh. They stay cached for another `freshMs`. */
   function oldRoutes(key: string): RouteAnswer | undefined {
     const old = cache.get(key, { allowStale: true });
     if (old) cache.set(key, old);
@@ -190,9 +190,10 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
     /** How many cached routes were removed for lack of room. While it is the same, others are replaced only when they expire. */
     evictions: () => evictions,
     /**
-     * The upstream's own answer to the filter. Equal calls at the same time share one request. Cached routes that are
-     * no longer fresh and cannot be refreshed are served for as long again: `takenAt` says how old they are. After
-     * several failures in a row the error is returned for a while, and the upstream is not asked.
+     * The upstream's own answer to the filter. Equal calls at the same time share one request. If cached
+     * routes cannot be refreshed, the old ones are served for another `freshMs`, and again after each further failure:
+     * `takenAt` says how old they are. After several failures in a row the upstream is not asked for a while: old
+     * routes are served, or without them the error is thrown.
      *
      * @param client the address of its connection; undefined if unknown
      * @param isListed whether the routes start from a listed token

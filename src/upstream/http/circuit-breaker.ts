@@ -52,7 +52,7 @@ export function createBreaker(onState: (state: BreakerState, before: BreakerStat
       if (isProbe) enter('half-open');
       const noteOutcome = (failure?: UpstreamError) => {
         const key = keyOf();
-        // A request that is no probe was sent before the breaker opened.
+        // Ignored: a request that was sent before the breaker opened, and one that counts only as a probe but is none.
         if (!isProbe && (state !== 'closed' || key === undefined)) return;
         if (failure) {
           failed.add(key ?? failure);

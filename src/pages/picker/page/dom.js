@@ -116,7 +116,7 @@ let aheadMs = 0;
 /** @param {string | null} date the Date header of a response of the gateway */
 export function setClock(date) {
   const difference = Date.parse(date ?? '') - Date.now();
-  // Smaller differences result from the network and from the rounding of the header.
+  // Differences below 2 s come from the network and from the Date header, which has whole seconds.
   if (!Number.isNaN(difference)) aheadMs = Math.abs(difference) < 2000 ? 0 : difference;
 }
 

@@ -18,11 +18,12 @@ const MAX_REFRESHED = 300;
 /** @typedef {import('./queries.js').TokenFilter} TokenFilter */
 /** @typedef {import('./queries.js').TokenPage} TokenPage */
 /**
- * The search that the slots and chips select.
+ * What the list searches: it follows from the active slot (From or To) and the selected chain.
  *
  * @typedef {object} Scope
- * @property {TokenFilter} filter the tokens that can be chosen
- * @property {TokenFilter} others the tokens that are only listed, in a second group; it may include tokens of the first
+ * @property {TokenFilter} filter the tokens of the first group, which can be moved or reached
+ * @property {TokenFilter} others the tokens of the second group, which are only listed. It may match tokens of the first
+ *   group; each token is shown once.
  * @property {Token | undefined} source the token whose destinations are searched
  * @property {string} chosenId
  */
