@@ -31,7 +31,7 @@ export type Refreshers = {
     : never;
 };
 
-/** The data with which a listing is guarded and indexed, besides its own rows. */
+/** What a listing is guarded, selected and indexed with, besides its own rows. */
 interface ListingContext {
   /** The hold-back period in milliseconds; infinite: changes of guarded values are never accepted by time. */
   readonly holdBackMs: number;

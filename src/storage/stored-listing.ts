@@ -63,7 +63,7 @@ const guardMemoryJson = v.object({
 
 const content = v.object({
   name: v.string(),
-  // `ServiceFingerprints` decides which of these services may be served.
+  // The rows are served only if `ServiceFingerprints` has this fingerprint for this service.
   source: v.string(),
   service: v.string(),
   takenAt: integer,

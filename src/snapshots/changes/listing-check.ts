@@ -7,7 +7,7 @@ import type { ListingKind } from '../../upstream/listing-kinds.js';
 
 /** The settings that decide which losses of rows are too large to accept the first time. */
 export interface HoldBackRules {
-  /** The share of known rows, from 0 to 1, that a refresh may lose. */
+  /** The share of known rows, from 0 to 1. A refresh that loses more is held back. */
   readonly holdBackShrink: number;
   /** A larger loss is accepted when this many listings in a row had it. */
   readonly holdBackTimes: number;

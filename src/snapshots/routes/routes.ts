@@ -135,7 +135,7 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
     }
     const answer = { rows, takenAt, upstreamAgeMs };
     const ttl = Math.max(1, Math.min(freshMs, sentAtOf(fetched) + freshMs - Date.now()));
-    // Cached routes are replaced only when they expire, and those of clients are not evicted for the background.
+    // An answer that no client waits for is cached only if there are no fresh routes yet, and if no others are evicted.
     const hasRoom = cache.calculatedSize + sizeOf(answer, key) <= MAX_BYTES;
     if (!isForNobody || (hasRoom && !cache.has(key))) cache.set(key, answer, { ttl });
     return answer;
