@@ -9,7 +9,7 @@ import { type CacheSize, createRequestMetrics } from './request-metrics.js';
 /** The rows of one listing that are held back now. */
 export interface HeldBackCount {
   readonly listing: string;
-  /** Rows by guarded fact. A row of which two facts are held back counts for both. */
+  /** Rows by guarded fact. If two facts of a row are held back, the row counts once for each of them. */
   readonly rowsByFact: ReadonlyMap<string, number>;
   /** When the oldest of them was first held back (milliseconds since 1970). Undefined if there are none. */
   readonly oldestSince: number | undefined;

@@ -119,7 +119,7 @@ export const searchMix: NewQuestions = {
       const variables: SearchVariables = { filter: null, ...kind() };
       const text = inCase(variables.query, below(2 ** 30));
       let query = text;
-      // As if spaces were typed around it, which changes nothing in what is found; few, since a search has a limit.
+      // Adds a few spaces around the text, as a person may type them. The results stay the same. Few, since a search has a length limit.
       for (let nth = 1; typed.has(query); nth++)
         query = ' '.repeat(nth % SPACES) + text + ' '.repeat(nth / SPACES);
       typed.add(query);

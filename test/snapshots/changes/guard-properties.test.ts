@@ -27,7 +27,7 @@ class Gateway {
     this.listing = (await guardListing(options, asSent(TOKENS, sent), before, peer)).listing;
   }
 
-  /** What it serves. Since when a row is replaced may change: once the new row is listed, the clock is that of the old one. */
+  /** The served rows. For a replaced row the start time is left out: it changes once the new row is listed. */
   served() {
     return this.listing?.rows.map(({ address, decimals, symbol, price, heldBack }) => ({
       ...{ address, decimals, symbol, price },
@@ -87,7 +87,7 @@ class Upstream {
       const { address, heldBack, price } = row;
       const sent = this.rows.get(address);
       const differing = (['decimals', 'symbol'] as const).filter((fact) => row[fact] !== sent?.[fact]);
-      // What is served is known or was steady; what is sent in its place is shown, and has no price.
+      // The served values are the first ones or were steady. A row that differs from the sent one shows this, and has no price.
       expect([...(this.allowed.get(address) ?? [])]).toContain(factsOf(row));
       expect(heldBack.map(({ fact }) => fact)).toEqual(sent ? differing : ['address']);
       expect(price === null).toBe(heldBack.length > 0);
@@ -142,7 +142,7 @@ async function run(steps: readonly Step[]): Promise<void> {
   for (const { after, changes, asks, isMissed, isRestarted } of steps) {
     const asker = gateways[asks];
     const other = gateways[1 - asks] as Gateway;
-    // Before a gateway asks, it reads what was shared meanwhile.
+    // A gateway reads the newest shared listing before it asks the upstream.
     if (newest?.listing && newest.listing.takenAt > (asker.listing?.takenAt ?? 0))
       await asker.take(newest.listing, true);
     upstream.now += after;
