@@ -143,12 +143,21 @@ export function hasIgnoredMembers(request: CacheableRequest, path: string): bool
   if (request.body.length + request.url.length > MAX_PARSED_EARLY) return false;
   // The URL is not decoded for this check. A wrong `true` only costs time.
   if (!isAskedByBody(request.method)) return OTHER_PARAMETER.test(request.url);
-  return Object.keys(parametersOf(request, path) ?? {}).some((name) => !KNOWN_PARAMETERS.includes(name));
+  const parameters = parametersOf(request, path);
+  parsedEarly = { body: request.body, parameters };
+  for (const name in parameters) if (!KNOWN_PARAMETERS.includes(name)) return true;
+  return false;
 }
+
+/**
+ * The last request that was parsed early, since the same one is usually executed next. It holds one request only: parsed
+ * members take far more memory than their text, and many requests can wait.
+ */
+let parsedEarly: { readonly body: string; readonly parameters: RequestParameters | undefined } | undefined;
 
 function fromBody({ url, contentType = '', body }: CacheableRequest, path: string) {
   if (url !== path || !/^application\/json(;|$)/.test(contentType)) return undefined;
-  return parsed(body);
+  return parsedEarly?.body === body ? parsedEarly.parameters : parsed(body);
 }
 
 function fromUrl({ method, url }: CacheableRequest, path: string): RequestParameters | undefined {
