@@ -66,9 +66,11 @@ export function createChainNames(chains: readonly Chain[]): ChainNames {
     words,
     named({ letters, folded, identifier }, byCurrency) {
       const found = new Map<string, Match>();
-      starts.find(letters, ({ chainKey }, match) => {
-        if (match < (found.get(chainKey) ?? MATCH.inside)) found.set(chainKey, match);
-      });
+      for (const { match, texts } of starts.find(letters)) {
+        for (const { chainKey } of texts()) {
+          if (match < (found.get(chainKey) ?? MATCH.inside)) found.set(chainKey, match);
+        }
+      }
       const whole = identifiedBy(identifier ? (identifier.caip2 ?? '') : folded);
       const ofCurrency = byCurrency && !identifier ? byCurrencySymbol.get(folded) : undefined;
       for (const chainKey of [...whole, ...(ofCurrency ?? [])]) found.set(chainKey, MATCH.firstWord);

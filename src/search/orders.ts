@@ -100,16 +100,18 @@ export function pageOf(
   let last: Position = END;
   for (const place of places) {
     const key = keyAt(place);
-    if (key < after.key || (key === after.key && place < after.place)) {
-      before++;
-      continue;
+    if (isBefore(after, key, place)) before++;
+    else if (isBefore(last, key, place)) {
+      const index = firstIndex(picked.length, (at) => isBefore(picked[at] ?? END, key, place));
+      picked.splice(index, 0, { key, place });
+      if (picked.length > size) picked.pop();
+      if (picked.length === size) last = picked.at(-1) ?? END;
     }
-    if (key > last.key || (key === last.key && place > last.place)) continue;
-    const isBehind = (other: Position) => other.key > key || (other.key === key && other.place > place);
-    const index = firstIndex(picked.length, (at) => isBehind(picked[at] ?? END));
-    picked.splice(index, 0, { key, place });
-    if (picked.length > size) picked.pop();
-    if (picked.length === size) last = picked.at(-1) ?? END;
   }
   return { picked, before };
+}
+
+/** Whether a token with this key and place comes before a position. */
+function isBefore(position: Position, key: number, place: number): boolean {
+  return key < position.key || (key === position.key && place < position.place);
 }

@@ -31,42 +31,41 @@ interface Filtered {
   readonly chains: ChainsByKey | undefined;
 }
 
-/** Returns by place: 1 for a token that matches the filter, else 0. Undefined if the filter has no condition. */
-export function allowedTokens(filter: TokenSearchFilter, filtered: Filtered): Uint8Array | undefined {
+/** Makes the test of a token, given by its place, against the filter. Undefined if the filter has no condition. */
+export function matcherOf(
+  filter: TokenSearchFilter,
+  { tokens, indexes, prices, chains }: Filtered,
+): ((place: number) => boolean) | undefined {
   if (Object.values(filter).every((condition) => condition === undefined)) return undefined;
-  const { tokens, indexes, prices, chains } = filtered;
   const { symbols, chainKeys, chainTypes, isBridgeable, isNative, hasPrice, reachable } = filter;
   const { minPriceUsd = Number.NEGATIVE_INFINITY, maxPriceUsd = Number.POSITIVE_INFINITY } = filter;
   const needsPrice = filter.minPriceUsd !== undefined || filter.maxPriceUsd !== undefined;
-  const marked = (lists: Iterable<Places | undefined>) => {
-    const marks = new Uint8Array(tokens.length);
+  // Marks in an array instead of looking at each token, since a few letters match thousands of tokens.
+  const marked = (lists: readonly (Places | undefined)[]) => {
+    const marks = new Uint8Array(prices.length);
     for (const places of lists) for (const place of places ?? []) marks[place] = 1;
     return marks;
   };
-  const types = chainTypes && new Set<string | undefined>(chainTypes.map((type) => type.toLowerCase()));
-  const keysOfTypes =
-    types && [...indexes.chains.keys()].filter((key) => types.has(chains?.byKey(key)?.chainType));
   const placesOn = (chainKey: string) => indexes.chains.get(chainKey)?.all;
-  const ofSymbol = symbols && marked(symbols.map((symbol) => indexes.symbols.get(foldSymbol(symbol))));
   const onChain = chainKeys && marked(chainKeys.map((key) => placesOn(foldChainKey(key))));
-  const ofType = keysOfTypes && marked(keysOfTypes.map(placesOn));
-  const native =
-    isNative === undefined
-      ? undefined
-      : marked([...indexes.chains.keys()].map((key) => nativesOn(key, indexes, chains)));
-  const allowed = new Uint8Array(tokens.length);
-  for (let place = 0; place < allowed.length; place++) {
+  const allKeys = [...indexes.chains.keys()];
+  const types = chainTypes && new Set<string | undefined>(chainTypes.map((type) => type.toLowerCase()));
+  const ofType =
+    types && marked(allKeys.filter((key) => types.has(chains?.byKey(key)?.chainType)).map(placesOn));
+  const ofSymbol = symbols && marked(symbols.map((symbol) => indexes.symbols.get(foldSymbol(symbol))));
+  const natives =
+    isNative === undefined ? undefined : marked(allKeys.map((key) => nativesOn(key, indexes, chains)));
+  return (place) => {
     const price = prices[place] ?? Number.NaN;
-    const isAllowed =
-      (!ofSymbol || ofSymbol[place] === 1) &&
+    return (
       (!onChain || onChain[place] === 1) &&
       (!ofType || ofType[place] === 1) &&
-      (!native || native[place] === Number(isNative)) &&
-      (!reachable || reachable.has(tokens[place] as Token)) &&
+      (!ofSymbol || ofSymbol[place] === 1) &&
+      (!natives || natives[place] === Number(isNative)) &&
       (isBridgeable === undefined || indexes.isBridgeable[place] === Number(isBridgeable)) &&
       (hasPrice === undefined || Number.isNaN(price) !== hasPrice) &&
-      (!needsPrice || (price >= minPriceUsd && price <= maxPriceUsd));
-    allowed[place] = Number(isAllowed);
-  }
-  return allowed;
+      (!reachable || reachable.has(tokens[place] as Token)) &&
+      (!needsPrice || (price >= minPriceUsd && price <= maxPriceUsd))
+    );
+  };
 }

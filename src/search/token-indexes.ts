@@ -73,6 +73,8 @@ export function createTokenIndexes(rows: readonly Token[]): Promise<TokenIndexes
   return runInSteps(indexSteps(rows));
 }
 
+const placesOf = ([, places]: TextPlaces) => places;
+
 function* indexSteps(rows: readonly Token[]): Steps<TokenIndexes> {
   const rowAt = yield* placeSteps(rows);
   const tokens = Array.from(rowAt, (row) => rows[row] as Token);
@@ -97,8 +99,8 @@ function* indexSteps(rows: readonly Token[]): Steps<TokenIndexes> {
   return {
     rowAt,
     symbols,
-    symbolStarts: yield* wordStartsSteps([...bySymbol], ([symbol]) => symbolStarts(symbol)),
-    nameStarts: yield* wordStartsSteps([...byName], ([name]) => nameStarts(name)),
+    symbolStarts: yield* wordStartsSteps([...bySymbol], ([symbol]) => symbolStarts(symbol), placesOf),
+    nameStarts: yield* wordStartsSteps([...byName], ([name]) => nameStarts(name), placesOf),
     names,
     chains: byChain,
     chainKeyStarts: yield* wordStartsSteps([...byChain], ([chainKey]) => keyStarts(chainKey)),

@@ -4,7 +4,7 @@ import { blankRankOf, NO_SYMBOL_MATCH, rankOf, STATE, STATES, symbolMatchOf } fr
 import type { SortKey, TokenOrder } from './order/token-order.js';
 import { orderOf, type Position, pageOf } from './orders.js';
 import { type Interpretation, interpretationsOf } from './text.js';
-import { allowedTokens, type TokenSearchFilter } from './token-filter.js';
+import { matcherOf, type TokenSearchFilter } from './token-filter.js';
 import type { Places, TokenIndexes } from './token-indexes.js';
 import { type KnownChains, NO_MATCH, scoresOf, type WordScores } from './word-scores.js';
 
@@ -60,12 +60,12 @@ export function createTokenSearch(rows: readonly Token[], indexes: TokenIndexes)
 
   return (request, chains) => {
     const prices = request.pricesUsable ? listedPrices : noPrices;
-    const allowed = allowedTokens(request.filter, { tokens, indexes, prices, chains });
+    const matches = matcherOf(request.filter, { tokens, indexes, prices, chains });
 
     function matchesOf(interpretation: Interpretation): Matches {
       const scored = scoresOf(interpretation, indexes, chains);
       const matching = matchedByAll(scored, all);
-      const found = allowed ? matching.filter((place) => allowed[place] === 1) : matching;
+      const found = matches ? matching.filter(matches) : matching;
       const namesSymbol = matching.some((place) => symbolMatchAt(scored, place) < NO_SYMBOL_MATCH);
       return { scored, found, namesSymbol };
     }

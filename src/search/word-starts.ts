@@ -22,12 +22,6 @@ const MATCHES: readonly (readonly [mark: string, whole: Match, start: Match])[] 
   [MARK.rest, MATCH.inside, MATCH.inside],
 ];
 
-/** Finds texts by the starts of their words. */
-export interface WordStarts<Text> {
-  /** Calls `found` once for each word that begins with these letters, so it can pass the same text several times. */
-  find(letters: string, found: (text: Text, match: Match) => void): void;
-}
-
 /** Texts and words that are handled in one step: well below a millisecond. */
 const STEP_TEXTS = 128;
 const STEP_WORDS = 4096;
@@ -36,10 +30,12 @@ const STEP_WORDS = 4096;
  * Sorts the words of all texts, so that words with the same start are neighbours.
  *
  * @param wordsOf the words of a text, each with its {@link MARK} before it
+ * @param placesOf the tokens that have a text
  */
 export function* wordStartsSteps<Text>(
   texts: readonly Text[],
   wordsOf: (text: Text) => readonly string[],
+  placesOf: (text: Text) => readonly number[] = () => [],
 ): Steps<WordStarts<Text>> {
   const words: string[] = [];
   const textOf: Text[] = [];
@@ -50,25 +46,70 @@ export function* wordStartsSteps<Text>(
     }
     if (nth % STEP_TEXTS === 0) yield;
   }
-  const order = yield* sortSteps(words.length, (a, b) => compare(words[a] ?? '', words[b] ?? ''));
   const sorted: string[] = [];
-  const textAt: Text[] = [];
-  for (const index of order) {
-    sorted.push(words[index] ?? '');
-    textAt.push(textOf[index] as Text);
+  const sortedTexts: Text[] = [];
+  const places: number[] = [];
+  const placesBefore = new Uint32Array(words.length + 1);
+  for (const word of yield* sortSteps(words.length, (a, b) => compare(words[a] ?? '', words[b] ?? ''))) {
+    const text = textOf[word] as Text;
+    for (const place of placesOf(text)) places.push(place);
+    sorted.push(words[word] ?? '');
+    placesBefore[sortedTexts.push(text)] = places.length;
     if (sorted.length % STEP_WORDS === 0) yield;
   }
+  return new WordStarts(sorted, sortedTexts, Uint32Array.from(places), placesBefore);
+}
 
-  return {
-    find(letters, found) {
-      if (letters === '') return;
-      for (const [mark, whole, start] of MATCHES) {
-        const wanted = mark + letters;
-        let at = firstIndex(sorted.length, (index) => (sorted[index] ?? '') >= wanted);
-        for (let word = sorted[at]; word?.startsWith(wanted); word = sorted[++at]) {
-          found(textAt[at] as Text, word.length === wanted.length ? whole : start);
-        }
-      }
-    },
-  };
+/** Finds texts by the starts of their words. */
+export class WordStarts<Text> {
+  /**
+   * @param words all words with their marks, in order
+   * @param texts the text of each word
+   * @param places the tokens of each word in turn: next to each other in memory, since a few letters find thousands
+   * @param placesBefore for each word, the number of the places before its own
+   */
+  constructor(
+    private readonly words: readonly string[],
+    private readonly texts: readonly Text[],
+    private readonly places: Uint32Array,
+    private readonly placesBefore: Uint32Array,
+  ) {}
+
+  /** The words that begin with these letters, in groups that match equally well. A text can be found several times. */
+  find(letters: string): readonly FoundWords<Text>[] {
+    if (letters === '') return [];
+    const groups: FoundWords<Text>[] = [];
+    for (const [mark, whole, other] of MATCHES) {
+      const wanted = mark + letters;
+      const start = this.firstFrom(0, (word) => word >= wanted);
+      if (!this.words[start]?.startsWith(wanted)) continue;
+      const middle = this.firstFrom(start, (word) => word !== wanted);
+      const end = this.firstFrom(middle, (word) => !word.startsWith(wanted));
+      if (start < middle) groups.push(this.found(whole, start, middle));
+      if (middle < end) groups.push(this.found(other, middle, end));
+    }
+    return groups;
+  }
+
+  private firstFrom(start: number, isBehind: (word: string) => boolean): number {
+    return start + firstIndex(this.words.length - start, (nth) => isBehind(this.words[start + nth] ?? ''));
+  }
+
+  private found(match: Match, start: number, end: number): FoundWords<Text> {
+    const { texts, placesBefore } = this;
+    return {
+      match,
+      texts: () => texts.slice(start, end),
+      places: this.places.subarray(placesBefore[start], placesBefore[end]),
+    };
+  }
+}
+
+/** Words that match equally well. */
+export interface FoundWords<Text> {
+  readonly match: Match;
+  /** The text of each word. */
+  texts(): readonly Text[];
+  /** The tokens that have these texts. */
+  readonly places: Uint32Array;
 }

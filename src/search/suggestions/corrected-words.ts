@@ -1,7 +1,7 @@
 /** Corrects typos in a word that finds nothing. */
 import type { TokenIndexes } from '../token-indexes.js';
 import type { KnownChains } from '../token-search.js';
-import { MATCH, type Match } from '../word-starts.js';
+import { type FoundWords, MATCH } from '../word-starts.js';
 import { WORD_LENGTH } from './word-list.js';
 
 /** Minimum length of a correction of any typo: a short typed word is often the symbol of a token that is not listed. */
@@ -38,15 +38,17 @@ export function correctedWords(
 
 /** How many texts a word matches, and whether it is a whole word of one, or the first word of a symbol. */
 function usesOf(word: string, { symbolStarts, nameStarts, chainKeyStarts }: TokenIndexes) {
-  const best = new Map<unknown, Match>();
-  const add = (text: unknown, match: Match) => {
-    if (match < (best.get(text) ?? Number.POSITIVE_INFINITY)) best.set(text, match);
+  const best = new Map<unknown, number>();
+  const add = (found: readonly FoundWords<unknown>[]) => {
+    for (const { match, texts } of found) {
+      for (const text of texts()) best.set(text, Math.min(match, best.get(text) ?? match));
+    }
   };
-  const has = (...matches: readonly Match[]) => [...best.values()].some((match) => matches.includes(match));
-  symbolStarts.find(word, add);
+  const has = (...matches: readonly number[]) => [...best.values()].some((match) => matches.includes(match));
+  add(symbolStarts.find(word));
   const isSymbol = has(MATCH.firstWord);
-  nameStarts.find(word, add);
-  chainKeyStarts.find(word, add);
+  add(nameStarts.find(word));
+  add(chainKeyStarts.find(word));
   return { isSymbol, isWord: has(MATCH.firstWord, MATCH.word), count: best.size };
 }
 
