@@ -1,5 +1,5 @@
 /** Snapshots: immutable listings with their indexes. */
-import { foldChainKey, tokenKey } from '../domain/addresses.js';
+import { foldAddress, foldChainKey } from '../domain/addresses.js';
 import { digestOf, textDigest } from '../domain/digests.js';
 import type { ListingHistory, TokenListState } from '../domain/history.js';
 import { groupBy, keyedRows } from '../domain/keyed-rows.js';
@@ -139,7 +139,12 @@ export async function createTokenSnapshot(
   const snapshot = await createSnapshot(TOKENS, fetched, before);
   const isKnown = before?.rowsDigest === snapshot.rowsDigest;
   const byChain = groupBy(rows, ({ chainKey }) => chainKey);
-  for (const ofChain of byChain.values()) Object.freeze(ofChain);
+  // Look-ups by two short keys are faster than by one long key, which would be put together each time.
+  const byAddress = new Map<string, ReadonlyMap<string, Token>>();
+  for (const [chainKey, ofChain] of byChain) {
+    Object.freeze(ofChain);
+    byAddress.set(chainKey, new Map(ofChain.map((token) => [foldAddress(token.address), token])));
+  }
   const state = before && tokenListStateOf(before, chains);
   const shared = fetched.history?.tokenList;
   const evmChains = shared?.chains ?? (chains ? evmChainsOf(chains.rows, byChain) : state?.chains);
@@ -153,14 +158,13 @@ export async function createTokenSnapshot(
       isKnown,
     ));
   const indexes = isKnown ? before.indexes : await createTokenIndexes(rows);
-  const byKey = keyedRows(rows, TOKENS.keyOf);
   return {
     ...snapshot,
     history: { ...snapshot.history, tokenList },
     byChain: (chainKey) => byChain.get(foldChainKey(chainKey)) ?? NONE,
     byAddress(chainKey, address) {
       if (chainKey.length > TEXT_LIMITS.chainKey || address.length > TEXT_LIMITS.address) return undefined;
-      return byKey.get(tokenKey(chainKey, address));
+      return byAddress.get(foldChainKey(chainKey))?.get(foldAddress(address));
     },
     unlisted: unlistedRows(TOKENS, fetched),
     indexes,
