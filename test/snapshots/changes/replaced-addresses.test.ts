@@ -96,6 +96,20 @@ describe("if a token's address is replaced, the old row stays without a price, a
     expect(await served(gateway)).toEqual({ listed: [1, 2], held: [] });
   });
 
+  it('also if a dozen new ones come at once: all of them wait', async () => {
+    const dozen = Array.from({ length: 12 }, (_, index) => token(index + 100));
+    const gateway = await start([ONE, ...REST]);
+    const symbols = async () => (await gateway.tokens()).filter(({ symbol }) => symbol === 'USDC');
+    await gateway.bring({ tokens: [...dozen, ...REST] });
+    expect(await symbols()).toMatchObject([{ address: ONE.address, price: null }]);
+    await gateway.bring({}, DAY - 1);
+    expect(await symbols()).toHaveLength(1);
+    await gateway.bring({}, 1);
+    expect((await symbols()).map(({ address }) => address)).not.toContain(ONE.address);
+    await gateway.bring({}, DAY);
+    expect(await symbols()).toHaveLength(12);
+  });
+
   it('until the operator accepts it in place of one of two old ones', async () => {
     const gateway = await start([ONE, TWO, ...REST]);
     await gateway.bring({ tokens: [THREE, ...REST] });
