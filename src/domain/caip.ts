@@ -6,7 +6,7 @@ import { TEXT_LIMITS } from './text-limits.js';
 /*
  * CAIP-2 is for chains, CAIP-19 for tokens. A namespace is used only if it is registered
  * (https://github.com/ChainAgnostic/namespaces) and the reference is in the row or in a table below. Nothing is
- * guessed: a wrong identifier would join wrong data.
+ * guessed: a wrong identifier would join the data of different chains or tokens.
  */
 
 /** Namespaces whose reference is the `chainId` in decimal, by `chainType`. */

@@ -1,4 +1,4 @@
-/** Counts the parts of a JSON text before it is parsed: 32 MB of `{},` would be gigabytes when parsed. */
+/** Counts the parts of a JSON text before it is parsed: once parsed, 32 MB of `{},` would take gigabytes of memory. */
 import { randomInt } from 'node:crypto';
 
 /** The prime and the seed of the hash FNV-1a. The random seed prevents forged collisions, which would hide names. */

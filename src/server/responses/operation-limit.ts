@@ -46,7 +46,7 @@ export function createOperationLimit(options: OperationLimitOptions): OperationL
   };
 }
 
-/** The warnings for an address, or no address, that may stand for many clients. */
+/** The warnings for a refusal that can hit many clients, because the gateway counts them as one. */
 const WARNINGS: Readonly<Record<ClientSource, string | undefined>> = {
   known: undefined,
   forwarded:
