@@ -16,8 +16,8 @@ const NUMBERED: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Chains whose reference is not in their row, by `chainKey`. Other chains of the same type have another reference:
- * Movement, for example, has the type of Aptos.
+ * Chains whose reference is not in their row. They are found by `chainKey`, because chains of one type have different
+ * references: Movement, for example, has the type of Aptos.
  */
 const MAINNETS: ReadonlyMap<string, { readonly chainType: string; readonly caip2: string }> = new Map([
   ['aptos', { chainType: 'aptos', caip2: 'aptos:1' }], // aptos/caip2: the chain id of the node API

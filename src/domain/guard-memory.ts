@@ -13,10 +13,7 @@ export interface GoneRow<Row> {
   readonly at: number;
 }
 
-/**
- * A row that is held back, with the rows that the upstream sends for it; or a new row that may not replace another
- * yet.
- */
+/** A row that is held back, with the rows that the upstream sends for it; or a new row that is not listed yet. */
 export interface HeldRow<Row> {
   readonly key: string;
   /** The rows that the upstream sends: none if it no longer sends the row, several if they contradict each other. */

@@ -81,7 +81,7 @@ export interface TokenRequest {
 /** The rows of an answer that were left out when it was parsed. */
 export interface RejectedRows {
   readonly count: number;
-  /** The index and the reason of each of the first ones. */
+  /** The index and the reason of each of the first rejected rows. */
   readonly first: readonly string[];
 }
 

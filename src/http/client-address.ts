@@ -12,7 +12,7 @@ const NETWORK_GROUPS = 4;
  */
 export function clientOf(remoteAddress: string | undefined): string {
   const [address = ''] = remoteAddress?.split('%') ?? [];
-  // True for an IPv4 address, and for any other text that the server around the library gives.
+  // For an IPv4 address, and for any other text by which the server around the library names a client.
   if (!address.includes(':') || !URL.canParse(`http://[${address}]`)) return remoteAddress ?? '';
   const groups = groupsOf(address);
   if (groups.slice(0, 6).join(':') === MAPPED_IPV4) return ipv4Of(groups.slice(6));

@@ -34,7 +34,7 @@ const COMPRESSORS: ReadonlyMap<Encoding, Compress> = new Map<Encoding, Compress>
   ['gzip', (body, isReused) => compressGzip(body, { level: isReused ? 6 : 1 })],
 ]);
 
-/** Real clients send few different values. Beyond this number a new value is parsed each time. */
+/** Real clients send few different Accept-Encoding headers. Beyond this number, a new one is parsed each time. */
 const MAX_KNOWN = 100;
 const known = new Map<string, Encoding>();
 

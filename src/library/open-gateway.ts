@@ -101,7 +101,7 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
         const { client, isForwarded } = fetchClient(request, context?.client, findClient);
         const exchange = new FetchExchange(request, url, client, isForwarded, corsOrigins, resolve, reject);
         respond(read, exchange, isPortClosed);
-        // A cached response has been sent by now. Any other exchange ends at once if the request is aborted.
+        // A cached response has been sent by now. An abort of the request ends any other exchange.
         if (exchange.status === 0) exchange.rejectWhenAborted();
       });
     },

@@ -59,7 +59,7 @@ const OUTCOME_INDEX: ReadonlyMap<string, number> = new Map(
 );
 const OTHER = OUTCOMES.length - 1;
 
-/** The labels of each count: first all outcomes, then the outcomes that can have the scope `client`. */
+/** The labels of each count: first all outcomes, then the same outcomes with the scope `client`. */
 const COLUMNS: readonly { readonly outcome: string; readonly scope?: 'client' | 'process' }[] = [
   ...OUTCOMES.map((outcome) => (hasScope(outcome) ? { outcome, scope: 'process' as const } : { outcome })),
   ...OUTCOMES.map((outcome) => ({ outcome, scope: 'client' as const })),

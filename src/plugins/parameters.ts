@@ -93,7 +93,7 @@ export function useParameters(): Plugin {
 
 /**
  * Ignores unknown members of a request, as GraphQL over HTTP demands; GraphQL Yoga would refuse the request. This
- * plugin must follow those that read members of their own.
+ * plugin must follow the plugins that read other members.
  */
 export function useKnownMembers(): Plugin {
   return {

@@ -102,7 +102,7 @@ function badCursor(expected: string, actual: string): GatewayError {
   );
 }
 
-/** Encodes a value as base64url, so that clients do not read it. */
+/** Encodes a value as base64url, so that clients do not depend on its form. */
 function encodeOpaque(value: unknown): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url');
 }
