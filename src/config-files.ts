@@ -47,9 +47,7 @@ export function listingRulesFile(path: string): string {
   }
 }
 
-/**
- * The settings with passwords or keys. Each can be read from a file, since container platforms mount secrets as files.
- */
+/** The settings with passwords or keys. Each can be read from a file, as container platforms provide secrets. */
 export const SECRET_SETTINGS: readonly string[] = ['UPSTREAM_HEADERS', 'REDIS_URL'];
 
 const MAX_SECRET_BYTES = 65_536;

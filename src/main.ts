@@ -10,7 +10,7 @@ process.on('SIGINT', (signal) => stop(signal));
 // SIGHUP does not stop the process. A closed terminal sends it, or a supervisor that asks to reload settings.
 process.on('SIGHUP', () => {});
 
-// Copied before NODE_ENV gets its default: only a given `production` stops the settings from using demo data.
+// Copied before NODE_ENV gets its default: the settings allow demo data unless `production` was given.
 const env = { ...process.env };
 // Without this, graphql-js repeats many checks that only help during development.
 process.env.NODE_ENV ??= 'production';

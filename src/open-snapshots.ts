@@ -115,10 +115,7 @@ export async function openSnapshots(options: OpenOptions) {
   await snapshots.restore();
   return {
     snapshots,
-    /**
-     * Refreshes both listings now, even if the upstream has said that it is gone. Pauses for other reasons still
-     * apply.
-     */
+    /** Refreshes both listings now, even if the upstream has said that it is gone. Other pauses still apply. */
     refreshOnRequest() {
       upstream.forgetGone();
       return snapshots.refreshOnRequest();

@@ -15,7 +15,7 @@ import {
   isObjectType,
   type OperationDefinitionNode,
 } from 'graphql';
-// Not exported by graphql's index. graphql's executor merges selections with this function: costs count those fields.
+// Not exported by graphql's index. The executor merges selections with it, so costs count the fields it executes.
 import { collectSubfields } from 'graphql/execution/collectFields.js';
 import { OperationLimitError, responseTooLong } from '../domain/errors.js';
 import { MIN_RESPONSE_LIMIT } from '../domain/text-limits.js';

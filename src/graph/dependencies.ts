@@ -36,7 +36,7 @@ export interface Dependencies {
   readonly values: Readonly<Record<string, unknown>>;
   /** The listings that were read. */
   readonly listings: readonly ListingName[];
-  /** When they expire even if `values` stay the same (milliseconds since 1970). */
+  /** When the dependencies expire even if `values` stay the same (milliseconds since 1970). */
   readonly goodUntil: number;
   /** When a price in the response becomes too old to be shown (milliseconds since 1970); infinite without prices. */
   readonly pricesGoodUntil: number;

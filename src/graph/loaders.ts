@@ -53,7 +53,7 @@ export class Loaders {
 
   /** Resolves when each listing that the other fields of this operation wait for is loaded or has failed. */
   async settled(): Promise<void> {
-    // Lets the resolvers of the fields after the calling one start first.
+    // Lets the resolvers of the fields after the calling field start first.
     await null;
     for (let awaited = -1; awaited < this.pendingListings.size; ) {
       awaited = this.pendingListings.size;
@@ -140,8 +140,8 @@ export class Loaders {
   }
 
   /**
-   * The chain listing for a search that depends on it. A filter on types needs it. All other searches also work without
-   * it, but find less.
+   * The chain listing for a search that depends on it. A filter on chain types needs this listing. All other searches
+   * also work without it, but find less.
    */
   private chainsFor(
     request: Pick<TokenSearchRequest, 'query' | 'filter'>,
@@ -172,7 +172,7 @@ export class Loaders {
   }
 }
 
-/** Maximum fields with the error ROUTE_BUDGET_EXCEEDED. Beyond it, the whole operation fails with one error. */
+/** Maximum fields with the error ROUTE_BUDGET_EXCEEDED. With more of them, the whole operation fails. */
 const MAX_REFUSED_ROUTES = 1000;
 
 /** Reads routes for one operation: those of each token at most once. */

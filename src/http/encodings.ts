@@ -64,7 +64,7 @@ export function isIdentity(contentEncoding: string | undefined): boolean {
 /**
  * Compresses a body.
  *
- * @param isReused whether the result is sent many times. Otherwise it is made in a fraction of the time, and is larger
+ * @param isReused whether the result is sent many times. If not, it is made in a fraction of the time, and is larger
  * @param isForGood whether the body never changes, such as a file: a small body then gets the best compression
  */
 export async function encode(

@@ -128,7 +128,7 @@ function textOfParsed(parsed: unknown, maxBytes: number): string {
   const json = JSON.stringify(parsed, (_name, value: unknown) => {
     leastBytes += 2 + (typeof value === 'string' ? value.length : 0);
     if (leastBytes > maxBytes + 2) throw new TooLong(leastBytes);
-    // JSON.parse reads 1e999 as Infinity, and JSON.stringify would write that as null. Such a text is refused.
+    // JSON.parse reads 1e999 as Infinity. JSON.stringify would write null; a text in its place is refused later.
     return typeof value === 'number' && !Number.isFinite(value) ? String(value) : value;
   });
   if (typeof json !== 'string') throw new TypeError(`it is a ${typeof parsed}`);

@@ -30,7 +30,7 @@ export interface RequestLine {
   /** The length of the response body as sent. */
   readonly bytes?: number | undefined;
   readonly ms: number;
-  /** How many requests the line stands for. Absent for one. */
+  /** How many requests the line stands for. Absent for one request. */
   readonly count?: number | undefined;
 }
 

@@ -13,7 +13,7 @@ export type Executor = 'writer' | 'yoga';
 
 /** Counts client requests. A request costs a few additions; the metrics are computed at a scrape. */
 export interface RequestMetrics {
-  /** A request begins that cannot be answered at once. `ended` must follow. */
+  /** A request that cannot be answered at once has begun. Call `ended` when it is answered. */
   began(): void;
   ended(): void;
   /**

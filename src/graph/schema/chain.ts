@@ -10,9 +10,7 @@ import { NodeType } from './node.js';
 const NativeCurrencyType = builder.objectRef<NativeCurrency>('NativeCurrency').implement({
   description: 'The currency in which a chain charges fees.',
   fields: (t) => ({
-    chainKey: t.exposeString('chainKey', {
-      description: '`chainKey` of the chain that charges fees in this currency.',
-    }),
+    chainKey: t.exposeString('chainKey', { description: '`chainKey` of the chain with this currency.' }),
     name: t.exposeString('name', { description: 'Full name, such as "Ether"; may be empty.' }),
     symbol: t.exposeString('symbol', { description: 'Symbol, such as "ETH"; not unique, and may be empty.' }),
     decimals: t.exposeInt('decimals', {
@@ -46,7 +44,7 @@ export const ChainType = builder.objectRef<Chain>('Chain').implement({
     }),
     chainId: t.exposeFloat('chainId', {
       description:
-        'The number that the chain has given itself: a whole number, of the type Float because it can exceed 2^31-1. The number can be negative. Not unique: several non-EVM chains have 1, like Ethereum. Never use `chainId` as a key.',
+        'The number that the chain has given itself. It is a whole number, of the type Float because it can exceed 2^31-1, and it can be negative. It is not unique: several non-EVM chains have 1, like Ethereum. Never use `chainId` as a key.',
     }),
     shortName: t.exposeString('shortName', { description: 'Short name for display; may be empty.' }),
     name: t.exposeString('name', { description: 'Full name for display; may be empty.' }),
@@ -77,7 +75,7 @@ builder.queryFields((t) => ({
     args: {
       search: t.arg.string({
         description:
-          'Only chains that match every one of these words. A word matches a chain if a word of its `chainKey`, `shortName`, `name` or a former name ("binance") begins with it, or if it is the whole `chainId` ("8453") or CAIP-2 identifier ("eip155:8453"). If no chain matches, a word also matches the chains whose native currency has it as its symbol. Letter case does not matter. Blank matches all chains; more than 8 words are an error, BAD_USER_INPUT.',
+          'Only chains that match every one of these words. A word matches a chain if a word of its `chainKey`, `shortName`, `name` or another known name ("binance") begins with it, or if it is the whole `chainId` ("8453") or CAIP-2 identifier ("eip155:8453"). If no chain matches, a word also matches the chains whose native currency has it as its symbol. Letter case does not matter. Blank matches all chains; more than 8 words are an error, BAD_USER_INPUT.',
       }),
       chainTypes: t.arg.stringList({
         description:

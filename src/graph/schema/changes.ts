@@ -9,7 +9,7 @@ import { idOfChainKey, idOfTokenKey } from './ids.js';
 import { TokenType } from './token.js';
 
 const CURSOR =
-  'Opaque version of the rows. Store it, and pass it as `since` next time. It changes when a row changes, but not when only prices or the order of the rows change.';
+  'Opaque version of the rows. Store it, and pass it as `since` next time. It changes when rows are added, changed or removed, but not when only prices or the order of the rows change.';
 const IS_RESET =
   'True if `since` is null, unknown or too old. `changed` then has all rows: replace your whole copy with them.';
 
@@ -26,7 +26,7 @@ const ChainChangesType = builder.objectRef<ListingChanges<Chain>>('ChainChanges'
     }),
     removedIds: t.idList({
       description:
-        'The `id` of each removed chain. The list can include ids that you do not know. Empty if `isReset`.',
+        'The `id` of each removed chain. The list can include unknown ids, of chains that were added and removed since. Empty if `isReset`.',
       resolve: ({ removed }, _args, { cost }) => idsOf(removed, idOfChainKey, cost),
     }),
   }),
@@ -45,7 +45,7 @@ const TokenChangesType = builder.objectRef<ListingChanges<Token>>('TokenChanges'
     }),
     removedIds: t.idList({
       description:
-        'The `id` of each removed token. The list can include ids that you do not know. Empty if `isReset`.',
+        'The `id` of each removed token. The list can include unknown ids, of tokens that were added and removed since. Empty if `isReset`.',
       resolve: ({ removed }, _args, { cost }) => idsOf(removed, idOfTokenKey, cost),
     }),
   }),

@@ -37,10 +37,7 @@ const ListingStatusType = builder.objectRef<ListingStatus>('ListingStatus').impl
       description:
         'The service that the rows come from: "demo" (the embedded demo data), "v1" or "value-transfer" (the successor of v1).',
     }),
-    state: t.expose('state', {
-      type: ListingStateType,
-      description: 'Freshness, judged only by the age of the snapshot.',
-    }),
+    state: t.expose('state', { type: ListingStateType, description: 'Freshness, judged by age alone.' }),
     takenAt: t.expose('takenAt', {
       type: 'DateTime',
       nullable: true,

@@ -47,8 +47,7 @@ function isVariantOf(request: CacheableRequest, variant: Variant): boolean {
 }
 
 /**
- * Creates an empty cache of responses by cache key, of bounded total size. It does not check whether an entry is
- * current.
+ * Creates an empty cache of responses by cache key, of bounded size. It does not check whether an entry is current.
  *
  * @param maxBytes the limit on the estimated size of everything in it
  * @param path the path of the GraphQL endpoint, such as `/graphql`
