@@ -15,7 +15,7 @@ export interface AssembleOptions {
   readonly log: Logger;
 }
 
-/** How long after the start GraphQL Yoga is loaded. The first responses do not need it, and loading delays them. */
+/** How long after the start GraphQL Yoga is loaded. Loading delays the first responses, and most do not need Yoga. */
 const LOAD_AFTER_MS = 1_000;
 
 /**

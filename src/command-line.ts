@@ -1,4 +1,4 @@
-/** The answers to the options of the command line. */
+/** The texts that the process prints for the options of its command line. */
 import { readFileSync } from 'node:fs';
 import { SETTING_GROUPS, shownDefault } from './config.js';
 import { REVISION, VERSION } from './observability/version.js';

@@ -3,7 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { SettingError } from './config-values.js';
 import { ListingRulesError, MAX_RULES_LENGTH, parseListingRules } from './domain/listing-rules.js';
 
-/** Throws a SettingError with this fault; the text completes "got …,". */
+/** Throws a SettingError. Its message names the file and then the fault, such as "which is empty". */
 type Refuse = (fault: string) => never;
 
 function refusing(expected: string, path: string): Refuse {
@@ -31,7 +31,7 @@ function readText(path: string, refuse: Refuse, maxBytes?: number): string {
 /**
  * Checks the file of listing rules at the start.
  *
- * @returns its path: the file is read again whenever it changes
+ * @returns its path and not its rules, because the file is read again whenever it changes
  * @throws SettingError if it cannot be read, or has an error
  */
 export function listingRulesFile(path: string): string {
@@ -47,7 +47,7 @@ export function listingRulesFile(path: string): string {
   }
 }
 
-/** The settings that hold passwords or keys. Each can be read from a file, as container platforms mount them. */
+/** The settings with passwords or keys. Each can be read from a file, as container platforms provide secrets. */
 export const SECRET_SETTINGS: readonly string[] = ['UPSTREAM_HEADERS', 'REDIS_URL'];
 
 const MAX_SECRET_BYTES = 65_536;
@@ -94,7 +94,7 @@ export function documentManifest(path: string): DocumentManifest {
 }
 
 /**
- * Reads the documents from the content of such a file, after JSON.parse.
+ * Reads the documents from the content of a file of documents, after JSON.parse.
  *
  * @throws SettingError if it is of another format
  */

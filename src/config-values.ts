@@ -11,7 +11,7 @@ export class SettingError extends Error {
 
   /**
    * @param expected completes "expected …"
-   * @param shown describes a text that can hold a secret; without it the message quotes the text
+   * @param shown describes an invalid text that can hold a secret; if omitted, the message quotes the text
    */
   constructor(expected: string, shown?: (text: string) => string) {
     super(expected);
@@ -102,7 +102,7 @@ export function baseUrl(text: string): string {
       shown,
     );
   }
-  // Checks the text: the parsed parts are empty for a bare "?" or "#".
+  // Checks the text and not the parsed URL, whose parts are empty for a "?" or "#" with nothing after it.
   if (/[?#]/.test(text)) throw new SettingError('an address without "?" and "#"', shown);
   return text;
 }
@@ -142,7 +142,7 @@ export function headers(text: string): Readonly<Record<string, string>> {
   );
 }
 
-// Headers that a setting must not set: those of one connection, and those that say what the gateway can read.
+// Headers that a setting must not set: those of one connection, and those about encodings that the gateway can read.
 const UNSENDABLE = new Set(
   'accept-encoding connection content-length expect host keep-alive te trailer transfer-encoding upgrade'.split(
     ' ',

@@ -348,7 +348,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
 }
 
 /**
- * Finds settings that are valid on their own but contradict each other. Returns a message by the name of each.
+ * Finds settings that are valid on their own but contradict each other. Returns one message for each, by its name.
  *
  * @param mayBeDemo whether demo data is served if neither `DEMO` nor an upstream is set
  */

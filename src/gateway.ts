@@ -45,7 +45,7 @@ export interface WrittenResponse {
   readonly staleListings: () => string | undefined;
 }
 
-/** What an operation from the snapshots alone gives: a response, a promise of a missing listing, or a refused cost. */
+/** The result of `execute`: a response, a promise of a listing that is not loaded yet, or the refusal of a cost. */
 type Result = WrittenResponse | Promise<unknown> | OperationLimitError;
 
 export type Answer = { readonly written: WrittenResponse } | { readonly response: Response };
@@ -55,9 +55,9 @@ export type RequestParameters = OperationParameters & Readonly<Record<string, un
 
 /** A request, in the form that the gateway needs. */
 export interface GatewayRequest {
-  /** Whether the request asks to execute an operation, which has to wait in the queue. */
+  /** Whether the request asks to execute an operation. Operations wait in a queue, other requests do not. */
   readonly isOperation: boolean;
-  /** Reads the parameters when the operation has its turn. Absent, or returns undefined, if only Yoga can respond. */
+  /** Reads the parameters when the operation is next. Absent, or returns undefined, if only Yoga can respond. */
   readonly parameters?: (() => RequestParameters | undefined) | undefined;
   /** Makes a request for GraphQL Yoga, with the class that it processes fastest. */
   toRequest(RequestClass: typeof Request): Request;
@@ -73,13 +73,13 @@ export interface Gateway {
   readonly corsOrigins: CorsOrigins;
   /** Present if clients may send ids in place of documents. */
   readonly trusted?: TrustedDocuments | undefined;
-  /** Loads GraphQL Yoga. Otherwise the first request that needs Yoga loads it, which takes some time. */
+  /** Loads GraphQL Yoga. Without this call, the first request that needs Yoga waits until it is loaded. */
   load(): Promise<void>;
   /**
-   * Responds to a request: from the snapshots alone if possible, otherwise by GraphQL Yoga, which spends most of the
-   * time on the request and response objects of `fetch`.
+   * Responds to a request: from the snapshots alone if possible, otherwise by GraphQL Yoga, which is slower, mostly
+   * because of the request and response objects of `fetch`.
    *
-   * @returns no promise if the response was written at once: a promise would take a quarter of its time
+   * @returns no promise if the response was written at once: a promise would make up a quarter of the whole time
    */
   respond(request: GatewayRequest, serverContext: ServerContext): Answer | Promise<Answer>;
 }
@@ -125,10 +125,10 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 
   /**
-   * Executes an operation from the snapshots alone. Call it when the operation has its turn.
+   * Executes an operation from the snapshots alone. Call it when the operation is next in the queue.
    *
-   * @returns undefined if GraphQL Yoga has to execute it; a promise of the listing if the operation needs one without a
-   *   snapshot yet; an error if it costs too much
+   * @returns undefined if GraphQL Yoga has to execute it; a promise of the listing if the operation needs one without
+   *   a snapshot yet; an error if it costs too much
    */
   function execute(
     parameters: OperationParameters | undefined,
@@ -226,7 +226,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     );
   }
 
-  /** Executes an operation for a tool of the Model Context Protocol, in the turn of the tool's request. */
+  /** Executes an operation for a tool of `/mcp`. It does not wait in the queue: the tool's request has done so. */
   async function executeForTool(
     operation: RequestParameters,
     { signal }: Request,

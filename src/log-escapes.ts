@@ -5,25 +5,25 @@
  */
 const INVISIBLE = /[\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 const HAS_INVISIBLE = new RegExp(INVISIBLE.source);
-/** Either the stack of an error in JSON, or one escape sequence. */
+/** Matches the stack of an error in JSON, or one escape sequence. */
 const STACKS_AND_ESCAPES = /"stack":"((?:[^"\\]|\\.)*)"|\\(?:u[0-9a-f]{4}|.)/gi;
 const ESCAPES = /\\(?:u[0-9a-f]{4}|.)/gi;
-/** The start of a line in a stack: a place in the code, or the stack of a cause. */
+/** Matches the start of a line in a stack: a position in the code, or the stack of a cause. */
 const STACK_LINE = /^(?: +at |caused by: )/;
 
 /**
- * Escapes the control and bidi characters in a line of JSON. Its meaning stays the same.
+ * Escapes the control and bidi characters in a line of JSON. The JSON still stands for the same value.
  *
  * @param line JSON on one line
  */
 export function escapedInJson(line: string): string {
-  // Hardly any line has one, and `test` is cheaper than a `replace` that finds nothing.
+  // Few lines have such a character, and `test` is cheaper than a `replace` that finds nothing.
   return HAS_INVISIBLE.test(line) ? line.replace(INVISIBLE, escapeOf) : line;
 }
 
 /**
- * Escapes the control and bidi characters in a line of JSON whose decoded texts go to a terminal: the terminal then
- * shows such a character as text, such as `\u001b`. The line breaks of a stack stay.
+ * Escapes the control and bidi characters in a line of JSON whose decoded texts go to a terminal, so that the terminal
+ * shows each of them as text, such as `\u001b`. The line breaks of a stack stay.
  *
  * @param line JSON on one line
  */

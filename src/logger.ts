@@ -79,7 +79,7 @@ async function loadPretty() {
   }
 }
 
-/** Shorter texts are not removed: they would match in many lines, and a secret is longer. */
+/** Shorter texts are not removed, because they match in many lines, and real secrets are longer. */
 const MIN_SECRET_LENGTH = 6;
 
 /** The texts to remove from lines: each secret and each of its words, escaped as in JSON, the longest first. */

@@ -1,16 +1,16 @@
 #!/usr/bin/env node
-/** The entry point: sets what must be set before any other module is loaded. */
+/** The entry point of the process: sets signal handlers, NODE_ENV and a V8 flag before it loads other modules. */
 import { executionAsyncResource } from 'node:async_hooks';
 import { setFlagsFromString } from 'node:v8';
 
-// Before anything else: a signal during the start ends the process with status 0, too.
+// Set first: a signal that arrives during the start also ends the process with status 0.
 let stop: (signal: NodeJS.Signals) => void = () => process.exit(0);
 process.on('SIGTERM', (signal) => stop(signal));
 process.on('SIGINT', (signal) => stop(signal));
-// SIGHUP does not stop the process: it means a closed terminal, or a supervisor that asks to reload settings.
+// SIGHUP does not stop the process. A closed terminal sends it, or a supervisor that asks to reload settings.
 process.on('SIGHUP', () => {});
 
-// The settings get NODE_ENV as it was given: if it is unset, this can be a developer's machine.
+// Copied before NODE_ENV gets its default: the settings allow demo data unless `production` was given.
 const env = { ...process.env };
 // Without this, graphql-js repeats many checks that only help during development.
 process.env.NODE_ENV ??= 'production';
@@ -19,8 +19,8 @@ process.env.NODE_ENV ??= 'production';
 setFlagsFromString('--heap-growing-percent=20');
 
 // V8 optimises `process.nextTick`, which runs about ten times for each request, for the hidden class of the objects
-// that it queues. If the first collection of garbage finds none of them, V8 forgets that class and never optimises it
-// again: each request would cost several percent more.
+// that it queues. If no such object is alive at the first garbage collection, V8 drops that optimisation for good, and
+// each request costs several percent more. `kept` keeps one such object alive.
 const kept: object[] = [];
 process.nextTick(() => kept.push(executionAsyncResource()));
 
@@ -34,7 +34,7 @@ if (process.versions.bun || process.versions.deno) {
   (isError ? process.stderr : process.stdout).write(text);
   process.exitCode = isError ? 1 : 0;
 } else {
-  // `#start` is the bundle; `npm run dev` uses the files that tsc compiles.
+  // `#start` resolves to the bundle or, in `npm run dev`, to the files that tsc compiles.
   const { start } = await import('#start');
   start(env, (gracefulStop) => {
     stop = gracefulStop;

@@ -38,7 +38,7 @@ export interface OpenOptions
   readonly log: Logger;
 }
 
-/** The time of one sweep over the embedded listing if `ROUTES_SWEEP_MS` is unset: about two requests a second. */
+/** The default of `ROUTES_SWEEP_MS` for demo data: the routes of about two tokens are then requested each second. */
 const DEMO_SWEEP_MS = 180_000;
 /** How long `close` waits until listings are written to disk. To write a listing takes far less. */
 const WRITTEN_WITHIN_MS = 1_000;
@@ -75,7 +75,7 @@ export async function openSnapshots(options: OpenOptions) {
   const redisPeers =
     redisUrl === undefined
       ? undefined
-      : // Loaded only if needed: it adds a tenth to the time until the first answer.
+      : // Loaded only if needed: loading it makes the time until the first response a tenth longer.
         (await import('./storage/redis/peers.js')).createRedisPeers({
           url: redisUrl,
           scope: peerScope(addresses),
@@ -115,7 +115,7 @@ export async function openSnapshots(options: OpenOptions) {
   await snapshots.restore();
   return {
     snapshots,
-    /** Refreshes both listings now, even if the upstream has said that it is gone. All other pauses still apply. */
+    /** Refreshes both listings now, even if the upstream has said that it is gone. Other pauses still apply. */
     refreshOnRequest() {
       upstream.forgetGone();
       return snapshots.refreshOnRequest();

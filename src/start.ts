@@ -19,10 +19,10 @@ const GIVE_UP_UPSTREAM_AFTER_MS = 6_000;
 const CUT_OFF_AFTER_MS = 7_000;
 /** The longest time from the closing of the port to the exit. */
 const STOP_WITHIN_MS = 8_500;
-/** A signal repeated within this time counts once: npm repeats a signal that its whole process group has received. */
+/** Two signals within this time count as one: after Ctrl-C, both the terminal and npm send SIGINT to this process. */
 const SAME_SIGNAL_MS = 1_000;
 
-/** Time for a slow reader of the last log lines. The sum with `CUT_OFF_AFTER_MS` must be below `STOP_WITHIN_MS`. */
+/** How long the exit waits for a slow reader of the log. Plus `CUT_OFF_AFTER_MS`, it must be below `STOP_WITHIN_MS`. */
 const FLUSH_LOG_WITHIN_MS = 500;
 
 /** File handles reserved for snapshots, logs, Redis, modules that are loaded late, and Node itself. */
@@ -68,7 +68,7 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
 
   parts.start();
   const adminAddress = adminPort === undefined ? undefined : await admin.listen(config.host, adminPort);
-  // Loading opens hundreds of files at once. Later, connections could have used up the file handles.
+  // Loading opens hundreds of files at once. So load now, before connections can use up the file handles.
   if (isShort) await gateway.load();
   const address = await server.listen(config.host, config.port);
   let stopping = false;
@@ -77,7 +77,7 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
   const { close: stop } = closeWithGrace(
     {
       delay: config.drainMs + STOP_WITHIN_MS,
-      // Otherwise close-with-grace would end the process with status 1 at the second of these signals.
+      // Without this, close-with-grace ends the process with status 1 at the second of these signals.
       skip: ['SIGTERM', 'SIGINT', 'SIGHUP'],
       logger: { error: (err) => log.error({ err }, 'Stopping') },
     },
@@ -87,12 +87,12 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
       stopping = true;
       stoppingSince = performance.now();
       parts.stop();
-      // SIGINT comes from a terminal (Ctrl-C): no load balancer has to notice the stop.
+      // SIGINT comes from a terminal (Ctrl-C), where no load balancer needs time to notice the stop.
       const drainMs = signal === 'SIGINT' ? 0 : config.drainMs;
       const givingUp = setTimeout(parts.giveUp, drainMs + GIVE_UP_UPSTREAM_AFTER_MS);
       await server.drain(drainMs, drainMs + CUT_OFF_AFTER_MS);
       clearTimeout(givingUp);
-      // The port for operators closes late: until now, probes could read that the gateway is stopping.
+      // The port for operators closes last, so that probes can read until then that the gateway is stopping.
       await admin.close();
       await parts.close();
       log.info('Stopped');
@@ -161,7 +161,7 @@ interface StartFault {
   readonly secrets?: readonly string[];
 }
 
-/** Ends the process with status 1 before it has started. Writes a line of the log, or plain lines on a terminal. */
+/** Ends a process that could not start, with status 1. Writes a line of the log, or plain lines on a terminal. */
 async function endWith({ message, details, secrets = [] }: StartFault): Promise<never> {
   const destination = { write: (line: string) => void process.stderr.write(line) };
   if (process.stdout.isTTY) destination.write(`${[message, ...(details ?? [])].join('\n  ')}\n`);

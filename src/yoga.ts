@@ -89,7 +89,7 @@ export interface YogaOptions extends BodyLimitOptions, OverloadOptions {
   readonly introspection: boolean;
   /** Whether to serve the Model Context Protocol. */
   readonly mcp: boolean;
-  /** Executes an operation for a tool of the Model Context Protocol, in the turn of the tool's request. */
+  /** Executes an operation for a tool of `/mcp`. It does not wait in the queue: the tool's request has done so. */
   readonly executeForTool: (
     operation: ToolOperation,
     request: Request,
@@ -110,14 +110,14 @@ export interface OperationOutcome extends RequestFacts {
 
 /** Facts about one request that the HTTP server and the gateway exchange. */
 export interface ServerContext extends BodyLimitContext, OwnOperationContext {
-  /** The client, such as its address, for fair turns. All requests without a client count as one client. */
+  /** The client, such as its address. Clients take turns, and all requests without a client count as one client. */
   readonly client?: string | undefined;
   /** Until when an operation that has begun may wait for the upstream, by `performance.now()`. */
   readonly waitsUntil?: number | undefined;
   readonly outcome?: OperationOutcome;
 }
 
-/** The context of GraphQL Yoga: the same facts, and reasons to refuse the request. */
+/** The context of GraphQL Yoga: a {@link ServerContext}, and reasons to refuse the request. */
 export type YogaContext = ServerContext & RefusalContext;
 
 /** GraphQL Yoga with everything that the gateway adds to it. */
@@ -145,7 +145,7 @@ function filesOf(
       isDemo,
     });
   return [
-    // The schema without the fields for federation, as in the file of the repository.
+    // The schema without the fields for federation, as in `schema.graphql` of the repository.
     ...(schema
       ? [{ path: schema, label: 'Schema', make: async () => createTextFile(sdlOf(plainSchema)) }]
       : []),
@@ -197,7 +197,7 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
   const pages: ServedPage[] = [];
   if (picker)
     pages.push({
-      // The second path has no "/" at the end: people type it so.
+      // The second path is the first without its last "/", which people often leave out.
       paths: [picker, basePath],
       assets: basePath + PICKER_FILES,
       load: async () =>
@@ -226,9 +226,9 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
     },
     context: ({ request, client, waitsUntil }) => createContext({ client, waitsUntil }, request),
     plugins: [
-      // First, because it replaces the request, and the other plugins know a request by its identity.
+      // First, because it replaces the request object, by which the other plugins remember facts about a request.
       useQueryMethod(path),
-      // For every response, including refusals.
+      // These run for every response, including refusals.
       useRequestFacts(),
       useHeaders(path, options.corsOrigins),
       ...(options.compression ? [] : [useUncompressed()]),

@@ -1,4 +1,4 @@
-/** The public facts in the embedded listing, with which a first listing is compared. */
+/** The public facts in the embedded listing, with which the first listing of an upstream is compared. */
 import { tokenKey } from '../domain/addresses.js';
 import type { EmbeddedFacts } from '../domain/guarded-facts.js';
 import type { Chain, GuardedFact } from '../domain/listing.js';

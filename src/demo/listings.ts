@@ -16,7 +16,7 @@ export const DEMO_LABEL = 'Demo: prices, routes and some flags are made up';
 /** How far prices drift: at most twice this fraction from the price in the file. */
 const DRIFT = 0.004;
 
-/** Symbols of stablecoins. Prices of stablecoins do not drift: that would look like a lost peg. */
+/** Symbols of stablecoins. Prices of stablecoins do not drift, because a drift would look like a lost peg. */
 const STABLE = /USD|EUR|DAI$|DOLA/i;
 
 interface DemoQuery {

@@ -19,8 +19,8 @@ const SHORT_DIGITS = 40;
 const LONG_DIGITS = 64;
 const FOLDED_PLACEHOLDER = NATIVE_PLACEHOLDER.toLowerCase();
 /**
- * Every spelling of the placeholder and of zero. This is one pattern, because it is tested for each row and usually
- * fails early.
+ * Every spelling of the placeholder and of zero. Each row is tested, so this is one pattern, which fails at the first
+ * characters of most addresses.
  */
 const PLACEHOLDERS = /^(?:0x0*(?:0|e{40})|0{40}|e{40})$/i;
 

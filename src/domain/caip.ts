@@ -6,7 +6,7 @@ import { TEXT_LIMITS } from './text-limits.js';
 /*
  * CAIP-2 is for chains, CAIP-19 for tokens. A namespace is used only if it is registered
  * (https://github.com/ChainAgnostic/namespaces) and the reference is in the row or in a table below. Nothing is
- * guessed: a wrong identifier would join wrong data.
+ * guessed: a wrong identifier would join the data of different chains or tokens.
  */
 
 /** Namespaces whose reference is the `chainId` in decimal, by `chainType`. */
@@ -16,8 +16,8 @@ const NUMBERED: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Chains whose reference is not in their row, by `chainKey`. Other chains of the same type have another reference:
- * Movement, for example, has the type of Aptos.
+ * Chains whose reference is not in their row. They are found by `chainKey`, because chains of one type have different
+ * references: Movement, for example, has the type of Aptos.
  */
 const MAINNETS: ReadonlyMap<string, { readonly chainType: string; readonly caip2: string }> = new Map([
   ['aptos', { chainType: 'aptos', caip2: 'aptos:1' }], // aptos/caip2: the chain id of the node API

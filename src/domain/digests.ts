@@ -17,8 +17,8 @@ export function digestOf(content: unknown): string {
 }
 
 /**
- * The fingerprints of the addresses of services, by the names of the services. Only their stored rows may be served:
- * rows of another service, or of a service at another address, are refused.
+ * The fingerprints of the addresses of services, by the names of the services. Only stored rows of these services are
+ * served. Rows of another service, or of a service at another address, are refused.
  */
 export type ServiceFingerprints = Readonly<Record<string, string>>;
 

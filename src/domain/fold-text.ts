@@ -1,6 +1,6 @@
-/** Compares texts as people type them. */
+/** Compares texts that people type. */
 
-/** Matches printable ASCII, as most texts are: folding changes only its letter case. */
+/** Matches printable ASCII, the characters of most texts: folding changes only their letter case. */
 const PLAIN = /^[ -~]*$/;
 
 /** Normalises a text for comparison: plain letters in lower case, without accents and invisible characters. */

@@ -13,7 +13,7 @@ export interface GoneRow<Row> {
   readonly at: number;
 }
 
-/** A row that is held back, with the rows that the upstream sends in its place; or a new row that waits. */
+/** A row that is held back, with the rows that the upstream sends for it; or a new row that is not listed yet. */
 export interface HeldRow<Row> {
   readonly key: string;
   /** The rows that the upstream sends: none if it no longer sends the row, several if they contradict each other. */
@@ -33,14 +33,14 @@ export interface AcceptedChange {
   readonly by: AcceptedBy;
 }
 
-/** A price that is doubted, or that the upstream does not send now. A doubted price is not served at first. */
+/** A price that is doubted and so not served for ten minutes, or the last price of a token that has none now. */
 export interface DoubtedPrice {
   readonly key: string;
   /** The last price that was served, in US dollars; null if there was none. */
   readonly before: number | null;
   /** The price that the upstream sends now; null if it sends none. */
   readonly usd: number | null;
-  /** Since when the upstream sends about this price (milliseconds since 1970). */
+  /** Since when the upstream has sent prices that are less than ten times apart (milliseconds since 1970). */
   readonly since: number;
 }
 
@@ -48,12 +48,12 @@ export interface DoubtedPrice {
 export interface GuardMemory<Row> {
   /** `takenAt` of the first listing that was guarded with this memory (milliseconds since 1970); 0 before the first. */
   readonly beganAt: number;
-  /** The removed rows. If there are too many, the first ones are forgotten. */
+  /** The removed rows. If there are too many, the oldest ones are forgotten. */
   readonly gone: readonly GoneRow<Row>[];
   readonly held: readonly HeldRow<Row>[];
   /**
-   * Rows that were added within the hold-back period, with that time. Such a row is remembered longer while a removed
-   * row with its symbol stays listed.
+   * Rows that were added within the hold-back period, with that time. A row is remembered longer while an old row with
+   * its symbol stays listed although it is no longer sent.
    */
   readonly arrived: readonly (readonly [key: string, at: number])[];
   /** The last accepted changes, the oldest first. */

@@ -1,6 +1,6 @@
 /**
- * The guarded facts of chains and tokens: how each is shown, when two values are equal, and which texts in a rule are
- * valid values. Guarded facts do not change by themselves, and a wrong one costs money.
+ * The guarded facts of chains and tokens: how each is shown, when two values are equal, and which texts in an
+ * operator's rule are valid values. Guarded facts do not change by themselves, and a wrong one costs money.
  */
 import { foldAddress } from './addresses.js';
 import type { Chain, GuardedFact, Token } from './listing.js';

@@ -1,7 +1,7 @@
-/** Counts the parts of a JSON text before it is parsed: 32 MB of `{},` would be gigabytes when parsed. */
+/** Counts the parts of a JSON text before it is parsed: once parsed, 32 MB of `{},` would take gigabytes of memory. */
 import { randomInt } from 'node:crypto';
 
-/** The prime and the seed of the hash FNV-1a. The random seed prevents forged collisions, which would hide names. */
+/** The prime and the seed of the hash FNV-1a. As the seed is random, nobody can forge names with equal hashes. */
 const PRIME = 0x01000193;
 const SEED = randomInt(2 ** 32) | 0;
 

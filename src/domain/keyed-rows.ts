@@ -12,7 +12,7 @@ export function keyedRows<Row>(rows: readonly Row[], keyOf: (row: Row) => string
   return keyed;
 }
 
-/** Stores the map that was made while the rows were parsed. */
+/** Caches a map that was made while the rows were parsed, so that {@link keyedRows} need not make it again. */
 export function cacheKeyedRows<Row>(rows: readonly Row[], keyed: ReadonlyMap<string, Row>): void {
   cached.set(rows, keyed);
 }

@@ -37,7 +37,7 @@ export interface ResolvedRules {
    * @returns `accept`: accept it now; `keep`: never accept it; undefined: no rule decides
    */
   verdictOn(key: string, fact: GuardedFact, served: string, upstream: string): 'accept' | 'keep' | undefined;
-  /** The values of a row that the operator keeps, as the rules spell them; undefined if there are none. */
+  /** The values of `keep` rules for a row, by fact, as the rules spell them; undefined if there are none. */
   keptFacts(key: string): ReadonlyMap<GuardedFact, string> | undefined;
 }
 
@@ -107,7 +107,7 @@ export function parseListingRules(text: string): ListingRules {
     throw new ListingRulesError(`expected at most ${MAX_RULES_LENGTH} characters, got ${text.length}`);
   }
   const rules: Rule[] = [];
-  /** The rules about each fact of each place: those that accept changes, then at most one that keeps the value. */
+  /** The rules by fact and place: those that accept changes, then at most one `keep` rule. */
   const aboutOneFact = new Map<string, FactRule[]>();
   let number = 0;
   // Each match is one line with its line break.
@@ -134,7 +134,7 @@ export function parseListingRules(text: string): ListingRules {
   return createListingRules(rules);
 }
 
-/** Part of an error message. */
+/** The forms of a place, for error messages. */
 const PLACE = 'chain (key or CAIP-2) or token (chain:address or CAIP-19)';
 
 function readRule([verb, ...words]: readonly string[], line: number, refuse: Refuse): Rule {
@@ -258,7 +258,7 @@ function resolve(
     if (rule.verb === 'chains') {
       ranks ??= new Map();
       for (const { chainKey } of rule.places.flatMap((place) => rowOf(place) ?? [])) {
-        // If a chain is named twice, the first place counts.
+        // If a chain is named twice, its first position counts.
         if (!ranks.has(chainKey)) ranks.set(chainKey, ranks.size);
       }
       continue;
@@ -346,7 +346,7 @@ export function keepRule(row: NamedRow, fact: GuardedFact, served: string) {
   return checkedRule(row, ['keep', fact, served], (rules, key) => rules.keptFacts(key)?.get(fact) === served);
 }
 
-/** Writes a rule and parses it again. The upstream chooses the texts in it, so they must not change its meaning. */
+/** Writes a rule, and parses it to check it: the upstream chooses its texts, which must not change its meaning. */
 function checkedRule(
   row: NamedRow,
   [verb = '', ...words]: readonly string[],

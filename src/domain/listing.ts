@@ -81,7 +81,7 @@ export interface TokenRequest {
 /** The rows of an answer that were left out when it was parsed. */
 export interface RejectedRows {
   readonly count: number;
-  /** The index and the reason of each of the first ones. */
+  /** The index and the reason of each of the first rejected rows. */
   readonly first: readonly string[];
 }
 
@@ -109,7 +109,7 @@ export type ServiceName = string;
 
 /** How old rows are. */
 export interface RowsAge {
-  /** When their request was sent, minus the `Age` of the answer (milliseconds since 1970). The rows are not older. */
+  /** When their request was sent, minus the `Age` of the answer (milliseconds since 1970). No row is older. */
   readonly takenAt: number;
   /** The `Age` of the answer, in milliseconds: how long caches had stored it. 0 unless given. */
   readonly upstreamAgeMs?: number | undefined;
@@ -121,8 +121,8 @@ export interface SourceAndAge extends RowsAge {
 }
 
 /**
- * When the request for rows was sent (milliseconds since 1970). Refreshes are scheduled by this time, and gateways that
- * share listings compare it. By `takenAt`, an answer from a cache would be requested again at once.
+ * When the request for rows was sent (milliseconds since 1970). Refreshes are scheduled by this time, and gateways
+ * that share listings compare it. By `takenAt`, a refresh would follow at once on an answer from a cache.
  */
 export function sentAtOf({ takenAt, upstreamAgeMs = 0 }: RowsAge): number {
   return takenAt + upstreamAgeMs;
@@ -153,14 +153,14 @@ export interface RequestDelay {
   readonly leftMs: number;
 }
 
-/** The address of a client's connection; undefined if unknown, and null for the background, which has the last turn. */
+/** The address of a client's connection; undefined if unknown, null for the background sweep, which is last. */
 export type RouteClient = string | undefined | null;
 
 /** The clients that share one request for routes. */
 export interface RouteClients {
   /** Whether the token listing has the token. Requests for routes from other tokens have lower priority. */
   readonly isListed: boolean;
-  /** Whether only the background waits now. Such a request is not retried, and its failure stops no others. */
+  /** Whether only the background sweep waits. Such a request is not retried, and its failure stops no others. */
   readonly isForNobody: boolean;
   /** Calls the listener with each client that waits, and with each one that joins later. */
   watch(listener: (client: RouteClient) => void): void;
@@ -186,20 +186,20 @@ export interface Service {
   /**
    * Fetches the routes from a token, which may have none.
    *
-   * @param clients the clients that wait; they determine the request's place in the queue
+   * @param clients the clients that wait; they determine when the queue sends the request
    */
   routes(request: TokenRequest, clients?: RouteClients): Promise<Fetched<Token>>;
   /** The delay of requests for whole listings now, and its cause; undefined if there is none. */
   delay?(): RequestDelay | undefined;
   /**
-   * Tells a service with failover which service stored or shared rows are from. If the rows are from the successor,
-   * the service switches to the successor.
+   * Tells a service with failover which service has sent the rows that were found on disk or in another gateway. If
+   * the rows are from the successor, the service switches to the successor.
    */
   switchTo?(source: ServiceName): void;
 }
 
 /**
- * The most rows that an answer of the upstream may have in all its pages. It bounds the memory and time that an answer
- * costs: a hundred times the rows that the services list.
+ * The most rows that an answer of the upstream may have in all its pages. The limit bounds the memory and time for one
+ * answer. It is a hundred times the rows that the services list.
  */
 export const MAX_LISTING_ROWS = 200_000;

@@ -57,7 +57,7 @@ const INVISIBLE = /[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/gu;
  */
 export function lookalikeKey(symbol: string): string {
   // Letters are replaced before the change to lower case, because "Ν" looks like "N", but "ν" like "v". They are
-  // replaced twice, because NFKD separates letters from their accents, but also turns "ϲ" into a sigma.
+  // replaced before NFKD, which turns "ϲ" into a sigma, and again after it, for letters that had accents.
   const decomposed = withLatin(symbol.replace(INVISIBLE, '')).normalize('NFKD');
   return foldText(withLatin(decomposed)).replace(INVISIBLE, '').replaceAll('0', 'o').replace(/[1i]/g, 'l');
 }

@@ -104,7 +104,7 @@ export function createDocuments({ schema, introspection, ...limits }: DocumentsO
       if (!document) return undefined;
       const errors = errorsOf(document);
       const isValid = errors.length === 0;
-      // Also cache an invalid document: GraphQL Yoga executes it next, and would parse it again.
+      // Also cache an invalid document: GraphQL Yoga gets the same text next, and would parse it again.
       const isLasting = known !== undefined || !isValid || hasSeen(text);
       if (isLasting && !known) parsed.set(text, document);
       if (!isValid) return undefined;

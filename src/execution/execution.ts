@@ -50,7 +50,7 @@ export interface Tracker {
 export interface ExecutionContext {
   /** Tracks what kept JSON depends on. If undefined, JSON is not kept. */
   readonly tracker?: Tracker;
-  /** Limit on the bytes of the response, at least {@link MIN_RESPONSE_LIMIT}. Called only beyond that minimum. */
+  /** Limit on the bytes of the response, at least {@link MIN_RESPONSE_LIMIT}. Called only for longer responses. */
   readonly maxResponseBytes?: () => number;
 }
 
@@ -77,7 +77,7 @@ export class Execution {
   text = '';
   private parts: Buffer[] = [];
   private bytes = 0;
-  /** True once a resolver has read something that plans do not support. The resolver may have caught the throw. */
+  /** True once a resolver has read something that plans do not support: a throw alone could be caught. */
   hasFallenBack = false;
   /** True once something written depends on variables: such JSON is not kept. */
   usesVariables = false;

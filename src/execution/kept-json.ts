@@ -1,7 +1,7 @@
 /**
  * Kept JSON. Rows and lists of snapshots are frozen and never change, so their JSON is kept, together with everything
- * else that was read to write it. A later operation with the same selections uses the JSON as a whole if it would
- * read the same values. Values within kept JSON are not kept separately.
+ * else that was read to write it. A later operation with the same selections uses the whole JSON if that operation
+ * would read the same values. Values within kept JSON are not kept separately.
  *
  * Two rules make this correct: a frozen value is frozen all the way down, and resolvers read everything else through
  * the context, which tracks it.
@@ -20,7 +20,7 @@ const BYTES_OF_ENTRY = 150;
 /** Maximum share of `maxBytes` for one value. */
 const MAX_SHARE = 1 / 4;
 
-/** Wraps the writing of one place in a plan, so that the JSON of its values is kept. */
+/** Wraps a function that writes one field in a plan, so that the JSON of its values is kept. */
 export function kept(write: Write, memory: Memory): Write {
   /** The kept JSON of rows and lists, freed with them. The map is made when needed: most plans are used only once. */
   let known: WeakMap<object, { readonly json: string | Buffer; readonly reads: object }> | undefined;

@@ -53,7 +53,7 @@ export class Plan {
   ) {
     memory.bytes += BYTES_OF_PLAN;
     this.fragments = fragmentsOf(document);
-    // Only the selections of the node are read.
+    // The cast is safe: only the selections of the node are read.
     this.root = this.fields(schema.getQueryType() as GraphQLObjectType, [operation as unknown as FieldNode]);
   }
 

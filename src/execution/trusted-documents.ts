@@ -39,7 +39,7 @@ export interface TrustedDocuments {
   resolve(parameters: Parameters): Parameters | DocumentRefusal;
 }
 
-/** A query for the SDL alone, as routers send it. Such a query is always accepted. */
+/** Matches a query for the SDL alone, as routers send it. Such a query is always accepted. */
 const SDL_ONLY = /^(?:query(?: \w+)?)?\{(?:\w+:)?(?:_service\{sdl\}|_sdl)\}$/;
 const MAX_SDL_LENGTH = 500;
 const MAX_SHOWN = 100;
@@ -77,7 +77,7 @@ export function createTrustedDocuments(options: TrustedDocumentsOptions): Truste
   };
 }
 
-/** Texts by id, and by their SHA-256 unless another text has that as its id. */
+/** Texts by id, and by their SHA-256, unless that hash is the id of another text. */
 function textsByKey(manifest: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
   const texts = new Map(manifest);
   for (const text of manifest.values()) {

@@ -15,7 +15,7 @@ import {
   isObjectType,
   type OperationDefinitionNode,
 } from 'graphql';
-// Not exported by graphql's index. graphql's executor merges selections with this function: costs count those fields.
+// Not exported by graphql's index. The executor merges selections with it, so costs count the fields it executes.
 import { collectSubfields } from 'graphql/execution/collectFields.js';
 import { OperationLimitError, responseTooLong } from '../domain/errors.js';
 import { MIN_RESPONSE_LIMIT } from '../domain/text-limits.js';
@@ -44,7 +44,7 @@ export interface MeteredOperation {
 export interface CostLimits {
   /** Limit on CPU time, in units. If the whole token listing costs more, its cost is the limit. */
   readonly maxCost: number;
-  /** Limit on the rows of all lists together, and so on the size of the response. This limit is fixed. */
+  /** Limit on the rows of all lists together, and so on the size of the response. */
   readonly maxRows: number;
   /** Units for one token with every field and its chain. */
   readonly unitsOfWholeToken: number;
@@ -74,12 +74,12 @@ export class CostMeter {
 
   constructor(private readonly limits: CostLimits) {}
 
-  /** Adds the cost of the root fields and the single objects below them, by the document alone. @returns `refusal` */
+  /** Adds the cost of the root fields and of the objects below them that are not in lists. @returns `refusal` */
   chargeOperation(metered: MeteredOperation): OperationLimitError | undefined {
     const { schema, operation } = metered;
     const type = schema.getQueryType();
     if (!type) return undefined;
-    // Only the selections of the node are read.
+    // The cast is safe: only the selections of the node are read.
     const nodes = [operation as unknown as FieldNode];
     const cost = known(operation, type, hasDirectives(operation), () => costOfObject(type, nodes, metered));
     this.count(cost);
@@ -87,8 +87,8 @@ export class CostMeter {
   }
 
   /**
-   * Adds the cost of the objects of a field, with their selected fields and the single objects below them. Look-ups
-   * pass the keys in place of the objects: if there are too many keys, the operation fails before any object is read.
+   * Adds the cost of the objects of a field, with their selected fields and the objects below that are not in lists.
+   * Look-ups pass keys in place of objects: with too many keys, the operation fails before any object is read.
    *
    * @param typeOf gives the object type of each row, for a field of an abstract type
    * @returns the rows; an empty list once the operation is over a limit
@@ -163,7 +163,7 @@ export class CostMeter {
     const { schema, fragments, fieldNodes } = info;
     const type = schema.getType(typeName);
     if (!isObjectType(type)) return;
-    // A list of nodes has one cost: graphql-js and the operation writer make another list for other values of `@skip`.
+    // Cached by the list of nodes: graphql-js and the operation writer make another list if `@skip` has another value.
     const { units, bytes } = known(fieldNodes, type, false, () => {
       // Read only if there are directives: JSON that is written after a read of the variables is not kept.
       const variables = fieldNodes.some(hasDirectives) ? info.variableValues : {};
@@ -185,7 +185,7 @@ function limitExceeded(message: string): OperationLimitError {
 
 type Selections = Pick<MeteredOperation, 'schema' | 'fragments' | 'variables'>;
 
-/** The cost of one object, by the nodes with its selections and by its type. */
+/** The cost of one object: by the nodes that have its selections, then by its type. */
 const costs = new WeakMap<object, Map<GraphQLObjectType, Cost>>();
 
 function known(nodes: object, type: GraphQLObjectType, isVariable: boolean, make: () => Cost): Cost {
@@ -229,7 +229,7 @@ function costOfObject(type: GraphQLObjectType, nodes: readonly FieldNode[], sele
   }
 }
 
-/** Units for one object of the type with every field and the single objects below, without lists. */
+/** Units for one object of the type with every field and with the objects below it that are not in lists. */
 export function unitsOfWholeObject(type: GraphQLObjectType): number {
   let units = 0;
   for (const field of Object.values(type.getFields())) {

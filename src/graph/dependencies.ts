@@ -24,9 +24,9 @@ const SERVED: Readonly<Record<string, (snapshots: Snapshots) => unknown>> = {
   rules: (snapshots) => snapshots.rules(),
   /** Compared only if `sources` was read. */
   routeMap: (snapshots) => snapshots.routeMap()?.changes,
-  /** Compared only if the response shows the time of routes of the route map: how many answers were entered. */
+  /** How many answers the route map has received. Compared only if the response shows the time of its routes. */
   routeMapAnswers: (snapshots) => snapshots.routeMap()?.answers,
-  /** Compared only if the response shows the time of routes: after an eviction, newer routes can be served. */
+  /** Compared only if the response shows the time of routes: an evicted answer is fetched again, with a newer time. */
   routeEvictions: (snapshots) => snapshots.routeEvictions(),
 };
 
@@ -36,7 +36,7 @@ export interface Dependencies {
   readonly values: Readonly<Record<string, unknown>>;
   /** The listings that were read. */
   readonly listings: readonly ListingName[];
-  /** When they expire even if `values` stay the same (milliseconds since 1970). */
+  /** When the dependencies expire even if `values` stay the same (milliseconds since 1970). */
   readonly goodUntil: number;
   /** When a price in the response becomes too old to be shown (milliseconds since 1970); infinite without prices. */
   readonly pricesGoodUntil: number;

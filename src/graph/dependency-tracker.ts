@@ -40,7 +40,7 @@ const NO_LISTINGS: readonly ListingName[] = [];
 /** Maximum of distinct reads that are shared, and of those that a tracker remembers as already noted. */
 const MAX_SHARED = 8;
 
-/** The latest distinct reads of parts. Most parts have equal reads: one object is compared and noted only once. */
+/** The latest distinct reads of parts. Most parts share one object, which an operation compares and notes only once. */
 const shared: Reads[] = [];
 
 /**
@@ -49,7 +49,7 @@ const shared: Reads[] = [];
  */
 export class DependencyTracker {
   private noted = new Reads();
-  /** Reads that were repeated before and need not be compared again. */
+  /** Reads that `repeat` has already compared and noted for this operation. */
   private readonly repeated: Reads[] = [];
 
   /** @param now milliseconds since 1970, by the clock of the operation */
@@ -64,7 +64,7 @@ export class DependencyTracker {
     return this.noted;
   }
 
-  /** Notes a read. Note routes each time, also cached ones: the earlier note may belong to another part. */
+  /** Notes a read. Note every read of routes, also of cached ones: an earlier note can belong to another part. */
   note(flag: Exclude<keyof TrackedReads, 'pricesGoodUntil'>): void {
     this.noted[flag] = true;
   }

@@ -43,7 +43,7 @@ export interface LoadersOptions {
   readonly tracker: Pick<DependencyTracker, 'note'>;
 }
 
-/** A class, since each operation needs one, and most operations call only a few of its methods. */
+/** A class, because each operation makes one and uses few methods: an object of closures would make them all. */
 export class Loaders {
   /** The listings that this operation waits for. All reads of one listing share a turn in the queue. */
   private readonly pendingListings = new Map<ListingName, Promise<unknown>>();
@@ -53,7 +53,7 @@ export class Loaders {
 
   /** Resolves when each listing that the other fields of this operation wait for is loaded or has failed. */
   async settled(): Promise<void> {
-    // Lets the resolvers of the fields after the calling one start first.
+    // Lets the resolvers of the fields after the calling field start first.
     await null;
     for (let awaited = -1; awaited < this.pendingListings.size; ) {
       awaited = this.pendingListings.size;
@@ -80,7 +80,7 @@ export class Loaders {
     return this.read('chains', (chains) => chains.byCaip2(caip2) ?? null);
   }
 
-  /** The token at this address; letter case and other forms are folded as everywhere. */
+  /** The token at this address. All forms of an address that `foldAddress` makes equal find the same token. */
   tokenByAddress(chainKey: string, address: string): MaybePromise<Token | null> {
     return this.read('tokens', (tokens) => tokens.byAddress(chainKey, address) ?? null);
   }
@@ -122,7 +122,7 @@ export class Loaders {
   }
 
   /**
-   * The routes from a token. The routes are empty after very many refusals: the whole operation has failed then.
+   * The routes from a token. After very many refusals it returns empty routes: the whole operation has failed then.
    *
    * @throws GatewayError ROUTE_BUDGET_EXCEEDED, synchronously
    */
@@ -132,7 +132,7 @@ export class Loaders {
     return this.madeRouteReads.routesFrom(filter);
   }
 
-  /** The known sources of this token; null if routes are not swept. Never asks the upstream. */
+  /** The known sources of this token; null if no background sweep collects routes. Never asks the upstream. */
   sourcesOf(chainKey: string, address: string): MaybePromise<TokenSources | null> {
     const { view, tracker } = this.options;
     tracker.note('routes');
@@ -140,8 +140,8 @@ export class Loaders {
   }
 
   /**
-   * The chain listing for a search that depends on it. A filter on types needs it. All other searches also work without
-   * it, but find less.
+   * The chain listing for a search that depends on it. A filter on chain types needs this listing. All other searches
+   * also work without it, but find less.
    */
   private chainsFor(
     request: Pick<TokenSearchRequest, 'query' | 'filter'>,
@@ -172,7 +172,7 @@ export class Loaders {
   }
 }
 
-/** Maximum fields with an error of their own. With more such fields the whole operation fails with one error. */
+/** Maximum fields with the error ROUTE_BUDGET_EXCEEDED. With more of them, the whole operation fails. */
 const MAX_REFUSED_ROUTES = 1000;
 
 /** Reads routes for one operation: those of each token at most once. */
@@ -219,7 +219,7 @@ class RouteReads {
     return view.cachedRoutes(request) ?? awaitAndYield(view.routes(request), yieldToQueue);
   }
 
-  /** Refuses a request. It throws and does not reject: a list of tokens can ask for routes in each of its rows. */
+  /** Refuses a request. It throws, since each row of a list can be refused, and each promise would cost time. */
   private refuse(): RouteAnswer {
     const { maxRoutes } = this.options;
     this.refused++;

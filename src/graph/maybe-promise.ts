@@ -10,7 +10,7 @@ export function whenReady<Value, Result>(
   return value instanceof Promise ? value.then(use) : use(value);
 }
 
-/** Waits for a value of the upstream, and then in the queue: one answer of the upstream can resume many operations. */
+/** Waits for a value of the upstream, then for a turn in the queue: one answer can resume many operations at once. */
 export async function awaitAndYield<Value>(
   value: Promise<Value>,
   yieldToQueue: () => Promise<void>,
@@ -22,5 +22,5 @@ export async function awaitAndYield<Value>(
   }
 }
 
-/** Thrown by loaders that may not wait. This object has no stack, since it is no error and may be thrown often. */
+/** Thrown by loaders in place of waiting. This object has no stack: it is no error, and can be thrown often. */
 export const WOULD_WAIT: unknown = Object.freeze({ message: 'This operation has to wait for the upstream.' });

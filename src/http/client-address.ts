@@ -5,14 +5,15 @@ const MAPPED_IPV4 = '0:0:0:0:0:ffff';
 const NETWORK_GROUPS = 4;
 
 /**
- * The client behind the remote address of a socket, for limits and fair queues per client. An IPv4 address is a client,
- * even if it is mapped into IPv6. A /64 network of IPv6 is a client: one machine can use all addresses of the network.
+ * The client behind the remote address of a socket, for limits and fair queues per client. An IPv4 address is a
+ * client, even if it is mapped into IPv6. A /64 network of IPv6 is a client: one machine can use all addresses of the
+ * network.
  *
- * @returns such as `192.0.2.1` or `2001:db8:0:7::/64`; empty for a socket that is already closed
+ * @returns a text such as `192.0.2.1` or `2001:db8:0:7::/64`; empty for a closed socket
  */
 export function clientOf(remoteAddress: string | undefined): string {
   const [address = ''] = remoteAddress?.split('%') ?? [];
-  // True for an IPv4 address, and for any other text that the server around the library gives.
+  // For an IPv4 address, and for any other text by which the server around the library names a client.
   if (!address.includes(':') || !URL.canParse(`http://[${address}]`)) return remoteAddress ?? '';
   const groups = groupsOf(address);
   if (groups.slice(0, 6).join(':') === MAPPED_IPV4) return ipv4Of(groups.slice(6));

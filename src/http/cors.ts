@@ -16,8 +16,8 @@ const LOOPBACK = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/;
 
 /**
  * Whether a request to a path for programs comes from a page whose origin the settings do not name. With `*`, all
- * origins but those of this machine are foreign. The Host header is no proof: a site can let its own name point to this
- * machine (DNS rebinding).
+ * origins but those of this machine are foreign. The Host header is not compared: a site can let its own host name
+ * resolve to this machine (DNS rebinding).
  */
 export function isForeignOrigin(origins: CorsOrigins, origin: string | null): boolean {
   if (origin === null) return false;

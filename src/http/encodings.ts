@@ -34,7 +34,7 @@ const COMPRESSORS: ReadonlyMap<Encoding, Compress> = new Map<Encoding, Compress>
   ['gzip', (body, isReused) => compressGzip(body, { level: isReused ? 6 : 1 })],
 ]);
 
-/** Real clients send few different values. Beyond this number a new value is parsed each time. */
+/** Real clients send few different Accept-Encoding headers. Beyond this number, a new one is parsed each time. */
 const MAX_KNOWN = 100;
 const known = new Map<string, Encoding>();
 
@@ -64,7 +64,7 @@ export function isIdentity(contentEncoding: string | undefined): boolean {
 /**
  * Compresses a body.
  *
- * @param isReused whether the result is sent many times. Otherwise it is made in a fraction of the time, and is larger
+ * @param isReused whether the result is sent many times. If not, it is made in a fraction of the time, and is larger
  * @param isForGood whether the body never changes, such as a file: a small body then gets the best compression
  */
 export async function encode(

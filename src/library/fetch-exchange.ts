@@ -38,7 +38,7 @@ export class FetchExchange implements Exchange {
     return this.request.signal.aborted;
   }
 
-  /** Ends the exchange at once if the request is aborted. */
+  /** Rejects when the request is aborted: at once if it is aborted already. */
   rejectWhenAborted(): void {
     const { signal } = this.request;
     if (signal.aborted) this.reject(signal.reason);

@@ -39,7 +39,7 @@ export interface FetchContext {
   /**
    * The client: the address at the other end of the connection, or another text that tells clients apart, such as a
    * user's id. Clients take turns, and `rateLimit` counts each of them. If this is the address of one of the
-   * `trustedProxies`, the client is the address in `X-Forwarded-For`. All requests without a client count as one.
+   * `trustedProxies`, the client is the address in `X-Forwarded-For`. Requests without a client count as one client.
    */
   readonly client?: string | undefined;
 }
@@ -56,7 +56,7 @@ export interface OpenedGateway {
    * throws: if a framework has parsed the body and the result cannot be written as JSON, the response is 400.
    */
   readonly handler: (request: IncomingMessage, response: ServerResponse) => void;
-  /** Whether the gateway should get requests: it has listings to serve and is not closed. Otherwise the reason. */
+  /** Whether the gateway should get requests: it has listings to serve and is not closed. If not, why. */
   readonly ready: () => Readiness;
   /** The metrics of this gateway as text for Prometheus, to be sent as `text/plain; version=0.0.4`. */
   readonly metrics: () => Promise<string>;
@@ -101,7 +101,7 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
         const { client, isForwarded } = fetchClient(request, context?.client, findClient);
         const exchange = new FetchExchange(request, url, client, isForwarded, corsOrigins, resolve, reject);
         respond(read, exchange, isPortClosed);
-        // A cached response has been sent by now. Any other exchange ends at once if the request is aborted.
+        // A cached response has been sent by now. An abort of the request ends any other exchange.
         if (exchange.status === 0) exchange.rejectWhenAborted();
       });
     },

@@ -67,7 +67,7 @@ function parseValue(key: string, value: unknown, parse: Parse<unknown>): unknown
   // For other settings an empty list is refused below, since it has no clear meaning.
   if (EMPTY_LISTS.some((each) => each === key) && Array.isArray(value) && value.length === 0) return [];
   const text = textOf(value);
-  // An empty text is refused: it is a mistake, such as an unset variable. Only for `basePath` it is right: the root.
+  // An empty text is refused: it is a mistake, such as an unset variable. Only `basePath` may be empty: the root.
   if (text === '' && key !== ('basePath' satisfies keyof Config))
     throw new SettingError('another value than an empty one');
   return parse(text);

@@ -79,7 +79,7 @@ export function createBodyReader(maxBodyBytes: number) {
   };
 }
 
-/** The body that a framework has read. Undefined if it has not read it. */
+/** The body that a framework has read. Undefined if no framework has read it. */
 function parsedBody(request: NodeRequest, maxBodyBytes: number): HandlerBody | undefined {
   if (request.method === 'GET' || request.method === 'HEAD') return undefined;
   try {
@@ -128,7 +128,7 @@ function textOfParsed(parsed: unknown, maxBytes: number): string {
   const json = JSON.stringify(parsed, (_name, value: unknown) => {
     leastBytes += 2 + (typeof value === 'string' ? value.length : 0);
     if (leastBytes > maxBytes + 2) throw new TooLong(leastBytes);
-    // JSON.parse reads 1e999 as Infinity, and JSON.stringify would write that as null. As a text it is refused.
+    // JSON.parse reads 1e999 as Infinity. JSON.stringify would write null; a text in its place is refused later.
     return typeof value === 'number' && !Number.isFinite(value) ? String(value) : value;
   });
   if (typeof json !== 'string') throw new TypeError(`it is a ${typeof parsed}`);

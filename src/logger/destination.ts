@@ -4,7 +4,7 @@ import { Socket } from 'node:net';
 import pino, { type DestinationStream } from 'pino';
 
 export interface LogDestination extends DestinationStream {
-  /** Writes the buffered lines now, as many as the system accepts. For the end of a process. */
+  /** Writes the buffered lines now, as many as the system accepts. Call it at the end of the process. */
   flushNow(): void;
   /** Resolves when the system has accepted all lines so far, or after this time. */
   flush(withinMs: number): Promise<void>;
@@ -36,14 +36,12 @@ export function openLogDestination(fd: number, options: LogDestinationOptions): 
   return { write: (line) => file.write(line), flushNow() {}, async flush() {} };
 }
 
-/**
- * Opens the same pipe once more. Otherwise its non-blocking mode would also apply to other processes that write to it.
- */
+/** Opens the same pipe again: in non-blocking mode, the given descriptor would affect other processes that share it. */
 function ownPipe(fd: number): number {
   try {
     return openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK);
   } catch {
-    // Systems without /proc: the mode applies to all writers.
+    // On systems without /proc, the mode applies to all processes that write to the pipe.
     return fd;
   }
 }

@@ -10,7 +10,7 @@ export interface ToolOperation {
   readonly variables?: unknown;
 }
 
-/** Executes an operation like a request for it. Resolves with the JSON of the response. */
+/** Executes an operation as if a client had requested it. Resolves with the JSON of the response. */
 export type ExecuteOperation = (operation: ToolOperation) => Promise<string>;
 
 /** The result of a tool. */
@@ -30,7 +30,7 @@ export interface PreparedTool extends Omit<Tool, 'document'> {
   /** The name of its operation in the log. */
   readonly operation: string;
   readonly inputSchema: ObjectSchema;
-  /** Undefined if the result depends on the arguments. */
+  /** Undefined if the form of the result depends on the arguments. */
   readonly outputSchema?: ObjectSchema;
   operationOf(given: Readonly<Record<string, unknown>>): ToolOperation;
   /** Rewrites an error message of the graph in the terms of the tool. */

@@ -46,7 +46,7 @@ const CallParams = object({ name: string(), arguments: optional(record(string(),
 const ListParams = object({});
 const MAX_SHOWN = 100;
 
-/** The package would validate only what people answer to questions of a server, and this server does not ask any. */
+/** The package uses a validator only for the replies of people to questions of a server. This server asks none. */
 const NO_VALIDATOR = {
   getValidator(): never {
     throw new TypeError('Expected no schema to validate');
@@ -62,8 +62,8 @@ const PACKAGE = require.resolve('@modelcontextprotocol/server');
 /**
  * Loads the package of the protocol. The package takes 10 MB, and most processes never need it. `require` opens one
  * file after another, while import() would open a hundred at once. If no file handle is free, this throws before it
- * calls `require`: Node would remember the failure and never load the package. So this function can be called again
- * after it has thrown.
+ * calls `require`: Node would remember a failure of `require` and never load the package. So a later call can still
+ * succeed.
  */
 function loadProtocol(): Protocol {
   closeSync(openSync(PACKAGE, 'r'));

@@ -30,7 +30,7 @@ export interface RateLimitMetrics {
   refused(client: string, source: ClientSource): void;
 }
 
-/** The state of the sweep: how many routes of bridgeable tokens are known now. */
+/** The state of the sweep, which requests the routes of all bridgeable tokens in the background. */
 export interface SweepFacts {
   /** Tokens whose routes are known. */
   readonly known: number;
@@ -41,7 +41,7 @@ export interface SweepFacts {
   readonly ageMs: number | undefined;
   /** The time in which the routes of each token are requested once, in milliseconds. */
   readonly intervalMs: number;
-  /** Whether the sweep pauses now, because of a response of the upstream or because the map is full. */
+  /** Whether the sweep pauses now, because of a response of the upstream or because the map of routes is full. */
   readonly isStopped: boolean;
 }
 
@@ -54,7 +54,7 @@ const ACCEPTED_BY: readonly AcceptedBy[] = ['time', 'operator'];
 const LISTING_STATES: readonly ListingState[] = ['FRESH', 'STALE', 'EMPTY'];
 const BREAKER_STATES = ['closed', 'half-open', 'open'] as const;
 
-/** Name and help of each gauge of the sweep, which reads its value at each scrape. */
+/** Name and help of each gauge of the sweep, and the function that gives its value at each scrape. */
 const SWEEP_GAUGES: readonly (readonly [string, string, (facts: SweepFacts) => number | undefined])[] = [
   ['gateway_sweep_tokens_known', 'Tokens whose routes are known.', ({ known }) => known],
   ['gateway_sweep_tokens_left', 'Bridgeable tokens whose routes are not known yet.', ({ left }) => left],
@@ -78,7 +78,7 @@ const SWEEP_GAUGES: readonly (readonly [string, string, (facts: SweepFacts) => n
 
 /** How long a client counts as refused after its last refusal. */
 const RECENT_MS = 60_000;
-/** The largest number of refused clients that the gauge can count. They take about 2 MB. */
+/** The largest number of refused clients that the gauge can count. That many take about 2 MB. */
 const MAX_CLIENTS = 10_000;
 
 /** Limits of buckets in seconds, from the response of a nearby cache to an attempt that ends by its timeout. */
@@ -87,7 +87,7 @@ const DURATION_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 /** One value of a gauge for one listing, with its labels. */
 type Sample = { readonly value: number } & Partial<Pick<ListingStatus, 'state' | 'source'>>;
 
-/** Name and help of each gauge of the listings, and its samples for one listing, which it reads at each scrape. */
+/** Name and help of each gauge of the listings, and the function that gives its samples for one listing. */
 const LISTING_GAUGES: readonly (readonly [string, string, (status: ListingStatus) => readonly Sample[]])[] = [
   [
     'gateway_listing_state',

@@ -60,8 +60,8 @@ export function createMonitoring(
 }
 
 /**
- * Creates the response of `POST /refresh`. It refreshes both listings, and has the outcome of each. The status is 200 if
- * both were refreshed, and 502 otherwise. Concurrent requests share one refresh and its response.
+ * Creates the handler of `POST /refresh`. It refreshes both listings, and responds with the outcome of each. The
+ * status is 200 if both were refreshed, and 502 otherwise. Concurrent requests share one refresh and its response.
  */
 export function createRefreshAnswer(
   refresh: Snapshots['refreshOnRequest'],

@@ -30,7 +30,7 @@ export interface RequestLine {
   /** The length of the response body as sent. */
   readonly bytes?: number | undefined;
   readonly ms: number;
-  /** How many requests the line stands for. Absent for one. */
+  /** How many requests the line stands for. Absent for one request. */
   readonly count?: number | undefined;
 }
 
@@ -78,11 +78,11 @@ export function createRequestLog(log: Logger, logRequests: LogRequests = 'all', 
 }
 
 /**
- * Writes the first refused request of a client at once, then each second the last one with their number. A client that is
- * refused a thousand times a second causes one line a second.
+ * Writes the first refused request of a client at once. Then it writes one line a second, with the last refused
+ * request and the number of them since the line before.
  */
 function createRefusals(write: (line: RequestLine) => void): (line: RequestLine) => void {
-  /** The requests since the last line of each client. */
+  /** By client: the last refused request, and how many there were since the last line. */
   const refused = new Map<string, { last: RequestLine; count: number }>();
 
   function writeCounted(): void {

@@ -13,7 +13,7 @@ export type Executor = 'writer' | 'yoga';
 
 /** Counts client requests. A request costs a few additions; the metrics are computed at a scrape. */
 export interface RequestMetrics {
-  /** A request begins that cannot be answered at once. `ended` must follow. */
+  /** A request that cannot be answered at once has begun. Call `ended` when it is answered. */
   began(): void;
   ended(): void;
   /**
@@ -59,7 +59,7 @@ const OUTCOME_INDEX: ReadonlyMap<string, number> = new Map(
 );
 const OTHER = OUTCOMES.length - 1;
 
-/** The labels of each count: first all outcomes, then the outcomes that can have the scope `client`. */
+/** The labels of each count: first all outcomes, then the same outcomes with the scope `client`. */
 const COLUMNS: readonly { readonly outcome: string; readonly scope?: 'client' | 'process' }[] = [
   ...OUTCOMES.map((outcome) => (hasScope(outcome) ? { outcome, scope: 'process' as const } : { outcome })),
   ...OUTCOMES.map((outcome) => ({ outcome, scope: 'client' as const })),

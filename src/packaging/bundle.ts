@@ -9,7 +9,7 @@ import { replaceFile } from './replace-file.js';
 
 const DIST = fileURLToPath(new URL('../', import.meta.url));
 const BUNDLE = new URL('../bundle/', import.meta.url);
-/** Packages that only some gateways load are not bundled. Tracing can instrument ioredis only outside of the bundle. */
+/** Packages that only some gateways load are not bundled. In the bundle, tracing could not instrument ioredis. */
 const EXTERNAL = ['ioredis', 'pino-pretty'];
 
 /** Keeps the `import.meta.url` of each module: some modules read files beside them. */

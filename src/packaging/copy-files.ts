@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { marked } from 'marked';
 import { replaceFile } from './replace-file.js';
 
-/** The folders of these files, and their endings. */
+/** The folders of the files to copy, each with the endings of their names. */
 const FOLDERS: readonly (readonly [string, RegExp])[] = [
   ['demo/', /\.json$/],
   ['pages/picker/page/', /\.(css|html|js|svg)$/],

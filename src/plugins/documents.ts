@@ -9,7 +9,7 @@ import type { Documents } from '../execution/documents.js';
 import { DocumentRefusal, persistedHash, type TrustedDocuments } from '../execution/trusted-documents.js';
 
 export interface OwnOperationContext {
-  /** Whether the operation is the gateway's own. Its documents need not be in the operator's file. */
+  /** Whether the gateway itself made the operation, whose document then need not be in the operator's file. */
   readonly isOwn?: boolean | undefined;
 }
 
@@ -23,7 +23,7 @@ export function useTrustedDocuments(trusted: TrustedDocuments): Plugin<object, O
       if (resolved instanceof DocumentRefusal) {
         throw refusal(resolved.message, resolved.code, resolved.status);
       }
-      // GraphQL Yoga validates it next.
+      // The cast is safe, because GraphQL Yoga validates the parameters next.
       if (resolved !== given) setParams(resolved as typeof params);
     },
   };
@@ -60,7 +60,7 @@ export function usePersistedQueries(): Plugin {
       if (query === undefined) {
         const known = texts.get(hash);
         if (known === undefined) {
-          // Clients recognise it by exactly this message, or by its code.
+          // Clients recognise this error by exactly this message, or by its code.
           throw refusal('PersistedQueryNotFound', 'PERSISTED_QUERY_NOT_FOUND', 200);
         }
         setParams({ ...params, query: known });

@@ -12,7 +12,7 @@ const PREFLIGHT_SECONDS = '86400';
  *
  * - `X-Content-Type-Options`: browsers must not guess another content type.
  * - CORS: pages of the given origins may read responses; never with credentials, because the gateway uses none. The
- *   CORS of Yoga repeats the request's origin even if all are allowed, so that shared caches could not reuse responses.
+ *   CORS of Yoga repeats the request's origin even if all are allowed, and then shared caches cannot reuse responses.
  * - `Cache-Status` of the endpoint: always a miss, because GraphQL Yoga gets only requests that are not in the cache.
  *
  * @param path the path of the GraphQL endpoint

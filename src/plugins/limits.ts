@@ -47,7 +47,7 @@ export function useOverload({ maxWaitMs }: OverloadOptions): Plugin<RefusalConte
   };
 }
 
-/** Maximum errors. Each error message quotes the invalid value, which can be as long as the request body. */
+/** Maximum errors about variables. Each message quotes the invalid value, which can be as long as the request body. */
 const MAX_VARIABLE_ERRORS = 10;
 /** Maximum members of an object in invalid variables. Errors quote the object: with 60,000 members this takes 40 ms. */
 const MAX_QUOTED_MEMBERS = 50;

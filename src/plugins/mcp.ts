@@ -90,7 +90,7 @@ function messageIn(text: string): { readonly message: unknown; readonly error?: 
     return { message, error: rpcError(PARSE_ERROR, expected) };
   }
   if (typeof message === 'object' && message !== null && !Array.isArray(message)) return { message };
-  // Batches are no longer part of the protocol. With them, one request could cost as much as thousands.
+  // Batches are no longer part of the protocol. With a batch, one request could cost as much as thousands.
   const got = Array.isArray(message) ? `an array of ${message.length}` : kindOf(message);
   return {
     message,
@@ -108,8 +108,8 @@ function rpcError(code: number, message: string): string {
 }
 
 /**
- * Finds the limit that a JSON text exceeds, before it is parsed. Otherwise recursive functions, such as JSON.stringify,
- * could exhaust the stack, and checks of schemas take a microsecond or more for each value.
+ * Finds the limit that a JSON text exceeds, before it is parsed. Without these limits, recursive functions such as
+ * JSON.stringify could exhaust the stack, and checks of schemas take a microsecond or more for each value.
  */
 function exceededLimit(json: string): keyof typeof LIMITS | undefined {
   const { levels, containers, commas } = createPartCount()(Buffer.from(json));

@@ -67,7 +67,7 @@ export function useBodyLimit({ maxBodyBytes }: BodyLimitOptions): Plugin<BodyLim
 }
 
 /**
- * Corrects how GraphQL Yoga reads parameters. Yoga would respond with 500 in two cases: to parameters in a URL or a
+ * Corrects how GraphQL Yoga reads parameters. Yoga alone responds with 500 in two cases: to parameters in a URL or a
  * form that are not valid JSON (now 400), and to a JSON body with a member `then`, which Yoga takes for a promise.
  */
 export function useParameters(): Plugin {
@@ -92,8 +92,8 @@ export function useParameters(): Plugin {
 }
 
 /**
- * Ignores unknown members of a request, as GraphQL over HTTP demands; GraphQL Yoga would refuse the request. This
- * plugin must follow those that read members of their own.
+ * Ignores unknown members of a request, as GraphQL over HTTP demands; otherwise GraphQL Yoga refuses it. This plugin
+ * must follow the plugins that read other members.
  */
 export function useKnownMembers(): Plugin {
   return {

@@ -26,7 +26,7 @@ export function usePaths(
   const notFound = plainRefusal({
     status: 404,
     message: `Nothing is here. Expected one of: ${listed}.`,
-    // A browser can get a page at the same address.
+    // At the same address a browser can get a page, so the response varies by Accept.
     headers: { vary: 'Accept' },
   });
   return {

@@ -11,8 +11,8 @@ import { COST } from '../http/caching.js';
  * HTTP server gets the dependencies of each response without errors, so that it can be cached.
  *
  * The executor of GraphQL Yoga is not used, because it differs from graphql-js in two ways. Yoga's executor takes an
- * object with a member `then` for a promise. And if a fragment is spread a second time with a condition that is null,
- * it refuses the operation, while graphql-js does not evaluate that condition.
+ * object with a member `then` for a promise. And it refuses an operation in which a fragment is spread a second time
+ * with a condition that is null; graphql-js does not evaluate that condition.
  */
 export function useResults(): Plugin<
   GatewayContext & { readonly outcome?: { cacheable?: CacheableResult } }

@@ -123,9 +123,9 @@ function isWhole(request: IncomingMessage, bytes: number): boolean {
  * would count as idle, and a stop would close it.
  */
 const ENDED_AT_ONCE_BYTES = 65_536;
-/** A connection whose client reads nothing for this long is cut, within twice this time (milliseconds). */
+/** A connection is cut after its client has read nothing for this long, or for up to twice as long (milliseconds). */
 const STILL_FOR_MS = 30_000;
-/** A connection whose client reads more slowly on average is cut: an attacker can read one byte now and then. */
+/** A connection whose client reads more slowly on average is cut: an attacker could read one byte now and then. */
 const MIN_BYTES_PER_SECOND = 16_384;
 
 /**
@@ -169,7 +169,7 @@ function watch(
   response.setTimeout(STILL_FOR_MS, cutSlow);
   // Prepended: it must run before the server's own listener, which sets the keep-alive timeout.
   response.prependOnceListener('finish', () => response.setTimeout(0));
-  // Whole buffers count: small bodies can share one, which stays in memory until all of them are gone.
+  // Counts whole buffers: small bodies can share a buffer, which stays in memory until all of them are gone.
   const releases = parts.map(({ buffer }) =>
     connection.reserve(budget, buffer, buffer.byteLength, () => connection.cut('response_bytes')),
   );

@@ -4,7 +4,7 @@ import { clientWithMost } from '../scheduling/fair-queue.js';
 /** Returns reserved bytes. Further calls do nothing. */
 export type Release = () => void;
 
-/** Three buffers of the largest size so far always fit: otherwise two clients with large ones would evict each other. */
+/** Three buffers of the largest size so far fit into any budget: else two clients with large ones evict each other. */
 const LARGEST_ALWAYS_FIT = 3;
 
 interface Reservation {
@@ -58,8 +58,8 @@ export function createByteBudget(maxBytes: number) {
     /**
      * Counts the bytes of a buffer. A buffer with several reservations is counted once.
      *
-     * If the budget is exceeded, the client with the most bytes loses its oldest reservation: a client that fills the
-     * budget only harms itself.
+     * If the budget is exceeded, the client with the most bytes loses its oldest reservation: so a client that fills
+     * the budget harms only itself.
      *
      * @param client for example the address of a connection
      * @param buffer the identity of the bytes: the same object for the same bytes

@@ -1,4 +1,4 @@
-/** Tracks and bounds the open connections, and what one client can hold on them. */
+/** Tracks the open connections and the memory that is reserved for them, and bounds their number. */
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { clientOf } from '../http/client-address.js';
@@ -45,7 +45,7 @@ export function createConnections(server: Server, maxConnections: number, onCut:
     for (const connection of most) {
       if (!connection.isIdle()) continue;
       connection.socket.destroy();
-      // Removed now, not at the close event: the new connection needs the place.
+      // Removed now, not at the close event: the new connection takes its place at once.
       remove(connection);
       return true;
     }
@@ -127,9 +127,9 @@ export class Connection {
   }
 
   /**
-   * Calls back once, after input that could not be parsed. It first waits for the response to the last valid request:
-   * otherwise the client would take the refusal for that response. If it cannot wait, it closes the connection. Further
-   * calls do nothing.
+   * Calls `refuse` once, after input that could not be parsed. It first waits for the response to the last valid
+   * request: otherwise the client would take the refusal for that response. If it cannot wait, it closes the
+   * connection. Further calls do nothing.
    *
    * @param isLate whether the error is a request timeout; then it does not wait
    */

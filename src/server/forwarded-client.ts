@@ -45,7 +45,7 @@ export function createClientFinder(trustedProxies: readonly string[]): ClientFin
 function entriesFromTheEnd(header: string): readonly string[] {
   // Only the end of a longer header is read: the nearest proxies wrote it.
   const entries = header.slice(-TEXT_LIMITS.header).split(',');
-  // The first entry may be cut, and a part of an address is another address.
+  // The first entry may be cut, and a cut address can be the address of another client.
   if (header.length > TEXT_LIMITS.header) entries.shift();
   return entries
     .map((entry) => entry.trim())

@@ -82,7 +82,7 @@ export function createHttpServer(
       const exchange = new NodeExchange(request, response, connection.client, findClient, corsOrigins, {
         send: (parts) => sendBody(connection, response, parts, unread),
       });
-      // A callback and not a promise, with which a cache hit would take half as long again.
+      // A callback, because with a promise a cache hit would take 50 % longer.
       readBody(request, connection, bodies, (read) => {
         if (read.release) response.once('close', read.release);
         if (earlier && !response.socket) wait(connection, earlier, read, exchange);
@@ -153,7 +153,7 @@ export function createHttpServer(
      */
     async listen(host: string, port: number): Promise<string> {
       await once(server.listen(port, host), 'listening');
-      // The process can have too many open files, for example. Without a listener, the event would end it.
+      // Too many open files cause this event, for example. Without a listener, it would end the process.
       server.on('error', (err) => onCut('accept_failed', { err }));
       const shownHost = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
       const { port: opened } = server.address() as AddressInfo;

@@ -29,7 +29,7 @@ export class NodeExchange implements Exchange {
     private readonly options: {
       /** The target of the request, if a framework has shortened `request.url`. */
       readonly originalUrl?: string | undefined;
-      /** Ends the response with this body, after its head; without bounds unless given. */
+      /** Ends the response with this body, after its head. If not given, unread bodies are not bounded. */
       readonly send?: (parts: readonly Uint8Array[]) => void;
     } = {},
   ) {}

@@ -30,7 +30,7 @@ export const ENCODED_BODY: ServerRefusal = {
   headers: { 'accept-encoding': 'identity' },
 };
 
-/** The client may try again after this many seconds. Until then, some of the unfinished requests have ended. */
+/** The client may try again after this many seconds. By then, some unfinished requests will have ended. */
 const RETRY_AFTER_SECONDS = 5;
 
 /** The refusal while unfinished requests use too much memory. */

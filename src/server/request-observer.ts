@@ -78,7 +78,7 @@ export function createRequestObserver(options: RequestObserverOptions) {
   }
 
   return {
-    /** A request begins that cannot be answered at once. `ended` must follow. */
+    /** A request that cannot be answered at once has begun. Call `ended` when it is answered. */
     began: metrics.began,
     ended: metrics.ended,
     /** The response was passed to Node to be sent. */

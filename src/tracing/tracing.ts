@@ -25,7 +25,7 @@ export interface Tracing {
    */
   inRequest<Result>(name: string, headers: object, run: (span: TraceSpan) => Result): Result;
   /**
-   * Runs the function in a span for an attempt at the upstream.
+   * Runs the function in a span for one attempt of a request to the upstream.
    *
    * @param run gets the headers that continue the trace at the upstream
    */

@@ -150,7 +150,7 @@ function malformed(rule: string, actual: unknown): GatewayError {
   return new GatewayError('BAD_USER_INPUT', `A representation must ${rule}, got ${shown(actual)}.`);
 }
 
-/** Shortens a value for a message: a query can use one large variable a thousand times. */
+/** Shortens a value for a message: a thousand messages can show the same large variable. */
 function shown(actual: unknown): string {
   if (actual === undefined) return 'nothing';
   if (typeof actual === 'string') return JSON.stringify(actual.slice(0, 100));

@@ -63,7 +63,7 @@ export function stitchingSdlOf(schema: GraphQLSchema): string {
   const document = withDirectives(schema, {
     prelude: PRELUDE,
     types: {
-      // Chain has no @key: stitching would add it to the key of each look-up, and then need both keys.
+      // Chain has no @key: stitching would add that key to each look-up by another key, and then need both keys.
       Chain: '@canonical',
       Token: '@canonical @key(selectionSet: "{ chainKey address }")',
     },
@@ -89,7 +89,7 @@ export interface Flavour {
 }
 
 /**
- * Returns the syntax tree of the GraphQL schema as a kind of larger graph needs it: with descriptions, sorted by name.
+ * Returns the syntax tree of the GraphQL schema in one flavour: with descriptions, and sorted by name.
  *
  * @throws Error if the flavour names a type or field that the schema does not have, such as after a renaming
  */

@@ -5,7 +5,7 @@ import { MAX_CONDITIONS, TEXT_LIMITS } from '../../domain/text-limits.js';
 
 /** The description of an argument that is the address of a token. */
 export const TOKEN_ADDRESS =
-  'Address of the token. Letter case and zeros at the start do not matter in hex. The zero address and the native placeholder (0xEeee…) are equal.';
+  'Address of the token. In a hex address, letter case and zeros at its start do not matter. The zero address and the native placeholder (0xEeee…) mean the same.';
 
 /**
  * Checks the length of a text that is searched for, sent to the upstream or cached.

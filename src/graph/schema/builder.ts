@@ -18,7 +18,7 @@ builder.queryType({
     'Chains and tokens of a cross-chain transfer service. Queries are answered from snapshots of its listings, so they are fast, and work while the service is slow, faulty or down. `listings` tells how old the snapshots are.',
 });
 
-/** The last text made. All prices of one refresh have the same time, so most calls need it again. */
+/** The last time and its text. All prices of one refresh have the same time, so most calls need the same text. */
 let last = { milliseconds: Number.NaN, text: '' };
 
 /** @throws RangeError for an invalid time */

@@ -10,7 +10,7 @@ import { NodeType } from './node.js';
 const NativeCurrencyType = builder.objectRef<NativeCurrency>('NativeCurrency').implement({
   description: 'The currency in which a chain charges fees.',
   fields: (t) => ({
-    chainKey: t.exposeString('chainKey', { description: '`chainKey` of the chain it belongs to.' }),
+    chainKey: t.exposeString('chainKey', { description: '`chainKey` of the chain with this currency.' }),
     name: t.exposeString('name', { description: 'Full name, such as "Ether"; may be empty.' }),
     symbol: t.exposeString('symbol', { description: 'Symbol, such as "ETH"; not unique, and may be empty.' }),
     decimals: t.exposeInt('decimals', {
@@ -31,7 +31,7 @@ export const ChainType = builder.objectRef<Chain>('Chain').implement({
   fields: (t) => ({
     id: t.id({
       description:
-        'Opaque, stable id, unique in the whole graph. Caches use it as a key, and `node` looks it up.',
+        'Opaque, stable id, unique in the whole graph. Caches use it as a key, and `node` finds the chain by it.',
       resolve: idOfChain,
     }),
     chainKey: t.exposeString('chainKey', {
@@ -44,7 +44,7 @@ export const ChainType = builder.objectRef<Chain>('Chain').implement({
     }),
     chainId: t.exposeFloat('chainId', {
       description:
-        "The chain's own number for itself. A whole number, but of the type Float because it can exceed 2^31-1; it can be negative. Not unique: several non-EVM chains have 1, like Ethereum. Never use `chainId` as a key.",
+        'The number that the chain has given itself. It is a whole number, of the type Float because it can exceed 2^31-1, and it can be negative. It is not unique: several non-EVM chains have 1, like Ethereum. Never use `chainId` as a key.',
     }),
     shortName: t.exposeString('shortName', { description: 'Short name for display; may be empty.' }),
     name: t.exposeString('name', { description: 'Full name for display; may be empty.' }),
@@ -55,13 +55,13 @@ export const ChainType = builder.objectRef<Chain>('Chain').implement({
     caip2: t.string({
       nullable: true,
       description:
-        'CAIP-2 identifier, such as `eip155:1` or `solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp`; null if no registered namespace follows from the data, or if another chain has the same number. Compare it exactly, with letter case.',
+        'CAIP-2 identifier, such as `eip155:1` or `solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp`; null if the data gives none in a registered namespace, or if another chain has the same one. Compare it exactly: letter case matters.',
       resolve: ({ caip2 }) => caip2,
     }),
     heldBack: t.field({
       ...heldBackField,
       description:
-        'Facts on which the upstream contradicts this chain; empty for nearly all chains. If there are any, the chain is served as it was last accepted. Do not move money to or from it without asking: its chainId, chainType or native currency may be wrong.',
+        'Facts on which the upstream contradicts this chain; empty for nearly all chains. If there are any, the chain is served as it was last accepted. Do not move money to or from this chain without asking the person: its chainId, chainType or native currency may be wrong.',
     }),
   }),
 });
@@ -75,7 +75,7 @@ builder.queryFields((t) => ({
     args: {
       search: t.arg.string({
         description:
-          'Only chains that match every one of these words. A word matches the words that begin with it in `chainKey`, `shortName`, `name` and some former names ("binance"), or the whole `chainId` ("8453") or CAIP-2 identifier ("eip155:8453"). If no chain matches, a word also matches the chains whose native currency has this symbol. Letter case does not matter. Blank matches all chains; more than 8 words are BAD_USER_INPUT.',
+          'Only chains that match every one of these words. A word matches a chain if a word of its `chainKey`, `shortName`, `name` or another known name ("binance") begins with it, or if it is the whole `chainId` ("8453") or CAIP-2 identifier ("eip155:8453"). If no chain matches, a word also matches the chains whose native currency has it as its symbol. Letter case does not matter. Blank matches all chains; more than 8 words are an error, BAD_USER_INPUT.',
       }),
       chainTypes: t.arg.stringList({
         description:

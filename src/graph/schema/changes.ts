@@ -9,9 +9,9 @@ import { idOfChainKey, idOfTokenKey } from './ids.js';
 import { TokenType } from './token.js';
 
 const CURSOR =
-  'Opaque version of the rows. Store it, and pass it as `since` next time. It changes when rows change, but not with prices or the order of the rows.';
+  'Opaque version of the rows. Store it, and pass it as `since` next time. It changes when rows are added, changed or removed, but not when only prices or the order of the rows change.';
 const IS_RESET =
-  'True if `since` is null, unknown or too old. `changed` then has all rows: replace your copy with it.';
+  'True if `since` is null, unknown or too old. `changed` then has all rows: replace your whole copy with them.';
 
 const ChainChangesType = builder.objectRef<ListingChanges<Chain>>('ChainChanges').implement({
   description: 'How the chain listing differs from an earlier state.',
@@ -26,7 +26,7 @@ const ChainChangesType = builder.objectRef<ListingChanges<Chain>>('ChainChanges'
     }),
     removedIds: t.idList({
       description:
-        'The `id` of each removed chain. The list can include ids that you do not know. Empty if `isReset`.',
+        'The `id` of each removed chain. The list can include unknown ids, of chains that were added and removed since. Empty if `isReset`.',
       resolve: ({ removed }, _args, { cost }) => idsOf(removed, idOfChainKey, cost),
     }),
   }),
@@ -45,7 +45,7 @@ const TokenChangesType = builder.objectRef<ListingChanges<Token>>('TokenChanges'
     }),
     removedIds: t.idList({
       description:
-        'The `id` of each removed token. The list can include ids that you do not know. Empty if `isReset`.',
+        'The `id` of each removed token. The list can include unknown ids, of tokens that were added and removed since. Empty if `isReset`.',
       resolve: ({ removed }, _args, { cost }) => idsOf(removed, idOfTokenKey, cost),
     }),
   }),
@@ -54,7 +54,7 @@ const TokenChangesType = builder.objectRef<ListingChanges<Token>>('TokenChanges'
 const SINCE =
   '`cursor` of an earlier answer, from this gateway or from another one that shares its Redis. Null returns all rows.';
 const REMEMBERED =
-  'To update your copy, store each of `changed` by its `id`, and delete `removedIds`. The last 200 changes of the listing are remembered, as far as they fit into 256 KiB of keys (about 4,000 rows); an older cursor gives everything, with `isReset`.';
+  'To update your copy, store each of `changed` by its `id`, and delete `removedIds`. The gateway remembers the last 200 changes of the listing, or fewer if the keys of the changed rows take more than 256 KiB (about 4,000 rows). For an older cursor, `isReset` is true and `changed` has all rows.';
 
 builder.queryFields((t) => ({
   chainChanges: t.field({

@@ -38,7 +38,7 @@ export const ChainDestinationsType = builder.objectRef<ChainDestinations>('Chain
       type: 'DateTime',
       nullable: true,
       description:
-        'When these routes were fetched, minus the time that they had spent in caches in front of the upstream. In `sources`, the time of the oldest route. Null if unknown.',
+        'When these routes were fetched, minus the time that they had spent in caches in front of the upstream. In `sources`, it is the time of the oldest of these routes. Null if unknown.',
       resolve({ asOf }, _args, { tracker }) {
         tracker.note('routeTimes');
         return asOf;
@@ -54,7 +54,7 @@ builder.objectField(TokenType, 'destinations', (t) =>
   t.field({
     type: [ChainDestinationsType],
     nullable: true,
-    description: `The tokens on other chains that this token can be moved to, grouped by chain, as \`Query.destinations\` gives them. Select it on one chosen token, not on a list: every distinct token whose routes are not cached costs the upstream a request. One operation may cause only a few such requests; beyond them the field is null with the code ROUTE_BUDGET_EXCEEDED. ${OPTIMISTIC}`,
+    description: `The tokens on other chains that this token can be moved to, grouped by chain, as \`Query.destinations\` gives them. Select this field on one chosen token, not on a list: every distinct token whose routes are not cached costs the upstream a request. One operation may cause 10 such requests; for further tokens the field is null with the error code ROUTE_BUDGET_EXCEEDED. ${OPTIMISTIC}`,
     resolve: ({ chainKey, address }, _args, { loaders, cost }, info) =>
       whenReady(loaders.routesFrom({ srcChainKey: chainKey, srcToken: address }), ({ rows, takenAt }) =>
         cost.chargeRows(
@@ -69,7 +69,7 @@ builder.queryField('destinations', (t) =>
   t.field({
     type: [ChainDestinationsType],
     nullable: true,
-    description: `The tokens that a token can be moved to, grouped by chain: the result of \`tokens\` with the same two arguments, without tokens on the source chain unless \`includeSourceChain\` is true. Empty for a token without routes; null without an error if the token is not listed. Rows agree with the token listing: a listed token appears as it is listed. A token for which a row has other decimals than the listing is left out, because an amount with wrong decimals loses money; a token with \`heldBack\` facts stays, as it is listed. ${OPTIMISTIC} Null with an error if the upstream cannot answer.`,
+    description: `The tokens that a token can be moved to, grouped by chain: the result of \`tokens\` with the same two arguments, without tokens on the source chain unless \`includeSourceChain\` is true. Empty for a token without routes; null without an error if the token is not listed. The rows agree with the token listing: each listed token has its listed values here, too. A token for which a row has other decimals than the listing is left out, because an amount with wrong decimals loses money; a token with \`heldBack\` facts stays, as it is listed. ${OPTIMISTIC} Null with an error if the upstream cannot answer.`,
     args: {
       srcChainKey: t.arg.string({
         required: true,

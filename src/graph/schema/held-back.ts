@@ -5,7 +5,7 @@ import { builder } from './builder.js';
 
 const HeldBackFactType = builder.objectRef<HeldBackFact>('HeldBackFact').implement({
   description:
-    'A fact of a chain or token on which the upstream contradicts what is served. Such a fact does not change by itself, and a wrong one costs money, so the last accepted value is served until the new one is confirmed: by the operator, or because the upstream repeats it for long enough (a day, unless the operator has set another time).',
+    'A fact of a chain or token on which the upstream contradicts what is served. Such a fact does not change by itself, and a wrong value costs money. So the last accepted value is served until the new one is confirmed: by the operator, or because the upstream has repeated it for a day (or for another time that the operator has set).',
   fields: (t) => ({
     fact: t.exposeString('fact', {
       description:
@@ -16,7 +16,7 @@ const HeldBackFactType = builder.objectRef<HeldBackFact>('HeldBackFact').impleme
     }),
     upstream: t.exposeString('upstream', {
       description:
-        'The value that the upstream sends now; several values are joined by "and". For "address", the address that replaced this one. Show both values to the person, and use neither without their consent.',
+        'The value that the upstream sends now; several values are joined by "and". For "address", it is the address of the token that the upstream lists in place of this one. Show both values to the person, and use neither without their consent.',
     }),
     since: t.expose('since', {
       type: 'DateTime',

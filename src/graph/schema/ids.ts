@@ -35,7 +35,7 @@ export function idOfTokenKey(key: string): string {
 
 /** The starts of all ids. Nine bytes are twelve characters of base64, so all ids of a type start alike. */
 const STARTS = ['["Chain",', '["Token",'].map((start) => Buffer.from(start).toString('base64url'));
-/** Matches the JSON of an identity. It is tested first: a failure of JSON.parse takes ten times as long as the rest. */
+/** Matches the JSON of an identity. Tested first: if JSON.parse fails, it takes ten times as long as the rest. */
 const IDENTITY =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON has none in a text.
   /^\["(?:Chain|Token)"(?:,"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"){1,2}\]$/;
@@ -102,7 +102,7 @@ function badCursor(expected: string, actual: string): GatewayError {
   );
 }
 
-/** Encodes a value as base64url, so that clients do not read it. */
+/** Encodes a value as base64url, so that clients do not depend on its form. */
 function encodeOpaque(value: unknown): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url');
 }

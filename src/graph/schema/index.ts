@@ -67,7 +67,7 @@ export function sdlOf(schema: GraphQLSchema): string {
   return marked + plain.slice(from);
 }
 
-/** The schema as text without the marks of {@link sdlOf}. It is sorted, so that moving code does not change it. */
+/** The schema as text without the marks of {@link sdlOf}. Sorted, so that moving code does not change the text. */
 export function plainSdlOf(schema: GraphQLSchema): string {
   return `${printSchema(lexicographicSortSchema(schema))}\n`;
 }

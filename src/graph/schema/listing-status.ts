@@ -37,7 +37,7 @@ const ListingStatusType = builder.objectRef<ListingStatus>('ListingStatus').impl
       description:
         'The service that the rows come from: "demo" (the embedded demo data), "v1" or "value-transfer" (the successor of v1).',
     }),
-    state: t.expose('state', { type: ListingStateType, description: 'Freshness by age alone.' }),
+    state: t.expose('state', { type: ListingStateType, description: 'Freshness, judged by age alone.' }),
     takenAt: t.expose('takenAt', {
       type: 'DateTime',
       nullable: true,
@@ -56,7 +56,7 @@ const ListingStatusType = builder.objectRef<ListingStatus>('ListingStatus').impl
     }),
     heldBackRows: t.exposeInt('heldBackRows', {
       description:
-        'Number of rows that are served as they were last accepted, because the upstream contradicts them (their `heldBack` shows what it sends), and of new rows that wait to replace a removed one.',
+        'Number of held-back rows: the rows that are served as they were last accepted because the upstream contradicts them (see their `heldBack`), and the new rows that wait to replace a removed one.',
     }),
     version: t.exposeString('version', {
       nullable: true,

@@ -7,12 +7,12 @@ import { ChainDestinationsType, groupByChain } from './destinations.js';
 
 /** Units for sorting one token, which takes about a microsecond. */
 const UNITS_OF_SOURCE = 3;
-/** How many pairs of a token and a destination are read in the time of sorting one token. */
+/** How many pairs of a token and its destination can be read in the time that it takes to sort one token. */
 const PAIRS_LOOKED_AT = 1_000;
 
 const TokenSourcesType = builder.objectRef<TokenSources>('TokenSources').implement({
   description:
-    "The tokens that can be moved to one token: the upstream's destinations, inverted. A route in one direction does not imply one back.",
+    "The tokens that can be moved to one token: the upstream's destinations, inverted. A route in one direction does not imply a route back.",
   fields: (t) => ({
     chains: t.field({
       type: [ChainDestinationsType],

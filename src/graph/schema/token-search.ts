@@ -19,7 +19,7 @@ const TokenOrderType = builder.enumType('TokenOrder', {
   values: {
     RELEVANCE: {
       description:
-        'Tokens whose symbol equals a word of the query, then those whose whole name the query contains, then those whose symbol begins with a word, then the rest. In each of these groups better matches come first; if a word names a chain, the native asset of the chain comes before its other tokens. Among equal matches, bridgeable and priced tokens come first, then those on chains with more bridgeable tokens, then those whose symbol is listed on more chains (rounded down to a power of two); a blank query is sorted by this last number first. A native asset comes before the other tokens of its symbol on its chain.',
+        'Tokens whose symbol equals a word of the query, then those whose whole name the query contains, then those whose symbol begins with a word, then the rest. In each of these groups better matches come first; if a word names a chain, the native asset of the chain comes before its other tokens. Among equal matches, bridgeable and priced tokens come first, then those on chains with more bridgeable tokens, then those whose symbol is listed on more chains (rounded down to a power of two). A blank query is sorted first by this number of chains. A native asset comes before the other tokens of its symbol on its chain.',
     },
     SYMBOL: { description: 'By symbol, ignoring letter case.' },
     NAME: { description: 'By name, ignoring letter case.' },
@@ -70,7 +70,7 @@ const TokenEdgeType = builder.objectRef<Edge>('TokenEdge').implement({
         'Opaque position of this token in the order; pass it as `after` to get the tokens that follow.',
       resolve: ({ page, index }) => encodeCursor(page.sortKeyOf(index)),
     }),
-    node: t.expose('node', { type: TokenType, description: 'The token itself, at this position.' }),
+    node: t.expose('node', { type: TokenType, description: 'The token at this position.' }),
   }),
 });
 
@@ -142,7 +142,7 @@ builder.queryField('tokenSearch', (t) =>
     args: {
       query: t.arg.string({
         description:
-          'Words from symbol, name and chain ("eth arb"). Each may be a part of a symbol, or the start of a word in the name of a token or chain. A `chainId` ("8453") or a CAIP-2 identifier ("eip155:8453") also names its chain. A whole address or Move type, at least the first 6 hex digits of an address ("0x833589"), the start and end of an address ("0x8335…2913") and a CAIP-19 identifier match only addresses. A token must match all words; letter case, accents and full-width letters do not matter. Punctuation and filler words ("on", "coin") are ignored if nothing matches with them, or if only the other words name a symbol ("eth coin"). If still nothing matches, the symbol of a native currency also names its chains. Blank matches all tokens; more than 8 words are BAD_USER_INPUT.',
+          'Words from symbol, name and chain ("eth arb"). Each may be a part of a symbol, or the start of a word in the name of a token or chain. A `chainId` ("8453") or a CAIP-2 identifier ("eip155:8453") also names its chain. A whole address or Move type, at least the first 6 hex digits of an address ("0x833589"), the start and end of an address ("0x8335…2913") and a CAIP-19 identifier match only addresses. A token must match all words; letter case, accents and full-width letters do not matter. Punctuation and filler words ("on", "coin") are ignored if nothing matches with them, or if only the other words name a symbol ("eth coin"). If still nothing matches, the symbol of a native currency also names the chains with this currency. Blank matches all tokens; more than 8 words are an error, BAD_USER_INPUT.',
       }),
       filter: t.arg({
         type: TokenFilterInput,
@@ -159,7 +159,7 @@ builder.queryField('tokenSearch', (t) =>
       }),
     },
     resolve(_query, { query, filter, orderBy, first, after }, { loaders, tracker, cost }) {
-      // Most orders and some filters read prices. A search that reads none is not worth a case of its own.
+      // Most orders and some filters read prices. The few other searches are treated as if they read prices, too.
       tracker.note('prices');
       const order = orderBy ?? 'RELEVANCE';
       const symbols = textsWithin('symbol', 'filter.symbols', filter?.symbols);

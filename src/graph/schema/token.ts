@@ -42,7 +42,7 @@ export const TokenType = builder.objectRef<Token>('Token').implement({
     }),
     isBridgeable: t.exposeBoolean('isBridgeable', {
       description:
-        'Whether the upstream can transfer it. False for liquidity-provider tokens and for some other assets, and if the upstream does not say.',
+        'Whether the upstream can transfer the token. False for liquidity-provider tokens and for some other assets, and if the upstream does not say.',
     }),
     chainKey: t.exposeString('chainKey', { description: '`chainKey` of the chain that the token is on.' }),
     address: t.exposeString('address', {
@@ -82,7 +82,7 @@ export const TokenType = builder.objectRef<Token>('Token').implement({
     logoUrl: t.exposeString('logoUrl', {
       nullable: true,
       description:
-        'URL of its logo, with http or https; null if the upstream has none. The upstream chooses the URL, so load it only as an image.',
+        'URL of the logo (http or https); null if the upstream has none. The upstream chooses the URL, so load it only as an image.',
     }),
     caip19: t.string({
       nullable: true,
@@ -93,7 +93,7 @@ export const TokenType = builder.objectRef<Token>('Token').implement({
     }),
     isNative: t.boolean({
       description:
-        "Whether it is its chain's native asset: its address is the placeholder or the address of the chain's `nativeCurrency`. Until there is a snapshot of the chain listing, only the placeholder counts.",
+        "Whether the token is the native asset of its chain: its address is the placeholder or the address of the chain's `nativeCurrency`. Until there is a snapshot of the chain listing, only the placeholder counts.",
       resolve(token, _args, { loaders }) {
         if (isNativePlaceholder(token.address)) return true;
         const chain = loaders.chainByKey(token.chainKey);
@@ -126,7 +126,7 @@ builder.objectFields(ChainType, (t) => ({
 }));
 
 /**
- * The routes of a token that a client names.
+ * The routes from a token that a client names by chain and address.
  *
  * @param names the names of the two arguments, for error messages
  * @throws GatewayError
@@ -162,7 +162,7 @@ builder.queryFields((t) => ({
     type: [TokenType],
     nullable: true,
     description:
-      "Tokens, as the upstream's own operation of this name gives them. Without arguments: the whole listing. With `srcChainKey` alone: the tokens on that chain. With `srcToken`: the tokens that this token can be moved to, most of them on other chains. These rows agree with the token listing: a listed token appears as it is listed. A token for which a row has other decimals than the listing is left out, because an amount with wrong decimals loses money; a token with `heldBack` facts stays, as it is listed. Tokens are in the upstream's order, or in the operator's order of chains. An unknown key gives an empty list. Null with an error if the upstream cannot answer.",
+      "Tokens, as the upstream's operation of the same name returns them. Without arguments: the whole listing. With `srcChainKey` alone: the tokens on that chain. With `srcToken`: the tokens that this token can be moved to, most of them on other chains. These rows agree with the token listing: each listed token has its listed values here, too. A token for which a row has other decimals than the listing is left out, because an amount with wrong decimals loses money; a token with `heldBack` facts stays, as it is listed. Tokens are in the upstream's order, or in the operator's order of chains. An unknown key gives an empty list. Null with an error if the upstream cannot answer.",
     args: {
       srcChainKey: t.arg.string({
         description:

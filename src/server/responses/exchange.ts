@@ -15,7 +15,7 @@ export interface Exchange {
   readonly startedAt: number;
   /** The span of the request, if it is traced. */
   readonly span?: TraceSpan | undefined;
-  /** The client, such as its address, for fair turns. All requests without one count as one client. */
+  /** The client, such as its address. Clients take turns, and all requests without a client count as one client. */
   readonly client: string | undefined;
   /** Whether a proxy that is not trusted may have sent the request for another client. */
   readonly isForwarded: boolean;
@@ -75,7 +75,7 @@ export class NotAPath extends Error {}
 
 /** The parts of a request that its response depends on. */
 export interface CacheableRequest {
-  /** HEAD is given as GET. */
+  /** GET for a HEAD request. */
   readonly method: string;
   /** The target of the request, with its query string. */
   readonly url: string;
@@ -92,7 +92,7 @@ export interface CacheableRequest {
 }
 
 /**
- * Reads these parts from a request.
+ * Reads the parts of a request that its response depends on.
  *
  * @param isDecoded whether a framework has decoded the body
  * @param compresses whether the response may be compressed
@@ -132,7 +132,7 @@ export function parametersOf(request: CacheableRequest, path: string): RequestPa
 
 const OTHER_PARAMETER = new RegExp(`[?&](?!(${KNOWN_PARAMETERS.join('|')})=)[^&]`);
 
-/** A longer request is not parsed before its turn. */
+/** A longer request is parsed only when it is next in the queue. */
 const MAX_PARSED_EARLY = 16_384;
 
 /**
@@ -150,8 +150,8 @@ export function hasIgnoredMembers(request: CacheableRequest, path: string): bool
 }
 
 /**
- * The last request that was parsed early, since the same one is usually executed next. It holds one request only: parsed
- * members take far more memory than their text, and many requests can wait.
+ * The last request that was parsed early, since the same one is usually executed next. Only one request is kept:
+ * parsed members take far more memory than their text, and many requests can wait.
  */
 let parsedEarly: { readonly body: string; readonly parameters: RequestParameters | undefined } | undefined;
 

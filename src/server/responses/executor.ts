@@ -48,7 +48,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
   const { path } = gateway;
   const headersFor = createResponseHeaders(gateway.corsOrigins);
 
-  /** The result for a response that was written without GraphQL Yoga. It is cached from the second equal request on. */
+  /** The result for a response of the operation writer. The response is cached from the second equal request on. */
   function ofWritten(
     key: string | undefined,
     { body, operation, cost, dependencies, staleListings }: WrittenResponse,
@@ -71,7 +71,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
     return { complete, info, requestId: undefined };
   }
 
-  /** The result for a response by GraphQL Yoga. It is cached at the first request, since Yoga is slow. */
+  /** The result for a response by GraphQL Yoga. The response is cached at the first request, since Yoga is slow. */
   async function ofYoga(
     givenKey: string | undefined,
     request: CacheableRequest,
@@ -124,7 +124,7 @@ function copyOf(parts: readonly Buffer[]): Buffer {
   return copy;
 }
 
-/** Whether the body is one JSON text: not for errors, multipart responses and event streams. */
+/** Whether the body is one JSON text. False for errors, multipart responses and event streams. */
 function isSingleJson({ status, headers }: Response): boolean {
   return status === 200 && /^application\/([\w-]+\+)?json\b/.test(headers.get('content-type') ?? '');
 }

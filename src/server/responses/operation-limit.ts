@@ -18,7 +18,7 @@ export interface OperationLimitOptions {
   readonly log: Pick<Logger, 'warn'>;
 }
 
-/** The name of the one policy in the headers. */
+/** The name of the only policy in the `RateLimit` headers. */
 const POLICY = '"operations"';
 
 /** Creates the limit on executed operations of each client. Cached responses do not count. */
@@ -26,7 +26,7 @@ export function createOperationLimit(options: OperationLimitOptions): OperationL
   const { limit, metrics, log } = options;
   const warned = new Set<ClientSource>();
 
-  /** Warns once for each source, because each client can send the header, and one client must not fill the log. */
+  /** Warns once for each source: any client can send `X-Forwarded-For`, but must not fill the log with warnings. */
   function warnOf(source: ClientSource, client: string | undefined): void {
     const hasProxies = options.trustedProxies !== undefined && options.trustedProxies.length > 0;
     const warning = source === 'forwarded' && hasProxies ? UNTRUSTED_PROXY : WARNINGS[source];
@@ -46,7 +46,7 @@ export function createOperationLimit(options: OperationLimitOptions): OperationL
   };
 }
 
-/** The warnings for an address, or no address, that may stand for many clients. */
+/** The warnings for a refusal that can hit many clients, because the gateway counts them as one. */
 const WARNINGS: Readonly<Record<ClientSource, string | undefined>> = {
   known: undefined,
   forwarded:

@@ -211,7 +211,8 @@ export function createResponder(options: ResponderOptions): Responder {
     try {
       const key = cache.knownKey(request) ?? (cache.hasSeen(request) ? cache.cacheKey(request) : undefined);
       if (key !== undefined && sendFromCache(key, received)) return;
-      // A new text can mean the same as a cached one. If not, it has no key: what the writer answers is not cached.
+      // With ignored members, a new text can mean the same as a cached request. If it does not, the request is
+      // executed without a key, because the response to a new text is usually not worth caching.
       const keyOfNew =
         key === undefined && hasIgnoredMembers(request, path) ? cache.cacheKey(request) : undefined;
       if (keyOfNew !== undefined && sendFromCache(keyOfNew, received)) return;

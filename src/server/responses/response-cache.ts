@@ -31,7 +31,7 @@ const MAX_VARIANTS = 8;
 /** Estimated size of an entry without its key and body, in bytes. */
 const ENTRY_BYTES = 500;
 
-/** One text with one set of headers that the response varies by (RFC 9111), and its cache key. */
+/** The parts of a request besides its text that the response varies by (RFC 9111), and the cache key for them. */
 interface Variant extends Pick<CacheableRequest, 'method' | 'url' | 'accept' | 'origin' | 'contentType'> {
   readonly key: string;
 }
@@ -47,12 +47,12 @@ function isVariantOf(request: CacheableRequest, variant: Variant): boolean {
 }
 
 /**
- * Creates an empty cache of responses by cache key, of bounded total size. It does not check whether an entry is current.
+ * Creates an empty cache of responses by cache key, of bounded size. It does not check whether an entry is current.
  *
- * @param maxBytes the estimated size of everything in it
+ * @param maxBytes the limit on the estimated size of everything in it
  * @param path the path of the GraphQL endpoint, such as `/graphql`
  * @param maxQueryTokens a document with more lexical tokens has no key; the gateway refuses it
- * @param trusted gives an id the key of its document, and a refused document no key
+ * @param trusted looks up documents by id: an id has the key of its document, and a refused document no key
  */
 export function createResponseCache(
   maxBytes: number,
@@ -88,7 +88,7 @@ export function createResponseCache(
 
   return {
     knownKey,
-    /** Whether a request with this text was seen lately. Notes the text. */
+    /** Whether a request with this text was seen lately. Remembers the text. */
     hasSeen(request: CacheableRequest) {
       const text = textOf(request);
       return text.length <= MAX_KEYED_LENGTH && isTextKnown(text);
@@ -135,14 +135,14 @@ function canonicalKey(
   trusted: TrustedDocuments | undefined,
 ): string | undefined {
   const { method, accept = '', origin = '', contentType = '' } = request;
-  // Variants hold these headers, and their estimated size does not include them.
+  // Each variant stores these headers, but its estimated size does not include them, so they must be short.
   if (accept.length + origin.length + contentType.length > MAX_HEADERS_LENGTH) return undefined;
   const given = parametersOf(request, path);
   const parameters = given && trusted ? trusted.resolve(given) : given;
   if (!parameters || parameters instanceof DocumentRefusal) return undefined;
   const { query, variables, operationName, extensions } = parameters;
   try {
-    // With extensions, the exact text is part of the key: they can hold the hash of a text, even of a missing one.
+    // With extensions, the key has the exact text, because they can hold its hash. The text itself can be missing.
     const document = typeof query === 'string' && !extensions ? stripped(query, maxQueryTokens) : query;
     const parts = [document ?? null, operationName ?? null, variables ?? null, extensions ?? null].map(
       withSortedKeys,

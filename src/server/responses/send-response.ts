@@ -73,10 +73,10 @@ export class CompleteResponse {
 }
 
 /**
- * Sends a complete response in an encoding that the client accepts. For GET and QUERY it adds caching headers and answers
- * conditional requests.
+ * Sends a complete response in an encoding that the client accepts. For GET and QUERY it adds caching headers and
+ * answers conditional requests.
  *
- * @param isLast whether the connection closes after it
+ * @param isLast whether the connection closes after this response
  * @param ageMs the age of a cached response, in milliseconds; undefined for a new one
  * @returns a promise if the body must be compressed first; it resolves when the response was passed to the exchange
  */
