@@ -1,9 +1,9 @@
 /** Puts a gateway together from its settings, for the process and for the library. */
-import type { Config } from './config.js';
+import type { Config } from './config/config.js';
 import { createDemoHttp } from './demo/listings.js';
 import { createGateway } from './gateway.js';
 import { createDependencyCheck } from './graph/dependencies.js';
-import type { Logger } from './logger.js';
+import type { Logger } from './logger/logger.js';
 import type { Metrics } from './observability/metrics.js';
 import { notReadyReason } from './observability/monitoring.js';
 import { openSnapshots } from './open-snapshots.js';

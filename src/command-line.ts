@@ -1,6 +1,6 @@
 /** The texts that the process prints for the options of its command line. */
 import { readFileSync } from 'node:fs';
-import { SETTING_GROUPS, shownDefault } from './config.js';
+import { SETTING_GROUPS, shownDefault } from './config/config.js';
 import { REVISION, VERSION } from './observability/version.js';
 
 /** The text that the process prints, and where. */

@@ -21,8 +21,8 @@ import { GRAPHQL_PATH, MCP_PATH } from './http/paths.js';
 import { requestIdOf } from './http/request-ids.js';
 import { QueueFullError } from './scheduling/fair-queue.js';
 import { createOperationQueue } from './scheduling/operation-queue.js';
-import { MAX_UPSTREAM_WAIT_MS } from './snapshots/view/operation-view.js';
-import { currentTracing } from './tracing/tracing.js';
+import { MAX_UPSTREAM_WAIT_MS } from './snapshots/operation-view.js';
+import { currentTracing } from './tracing.js';
 import type { OperationOutcome, ServerContext, YogaContext, YogaHandler, YogaOptions } from './yoga.js';
 
 export interface GatewayOptions

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readEmbeddedFacts } from './demo/known-facts.js';
 import type { Service } from './domain/listing.js';
-import type { Logger } from './logger.js';
+import type { Logger } from './logger/logger.js';
 import type { Metrics } from './observability/metrics.js';
 import { createSnapshots, type SnapshotsOptions } from './snapshots/snapshots.js';
 import { openDiskStore } from './storage/disk.js';

@@ -1,12 +1,12 @@
 /** Runs the process: starts it with its settings, and stops it after a signal. */
 import closeWithGrace from 'close-with-grace';
 import { assemble } from './assemble.js';
+import { type Config, readConfig, secretsOf } from './config/config.js';
 import { mistypedNames, mistypedText } from './config/names.js';
-import { type Config, readConfig, secretsOf } from './config.js';
 import { DEMO_LABEL } from './demo/listings.js';
 import { GRAPHQL_PATH } from './http/paths.js';
 import { openLogDestination } from './logger/destination.js';
-import { createLogger } from './logger.js';
+import { createLogger } from './logger/logger.js';
 import { createMetrics } from './observability/metrics.js';
 import { createMonitoring, createRefreshAnswer } from './observability/monitoring.js';
 import { REVISION, VERSION } from './observability/version.js';

@@ -18,7 +18,7 @@ import {
   SCHEMA_PATH,
   TOKEN_LIST_PATH,
 } from './http/paths.js';
-import type { Logger } from './logger.js';
+import type { Logger } from './logger/logger.js';
 import type { ToolOperation } from './mcp/call-tool.js';
 import { createMcp } from './mcp/mcp-handler.js';
 import type { Metrics } from './observability/metrics.js';

@@ -39,7 +39,7 @@ const RUNS = [
       'server/forwarded-client',
       'plugins/trusted-documents',
       'pages/trusted-pages',
-      'config-files',
+      'config/files',
     ),
     finding: testCounts,
   },

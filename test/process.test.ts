@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { SETTINGS } from '../src/config.js';
+import { SETTINGS } from '../src/config/config.js';
 import { demoTokens } from './fixtures/demo.js';
 import { json, late, stall } from './support/fake-upstream.js';
 import { freePort } from './support/free-port.js';

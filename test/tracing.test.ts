@@ -12,7 +12,7 @@ import {
   trace,
 } from '@opentelemetry/api';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { currentTracing } from '../src/tracing/tracing.js';
+import { currentTracing } from '../src/tracing.js';
 import { startServer } from './support/test-server.js';
 
 interface Recorded {

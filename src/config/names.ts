@@ -1,7 +1,8 @@
 /** Finds environment variables that look like misspelt or former settings. */
-import { SETTINGS } from '../config.js';
-import { fileVariable, SECRET_SETTINGS } from '../config-files.js';
+
 import { isOneTypo } from '../domain/fold-text.js';
+import { SETTINGS } from './config.js';
+import { fileVariable, SECRET_SETTINGS } from './files.js';
 
 /** An environment variable whose name resembles that of a setting. */
 export interface MistypedName {

@@ -1,6 +1,6 @@
 /** The context of an operation: everything that its resolvers may use. */
 import { maxResponseBytes } from '../domain/text-limits.js';
-import type { Logger } from '../logger.js';
+import type { Logger } from '../logger/logger.js';
 import type { ListingStatus, StaleListing } from '../snapshots/freshness.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
 import { type CostLimits, CostMeter } from './cost.js';

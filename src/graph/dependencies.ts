@@ -1,6 +1,6 @@
 import { LISTING_NAMES, type ListingName } from '../snapshots/listings.js';
+import type { ReadSnapshots } from '../snapshots/operation-view.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
-import type { ReadSnapshots } from '../snapshots/view/operation-view.js';
 import type { TrackedReads } from './dependency-tracker.js';
 
 /*

@@ -1,6 +1,6 @@
 /** Tracks what an operation reads besides rows. */
 import { LISTING_NAMES, type ListingName } from '../snapshots/listings.js';
-import type { View } from '../snapshots/view/operation-view.js';
+import type { View } from '../snapshots/operation-view.js';
 import type { Cost, CostMeter } from './cost.js';
 
 /** What an operation, or a part of it, has read besides rows. Times are in milliseconds since 1970. */

@@ -1,10 +1,10 @@
 /** Opens a gateway inside another server. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { assemble } from '../assemble.js';
-import { secretsOf } from '../config.js';
+import { secretsOf } from '../config/config.js';
 import { DEMO_LABEL } from '../demo/listings.js';
 import { clientOf } from '../http/client-address.js';
-import { createLogger } from '../logger.js';
+import { createLogger } from '../logger/logger.js';
 import { createMetrics } from '../observability/metrics.js';
 import { REVISION, VERSION } from '../observability/version.js';
 import { createClientFinder } from '../server/forwarded-client.js';

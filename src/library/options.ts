@@ -1,7 +1,7 @@
 /** Checks the options of `openGateway`. */
-import { type Config, crossChecks, FIXED_LIMITS, SETTINGS } from '../config.js';
-import { documentsIn } from '../config-files.js';
-import { type Parse, SettingError } from '../config-values.js';
+import { type Config, crossChecks, FIXED_LIMITS, SETTINGS } from '../config/config.js';
+import { documentsIn } from '../config/files.js';
+import { type Parse, SettingError } from '../config/values.js';
 import { PATHS_WITHOUT_METRICS } from '../http/paths.js';
 
 /** Settings of the process that a gateway inside another server does not have. */

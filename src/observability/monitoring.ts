@@ -2,7 +2,7 @@
 import type { UpstreamError } from '../domain/upstream-error.js';
 import { MONITORING_PATHS } from '../http/paths.js';
 import { type PlainResponse, plainRefusal } from '../http/refusal.js';
-import type { Logger } from '../logger.js';
+import type { Logger } from '../logger/logger.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
 import type { Metrics } from './metrics.js';
 

@@ -1,6 +1,6 @@
 /** Decides which requests get a line in the log, and writes it. */
 import { MONITORING_PATHS } from '../http/paths.js';
-import type { Logger } from '../logger.js';
+import type { Logger } from '../logger/logger.js';
 import type { CacheResult, Executor } from './request-metrics.js';
 
 /** The values of `LOG_REQUESTS`. `errors`: only requests with errors, refused ones and slow ones. */

@@ -1,5 +1,5 @@
 /** The guides that are printed from tables of the code. `npm run schema` writes them, and `npm run check` compares them. */
-import { SETTING_GROUPS, shownDefault } from '../config.js';
+import { SETTING_GROUPS, shownDefault } from '../config/config.js';
 import { ERRORS } from '../domain/error-codes.js';
 
 /** The text of `src/config/settings.md`. */

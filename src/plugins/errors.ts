@@ -5,7 +5,7 @@ import type { Plugin } from 'graphql-yoga';
 import { type ErrorCode, hasScope } from '../domain/error-codes.js';
 import { GatewayError, OperationLimitError } from '../domain/errors.js';
 import type { GatewayContext } from '../graph/context.js';
-import type { Logger } from '../logger.js';
+import type { Logger } from '../logger/logger.js';
 
 /**
  * Shows clients the code and message of a GatewayError, and errors of graphql-js about their operation. Of any other

@@ -1,7 +1,7 @@
 /** The server on `ADMIN_PORT`, for operators. */
 import { once } from 'node:events';
 import type { PlainResponse } from '../http/refusal.js';
-import type { Logger } from '../logger.js';
+import type { Logger } from '../logger/logger.js';
 import type { createRefreshAnswer, Monitoring } from '../observability/monitoring.js';
 import { createHttpServer } from './http-server.js';
 import type { NodeExchange } from './node-exchange.js';

@@ -2,7 +2,7 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { clientOf } from '../http/client-address.js';
-import type { Logger } from '../logger.js';
+import type { Logger } from '../logger/logger.js';
 import { clientWithMost } from '../scheduling/fair-queue.js';
 import type { ByteBudget, Release } from './byte-budget.js';
 

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo, Socket } from 'node:net';
 import type { CorsOrigins } from '../http/cors.js';
 import { hasOneHost } from '../http/request-target.js';
-import type { Logger } from '../logger.js';
+import type { Logger } from '../logger/logger.js';
 import { MAX_UNANSWERED_REQUEST_BYTES, type ReadBody, readBody, sendBody } from './bodies.js';
 import { createByteBudget } from './byte-budget.js';
 import { type Connection, type CutCounter, createConnections, createCutReport } from './connections.js';

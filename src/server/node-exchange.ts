@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { CorsOrigins } from '../http/cors.js';
 import { urlOf } from '../http/request-target.js';
-import type { TraceSpan } from '../tracing/tracing.js';
+import type { TraceSpan } from '../tracing.js';
 import type { ClientFinder } from './forwarded-client.js';
 import { type SentRefusal, type ServerRefusal, sendRefusal } from './refusals.js';
 import {

@@ -1,6 +1,6 @@
 /** Counts, logs and traces each request. */
 import { requestIdFrom } from '../http/request-ids.js';
-import type { Logger } from '../logger.js';
+import type { Logger } from '../logger/logger.js';
 import { createRequestLog, type LogRequests } from '../observability/request-log.js';
 import {
   type CacheResult,
@@ -8,7 +8,7 @@ import {
   outcomeOf,
   type RequestMetrics,
 } from '../observability/request-metrics.js';
-import type { TraceSpan } from '../tracing/tracing.js';
+import type { TraceSpan } from '../tracing.js';
 import type { SentRefusal } from './refusals.js';
 import type { Exchange } from './responses/exchange.js';
 

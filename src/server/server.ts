@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { Server as NetServer } from 'node:net';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import type { Metrics } from '../observability/metrics.js';
-import { currentTracing } from '../tracing/tracing.js';
+import { currentTracing } from '../tracing.js';
 import { createHttpServer, type HttpServerOptions } from './http-server.js';
 import { createRequestObserver, type RequestObserverOptions } from './request-observer.js';
 import { createResponder, type ResponderOptions } from './responses/responder.js';

@@ -4,7 +4,7 @@ import { keyedRows } from '../domain/keyed-rows.js';
 import { type GuardedFact, type HeldBackFact, type SourceAndAge, sentAtOf } from '../domain/listing.js';
 import { acceptRule, keepRule } from '../domain/listing-rules.js';
 import type { UpstreamError } from '../domain/upstream-error.js';
-import type { Logger } from '../logger.js';
+import type { Logger } from '../logger/logger.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
 import type { Contradiction, GuardResult } from './changes/guard.js';
 import type { HoldBackReason } from './changes/listing-check.js';

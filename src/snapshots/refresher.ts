@@ -5,7 +5,7 @@
 import { type AcceptedBy, EMPTY_GUARD_MEMORY, type GuardMemory } from '../domain/guard-memory.js';
 import { type Fetched, type GuardedFact, type Service, sentAtOf } from '../domain/listing.js';
 import { internalError, UpstreamError } from '../domain/upstream-error.js';
-import type { Logger } from '../logger.js';
+import type { Logger } from '../logger/logger.js';
 import { growingPause, withJitter } from '../scheduling/growing-pause.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
 import type { GuardedListing, GuardResult } from './changes/guard.js';

@@ -12,9 +12,9 @@ import { interpretationsOf } from '../search/text.js';
 import { createTokenIndexes, type TokenIndexes } from '../search/token-indexes.js';
 import { createTokenSearch, type KnownChains } from '../search/token-search.js';
 import { CHAINS, type ListingKind, TOKENS } from '../upstream/listing-kinds.js';
+import { changesSince, type ListingChanges, nextChangeLog } from './change-log.js';
 import { unlistedRows } from './changes/unguarded.js';
-import { changesSince, type ListingChanges, nextChangeLog } from './history/change-log.js';
-import { evmChainsOf, FIRST_VERSION, nextTokenListState } from './history/token-list.js';
+import { evmChainsOf, FIRST_VERSION, nextTokenListState } from './token-list-state.js';
 
 /** One whole listing as it was when fetched. It is immutable. */
 export interface Snapshot<Row> extends Fetched<Row> {

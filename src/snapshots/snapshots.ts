@@ -13,13 +13,13 @@ import {
   type Refreshers,
   type ServedSnapshots,
 } from './listings.js';
+import { MAX_UPSTREAM_WAIT_MS, OperationView, type View } from './operation-view.js';
 import { createRefresher, type RefreshOptions } from './refresher.js';
-import { createReconcile } from './routes/route-rows.js';
-import { createRoutes } from './routes/routes.js';
+import { createReconcile } from './route-rows.js';
+import { createRoutes } from './routes.js';
 import type { Snapshot } from './snapshot.js';
-import { createSources } from './sources/sources.js';
+import { createSources } from './sources.js';
 import { NO_PEERS } from './stores.js';
-import { MAX_UPSTREAM_WAIT_MS, OperationView, type View } from './view/operation-view.js';
 
 /** Times are in milliseconds. */
 export interface SnapshotsOptions extends RefreshOptions, Readonly<Record<FreshnessSetting, number>> {

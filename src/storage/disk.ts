@@ -4,7 +4,7 @@ import { constants, lstat, mkdir, open, readdir, rename, rm, stat } from 'node:f
 import { join } from 'node:path';
 import type { ServiceFingerprints } from '../domain/digests.js';
 import type { Fetched } from '../domain/listing.js';
-import type { Logger } from '../logger.js';
+import type { Logger } from '../logger/logger.js';
 import type { DiskStore } from '../snapshots/stores.js';
 import type { StoredKind } from '../upstream/listing-kinds.js';
 import { isOneOf, NotReadable, readRegular } from './read-regular.js';

@@ -2,7 +2,7 @@
 import { unwatchFile, watchFile } from 'node:fs';
 import type { ListingRules } from '../domain/listing-rules.js';
 import { MAX_RULES_LENGTH, parseListingRules } from '../domain/listing-rules.js';
-import type { Logger } from '../logger.js';
+import type { Logger } from '../logger/logger.js';
 import { NotReadable, readRegular } from './read-regular.js';
 
 export interface RulesFileOptions {

@@ -6,8 +6,8 @@ import type { EvmChain, TokenListState } from '../domain/history.js';
 import type { Token } from '../domain/listing.js';
 import { ReusedBody } from '../http/encodings.js';
 import { forEachChunk } from '../scheduling/chunks.js';
-import { tokenListContentOf } from '../snapshots/history/token-list.js';
 import { type ChainSnapshot, type TokenSnapshot, tokenListStateOf } from '../snapshots/snapshot.js';
+import { tokenListContentOf } from '../snapshots/token-list-state.js';
 
 /** The name of the lists. The schema allows letters, digits and spaces. */
 const NAME = 'Chains and Tokens';

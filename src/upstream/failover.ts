@@ -1,7 +1,7 @@
 /** Failover from the v1 service to its successor. */
 import type { Service } from '../domain/listing.js';
 import { UpstreamError } from '../domain/upstream-error.js';
-import type { Logger } from '../logger.js';
+import type { Logger } from '../logger/logger.js';
 
 export interface FailoverOptions {
   readonly v1: Service;

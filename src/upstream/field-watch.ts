@@ -1,5 +1,5 @@
 /** Logs when the fields of the upstream's rows change. */
-import type { Logger } from '../logger.js';
+import type { Logger } from '../logger/logger.js';
 import { forEachChunk } from '../scheduling/chunks.js';
 
 /** A change in the fields of the rows: the schema of rows does not notice it. */

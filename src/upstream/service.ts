@@ -9,7 +9,7 @@ import {
   type TokenRequest,
 } from '../domain/listing.js';
 import { malformed, UpstreamError } from '../domain/upstream-error.js';
-import type { Logger } from '../logger.js';
+import type { Logger } from '../logger/logger.js';
 import type { FieldWatch } from './field-watch.js';
 import type { UpstreamAnswer, UpstreamHttp, UpstreamRequest } from './http/client.js';
 import { LISTING_KINDS, ROUTES } from './listing-kinds.js';

@@ -1,7 +1,7 @@
 /** The services that can be the upstream, and the choice between them. */
 import { fingerprint, type ServiceFingerprints } from '../domain/digests.js';
 import type { Service, ServiceName } from '../domain/listing.js';
-import type { Logger } from '../logger.js';
+import type { Logger } from '../logger/logger.js';
 import { createFailoverService } from './failover.js';
 import { createFieldWatch, type FieldWatchOptions } from './field-watch.js';
 import type { Lane } from './http/backoff.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { SETTINGS } from '../../src/config/config.js';
 import { mistypedNames } from '../../src/config/names.js';
-import { SETTINGS } from '../../src/config.js';
 import { spawnGateway, startGatewayProcess } from '../support/gateway-process.js';
 
 describe('a variable that is not a setting', () => {

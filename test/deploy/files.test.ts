@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { readConfig, SETTINGS } from '../../src/config.js';
+import { readConfig, SETTINGS } from '../../src/config/config.js';
 import { MONITORING_PATHS } from '../../src/http/paths.js';
-import { MAX_UPSTREAM_WAIT_MS } from '../../src/snapshots/view/operation-view.js';
+import { MAX_UPSTREAM_WAIT_MS } from '../../src/snapshots/operation-view.js';
 import { readText } from '../support/readme.js';
 import {
   alerts,

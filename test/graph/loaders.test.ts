@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Chain, TokenRequest } from '../../src/domain/listing.js';
 import { Loaders } from '../../src/graph/loaders.js';
+import type { View } from '../../src/snapshots/operation-view.js';
 import type { ChainSnapshot } from '../../src/snapshots/snapshot.js';
-import type { View } from '../../src/snapshots/view/operation-view.js';
 import { createTestGateway } from '../support/test-gateway.js';
 
 const LIMITS = {

@@ -1,10 +1,10 @@
 import { Writable } from 'node:stream';
 import { onTestFinished } from 'vitest';
-import { type Config, readConfig } from '../../src/config.js';
+import { type Config, readConfig } from '../../src/config/config.js';
 import type { Service } from '../../src/domain/listing.js';
 import { createGateway, type Gateway } from '../../src/gateway.js';
 import { OPTIONAL_PATHS } from '../../src/http/paths.js';
-import { createLogger, LOG_LEVELS, type Logger, type LogLevel } from '../../src/logger.js';
+import { createLogger, LOG_LEVELS, type Logger, type LogLevel } from '../../src/logger/logger.js';
 import { createMetrics } from '../../src/observability/metrics.js';
 import { openSnapshots } from '../../src/open-snapshots.js';
 import { pageDocuments } from '../../src/pages/page-documents.js';

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { UPSTREAM_PROFILES } from '../../src/config.js';
+import { UPSTREAM_PROFILES } from '../../src/config/config.js';
 import { createMetrics } from '../../src/observability/metrics.js';
 import { openSnapshots } from '../../src/open-snapshots.js';
 import { LISTING_KINDS, ROUTES } from '../../src/upstream/listing-kinds.js';
@@ -97,7 +97,7 @@ describe('the table of services', () => {
   it('gives the values of UPSTREAM_PROFILE: the name of each service, and auto', () => {
     expect(
       UPSTREAM_PROFILES,
-      'If a service was added to SERVICES, add its name to UPSTREAM_PROFILES in src/config.ts.',
+      'If a service was added to SERVICES, add its name to UPSTREAM_PROFILES in src/config/config.ts.',
     ).toEqual([...Object.keys(SERVICES), AUTO]);
   });
 

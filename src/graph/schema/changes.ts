@@ -1,6 +1,6 @@
 /** The queries for the changes of a listing. */
 import type { Chain, Token } from '../../domain/listing.js';
-import type { ListingChanges } from '../../snapshots/history/change-log.js';
+import type { ListingChanges } from '../../snapshots/change-log.js';
 import type { CostMeter } from '../cost.js';
 import { type MaybePromise, whenReady } from '../maybe-promise.js';
 import { builder } from './builder.js';

@@ -1,5 +1,5 @@
 /** The query for the tokens that can be moved to a token. */
-import type { TokenSources } from '../../snapshots/sources/sources.js';
+import type { TokenSources } from '../../snapshots/sources.js';
 import { whenReady } from '../maybe-promise.js';
 import { TOKEN_ADDRESS, textWithin } from './arguments.js';
 import { builder } from './builder.js';

@@ -2,7 +2,7 @@
 import { isNativeOf, isNativePlaceholder } from '../../domain/addresses.js';
 import { caip19Of } from '../../domain/caip.js';
 import type { Price, Token } from '../../domain/listing.js';
-import type { RouteAnswer } from '../../snapshots/routes/routes.js';
+import type { RouteAnswer } from '../../snapshots/routes.js';
 import type { GatewayContext } from '../context.js';
 import { NO_ROUTES } from '../loaders.js';
 import { type MaybePromise, whenReady } from '../maybe-promise.js';

@@ -1,7 +1,7 @@
 /** A request, the parts that its response depends on, and how the response is sent. */
 import type { RequestParameters } from '../../gateway.js';
 import { answeredAs, isAskedByBody } from '../../http/query-method.js';
-import type { TraceSpan } from '../../tracing/tracing.js';
+import type { TraceSpan } from '../../tracing.js';
 import type { SentRefusal, ServerRefusal } from '../refusals.js';
 
 /** One request and its response, of node:http or of `fetch`. Exactly one response is sent. */

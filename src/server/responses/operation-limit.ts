@@ -1,6 +1,6 @@
 /** Refuses operations of clients that exceed `RATE_LIMIT`. */
 import type { ErrorCode } from '../../domain/error-codes.js';
-import type { Logger } from '../../logger.js';
+import type { Logger } from '../../logger/logger.js';
 import type { ClientSource, RateLimitMetrics } from '../../observability/metrics.js';
 import type { ClientLimit } from '../../scheduling/client-limit.js';
 import type { ServerRefusal } from '../refusals.js';

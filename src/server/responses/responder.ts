@@ -6,7 +6,7 @@ import { isIdentity } from '../../http/encodings.js';
 import { pathIn } from '../../http/operations.js';
 import { isAskedByBody } from '../../http/query-method.js';
 import { requestIdFrom } from '../../http/request-ids.js';
-import type { Logger } from '../../logger.js';
+import type { Logger } from '../../logger/logger.js';
 import type { RateLimitMetrics } from '../../observability/metrics.js';
 import type { CacheResult, CacheSize } from '../../observability/request-metrics.js';
 import type { ClientLimit } from '../../scheduling/client-limit.js';

@@ -1,6 +1,6 @@
 /** One limit per client for all gateways that share a Redis. */
 import { RateLimiterRedis } from 'rate-limiter-flexible';
-import type { Logger } from '../../logger.js';
+import type { Logger } from '../../logger/logger.js';
 import { type ClientLimit, refusedMs, windowSeconds } from '../../scheduling/client-limit.js';
 import { openClient } from './client.js';
 

@@ -1,7 +1,7 @@
 /** The connection to Redis. While Redis is unavailable, commands return undefined at once. */
 import { EventEmitter, once } from 'node:events';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from '../../logger.js';
+import type { Logger } from '../../logger/logger.js';
 import { openClient } from './client.js';
 
 export interface RedisConnectionOptions {

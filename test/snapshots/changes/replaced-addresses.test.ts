@@ -99,15 +99,16 @@ describe("if a token's address is replaced, the old row stays without a price, a
   it('also if a dozen new ones come at once: all of them wait', async () => {
     const dozen = Array.from({ length: 12 }, (_, index) => token(index + 100));
     const gateway = await start([ONE, ...REST]);
-    const symbols = async () => (await gateway.tokens()).filter(({ symbol }) => symbol === 'USDC');
+    const others = async () =>
+      (await gateway.tokens()).filter(({ address }) => Number(address) < 10 || Number(address) >= 100);
     await gateway.bring({ tokens: [...dozen, ...REST] });
-    expect(await symbols()).toMatchObject([{ address: ONE.address, price: null }]);
+    expect(await others()).toMatchObject([{ address: ONE.address, price: null }]);
     await gateway.bring({}, DAY - 1);
-    expect(await symbols()).toHaveLength(1);
+    expect(await others()).toHaveLength(1);
     await gateway.bring({}, 1);
-    expect((await symbols()).map(({ address }) => address)).not.toContain(ONE.address);
+    expect((await others()).map(({ address }) => address)).not.toContain(ONE.address);
     await gateway.bring({}, DAY);
-    expect(await symbols()).toHaveLength(12);
+    expect(await others()).toHaveLength(12);
   });
 
   it('until the operator accepts it in place of one of two old ones', async () => {

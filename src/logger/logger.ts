@@ -1,7 +1,7 @@
 /** Creates the structured log. */
 import pino, { type DestinationStream, type Logger } from 'pino';
+import { currentTracing } from '../tracing.js';
 import { escapedInJson, escapedOnTerminal } from './log-escapes.js';
-import { currentTracing } from './tracing/tracing.js';
 
 /** A structured log: `log.info({ key: value }, 'sentence')`, `log.child({ key: value })`. */
 export type { Logger } from 'pino';

@@ -1,10 +1,10 @@
 /** Makes the rows of routes consistent with the token listing and with each other. */
-import { keyedRows } from '../../domain/keyed-rows.js';
-import type { Token, TokenRequest } from '../../domain/listing.js';
-import type { ResolvedRules } from '../../domain/listing-rules.js';
-import type { Logger } from '../../logger.js';
-import { TOKENS } from '../../upstream/listing-kinds.js';
-import type { TokenSnapshot } from '../snapshot.js';
+import { keyedRows } from '../domain/keyed-rows.js';
+import type { Token, TokenRequest } from '../domain/listing.js';
+import type { ResolvedRules } from '../domain/listing-rules.js';
+import type { Logger } from '../logger/logger.js';
+import { TOKENS } from '../upstream/listing-kinds.js';
+import type { TokenSnapshot } from './snapshot.js';
 
 export interface RouteRowsOptions {
   /** The operator's present rules: which rows are served, and in which order. */

@@ -1,8 +1,8 @@
 import { Writable } from 'node:stream';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createLogger } from '../src/logger.js';
-import { startFakeUpstream, status, text } from './support/fake-upstream.js';
-import { startGatewayProcess } from './support/gateway-process.js';
+import { createLogger } from '../../src/logger/logger.js';
+import { startFakeUpstream, status, text } from '../support/fake-upstream.js';
+import { startGatewayProcess } from '../support/gateway-process.js';
 
 async function logOf(secrets: readonly string[], readable = false) {
   let written = '';

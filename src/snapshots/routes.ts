@@ -1,8 +1,8 @@
 /** The cache of routes: equal requests share one answer of the upstream, and failures delay the next request. */
 import { LRUCache } from 'lru-cache';
-import { tokenRequestKey } from '../../domain/addresses.js';
-import { fingerprint } from '../../domain/digests.js';
-import { GatewayError } from '../../domain/errors.js';
+import { tokenRequestKey } from '../domain/addresses.js';
+import { fingerprint } from '../domain/digests.js';
+import { GatewayError } from '../domain/errors.js';
 import {
   type Fetched,
   type RouteClient,
@@ -12,12 +12,12 @@ import {
   sentAtOf,
   type Token,
   type TokenRequest,
-} from '../../domain/listing.js';
-import { causedByClient, UpstreamError } from '../../domain/upstream-error.js';
-import type { Logger } from '../../logger.js';
-import { growingPause } from '../../scheduling/growing-pause.js';
-import { ROUTES } from '../../upstream/listing-kinds.js';
-import type { Peers } from '../stores.js';
+} from '../domain/listing.js';
+import { causedByClient, UpstreamError } from '../domain/upstream-error.js';
+import type { Logger } from '../logger/logger.js';
+import { growingPause } from '../scheduling/growing-pause.js';
+import { ROUTES } from '../upstream/listing-kinds.js';
+import type { Peers } from './stores.js';
 
 export interface RoutesOptions {
   readonly service: Service;

@@ -1,4 +1,8 @@
 /** All settings with their defaults and meanings, and how they are read from the environment. */
+
+import { OPTIONAL_PATHS, type OptionalPath } from '../http/paths.js';
+import { LOG_LEVELS, type LogLevel } from '../logger/logger.js';
+import { LOG_REQUESTS, type LogRequests } from '../observability/request-log.js';
 import {
   type DocumentManifest,
   documentManifest,
@@ -6,8 +10,7 @@ import {
   listingRulesFile,
   readSecret,
   SECRET_SETTINGS,
-} from './config-files.js';
-
+} from './files.js';
 import {
   basePath,
   baseUrl,
@@ -25,10 +28,7 @@ import {
   redisUrl,
   SettingError,
   timeOrNever,
-} from './config-values.js';
-import { OPTIONAL_PATHS, type OptionalPath } from './http/paths.js';
-import { LOG_LEVELS, type LogLevel } from './logger.js';
-import { LOG_REQUESTS, type LogRequests } from './observability/request-log.js';
+} from './values.js';
 
 interface Setting<Value> {
   /** The environment variable. */

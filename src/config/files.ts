@@ -1,7 +1,7 @@
 /** Reads the files that settings name, and checks their content at the start. */
 import { readFileSync, statSync } from 'node:fs';
-import { SettingError } from './config-values.js';
-import { ListingRulesError, MAX_RULES_LENGTH, parseListingRules } from './domain/listing-rules.js';
+import { ListingRulesError, MAX_RULES_LENGTH, parseListingRules } from '../domain/listing-rules.js';
+import { SettingError } from './values.js';
 
 /** Throws a SettingError. Its message names the file and then the fault, such as "which is empty". */
 type Refuse = (fault: string) => never;

@@ -1,26 +1,21 @@
 /** The data that one operation reads: the same snapshots from beginning to end, and routes consistent with them. */
-import {
-  foldAddress,
-  foldChainKey,
-  isNativePlaceholder,
-  NATIVE_PLACEHOLDER,
-} from '../../domain/addresses.js';
-import type { Service, Token, TokenRequest } from '../../domain/listing.js';
-import type { ResolvedRules } from '../../domain/listing-rules.js';
-import { UpstreamError } from '../../domain/upstream-error.js';
-import type { Logger } from '../../logger.js';
-import { type FreshMs, freshnessOf, type StaleListing } from '../freshness.js';
+import { foldAddress, foldChainKey, isNativePlaceholder, NATIVE_PLACEHOLDER } from '../domain/addresses.js';
+import type { Service, Token, TokenRequest } from '../domain/listing.js';
+import type { ResolvedRules } from '../domain/listing-rules.js';
+import { UpstreamError } from '../domain/upstream-error.js';
+import type { Logger } from '../logger/logger.js';
+import { type FreshMs, freshnessOf, type StaleListing } from './freshness.js';
 import {
   type IndexedListings,
   LISTING_NAMES,
   type ListingName,
   type Refreshers,
   type ServedSnapshots,
-} from '../listings.js';
-import { createAgreement, type Reconcile } from '../routes/route-rows.js';
-import type { RouteAnswer, Routes } from '../routes/routes.js';
-import type { Snapshot, TokenSnapshot } from '../snapshot.js';
-import type { RouteMapState, Sources, TokenSources } from '../sources/sources.js';
+} from './listings.js';
+import { createAgreement, type Reconcile } from './route-rows.js';
+import type { RouteAnswer, Routes } from './routes.js';
+import type { Snapshot, TokenSnapshot } from './snapshot.js';
+import type { RouteMapState, Sources, TokenSources } from './sources.js';
 
 /** The data that one operation has read. */
 export interface ReadSnapshots {

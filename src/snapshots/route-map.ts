@@ -1,5 +1,5 @@
 /** Stores the known routes of many tokens in little memory. A scan finds the reverse routes. */
-import { type RowsAge, sentAtOf, type Token } from '../../domain/listing.js';
+import { type RowsAge, sentAtOf, type Token } from '../domain/listing.js';
 
 /** Bounds on memory: 8 MB for the pairs, and about the same for the names of the destinations. */
 const LIMITS = { pairs: 2_000_000, destinations: 50_000 };

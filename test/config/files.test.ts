@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { readConfig } from '../src/config.js';
-import { temporaryFile } from './support/temporary-files.js';
+import { readConfig } from '../../src/config/config.js';
+import { temporaryFile } from '../support/temporary-files.js';
 
 /** Reads the settings with a file of documents that has this content. */
 const configOf = (content: string) => readConfig({ TRUSTED_DOCUMENTS: temporaryFile(content) });

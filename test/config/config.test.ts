@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readConfig, SETTINGS } from '../src/config.js';
-import { spawnGateway } from './support/gateway-process.js';
-import { temporaryFile as file, temporaryDirectory } from './support/temporary-files.js';
+import { readConfig, SETTINGS } from '../../src/config/config.js';
+import { spawnGateway } from '../support/gateway-process.js';
+import { temporaryFile as file, temporaryDirectory } from '../support/temporary-files.js';
 
 function errorsOf(env: Record<string, string>): readonly string[] {
   const settings = readConfig(env);

@@ -1,14 +1,14 @@
 /** The tokens that can be moved to a token: a sweep requests the routes of all bridgeable tokens and reverses them. */
-import { tokenKey } from '../../domain/addresses.js';
-import { keyedRows } from '../../domain/keyed-rows.js';
-import type { Fetched, Service, Token, TokenRequest } from '../../domain/listing.js';
-import { internalError, UpstreamError } from '../../domain/upstream-error.js';
-import type { Logger } from '../../logger.js';
-import { growingPause } from '../../scheduling/growing-pause.js';
-import { TOKENS } from '../../upstream/listing-kinds.js';
-import type { Routes } from '../routes/routes.js';
-import type { TokenSnapshot } from '../snapshot.js';
+import { tokenKey } from '../domain/addresses.js';
+import { keyedRows } from '../domain/keyed-rows.js';
+import type { Fetched, Service, Token, TokenRequest } from '../domain/listing.js';
+import { internalError, UpstreamError } from '../domain/upstream-error.js';
+import type { Logger } from '../logger/logger.js';
+import { growingPause } from '../scheduling/growing-pause.js';
+import { TOKENS } from '../upstream/listing-kinds.js';
 import { oldest, RouteMap } from './route-map.js';
+import type { Routes } from './routes.js';
+import type { TokenSnapshot } from './snapshot.js';
 
 export interface SourcesOptions {
   /** The time in which the routes of each bridgeable token are requested once, in milliseconds. */

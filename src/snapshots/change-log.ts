@@ -1,9 +1,9 @@
 /** The change log of a listing: the differences between its last states. */
-import { textDigest } from '../../domain/digests.js';
-import type { ChangeLog, ChangeStep } from '../../domain/history.js';
-import { keyedRows } from '../../domain/keyed-rows.js';
-import { forEachChunk, yieldThen } from '../../scheduling/chunks.js';
-import type { ListingKind } from '../../upstream/listing-kinds.js';
+import { textDigest } from '../domain/digests.js';
+import type { ChangeLog, ChangeStep } from '../domain/history.js';
+import { keyedRows } from '../domain/keyed-rows.js';
+import { forEachChunk, yieldThen } from '../scheduling/chunks.js';
+import type { ListingKind } from '../upstream/listing-kinds.js';
 
 /** The most changes of a listing that are remembered. */
 const MAX_STEPS = 200;

@@ -1,8 +1,8 @@
 /** The content and the version of the token list, by the rules of Uniswap's token lists. */
-import { isNativeOf } from '../../domain/addresses.js';
-import type { EvmChain, TokenListState, TokenListVersion } from '../../domain/history.js';
-import type { Chain, Token } from '../../domain/listing.js';
-import { forEachChunk, yieldThen } from '../../scheduling/chunks.js';
+import { isNativeOf } from '../domain/addresses.js';
+import type { EvmChain, TokenListState, TokenListVersion } from '../domain/history.js';
+import type { Chain, Token } from '../domain/listing.js';
+import { forEachChunk, yieldThen } from '../scheduling/chunks.js';
 
 /** A token in the form of the schema of Uniswap's token lists, without other members. */
 export interface TokenListEntry {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { createTokenSnapshot, type TokenSnapshot } from '../../../src/snapshots/snapshot.js';
-import { TOKENS } from '../../../src/upstream/listing-kinds.js';
-import { tokenRow } from '../../fixtures/rows.js';
+import { createTokenSnapshot, type TokenSnapshot } from '../../src/snapshots/snapshot.js';
+import { TOKENS } from '../../src/upstream/listing-kinds.js';
+import { tokenRow } from '../fixtures/rows.js';
 
 async function snapshotOf(index: number, before?: TokenSnapshot): Promise<TokenSnapshot> {
   const fetched = await TOKENS.parse([tokenRow('a', `0x${index}`)], { source: 'v1', takenAt: index });
