@@ -71,7 +71,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'graph/federation',
     'http',
     'scheduling',
-    'snapshots/view',
+    'snapshots/operation-view',
     'tracing',
     'yoga',
   ],
