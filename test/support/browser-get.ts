@@ -1,6 +1,6 @@
 import { type Received, sendHttp } from './send-http.js';
 
-/** Sends a request as a browser does. The body stays compressed, unlike with `fetch`. */
+/** Sends a request as a browser does. Unlike with `fetch`, the body of the response stays compressed. */
 export const getAsBrowser = (
   address: string,
   path: string,

@@ -1,20 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished, vi } from 'vitest';
 
-/** The monotonic clock of this process, stopped: only `advance` moves it. Timers still run. */
+/** The monotonic clock of this process, stopped: only `advance` moves the clock. Timers still run. */
 export interface StoppedClock {
   advance(ms: number): void;
 }
 
 /** Both clocks of this process, stopped. */
 export interface StoppedClocks extends StoppedClock {
-  /** Sets the date back without the monotonic clock, as the correction of a clock that was ahead. */
+  /** Sets the date back, but not the monotonic clock, as a system does that corrects a clock that was ahead. */
   setBack(ms: number): void;
 }
 
 /**
- * Stops `performance.now` until the end of the test: a slow machine then ends no pause too early. The clock never goes
- * back, not even afterwards, because modules that several tests share may have stored the time.
+ * Stops `performance.now` until the end of the test, so that on a slow machine no pause ends too early. The clock never
+ * goes back, not even after the test, because modules that several tests share may have stored the time.
  */
 export function stopClock(): StoppedClock {
   const real = performance.now;
@@ -32,8 +32,8 @@ export function stopClock(): StoppedClock {
 }
 
 /**
- * Resolves when caches with a limit on age see the advanced time: lru-cache caches the time until a timer of one
- * millisecond ends, which can be late on a busy machine. Timers of the same length end in the order of their start.
+ * Resolves when caches with a limit on age see the advanced time: lru-cache caches the time until its timer of one
+ * millisecond ends. This timer of the same length starts later, so it ends later, even on a busy machine.
  */
 export function untilCachesSeeTheTime(): Promise<void> {
   return sleep(1);
@@ -53,7 +53,7 @@ export function stopClocks(): StoppedClocks {
   };
 }
 
-/** Waits in real time. `expect.poll` would move a stopped `Date`. */
+/** Waits in real time until the condition is true. `expect.poll` is not used, because it moves a stopped `Date`. */
 export async function until(isSo: () => Promise<boolean>): Promise<void> {
   for (let times = 0; !(await isSo()); times++) {
     if (times > 5_000) throw new Error('Expected it within 5,000 looks');

@@ -19,7 +19,7 @@ export async function changesSince({ query }: TestGateway, since: string | null)
   return data.tokenChanges;
 }
 
-/** The token list, and its tag. */
+/** The token list, and its ETag. */
 export async function listOf({ fetch }: TestGateway) {
   const response = await fetch('/tokenlist.json');
   return { etag: response.headers.get('etag'), list: (await response.json()) as TokenList };

@@ -1,4 +1,4 @@
-/** The links of a page or a text, without those to other sites and to parts of itself. */
+/** The links of a page or a text, without links to other sites and to parts of the same page. */
 function linksIn(text: string): readonly string[] {
   const found = text.matchAll(/(?:href|src)="([^"#]+)"|\]\((\/[^)]*)\)/g);
   const links = [...found].map(([, inPage, inText]) => inPage ?? inText ?? '');

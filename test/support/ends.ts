@@ -1,6 +1,9 @@
 import { afterAll } from 'vitest';
 
-/** Calls functions after the tests of a file or of a `describe`, the last one first. Call it there, not in a hook. */
+/**
+ * Returns a function that registers functions. They are called after the tests of the file or `describe`, the last one
+ * first. Call `afterTests` in the file or `describe`, not in a hook.
+ */
 export function afterTests(): (end: () => unknown) => void {
   const ends: (() => unknown)[] = [];
   afterAll(async () => {

@@ -16,7 +16,7 @@ export interface FakeSuccessorListings extends FakeListings {
 /** The query parameter for a further page. */
 export const NEXT_TOKEN = 'pagination[nextToken]';
 
-/** Starts a real HTTP server in the form of the value-transfer service. It differs from v1 in rows and pages. */
+/** Starts a real HTTP server that responds like the value-transfer service: unlike v1, with other rows and in pages. */
 export async function startFakeSuccessor(listings: FakeSuccessorListings = {}): Promise<FakeUpstream> {
   const { pageSize, chains, tokens } = listings;
   const successor = await startFakeUpstream();
@@ -34,13 +34,13 @@ export function paged(
   return (response, request, nth) => {
     const from = Number(/^from (\d+)\/$/.exec(tokenOf(request.url) ?? '')?.[1] ?? 0);
     const to = from + pageSize;
-    // With characters that have a meaning in URLs, as real tokens can have.
+    // The space and the slash have a meaning in URLs. Real tokens of pages can contain such characters, too.
     const pagination = to < rows.length ? { nextToken: `from ${to}/` } : {};
     json({ [name]: rows.slice(from, to), pagination })(response, request, nth);
   };
 }
 
-/** The token of the requested page; null for the first. */
+/** The token of the requested page; null for the first page. */
 export function tokenOf(url: string | undefined): string | null {
   return new URL(url ?? '', 'http://fake').searchParams.get(NEXT_TOKEN);
 }

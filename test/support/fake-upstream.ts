@@ -11,7 +11,7 @@ export interface SeenRequest {
   readonly headers: IncomingMessage['headers'];
   /** When it was received, by `performance.now()`. */
   readonly at: number;
-  /** The earliest time at which it can have arrived: while this process is blocked, requests wait unread. */
+  /** The earliest time at which the request can have arrived: while this process is blocked, requests wait unread. */
   readonly notBefore: number;
 }
 
@@ -24,7 +24,7 @@ export interface FakeUpstream {
   count(path?: string): number;
   /** The requests for routes so far. */
   routesAsked(): readonly SeenRequest[];
-  /** Sets how requests for a path are answered from now on. Those for routes are answered as tokens unless set. */
+  /** Sets how requests for a path are answered from now on. Without a plan, routes are answered like tokens. */
   plan(path: 'chains' | 'tokens' | 'routes', answer: Answer): void;
   /** Closes all connections and refuses new ones: the port is closed until {@link FakeUpstream.accept}. */
   refuse(): Promise<void>;
@@ -39,13 +39,13 @@ export interface FakeListings {
   readonly tokens?: readonly unknown[];
 }
 
-/** How often the time of the event loop is recorded, and how many ticks a request takes at most. */
+/** How often a timer of the event loop records the time, and how many of these times are stored. */
 const BEAT_MS = 20;
 const BEATS = 5;
 
-/** Starts a real HTTP server in the form of the v1 service, which counts requests and fails by a plan. */
+/** Starts a real HTTP server that responds like the v1 service. It counts requests, and a test can plan its faults. */
 export async function startFakeUpstream(listings: FakeListings = {}): Promise<FakeUpstream> {
-  // Read only if needed: compiled tests are in another folder, where the demo is not found.
+  // The demo is read only if needed: it is not found from the folder of compiled tests.
   const { chains = (await demo()).demoChains, tokens = (await demo()).demoTokens } = listings;
   const seen: SeenRequest[] = [];
   const plans = new Map<string, Answer>([
@@ -65,7 +65,7 @@ export async function startFakeUpstream(listings: FakeListings = {}): Promise<Fa
     const answer = (isForRoutes(url) && plans.get('routes')) || plans.get(path) || status(404);
     answer(response, request, seen.filter((other) => other.path === path).length);
   });
-  // It never closes idle connections: if this process was blocked, a request may be on its way.
+  // Never close idle connections: if this process was blocked, a request may have been sent on one of them.
   server.keepAliveTimeout = 0;
   const listen = (port: number) =>
     new Promise<void>((resolve, reject) => {
@@ -104,13 +104,13 @@ const isForRoutes = (url: string) => url.includes('srcToken=');
 const demo = () => import('../fixtures/demo.js');
 
 /**
- * The most requests that certainly arrived within one second, less some slack in milliseconds: on a busy machine other
- * processes can delay evenly sent requests. Delays of this process are taken into account.
+ * The most requests that certainly arrived within one second. Delays of this process are taken into account. The second
+ * is shortened by `slackMs`, because on a busy machine other processes can delay evenly sent requests.
  */
 export function mostInASecond(seen: readonly SeenRequest[], slackMs = 100): number {
   let most = 0;
   let from = 0;
-  // In the order of their arrival.
+  // `seen` is in the order of arrival.
   for (const [index, { at }] of seen.entries()) {
     while ((seen[from]?.notBefore ?? at) <= at - 1000 + slackMs) from++;
     most = Math.max(most, index - from + 1);

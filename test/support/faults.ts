@@ -33,7 +33,7 @@ const HUGE_MB = 200;
 const HEAD = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n';
 /** A head of HTTP/1.0: its body ends with the connection. */
 const OLD_HEAD = 'HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n';
-/** So many levels of arrays that recursive code exhausts the stack. */
+/** An array with so many levels that recursive code exhausts the stack. */
 const DEEP = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
 
 /** An interim response, which another one must follow. */
@@ -41,7 +41,7 @@ function interim(code: number): string {
   return `HTTP/1.1 ${code} Interim\r\n\r\n`;
 }
 
-/** A whole response with this body. `off` is the error of its Content-Length. */
+/** A whole response with this body. `off` is added to the right Content-Length, to make it wrong. */
 function sized(body: string, off = 0): string {
   return `${HEAD}Content-Length: ${Buffer.byteLength(body) + off}\r\n\r\n${body}`;
 }
@@ -90,7 +90,7 @@ function huge(code: number): Answer {
   };
 }
 
-/** The same, compressed to a few bytes. */
+/** Sends 200 MB of spaces, compressed to a few bytes. */
 function bomb(encoding: keyof typeof bombs): Answer {
   return async (response, request, nth) => {
     made[encoding] ??= bombs[encoding]();
@@ -216,11 +216,11 @@ export const ODDITIES: readonly Oddity[] = [
   { name: 'brotli', begin: eachBody((b) => text(brotliCompressSync(b, FAST), BROTLI)) },
   { name: 'rows given twice, first none', begin: eachBody((b) => text(`${NO_ROWS},${b.slice(1)}`)) },
   { name: 'bad rows among the good', begin: eachBody((b) => text(b.replace(/\]\}$/, `,${BAD_ROWS}]}`))) },
-  // Of a token whose price no question reads: a held-back token has no price.
+  // A token whose decimals change is held back without a price. No question of the load reads the price of this one.
   { name: 'other decimals of one token', begin: eachRows(otherDecimals) },
 ];
 
-/** Ends any fault. */
+/** Ends any fault: the upstream sends good listings again. */
 export async function mend(upstream: FakeUpstream, good: GoodListings): Promise<void> {
   upstream.plan('chains', json({ chains: good.chains }));
   upstream.plan('tokens', json({ tokens: good.tokens }));

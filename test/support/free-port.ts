@@ -5,15 +5,15 @@ import { createServer } from 'node:net';
 /** The first port. All ports are below the range from which systems choose free ports. */
 const FIRST_PORT = 20_000;
 const PORTS = 12_000;
-/** How many workers of vitest have a range of their own. In a shared range two could choose the same free port. */
+/** How many workers of vitest have their own ports. Otherwise two workers could choose the same free port. */
 const WORKERS = 12;
 const WORKER = Number(process.env.VITEST_POOL_ID ?? 0) % WORKERS;
 /** Ports that this process has returned before: a server may be about to listen on them. */
 const given = new Set<number>();
 
 /**
- * Finds a port without a listener. The system itself never chooses it for others, so that it stays free for a server
- * that starts late or restarts.
+ * Finds a port without a listener. The system never assigns such a port to other programs by itself, so the port stays
+ * free for a server that starts late or restarts.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

@@ -3,13 +3,13 @@ import { onTestFinished } from 'vitest';
 import { spawnKept } from './server-process.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
-/** The flags of `npm start`. Without them garbage of Node 24 may take 100 MB more. */
+/** The flags of `npm start`. Without them the process can take 100 MB more memory with Node 24. */
 const FLAGS = ['--max-semi-space-size=8', '--v8-pool-size=1'];
 
 export type GatewayProcess = Awaited<ReturnType<typeof startGatewayProcess>>;
 
 /**
- * Starts the built gateway on a free port, as `npm start` runs it. The end of the test ends it.
+ * Starts the built gateway on a free port, as `npm start` runs it. The end of the test ends the process.
  *
  * @param atEnd registers the function that ends it; concurrent tests pass the `onTestFinished` of their context
  */
@@ -41,7 +41,7 @@ export async function startGatewayProcess(
   };
 }
 
-/** Settings for busy machines, on which operations wait long. */
+/** On busy machines operations wait long for their turns. With this setting the gateway does not refuse them. */
 const OF_TESTS = { MAX_WAIT_MS: '60000' };
 
 /** Starts the built gateway with only these settings, and does not wait for it. */

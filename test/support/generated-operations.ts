@@ -29,8 +29,8 @@ export interface OperationsOptions {
   /** Fields (`Type.field`) that are never selected. */
   readonly without?: readonly string[];
   /**
-   * Whether routes are asked for, from few tokens and never from within a list. With `often` half of the fields are
-   * such that ask for them, where there are any.
+   * Whether operations ask for routes: from few tokens, and never within a list. With `often`, half of the fields ask
+   * for routes wherever the type has such fields.
    */
   readonly hasRoutes?: boolean | 'often';
   /** Cursors of earlier states of the listings, for queries of changes. */
@@ -102,9 +102,9 @@ const MAX_NAME_LENGTH = 200;
 const MAX_DEPTH = 4;
 
 /**
- * Operations that are valid for the gateway's graph, of which few are refused for their variables: with arguments as
- * literals and as variables of all input types (also null, missing, and with defaults), aliases, fields asked
- * for twice, fragments within each other, directives, and often a second operation in the document.
+ * Operations that are valid for the gateway's graph; a few are refused for their variables. They have arguments as
+ * literals and as variables of all input types (also null, missing, and with defaults), aliases, fields that are
+ * selected twice, nested fragments, directives, and often a second operation in the document.
  */
 export function operationsOf(options: OperationsOptions = {}): fc.Arbitrary<Operation> {
   return fc
@@ -189,7 +189,7 @@ function operationOf(
     return choose(name === 'since' ? [...values, ...cursors] : values);
   }
 
-  /** The same as a document writes it. @param inPart writes its parts, of which some are variables unless given */
+  /** A JSON value as a literal. @param inPart writes its items and fields; unless given, some become variables */
   function literalOf(type: GraphQLInputType, name: string, value: unknown, inPart = partOf): string {
     const inner = isNonNullType(type) ? type.ofType : type;
     if (value === null) return 'null';
@@ -285,7 +285,7 @@ function operationOf(
     return `...${fragment(on, inner)}${directives()}`;
   }
 
-  /** Whether the second counts depends on the condition of the first. */
+  /** Spreads a fragment twice. graphql-js ignores the second spread, unless directives exclude the first. */
   function spreadTwice(on: string, inner: string): string {
     const name = fragment(on, inner);
     return `...${name}${directives()} ...${name}${directives()}`;

@@ -22,7 +22,7 @@ export interface GuardedRow {
 /** A gateway that refreshes its listings only when a test calls `bring`. */
 export interface GuardedGateway extends TestGateway {
   readonly clock: StoppedClocks;
-  /** The settings that it was started with. */
+  /** The settings with which the gateway was started. */
   readonly config: NonNullable<GuardedOptions['config']>;
   /** Refreshes both listings with these rows, half a minute after the last refresh unless given. */
   bring(listings: FakeListings, afterMs?: number, headers?: Record<string, string>): Promise<void>;
@@ -32,18 +32,18 @@ export interface GuardedGateway extends TestGateway {
   sample(series: string): Promise<number | undefined>;
   /** The lines of the log about held-back values. */
   heldBackLines(): readonly string[];
-  /** The last rule that the log gives for pasting. */
+  /** The last rule in the log that an operator can paste into `LISTING_RULES`. */
   ruleInLog(): string | undefined;
   /** How many rows are held back, as clients see it. */
   heldBackRows(): readonly [chains: number, tokens: number];
 }
 
 export interface GuardedOptions extends TestGatewayOptions {
-  /** The clock of another gateway, to share it. */
+  /** The clock of another gateway, if both are to share it. */
   readonly clock?: StoppedClocks;
 }
 
-/** Almost as long as a timer of Node can wait. */
+/** Almost as long as a timer of Node can wait, in milliseconds. */
 const LONG = 20 * DAY;
 const SELDOM = { chainsFreshMs: LONG, tokensFreshMs: LONG, upstreamRetries: 0 };
 
@@ -124,7 +124,7 @@ export const numbered = (number: number, changes: object = {}) =>
 export const numberedRows = (count: number, from = 1, changes: object = {}) =>
   Array.from({ length: count }, (_, index) => numbered(index + from, changes));
 
-/** Eleven tokens, and the same with other decimals of the first one. */
+/** LISTINGS has eleven tokens; WRONG has the same tokens, but the first one with other decimals. */
 const [FIRST, ...OTHERS] = [
   numbered(1, { price: { usd: 1 } }),
   ...numberedRows(10, 10, { price: { usd: 1 } }),
@@ -137,10 +137,10 @@ export async function rowOf(gateway: GuardedGateway, address = '0x1'): Promise<G
   return (await gateway.tokens()).find((row) => row.address === address);
 }
 
-/** The options of a gateway with a `SNAPSHOT_DIR` of its own. */
+/** The options of a gateway that has its own `SNAPSHOT_DIR`. */
 export const onDisk = () => ({ config: { snapshotDir: temporaryDirectory() } });
 
-/** Ends a gateway as the end of its process would, after its listings were written to disk. */
+/** Waits until the gateway has written its listings to disk, and stops it as the end of its process would. */
 export async function stopGuarded({
   snapshots,
   config: { snapshotDir: directory = '' },

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Long enough that only a program that hangs takes longer. */
+/** Time limit of a command, in milliseconds. Only a program that hangs takes longer. */
 const END_WITHIN_MS = 600_000;
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -15,8 +15,7 @@ const INSTALLED = join(CLIENTS, 'node_modules');
 const isInstalled = existsSync(join(INSTALLED, '.package-lock.json'));
 
 /**
- * Whether tests of clients that bring compilers of their own are to be skipped. In CI they never are: clients that
- * are missing there fail them.
+ * Whether to skip tests of clients that have their own compilers. In CI they are not skipped: missing clients fail them.
  */
 export const isHeavyMissing = !isInstalled && !process.env.CI;
 
@@ -35,7 +34,7 @@ export interface Ended {
 
 /** The project of a client in a temporary directory outside of the repository. */
 export interface ClientProject {
-  /** Runs a command of an installed package there. */
+  /** Runs a command of an installed package in the project. */
   tool(name: string, ...args: readonly string[]): Promise<Ended>;
   /** Runs a script of the project with Node. */
   node(script: string, ...args: readonly string[]): Promise<Ended>;

@@ -1,6 +1,6 @@
 import type { Fetched, HeldBackFact, ListingRows, Service } from '../../src/domain/listing.js';
 
-/** Facts that are held back of the rows with these keys: `chainKey` of a chain, `symbol` of a token. */
+/** The facts that are held back, by row. The key of a row is the `chainKey` of a chain or the `symbol` of a token. */
 export type HeldBackRows = Readonly<Record<string, readonly HeldBackFact[]>>;
 
 /** Wraps an upstream service so that these rows are held back. They then have no price. */

@@ -18,7 +18,7 @@ export interface HttpAnswer {
 export interface TargetOptions {
   readonly chainCount?: number;
   readonly tokenCount?: number;
-  /** Settings beside PORT and UPSTREAM_URL. */
+  /** Settings in addition to PORT and UPSTREAM_URL. */
   readonly env?: Record<string, string>;
 }
 
@@ -28,14 +28,14 @@ const CACHED = JSON.stringify({ query: '{ chains { chainKey } }' });
 
 export type Target = Awaited<ReturnType<typeof startTarget>>;
 
-/** Starts the built gateway with a large listing behind it. The end of the test ends it. */
+/** Starts the built gateway with an upstream that has a large listing. The end of the test ends both. */
 export async function startTarget(options: TargetOptions = {}) {
   const { chainCount = 80, tokenCount = 10_000, env = {} } = options;
   const upstream = await startFakeUpstream(generatedListings(chainCount, tokenCount));
   onTestFinished(() => upstream.close());
   const gateway = await startGatewayProcess({
     UPSTREAM_URL: upstream.url,
-    // The defaults are tested.
+    // The default of this setting is tested.
     MAX_WAIT_MS: '1000',
     ...env,
   });
@@ -44,11 +44,11 @@ export async function startTarget(options: TargetOptions = {}) {
   return {
     ...gateway,
     upstream,
-    /** CPU time of the main thread since the start, in milliseconds: it does not grow while other processes run. */
+    /** CPU time of the main thread since the start, in milliseconds. The time of other processes does not count. */
     cpuMs: () => mainThreadMs(child.pid),
     /** Resident memory now, in megabytes. */
     memoryMb: () => megabytesOf(child.pid).now,
-    /** Sends one operation by POST on a connection of its own. */
+    /** Sends one operation by POST on a new connection. */
     ask: (body: string | object, headers?: Record<string, string>) => post(address, body, headers),
     /** Watches the process from outside, until `stop`. */
     watch: () => watch(address, child.pid),
@@ -100,11 +100,11 @@ export async function exchange(
 }
 
 /**
- * Attacks for a while, from a thread of its own. Each connection sends its next operation after the response to the last
+ * Attacks for a while, from another thread. Each connection sends its next operation after the response to the last
  * one.
  *
  * @param bodies request bodies, sent in rotation; `$N` in them becomes a different number each time
- * @param from the attacker's address, such as 127.0.0.2, if it must be another client than the tests
+ * @param from the attacker's address, such as 127.0.0.2, if the attacker must be another client than the test
  * @returns the number of responses by HTTP status; 0 stands for a connection that was cut
  */
 export async function attack(
@@ -127,10 +127,10 @@ function watch(address: string, pid: number | undefined) {
   const worst = {
     /** CPU time that the process spent between a request to `/live` and its answer, in milliseconds. */
     liveMs: 0,
-    /** The same for an operation whose response is cached. */
+    /** The same time for an operation whose response is cached. */
     cachedMs: 0,
     memoryMb: 0,
-    /** How many probes got another status than 200: 0 unless cached responses were lost. */
+    /** How many probes failed or got another status than 200. */
     failed: 0,
     probes: 0,
   };
@@ -168,7 +168,7 @@ const REFERENCE = JSON.stringify(Array.from({ length: 250_000 }, (_nothing, nth)
 /** The time that a machine of usual speed takes to parse {@link REFERENCE}, in milliseconds. */
 const REFERENCE_MS = 25;
 
-/** How many times slower than that this machine is now; at least 1. */
+/** How many times as long as {@link REFERENCE_MS} this machine takes now; at least 1. */
 function slowness(): number {
   const times = Array.from({ length: 5 }, () => {
     const before = performance.now();
@@ -180,11 +180,14 @@ function slowness(): number {
 
 type Send = () => Promise<HttpAnswer>;
 
-/** The most resident memory of the gateway, in megabytes. */
+/** The highest allowed resident memory of the gateway, in megabytes. */
 const MOST_MEMORY_MB = 300;
 const TIMES = 4;
 
-/** The least CPU time of a few attempts, until it is low: loading, and other work of the process, do not count. */
+/**
+ * The least CPU time of a few attempts, so that loading and other work of the process do not count. Stops at the first
+ * attempt that takes at most `enoughMs`.
+ */
 async function leastMs(target: Target, send: Send, enoughMs: number) {
   let ms = Number.POSITIVE_INFINITY;
   for (let time = 1; ; time++) {
@@ -196,9 +199,9 @@ async function leastMs(target: Target, send: Send, enoughMs: number) {
 }
 
 /**
- * Fails unless a request costs at most this CPU time of the main thread.
+ * Fails unless a request costs at most this CPU time of the main thread. A slow machine may take longer in proportion.
  *
- * @param sendControl a request whose cost is subtracted, such as an unread one of the same size
+ * @param sendControl a request whose cost is subtracted, such as one of the same size whose text is ignored
  */
 export async function expectCheap(
   target: Target,

@@ -8,11 +8,11 @@ export interface Question {
   readonly expected: unknown;
 }
 
-/** An answer that takes longer counts as failed. No busy machine takes this long. */
+/** An answer that takes longer counts as failed. Even on a busy machine no right answer takes this long. */
 const MAX_ANSWER_MS = 30_000;
 const CHAIN = 'ethereum';
 
-/** The listings whole, a join, and look-ups of tokens. */
+/** Questions for both whole listings, for a join, and for single tokens. */
 export function questionsAbout({ chains, tokens }: GoodListings): readonly Question[] {
   const there = tokens.filter(({ chainKey }) => chainKey === CHAIN);
   const chain = chains.find(({ chainKey }) => chainKey === CHAIN);
@@ -50,7 +50,7 @@ export function questionsAbout({ chains, tokens }: GoodListings): readonly Quest
         })),
       },
     },
-    // In lower case, as people paste them.
+    // The addresses are in lower case, as people often paste them.
     ...there.slice(0, 5).map(({ address, decimals, symbol }) => ({
       query: `query ($address: String!) {
         token(chainKey: "${CHAIN}", address: $address) { address decimals symbol chain { chainKey } }
@@ -63,7 +63,7 @@ export function questionsAbout({ chains, tokens }: GoodListings): readonly Quest
 
 export type Load = ReturnType<typeof startLoad>;
 
-/** Sends these questions in rotation, this many a second, also when answers fail. */
+/** Sends these questions in rotation, `perSecond` of them a second, whether or not earlier answers failed. */
 export function startLoad(address: string, questions: readonly Question[], perSecond: number) {
   const failures: string[] = [];
   const inProgress = new Set<Promise<void>>();
@@ -95,7 +95,7 @@ export function startLoad(address: string, questions: readonly Question[], perSe
   };
 }
 
-/** The fault in the answer to a question. Undefined if it is right. */
+/** Asks a question. Returns the fault in the answer; undefined if the answer is right. */
 async function failureOf(
   address: string,
   { query, variables, expected }: Question,

@@ -12,16 +12,16 @@ import {
 import { withFederation } from '../../src/graph/federation/federated.js';
 import { schema as ownSchema } from '../../src/graph/schema/index.js';
 
-/** An operation with a long text in one place, and a control of the same size. */
+/** An operation that has a long text somewhere in an argument, and a harmless request of the same size. */
 export interface LongRequest {
-  /** The place and its content, such as `tokenSearch.filter.symbols[]: marks`. */
+  /** The path of the text and its material, such as `tokenSearch.filter.symbols[]: marks`. */
   readonly name: string;
   readonly body: { readonly query: string; readonly variables?: Readonly<Record<string, unknown>> };
   /** A request of the same size whose text is ignored. */
   readonly control: object;
 }
 
-/** The parts of a long text. */
+/** What a long text is made of: a start, and a part that is repeated. */
 export interface Material {
   readonly name: string;
   readonly start: string;
@@ -42,14 +42,14 @@ function textOf({ start, part }: Material, bytes: number): string {
   return start + part.repeat(Math.max(0, bytes - start.length) / Buffer.byteLength(part));
 }
 
-/** Puts texts into one place of an argument. */
+/** A place in an argument where long texts can stand: the argument itself, an input field or a list item. */
 interface Place {
   readonly path: string;
   /** A value with long texts of this many bytes in all. */
   fill(material: Material, bytes: number): unknown;
 }
 
-/** All places of this type for a text, and all lists, which get very many items. */
+/** All places in a type where a text can stand. Each list is also a place for very many short texts. */
 function placesIn(type: GraphQLInputType, path: string): readonly Place[] {
   if (isNonNullType(type)) return placesIn(type.ofType, path);
   if (isListType(type)) {
@@ -73,7 +73,7 @@ function placesIn(type: GraphQLInputType, path: string): readonly Place[] {
   return [{ path, fill: textOf }];
 }
 
-/** Short items that are all different. */
+/** A list of this many bytes with short items that are all different. */
 function manyOf(fill: Place['fill'], material: Material, bytes: number): readonly unknown[] {
   const item = (nth: number) =>
     fill({ ...material, start: material.start + nth.toString(36), part: 'a' }, material.start.length + 4);
@@ -107,7 +107,7 @@ function smallestOf(type: GraphQLInputType): unknown {
   return 'a';
 }
 
-/** A value as a literal. {@link VARIABLE} becomes a variable. */
+/** A value as a literal. The text of {@link VARIABLE} becomes the variable `$v`. */
 function literalOf(value: unknown): string {
   if (value === VARIABLE.start) return '$v';
   if (Array.isArray(value)) return `[${value.map(literalOf).join(', ')}]`;
@@ -118,14 +118,14 @@ function literalOf(value: unknown): string {
 }
 
 const VARIABLE: Material = { name: 'a variable', start: '<v>', part: 'a' };
-/** How often one variable stands in a list, so that the document has few enough lexical tokens. */
+/** How often one variable stands in a list: as often as the limit on lexical tokens of a document allows. */
 const REPEATED = 120;
 
 /**
- * Operations with a long text in every place of every argument in the graph where a text fits, as a variable and as a
- * literal; with one variable in many places, and with lists of very many short texts.
+ * Operations with a long text in every place of every argument that takes a text, as a variable and as a literal. Some
+ * have one variable in many places, others have lists of very many short texts.
  *
- * @param bytes of the texts of one request
+ * @param bytes the size of all texts of one request
  */
 export function* longRequests(materials: readonly Material[], bytes: number): Generator<LongRequest> {
   for (const { field, argument } of allArguments()) {
@@ -154,7 +154,7 @@ export function* longRequests(materials: readonly Material[], bytes: number): Ge
   }
 }
 
-/** Whether graphql-js takes a text for it: its messages show what it does not take. */
+/** Whether graphql-js accepts a text here or in a field of the type. If not, its error message quotes the text. */
 function isText(type: GraphQLInputType): boolean {
   const named = getNamedType(type);
   return isInputObjectType(named) || ['String', 'ID', '_Any'].includes(named.name);
@@ -176,7 +176,7 @@ function callOf(field: GraphQLField<unknown, unknown>, argument: GraphQLArgument
   return `${field.name}(${others.join('')}${argument.name}: ${value})${selection}`;
 }
 
-/** @throws if a field below the root has arguments: requests for it are to be added then */
+/** All arguments of queries. @throws if a field below the root has arguments: no requests are made for such fields */
 function allArguments() {
   const schema = withFederation(ownSchema);
   const query = schema.getQueryType();

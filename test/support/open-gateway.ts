@@ -9,13 +9,13 @@ import { type FakeUpstream, startFakeUpstream } from './fake-upstream.js';
 /** The endpoint of {@link open}. */
 export const AT = 'http://gateway/api/graphql';
 
-/** Opens a gateway as a server around it would, with demo data unless there is an upstream; the test's end closes it. */
+/** Opens a gateway as a host server would, with demo data unless there is an upstream. The test's end closes it. */
 export async function open(options: OpenGatewayOptions = {}, upstream?: FakeUpstream) {
   const lines: string[] = [];
   const gateway = await openGateway({
     basePath: '/api',
     servedPaths: OPTIONAL_PATHS,
-    // On a busy machine the gateway would refuse operations.
+    // With the default the gateway could refuse operations on a busy machine.
     maxWaitMs: 600_000,
     ...(upstream ? { upstreamUrl: upstream.url } : options.upstreamUrl === undefined ? { demo: true } : {}),
     logTo: { write: (line) => lines.push(line) },

@@ -9,17 +9,17 @@ import { createTestGateway, sampleOf, type TestGateway, type TestGatewayOptions 
 export interface TestPeers {
   readonly redis: TestRedis;
   readonly upstream: FakeUpstream;
-  /** The gateways that were started first. They refresh from then on. */
+  /** The gateways that `startPeers` started. They refresh their listings automatically. */
   readonly gateways: readonly TestGateway[];
-  /** Starts one more gateway, which refreshes from now on. */
+  /** Starts one more gateway, which also refreshes automatically. */
   join(options?: TestGatewayOptions): Promise<TestGateway>;
-  /** The full name of a key in Redis, such as of `tokens:snapshot`. */
+  /** The full name of a key in Redis whose name without prefix is, for example, `tokens:snapshot`. */
   key(name: string): string;
 }
 
 /** Options that differ from the defaults. */
 export interface TestPeersOptions extends TestGatewayOptions {
-  /** The upstream; one whose prices change unless given. */
+  /** The upstream. Unless given, it is one whose prices change in each response. */
   readonly upstream?: FakeUpstream;
   readonly redis?: TestRedis;
 }
@@ -61,9 +61,9 @@ export function sources(count: number) {
 }
 
 /**
- * Answers the question for the token listing with the same tokens at another price each time.
+ * Responds to each request for the token listing with the same tokens at another price.
  *
- * @param others what is listed beside them
+ * @param others further rows of the listing, which do not change
  */
 export function moving(others: readonly object[] = []): Answer {
   return (response, request, nth) => {
@@ -91,7 +91,7 @@ export async function refreshes(
   return each.reduce<number>((sum, value) => sum + (value ?? 0), 0);
 }
 
-/** 1 while the gateway shares, 0 while it works alone, undefined before either. */
+/** 1 while the gateway shares through Redis, 0 while Redis is unavailable, undefined before the first connection. */
 export function isConnected(gateway: TestGateway): Promise<number | undefined> {
   return sampleOf(gateway, 'gateway_redis_connected');
 }
@@ -102,7 +102,7 @@ export function statusOf({ snapshots }: TestGateway) {
   return { chains, tokens };
 }
 
-/** The response for the token listing: its symbols, or the codes of the errors. */
+/** Queries all tokens. Returns their symbols, or the codes of the errors. */
 export async function symbolsOf({ query }: TestGateway): Promise<readonly (string | undefined)[]> {
   const { data, errors } = await query<{ tokens: readonly { symbol: string }[] }>('{ tokens { symbol } }');
   return errors?.map(({ extensions }) => extensions?.code) ?? data?.tokens.map(({ symbol }) => symbol) ?? [];
@@ -111,9 +111,8 @@ export async function symbolsOf({ query }: TestGateway): Promise<readonly (strin
 const TICK_MS = 20;
 
 /**
- * Queries each gateway without a pause until the test ends. Returns the wrong answers and the longest wait. The wait is
- * counted in rounds of the event loop of some milliseconds each, so that it does not grow while other processes use the
- * processor.
+ * Queries each gateway again and again until the test ends. Returns the wrong answers and the longest wait. The wait is
+ * measured in ticks of a timer in this process: it hardly grows while other processes use the processor.
  */
 export function watchAnswers(gateways: readonly TestGateway[]) {
   const seen = { wrong: [] as unknown[], answers: 0, longestMs: 0 };

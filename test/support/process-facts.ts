@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** Measurements of another process on Linux. NaN or false for an ended process, and on other systems. */
+/** Measurements of another process on Linux. They are NaN or false if the process has ended, and on other systems. */
 
 /** CPU time of the main thread since the start, in milliseconds. The main thread handles all requests. */
 export function mainThreadMs(pid: number | undefined): number {
@@ -12,7 +12,7 @@ export function isIdle(pid: number | undefined): boolean {
   return /^\d+ \(.*\) S/.test(procFile(pid, 'stat'));
 }
 
-/** User and system time of all threads in microseconds, which are counted in hundredths of a second. */
+/** User and system time of all threads in microseconds. Linux counts them in hundredths of a second. */
 export function cpuMicrosOf(pid: number | undefined): number {
   const fields = procFile(pid, 'stat').split(') ').at(-1)?.split(' ') ?? [];
   return (Number(fields[11] ?? Number.NaN) + Number(fields[12] ?? Number.NaN)) * 10_000;

@@ -5,9 +5,9 @@ import { onTestFinished } from 'vitest';
 export type RawConnection = Awaited<ReturnType<typeof openRaw>>;
 
 /**
- * Opens a connection that reads only on demand. Received bytes are kept as text. The test's end destroys it.
+ * Opens a TCP connection to send raw bytes. Received bytes are stored as text. The test's end destroys the connection.
  *
- * @param options `from`: one of 127.0.0.1 and the following addresses; `isReading`: false reads nothing
+ * @param options `from`: the client's address, such as 127.0.0.2; `isReading`: false reads nothing
  */
 export async function openRaw(
   address: string,

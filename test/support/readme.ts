@@ -28,7 +28,7 @@ export function readText(path: string): string {
   return readFileSync(join(ROOT, path), 'utf8');
 }
 
-/** The blocks of a README; one with several operations once for each of them. */
+/** The blocks of a README. A block with several operations is returned once for each operation. */
 export function blocksOf(path: string): readonly Block[] {
   const found = readText(path).matchAll(/(?:^<!-- test: ([^\n]+) -->\n)?^```(\w*)\n(.*?)^```$/gms);
   return [...found].flatMap(([, comment, language = '', text = '']) => {

@@ -19,13 +19,13 @@ if (isRedisMissing) {
 /** A real Redis on a free loopback port, without files on disk. */
 export interface TestRedis {
   readonly url: string;
-  /** A client to read its content, and to write invalid data. */
+  /** A client with which tests read the content of Redis and write invalid data. */
   readonly client: Redis;
-  /** Kills it, as a crash would. */
+  /** Kills Redis with SIGKILL, which has the effect of a crash. */
   kill(): Promise<void>;
-  /** Starts it again, empty, on the same port. */
+  /** Starts Redis again, empty, on the same port. */
   start(): Promise<void>;
-  /** Stops all responses while connections stay open; `false` continues. */
+  /** With `true`, Redis stops responding, but its connections stay open. With `false` it continues. */
   freeze(isFrozen: boolean): void;
 }
 
@@ -76,7 +76,11 @@ export async function startRedis(...options: readonly string[]): Promise<TestRed
   };
 }
 
-/** Whether this process responds at the port: the Redis of another test would have other settings. */
+/**
+ * Waits until this process responds at the port.
+ *
+ * @throws Error by rejection if another Redis responds there, such as that of another test, with other settings
+ */
 async function answers(port: number, pid: number | undefined): Promise<void> {
   for (;;) {
     const probe = new Redis({ port, host: '127.0.0.1', lazyConnect: true, retryStrategy: () => null });

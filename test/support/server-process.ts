@@ -6,20 +6,20 @@ import { onTestFinished } from 'vitest';
 /** Registers a function that ends a started server. */
 export type AtEnd = (end: () => Promise<void>) => void;
 
-/** A server other than the gateway, in a process of its own. */
+/** A server other than the gateway, which runs in a separate process. */
 export interface ServerProcess {
   readonly name: string;
   /** The program that runs it, with its arguments. */
   readonly command: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Whether it responds now. */
+  /** Whether the server responds now. */
   readonly isAnswering: () => Promise<boolean>;
 }
 
 const STARTS_WITHIN_MS = 180_000;
 
-/** Starts a process. Its output is kept, and `exited` resolves with its status. */
+/** Starts a process. `output` returns all that it has written so far, and `exited` resolves with its exit status. */
 export function spawnKept(
   program: string,
   args: readonly string[] = [],
@@ -32,12 +32,12 @@ export function spawnKept(
       output += String(chunk);
     });
   }
-  // Not at its `exit`, which can precede the last output.
+  // Waits for `close`, not for `exit`, which can precede the last output.
   const exited = once(child, 'close').then(([code]) => code as number | null);
   return { child, output: () => output, exited };
 }
 
-/** Does the same in a process group of its own, all of which ends with the test. */
+/** Like {@link spawnKept}, but in a new process group. At the end of the test the whole group is killed. */
 export function spawnGroup(program: string, args: readonly string[], options: SpawnOptionsWithoutStdio) {
   const kept = spawnKept(program, args, { ...options, detached: true });
   onTestFinished(async () => {
@@ -54,7 +54,7 @@ export function spawnGroup(program: string, args: readonly string[], options: Sp
 /**
  * Starts a server, and waits until it answers.
  *
- * @throws by rejection, with all that it wrote, if it ends before that or takes more than three minutes
+ * @throws Error by rejection, with the server's output, if it ends before it answers or takes more than three minutes
  */
 export async function startServerProcess(server: ServerProcess, atEnd: AtEnd): Promise<void> {
   const { name, command, cwd, env, isAnswering } = server;

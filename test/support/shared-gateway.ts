@@ -2,10 +2,13 @@ import { beforeAll } from 'vitest';
 import { afterTests } from './ends.js';
 import { startGatewayProcess } from './gateway-process.js';
 
-/** Without refreshes, prices of two responses are equal: the demo changes them at each refresh. */
+/** Prevents refreshes, at which the demo changes its prices. So the prices in two responses are equal. */
 const UNCHANGING = { TOKENS_FRESH_MS: '3600000' };
 
-/** The built gateway with the demo data for all tests of a file or `describe`. Call it there, and not in a hook. */
+/**
+ * Starts the built gateway with demo data for all tests of a file or `describe`. Call this function there, not in a
+ * hook.
+ */
 export function shareGateway() {
   const shared = { endpoint: '' };
   const atEnd = afterTests();
@@ -13,6 +16,6 @@ export function shareGateway() {
     const { address } = await startGatewayProcess(UNCHANGING, atEnd);
     shared.endpoint = `${address}/graphql`;
   });
-  /** With its endpoint, such as `http://127.0.0.1:40123/graphql`, once tests run. */
+  /** When the tests run, `endpoint` is set, such as `http://127.0.0.1:40123/graphql`. */
   return shared as { readonly endpoint: string };
 }

@@ -8,14 +8,14 @@ import {
   type TestGatewayOptions,
 } from './test-gateway.js';
 
-/** The routes: "chain address" of each source, and of its destinations. */
+/** The routes of an upstream: the destinations of each source. Tokens are written as "chain address". */
 export type Network = Readonly<Record<string, readonly string[]>>;
 
 /** An upstream that responds to requests for routes by a network, and records the requested tokens. */
 export interface SweptUpstream extends FakeUpstream {
   /** The tokens whose routes were requested so far, in order. */
   asked(): readonly string[];
-  /** Responds by this network from now on, and lists its tokens and these further ones. */
+  /** From now on the upstream has the routes of this network, and lists its tokens and these further rows. */
   planNetwork(network: Network, listedBeside?: readonly object[]): void;
   /** Sets how requests for routes are answered from now on. */
   planRoutes(answer: (token: string) => Answer): void;
@@ -39,7 +39,7 @@ function tokenOf(url: string | undefined): string | undefined {
   return address === null ? undefined : `${searchParams.get('srcChainKey')} ${address}`;
 }
 
-/** Starts an upstream whose listing is the tokens of the network. */
+/** Starts an upstream that lists the source tokens of the network and has its routes. */
 export async function startSweptUpstream(network: Network): Promise<SweptUpstream> {
   const upstream = await startFakeUpstream({ chains: ['a', 'b', 'c'].map((key) => chainRow(key)) });
   let listing: Answer;
@@ -63,7 +63,7 @@ export async function startSweptUpstream(network: Network): Promise<SweptUpstrea
   return swept;
 }
 
-/** Stops the date, so that no second sweep begins. Timers and `performance` go on. */
+/** Stops `Date.now`, so that no second sweep begins. Timers and `performance.now` continue. */
 export function stopDate(): { advance(ms: number): void } {
   const real = Date.now;
   let now = real.call(Date);
@@ -78,7 +78,7 @@ export function stopDate(): { advance(ms: number): void } {
   };
 }
 
-/** Settings for a sweep in a fifth of a second, without automatic refreshes. */
+/** Settings for a sweep that takes a fifth of a second, without automatic refreshes of the listings. */
 export const SWEEPING = {
   routesSweepMs: 200,
   tokensFreshMs: 3_600_000,
@@ -86,7 +86,7 @@ export const SWEEPING = {
   upstreamRetries: 0,
 } as const;
 
-/** Starts a gateway that sweeps this upstream. */
+/** Starts a gateway that requests all routes of this upstream in the background. */
 export async function startSweeping(
   upstream: FakeUpstream,
   options: TestGatewayOptions = {},

@@ -34,21 +34,21 @@ export function isAtLeast({ level }: LogLine, least: LogLevel): boolean {
 }
 
 export interface TestGatewayOptions {
-  /** The upstream; one with `listings` unless given. */
+  /** The upstream. Unless given, a fake one with `listings` is started. */
   readonly upstream?: FakeUpstream;
   /** The rows of the upstream; the demo listings unless given. */
   readonly listings?: FakeListings;
-  /** Settings that differ from the defaults. Limits that a busy machine could reach are very high unless set here. */
+  /** Settings that differ from the defaults. Unless set here, limits that a busy machine could reach are very high. */
   readonly config?: Partial<Config>;
   readonly firstPauseMs?: number;
-  /** Long unless given: on a busy machine gateways could otherwise not share. */
+  /** The default is long, so that gateways can share on a busy machine, too. */
   readonly redisTimeoutMs?: number;
-  /** The peers to share with, in place of Redis. */
+  /** The peers with which the gateway shares, in place of Redis. */
   readonly peers?: Peers;
   /** Wraps the upstream service. */
   readonly decorate?: (service: Service) => Service;
   readonly isStopping?: () => boolean;
-  /** Registers the function that ends it. A gateway for several tests ends after all of them. */
+  /** Registers the function that ends the gateway. The default ends it after the test in which it was started. */
   readonly atEnd?: (end: () => Promise<void>) => void;
 }
 
@@ -63,7 +63,7 @@ export function withBrokenRoutes(service: Service): Service {
   return { ...service, routes };
 }
 
-/** All paths, and limits that a busy machine must not reach in tests of other things. */
+/** All paths, and limits so high that a busy machine does not reach them in tests of other behaviour. */
 const FAR_LIMITS = {
   servedPaths: OPTIONAL_PATHS,
   upstreamRequestsPerSecond: 1000,
@@ -85,7 +85,7 @@ export async function createTestLog(): Promise<{ log: Logger; logged: LogLine[] 
 
 export type TestGateway = Awaited<ReturnType<typeof createTestGateway>>;
 
-/** The whole gateway in front of a real HTTP upstream, wired as the process wires it but without a port. */
+/** Creates a whole gateway with a real HTTP upstream. It has the same parts as in the process, but no port. */
 export async function createTestGateway(options: TestGatewayOptions = {}) {
   const upstream = options.upstream ?? (await startFakeUpstream(options.listings));
   const { log, logged } = await createTestLog();
@@ -181,7 +181,7 @@ export function codesOf({ errors = [] }: Answered<unknown>): (string | undefined
   return errors.map(({ extensions }) => extensions?.code);
 }
 
-/** The value of a series of the metrics; undefined without it. */
+/** The value of a series of the metrics; undefined if there is no such series. */
 export async function sampleOf({ metrics }: TestGateway, series: string): Promise<number | undefined> {
   const { text } = await metrics.expose();
   const line = text.split('\n').find((each) => each.startsWith(`${series} `));

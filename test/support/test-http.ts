@@ -6,7 +6,7 @@ import {
 import { createRateLimiter } from '../../src/upstream/http/rate-limit.js';
 import { createTestLog } from './test-gateway.js';
 
-/** Options that differ from the defaults here: short timeouts and a very high rate limit. */
+/** Options that differ from the defaults of these tests: long timeouts, no retries and a very high rate limit. */
 export interface TestHttpOptions extends Partial<UpstreamHttpOptions> {
   readonly baseUrl: string;
   readonly requestsPerSecond?: number;

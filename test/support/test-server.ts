@@ -15,7 +15,7 @@ import {
 
 export type { Received };
 
-/** A request to `/graphql`; the parts that are absent have their usual values. */
+/** A request to `/graphql`. A part that is absent gets its usual value. */
 export interface Asked {
   readonly query?: string;
   readonly variables?: object;
@@ -28,9 +28,9 @@ export interface Asked {
 }
 
 export interface TestServerOptions extends TestGatewayOptions {
-  /** Limits what each client may have executed. */
+  /** The limit on the operations that each client may have executed. */
   readonly clientLimit?: ClientLimit;
-  /** With 1, nothing is cached. */
+  /** The size of the response cache in bytes. With 1, nothing is cached. */
   readonly maxCacheBytes?: number;
 }
 

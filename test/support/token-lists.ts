@@ -40,7 +40,7 @@ function compile(): ValidateFunction<TokenList> {
   return ajv.compile<TokenList>(schema);
 }
 
-/** The next version of a list, by the functions of the package. */
+/** The next version of a list, as the functions of the package compute it. */
 export async function nextVersionByPackage(
   before: TokenList,
   tokens: readonly TokenInfo[],
@@ -57,7 +57,7 @@ async function load<Module>(name: string): Promise<Module> {
   return (await import(/* @vite-ignore */ `${PACKAGE}/src/${name}.ts`)) as Module;
 }
 
-/** The list that the gateway serves, checked by the schema. */
+/** The list that the gateway serves. The function checks it by the schema. */
 export async function listOf(
   { fetch }: Pick<TestGateway, 'fetch'>,
   path = '/tokenlist.json',

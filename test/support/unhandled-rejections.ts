@@ -2,9 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 
 /**
- * Collects unhandled rejections until the end of the test, in place of vitest. In a process of the gateway one ends it.
+ * Collects unhandled rejections until the end of the test, in place of vitest. In production, one such rejection ends the
+ * gateway's process.
  *
- * @returns gives those so far, once all were noticed
+ * @returns a function that waits for late rejections, and returns all so far
  */
 export function collectUnhandledRejections(): () => Promise<readonly unknown[]> {
   const unhandled: unknown[] = [];

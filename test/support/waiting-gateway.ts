@@ -2,13 +2,13 @@ import { expect, onTestFinished } from 'vitest';
 import { type Answer, startFakeUpstream } from './fake-upstream.js';
 import { ask, type GatewayProcess, startGatewayProcess } from './gateway-process.js';
 
-/** A built gateway with one request of a client that waits for the upstream. */
+/** A built gateway, and one client's request, which waits for the upstream. */
 export interface WaitingGateway extends GatewayProcess {
   /** The response to that request. */
   readonly answer: Promise<{ readonly data: { readonly tokens: readonly unknown[] } }>;
 }
 
-/** Starts it with an upstream that responds to the request for tokens in this way. The end of the test ends both. */
+/** Starts it with an upstream that answers requests for tokens by `tokens`. The end of the test ends both. */
 export async function startWaitingGateway(
   tokens: Answer,
   env: Record<string, string> = {},
