@@ -1,7 +1,4 @@
-/**
- * The table of the listings, over which other code loops. For each listing: how its rows are guarded (suspicious changes
- * are held back), selected (by the operator's rules) and indexed.
- */
+/** The table of the listings: how the rows of each are guarded, selected by the operator's rules, and indexed. */
 import type { EmbeddedFacts } from '../domain/guarded-facts.js';
 import type { Chain, Fetched, ListingRows, Token } from '../domain/listing.js';
 import type { ResolvedRules } from '../domain/listing-rules.js';

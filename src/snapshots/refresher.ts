@@ -216,11 +216,7 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     return firstKnown(origin === 'upstream' ? undefined : fetched).then((before) => guard(sent, before));
   }
 
-  /**
-   * The listing with which a first one is compared: `own`, with the rows that other stored listings have.
-   *
-   * @param own the stored listing that is continued; undefined for an answer of the upstream
-   */
+  /** The listing with which a first one is compared: `own` (the stored one, if any) with the rows of other stored ones. */
   async function firstKnown(own: Fetched<Row> | undefined): Promise<Fetched<Row> | undefined> {
     const found = [...((await disk?.readOthers(kind)) ?? []), ...(await peers.readOthers(name, kind))];
     const known = withKnownFacts(own, found);

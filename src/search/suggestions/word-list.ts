@@ -1,7 +1,7 @@
 /** A list of words that finds those one typo away. */
 import { foldText, isOneTypo } from '../../domain/fold-text.js';
 
-/** Shorter words are too similar to others; people do not type longer ones. */
+/** Words of other lengths are left out: shorter words are too similar to others, and people do not type longer ones. */
 export const WORD_LENGTH = { min: 4, max: 24 } as const;
 
 const BETWEEN_WORDS = /[^\p{L}\p{N}]+/u;

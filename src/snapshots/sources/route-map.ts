@@ -1,4 +1,4 @@
-/** Stores the known routes from many tokens in little memory. A scan of all routes finds the sources of a destination. */
+/** Stores the known routes from many tokens in little memory. A scan of all routes finds the sources of a token. */
 import { type RowsAge, sentAtOf, type Token } from '../../domain/listing.js';
 
 /** Bounds on memory: 8 MB for the pairs of source and destination, and about the same for the destinations' names. */

@@ -62,7 +62,7 @@ export type Sources = ReturnType<typeof createSources>;
 export function createSources(options: SourcesOptions) {
   const { intervalMs, service, tokens, select, onAsked, log } = options;
   const map = new RouteMap();
-  /** By token: when its last request failed (milliseconds since 1970), and whether it is repeated within the interval. */
+  /** By token: when its last request failed (milliseconds since 1970), and whether the request is repeated early. */
   const failures = new Map<string, { readonly at: number; readonly isFirst: boolean }>();
   let routes: Pick<Routes, 'askInBackground'> | undefined;
   let lastError: UpstreamError | undefined;
@@ -244,8 +244,8 @@ export function createSources(options: SourcesOptions) {
       };
     },
     /**
-     * The progress of the sweep: how many bridgeable tokens have an answer and how many have none, the age of the oldest
-     * answer, and whether the sweep is stopped, because of an answer of the upstream or because the map is full.
+     * The progress of the sweep: how many bridgeable tokens have an answer (`known`) and how many have none (`left`), the
+     * age of the oldest answer, and whether an answer of the upstream, or a full map, has stopped the sweep.
      */
     status() {
       const listed = tokens();

@@ -2,7 +2,7 @@
 import { malformed, UpstreamError, type UpstreamErrorOptions } from '../../domain/upstream-error.js';
 import { growingPause, withJitter } from '../../scheduling/growing-pause.js';
 
-/** The pause before the first retry, in milliseconds: a short fault passes in this time, and a client can wait for it. */
+/** The pause before the first retry, in milliseconds: long enough for a short fault, short enough for a client. */
 const FIRST_RETRY_PAUSE_MS = 200;
 /** The longest wait before a request is sent or retried. After a longer delay the caller decides when to try again. */
 export const MAX_WAIT_MS = 10_000;
