@@ -17,7 +17,7 @@ const PRIORITY = { begin: 0, resume: 1 } as const;
 export interface OperationQueueOptions {
   /** How long an operation may wait to begin, in milliseconds. One that has waited longer is refused. */
   readonly maxWaitMs: number;
-  /** Called when an operation leaves the queue, to begin or to be refused, with how long it waited in seconds. */
+  /** Called when an operation has its turn, to begin or to be refused, with how long it waited in seconds. */
   readonly onWaited?: (waitedSeconds: number) => void;
 }
 
@@ -127,8 +127,8 @@ export function createOperationQueue({ maxWaitMs, onWaited }: OperationQueueOpti
      *
      * @param client who asks; undefined is one client like any other
      * @param execute starts the operation; its turn ends when it first waits for something
-     * @param refuse called instead of `execute` if the operation waited too long, or if too many are in progress; gets
-     *   whether other operations of this client are the cause
+     * @param refuse called instead of `execute` if the queue is full, the operation waited too long, or too many are in
+     *   progress. Its argument says whether other operations of this client are the cause
      */
     async run<Result>(
       client: string | undefined,

@@ -131,7 +131,7 @@ function symbolMatchAt(scored: readonly WordScores[], place: number): number {
   return best;
 }
 
-/** The places of tokens that match all words. @param all every place: the result if there are no words */
+/** The {@link Places} of the tokens that match all words. @param all all places: the result if there are no words */
 function matchedByAll(words: readonly WordScores[], all: Places): Places {
   const [fewest = all] = words.map(({ places }) => places).sort((a, b) => a.length - b.length);
   return words.reduce((found, { scores }) => found.filter((place) => scores[place] !== NO_MATCH), fewest);

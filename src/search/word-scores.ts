@@ -14,7 +14,7 @@ export interface KnownChains extends ChainNames, ChainsByKey {}
 
 /** How well one word matches the tokens. */
 export interface WordScores {
-  /** The best score of each token, by place; {@link NO_MATCH} for one that does not match. */
+  /** The best score of each token, by its place (see {@link Places}); {@link NO_MATCH} for one that does not match. */
   readonly scores: Uint8Array;
   /** The tokens that match, in any order. */
   readonly places: Places;

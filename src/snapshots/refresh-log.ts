@@ -124,9 +124,9 @@ export function logGuarded<Row>(
 }
 
 /**
- * The end of a log line about a held-back fact: the rule by which the operator can decide. Empty if no rule can.
+ * The end of a log line about a held-back fact: the rule by which the operator can decide. Empty if there is none.
  *
- * The last parameter is the rows that the upstream sends under the key of `row`.
+ * @param sent the rows that the upstream sends under the key of `row`
  */
 function adviceOn<Row>(
   { placeOf, guarded }: ListingKind<Row>,

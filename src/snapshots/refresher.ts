@@ -216,7 +216,7 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     return firstKnown(origin === 'upstream' ? undefined : fetched).then((before) => guard(sent, before));
   }
 
-  /** The listing with which a first one is compared: `own` (the stored one, if any) with the rows of other stored ones. */
+  /** The listing with which a first one is compared: `own`, if it was stored, with the rows of other stored listings. */
   async function firstKnown(own: Fetched<Row> | undefined): Promise<Fetched<Row> | undefined> {
     const found = [...((await disk?.readOthers(kind)) ?? []), ...(await peers.readOthers(name, kind))];
     const known = withKnownFacts(own, found);

@@ -193,13 +193,13 @@ export function tokenListStateOf(
   return late;
 }
 
-/** An age can be too large by this much (milliseconds), because the header `Age` has whole seconds. */
+/** Ages that differ by less than this (ms) can be of the same answer, because the header `Age` has whole seconds. */
 const AGE_STEP_MS = 1_000;
 
 /**
- * True if an answer is older than the served snapshot and must not replace it. Only an answer from an HTTP cache can be:
- * the nodes of a cache can have stored answers of different ages. Ages are compared, not times: if the clock was set
- * back, every later answer has an earlier time, but ages stay right.
+ * True if an answer is older than the served snapshot and must not replace it. Only an answer from an HTTP cache can be
+ * older, because the nodes of a cache can have stored answers of different ages. The function compares ages, not times:
+ * after the clock was set back, every later answer has an earlier time, but ages stay right.
  */
 export function isOlder({ takenAt, upstreamAgeMs = 0 }: SourceAndAge, served: Snapshot<unknown>): boolean {
   const now = Date.now();

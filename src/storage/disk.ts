@@ -43,7 +43,7 @@ export async function openDiskStore(options: DiskStoreOptions): Promise<DiskStor
     await mkdir(directory, { recursive: true });
     await sweep(directory);
   } catch (error) {
-    // A file in place of the directory is a wrong setting. Any other fault may pass, and the gateway can serve.
+    // If the path is that of a file, the setting is wrong. Any other fault may pass, and the gateway serves meanwhile.
     if (isOneOf(error, 'EEXIST', 'ENOTDIR')) throw error;
     log.warn({ err: error, directory }, 'SNAPSHOT_DIR cannot be used yet: let the gateway read and write it');
   }

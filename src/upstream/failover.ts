@@ -29,7 +29,7 @@ export function createFailoverService({ v1, successor, log, onChangeOver }: Fail
       return await ask(v1);
     } catch (error) {
       const isGone = error instanceof UpstreamError && error.code === 'UPSTREAM_GONE';
-      // Another call may have switched while this one waited.
+      // If another call has switched meanwhile, every failed call is repeated at the successor, not only a "gone" one.
       if (!isGone && !hasSwitched) throw error;
       const answer = await ask(successor);
       if (isGone && switches && !hasSwitched) switchToSuccessor(error);

@@ -24,7 +24,7 @@ export interface FoundTokens extends TokenPage {
 export type SuggestingSearch = (request: TokenSearchRequest, chains: KnownChains | undefined) => FoundTokens;
 
 const MAX_SUGGESTIONS = 3;
-/** Limits on the queries that are tried and on their words together: each word costs a look-up in all texts. */
+/** How many queries are tried at most, and how many words they have together: each word is looked up in all texts. */
 const MAX_TRIED = 6;
 const MAX_WORDS_TRIED = 12;
 /** Of the tokens with a word in their names, how many are examined, and how many of their symbols are tried. */

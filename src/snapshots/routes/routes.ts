@@ -153,7 +153,7 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
       const { fetched, isFromPeer } = await fetch(key, request, clients, maxAgeMs);
       return { routes: received(key, request, fetched, clients.isForNobody), isFromPeer };
     } catch (error) {
-      // The client has to change an unsupported request; old routes would hide that.
+      // The client has to change an unsupported request, so it must get the error and not old routes.
       const isUnsupported = error instanceof GatewayError && error.code === 'BAD_USER_INPUT';
       if (clients.isForNobody || isUnsupported) throw error;
       noteFailure(key, request, error);

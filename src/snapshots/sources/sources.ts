@@ -244,8 +244,8 @@ export function createSources(options: SourcesOptions) {
       };
     },
     /**
-     * The progress of the sweep: how many bridgeable tokens have an answer (`known`) and how many have none (`left`), the
-     * age of the oldest answer, and whether an answer of the upstream, or a full map, has stopped the sweep.
+     * The progress of the sweep: how many bridgeable tokens have an answer (`known`) and how many have none (`left`),
+     * the age of the oldest answer, and whether an answer of the upstream, or a full map, has stopped the sweep.
      */
     status() {
       const listed = tokens();

@@ -109,7 +109,7 @@ export class OperationView {
   /**
    * Waits for an answer of the upstream, at most as long as an operation may wait.
    *
-   * @param isByClient whether the client would be the cause of a timeout
+   * @param isByClient whether a timeout counts as caused by the client
    * @throws UpstreamError UPSTREAM_TIMEOUT by rejection, after that time
    */
   private async wait<Answer>(answer: Promise<Answer>, isByClient = false): Promise<Answer> {
@@ -251,13 +251,13 @@ export class OperationView {
     return (this.pinned.tokens ?? this.pin('tokens')) as TokenSnapshot | Promise<TokenSnapshot>;
   }
 
-  /** The token listing, untracked; undefined if reading it would start the wait for a first snapshot. */
+  /** The token listing, untracked; undefined if there is none and the operation does not wait for the first one. */
   private readTokensIfPresent(): TokenSnapshot | Promise<TokenSnapshot> | undefined {
     const isPresent = this.pinned.tokens ?? this.held.refreshers.tokens.snapshot;
     return isPresent && this.tokensUntracked();
   }
 
-  /** The token listing, untracked; undefined if there is none. */
+  /** The token listing, untracked, after the wait for the first one if it is needed; undefined if there is none. */
   private async listingFor({ srcChainKey }: TokenRequest): Promise<TokenSnapshot | undefined> {
     // Without a chain, the address is sent as it was given, so the listing is not needed.
     const tokens = srcChainKey === undefined ? this.readTokensIfPresent() : this.tokensUntracked();

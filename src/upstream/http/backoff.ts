@@ -75,7 +75,7 @@ export function createBackoff({ onBreaker, onPause }: BackoffOptions) {
   }
 
   function notePause({ url, lane, clients }: LaneRequest, error: UpstreamError): void {
-    // The sweep itself pauses if one of its requests gets a Retry-After. Other requests do not have to.
+    // The sweep itself pauses if one of its requests gets a Retry-After. It does not pause requests of clients.
     if (!error.retryAfterMs || clients.isForNobody) return;
     const state = states[lane];
     if (clients.isListed && state.pausing.size < 2) state.pausing.add(url);
@@ -124,8 +124,8 @@ export function createBackoff({ onBreaker, onPause }: BackoffOptions) {
     async run<Answer>(request: LaneRequest, send: () => Promise<Answer>): Promise<Answer> {
       const { url, lane, clients } = request;
       const { breaker, pausing } = states[lane];
-      // The breaker counts each failed attempt for a listing. Of routes, it counts each URL once, if a client waits for it and
-      // its token is listed.
+      // The breaker counts each failed attempt for a listing. Of routes, it counts each URL once, if a client waits for
+      // it and its token is listed.
       const keyOf = () =>
         lane === 'listings' ? {} : clients.isListed && !clients.isForNobody ? url : undefined;
       try {

@@ -92,7 +92,7 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
   const agent = new Agent({
     connect: { timeout: connectTimeoutMs },
     keepAliveTimeout: 30_000,
-    // `timeoutMs` limits the whole attempt; these would only report the same timeout as another error.
+    // `timeoutMs` limits the whole attempt. With these limits of undici, a timeout would be reported as another error.
     headersTimeout: 0,
     bodyTimeout: 0,
   });
