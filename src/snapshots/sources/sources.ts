@@ -1,4 +1,4 @@
-/** Finds the tokens that can be moved to a token. A background sweep requests the routes from all bridgeable tokens. */
+/** Finds the tokens that can be moved to a token. A sweep requests the routes from all tokens, to read them in reverse. */
 import { tokenKey } from '../../domain/addresses.js';
 import { keyedRows } from '../../domain/keyed-rows.js';
 import type { Fetched, Service, Token, TokenRequest } from '../../domain/listing.js';
@@ -80,7 +80,7 @@ export function createSources(options: SourcesOptions) {
   /**
    * Finds the bridgeable token to request now, if one is due, and counts all of them and those without an answer. Tokens
    * that were never requested come first, then the one whose last request, successful or failed, is the longest ago. A
-   * failed request is repeated once within the interval.
+   * failed request is repeated once within the interval; one that was answered with "gone", each time.
    */
   function survey({ rows }: TokenSnapshot) {
     const now = Date.now();
