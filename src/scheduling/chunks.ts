@@ -8,7 +8,7 @@ const YIELD_AFTER_MS = 4;
 
 let yieldedAt = 0;
 
-/** Lets the event loop serve requests if the last time was more than {@link YIELD_AFTER_MS} ago. */
+/** Lets the event loop serve requests, unless it last did so less than {@link YIELD_AFTER_MS} ago. */
 async function yieldToRequests(): Promise<void> {
   if (performance.now() - yieldedAt < YIELD_AFTER_MS) return;
   await setImmediate();

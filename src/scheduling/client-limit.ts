@@ -6,7 +6,7 @@ import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 export interface Rate {
   /** Operations a second, on average. */
   readonly perSecond: number;
-  /** Operations at once; at least `perSecond`. */
+  /** The most operations in one window of {@link windowSeconds}; at least `perSecond`. */
   readonly burst: number;
 }
 
@@ -23,8 +23,9 @@ export interface ClientLimit {
 }
 
 /**
- * How many clients are counted at a time: they take about 10 MB. Beyond that, the count of the client that has been silent
- * longest is dropped. Refusing new clients instead would let one client with many addresses lock out all others.
+ * How many clients are counted at a time: they take about 10 MB. Beyond that, the count of the client that has been
+ * silent longest is dropped. If new clients were refused instead, one client with many addresses could lock out all
+ * others.
  */
 const MAX_CLIENTS = 20_000;
 

@@ -52,7 +52,7 @@ export function createFairQueue<Task extends Refusable>(maxWaiting: number) {
     if (tasks.length === 0) byClient.delete(client);
   }
 
-  /** Whether more than half of the waiting tasks are of this client. False for an unknown client, which can be many. */
+  /** Whether more than half of the waiting tasks are of this client. False if unknown: it can be many clients. */
   function isMostlyOf(client: Client): boolean {
     if (typeof client !== 'string') return false;
     return 2 * levels.reduce((sum, byClient) => sum + (byClient.get(client)?.length ?? 0), 0) > waiting;
@@ -91,9 +91,9 @@ export function createFairQueue<Task extends Refusable>(maxWaiting: number) {
       return next.task;
     },
     /**
-     * Adds a task. A full queue refuses one: of the lowest priority with waiting tasks, the newest task of the client
-     * with the most tasks there. It refuses the given task instead if that priority is higher, or if it is the same and
-     * that client has fewer than two tasks more than the given one.
+     * Adds a task. A full queue refuses a task: in the lowest priority with waiting tasks, the newest task of the client
+     * with the most tasks. It refuses the given task instead if the given priority is lower still, or if it is the same
+     * and that client has fewer than two tasks more than the given client.
      *
      * @returns a function that removes the task; without effect if it no longer waits
      */
@@ -114,7 +114,7 @@ export function createFairQueue<Task extends Refusable>(maxWaiting: number) {
 }
 
 /**
- * The client that holds most of a scarce resource, to be refused first: a client that takes too much only harms itself.
+ * The client that holds most of a scarce resource. It is refused first, so that it harms only itself.
  *
  * @param amountOf how much a client holds
  */

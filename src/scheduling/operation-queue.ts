@@ -1,14 +1,14 @@
 /** The queue in which operations wait for execution, one at a time, with turns for clients. */
 import { createFairQueue, type Priority, QueueFullError } from './fair-queue.js';
 
-/** A waiting operation holds its request and response, some ten kilobytes; all of them about 10 MB. */
+/** How many operations may wait. Each holds its request and response, some ten kilobytes: about 10 MB in all. */
 const MAX_WAITING = 1_000;
-/** How many operations may have begun and not ended. One that waits for the upstream also holds its parsed document. */
+/** How many operations may wait for the upstream or for something else. Each also holds its parsed document. */
 const MAX_IN_PROGRESS = 1_000;
 /** Keeps one client from filling {@link MAX_IN_PROGRESS} with operations that wait for the upstream. */
 const MAX_IN_PROGRESS_PER_CLIENT = MAX_IN_PROGRESS / 4;
 
-/** How long operations run before the event loop handles other events, whose handling takes about as long as one operation. */
+/** How long operations run before the event loop handles other events, which takes about as long as one operation. */
 const SLICE_MS = 1;
 
 /** Operations that resume have priority over operations that begin. */
@@ -17,7 +17,7 @@ const PRIORITY = { begin: 0, resume: 1 } as const;
 export interface OperationQueueOptions {
   /** How long an operation may wait to begin, in milliseconds. One that has waited longer is refused. */
   readonly maxWaitMs: number;
-  /** Called when an operation leaves the queue, to begin or to be refused, with how long it waited in seconds. */
+  /** Called when an operation has its turn, to begin or to be refused, with how long it waited in seconds. */
   readonly onWaited?: (waitedSeconds: number) => void;
 }
 
@@ -33,15 +33,15 @@ export type OperationQueue = ReturnType<typeof createOperationQueue>;
  * something, and after each millisecond of execution. Health checks and cached responses are served then, also during a
  * burst of operations.
  *
- * Clients take turns (round-robin), so that a client with many operations delays only its own. Call it once in a process:
- * all operations must share one queue.
+ * Clients take turns (round-robin), so that a client with many operations delays only its own. Create one queue in a
+ * process: all operations must share it.
  */
 export function createOperationQueue({ maxWaitMs, onWaited }: OperationQueueOptions) {
-  /** Further operations may begin before the queue yields until this time, by `performance.now()`. */
+  /** Until this time, by `performance.now()`, further operations begin without a yield to the event loop. */
   let sliceEnd = 0;
   /** Whether `onTick` is scheduled. */
   let isTickScheduled = false;
-  /** Whether that tick starts the next task. */
+  /** Whether `onTick` starts the next task. */
   let isNextInTick = false;
 
   const waiting = createFairQueue<Task>(MAX_WAITING);
@@ -59,7 +59,7 @@ export function createOperationQueue({ maxWaitMs, onWaited }: OperationQueueOpti
     else isNextInTick = true;
   }
 
-  /** Runs the task in its turn: before this call returns, if no other task runs or waits. */
+  /** Runs the task in its turn: at once, before this call returns, if no other task runs or waits. */
   function inTurn<Result>(
     client: string | undefined,
     priority: Priority,
@@ -73,7 +73,7 @@ export function createOperationQueue({ maxWaitMs, onWaited }: OperationQueueOpti
         } catch (error) {
           reject(error);
         }
-        // In a microtask: many tasks that end at once must not exhaust the stack.
+        // In a microtask, and not by a direct call: otherwise many short tasks in a row would exhaust the stack.
         queueMicrotask(defer);
       };
       if (isRunning || waiting.waiting > 0) waiting.add(client, priority, { run, refuse: reject });
@@ -81,9 +81,8 @@ export function createOperationQueue({ maxWaitMs, onWaited }: OperationQueueOpti
     });
   }
 
-  /** To be called when an operation begins or resumes. */
+  /** Begins the slice of time of this tick, unless it has begun. Called when an operation begins or resumes. */
   function beginSlice(): void {
-    // The slice of this tick has begun already.
     if (isTickScheduled) return;
     sliceEnd = performance.now() + SLICE_MS;
     isTickScheduled = true;
@@ -110,7 +109,7 @@ export function createOperationQueue({ maxWaitMs, onWaited }: OperationQueueOpti
   function started<Result>(client: string | undefined, execute: () => Result | Promise<Result>) {
     const result = execute();
     if (!(result instanceof Promise)) return result;
-    // Yield first: most of its work may follow in microtasks, before the next tick.
+    // Ends the slice: most of the operation's work may follow in microtasks, before the next tick.
     sliceEnd = 0;
     inProgress++;
     inProgressByClient.set(client, ownInProgress(client) + 1);
@@ -128,8 +127,8 @@ export function createOperationQueue({ maxWaitMs, onWaited }: OperationQueueOpti
      *
      * @param client who asks; undefined is one client like any other
      * @param execute starts the operation; its turn ends when it first waits for something
-     * @param refuse called instead of `execute` if the operation waited too long, or if too many are in progress; gets
-     *   whether other operations of this client are the cause
+     * @param refuse called instead of `execute` if the queue is full, the operation waited too long, or too many are in
+     *   progress. Its argument says whether other operations of this client are the cause
      */
     async run<Result>(
       client: string | undefined,
@@ -142,7 +141,7 @@ export function createOperationQueue({ maxWaitMs, onWaited }: OperationQueueOpti
         beginSlice();
         const waitedMs = performance.now() - askedAt;
         onWaited?.(waitedMs / 1_000);
-        // In an object, so that the queue does not wait for a promise.
+        // The result is in an object, because the turn would otherwise last until a promise is settled.
         if (waitedMs > maxWaitMs) return { result: refuse(isByClient) };
         if (!hasRoom(client)) return { result: refuse(ownInProgress(client) >= MAX_IN_PROGRESS_PER_CLIENT) };
         return { result: started(client, execute) };
@@ -172,7 +171,7 @@ export function createOperationQueue({ maxWaitMs, onWaited }: OperationQueueOpti
      */
     resume: (client: string | undefined): Promise<void> =>
       inTurn(client, PRIORITY.resume, () => {
-        // The operation resumes in a microtask after this task, so the next task must wait for a tick.
+        // The operation resumes in a microtask after this task. An ended slice makes the next task wait for a tick.
         beginSlice();
         sliceEnd = 0;
       }),

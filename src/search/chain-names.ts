@@ -6,7 +6,6 @@ import { foldSymbol, nameStarts, type SearchWord } from './text.js';
 import { append } from './token-indexes.js';
 import { MATCH, type Match, wordStartsSteps } from './word-starts.js';
 
-/** Finds chains by their names and identifiers. */
 export interface ChainNames {
   /** The words of all names. */
   readonly words: WordList;
@@ -47,7 +46,7 @@ const NICKNAMES: ReadonlyMap<string, readonly string[]> = new Map([
 export function createChainNames(chains: readonly Chain[]): ChainNames {
   const names: { readonly chainKey: string; readonly text: string }[] = [];
   const words = new WordList();
-  /** The keys of chains by `chainId` and by CAIP-2 identifier. One map is enough, since the two never look alike. */
+  /** The keys of chains by `chainId` and by CAIP-2 identifier. One map is enough, since only the latter has a colon. */
   const identified = new Map<string, string[]>();
   const byCurrencySymbol = new Map<string, string[]>();
   for (const { chainKey, shortName, name, chainId, caip2, nativeCurrency } of chains) {

@@ -20,7 +20,7 @@ const EVM_CHAIN = /^eip155:\d{1,32}$/i;
 const HEX = /^0x[0-9a-f]+$/i;
 /** Finds an address or a type of Move within a longer text, such as a link. */
 const HEX_WITHIN = /0x[0-9a-f]{40,64}(?![0-9a-z])(?:::\w+::\w+)?/i;
-/** The start and the end of an address in lower case, as in `0x8335…2913`. An ellipsis is three dots here. */
+/** The start and the end of an address in lower case, as in `0x8335…2913`. The sign `…` has become three dots. */
 const SHORTENED = /^(0x[\w:]{4,})\.{2,}(\w{4,})$/;
 /** A type of Move, such as `0x1::aptos_coin::AptosCoin`, or its beginning. */
 const MOVE_TYPE = /^0x[0-9a-f]+::/i;

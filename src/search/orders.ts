@@ -69,7 +69,7 @@ export function orderOf(order: TokenOrder, ordered: Ordered) {
   };
 }
 
-/** A position in an order. Behind it are the tokens with an equal key from `place` on, and those with larger keys. */
+/** A position in an order. After it come the tokens with an equal key from `place` on, then those with larger keys. */
 export interface Position {
   readonly key: number;
   readonly place: number;

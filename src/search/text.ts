@@ -39,7 +39,7 @@ const ONLY_LETTERS = /^[a-z0-9]*$/;
 const HAS_LETTERS = /[\p{L}\p{N}]/u;
 /** The place before a capital within a word, such as between "r" and "Z" in "LayerZero". */
 const BEFORE_CAPITAL = /(?<=\p{Ll})(?=\p{Lu})/gu;
-/** A character that separates the parts of a word as punctuation does. */
+/** Inserted before a capital within a word, where it separates the parts of the word as punctuation does. */
 const MARK_OF_PART = '\u0001';
 const PUNCTUATION = /[^\p{L}\p{N}]+/u;
 
@@ -83,7 +83,7 @@ export function wholeLetters(name: string): string {
   return lettersOf(foldText(name).replace(/\s+/g, ''));
 }
 
-/** A symbol is found by its words, and by letters anywhere in them. */
+/** The indexed words of a symbol, which is found by its words, and by letters anywhere in them. */
 export function symbolStarts(symbol: string): readonly string[] {
   const starts: string[] = [];
   for (const [nth, word] of lettersOfWords(symbol).entries()) {
@@ -94,15 +94,16 @@ export function symbolStarts(symbol: string): readonly string[] {
   return starts;
 }
 
-/** The key of a chain is found by its words. */
+/** The indexed words of the key of a chain. */
 export function keyStarts(chainKey: string): readonly string[] {
   const words = lettersOfWords(chainKey).slice(0, MAX_STARTS);
   return words.map((word, nth) => (nth > 0 ? MARK.other : MARK.first) + word);
 }
 
 /**
- * A name is found by the parts of its words, which begin after punctuation and at capitals: "finance" finds
- * "yearn.finance", and "zero" finds "LayerZero". It is also found as one word: "usdcoin" finds "USD Coin".
+ * The indexed words of a name. It is found by the parts of its words, which begin after punctuation and at capitals:
+ * "finance" finds "yearn.finance", and "zero" finds "LayerZero". It is also found as one word: "usdcoin" finds
+ * "USD Coin".
  */
 export function nameStarts(name: string): readonly string[] {
   const text = name.replace(BEFORE_CAPITAL, MARK_OF_PART);
@@ -142,14 +143,14 @@ function wordOf(typed: string): SearchWord {
   return { folded, letters: lettersOf(folded), addresses, identifier };
 }
 
-/** Drops repeated words, and words without a letter or digit unless all are. */
+/** Drops repeated words. Also drops words without a letter or digit, unless no word has one. */
 function distinct(words: readonly SearchWord[]): readonly SearchWord[] {
   const all = [...new Map(words.map((word) => [word.folded, word])).values()];
   const withLetters = all.filter(({ folded }) => HAS_LETTERS.test(folded));
   return withLetters.length > 0 ? withLetters : all;
 }
 
-/** Only the letters and digits: "usdce" finds "USDC.e", and "susdc" finds "S*USDC". */
+/** The letters and digits of a word, or all of it if it has none: so "usdce" finds "USDC.e". */
 function lettersOf(folded: string): string {
   return ONLY_LETTERS.test(folded) ? folded : folded.replace(/[^\p{L}\p{N}]/gu, '') || folded;
 }

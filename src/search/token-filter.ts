@@ -40,7 +40,7 @@ export function matcherOf(
   const { symbols, chainKeys, chainTypes, isBridgeable, isNative, hasPrice, reachable } = filter;
   const { minPriceUsd = Number.NEGATIVE_INFINITY, maxPriceUsd = Number.POSITIVE_INFINITY } = filter;
   const needsPrice = filter.minPriceUsd !== undefined || filter.maxPriceUsd !== undefined;
-  // Marks in an array instead of looking at each token, since a few letters match thousands of tokens.
+  // Each condition marks its tokens in an array. Testing the texts of each found token, often thousands, is slower.
   const marked = (lists: readonly (Places | undefined)[]) => {
     const marks = new Uint8Array(prices.length);
     for (const places of lists) for (const place of places ?? []) marks[place] = 1;

@@ -40,8 +40,8 @@ export function needsChains({ query, filter }: Pick<TokenSearchRequest, 'query' 
 }
 
 /**
- * Searches one token listing. Pass the chains if {@link needsChains} and they are known. Without them, no token
- * has a chain type, and a token is native only if its address is the placeholder.
+ * Searches one token listing. Pass the chains if they are known and {@link needsChains} is true. Without chains, no
+ * token has a chain type, and a token is native only if its address is the placeholder.
  *
  * @throws GatewayError BAD_USER_INPUT for a query with too many words
  */
@@ -75,8 +75,8 @@ export function createTokenSearch(rows: readonly Token[], indexes: TokenIndexes)
     const loosely = looser.find(({ byCurrency }) => !byCurrency);
     const isSure = strict.namesSymbol && strict.found.length > 0;
     const loose = loosely && !isSure ? matchesOf(loosely) : strict;
-    // "eth coin" does not mean a coin on Ethereum: if a symbol is named only without the filler words, prefer the loose
-    // interpretation. The filter does not matter here, so that a filter can only narrow what a query finds.
+    // "eth coin" does not mean a coin on Ethereum: if the words name a symbol only after filler words are dropped, the
+    // loose interpretation comes first. The filter has no influence on this, so that it can only narrow the result.
     const inOrder = loose.namesSymbol && !strict.namesSymbol ? [loose, strict] : [strict, loose];
     const byCurrency = looser.at(-1);
     const best =
@@ -89,7 +89,7 @@ export function createTokenSearch(rows: readonly Token[], indexes: TokenIndexes)
     }
 
     function rankAt(place: number): number {
-      // A native asset comes before the other tokens of its symbol on its chain.
+      // A native asset gets the best state of the tokens with its symbol on its chain, so that it comes before them.
       const twins = nativeTwins.get(place);
       const state = twins
         ? twins.reduce((least, twin) => Math.min(least, stateAt(twin)), STATES)
@@ -131,7 +131,7 @@ function symbolMatchAt(scored: readonly WordScores[], place: number): number {
   return best;
 }
 
-/** The places of tokens that match all words. @param all every place: the result if there are no words */
+/** The {@link Places} of the tokens that match all words. @param all all places: the result if there are no words */
 function matchedByAll(words: readonly WordScores[], all: Places): Places {
   const [fewest = all] = words.map(({ places }) => places).sort((a, b) => a.length - b.length);
   return words.reduce((found, { scores }) => found.filter((place) => scores[place] !== NO_MATCH), fewest);

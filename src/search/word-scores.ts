@@ -14,13 +14,13 @@ export interface KnownChains extends ChainNames, ChainsByKey {}
 
 /** How well one word matches the tokens. */
 export interface WordScores {
-  /** The best score of each token, by place; {@link NO_MATCH} for one that does not match. */
+  /** The best score of each token, by its place (see {@link Places}); {@link NO_MATCH} for one that does not match. */
   readonly scores: Uint8Array;
   /** The tokens that match, in any order. */
   readonly places: Places;
 }
 
-/** Further and former names of the native assets of some chains, by their letters. */
+/** Further and former names of the native assets of some chains, in letters, each with the key of the chain. */
 const NATIVE_NAMES: ReadonlyMap<string, string> = new Map([
   ['binancecoin', 'bsc'],
   ['klay', 'klaytn'],
@@ -63,7 +63,7 @@ function scoresOfWord(
   const scores = new Uint8Array(indexes.rowAt.length).fill(NO_MATCH);
   const matching: number[] = [];
   const improve = (places: ArrayLike<number>, score: number) => {
-    // An index, since a list of another kind makes an iterator slow.
+    // A loop by index, because an iterator is slow if it meets both arrays and typed arrays.
     for (let nth = 0; nth < places.length; nth++) {
       const place = places[nth] as number;
       const before = scores[place] ?? 0;

@@ -12,7 +12,7 @@ export const MATCH = { firstWord: 0, start: 1, word: 2, wordStart: 3, inside: 4 
 /** One of {@link MATCH}. */
 export type Match = (typeof MATCH)[keyof typeof MATCH];
 
-/** Prefixes of indexed words: of the first word of a text, of each other word, and of the rest of a word. */
+/** Prefixes of indexed words: `first` of a text's first word, `other` of its other words, `rest` of parts of words. */
 export const MARK = { first: '\n', other: ' ', rest: '' } as const;
 
 /** For each mark, the match of letters that equal a word with this mark, and of letters that begin one. */
@@ -65,8 +65,8 @@ export class WordStarts<Text> {
   /**
    * @param words all words with their marks, in order
    * @param texts the text of each word
-   * @param places the tokens of each word in turn: next to each other in memory, since a few letters find thousands
-   * @param placesBefore for each word, the number of the places before its own
+   * @param places the tokens of the first word, then of the second, and so on: one array, because reading it is fast
+   * @param placesBefore for each word, how many entries of `places` come before its own
    */
   constructor(
     private readonly words: readonly string[],

@@ -5,9 +5,9 @@ import { keyedRows } from '../domain/keyed-rows.js';
 import { forEachChunk, yieldThen } from '../scheduling/chunks.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
 
-/** The most changes of a listing that are remembered. */
+/** How many changes of a listing are remembered at most. */
 const MAX_STEPS = 200;
-/** The most bytes that these changes may have as JSON. */
+/** How many bytes these changes may have at most, as JSON. */
 const MAX_KEYS_BYTES = 262_144;
 
 /** The differences between a listing and an earlier state, without prices. */
@@ -30,9 +30,9 @@ interface LoggedRows<Row> {
 /**
  * Makes the change log of a new listing. It yields to requests.
  *
- * @param contents a text for each row, without its price
- * @param shared the log that was stored or shared with the rows. It is used if it fits them, so that gateways with the
- *   same rows have the same log
+ * @param contents for each row, a text of all its values except the price
+ * @param shared the log that was stored or shared with the rows. It is used if its cursor is the cursor of the rows, so
+ *   that gateways with the same rows have the same log
  * @param before the older listing
  * @param isSame true if the rows are known to differ from the older ones only in prices
  */
@@ -53,7 +53,7 @@ export async function nextChangeLog<Row>(
   return { cursor, steps: newest([...known.steps, { from: known.cursor, keys }]) };
 }
 
-/** The differences from the state that the cursor `since` identifies. Without one, all rows count as changed. */
+/** The differences from the earlier state with the cursor `since`. If that is unknown, all rows count as changed. */
 export function changesSince<Row>(
   kind: ListingKind<Row>,
   { rows, history: { changes } }: LoggedRows<Row>,
@@ -61,7 +61,7 @@ export function changesSince<Row>(
 ): ListingChanges<Row> {
   const { cursor, steps } = changes;
   if (since === cursor) return { cursor, isReset: false, changed: [], removed: [] };
-  // A listing can have had this state several times. From the last time on, the fewest changes follow.
+  // If the listing was in this state several times, the last time counts: the fewest changes came after it.
   const from = steps.findLastIndex((step) => step.from === since);
   if (from < 0) return { cursor, isReset: true, changed: rows, removed: [] };
   const keyed = keyedRows(rows, kind.keyOf);

@@ -4,7 +4,7 @@ import type { ListingName } from './listings.js';
 import type { Refresher } from './refresher.js';
 import type { Snapshot } from './snapshot.js';
 
-/** EMPTY: the listing has no snapshot yet. FRESH or STALE: its snapshot is young enough or too old. */
+/** EMPTY: the listing has no snapshot yet. FRESH: the age of its snapshot is within the limit. STALE: it is older. */
 export type ListingState = 'EMPTY' | 'FRESH' | 'STALE';
 
 /** The listings and routes that an operation has read. */
@@ -14,7 +14,7 @@ export interface Reads {
   readonly routesTakenAt?: number | undefined;
 }
 
-/** A listing, or the routes of an operation, too old to count as fresh. */
+/** A listing, or the routes that an operation has read, older than its limit in {@link FreshMs}. */
 export interface StaleListing {
   readonly name: ListingName | 'routes';
   readonly ageMs: number;
@@ -23,7 +23,7 @@ export interface StaleListing {
 /** The freshness of several listings and routes together. */
 export interface Freshness {
   readonly stale: readonly StaleListing[];
-  /** How long until the first listing or route is stale, in milliseconds; 0 if one is, infinite if none was read. */
+  /** How long until the first of them is stale, in milliseconds; 0 if one is already, infinite if nothing was read. */
   readonly freshForMs: number;
   /** `takenAt` of the oldest snapshot or routes (milliseconds since 1970); infinite if there are none. */
   readonly takenAt: number;
@@ -38,21 +38,21 @@ export interface ListingStatus {
   readonly ageMs: number | null;
   readonly rows: number;
   readonly rejectedRows: number;
-  /** How many rows are held back: listed rows, and new rows that wait to replace a removed one. */
+  /** How many rows are held back: listed rows that keep old values, and new rows that are not listed yet. */
   readonly heldBackRows: number;
   readonly version: string | null;
-  /** Whether the last answer of the upstream is held back, so that an older snapshot is served. */
+  /** Whether the upstream's last answer is held back as a whole, so that an older snapshot is served. */
   readonly isHeldBack: boolean;
   /** Whether the last refresh failed because the upstream says that it is gone. */
   readonly isGone: boolean;
   readonly lastFailure: { readonly code: string; readonly message: string; readonly at: number } | null;
 }
 
-/** The ages after which listings and routes are stale, in milliseconds. */
+/** The largest age at which each listing, and routes, count as fresh, in milliseconds. */
 export type FreshMs = Readonly<Record<StaleListing['name'], number>>;
 
 /**
- * The freshness of the data that was read. A listing without a snapshot is infinitely old.
+ * The freshness of the data that was read. A listing without a snapshot counts as infinitely old.
  *
  * @param now milliseconds since 1970
  */
@@ -79,9 +79,7 @@ export function freshnessOf(
 }
 
 /**
- * Computes the status of a listing.
- *
- * @param source the service that is asked; it is shown for a listing without a snapshot
+ * @param source the service that gets the requests now; the status shows it for a listing without a snapshot
  * @param now milliseconds since 1970
  */
 export function statusOf(

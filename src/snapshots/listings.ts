@@ -1,4 +1,4 @@
-/** The table of the listings: how each one is guarded, selected and indexed. Other code loops over this table. */
+/** The table of the listings: how the rows of each are guarded, selected by the operator's rules, and indexed. */
 import type { EmbeddedFacts } from '../domain/guarded-facts.js';
 import type { Chain, Fetched, ListingRows, Token } from '../domain/listing.js';
 import type { ResolvedRules } from '../domain/listing-rules.js';
@@ -31,21 +31,21 @@ export type Refreshers = {
     : never;
 };
 
-/** What a listing is guarded, selected and indexed with, besides its own rows. */
+/** The data beside its own rows that the guarding, selecting and indexing of a listing needs. */
 interface ListingContext {
-  /** The hold-back period in milliseconds; infinite: changes of guarded values are never accepted by time. */
+  /** The hold-back period in milliseconds. If infinite, time alone never makes a changed guarded value accepted. */
   readonly holdBackMs: number;
   readonly embedded: () => EmbeddedFacts;
-  /** The operator's rules, with CAIP identifiers looked up in the served chains. */
+  /** The operator's rules, whose CAIP identifiers are resolved by the served chains. */
   readonly operator: () => ResolvedRules;
-  /** The operator's rules, with CAIP identifiers looked up in the given chains and in the embedded ones. */
+  /** The operator's rules, whose CAIP identifiers are resolved by the given chains and the embedded ones. */
   readonly rulesFor: (listing?: Partial<Fetched<Chain>>, sent?: readonly Chain[]) => ResolvedRules;
   readonly served: () => ServedSnapshots;
-  /** The chains that tokens are compared with: served and hidden ones; undefined before the first chain listing. */
+  /** The chains with which tokens are compared, including hidden ones; undefined before the first chain listing. */
   readonly chainsToCompare: () => readonly Chain[] | undefined;
 }
 
-/** The setting with the age, in milliseconds, at which a listing is refreshed. */
+/** The name of the setting that says at which age (milliseconds) a listing is refreshed. */
 export type FreshnessSetting = 'chainsFreshMs' | 'tokensFreshMs';
 
 /** One listing: its kind, and how its rows are guarded, selected and indexed. */

@@ -21,9 +21,9 @@ import type { RouteMapState, Sources, TokenSources } from './sources.js';
 export interface ReadSnapshots {
   /** The snapshots of the listings that it has read. */
   readonly listings: Partial<ServedSnapshots>;
-  /** Whether the operation read a listing without a snapshot: the response changes when there is one. */
+  /** Whether the operation read a listing that had no snapshot. The response will differ once there is one. */
   readonly isMissing: boolean;
-  /** The routes in the response; undefined if there are none. */
+  /** The routes that the operation has read; undefined if it has read none. */
   readonly routes?: Readonly<RoutesRead> | undefined;
   /** The state of the map of routes when it was read; undefined if it was not read. */
   readonly routeMap?: RouteMapState | undefined;
@@ -37,7 +37,7 @@ export interface RoutesRead {
   takenAt: number | undefined;
   /** See {@link Routes.evictions}. */
   readonly evictions: number;
-  /** The operator's rules when the first routes were read. They also apply to rows that the token listing lacks. */
+  /** The operator's rules when the first routes were read. The response depends on them, because they hide routes. */
   readonly rules: Pick<ResolvedRules, 'hides'>;
 }
 
@@ -52,7 +52,7 @@ export interface ViewSources {
   readonly reconcile: Reconcile;
   /** The operator's rules now. */
   readonly operator: () => Pick<ResolvedRules, 'hides'>;
-  /** The time from which the age of prices is computed (milliseconds since 1970). */
+  /** The present, by which the age of prices is computed (milliseconds since 1970). */
   readonly now: () => number;
   /** Called when an operation has waited for the upstream. */
   readonly onWaited: ((reason: 'upstream', seconds: number) => void) | undefined;
@@ -61,19 +61,19 @@ export interface ViewSources {
 
 /**
  * The consistent state that one operation reads. The view keeps the snapshots that were served when the operation began,
- * even if a refresh publishes new ones. If there was none yet, it waits for the first one.
+ * even if a refresh publishes new ones. If a listing had no snapshot yet, the view waits for its first one.
  */
 export type View = Pick<OperationView, keyof OperationView>;
 
 /**
- * How long one operation waits for the upstream in all, in milliseconds. Before, it waits for its turn and for an equal
- * request. All together takes 30 s at most, so that common proxies do not give up first.
+ * How long one operation waits for the upstream in all, in milliseconds. Before that, it can wait in the queue and for
+ * an equal request. All its waits together take 30 s at most, so that common proxies do not give up first.
  */
 export const MAX_UPSTREAM_WAIT_MS = 25_000;
 
-/** A class, because one is made for every operation, and most operations use only a few of its methods. */
+/** A class, so that its methods are made only once: a view is made for every operation, and most use few of them. */
 export class OperationView {
-  /** The snapshot of each listing, or a promise of its first one. It is the same until the end of the operation. */
+  /** The snapshot of each listing, or a promise of its first one. The snapshot stays the same during the operation. */
   private readonly pinned = {} as Record<
     ListingName,
     Snapshot<unknown> | Promise<Snapshot<unknown>> | undefined
@@ -83,7 +83,7 @@ export class OperationView {
   private routesRead: RoutesRead | undefined;
   private agree: ReturnType<typeof createAgreement> | undefined;
   private routeMapRead: RouteMapState | undefined;
-  /** Whether the operation already has routes, so that further requests depend on them. */
+  /** Whether the upstream has answered a request of the operation: its next request then depends on that answer. */
   private hasRoutes = false;
 
   /**
@@ -104,7 +104,7 @@ export class OperationView {
   /**
    * Waits for an answer of the upstream, at most as long as an operation may wait.
    *
-   * @param isByClient whether the client would be the cause of a timeout
+   * @param isByClient whether a timeout counts as caused by the client
    * @throws UpstreamError UPSTREAM_TIMEOUT by rejection, after that time
    */
   private async wait<Answer>(answer: Promise<Answer>, isByClient = false): Promise<Answer> {
@@ -123,7 +123,7 @@ export class OperationView {
     }
   }
 
-  /** The time from which the age of prices is computed (milliseconds since 1970). */
+  /** The present, by which the age of prices is computed (milliseconds since 1970). */
   now(): number {
     return this.held.now();
   }
@@ -150,7 +150,7 @@ export class OperationView {
     return pinned;
   }
 
-  /** Whether routes are swept, so that `sources` is not null. */
+  /** Whether a sweep requests all routes in the background. If so, the method `sources` does not return null. */
   get isSwept(): boolean {
     return this.held.sources !== undefined;
   }
@@ -168,7 +168,7 @@ export class OperationView {
     return sources.sourcesOf(tokens, chainKey, address);
   }
 
-  /** The snapshot of a listing, for a use that does not affect the response. */
+  /** The snapshot of a listing, if there is one, for a use that does not affect the response. */
   untracked<Name extends ListingName>(name: Name): IndexedListings[Name] | undefined {
     const pinned = this.pinned[name];
     return pinned instanceof Promise ? undefined : (pinned as IndexedListings[Name] | undefined);
@@ -197,8 +197,8 @@ export class OperationView {
   }
 
   /**
-   * The stale snapshots and routes in the response, without snapshots that were read only to make a request to the
-   * upstream.
+   * The stale listings and routes on which the response depends. A listing that was used only to make a request to the
+   * upstream does not count.
    *
    * @param now milliseconds since 1970
    */
@@ -225,8 +225,9 @@ export class OperationView {
   }
 
   /**
-   * The answer of the upstream, with listed tokens as the token listing has them. If a fresh listing lacks the token,
-   * or the operator hides it, there are no routes, and no request is sent. Rejects with an UpstreamError.
+   * The routes from a token. The tokens that they lead to are shown as the token listing has them. If a fresh listing
+   * lacks the token, or the operator hides it, there are no routes, and no request is sent. Rejects with an
+   * UpstreamError.
    */
   async routes(request: TokenRequest): Promise<RouteAnswer> {
     const tokens = await this.listingFor(request);
@@ -234,7 +235,7 @@ export class OperationView {
     if (none) return none;
     const isKnown = tokens !== undefined && isListed(tokens, request);
     const asked = this.held.routes.tokens(request, this.client, isKnown);
-    // An operation whose requests depend on each other causes its own long wait.
+    // If the requests of an operation depend on each other, the operation itself causes a long wait.
     const answer = await this.wait(asked, this.hasRoutes);
     this.hasRoutes = true;
     return this.reconciled(answer, tokens ?? (await this.listingFor(request)), request);
@@ -245,20 +246,20 @@ export class OperationView {
     return (this.pinned.tokens ?? this.pin('tokens')) as TokenSnapshot | Promise<TokenSnapshot>;
   }
 
-  /** The token listing, untracked; undefined if reading it would start the wait for a first snapshot. */
+  /** The token listing, untracked; undefined if there is none and the operation does not wait for the first one. */
   private readTokensIfPresent(): TokenSnapshot | Promise<TokenSnapshot> | undefined {
     const isPresent = this.pinned.tokens ?? this.held.refreshers.tokens.snapshot;
     return isPresent && this.tokensUntracked();
   }
 
-  /** The token listing, untracked; undefined if there is none. */
+  /** The token listing, untracked, after the wait for the first one if it is needed; undefined if there is none. */
   private async listingFor({ srcChainKey }: TokenRequest): Promise<TokenSnapshot | undefined> {
-    // Without a chain, the address is sent as it was given, and the listing is not needed.
+    // Without a chain, the address is sent as it was given, so the listing is not needed.
     const tokens = srcChainKey === undefined ? this.readTokensIfPresent() : this.tokensUntracked();
     return Promise.resolve(tokens).catch(() => undefined);
   }
 
-  /** The dependency of the response on routes. It begins with the first routes. */
+  /** Notes on which routes the response depends. The notes begin when the operation first reads routes. */
   private routesSoFar(): RoutesRead {
     const { operator, routes } = this.held;
     this.routesRead ??= {
@@ -282,8 +283,8 @@ export class OperationView {
   }
 
   /**
-   * How long (milliseconds) it is certain that there are no routes: a fresh listing lacks the token, or the operator
-   * hides it. 0 if a request is needed.
+   * How long (milliseconds) it is certain that there are no routes, because a fresh listing lacks the token or the
+   * operator hides it. 0 if that is not certain, and a request is needed.
    */
   private unlistedForMs(tokens: TokenSnapshot | undefined, request: TokenRequest): number {
     const { srcChainKey: chainKey, srcToken: address } = request;
@@ -292,7 +293,7 @@ export class OperationView {
     const { rules } = this.routesSoFar();
     if (chainKey !== undefined && address !== undefined && rules.hides({ chainKey, address })) return freshMs;
     if (!tokens) return 0;
-    // The value-transfer service refuses requests without a chain: the client gets this error, and no empty list.
+    // The value-transfer service refuses a request without a chain: the client must get that error, not an empty list.
     const isUnanswerable = chainKey === undefined && service.source === 'value-transfer';
     if (isUnanswerable || isListed(tokens, request)) return 0;
     return Math.max(0, freshMs - tokens.ageAt(Date.now()));
@@ -309,7 +310,7 @@ export class OperationView {
     read.goodUntil = Math.min(read.goodUntil, routes.goodUntil(request));
     read.takenAt = Math.min(read.takenAt ?? answer.takenAt, answer.takenAt);
     if (tokens) this.read('tokens');
-    // Without a listing the response is valid only now: with one it would differ.
+    // Without a token listing the response must not be reused: it can differ once there is a listing.
     else read.goodUntil = 0;
     if (answer.rows.length === 0)
       return tokens && !isListed(tokens, request) ? { ...answer, isUnlisted: true } : answer;
@@ -320,7 +321,7 @@ export class OperationView {
 
 const NONE: readonly Token[] = Object.freeze([]);
 
-/** The request with a folded chain key and with the spelling of the address in the listing, if it is listed. */
+/** The request with its chain key in lower case and, for a listed token, with the address as the listing spells it. */
 function requestWith(
   tokens: TokenSnapshot | undefined,
   { srcChainKey: asked, srcToken }: TokenRequest,
@@ -332,7 +333,7 @@ function requestWith(
   return { srcChainKey, srcToken: tokens?.byAddress(srcChainKey, srcToken)?.address ?? asGiven };
 }
 
-/** The folded addresses of a listing, by its indexes, which snapshots that differ only in prices share. */
+/** The folded addresses of a token listing, by its indexes: snapshots that differ only in prices share their indexes. */
 const listedAddresses = new WeakMap<TokenSnapshot['indexes'], ReadonlySet<string>>();
 
 /** Whether the listing has the token that the routes start from. Without a chain, a token on any chain counts. */

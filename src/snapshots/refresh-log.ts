@@ -20,11 +20,11 @@ const ORIGINS: Readonly<Record<SnapshotOrigin, string>> = {
   rules: 'with changed rules',
 };
 
-/** The most rows for which a speed is promised. The services list 600 to 2,200 tokens. */
+/** For listings with more rows than this, the gateway promises no speed. The services list 600 to 2,200 tokens. */
 const PROMISED_ROWS = 5_000;
-/** The most differing rows that a log line names. Further ones are only counted. */
+/** How many appeared and how many vanished rows a log line names at most. Further ones are only counted. */
 const SHOWN_ROWS = 50;
-/** The most log lines about held-back values at one refresh, and the most about accepted changes. */
+/** How many held-back values, and how many accepted changes, are logged at most for one refresh. */
 const MAX_LINES = 20;
 
 /**
@@ -63,7 +63,7 @@ export function logAccepted<Row>(
   }
   if (rejected.count > 0 && origin === 'upstream')
     log.warn({ ...facts, rejected: rejected.first }, `Left out bad rows of the ${name} listing`);
-  // Refreshes succeed, so no other line tells why the listing is stale. This one is logged when that begins.
+  // The refreshes succeed, so no other line says why the listing is stale. Logged once, when it becomes stale.
   if (upstreamAgeMs > freshMs && (before?.upstreamAgeMs ?? 0) <= freshMs) {
     const header = `the upstream's answer carries "Age: ${upstreamAgeSeconds}"`;
     const advice = 'Look at the cache between the upstream and this gateway';
@@ -85,7 +85,7 @@ export function logAccepted<Row>(
   );
 }
 
-/** Logs the rows that are newly held back, each with the rule that decides on it, and the accepted changes. */
+/** Logs newly held-back rows, each with a rule by which the operator can decide on it, and accepted changes. */
 export function logGuarded<Row>(
   log: Logger,
   kind: ListingKind<Row>,
@@ -124,9 +124,9 @@ export function logGuarded<Row>(
 }
 
 /**
- * The end of the log line on a fact that is held back: the rule that decides on it, if a rule can.
+ * The end of a log line about a held-back fact: the rule by which the operator can decide. Empty if there is none.
  *
- * @param sent the rows that the upstream sends under the key
+ * @param sent the rows that the upstream sends under the key of `row`
  */
 function adviceOn<Row>(
   { placeOf, guarded }: ListingKind<Row>,
@@ -137,7 +137,7 @@ function adviceOn<Row>(
   // A rule cannot accept rows that contradict each other.
   if (others.length > 0) return '';
   const isSentSo = first !== undefined && guarded.find((each) => each.fact === fact)?.of(first) === served;
-  // If this listing sends the served value, the chain listing contradicts it: then there is no change to accept.
+  // If the upstream still sends the served value here, only the other listing contradicts it: no change to accept.
   const [right, rule] = isSentSo
     ? ['value that is served', keepRule(placeOf(row), fact, served)]
     : ['upstream', acceptRule(placeOf(row), fact, served, upstream)];
@@ -173,7 +173,7 @@ export function logRejected<Row>(
       ...(heldBackFor.length > 0 ? { heldBackFor } : {}),
       detail,
       retryInMs,
-      // For a failed connection the stack adds nothing to the detail.
+      // The stack of a failed connection says no more than `detail`.
       ...(cause && (!isUnreachable || log.isLevelEnabled('debug')) ? { err: cause } : {}),
     },
     `The ${name} listing could not be refreshed: ${state}. ${message}${adviceFor(code, served?.source)}`,

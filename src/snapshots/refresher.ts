@@ -30,17 +30,17 @@ import {
 
 /** The metrics of listings and routes. */
 export interface SnapshotMetrics {
-  /** The end of a refresh: `upstream`, `peer`, `older`, `held_back` with the reasons, or an error's code. */
+  /** A refresh has ended. The outcome is `upstream`, `peer`, `older`, `held_back` (with reasons) or an error's code. */
   refresh(listing: string, outcome: string, heldBackFor?: readonly HoldBackReason[]): void;
   /** A fact of a row has changed, and the change was accepted: by time, or by the operator. */
   acceptedChange(listing: string, fact: GuardedFact, by: AcceptedBy): void;
-  /** The number of keys that an answer has more than once, with unequal guarded facts. */
+  /** How many keys of an answer have several rows with different guarded facts. */
   contradictoryRows(listing: string, keys: number): void;
-  /** The number of routes that were left out because they contradict the token listing. */
+  /** How many rows of routes were left out because the token listing has other decimals. */
   conflictingRouteRows(count: number): void;
   /** An operation has waited for the upstream. */
   waited(reason: 'upstream', seconds: number): void;
-  /** The sweep has requested the routes from a token: `ok`, or the code of the error. */
+  /** The sweep has requested the routes from a token. The outcome is `ok`, or the code of the error. */
   readonly sweep: { asked(outcome: string): void };
 }
 
@@ -62,13 +62,13 @@ export interface RefreshOptions extends HoldBackRules {
 
 /** The pause after a first failed refresh; each further failure doubles it. */
 const FIRST_PAUSE_MS = 1_000;
-/** The longest pause after a failed refresh, unless the listing stays fresh for less. */
+/** The longest pause after a failed refresh; less if `freshMs` is shorter. */
 const MAX_PAUSE_MS = 30_000;
 /** The longest pause that a Retry-After can cause. */
 const LONGEST_PAUSE_MS = 3_600_000;
-/** How much longer a gateway with peers waits at most after its own failure, so that a peer makes the next attempt. */
+/** After its own failure a gateway waits up to this much longer than its peers, so that a peer tries next. */
 const STAND_BACK_MS = 1_000;
-/** The shortest time until the next refresh, if the very first snapshot is from a peer or from disk. */
+/** The shortest time until the next refresh after a very first snapshot from a peer or from disk. */
 const LEAST_PAUSE_MS = 100;
 
 interface Failure {
@@ -85,7 +85,7 @@ export interface RefresherOptions<Row, Indexed extends Snapshot<Row>> extends Re
    * Decides which rows may be served.
    *
    * @param before the listing that is served; undefined for the first one
-   * @param peer the guarded listing of the gateway that shared it
+   * @param peer the guarded listing of the gateway that shared `sent`; undefined if no gateway did
    */
   readonly guard: (
     sent: Fetched<Row>,
@@ -115,16 +115,16 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
   let snapshot: Indexed | undefined;
   let lastFailure: Failure | undefined;
   let failuresInARow = 0;
-  /** When the last listing was requested that was from a peer, or was not used because it was older. */
+  /** When the last listing from a peer, or the last one that was too old to use, was requested (ms since 1970). */
   let sharedAt = 0;
   const listingCheck = createListingCheck(kind, options);
-  /** The listing that is served, with the rows that the operator hides; undefined before the first. */
+  /** The listing that is served, including the rows that the operator hides; undefined before the first. */
   let guarded: GuardedListing<Row> | undefined;
   let heldBack = heldBackIn(kind, [], { rows: [], guard: EMPTY_GUARD_MEMORY }, select);
-  /** The number of changes of the operator's rules so far. */
+  /** How often the operator's rules have changed. */
   let rulesChanges = 0;
   let refreshing: Promise<Indexed> | undefined;
-  /** When the request in progress was made (milliseconds since 1970), or 0. It may still wait to be sent. */
+  /** When `fetch` was called, if it is in progress (milliseconds since 1970); otherwise 0. */
   let requestedAt = 0;
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
@@ -132,7 +132,7 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
   function refresh(): Promise<Indexed> {
     refreshing ??= runRefresh().finally(() => {
       refreshing = undefined;
-      // Every outcome schedules the next refresh. This is a safety net for an unexpected error before that.
+      // Every outcome of a refresh schedules the next one, unless an unexpected error has prevented that.
       if (timer === undefined) schedule(maxPauseMs);
     });
     // If no caller waits, a failure must not become an unhandled rejection.
@@ -164,15 +164,15 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
   }
 
   /**
-   * Processes a fetched listing. One from a peer or from disk is guarded as if the upstream had sent it now, because
-   * another gateway may have had no earlier listing to compare it with.
+   * Checks a fetched listing, and serves it. A listing from a peer or from disk is guarded as if the upstream had sent
+   * it now, because the gateway that stored it may have had no earlier listing to compare it with.
    *
    * @throws HeldBackError
    */
   async function checkAndPublish(fetched: Fetched<Row>, origin: SnapshotOrigin): Promise<Indexed> {
     for (;;) {
       const [served, before, changes] = [guarded, snapshot, rulesChanges];
-      // Changed rules apply to the listing that is served now. Its history belongs to the earlier rules.
+      // Changed rules apply to the listing that is served now. A history that was stored with it is of earlier rules.
       const isAgain = served !== undefined && origin === 'rules';
       const sent = isAgain ? { ...asSent(kind, served), history: undefined } : asSent(kind, fetched);
       if (before && origin !== 'rules') {
@@ -208,17 +208,15 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     served: GuardedListing<Row> | undefined,
     origin: SnapshotOrigin,
   ): Promise<GuardResult<Row>> {
-    // If the memory of the peer began earlier, the values that the peer has accepted count.
+    // If the peer's guard memory began earlier than ours, `sent` is compared with what the peer has accepted.
     const isSenior =
       origin === 'peer' && (fetched.guard?.beganAt || fetched.takenAt) < (served?.guard.beganAt ?? 0);
     if (served && !isSenior) return guard(sent, served, origin === 'peer' ? fetched : undefined);
-    // A listing from disk or from such a peer, or a first one from any peer, continues with its own memory.
+    // A listing from disk or from such a peer, or a first one from any peer, continues the memory stored with it.
     return firstKnown(origin === 'upstream' ? undefined : fetched).then((before) => guard(sent, before));
   }
 
-  /**
-   * The facts that a first listing is compared with. @param own the listing that is continued; undefined for a new one
-   */
+  /** The listing with which a first one is compared: `own`, if it was stored, with the rows of other stored listings. */
   async function firstKnown(own: Fetched<Row> | undefined): Promise<Fetched<Row> | undefined> {
     const found = [...((await disk?.readOthers(kind)) ?? []), ...(await peers.readOthers(name, kind))];
     const known = withKnownFacts(own, found);
@@ -229,7 +227,7 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     return known.listing;
   }
 
-  /** The listing as it is stored and shared: with the rows that the operator hides. */
+  /** The listing as it is stored and shared: including the rows that the operator hides. */
   function stored(indexed: Indexed): Fetched<Row> {
     const { rows = indexed.rows, guard } = guarded ?? {};
     const { source, takenAt, upstreamAgeMs, rejected, history } = indexed;
@@ -248,11 +246,11 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     logOlder(log, kind, fetched);
     metrics.refresh?.(name, 'older');
     schedule(freshMs);
-    // Shared with the time of this request, so that peers do not repeat the request.
+    // Peers get the snapshot with the time of this request, so that they do not repeat the request.
     return { ...served, upstreamAgeMs: Math.max(0, sentAtOf(fetched) - served.takenAt) };
   }
 
-  /** Continues from a peer's failure, if the failure is newer than the served snapshot. */
+  /** Continues the peer's count of failures and its held-back loss, if they are newer than the served snapshot. */
   function adoptPeerState(failure: SharedFailure | undefined): void {
     if (!failure || failure.at <= (snapshot ? sentAtOf(snapshot) : 0)) return;
     failuresInARow = failure.failuresInARow;
@@ -275,7 +273,7 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     peers.offer(name, kind, toStore);
   }
 
-  /** Schedules the next refresh, an interval after the last request, but never directly after a slow answer. */
+  /** Schedules the next refresh `freshMs` after the last request; after a slow answer at least `leastMs` from now. */
   function scheduleAfter(accepted: Indexed, isFirstOfOthers: boolean): void {
     const leastMs = isFirstOfOthers ? Math.min(LEAST_PAUSE_MS, freshMs) : freshMs / 2;
     const sinceSentMs = accepted.ageAt(Date.now()) - (accepted.upstreamAgeMs ?? 0);
@@ -363,8 +361,8 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
       if (!stopped) refresh();
     },
     /**
-     * Refreshes on request of the operator. This ends the pause after an upstream was gone, but no other pause. If a
-     * refresh is in progress, it waits for that one.
+     * Refreshes on request of the operator, or waits for the refresh in progress. This ends the pause after
+     * UPSTREAM_GONE, but no other pause.
      *
      * @throws UpstreamError by rejection
      */
@@ -388,11 +386,11 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
      */
     current(): Indexed | Promise<Indexed> {
       if (snapshot) return snapshot;
-      // Clients do not wait for a retry, which can take long.
+      // Clients do not wait for the next refresh, because it can be far away.
       if (lastFailure) return Promise.reject(lastFailure.error);
       return refreshing ?? refresh();
     },
-    /** The last failed refresh, even if a later one succeeded; or the reason why the refresh in progress waits. */
+    /** If the refresh in progress has to wait: why. Otherwise the last failed refresh, even if a later one succeeded. */
     get lastFailure(): Failure | undefined {
       const delay = requestedAt ? upstream.delay?.() : undefined;
       if (!delay) return lastFailure;
@@ -408,7 +406,7 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
       if (!guarded || stopped) return;
       await checkAndPublish(guarded, 'rules').catch(onError);
     },
-    /** The listing that is served, with the rows that the operator hides; undefined before the first. */
+    /** The listing that is served, including the rows that the operator hides; undefined before the first. */
     get guarded() {
       return guarded;
     },
@@ -416,7 +414,7 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     get heldBack() {
       return heldBack;
     },
-    /** Whether the last answer of the upstream is held back, so that an older snapshot is served. */
+    /** Whether the upstream's last answer is held back as a whole, so that an older snapshot is served. */
     get isHeldBack() {
       return listingCheck.heldBack !== undefined;
     },

@@ -1,7 +1,7 @@
-/** Stores the known routes of many tokens in little memory. A scan finds the reverse routes. */
+/** Stores the known routes from many tokens in little memory. A scan of all routes finds the sources of a token. */
 import { type RowsAge, sentAtOf, type Token } from '../domain/listing.js';
 
-/** Bounds on memory: 8 MB for the pairs, and about the same for the names of the destinations. */
+/** Bounds on memory: 8 MB for the pairs of source and destination, and about the same for the destinations' names. */
 const LIMITS = { pairs: 2_000_000, destinations: 50_000 };
 
 /** Times are in milliseconds since 1970. */
@@ -15,7 +15,7 @@ interface Answer {
 
 /**
  * The last answer for each source token, by its key. Destinations are numbered, so that a pair takes four bytes. A scan
- * of 800,000 pairs takes a millisecond, so that no second index is needed. Rows of one token with different decimals
+ * of 800,000 pairs takes a millisecond, so no index by destination is needed. Rows of one token with different decimals
  * are different destinations.
  */
 export class RouteMap {
@@ -54,7 +54,7 @@ export class RouteMap {
   set(key: string, age: RowsAge, rows: ReadonlyMap<string, Pick<Token, 'decimals'>>): boolean {
     const known = this.answers.get(key);
     const sentAt = sentAtOf(age);
-    // Without the second condition, no answer would be entered after a clock was set back.
+    // A known answer from the future does not count: after a clock was set back it would keep out all new answers.
     if (known && known.sentAt >= sentAt && known.sentAt <= Date.now()) return true;
     const before = known?.destinations ?? NONE;
     const pairs = this.pairs - before.length + rows.size;
@@ -141,7 +141,7 @@ export function oldest(answers: Iterable<RowsAge | undefined>): number | undefin
 
 const NONE = new Uint32Array(0);
 
-/** The name of a destination. Keys do not end with white space, so that no other key begins like `key` and a space. */
+/** The name of a destination. A key has one space, within it: so only names of this key begin with `key` and a space. */
 function nameOf(key: string, decimals: number | ''): string {
   return `${key} ${decimals}`;
 }

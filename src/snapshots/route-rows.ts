@@ -34,8 +34,8 @@ export type Reconcile = ReturnType<typeof createReconcile>;
  *
  * A listed token is served as the listing has it: the same object, with its symbol, name and price. A row with other
  * decimals than the listing is left out, counted and logged: one of the two is wrong, the gateway cannot know which,
- * and an amount calculated with the wrong decimals loses money. A token with held-back facts stays: its row shows the
- * dispute.
+ * and an amount calculated with the wrong decimals loses money. A listed token with held-back facts is never left out:
+ * its row shows clients the contradiction.
  */
 export function createReconcile({ operator, onConflicts, log }: RouteRowsOptions) {
   // By listing first: cached routes outlive many listings, and must not keep them in memory.
@@ -62,7 +62,7 @@ export function createReconcile({ operator, onConflicts, log }: RouteRowsOptions
       const ofListing = listedRows?.get(key);
       if (ofListing === undefined) {
         const last = listed?.unlisted.get(key);
-        // The token waits to be accepted, or the row contradicts the last listed one.
+        // Left out: a new token that is held back, and a row with other decimals than the removed token had.
         if (last !== undefined && last?.decimals !== row.decimals) continue;
         unlisted.set(key, row);
         served.push(row);

@@ -37,9 +37,9 @@ export interface RouteAnswer extends RowsAge {
   readonly isUnlisted?: true;
 }
 
-/** The longest wait for a peer that fetches the same routes. */
+/** The longest wait for a peer that fetches the same routes, in milliseconds. */
 const MAX_WAIT_MS = 2_000;
-/** The bound on the cache, in bytes by estimate. One answer of at most 200,000 tokens may be larger, alone. */
+/** The bound on the cache, in estimated bytes. An answer (at most 200,000 tokens) that exceeds it is cached alone. */
 const MAX_BYTES = 24 * 2 ** 20;
 /** The bytes of a token, and of an entry without its key and tokens: measured, and rounded up. */
 const TOKEN_BYTES = 600;
@@ -48,12 +48,12 @@ const ENTRY_BYTES = 2000;
 /** An answer that is larger than the cache counts as large as the cache: otherwise it would not be cached at all. */
 const sizeOf = ({ rows }: RouteAnswer, key: string) =>
   Math.min(MAX_BYTES, ENTRY_BYTES + 2 * key.length + TOKEN_BYTES * rows.length);
-/** The pause after a second failure in a row; each further one doubles it. A first failure can be chance. */
+/** The pause after a second failure in a row; each further one doubles it. A first failure, maybe chance, has none. */
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 60_000;
 /** The longest pause that a Retry-After can cause. */
 const MAX_RETRY_AFTER_MS = 3_600_000;
-/** The bounds on remembered failures. With them, repeats of one bad request do not use up the rate limit. */
+/** How many failures are remembered, and how long (ms): so repeats of a bad request do not use up the rate limit. */
 const FAILURES = { max: 1_000, ttl: 2 * MAX_RETRY_AFTER_MS };
 
 interface Failed {
@@ -76,14 +76,14 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
     maxSize: MAX_BYTES,
     sizeCalculation: sizeOf,
     ttl: freshMs,
-    // Routes that are no longer fresh are needed if the upstream fails.
+    // Routes that are no longer fresh are not deleted: they are served if the upstream fails.
     noDeleteOnStaleGet: true,
     dispose(_answer, _key, reason) {
       if (reason === 'evict') evictions++;
     },
   });
 
-  /** Fetches routes from a peer or the upstream. @param maxAgeMs the largest age of the answer of a peer */
+  /** Fetches routes from a peer or the upstream. @param maxAgeMs how old a peer's answer may be, in milliseconds */
   async function fetch(
     key: string,
     request: TokenRequest,
@@ -98,14 +98,14 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
       if (lease.is === 'ours') lease.succeed(fetched, freshMs);
       return { fetched, isFromPeer: false };
     } catch (error) {
-      // Without sharing the failure: a peer may succeed.
+      // The failure is not shared, because a peer may succeed.
       if (lease.is === 'ours') lease.fail();
       throw error;
     }
   }
 
   /**
-   * Notes and logs a failure. A request that was not sent is logged at debug level only, or clients could fill the log.
+   * Notes and logs a failure. A request that was not sent is only logged, at debug level: clients could fill the log.
    */
   function noteFailure(key: string, request: TokenRequest, error: unknown): void {
     if (!(error instanceof UpstreamError)) {
@@ -124,7 +124,7 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
     failures.set(key, { error, inARow: before + 1, until });
   }
 
-  /** Notes a new answer, and caches it: counted from its request, also if a peer has made it. */
+  /** Notes a new answer, and caches it until `freshMs` after its request was sent, even if a peer sent the request. */
   function received(key: string, request: TokenRequest, fetched: Fetched<Token>, isForNobody: boolean) {
     const { rows, rejected, takenAt, upstreamAgeMs } = fetched;
     failures.delete(key);
@@ -135,7 +135,7 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
     }
     const answer = { rows, takenAt, upstreamAgeMs };
     const ttl = Math.max(1, Math.min(freshMs, sentAtOf(fetched) + freshMs - Date.now()));
-    // An answer that no client waits for is cached only if there are no fresh routes yet, and if no others are evicted.
+    // An answer that no client waits for is cached only if these routes are not cached and no others must make room.
     const hasRoom = cache.calculatedSize + sizeOf(answer, key) <= MAX_BYTES;
     if (!isForNobody || (hasRoom && !cache.has(key))) cache.set(key, answer, { ttl });
     return answer;
@@ -153,7 +153,7 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
       const { fetched, isFromPeer } = await fetch(key, request, clients, maxAgeMs);
       return { routes: received(key, request, fetched, clients.isForNobody), isFromPeer };
     } catch (error) {
-      // The client has to change an unsupported request; old routes would hide that.
+      // The client has to change an unsupported request, so it must get the error and not old routes.
       const isUnsupported = error instanceof GatewayError && error.code === 'BAD_USER_INPUT';
       if (clients.isForNobody || isUnsupported) throw error;
       noteFailure(key, request, error);
@@ -165,7 +165,7 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
     }
   }
 
-  /** Joins the request for these routes, or begins it. */
+  /** Joins the request for these routes that is in progress, or begins a new one. */
   function ask(
     key: string,
     request: TokenRequest,
@@ -187,13 +187,13 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
     cached: (request: TokenRequest) => cache.get(tokenRequestKey(request)),
     /** Until when the routes stay cached (milliseconds since 1970); the present if they are not cached. */
     goodUntil: (request: TokenRequest) => Date.now() + cache.getRemainingTTL(tokenRequestKey(request)),
-    /** How many cached routes were removed for lack of room. While it is the same, others are replaced only when they expire. */
+    /** How many cached routes were removed for lack of room. While it is the same, routes stay until they expire. */
     evictions: () => evictions,
     /**
-     * The upstream's own answer to the filter. Equal calls at the same time share one request. If cached
-     * routes cannot be refreshed, the old ones are served for another `freshMs`, and again after each further failure:
-     * `takenAt` says how old they are. After several failures in a row the upstream is not asked for a while: old
-     * routes are served, or without them the error is thrown.
+     * The routes as the upstream sends them. Equal calls at the same time share one request. If cached routes cannot be
+     * refreshed, the old ones are served for another `freshMs`, and again after each further failure: `takenAt` says how
+     * old they are. After several failures in a row no request is sent for a while: old routes are served, or the error
+     * is thrown if there are none.
      *
      * @param client the address of its connection; undefined if unknown
      * @param isListed whether the routes start from a listed token
@@ -212,7 +212,7 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
       try {
         return (await ask(key, request, client, isListed, freshMs)).routes;
       } catch (error) {
-        // The client may have made up the token. No other client needs its routes.
+        // The client may have made up the token, so the failure counts as caused by the client.
         throw error instanceof UpstreamError && !isListed ? causedByClient(error) : error;
       }
     },
@@ -254,8 +254,8 @@ function createRouteClients(isListed: boolean) {
       for (const client of waiting) listener(client);
     },
     /**
-     * Lets a client wait, too. It has its own place in the queue: if it joins a client with many requests, these do not
-     * delay it.
+     * Adds a client that waits for the answer, with its own place in the queue: many requests of the client that it
+     * joins do not delay it.
      */
     join(client: RouteClient): void {
       if (waiting.has(client)) return;

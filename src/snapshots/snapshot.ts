@@ -1,4 +1,4 @@
-/** Snapshots: immutable listings with their indexes. */
+/** Snapshots: immutable copies of the upstream's chain listing and token listing, with their indexes. */
 import { foldAddress, foldChainKey } from '../domain/addresses.js';
 import { digestOf, textDigest } from '../domain/digests.js';
 import type { ListingHistory, TokenListState } from '../domain/history.js';
@@ -18,16 +18,16 @@ import { evmChainsOf, FIRST_VERSION, nextTokenListState } from './token-list-sta
 
 /** One whole listing as it was when fetched. It is immutable. */
 export interface Snapshot<Row> extends Fetched<Row> {
-  /** A digest of the rows with their prices, in order. Equal rows have an equal digest, whenever they were fetched. */
+  /** A digest of the rows with their prices, in order. It does not depend on when they were fetched. */
   readonly digest: string;
   /** A digest of the rows without their prices; equal to `digest` for rows that have none. */
   readonly rowsDigest: string;
-  /** `takenAt` for rows with prices; otherwise undefined. */
+  /** `takenAt` of the token listing, whose rows have prices; undefined for the chain listing. */
   readonly pricesTakenAt: number | undefined;
-  /** A text that is equal for snapshots with equal rows, prices and times of prices. */
+  /** Two snapshots have the same `state` if their rows, prices and times of prices are equal. */
   readonly state: string;
   readonly history: ListingHistory;
-  /** The differences from the state that the cursor identifies. Without a cursor, all rows count as changed. */
+  /** The differences from the earlier state with this cursor. Without a known cursor, all rows count as changed. */
   changesSince(cursor: string | undefined): ListingChanges<Row>;
   /**
    * The age of the snapshot in milliseconds. It does not decrease when the clock is set back.
@@ -42,7 +42,8 @@ export interface ChainSnapshot extends Snapshot<Chain>, KnownChains {
   /** The chain with exactly this CAIP-2 identifier. */
   byCaip2(caip2: string): Chain | undefined;
   /**
-   * The chains whose names match `search` by the rules of the token search. Types can have any letter case.
+   * The chains of these types whose names match `search` by the rules of the token search. Types can have any letter
+   * case; without `chainTypes`, chains of all types count.
    *
    * @throws GatewayError BAD_USER_INPUT if there are too many words
    */
@@ -53,16 +54,16 @@ export interface ChainSnapshot extends Snapshot<Chain>, KnownChains {
 export interface TokenSnapshot extends Snapshot<Token> {
   /** The tokens of one chain; none for an unknown chain. The key can have any letter case. */
   byChain(chainKey: string): readonly Token[];
-  /** The token at this address. Chain key and address can have any spelling. */
+  /** The token at this address. Chain key and address can have any spelling that {@link tokenKey} understands. */
   byAddress(chainKey: string, address: string): Token | undefined;
   readonly search: SuggestingSearch;
   /** The indexes of the search. */
   readonly indexes: TokenIndexes;
-  /** Known tokens that are not listed, by key: the last accepted row, or null for a new token that is held back. */
+  /** Known tokens that are not listed, by key: a removed one as last accepted, null for a new one that is held back. */
   readonly unlisted: ReadonlyMap<string, Token | null>;
 }
 
-/** Creates the common part of all snapshots. It continues the history of the older one. It yields to requests. */
+/** Creates what both kinds of snapshots have in common. Continues the history of `before`. Yields to requests. */
 async function createSnapshot<Row>(
   kind: ListingKind<Row>,
   fetched: Fetched<Row>,
@@ -128,7 +129,7 @@ export async function createChainSnapshot(
  * Indexes a fetched token listing, in chunks that yield to requests.
  *
  * @param before the older snapshot; its search indexes are reused if only prices differ
- * @param chains the chains that are served, for the token list
+ * @param chains the chains that are served, from which the token list takes its EVM chains
  */
 export async function createTokenSnapshot(
   fetched: Fetched<Token>,
@@ -172,12 +173,12 @@ export async function createTokenSnapshot(
   };
 }
 
-/** The states of token lists that were made after their snapshots, because the chains were not known before. */
+/** The token list states that were made later than their snapshots, because the chains were not known before. */
 const lateStates = new WeakMap<TokenSnapshot, TokenListState>();
 
 /**
- * The state of the token list of a token listing. The first token listing can be fetched before the chains. The
- * state is then made when the chains are known.
+ * The state of the token list for a token listing. The first token listing can be fetched before the chains: then its
+ * snapshot has no such state, and this function makes it once the chains are known.
  *
  * @param chains the chains that are served
  */
@@ -196,20 +197,20 @@ export function tokenListStateOf(
   return late;
 }
 
-/** How much older the same answer from a cache can seem, in milliseconds: `Age` is in whole seconds. */
+/** Ages that differ by less than this (ms) can be of the same answer, because the header `Age` has whole seconds. */
 const AGE_STEP_MS = 1_000;
 
 /**
- * True if an answer from a cache is older than the served snapshot and must not replace it. Caches can be late, and
- * their nodes can have answers of different ages. It compares ages and not times: the age of a snapshot
- * does not depend on the clock, and a clock that was set back would make all later answers older.
+ * True if an answer is older than the served snapshot and must not replace it. Only an answer from an HTTP cache can be
+ * older, because the nodes of a cache can have stored answers of different ages. The function compares ages, not times:
+ * after the clock was set back, every later answer has an earlier time, but ages stay right.
  */
 export function isOlder({ takenAt, upstreamAgeMs = 0 }: SourceAndAge, served: Snapshot<unknown>): boolean {
   const now = Date.now();
   return upstreamAgeMs > 0 && now - takenAt > served.ageAt(now) + AGE_STEP_MS;
 }
 
-/** Returns the function that computes the age of a snapshot. A listing that is indexed again continues its age. */
+/** Returns the function that computes the age of a snapshot: that of `before` if both are of the same answer. */
 function agingFrom(takenAt: number, before: Snapshot<unknown> | undefined): (now: number) => number {
   if (before?.takenAt === takenAt) return before.ageAt;
   const ageThen = Math.max(0, Date.now() - takenAt);

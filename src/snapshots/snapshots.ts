@@ -1,4 +1,4 @@
-/** Puts together refreshers, routes, sources and views: all data of the upstream in the gateway. */
+/** Creates the refreshers, routes, sources and views, which together hold all data of the upstream in the gateway. */
 import type { EmbeddedFacts } from '../domain/guarded-facts.js';
 import type { Chain, Fetched, Service } from '../domain/listing.js';
 import { type ListingRules, NO_RULES, type ResolvedRules } from '../domain/listing-rules.js';
@@ -25,13 +25,13 @@ import { NO_PEERS } from './stores.js';
 export interface SnapshotsOptions extends RefreshOptions, Readonly<Record<FreshnessSetting, number>> {
   readonly service: Service;
   readonly destinationsFreshMs: number;
-  /** The hold-back period: a new guarded value is accepted when every listing had it for this long. Infinite: never. */
+  /** The hold-back period: a changed guarded value is served once every listing has had it for this long. */
   readonly holdBackMs: number;
-  /** Facts that are known before the first listing; none unless given. */
+  /** Facts of chains and tokens that are known before the first listing is fetched; none unless given. */
   readonly embedded?: (() => EmbeddedFacts) | undefined;
   /** The operator's rules; none unless given. */
   readonly rules?: ListingRules | undefined;
-  /** The time in which the sweep requests the routes from all bridgeable tokens once; undefined: no sweep. */
+  /** How long a sweep takes, which requests the routes from each bridgeable token once; undefined: no sweep. */
   readonly routesSweepMs?: number | undefined;
 }
 
@@ -44,9 +44,9 @@ export function createSnapshots(options: SnapshotsOptions) {
   const { service, destinationsFreshMs, holdBackMs, peers = NO_PEERS, log } = options;
   let { rules = NO_RULES } = options;
   const embedded = () => options.embedded?.() ?? NOTHING_EMBEDDED;
-  /** The operator's rules, with CAIP identifiers looked up in the chains. */
+  /** The operator's rules. Their CAIP identifiers are resolved to chains and tokens. */
   let resolved = rulesFor();
-  /** Whether the served tokens were compared with the chains. Either listing can be fetched first. */
+  /** Whether the served tokens were compared with the chains. False if the tokens were fetched before any chains. */
   let areCompared = false;
   const operator = () => resolved;
   const context = {
@@ -102,8 +102,8 @@ export function createSnapshots(options: SnapshotsOptions) {
   const held = { service, refreshers, freshMs, sources, routes, reconcile, operator, now, onWaited, log };
 
   /**
-   * Looks up CAIP identifiers in the listed chains, then in removed ones, then in those that were sent and are not yet
-   * listed, then in the embedded ones. So rules also apply before the first chain listing, and to removed chains.
+   * Resolves the CAIP identifiers in the rules: by the listed chains, else by removed chains, else by chains that were
+   * sent but are not listed yet, else by embedded chains. So rules apply before the first chain listing, too.
    */
   function rulesFor(
     { rows, guard }: Partial<Pick<Fetched<Chain>, 'rows' | 'guard'>> = {},
@@ -121,7 +121,7 @@ export function createSnapshots(options: SnapshotsOptions) {
     return byListing<Record<ListingName, undefined>>((name) => refreshers[name].snapshot as undefined);
   }
 
-  /** Applies the rules to the tokens again if they name other rows now, or if the tokens had no chains to compare. */
+  /** Applies the rules to the tokens again if the rules now name other rows, or if no chains were known before. */
   function onPublished(): void {
     sources?.wake();
     const chains = refreshers.chains.guarded;
@@ -133,8 +133,8 @@ export function createSnapshots(options: SnapshotsOptions) {
   }
 
   /**
-   * The time from which the age of prices is computed (milliseconds since 1970): the present, or a later time if the
-   * clock was set back since the token listing was fetched.
+   * The present, by which the age of prices is computed (milliseconds since 1970). If the clock was set back after the
+   * token listing was fetched, the time that has really passed counts.
    */
   function now(): number {
     const { snapshot } = refreshers.tokens;
@@ -145,7 +145,7 @@ export function createSnapshots(options: SnapshotsOptions) {
   return {
     /** Loads the listings from disk. Await it before `start`. */
     async restore(): Promise<void> {
-      // The chains are loaded first: rules that hide tokens name chains, and only the disk may know some of them.
+      // The chains first: a rule that hides tokens can have the CAIP identifier of a chain that only the disk knows.
       for (const refresher of each) await refresher.restore();
     },
     /** Fetches all listings, and keeps them fresh. */
@@ -175,7 +175,7 @@ export function createSnapshots(options: SnapshotsOptions) {
     /**
      * Creates the view of one operation.
      *
-     * @param client the address of the client, to share the upstream fairly. All unknown clients count as one
+     * @param client the address of the client: clients take turns at the upstream. All unknown clients count as one
      * @param waitsUntil when the operation stops waiting for the upstream, on the monotonic clock
      */
     view: (client?: string, waitsUntil = performance.now() + MAX_UPSTREAM_WAIT_MS): View =>
@@ -184,7 +184,7 @@ export function createSnapshots(options: SnapshotsOptions) {
     current: served,
     /** The snapshot of one listing that is served. */
     snapshotOf: (name: ListingName): Snapshot<unknown> | undefined => refreshers[name].snapshot,
-    /** Identifies the operator's rules and the rows that they name: another object after a change. */
+    /** An object that stands for the operator's rules and the rows that they name: a change makes another object. */
     rules: (): object => resolved,
     /** The state of the map of routes now; undefined if routes are not swept. */
     routeMap: () => sources?.state(),

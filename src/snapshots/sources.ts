@@ -1,4 +1,4 @@
-/** The tokens that can be moved to a token: a sweep requests the routes of all bridgeable tokens and reverses them. */
+/** Finds the tokens that can be moved to a token. A sweep requests the routes from all tokens, to read them in reverse. */
 import { tokenKey } from '../domain/addresses.js';
 import { keyedRows } from '../domain/keyed-rows.js';
 import type { Fetched, Service, Token, TokenRequest } from '../domain/listing.js';
@@ -11,25 +11,25 @@ import type { Routes } from './routes.js';
 import type { TokenSnapshot } from './snapshot.js';
 
 export interface SourcesOptions {
-  /** The time in which the routes of each bridgeable token are requested once, in milliseconds. */
+  /** How long a sweep takes, in milliseconds: it requests the routes from each bridgeable token once. */
   readonly intervalMs: number;
   readonly service: Pick<Service, 'source'>;
   /** The token listing that is served; undefined before the first. */
   readonly tokens: () => TokenSnapshot | undefined;
   /** The rows that the operator does not hide, in the operator's order of chains. */
   readonly select: (rows: readonly Token[]) => readonly Token[];
-  /** Called after each request: `ok`, or the code of the error. */
+  /** Called after each request with `ok`, or with the code of the error. */
   readonly onAsked: ((outcome: string) => void) | undefined;
   readonly log: Logger;
 }
 
 /** The tokens that can be moved to one token, by the answers so far. Times are in milliseconds since 1970. */
 export interface TokenSources {
-  /** Whether every bridgeable token has an answer. Otherwise there may be more sources. */
+  /** Whether the routes from every bridgeable token are known. Otherwise there may be more sources. */
   readonly isComplete: boolean;
   /** `takenAt` of the oldest answer; null if there is no bridgeable token. */
   readonly asOf: number | null;
-  /** How many pairs `rows` looks at. */
+  /** How many pairs of source and destination `rows` searches. */
   readonly pairs: number;
   /** The listed tokens with a route to it, in the operator's order of chains, then by chain key and address. */
   rows(): readonly Token[];
@@ -37,7 +37,7 @@ export interface TokenSources {
   oldestOf(sources: readonly Token[]): number | null;
 }
 
-/** The state of the map of routes: equal numbers, equal routes. */
+/** The state of the map of routes. While its numbers stay the same, so do the routes and their times. */
 export interface RouteMapState {
   /** How often the routes have changed. */
   readonly changes: number;
@@ -47,11 +47,11 @@ export interface RouteMapState {
 
 /** Earlier than all times. */
 const NEVER = Number.NEGATIVE_INFINITY;
-/** How often the sweep checks whether a token is due. */
+/** How often the sweep checks whether a token is due, in milliseconds. */
 const IDLE_MS = 5_000;
-/** The shortest pause between two tokens. */
+/** The shortest pause between the requests for two tokens. */
 const LEAST_PAUSE_MS = 10;
-/** The pause after status 429 without Retry-After, and after "gone", where each further time in a row doubles it. */
+/** How long the sweep stops after HTTP 429 without Retry-After, or "gone". Each further "gone" in a row doubles it. */
 const FIRST_STOP_MS = 60_000;
 /** The longest pause. */
 const MAX_PAUSE_MS = 3_600_000;
@@ -62,13 +62,13 @@ export type Sources = ReturnType<typeof createSources>;
 export function createSources(options: SourcesOptions) {
   const { intervalMs, service, tokens, select, onAsked, log } = options;
   const map = new RouteMap();
-  /** The last failed requests: when (milliseconds since 1970), and whether there is one more within the interval. */
+  /** By token: when its last request failed (milliseconds since 1970), and whether the request is repeated early. */
   const failures = new Map<string, { readonly at: number; readonly isFirst: boolean }>();
   let routes: Pick<Routes, 'askInBackground'> | undefined;
   let lastError: UpstreamError | undefined;
   /** When the next token may be requested, on the monotonic clock. */
   let nextAt = 0;
-  /** Set while the sweep is stopped: until when on the monotonic clock (for ever: the map is full), and the service. */
+  /** Set while the sweep is stopped: until when (monotonic clock; infinite if the map is full), and at which service. */
   let stop: { readonly until: number; readonly source: string } | undefined;
   let goneInARow = 0;
   let failedInARow = 0;
@@ -78,9 +78,9 @@ export function createSources(options: SourcesOptions) {
   let isClosed = false;
 
   /**
-   * The bridgeable token to request now, if any, how many there are, and how many of them have no answer. Tokens without
-   * an answer are first, then those with the oldest answer. A token whose request failed is last, and is requested once
-   * more.
+   * Finds the bridgeable token to request now, if one is due, and counts all of them and those without an answer. Tokens
+   * that were never requested come first, then the one whose last request, successful or failed, is the longest ago. A
+   * failed request is repeated once within the interval; one that was answered with "gone", each time.
    */
   function survey({ rows }: TokenSnapshot) {
     const now = Date.now();
@@ -94,7 +94,7 @@ export function createSources(options: SourcesOptions) {
       const [known, failure] = [map.get(key), failures.get(key)];
       if (!known) missing++;
       const askedAt = Math.max(known?.sentAt ?? NEVER, failure?.at ?? NEVER);
-      // If the clock was set back, the difference also counts as passed time.
+      // If the clock was set back, `askedAt` can be in the future. Then the difference also counts as passed time.
       const isDue = failure?.isFirst || Math.abs(now - askedAt) >= intervalMs;
       if (!isDue || askedAt >= earliest) continue;
       earliest = askedAt;
@@ -116,7 +116,7 @@ export function createSources(options: SourcesOptions) {
     const { code, status, detail, retryAfterMs, notSent, message } = error;
     lastError = error;
     if (notSent) {
-      // Other requests go first, the upstream has asked for a pause, or a circuit breaker is open.
+      // Not sent, because other requests go first, the upstream has asked for a pause, or a circuit breaker is open.
       nextAt = performance.now() + Math.min(retryAfterMs ?? IDLE_MS, MAX_PAUSE_MS);
       return;
     }
@@ -124,7 +124,7 @@ export function createSources(options: SourcesOptions) {
     nextAt = Math.max(nextAt, performance.now() + growingPause(LEAST_PAUSE_MS, IDLE_MS, failedInARow++));
     const isGone = code === 'UPSTREAM_GONE';
     if (status !== 429) {
-      // After a pause other tokens are first: one token that is gone does not stop the sweep.
+      // A failed token is requested after all others, so that one token that is always "gone" does not stop the sweep.
       const key = TOKENS.keyOf(token);
       failures.set(key, { at: Date.now(), isFirst: isGone || !failures.get(key)?.isFirst });
       const facts = { ...token, price: undefined, code, detail };
@@ -135,7 +135,7 @@ export function createSources(options: SourcesOptions) {
       stopFor(Math.min(retryAfterMs ?? FIRST_STOP_MS, MAX_PAUSE_MS), message, { code, detail });
   }
 
-  /** Requests the routes of a token. Its answer, like those for clients, is passed to `enter`. */
+  /** Requests the routes from a token. The routes then call `enter` with the answer, as with answers for clients. */
   async function ask(token: Token, by: Pick<Routes, 'askInBackground'>, pauseMs: number): Promise<void> {
     const request = { srcChainKey: token.chainKey, srcToken: token.address };
     const from = performance.now();
@@ -152,7 +152,7 @@ export function createSources(options: SourcesOptions) {
     }
   }
 
-  /** Requests the routes of the next token that is due, if there is one. @returns the wait until the next step (ms) */
+  /** Requests the routes from the next token that is due, if one is. @returns the wait until the next step (ms) */
   async function step(): Promise<number> {
     const listed = tokens();
     if (!listed || !routes) return IDLE_MS;
@@ -192,12 +192,12 @@ export function createSources(options: SourcesOptions) {
   }
 
   return {
-    /** Enters an answer, whether a client or the sweep has requested it. */
+    /** Stores the routes in an answer, whether a client or the sweep has requested it. */
     enter({ srcChainKey, srcToken }: TokenRequest, fetched: Fetched<Token>): void {
       const isFull = stop?.until === Number.POSITIVE_INFINITY && stop.source === service.source;
       if (isFull || srcChainKey === undefined || srcToken === undefined) return;
       const token = tokens()?.byAddress(srcChainKey, srcToken);
-      // The sweep does not request other tokens again, so their answers would grow old.
+      // The sweep requests only bridgeable tokens, so the answers of other tokens would never be renewed.
       if (!token?.isBridgeable) return;
       const key = TOKENS.keyOf(token);
       failures.delete(key);
@@ -206,13 +206,13 @@ export function createSources(options: SourcesOptions) {
       if (!map.set(key, fetched, keyedRows(fetched.rows, TOKENS.keyOf)))
         stopFor(Number.POSITIVE_INFINITY, 'The map of routes is full.', {});
     },
-    /** Starts the sweep, with requests through these routes. */
+    /** Starts the sweep, which sends its requests through these routes. */
     start(by: Pick<Routes, 'askInBackground'>): void {
       if (routes) return;
       routes = by;
       void run();
     },
-    /** Call it when there is another token listing. */
+    /** Wakes the sweep. Call it when a new token listing is served. */
     wake: () => endWait(),
     state: (): RouteMapState => ({ changes: map.changeCount, answers: map.answerCount }),
     /**
@@ -231,7 +231,7 @@ export function createSources(options: SourcesOptions) {
         pairs: map.pairs,
         rows() {
           const rows = keyedRows(listed.rows, TOKENS.keyOf);
-          // As for destinations, a route counts only if its row has the decimals of the listed token.
+          // A route counts only if it has the decimals of the listed token, as when clients ask for destinations.
           const { decimals } = listed.byAddress(chainKey, address) ?? {};
           const found = map
             .sourcesOf(tokenKey(chainKey, address), decimals)
@@ -244,8 +244,8 @@ export function createSources(options: SourcesOptions) {
       };
     },
     /**
-     * The progress of the sweep: how many bridgeable tokens have an answer and how many have none, the age of the oldest
-     * answer, and whether the sweep is stopped, because of an answer of the upstream or because the map is full.
+     * The progress of the sweep: how many bridgeable tokens have an answer (`known`) and how many have none (`left`),
+     * the age of the oldest answer, and whether an answer of the upstream, or a full map, has stopped the sweep.
      */
     status() {
       const listed = tokens();

@@ -17,7 +17,7 @@ export interface TokenListEntry {
 export interface TokenListContent {
   /** Sorted by `chainId`, then by address. */
   readonly entries: readonly TokenListEntry[];
-  /** How many tokens the schema does not allow, or are repeated. Native assets do not count. */
+  /** How many tokens are left out: the schema does not allow them, or they are repeated. Native assets do not count. */
   readonly omitted: number;
 }
 
@@ -27,10 +27,10 @@ const SYMBOL = /^\S{0,20}$/u;
 const NAME = /^[ \S]{0,60}$/u;
 /** An address of an EVM chain. The schema also allows those of Solana. */
 const ADDRESS = /^0x[0-9a-f]{40}$/i;
-/** A subset of the URIs of RFC 3986 that is enough for pictures and that strict readers accept. */
+/** A subset of the URIs of RFC 3986 that is enough for pictures and that strict readers of the list accept. */
 const URI = /^https?:\/\/(?:[\w\-.~:/?@!$&'()*+,;=]|%[0-9a-f]{2})+$/i;
 
-/** The EVM chains with listed tokens, without chains whose `chainId` belongs to another chain. */
+/** The EVM chains that have listed tokens. A chain whose `chainId` belongs to another chain is left out. */
 export function evmChainsOf(
   chains: readonly Chain[],
   hasTokens: { has(chainKey: string): boolean },
@@ -44,7 +44,7 @@ export function evmChainsOf(
 
 /**
  * The token list of these chains. Native assets and repeated tokens are left out, and so are tokens that the schema of
- * Uniswap's token lists does not allow. Equal tokens give an equal list in any order. The work yields to requests.
+ * Uniswap's token lists does not allow. The order of `rows` does not change the list. The work yields to requests.
  */
 export async function tokenListContentOf(
   rows: readonly Token[],
@@ -53,7 +53,7 @@ export async function tokenListContentOf(
   const chainsByKey = new Map(
     chains.map(([chainKey, chainId, address]) => [chainKey, { chainId, nativeCurrency: { address } }]),
   );
-  // `place` contains the chain key, because several chains can have one chainId.
+  // `place` orders the entries of one chainId. It contains the chain key, because several chains can have that chainId.
   const found: { readonly entry: TokenListEntry; readonly place: string }[] = [];
   let omitted = 0;
   await forEachChunk(rows, (chunk) => {
@@ -102,8 +102,8 @@ interface ListedTokens {
  * Makes the state of the token list for a new token listing. It yields to requests.
  *
  * @param chains the EVM chains with listed tokens
- * @param shared the state that was stored or shared with the rows. It is used unless its version is lower than the own
- *   one: a version must never decrease, and so gateways that share rows agree on the highest
+ * @param shared the state that was stored or shared with the rows. It is used unless its version is lower than the one
+ *   made here: so the version never decreases, and gateways that share rows agree on the highest version
  * @param before the older listing
  * @param isSame true if the rows are known to differ from the older ones only in prices
  */
@@ -122,7 +122,7 @@ export async function nextTokenListState(
     : await bumpBetween({ rows: before.rows, chains: known.chains }, { rows, chains });
   const own = bump === 'none' ? known : { version: bumped(known.version, bump), at: takenAt };
   const { version, at } = shared && compareVersions(shared.version, own.version) >= 0 ? shared : own;
-  // The same object is returned, because it is the cache key for the bytes of the list.
+  // An unchanged state stays the same object, because the object is the cache key for the bytes of the list.
   const isKnown = isSameList && at === known.at && compareVersions(version, known.version) === 0;
   return isKnown ? known : { version, at, chains };
 }

@@ -22,7 +22,7 @@ export interface DiskStoreOptions {
   readonly log: Logger;
 }
 
-/** Older temporary files were left by killed processes: a write takes less than a minute. */
+/** A temporary file older than this was left by a killed process, because a write takes less than a minute. */
 const LEFT_BEHIND_AFTER_MS = 60_000;
 /** How often the same fault of the directory is logged, in milliseconds. */
 const WARN_AGAIN_AFTER_MS = 3_600_000;
@@ -43,11 +43,11 @@ export async function openDiskStore(options: DiskStoreOptions): Promise<DiskStor
     await mkdir(directory, { recursive: true });
     await sweep(directory);
   } catch (error) {
-    // A file in place of the directory is a wrong setting. Any other fault may pass, and the gateway can serve.
+    // If the path is that of a file, the setting is wrong. Any other fault may pass, and the gateway serves meanwhile.
     if (isOneOf(error, 'EEXIST', 'ENOTDIR')) throw error;
     log.warn({ err: error, directory }, 'SNAPSHOT_DIR cannot be used yet: let the gateway read and write it');
   }
-  /** The next write to each file. Writes to a file run one at a time; a newer listing replaces one that waits. */
+  /** By file: what to write next. Writes to a file run one at a time; a newer listing replaces one that waits. */
   const waiting = new Map<string, () => Promise<Buffer>>();
   const writing = new Map<string, Promise<void>>();
   /** The files whose rows may be served. Only the facts of other files are used. */
@@ -124,8 +124,8 @@ export async function openDiskStore(options: DiskStoreOptions): Promise<DiskStor
       dated.sort((one, other) => other.at - one.at);
       const read: Fetched<Row>[] = [];
       for (const { file } of dated) {
-        // A file can have the right name and still not be usable: it is of another service at the same address, or from
-        // a clock that was ahead. Its facts are read, too.
+        // Facts are also read from a file that has the right name but may not be served: it can be of another service
+        // at the same address, or from a time in the future because a clock was wrong.
         const fetched = usable.has(file) ? undefined : await readFrom(kind, file, false);
         if (fetched && read.push(fetched) === MAX_OTHERS) break;
       }

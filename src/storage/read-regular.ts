@@ -1,4 +1,4 @@
-/** Reads regular files only: those of the operator, and stored listings. */
+/** Reads regular files only: files of the operator, and stored listings. */
 import { readFile, stat } from 'node:fs/promises';
 
 /** Thrown if a path is not that of a regular file of an acceptable size. The message completes "it is …". */

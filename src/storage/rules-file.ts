@@ -9,7 +9,7 @@ export interface RulesFileOptions {
   readonly path: string;
   /** Called with the new rules each time the text of the file has changed. */
   readonly onChange: (rules: ListingRules) => void;
-  /** How long a changed file stays the same before it is read, in milliseconds; a second unless given. */
+  /** How long a changed file must stay the same before it is read, in milliseconds; a second unless given. */
   readonly settleMs?: number | undefined;
   readonly log: Logger;
 }
@@ -60,7 +60,7 @@ export async function openRulesFile({ path, onChange, settleMs = 1_000, log }: R
     }, settleMs).unref();
   }
   watchFile(path, { interval: settleMs / 2, persistent: false }, readOnceSettled);
-  // Polling does not notice a change between the first read and the first poll.
+  // Reads once more, because polling does not notice a change between the first read and the first poll.
   readOnceSettled();
 
   return {

@@ -20,7 +20,7 @@ const MAX_LINE = 200;
 /** How far the clocks of machines that share listings may differ, in milliseconds. */
 const MAX_EARLY_MS = 60_000;
 
-/** Room for the history and the memory of the guard beside the rows, in bytes. */
+/** How many bytes the history and the memory of the guard may take beside the rows. */
 const MAX_MEMORY_BYTES = 16_777_216;
 
 const integer = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
@@ -63,7 +63,7 @@ const guardMemoryJson = v.object({
 
 const content = v.object({
   name: v.string(),
-  // The rows are served only if `ServiceFingerprints` has this fingerprint for this service.
+  // `service` is the fingerprint of the service named `source`. Rows with another fingerprint are not served.
   source: v.string(),
   service: v.string(),
   takenAt: integer,
@@ -102,11 +102,11 @@ export async function encodeListing<Row>(
 /**
  * Reads a listing that `encodeListing` has written. It yields to requests between its steps.
  *
- * @param services the services whose rows may be served; undefined if only the facts are needed, and not the rows: then
- *   an older format will do, as far as it has the same form
+ * @param services the services whose rows may be served; undefined if only the facts of the rows are needed: then a
+ *   listing of an older format is accepted, too, if its JSON has the present form
  * @param now milliseconds since 1970
- * @throws InvalidStoredListing by rejection if it is half written, altered, or of another format or listing; with `services`
- *   also if it is from the future or of another upstream
+ * @throws InvalidStoredListing by rejection if it is half written, altered, or of another format or listing; with
+ *   `services` also if it is from the future or of another upstream
  */
 export async function decodeListing<Row>(
   kind: StoredKind<Row>,
@@ -149,8 +149,8 @@ function sha256(text: string | Buffer): string {
 }
 
 /**
- * Reads rows that a gateway has written. Gateways write only valid rows: a bad one shows that the file is not to be
- * trusted.
+ * Reads rows that a gateway has written. Gateways write only valid rows, so a single invalid row means that the stored
+ * listing must not be used.
  */
 async function parseAll<Row>(
   kind: StoredKind<Row>,

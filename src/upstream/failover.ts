@@ -7,7 +7,7 @@ export interface FailoverOptions {
   readonly v1: Service;
   readonly successor: Service;
   readonly log: Logger;
-  /** Called at most once: when a request of this gateway caused the failover, and not after `switchTo`. */
+  /** Called at most once: when a request of this gateway causes the failover. `switchTo` does not call it. */
   readonly onChangeOver: () => void;
 }
 
@@ -29,7 +29,7 @@ export function createFailoverService({ v1, successor, log, onChangeOver }: Fail
       return await ask(v1);
     } catch (error) {
       const isGone = error instanceof UpstreamError && error.code === 'UPSTREAM_GONE';
-      // Another call may have switched while this one waited.
+      // If another call has switched meanwhile, every failed call is repeated at the successor, not only a "gone" one.
       if (!isGone && !hasSwitched) throw error;
       const answer = await ask(successor);
       if (isGone && switches && !hasSwitched) switchToSuccessor(error);
@@ -52,7 +52,7 @@ export function createFailoverService({ v1, successor, log, onChangeOver }: Fail
     },
     delay: () => (hasSwitched ? successor : v1).delay?.(),
     fetch: (name) => withFailover((service) => service.fetch(name), true),
-    // If one request for routes is gone, the service may still work: it does not switch.
+    // "Gone" in answer to a request for routes does not cause a switch: the rest of the service may still work.
     routes: (request, clients) => withFailover((service) => service.routes(request, clients), false),
     switchTo(source) {
       if (source !== successor.source || hasSwitched) return;

@@ -2,7 +2,7 @@
 import type { Logger } from '../logger/logger.js';
 import { forEachChunk } from '../scheduling/chunks.js';
 
-/** A change in the fields of the rows: the schema of rows does not notice it. */
+/** How the fields of the rows have changed. The schema of rows ignores new fields and missing optional ones. */
 export type FieldDrift = 'appeared' | 'missing';
 
 export interface FieldWatchOptions {
@@ -11,20 +11,20 @@ export interface FieldWatchOptions {
   readonly log: Logger;
 }
 
-/** Compares the fields of the unchecked rows of a whole listing with earlier ones. It accepts rows of any form. */
+/** Compares the fields of the rows of a whole listing with those of earlier answers. The rows can have any form. */
 export type FieldWatch = (listing: string, rows: readonly unknown[]) => Promise<void>;
 
 /** The most fields of a listing that are remembered; rows have about twenty. Further ones are ignored. */
 const MAX_FIELDS = 200;
 /** The most fields that one log line names, for each kind of change. */
 const MAX_SHOWN = 20;
-/** Of longer names only the beginning is compared and logged. */
+/** Longer names are cut to this length (UTF-16 code units) before they are compared and logged. */
 const MAX_NAME_LENGTH = 64;
 
-/** How many rows have a field, such as `price.usd`; by a name with a dot at its end, how many have the object. */
+/** How many rows have each field, such as `price.usd`. The name `price.` counts rows whose `price` is an object. */
 type Counts = Map<string, number>;
 
-/** The name of the object that has the field: empty for the row, or the name of a field with a dot. */
+/** The name of the object that has the field: `price.` for `price.usd`, and empty for a field of the row itself. */
 const parentOf = (name: string) => name.slice(0, name.lastIndexOf('.') + 1);
 
 /**
@@ -33,7 +33,7 @@ const parentOf = (name: string) => name.slice(0, name.lastIndexOf('.') + 1);
  * as new and once as missing. Objects in a row are included, one level deep.
  */
 export function createFieldWatch({ onFieldDrift, log }: FieldWatchOptions): FieldWatch {
-  /** By listing: the fields of all rows so far, and whether every row has had them. */
+  /** By listing: the fields of all rows so far, each with whether every row has had it. */
   const known = new Map<string, Map<string, boolean>>();
 
   return async (listing, rows) => {
@@ -43,7 +43,7 @@ export function createFieldWatch({ onFieldDrift, log }: FieldWatchOptions): Fiel
     });
     if (!counts.has('')) return;
     const names = [...counts.keys()].filter((name) => name !== '' && !name.endsWith('.'));
-    // `price.usd` is missing only in rows that have a price.
+    // A row without a price does not count as a row that lacks `price.usd`.
     const isInEach = (name: string) => counts.get(name) === counts.get(parentOf(name));
     const before = known.get(listing);
     if (!before) {

@@ -21,7 +21,7 @@ import { parseRows, type RowKind, UNSEEN } from './rows.js';
 /** A higher price is an error of the price feed: no token has ever cost a billion dollars. */
 const MAX_PRICE_USD = 1e9;
 
-/** The message of valibot about a text that is too long does not contain the text. */
+/** A bounded text. If a text is too long, valibot's message about it does not contain it, so the log stays small. */
 const text = (longest: number) => v.pipe(v.string(), v.maxLength(longest));
 const identifier = (longest: number) =>
   v.pipe(
@@ -71,13 +71,13 @@ type TokenForm = v.GenericSchema<
   Omit<Token, 'price' | 'heldBack'> & { readonly price: Pick<Price, 'usd'> | null }
 >;
 
-/** Not required, either: a token counts as bridgeable only if the upstream says so. */
+/** The specifications do not require this field: a token counts as bridgeable only if the upstream says so. */
 const bridgeable = v.optional(v.boolean(), false);
 
-/** The form of v1, and of stored rows. */
+/** The form of the tokens of v1, and of stored tokens. */
 const v1Token: TokenForm = v.object({ isBridgeable: bridgeable, ...tokenEntries });
 
-/** The form of the value-transfer service. */
+/** The form of the tokens of the value-transfer service. */
 export const valueTransferToken: TokenForm = v.pipe(
   v.object({ isSupported: bridgeable, ...tokenEntries }),
   // The members have the same order as in v1, so that equal rows of both services have equal digests.
@@ -114,9 +114,9 @@ export interface ListingKind<Row> extends RowKind<Row> {
   readonly priceOf?: (row: Row) => number | undefined;
   /** The row with another price, in US dollars; null removes the price. */
   readonly withPrice: (row: Row, usd: number | null, asOf: number) => Row;
-  /** The names of the row in a rule of the operator. */
+  /** The key and the address by which a rule of the operator names the row. */
   readonly placeOf: (row: Row) => RowPlace;
-  /** The group of the row: a listing that loses a whole group is suspicious. Undefined without groups. */
+  /** The group of the row. A listing that lacks a whole known group is held back. Undefined if there are no groups. */
   readonly groupOf: (row: Row) => string | undefined;
   /**
    * A text that is equal for rows that a person could mistake for each other, such as two tokens with one symbol on one
@@ -129,7 +129,7 @@ export const CHAINS: ListingKind<Chain> = {
   name: 'chains',
   parse: (rows, sourceAndAge, form = chainRow) =>
     parseRows(CHAINS, form as typeof chainRow, chainFrom, rows, sourceAndAge),
-  // Parsed rows have a folded key. A row that cannot be read may have another one.
+  // Parsed rows have their key in lower case already. A row that cannot be read may have it in another case.
   keyOf: ({ chainKey }) => foldChainKey(chainKey),
   contentOf: (chain) => JSON.stringify(chain),
   guarded: CHAIN_FACTS,

@@ -12,7 +12,7 @@ const SHOWN_REJECTED_ROWS = 20;
 /** The most contradictory rows that are stored for a key. */
 const MAX_CONTRADICTORY = 10;
 
-/** White space and invisible characters. With one of them, two texts look equal and are not. */
+/** White space and invisible characters: two texts that differ only in these look equal. */
 export const UNSEEN = /[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
 const ALL_UNSEEN = new RegExp(UNSEEN, 'gu');
 
@@ -21,7 +21,7 @@ interface Identity {
   readonly address: string;
 }
 
-/** The part of a kind that parsing needs. */
+/** The part of a `ListingKind` that parsing needs. */
 export interface RowKind<Row> {
   readonly name: string;
   /** The identity of a row. It reads only `chainKey` and `address`. */
@@ -51,7 +51,7 @@ export async function parseRows<Checked extends object, Row>(
   mayBeEmpty = false,
 ): Promise<Fetched<Row>> {
   if (unknownRows.length > MAX_LISTING_ROWS) throw tooManyRows(name, unknownRows.length);
-  /** By key: its first row with its index, and with the rows that contradict it and each other. */
+  /** By key: the first row and its index, and that row with all rows of the key that contradict it and each other. */
   const found = new Map<string, { readonly index: number; readonly row: Row; readonly variants: Row[] }>();
   const first: string[] = [];
   let count = 0;
@@ -99,7 +99,7 @@ export async function parseRows<Checked extends object, Row>(
   const contradictory = new Map<string, readonly Row[]>();
   for (const [key, { row, variants }] of found) {
     if (variants.length === 1) keyed.set(key, row);
-    // It is unknown which of them is right, so none is served.
+    // Nobody knows which of these rows is right, so none of them is served.
     else contradictory.set(key, variants);
   }
   if (keyed.size === 0 && !(mayBeEmpty && count === 0)) {
@@ -118,7 +118,7 @@ export async function parseRows<Checked extends object, Row>(
   };
 }
 
-/** Identifies a row that cannot be read, if at least its key is readable; otherwise undefined. */
+/** Identifies a row that does not have the specified form; undefined if even its key cannot be read. */
 function identityOf(row: unknown, hasAddress: boolean): Identity | undefined {
   if (typeof row !== 'object' || row === null) return undefined;
   const { chainKey, address = hasAddress ? undefined : '' } = row as Partial<Record<string, unknown>>;

@@ -34,9 +34,9 @@ type Query = NonNullable<UpstreamRequest['query']>;
 
 /** The differences between kinds of services. */
 export interface ServiceForm {
-  /** The forms of the rows, by listing, where they differ from v1. */
+  /** The schemas of the rows, by listing, where they differ from those of v1. */
   readonly forms: Readonly<Partial<Record<keyof ListingRows, v.GenericSchema>>>;
-  /** Whether it sends rows in pages. */
+  /** Whether the service sends rows in pages. */
   readonly isPaged: boolean;
   /**
    * Makes the query parameters of a request for routes.
@@ -87,14 +87,14 @@ async function getFirst(http: UpstreamHttp, request: UpstreamRequest): Promise<U
   }
 }
 
-/** The most pages of one answer. It bounds the requests if a service never names the last page. */
+/** The most pages of one answer. It bounds the requests if every page of a service names a next one. */
 const MAX_PAGES = 100;
 
 /**
- * Fetches the unchecked rows of all pages, which are as old as the oldest page at the time of the first request.
+ * Fetches the unchecked rows of all pages. All rows get the age of the oldest page, as of the first request.
  *
  * If a page cannot be fetched, the whole listing fails: the missing rows would look as if they were removed. A page
- * that repeats an earlier page token is the last.
+ * that names an earlier page as its next one is the last.
  *
  * @param request the request for the first page; its path is also the name of the array of rows
  * @throws UpstreamError of the page that fails; UPSTREAM_MALFORMED if a page does not have the specified form, or if

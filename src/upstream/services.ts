@@ -48,7 +48,7 @@ export interface UpstreamOptions extends Addresses, Pick<FieldWatchOptions, 'onF
   readonly upstreamRequestsPerSecond: number;
   readonly upstreamMaxBytes: number;
   readonly rateLimiter: RateLimiter;
-  /** Answers all requests in place of HTTP: for the demo listings. */
+  /** Answers all requests in place of HTTP. The demo listings use this. */
   readonly http?: UpstreamHttp;
   /** Called when one service has replaced another. */
   readonly onChangeOver: (from: ServiceName, to: ServiceName) => void;
@@ -82,7 +82,7 @@ function chosenServices(addresses: Addresses): readonly [ServiceAddress, Service
   return successorUrl === undefined ? [v1] : [v1, serviceAt('value-transfer', successorUrl)];
 }
 
-/** The services whose stored rows may be served. */
+/** The services whose stored rows may be served, each with the fingerprint of its address. */
 export function fingerprintsOf(addresses: Addresses): ServiceFingerprints {
   if (addresses.isDemo) return { demo: 'demo' };
   return Object.fromEntries(
@@ -140,7 +140,7 @@ export function createUpstream(options: UpstreamOptions) {
 
   return {
     service,
-    /** Services that have said that they are gone may be requested again now. */
+    /** Allows requests to services that have said that they are gone. */
     forgetGone() {
       for (const http of opened) http.forgetGone();
     },

@@ -68,7 +68,7 @@ export function rankOf(symbolMatch: number, sum: number, state: number, staticRa
   return ((symbolMatch * SUM_LIMIT + sum) * STATES + state) * STATIC_RANK_LIMIT + staticRank;
 }
 
-/** The rank of a token for a blank query: first by the number of chains that list its symbol. */
+/** The rank of a token for a blank query: by how many chains list its symbol, then by its state and static rank. */
 export function blankRankOf(state: number, staticRank: number): number {
   const ofSymbol = Math.floor(staticRank / 2) % FREQUENCY_CLASSES;
   return (ofSymbol * STATES + state) * STATIC_RANK_LIMIT + staticRank;

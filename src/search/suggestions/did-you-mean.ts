@@ -24,7 +24,7 @@ export interface FoundTokens extends TokenPage {
 export type SuggestingSearch = (request: TokenSearchRequest, chains: KnownChains | undefined) => FoundTokens;
 
 const MAX_SUGGESTIONS = 3;
-/** Limits on the queries that are tried and on their words together: each word costs a look-up in all texts. */
+/** How many queries are tried at most, and how many words they have together: each word is looked up in all texts. */
 const MAX_TRIED = 6;
 const MAX_WORDS_TRIED = 12;
 /** Of the tokens with a word in their names, how many are examined, and how many of their symbols are tried. */
@@ -70,7 +70,7 @@ export function withDidYouMean(search: TokenSearch, indexes: TokenIndexes): Sugg
     }
     const corrected = ways.filter(({ words }) => words.length > 0);
     const distinct = [...new Set(typed.map(foldText))].map((folded) => words.get(folded) ?? folded);
-    // If each word is right, one can stand for a symbol. If a wrong word has no correction, there are no suggestions.
+    // If every word is right, one may be a name instead of a symbol. A wrong word without correction leaves no ways.
     return ways.length > corrected.length ? withSymbols(distinct, chains) : corrected;
   }
 
@@ -139,7 +139,7 @@ interface Correction {
   readonly words: readonly string[];
 }
 
-/** Combines each of the first with each of the second, the most likely pairs first, at most {@link MAX_TRIED}. */
+/** Joins each of the first with each of the second. The most likely pairs come first; at most {@link MAX_TRIED}. */
 function combined(
   first: readonly Correction[],
   second: readonly Correction[],

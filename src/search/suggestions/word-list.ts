@@ -1,7 +1,7 @@
-/** A list of words that finds those one typo away. */
+/** A list of words, which finds the words that differ from a given word by one typo. */
 import { foldText, isOneTypo } from '../../domain/fold-text.js';
 
-/** Shorter words are too similar to others; people do not type longer ones. */
+/** Words of other lengths are left out: shorter words are too similar to others, and people do not type longer ones. */
 export const WORD_LENGTH = { min: 4, max: 24 } as const;
 
 const BETWEEN_WORDS = /[^\p{L}\p{N}]+/u;
@@ -25,7 +25,7 @@ export class WordList {
     return this.#groups.get(groupOf(word, word.length))?.has(word) ?? false;
   }
 
-  /** At most `max` words one typo from this one, with its first letter and at least `minLength` letters. */
+  /** Up to `max` listed words, one typo from this word, that have its first letter and at least `minLength` letters. */
   near(word: string, minLength: number, max: number): readonly string[] {
     const found: string[] = [];
     for (const length of [word.length, word.length + 1, word.length - 1]) {

@@ -1,6 +1,6 @@
 /**
- * Checks rows against each other: a CAIP-2 identifier belongs to one chain, and both listings give a native asset the
- * same decimals.
+ * Checks that rows agree with each other: each CAIP-2 identifier belongs to one chain only, and both listings give a
+ * native asset the same decimals.
  */
 import { isNativeOf, tokenKey } from '../../domain/addresses.js';
 import { caip2Of } from '../../domain/caip.js';
@@ -31,7 +31,7 @@ export function numberChains(
     .map(({ row }) => row);
   // A chain that is now listed with another identifier has lost its earlier one.
   const listed = (before?.rows ?? []).filter((chain) => numbers.get(chain.chainKey) === caip2Of(chain));
-  // The last entry of an identifier wins: a listed chain or, without one, the chain that was removed first.
+  // In this map the last entry of an identifier wins: a listed chain; without one, the chain that was removed first.
   const holders = new Map(
     [...gone.reverse(), ...listed]
       .filter(({ chainKey }) => !unnumberedBefore.has(chainKey))
@@ -58,8 +58,8 @@ export function numberChains(
 }
 
 /**
- * Marks native assets to which the two listings give different decimals. The gateway cannot know which listing is
- * wrong. A `keep` rule of the operator decides.
+ * Marks native assets whose decimals differ between the token listing and the chain listing. The gateway cannot know
+ * which listing is wrong. If the operator has a `keep` rule for the decimals, the asset is not marked.
  *
  * @param chains the rows of the chain listing
  */

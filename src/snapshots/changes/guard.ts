@@ -1,8 +1,8 @@
 /**
- * Guards the facts of one listing, row by row. If a row contradicts the last accepted facts, the old row is served
- * until every listing of the hold-back period had the same new values, or the operator decides. The guard has no state
- * of its own: it continues from the listing that is served, with its memory, also after a restart or at another
- * gateway.
+ * Guards the facts of one listing, row by row: facts such as decimals, where a wrong value costs money. If a row
+ * contradicts the last accepted facts, the old row is served until every listing of the hold-back period has had the
+ * same new values, or a rule of the operator decides. The guard has no state of its own: its memory is stored with the
+ * served listing, so it also continues after a restart or at another gateway.
  */
 import {
   type AcceptedBy,
@@ -30,8 +30,8 @@ export type OperatorWord = Pick<ResolvedRules, 'verdictOn' | 'keptFacts'>;
 export interface GuardOptions<Row> {
   readonly kind: ListingKind<Row>;
   /**
-   * The hold-back period in milliseconds: a new value is accepted when every listing had it for this long. Infinite:
-   * never.
+   * The hold-back period in milliseconds: a changed value is accepted once every listing has had it for this long. If
+   * infinite, time alone never makes a value accepted.
    */
   readonly holdBackMs: number;
   readonly rules: OperatorWord;
@@ -39,7 +39,7 @@ export interface GuardOptions<Row> {
   readonly baseline?: ((key: string) => ReadonlyMap<GuardedFact, string> | undefined) | undefined;
 }
 
-/** A listing whose rows may be served. Its memory has the rows that the upstream sends in place of some of them. */
+/** A listing whose rows may be served. If a row is held back, its memory has what the upstream sends in its place. */
 export interface GuardedListing<Row> extends Fetched<Row> {
   readonly guard: GuardMemory<Row>;
 }
@@ -52,16 +52,16 @@ export interface Contradiction<Row> {
 
 export interface GuardResult<Row> {
   readonly listing: GuardedListing<Row>;
-  /** Unlisted rows that a new row would replace. The new row is held back, beginning with this listing. */
+  /** Removed rows that a new row would replace. The new row is held back from this listing on. */
   readonly waiting: readonly Contradiction<Row>[];
   readonly accepted: readonly (Contradiction<Row> & { readonly by: AcceptedBy })[];
 }
 
-/** The most rows that are remembered after they were removed. The services list 600 to 2,200 tokens. */
+/** How many removed rows are remembered at most. The services list 600 to 2,200 tokens. */
 const MAX_GONE = 10_000;
-/** The most new rows that are compared with one old row of the same symbol. Further ones wait. */
+/** How many new rows are compared at most with one old row of the same symbol. Further new rows are held back. */
 const MAX_RIVALS = 10;
-/** The most accepted changes that are remembered, and so shared with other gateways. */
+/** How many accepted changes are remembered at most, and so shared with other gateways. */
 const MAX_ACCEPTED = 200;
 
 /**
@@ -78,7 +78,7 @@ export async function guardListing<Row>(
   peer?: Fetched<Row>,
 ): Promise<GuardResult<Row>> {
   const { takenAt } = sent;
-  /** The hold-back period begins with the request, even if the answer is older because a cache had stored it. */
+  /** The hold-back period begins when the request is sent, even if the answer is from a cache and older. */
   const sentAt = sentAtOf(sent);
   const memory: GuardMemory<Row> = before?.guard ?? EMPTY_GUARD_MEMORY;
   const peerMemory: GuardMemory<Row> = peer?.guard ?? EMPTY_GUARD_MEMORY;
@@ -99,7 +99,7 @@ export async function guardListing<Row>(
     const row = among.get(key);
     return row && lookalikeOf(row);
   };
-  /** The lookalike keys of rows that stay listed only because a new row may not replace them yet. */
+  /** The lookalike keys (chain and symbol) of rows that are listed only because a new row may not replace them yet. */
   const contested = new Set(
     memory.held.filter((each) => each.rows.length === 0).map(({ key }) => lookIn(served, key)),
   );
@@ -111,19 +111,19 @@ export async function guardListing<Row>(
 
   const rows = new Map<string, Row>();
   const held = new Map<string, HeldRow<Row>>();
-  /** Rows that were never listed before. In the very first listing no row counts as new. */
+  /** The keys of rows that were never listed before. In the very first listing no row counts as new. */
   const newcomers = new Set<string>();
-  /** Rows that were removed earlier and are sent again. */
+  /** The keys of rows that were removed earlier and are sent again. */
   const returned = new Set<string>();
   const waiting: Contradiction<Row>[] = [];
   const accepted: (Contradiction<Row> & AcceptedChange)[] = [];
   const isFirst = before === undefined && gone.size === 0;
   const factsKeyOf = (row: Row) => JSON.stringify(kind.guarded.map((fact) => factKey(fact, row)));
 
-  /** The row with its known facts; undefined if the sent rows contradict each other on an unknown fact. */
+  /** The row as it is known, to compare sent rows with; undefined if these contradict each other on an unknown fact. */
   function expectedRow(key: string, present: readonly [Row, ...Row[]]): Row | undefined {
     const known = served.get(key) ?? gone.get(key)?.row;
-    // A `keep` rule on an address is left out: it is about other rows that would replace this one.
+    // A `keep` rule on an address is left out: it does not describe this row, but keeps other rows from replacing it.
     const kept = [...(rules.keptFacts(key) ?? [])].filter(([fact]) => fact !== 'address');
     const facts = new Map([...((!known && baseline?.(key)) || []), ...kept]);
     const [first, ...others] = present;
@@ -136,7 +136,7 @@ export async function guardListing<Row>(
     );
   }
 
-  /** Since when every known listing had these rows under this key. */
+  /** Since when every known listing had these rows under this key (milliseconds since 1970). */
   function sinceOf(key: string, present: readonly Row[]): number {
     const values = JSON.stringify(present.map(factsKeyOf));
     const sinceIn = (known: ReadonlyMap<string, HeldRow<Row>>) => {
@@ -145,11 +145,11 @@ export async function guardListing<Row>(
     };
     const [own, ofPeer = 0] = [sinceIn(clocks), sinceIn(peerClocks)];
     if (own !== undefined) return Math.min(sentAt, Math.max(own, ofPeer));
-    // The last listing of this gateway had other rows: the clock of a peer counts only if it began later.
+    // The last listing of this gateway had other rows, so the time of a peer counts only if it is later than that.
     return ofPeer > (before?.takenAt ?? 0) ? Math.min(sentAt, ofPeer) : sentAt;
   }
 
-  /** Who or what accepts a contradiction now; undefined if the contradiction is held back. */
+  /** Whether the operator or the passed time accepts a contradiction; undefined if it is held back. */
   function accepter(key: string, facts: readonly HeldBackFact[], value: string, since: number) {
     const verdicts = facts.map((each) => rules.verdictOn(key, each.fact, each.served, each.upstream));
     if (verdicts.includes('keep')) return undefined;
@@ -186,8 +186,8 @@ export async function guardListing<Row>(
   }
 
   /**
-   * Decides on the rows that are no longer sent. If the symbol of one moves to another address on the chain, the old
-   * row stays and the new row waits: this is more often a fault than a migration.
+   * Decides on the rows that are no longer sent. If the symbol of such a row now has another address on the chain, the
+   * old row stays listed and the new row is held back, because this is more often a fault than a migration.
    */
   function settleDepartures(): void {
     const lookOfSent = (key: string) => lookIn(sentRows, key);
@@ -204,7 +204,7 @@ export async function guardListing<Row>(
     const waits = new Set<string>();
     const taken = new Set<string>();
     const settled = new Set<string>();
-    /** True while the old row must not be replaced. */
+    /** True while no new row may replace the old row. `goneAt` is undefined if the old row is still listed. */
     function stays(key: string, row: Row, goneAt?: number): boolean {
       const look = lookalikeOf(row);
       if (look === undefined) return false;
@@ -231,7 +231,7 @@ export async function guardListing<Row>(
       }
       const [fact] = open.sort((one, other) => one.since - other.since);
       if (fact === undefined || open.length < rivals.length) return false;
-      // A returning row waits only while the old row is listed, and not because of unlisted rows.
+      // If the old row is already removed, `rivals` has no returned rows: they are held back for listed rows only.
       for (const rivalKey of rivals) if (returned.has(rivalKey)) waits.add(rivalKey);
       if (goneAt === undefined) {
         rows.set(key, kind.heldBack(row, [fact]));
@@ -239,7 +239,7 @@ export async function guardListing<Row>(
       } else if (fact.since === sentAt) waiting.push({ row, facts: [fact] });
       return true;
     }
-    // While the new symbol of a row is held back, a new row with its old symbol waits.
+    // While the new symbol of a row is held back, a new row with the old symbol of that row is held back, too.
     const left = [...held.values()].map(({ key, rows: present }) => {
       const look = lookalikeOf(rows.get(key) as Row);
       return present.some((row) => lookalikeOf(row) === look) ? undefined : look;
@@ -252,7 +252,7 @@ export async function guardListing<Row>(
     for (const [key, row] of departed) {
       const goneAt = gone.get(key)?.at;
       if (goneAt === undefined && stays(key, row)) continue;
-      // If the memory is full, a row that was listed only briefly is forgotten before rows that were listed for long.
+      // If the memory is full, a row that was listed only briefly is not remembered: the other rows matter more.
       const isForgotten = arrived.delete(key) && gone.size >= MAX_GONE;
       const at = settled.has(key) ? 0 : (goneAt ?? takenAt);
       if (!isForgotten) gone.set(key, { row: kind.heldBack(row, NOTHING_HELD_BACK), at });

@@ -1,4 +1,4 @@
-/** Checks a whole listing: one that loses too many rows is held back. */
+/** Checks whole listings: a new listing that lacks too many known rows is held back. */
 import { digestOf } from '../../domain/digests.js';
 import { groupBy, keyedRows } from '../../domain/keyed-rows.js';
 import { type Fetched, type LargestListing, sentAtOf, type UnreadableRows } from '../../domain/listing.js';
@@ -34,15 +34,15 @@ export class HeldBackError extends UpstreamError {
   }
 }
 
-/** Losses are added up over a day, so that many small ones do not pass. */
+/** Losses are added up over a day, so that many small losses are noticed like one large loss. */
 const DAY_MS = 86_400_000;
-/** If a group of at least this many rows is lost whole, such as the tokens of a chain, the listing is held back. */
+/** A listing is held back if it lacks all rows of a group, such as the tokens of a chain, that has this many or more. */
 const GROUP_ROWS = 5;
-/** The most rows that the detail of an error names. */
+/** How many rows the detail of an error names at most. */
 const SHOWN = 20;
 
 /**
- * Checks the very first listing. Its number of rows cannot be compared with an earlier one, so most rows must be valid.
+ * Checks the very first listing. There is no earlier listing to compare it with, so half of its rows must be readable.
  *
  * @throws UpstreamError UPSTREAM_MALFORMED if fewer than half of its rows can be read
  */
@@ -55,8 +55,8 @@ export function checkFirstListing<Row>({ name }: ListingKind<Row>, { rows, unrea
 }
 
 /**
- * Creates the check of whole listings. The loss of too many known rows is more often a fault of the upstream than true.
- * If it is true, the same rows are missing again and again, and in the end the loss is accepted. A loss because rows
+ * Creates the check of whole listings. A large loss of known rows is usually a fault of the upstream, so it is held back
+ * at first. It is accepted when `holdBackTimes` listings in a row lack the same rows. A loss that is caused by rows that
  * cannot be read is never accepted.
  */
 export function createListingCheck<Row>(
@@ -65,7 +65,7 @@ export function createListingCheck<Row>(
 ) {
   let heldBack: HeldBack | undefined;
   let heldBackAt = 0;
-  /** The sizes of served listings, in falling order, and when each size was last served (monotonic clock). */
+  /** The sizes of served listings, the largest first, and when each size was last served (monotonic clock). */
   let sizes: readonly { readonly rows: number; readonly until: number }[] = [];
 
   /**
@@ -81,7 +81,7 @@ export function createListingCheck<Row>(
     return { rows: before.rows, at: Date.now() - (now - before.until) };
   }
 
-  /** The known rows that a listing lacks. */
+  /** The known rows that a new listing lacks; `lost` also has those that were removed within the last day. */
   function lossOf(served: Fetched<Row>, sent: Fetched<Row>) {
     const known = keyedRows(served.rows, kind.keyOf);
     const present = keyedRows(sent.rows, kind.keyOf);
@@ -123,7 +123,7 @@ export function createListingCheck<Row>(
     reasons.set(
       'shrink',
       lostGroups.length > 0 && vanished.length <= known * holdBackShrink
-        ? // The text does not name the chains: clients see it, and the operator may hide a chain.
+        ? // The text does not name the chains, because clients see it and the operator may hide a chain from them.
           `it lacks all ${kind.name} of ${lostGroups.length} of the known chains`
         : vanished.length > known * holdBackShrink
           ? `it lacks ${vanished.length} of ${known} known rows`
@@ -163,7 +163,7 @@ export function createListingCheck<Row>(
     /**
      * Notes that a listing has replaced another.
      *
-     * @param isLossAccepted whether a large loss was accepted: then only the new listing counts for later losses
+     * @param isLossAccepted whether a large loss was accepted: then later losses are not measured by earlier listings
      */
     remember(before: Fetched<Row> | undefined, isLossAccepted: boolean): void {
       heldBack = undefined;
@@ -193,7 +193,7 @@ export function createListingCheck<Row>(
   };
 }
 
-/** Returns a function that counts how many keys may belong to rows that cannot be read. */
+/** Returns a function that counts how many of the given keys may belong to rows that cannot be read. */
 function unreadableAmong(unreadable: UnreadableRows | undefined): (keys: readonly string[]) => number {
   const { keys: known = new Set<string>(), unnamed = 0 } = unreadable ?? {};
   return (keys) => Math.min(keys.length, unnamed + keys.filter((key) => known.has(key)).length);

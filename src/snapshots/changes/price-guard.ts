@@ -1,4 +1,4 @@
-/** Guards prices: those that are probably wrong are not served at first. */
+/** Guards prices: a price that is probably wrong is served only after the upstream has sent it for a while. */
 import type { DoubtedPrice } from '../../domain/guard-memory.js';
 import { groupBy, keyedRows } from '../../domain/keyed-rows.js';
 import type { Fetched, Token } from '../../domain/listing.js';
@@ -6,15 +6,15 @@ import { forEachChunk } from '../../scheduling/chunks.js';
 import { TOKENS } from '../../upstream/listing-kinds.js';
 import type { GuardedListing } from './guard.js';
 
-/** A price is doubted if it differs by this factor from the one before, or from a median of its symbol. */
+/** A price is doubted if it differs by this factor from the token's last price, or from a median of its symbol. */
 const DOUBTED_TIMES = 10;
 /** A doubted price is served once the upstream has sent it for this long, in milliseconds. */
 const DOUBTED_MS = 600_000;
 
 /**
- * Hides prices that are probably wrong: those that differ by a factor of ten from the one before, or from the median of
- * their symbol in the same answer. Once the upstream has sent such a price for ten minutes, it is served. It yields to
- * requests.
+ * Hides prices that are probably wrong: those that differ by a factor of ten from the token's last price, or from the
+ * median price of its symbol in the same answer. Once the upstream has sent such a price for ten minutes, the price is
+ * served. The work yields to requests.
  *
  * @param listing rows with the upstream's prices
  * @param before the listing that is served; undefined for the first one
@@ -37,7 +37,7 @@ export async function guardPrices(
     const last = compared ?? served.get(key)?.price?.usd ?? doubt?.before ?? null;
     const usd = token.price?.usd ?? null;
     if (usd === null) {
-      // A price that the upstream sends again later is compared with the last one.
+      // The last price is remembered, to compare it with the next one that the upstream sends.
       if (last !== null) prices.push({ key, before: last, usd, since: takenAt });
       return token;
     }
@@ -52,7 +52,7 @@ export async function guardPrices(
   await forEachChunk([...keyedRows(listing.rows, TOKENS.keyOf)], (chunk) => {
     for (const [key, token] of chunk) rows.push(guarded(key, token));
   });
-  // If a removed row is listed again later, its price is compared with the last one.
+  // The last price of a removed row is remembered, too: the row can be listed again.
   for (const { row } of listing.guard.gone) {
     const key = TOKENS.keyOf(row);
     const last = served.get(key)?.price?.usd ?? doubts.get(key)?.before ?? null;
@@ -66,8 +66,8 @@ function isFarFrom(one: number, other: number): boolean {
 }
 
 /**
- * The lower and the upper median of the prices of each symbol. If a symbol has only two
- * prices, and they differ by a factor of ten, both are doubted.
+ * The lower and the upper median of the prices of each symbol. Every price is compared with both: if a symbol has only
+ * two prices, and they differ by a factor of ten, both prices are doubted.
  */
 function mediansBySymbol(tokens: readonly Token[]): ReadonlyMap<string, readonly [number, number]> {
   const priced = tokens.filter(({ price }) => price !== null);

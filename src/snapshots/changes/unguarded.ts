@@ -1,6 +1,6 @@
 /**
- * Reads from guarded listings the rows that are not served: those that the upstream sent, removed rows, and rows that
- * wait.
+ * Finds the rows that a guarded listing knows but does not serve: held-back rows as the upstream sent them, removed
+ * rows, and new rows that are held back.
  */
 import { EMPTY_GUARD_MEMORY, type GuardMemory } from '../../domain/guard-memory.js';
 import { keyedRows } from '../../domain/keyed-rows.js';
@@ -9,8 +9,8 @@ import type { ListingKind } from '../../upstream/listing-kinds.js';
 import { clocksOf, type GuardedListing } from './guard.js';
 
 /**
- * The rows that are known and not listed, by key: the last accepted row if it was removed, and null for a new row that
- * waits.
+ * The rows that are known and not listed, by key: a removed row as it was last accepted, and null for a new row that is
+ * held back.
  */
 export function unlistedRows<Row>(
   kind: Pick<ListingKind<Row>, 'keyOf'>,
@@ -25,8 +25,8 @@ export function unlistedRows<Row>(
 }
 
 /**
- * The listing as the upstream sent it, before it was guarded. Another gateway, a restart or changed rules guard it
- * again.
+ * The listing as the upstream sent it, before it was guarded. It is guarded again at another gateway, after a restart,
+ * and when rules have changed.
  */
 export function asSent<Row>(kind: ListingKind<Row>, listing: Fetched<Row>): Fetched<Row> {
   const { guard, ...facts } = listing;
@@ -42,18 +42,19 @@ export function asSent<Row>(kind: ListingKind<Row>, listing: Fetched<Row>): Fetc
   const held = clocksOf(guard);
   for (const { key, usd } of guard.prices) {
     const row = rows.get(key);
-    // Rows that are held back are stored with their price.
+    // Rows in `guard.held` still have the price that the upstream sent.
     if (row && !held.has(key)) rows.set(key, kind.withPrice(row, usd, listing.takenAt));
   }
   return { ...facts, rows: Object.freeze([...rows.values()]), contradictory };
 }
 
 /**
- * Adds the rows of other stored listings as rows that are gone: listings of another upstream, or of another gateway.
+ * Adds the rows of other stored listings, such as those of another upstream, as removed rows. So the guard knows their
+ * facts.
  *
  * @param own the listing that is continued; undefined for a new one
  * @param found the other stored listings
- * @returns undefined if there are none
+ * @returns undefined if there are no other listings
  */
 export function withKnownFacts<Row>(own: Fetched<Row> | undefined, found: readonly Fetched<Row>[]) {
   const byAge = found.toSorted((one, other) => other.takenAt - one.takenAt);
@@ -70,7 +71,7 @@ export function withKnownFacts<Row>(own: Fetched<Row> | undefined, found: readon
     ...(own?.guard ?? EMPTY_GUARD_MEMORY),
     gone: [...gone, ...(own?.guard?.gone ?? [])],
     unnumbered,
-    // The rows of the other upstream are not lost rows of this one.
+    // Rows of other listings do not count as lost: only rows that were removed after this time do.
     lossAcceptedAt: Math.max(lossAcceptedAt, newest.takenAt),
   };
   const listing: Fetched<Row> = own ? { ...own, guard } : { ...newest, rows: [], history: undefined, guard };
@@ -81,13 +82,13 @@ export function withKnownFacts<Row>(own: Fetched<Row> | undefined, found: readon
 export interface HeldBackSummary {
   readonly rows: number;
   readonly rowsByFact: ReadonlyMap<GuardedFact, number>;
-  /** Since when the oldest of these rows is held back (milliseconds since 1970); undefined if none is. */
+  /** Since when the first of these rows has been held back (milliseconds since 1970); undefined if there are none. */
   readonly oldestSince: number | undefined;
 }
 
 /**
- * Counts the rows that are held back, and the new rows that wait to replace a removed one. Rows that the operator hides
- * do not count.
+ * Counts the listed rows that are held back, and the new rows that are not listed yet because each would replace a
+ * removed row. Rows that the operator hides do not count.
  */
 export function heldBackIn<Row>(
   kind: ListingKind<Row>,

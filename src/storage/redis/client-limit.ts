@@ -39,7 +39,7 @@ export function createSharedClientLimit(options: SharedClientLimitOptions): Clie
     socketTimeout: 20 * timeoutMs,
     connectTimeout: 2_000,
   });
-  // Failed commands reject, and the connection that shares listings logs failures to connect.
+  // Ignored: failed commands also reject, and the connection that shares listings logs failures to connect.
   client.on('error', () => {});
   const shared = new RateLimiterRedis({
     storeClient: client,

@@ -1,4 +1,4 @@
-/** Makes clients of Redis that reconnect, also after a reply that is not valid Redis. */
+/** Makes clients of Redis that reconnect, even after a reply that is not a valid one of Redis. */
 import { createRequire } from 'node:module';
 import { Redis, type RedisOptions } from 'ioredis';
 

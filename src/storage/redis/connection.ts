@@ -15,9 +15,9 @@ export interface RedisConnectionOptions {
   readonly log: Logger;
 }
 
-/** A slower Redis counts as unavailable. */
+/** If a command takes longer than this, Redis counts as unavailable. */
 const TIMEOUT_MS = 1_000;
-/** How long it may take to connect, unless commands may take longer. */
+/** How long connecting may take; or as long as a command may take, if that is longer. */
 const CONNECT_MS = 2_000;
 /** How long Redis is not used after a failure. */
 const AWAY_MS = 1_000;
@@ -58,7 +58,7 @@ export function createRedisConnection({
     states.emit('tried');
     states.emit('connected');
   });
-  // The other connection reports that Redis is unreachable.
+  // Ignored: the connection of `client` reports that Redis is unreachable.
   listener.on('error', () => {});
   listener.on('message', (_channel: string, topic: string) => messages.emit(eventOf(topic)));
   listener.on('ready', () => {
@@ -120,7 +120,7 @@ export function createRedisConnection({
     },
     /** Disconnects once the commands in progress are sent. */
     async close(): Promise<void> {
-      // The end of a lease may still have to be sent: peers wait for it.
+      // Gives other code the time to send the end of its lease, for which peers wait.
       await setImmediate();
       isClosed = true;
       clearInterval(ping);

@@ -30,13 +30,13 @@ export interface RedisPeers extends Peers {
 
 /** How long a lease lasts without renewal: peers wait this long for a gateway that died during a refresh. */
 const LEASE_MS = 5_000;
-/** How long a lease is renewed: peers do not wait longer for a slow refresh. */
+/** How long a gateway renews its lease. If its refresh takes longer, the lease expires, and peers do not wait on. */
 const MAX_LEASE_MS = 10_000;
-/** How long a gateway without a snapshot waits until a peer writes one that Redis has lost. */
+/** If Redis has lost a snapshot, a gateway without one waits this long for a peer to write it again. */
 const REQUEST_MS = 1_000;
 /** How often a gateway polls for the result of a peer, in case it misses the message. */
 const POLL_MS = 250;
-/** How long a refresh waits for a peer that hangs. The jitter prevents that all gateways give up at the same moment. */
+/** How long a refresh waits for the lease of a peer. With the jitter, gateways do not all give up at the same moment. */
 const WAIT_MS = MAX_LEASE_MS + LEASE_MS + 1_000;
 const WAIT_JITTER_MS = 8_000;
 /** Snapshots expire after this time, unless they are replaced. A start within 30 days still finds one. */
@@ -47,8 +47,8 @@ const KEEP_FAILURE_MS = 3_600_000;
 const WRITTEN_WITHIN_MS = 1_000;
 
 /*
- * Each of these scripts is atomic. The keys of a topic are its snapshot (a hash with its `text`, the stored
- * listing, and with `takenAt`, when it was requested), the last failure, the pause after it, and the lease.
+ * Each of these scripts is atomic. The KEYS of a topic are, in this order: its snapshot (a hash of `text`, the stored
+ * listing, and `takenAt`, when it was requested), the last failure, the pause after that failure, and the lease.
  */
 
 /**
@@ -68,7 +68,7 @@ return isOurs and { 'ours', redis.call('GET', KEYS[2]) } or { 'theirs' }
 const RENEW = `if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end`;
 
 /**
- * Writes a snapshot unless a newer one is stored. A stored one from the future is replaced. KEYS as above; ARGV text,
+ * Writes a snapshot, unless the stored one is as new or newer and not from the future. KEYS as above; ARGV text,
  * takenAt, ms until it expires, channel, topic, the gateway whose lease it ends or an empty text.
  */
 const PUT = `
@@ -128,7 +128,7 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
   const prefixOf = (ofScope: string) => `{chains-and-tokens-gateway:${RECORD_FORMAT}:${ofScope}}`;
   const prefix = prefixOf(scope);
   const channel = `${prefix}:news`;
-  /** The key of the last scope. It does not depend on the upstream, so that facts survive a change of the upstream. */
+  /** Under this key is the last scope. The key is the same for all upstreams, so that facts survive a change of them. */
   const scopeKey = (topic: string) => `chains-and-tokens-gateway:${RECORD_FORMAT}:last-scope:${topic}`;
   const keysOf = (topic: string) =>
     ['snapshot', 'failure', 'pause', 'lease'].map((part) => `${prefix}:${topic}:${part}`);
@@ -208,7 +208,7 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
         const text = failure ? JSON.stringify(failure) : '';
         const pauseMs = Math.max(1, Math.ceil(retryInMs));
         await run(FAIL, keys, gateway, channel, topic, text, pauseMs + KEEP_FAILURE_MS, pauseMs);
-        // Redis may have lost the snapshot, and no refresh will write a new one for now.
+        // Redis may have lost the snapshot, and no refresh writes a new one now. So the served one is offered again.
         await offered.get(topic)?.();
       },
     };
@@ -231,7 +231,7 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
       if (outcome === 'newer') {
         const fetched = await read(kind, text, services);
         if (fetched && sentAtOf(fetched) > knownAt) return { is: 'fetched', fetched };
-        // A good snapshot that has just replaced this one is deleted, too. Its gateway offers it again.
+        // The stored snapshot is unusable. If a good one has just replaced it, its gateway will offer it again.
         await connection.call('DEL', keys[0] ?? '');
       } else if (outcome === 'early') {
         const peerFailure = readFailure(text);

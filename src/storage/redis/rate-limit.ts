@@ -17,12 +17,12 @@ export interface SharedRateLimiterOptions {
  * trip to Redis.
  */
 const WINDOW_MS = 1_200;
-/** How long a free permit stays reserved for a route, in milliseconds. A route that waits asks again sooner. */
+/** How long a free permit stays reserved for routes, in milliseconds. A waiting request for routes asks more often. */
 const ROUTE_ASKS_WITHIN_MS = 200;
 
 /**
- * Acquires one permit. Listings go before routes: the next permit is reserved for a listing that waits and asks again
- * in time. After a listing has acquired a permit, the next one is reserved for a route if one waits.
+ * Acquires one permit. Listings go before routes: if a request for a listing has to wait, the next permit is reserved
+ * for it. After a listing has acquired a permit, the next permit is reserved for routes, if a request for them waits.
  *
  * KEYS places (the permits in the window), hold (exists during a pause), first (the kind of request for which the next
  * permit is reserved), routes (exists while a route waits); ARGV permits in a window, the window in ms, an id for the

@@ -12,34 +12,34 @@ export interface AdmissionOptions {
   readonly backoff: Backoff;
   /** Shared by all services. */
   readonly rateLimiter: RateLimiter;
-  /** How many requests for routes may wait. The client with most of them is refused first; listings never are. */
+  /** How many requests for routes may wait. Beyond that, the client with the most is refused first; listings never. */
   readonly maxWaiting: number;
   /** How long a request for routes may wait until it is sent, in milliseconds. Requests for listings have no limit. */
   readonly maxRouteWaitMs: number;
-  /** Rejects all waiting requests with its reason, an UpstreamError. */
+  /** When it aborts, all waiting requests are rejected with its reason, an UpstreamError. */
   readonly closing: AbortSignal;
 }
 
-/** A place in the queue. A request has one for each of its clients, and is sent at the first turn of them. */
+/** An entry of the queue. A request has one for each of its clients, and is sent when the first of them has its turn. */
 interface Turn {
   /** Sends the request. */
   begin(): void;
-  /** Takes the turn of this client away; without others the request ends. */
+  /** Called if the queue refuses this entry. The request fails if it has no other entries. */
   refuse(reason: QueueFullError): void;
-  /** Ends the wait of all clients. */
+  /** Fails the request for all its clients. */
   end(error: UpstreamError): void;
 }
 
-/** How often a lane that must wait for a failure to pass is looked at. */
+/** How often a lane is checked again while failures delay it, in milliseconds. */
 const POLL_MS = 50;
-/** Permits are issued at least every 1.2 s: a longer wait is a pause of this lane, which other gateways know. */
+/** A permit is free within 1.2 s. So a longer wait than this means a pause of the lane, which another gateway set. */
 const LONGEST_PERMIT_WAIT_MS = 3_000;
 
 /**
- * Creates the admission to one service. A request for a listing goes first, with one exception: after it the next permit
- * is for a route that waits, because listings that are refreshed without a pause would use all permits. Routes from
- * listed tokens go before others, and those of the background are last. Clients take turns, so that a client with many
- * requests delays only its own.
+ * Creates the admission to one service. Requests for listings go first. But after each of them, the next permit is for a
+ * waiting request for routes: listings that are refreshed without a pause would otherwise use all permits. Routes from
+ * listed tokens go before other routes, and those for the sweep in the background are last. Clients take turns, so that
+ * a client with many requests delays only its own.
  */
 export function createAdmission(options: AdmissionOptions) {
   const { service, backoff, rateLimiter, maxWaiting, maxRouteWaitMs, closing } = options;
@@ -59,7 +59,7 @@ export function createAdmission(options: AdmissionOptions) {
     endAll('routes', stoppingError(closing.reason));
   });
 
-  /** How long the next request of a lane has to wait for failures to pass. If that is too long, all are rejected. */
+  /** How long failures delay a lane, in milliseconds. If that is too long, all its waiting requests are rejected. */
   function delayOf(lane: Lane): number {
     try {
       return backoff.delayBefore(lane, lane === 'listings');
@@ -101,8 +101,8 @@ export function createAdmission(options: AdmissionOptions) {
   /**
    * Calls `send` when the backoff and the rate limiter let the request through.
    *
-   * @returns a promise that resolves when the request is sent; the promise of the answer is inside an object, so that
-   *   nobody awaits it by accident
+   * @returns a promise that resolves when the request is sent. The promise of the answer is inside an object, because
+   *   the outer promise would otherwise wait for the answer
    * @throws UpstreamError by rejection, if the request is not sent
    */
   return function admit<Answer>(
@@ -115,11 +115,11 @@ export function createAdmission(options: AdmissionOptions) {
       if (closing.aborted) throw stoppingError(closing.reason);
       backoff.check(request);
       backoff.delayBefore(lane, waits);
-      /** Removes the entries of its clients from the queue. */
+      /** The functions that remove the entries of this request from the queue. */
       const removals: (() => void)[] = [];
       let isOver = false;
       let turns = 0;
-      /** Whether its first client has most of the requests that wait before it. */
+      /** Whether more than half of the requests that wait before it are of its first client. */
       let isByClient = false;
       const leave = () => {
         isOver = true;
@@ -139,7 +139,7 @@ export function createAdmission(options: AdmissionOptions) {
           return;
         }
         const answer = backoff.run(request, send);
-        // The caller handles a failure, but only after this promise has resolved.
+        // The caller handles a failure, but later. Until then it must not become an unhandled rejection.
         answer.catch(() => {});
         resolve({ answer });
       };
@@ -149,7 +149,7 @@ export function createAdmission(options: AdmissionOptions) {
           : setTimeout(() => end(waitedTooLong(maxRouteWaitMs, isByClient)), maxRouteWaitMs);
       const refuse = (reason: QueueFullError) => {
         turns--;
-        // Later, since another client may be about to get its turn.
+        // Checked later, because `watch` may be about to add the entry of another client.
         queueMicrotask(() => turns === 0 && end(tooManyWait(reason)));
       };
       clients.watch((client) => {

@@ -7,8 +7,8 @@ import { type BreakerState, createBreaker } from './circuit-breaker.js';
 import { GONE_PAUSE_MS, LONGEST_PAUSE_MS, MAX_WAIT_MS } from './errors.js';
 
 /**
- * The lanes of requests: whole listings, and routes. Failures of listings stop both lanes, those of routes never stop
- * the listings. So nobody can stop the listings by requesting routes.
+ * The lanes of requests: whole listings, and routes. Failures of listings stop both lanes. Failures of routes stop only
+ * routes, so that nobody can stop the listings by requesting routes.
  */
 export const LANES = ['listings', 'routes'] as const;
 
@@ -18,7 +18,7 @@ export type Lane = (typeof LANES)[number];
 export interface LaneRequest {
   readonly url: string;
   readonly lane: Lane;
-  /** Whether it waits while the breaker is open, and is then sent as the next probe. */
+  /** Whether it waits while the breaker is open, and can be sent as the next probe. Otherwise it fails at once. */
   readonly waits: boolean;
   /** The clients that ask for routes. */
   readonly clients: RouteClients;
@@ -27,11 +27,11 @@ export interface LaneRequest {
 export interface BackoffOptions {
   /** Called whenever the breaker of a lane changes. */
   readonly onBreaker: (lane: Lane, state: BreakerState, before: BreakerState) => void;
-  /** Called when a lane has to pause because of a Retry-After, with its length (milliseconds). */
+  /** Called when a lane has to pause because of a Retry-After, with the length of the pause (milliseconds). */
   readonly onPause: (ms: number, lane: Lane) => void;
 }
 
-/** The longest pause if, since the last good answer, only one URL for routes has sent a Retry-After. */
+/** The longest pause while only one URL for routes has answered with Retry-After since the last good answer. */
 const MAX_PAUSE_BY_ONE_ROUTE_MS = 30_000;
 /** How many URLs are remembered as gone; the least recently used is forgotten first. */
 const MAX_GONE = 1_000;
@@ -62,7 +62,7 @@ export function createBackoff({ onBreaker, onPause }: BackoffOptions) {
     pausing: new Set(),
   });
   const states = { listings: stateOf('listings'), routes: stateOf('routes') };
-  /** The last Retry-After for routes from a token that is not listed. A client may have made up the token. */
+  /** The pause for routes from unlisted tokens only: a client may have made up the token that caused the pause. */
   let unlistedPause: Pause | undefined;
 
   /** @returns the error with the pause that it causes */
@@ -75,7 +75,7 @@ export function createBackoff({ onBreaker, onPause }: BackoffOptions) {
   }
 
   function notePause({ url, lane, clients }: LaneRequest, error: UpstreamError): void {
-    // The sweep obeys its own pauses.
+    // The sweep itself pauses if one of its requests gets a Retry-After. It does not pause requests of clients.
     if (!error.retryAfterMs || clients.isForNobody) return;
     const state = states[lane];
     if (clients.isListed && state.pausing.size < 2) state.pausing.add(url);
@@ -124,7 +124,8 @@ export function createBackoff({ onBreaker, onPause }: BackoffOptions) {
     async run<Answer>(request: LaneRequest, send: () => Promise<Answer>): Promise<Answer> {
       const { url, lane, clients } = request;
       const { breaker, pausing } = states[lane];
-      // Every failed attempt for a listing counts; for routes, each URL of a listed token that a client asks for.
+      // The breaker counts each failed attempt for a listing. Of routes, it counts each URL once, if a client waits for
+      // it and its token is listed.
       const keyOf = () =>
         lane === 'listings' ? {} : clients.isListed && !clients.isForNobody ? url : undefined;
       try {

@@ -7,9 +7,9 @@ export type BreakerState = 'closed' | 'half-open' | 'open';
 
 /** This many failures in a row open the breaker. */
 const FAILURES_TO_OPEN = 5;
-/** How long after it opened the next request is sent as a probe. */
+/** How long the breaker stays open, in milliseconds. After that the next request is sent as a probe. */
 const OPEN_MS = 2_000;
-/** While the probe is in progress, the other requests poll, so that they are not released all at once. */
+/** How often other requests poll while the probe is in progress (ms). So they are not all sent at once after it. */
 const PROBE_POLL_MS = 50;
 
 /** Creates a closed circuit breaker on the monotonic clock. `onState` is called whenever its state has changed. */
@@ -40,8 +40,8 @@ export function createBreaker(onState: (state: BreakerState, before: BreakerStat
      * Sends the request, and notes the outcome. While the breaker is not closed, this request is the probe: call it
      * only if `delay` has just returned undefined.
      *
-     * @param keyOf asked at the end of the request: failures with equal keys count once, so that one bad request cannot
-     *   open the breaker; undefined for a request that counts only as a probe
+     * @param keyOf called at the end of the request. Failures with equal keys count once, so that a repeated bad request
+     *   cannot open the breaker. If it returns undefined, the request counts only if it is the probe
      * @throws any error of `send`
      */
     async run<Answer>(
@@ -52,7 +52,7 @@ export function createBreaker(onState: (state: BreakerState, before: BreakerStat
       if (isProbe) enter('half-open');
       const noteOutcome = (failure?: UpstreamError) => {
         const key = keyOf();
-        // Ignored: a request that was sent before the breaker opened, and one that counts only as a probe but is none.
+        // Ignored: a request that was sent before the breaker opened, and one without a key that is not the probe.
         if (!isProbe && (state !== 'closed' || key === undefined)) return;
         if (failure) {
           failed.add(key ?? failure);
@@ -67,7 +67,7 @@ export function createBreaker(onState: (state: BreakerState, before: BreakerStat
         noteOutcome();
         return answer;
       } catch (error) {
-        // With any other error the service has answered, and only this request is wrong.
+        // Any other error counts as a success: the service has answered, and only this request is wrong.
         noteOutcome(error instanceof UpstreamError && isOfTheService(error) ? error : undefined);
         throw error;
       }

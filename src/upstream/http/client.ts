@@ -55,8 +55,8 @@ export interface UpstreamRequest {
   /** Query parameters; undefined ones are left out. */
   readonly query?: Readonly<Record<string, string | undefined>>;
   /**
-   * True for listings: they are sent before routes that wait, so that routes cannot starve them. After each request for
-   * a listing one route is sent.
+   * True for listings: they are sent before waiting requests for routes, which could otherwise starve them. After each
+   * request for a listing, one waiting request for routes is sent.
    */
   readonly first: boolean;
   /** The clients that ask, if it is for routes. */
@@ -92,25 +92,25 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
   const agent = new Agent({
     connect: { timeout: connectTimeoutMs },
     keepAliveTimeout: 30_000,
-    // `timeoutMs` limits the whole attempt; these would only report the same timeout as another error.
+    // `timeoutMs` limits the whole attempt. With these limits of undici, a timeout would be reported as another error.
     headersTimeout: 0,
     bodyTimeout: 0,
   });
   const backoff = createBackoff({
     onBreaker(lane, state, before) {
-      // Probes that fail are not news.
+      // A failed probe opens the breaker again, which is logged at debug level only.
       const level = state === 'closed' ? 'info' : before === 'closed' ? 'warn' : 'debug';
       log[level]({ upstream: base, requests: lane, breaker: state }, BREAKER_NEWS[state]);
       options.onBreaker(state, lane);
     },
     onPause(ms, lane) {
-      // All gateways pause, for a listing both lanes.
+      // Tells all gateways to pause this lane. A pause of listings is also a pause of routes.
       for (const paused of LANES.slice(LANES.indexOf(lane))) rateLimiter.pause(pauseKey(service, paused), ms);
     },
   });
   for (const lane of LANES) options.onBreaker('closed', lane);
   const closing = new AbortController();
-  // Every request that waits for a retry listens to it.
+  // Every request that waits for a retry listens to it. Without this, Node would warn about too many listeners.
   setMaxListeners(0, closing.signal);
   const admit = createAdmission({ ...options, backoff, closing: closing.signal });
   const inProgress = new Set<AbortController>();

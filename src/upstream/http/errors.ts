@@ -2,7 +2,7 @@
 import { malformed, UpstreamError, type UpstreamErrorOptions } from '../../domain/upstream-error.js';
 import { growingPause, withJitter } from '../../scheduling/growing-pause.js';
 
-/** Long enough for a short fault to pass, and short enough that a client can wait. */
+/** The pause before the first retry, in milliseconds: long enough for a short fault, short enough for a client. */
 const FIRST_RETRY_PAUSE_MS = 200;
 /** The longest wait before a request is sent or retried. After a longer delay the caller decides when to try again. */
 export const MAX_WAIT_MS = 10_000;
@@ -73,7 +73,7 @@ function millisecondsOf(value: string | null): number | undefined {
   return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
 }
 
-/** The wait before the next attempt: exponential backoff with jitter; undefined if a retry cannot help. */
+/** The wait before the next attempt (ms): exponential backoff with jitter; undefined if a retry cannot help. */
 export function retryDelay(
   attempt: number,
   { code, status, retryAfterMs = 0 }: UpstreamError,

@@ -9,8 +9,8 @@ export interface RateLimiter {
    */
   acquire(key: string, isFirst: boolean): number | Promise<number>;
   /**
-   * Notes that the upstream has answered. The requests before its first answer count from then on: they reached it later
-   * than they were permitted, because modules had to be loaded and connections opened.
+   * Notes that the upstream has answered. Requests before the first answer count as if they were sent at its time: they
+   * were sent later than permitted, because modules had to be loaded and connections opened.
    */
   answered?(): void;
   /** Tells all gateways that share the limit to send no requests with this key for a time (milliseconds). */
@@ -25,7 +25,7 @@ export interface LocalRateLimiter extends RateLimiter {
   release(): void;
 }
 
-/** A little more than a second, because requests that are sent evenly can arrive closer together. */
+/** A little more than a second, because requests can arrive at the upstream closer together than they were sent. */
 const WINDOW_MS = 1_050;
 
 /** Creates the limiter of one process. It uses a sliding window, so that any second has at most this many requests. */

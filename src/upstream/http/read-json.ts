@@ -19,7 +19,7 @@ export interface ReadJson {
 const JSON_TYPE = /^(application|text)\/([\w.-]+\+)?json\s*(;|$)/i;
 /** How much of a body the log shows, in UTF-16 code units: enough for the message of an error. */
 const LOGGED_BODY_LENGTH = 500;
-/** A longer `Age` counts as a year: longer than every setting, and the resulting date is still valid. */
+/** A longer `Age` counts as a year. That exceeds every limit in the settings, and still gives a valid date. */
 const MAX_AGE_MS = 365 * 86_400_000;
 
 /**
@@ -56,11 +56,11 @@ export async function readJson(
   return { json, bytes };
 }
 
-/** The most different member names; rows have about twenty. Parsing a million takes seconds. */
+/** The most different names of members in a body; rows have about twenty. Parsing a million names takes seconds. */
 const MAX_NAMES = 1_000;
-/** The most objects and arrays; a row has two. */
+/** The most objects and arrays in a body; a row has two. */
 const MAX_CONTAINERS = 5 * MAX_LISTING_ROWS;
-/** The most commas; a row has about ten. */
+/** The most commas in a body; a row has about ten. */
 const MAX_VALUES = 14 * MAX_LISTING_ROWS;
 
 /** @throws UpstreamError UPSTREAM_MALFORMED if there are more parts than in any listing */
@@ -74,7 +74,7 @@ function tooMany(most: string): UpstreamError {
   return malformed(`expected at most ${most}, got more`);
 }
 
-/** The beginning of a body, for the log. It ends with a whole word: a secret that is cut would not be masked. */
+/** The beginning of a body, for the log. It ends with a whole word, because the log would not mask half a secret. */
 export async function headOf({ body }: Readable): Promise<string> {
   try {
     for await (const chunk of body ?? []) {
