@@ -22,7 +22,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   logger: ['tracing'],
   observability: ['domain', 'http', 'logger', 'snapshots'],
   config: ['domain', 'http', 'logger', 'observability/request-log'],
-  // The path of the data, from the upstream to the port.
+  // Modules through which data passes, from the upstream to the port.
   upstream: [...BASE_MODULES],
   search: ['domain', 'scheduling'],
   snapshots: [...BASE_MODULES, 'search', 'upstream/listing-kinds'],
@@ -104,7 +104,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'storage/redis/client-limit',
   ],
   'open-snapshots': ['demo', 'domain', 'logger', 'observability', 'snapshots', 'storage', 'upstream'],
-  // A gateway inside another server: all parts without the process and its port.
+  // A gateway inside another server uses all parts except those of the process and its port.
   library: ['assemble', 'config', 'demo', 'http', 'logger', 'observability', 'server'],
   start: ['assemble', 'config', 'demo', 'http', 'logger', 'observability', 'server'],
   'command-line': ['config', 'observability/version'],
@@ -112,7 +112,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   main: ['command-line', 'start'],
 };
 
-/** Packages, and modules of Node that reach outside the process, with the only places that may use them. */
+/** Packages, and modules of Node that reach outside the process, each with the only files and folders that may use it. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   undici: ['upstream/http'],
   ioredis: ['storage'],
@@ -136,7 +136,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
     'mcp/mcp-handler',
     'pages',
     'storage/rules-file',
-    // Scripts, not parts of the gateway.
+    // These are scripts, not parts of the gateway.
     'packaging',
     'graph/schema/print',
     'graph/federation/print',
@@ -179,7 +179,7 @@ function moduleOf(name: string): string | undefined {
     .sort((a, b) => b.length - a.length)[0];
 }
 
-/** Whether a file is in one of these places. A place does not include the modules below it that the table names. */
+/** Whether a file is, or is in, one of these places. A folder does not include subfolders that are modules of their own. */
 function isAllowed(name: string, places: readonly string[]): boolean {
   const module = moduleOf(name);
   return places.some((place) => isIn(name, place) && (module === undefined || place.length >= module.length));

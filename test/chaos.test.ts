@@ -11,7 +11,7 @@ import { megabytesOf } from './support/process-facts.js';
 interface Standing {
   readonly state: string;
   readonly takenAt: number;
-  /** The code of the last failure since a time. */
+  /** The code of the last failure since the requested time; undefined if there is none. */
   readonly failure: string | undefined;
 }
 
@@ -28,7 +28,7 @@ type AtEnd = (end: () => Promise<void>) => void;
 
 const GOOD = { chains, tokens };
 const QUESTIONS = questionsAbout(GOOD);
-/** For each world. Few enough that the machine is not busy with all of them. */
+/** The questions for each gateway. They are so few that all gateways together do not keep the machine busy. */
 const QUESTIONS_PER_SECOND = 10;
 /** How many questions must be answered during a fault. */
 const ANSWERED = 10;
@@ -42,39 +42,39 @@ const SETTINGS = {
   UPSTREAM_RETRIES: '1',
   UPSTREAM_REQUESTS_PER_SECOND: String(CEILING),
   UPSTREAM_MAX_BYTES: String(8 * 2 ** 20),
-  // A fault lasts long enough here for the same wrong rows to come more than three times.
+  // With the default of 3, a fault of this length would be accepted as a true change.
   HOLD_BACK_TIMES: '1000',
   LOG_LEVEL: 'info',
 };
-/** For faults other than stalls: a busy machine must not look like a stall. */
+/** Settings for faults other than stalls: a delay on a busy machine must not be taken for a stall. */
 const PATIENT = { UPSTREAM_TIMEOUT_MS: '20000' };
 const WITH_STALLS = ['connection', 'framing'];
 
 /** A fault lasts at least this long, and until the gateway has reported it. */
 const FAULT_MS = 1_500;
 /**
- * It takes two seconds until an open breaker lets a try through, and one for the pause of each listing; this is for a
- * busy machine.
+ * How soon after a fault the listings must be new. Two seconds until an open breaker lets a request through, and a pause
+ * of one second for each listing, are needed; the rest is for a busy machine.
  */
 const NEW_WITHIN_MS = 120_000;
 /**
- * Some ten times what the gateway holds of an answer at its limit of 8 MB: as chunks, as one buffer, as text
- * and as garbage of earlier attempts. It is well below the 200 MB that are sent.
+ * The highest allowed growth of memory. An answer at the limit of 8 MB takes about a tenth of it: as chunks, one buffer,
+ * text, and garbage of earlier attempts. Reading all of the 200 MB that are sent would exceed it.
  */
 const GROWN_AT_MOST_MB = 150;
 
-/** By how much requests may be bunched. Without a rate limit four would be sent within a fifth of a second. */
+/** By how much a second is shortened when requests are counted: a busy machine can delay some of them. */
 const BUNCHED_MS = 600;
 
 const OUTAGES = ['a stall before the head', '503'];
 const OUTAGE_S = 10;
 /**
- * Five attempts that open the breaker and one each two seconds from then on make ten; three more may be under
- * way as it opens. The ceiling alone would let 30 through.
+ * The most requests in an outage of ten seconds. Five failed ones open the breaker, and then one is sent every two
+ * seconds: ten. Three more can be in progress when the breaker opens. The rate limit alone would allow 30.
  */
 const ASKED_IN_OUTAGE = 13;
 
-// Enough for the whole to end within a minute, and few enough for two cores.
+// So many tests at a time that all end within a minute, and so few that two cores are enough.
 vi.setConfig({ maxConcurrency: 7 });
 
 async function startWorld(atEnd: AtEnd, settings: Record<string, string> = {}): Promise<World> {
@@ -124,7 +124,7 @@ async function expectNewSnapshots(world: World, since: number, expect: ExpectSta
     .toEqual([true, true]);
 }
 
-/** Lets the upstream fail until the gateway reports it, and for a while. Clients must not notice. */
+/** Lets the upstream fail until the gateway reports the fault, and at least for `lastsMs`. Clients must not notice. */
 async function outlive(world: World, fault: Fault, lastsMs: number, expect: ExpectStatic): Promise<void> {
   const { upstream, load } = world;
   const began = Date.now();
@@ -134,16 +134,16 @@ async function outlive(world: World, fault: Fault, lastsMs: number, expect: Expe
   const told = { state: 'STALE', failure: fault.code };
   await expect.poll(() => standings(world, began)).toMatchObject([told, told]);
   await sleep(Math.max(0, began + lastsMs - Date.now()));
-  // Otherwise the checks could pass without questions.
+  // Without questions during the fault, the checks could pass without testing anything.
   await expect.poll(() => load.answered - answeredBefore).toBeGreaterThan(ANSWERED);
   await expectAlive(world, expect);
 
   const requests = upstream.seen.slice(seenBefore);
-  // Requests that were sent while this process was held up arrive late, in this time.
+  // The fault's requests can have been sent earlier, while this process was blocked: count that time, too.
   const seconds = (performance.now() - Math.min(beganAt, requests[0]?.notBefore ?? beganAt)) / 1000;
-  // Of this fault the upstream itself sees no requests.
+  // While the upstream refuses connections, it sees no requests.
   if (fault.name !== 'a refused connection') expect(requests.length).toBeGreaterThan(0);
-  // Requests of the second before may arrive in this one.
+  // Requests that were sent in the second before the fault can arrive during the fault.
   expect(requests.length).toBeLessThanOrEqual(CEILING * (Math.ceil(seconds) + 1));
   expect(mostInASecond(requests, BUNCHED_MS)).toBeLessThanOrEqual(CEILING);
   expect(upstream.count('/trap')).toBe(0);
@@ -176,9 +176,9 @@ describe.concurrent.each(Object.keys(FAULTS))('a gateway survives each fault of 
     for (const end of ends) await end();
   });
 
-  // One after another, in the life of one process.
+  // One fault after another, with the same process.
   it.sequential.for(FAULTS[kind] ?? [])('$name', async (fault, { expect, onTestFailed }) => {
-    // So that the next fault begins with a good state.
+    // The next fault must begin with a good state, even if this test fails.
     onTestFailed(() => recover(world, expect));
     const failuresBefore = world.load.failures.length;
     await outlive(world, fault, FAULT_MS, expect);
@@ -229,7 +229,7 @@ describe.concurrent('a gateway spares an upstream', () => {
     const seen = world.upstream.seen.slice(asked);
     const tooSoon = seen.slice(1).filter(({ at, notBefore }, index) => {
       const before = seen[index];
-      // Two requests may have been sent before the first response arrived.
+      // Requests close to each other are allowed: both can have been sent before the first response arrived.
       return before && notBefore - before.at > 400 && at - before.notBefore < 950;
     });
     expect(tooSoon).toEqual([]);

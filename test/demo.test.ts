@@ -3,7 +3,7 @@ import { createDemoHttp } from '../src/demo/listings.js';
 import { demoChains, demoTokens, type RawToken } from './fixtures/demo.js';
 import { ask, startGatewayProcess } from './support/gateway-process.js';
 
-/** Asks the demo listings as the gateway does. */
+/** Opens the demo listings as the gateway does. */
 function openDemo() {
   const { getJson } = createDemoHttp();
   return async (path: string, query = {}) =>
@@ -52,7 +52,7 @@ describe('the embedded demo listings', () => {
         .map(({ symbol }) => symbol),
     );
     expect(moved.size).toBeGreaterThan(50);
-    // A stablecoin whose price drifts would look as if it had lost its peg.
+    // If the price of a stablecoin drifted, it would look as if the coin had lost its fixed value.
     expect([...moved].filter((symbol) => /USD|EUR|DAI$|DOLA/i.test(symbol))).toEqual([]);
     for (const stable of ['USDC', 'USDT', 'DAI', 'EURC', 'USDe']) expect(bySymbol.has(stable)).toBe(true);
     expect([...bySymbol.values()].filter(({ size }) => size > 1)).toEqual([]);

@@ -41,7 +41,7 @@ export async function checkEqual(answers: readonly Answered[], others: readonly 
   }
 }
 
-/** Gives these answers to the bare server. */
+/** Stores these answers in the bare server, with the content type that the gateway uses. */
 export async function teach(bare: Target, gateway: Target, answers: readonly Answered[]): Promise<void> {
   const [question = ['', '']] = answers;
   const like = await send(gateway.url, { method: 'POST', headers: HEADERS, body: question[0] });

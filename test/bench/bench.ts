@@ -1,8 +1,8 @@
 /**
- * Measures the built gateway beside a bare server, a hand-written handler and Mercurius: `npm run bench`,
- * or `npm run bench -- 3` for runs of 3 seconds, or `npm run bench -- 1 hits misses` for these parts of it alone; with
- * another checkout, `BENCH_AGAINST=<its folder> npm run bench -- 1 against`. Machines drift, so read the ratios; the
- * control says how far two runs of one server differ.
+ * Compares the built gateway with a bare server, a hand-written handler and Mercurius: `npm run bench`. With
+ * `npm run bench -- 3` each run takes 3 seconds; `npm run bench -- 1 hits misses` runs only these two parts.
+ * `BENCH_AGAINST=<folder> npm run bench -- 1 against` compares it with the checkout in that folder. The speed of a
+ * machine changes, so read the ratios. The bare server is measured twice, to show how far two runs of one server differ.
  */
 import { cpus } from 'node:os';
 import { against } from './parts/against.js';

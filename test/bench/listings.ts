@@ -18,8 +18,8 @@ const made = new Map<number, Listings>();
 
 /**
  * Generates a listing of this many tokens. Nearly every token has a unique symbol and name, as in long listings. The order
- * of the rows is random: rows that are read in the order of their creation are next to each other in memory, and are read
- * several times as fast.
+ * of the rows is random. Otherwise rows that are read one after another would be next to each other in memory, and be read
+ * several times as fast as real ones.
  */
 export function listingsOf(tokenCount: number): Listings {
   const known = made.get(tokenCount);

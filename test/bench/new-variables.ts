@@ -1,6 +1,6 @@
 /**
- * Questions of known documents whose variables are new each time, where 10,000 tokens are listed. That is what
- * pickers that search while a person types, and routers of federated graphs, ask all day.
+ * Requests with known documents and new variables each time, to servers that list 10,000 tokens. Pickers that search
+ * while a person types, and routers of federated graphs, send such requests all day.
  */
 import type { RawToken } from '../fixtures/demo.js';
 import { oneOf, randomFrom } from '../support/random.js';
@@ -12,11 +12,11 @@ export interface NewQuestions {
   readonly name: string;
   readonly about: string;
   readonly connections: number;
-  /** Gives one question after the other. Series of the same number are equal; in none does a question come twice. */
+  /** Returns a function that gives the next question. Equal numbers give equal series. No series repeats a question. */
   series(number: number): () => string;
 }
 
-/** How many tokens are listed where these are asked. */
+/** How many tokens the servers list that get these questions. */
 export const LISTED = 10_000;
 
 const KEYS = 20;
@@ -35,7 +35,7 @@ export const oneToken: NewQuestions = {
       'query One($chainKey: String!, $address: String!) { token(chainKey: $chainKey, address: $address) { symbol name decimals price { usd __typename } chain { name __typename } __typename } }',
     );
     const random = randomFrom(number);
-    // In every round of the tokens the address of each is written otherwise.
+    // After all tokens were asked for once, they follow again, with their addresses in another letter case.
     let asked = Math.floor(random() * tokens.length);
     return () => {
       const { chainKey, address } = at(tokens, asked % tokens.length);
@@ -57,13 +57,13 @@ export const byKey: NewQuestions = {
   },
 };
 
-/** What a router asks of a subgraph for a list that another subgraph has given. */
+/** A router's request for the fields of tokens in a list from another subgraph. */
 export const entities: NewQuestions = {
   name: 'entities',
   about: `${ENTITIES} representations of tokens, as a router of a federated graph sends them`,
   connections: CONNECTIONS,
   series(number) {
-    // On one line and without the names of types: so the routers of Apollo and The Guild write it.
+    // On one line and without `__typename`, as the routers of Apollo and The Guild write it.
     const query =
       'query Portfolio__tokens__1($representations:[_Any!]!){_entities(representations:$representations){...on Token{symbol name decimals price{usd}chain{name}}}}';
     const operationName = 'Portfolio__tokens__1';
@@ -89,7 +89,7 @@ interface SearchVariables {
   readonly filter: object | null;
 }
 
-/** Searches of seven kinds in turn, for first pages: two checkouts may not understand each other's cursors. */
+/** Searches of seven kinds in turn, only for first pages, because two checkouts can have different cursors. */
 export const searchMix: NewQuestions = {
   name: 'search mix',
   about:
@@ -119,7 +119,7 @@ export const searchMix: NewQuestions = {
       const variables: SearchVariables = { filter: null, ...kind() };
       const text = inCase(variables.query, below(2 ** 30));
       let query = text;
-      // Adds a few spaces around the text, as a person may type them. The results stay the same. Few, since a search has a length limit.
+      // A text that was used before gets spaces around it, which do not change the results, but make the request new.
       for (let nth = 1; typed.has(query); nth++)
         query = ' '.repeat(nth % SPACES) + text + ' '.repeat(nth / SPACES);
       typed.add(query);
@@ -133,13 +133,13 @@ function filterOf(priceUsd: number, token: () => RawToken) {
   return { chainKeys, isBridgeable: true, minPriceUsd: priceUsd };
 }
 
-/** Writes the bodies of one operation with other variables each time. */
+/** Returns a function that writes the body of this operation with the given variables. */
 function askWith(query: string): (variables: object) => string {
   const parts = bodyOf(query).split('"variables":{}');
   return (variables) => parts.join(`"variables":${JSON.stringify(variables)}`);
 }
 
-/** The text with its letters in upper or lower case by the bits of a number, so that few texts come twice. */
+/** The text with each letter in upper or lower case, as the bits of a number say. So few texts come twice. */
 function inCase(text: string, bits: number): string {
   let left = bits;
   // The first x of an address is not one of its digits.

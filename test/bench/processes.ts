@@ -56,5 +56,5 @@ export function installPeers(): void {
   );
 }
 
-/** One of those packages. */
+/** Loads one of the packages that {@link installPeers} installs. */
 export const requirePeer: (name: string) => unknown = createRequire(new URL('package.json', PEERS));

@@ -33,7 +33,7 @@ export function table(
   return [line(head), line(rule), ...rows.map(line)].join('\n');
 }
 
-/** A table of contests. The line of each entry has how many times better the first entry is. */
+/** A table of contests. The line of each entry says how many times as good the entry is with which it is compared. */
 export function contestTable(contests: readonly Contest[]): string {
   return table(
     ['', 'server', 'req/s', 'p50 ms', 'p99 ms', 'CPU µs/req', 'MB', 'upstream', '× by CPU', '× by req/s'],
@@ -71,7 +71,7 @@ function ratios(entries: readonly Entry[], nth: number): string[] {
   return [shown(cpuRatio(lead, entry), 2), shown(rateRatio(lead, entry), 2)];
 }
 
-/** The entry whose multiple of another is shown. */
+/** The entry with which another one is compared. */
 function leadOf(entries: readonly Entry[], entry: Entry | undefined): Entry | undefined {
   return entry?.against === undefined ? entries[0] : entries.find(({ name }) => name === entry.against);
 }

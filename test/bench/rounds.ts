@@ -80,7 +80,7 @@ async function warmUp({ url, child: { pid } }: Target, load: Load): Promise<void
 
 async function measure({ target, load }: Entry, upstream: Target, seconds: number): Promise<Sample> {
   const { pid } = target.child;
-  // Since the last round it may have fetched new rows, so that this one would begin with a question that is new.
+  // The server may have fetched new rows since the last round. Then the first request would not be answered from a cache.
   if (load.bodies?.[0] !== undefined) await ask(target.url, load.bodies[0]);
   const megabytes: number[] = [];
   const watch = setInterval(() => megabytes.push(megabytesOf(pid).now), 200);
@@ -108,12 +108,12 @@ export function middle({ samples }: Entry, key: keyof Sample): number {
   return median(samples.map((sample) => sample[key]));
 }
 
-/** How many times less than another an entry takes for an answer: the median of the ratios in each round. */
+/** The CPU time of the other entry for an answer, divided by that of this entry: the median of all rounds. */
 export function cpuRatio(entry: Entry, other: Entry): number {
   return ratio(other, entry, 'cpuMicros');
 }
 
-/** How many times as many answers an entry gives as another one. */
+/** The answers of an entry per second, divided by those of the other entry: the median of all rounds. */
 export function rateRatio(entry: Entry, other: Entry): number {
   return ratio(entry, other, 'perSecond');
 }

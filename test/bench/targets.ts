@@ -8,13 +8,13 @@ import { ask, send } from './load.js';
 import { keep, pin } from './processes.js';
 import type { Counts } from './servers/upstream.js';
 
-/** A server in a process of its own. */
+/** A server in a separate process. */
 export interface Target {
   readonly name: string;
-  /** Where it is asked. */
+  /** The address to which requests are sent. */
   readonly url: string;
   readonly child: ChildProcess;
-  /** Its name at the upstream; empty if it sends no requests there. */
+  /** The name by which the upstream counts its requests; empty if it sends no requests to the upstream. */
   readonly asker: string;
 }
 
@@ -53,12 +53,12 @@ const MAX_LOGGED = 2_000;
 let askers = 0;
 let logged = '';
 
-/** The beginning of what the gateways have logged, from `warn` on unless their settings say otherwise. */
+/** The first part of what the gateways have logged: lines of level `warn` and above, unless their settings differ. */
 export function gatewayLog(): string {
   return logged.slice(0, MAX_LOGGED);
 }
 
-/** Starts one of the servers beside the gateway. */
+/** Starts a server of the bench other than the gateway. */
 export async function startServer(name: string, file: string, ...args: readonly string[]): Promise<Target> {
   const child = keep(
     fork(fileURLToPath(new URL(`servers/${file}.js`, import.meta.url)), args, {
@@ -72,7 +72,7 @@ export async function startServer(name: string, file: string, ...args: readonly 
   return { name, url: `http://127.0.0.1:${port}/graphql`, child, asker: '' };
 }
 
-/** Starts one of these servers, with the upstream. */
+/** Starts such a server, with the address of the upstream as an argument. */
 export async function startPeer(
   name: string,
   upstream: Target,
@@ -84,7 +84,7 @@ export async function startPeer(
   return { ...(await startServer(name, file, address, ...args)), asker };
 }
 
-/** Starts the built gateway as `npm start` does, with the settings given here alone, and waits for its first answer. */
+/** Starts the built gateway as `npm start` does, with only these settings, and waits for its first answer. */
 export async function startGateway(
   upstream: Target,
   options: GatewayOptions,
@@ -112,7 +112,7 @@ export async function startGateway(
   endWith(upstream, child);
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on('data', (text) => {
-      // Read the whole output, as a reader of the log does.
+      // Read the whole output, so that the gateway's log does not wait for a reader.
       if (logged.length < MAX_LOGGED) logged += text;
     });
   }
@@ -130,7 +130,7 @@ export async function startGateway(
   throw new Error(`The gateway did not start: ${logged}`);
 }
 
-/** Has the upstream end a process that knows nothing of this one, should this one be killed. */
+/** If this process is killed, the upstream's process ends this child, which would not notice it. */
 export function endWith(upstream: Target, child: ChildProcess): void {
   upstream.child.send({ pid: child.pid, hasEnded: false });
   child.once('exit', () => {

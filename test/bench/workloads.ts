@@ -19,14 +19,14 @@ type AnsweredToken = Pick<RawToken, 'symbol' | 'address' | 'decimals' | 'price'>
   chain: { name: string };
 };
 
-/** The data of an answer to any of these. */
+/** The data of an answer to a question of a workload. */
 export type Answer = { chains: readonly RawChain[] } | { tokens: readonly AnsweredToken[] };
 
 /** The default number of listed tokens. */
 const LISTED = 2000;
 /** How many connections send at once. */
 export const CONNECTIONS = 16;
-/** Enough for answers of megabytes: with more connections, each would only wait longer. */
+/** The number of connections for answers of megabytes: with more connections, each would only wait longer. */
 const FEW_CONNECTIONS = 4;
 const PAGE = 20;
 
@@ -82,7 +82,7 @@ export const q4: Workload = {
   ),
 };
 
-/** Q3 where 10,000 tokens are listed. */
+/** Q3 with 10,000 listed tokens. */
 export const q3x10k: Workload = {
   ...q3,
   name: 'Q3 x10k',
@@ -95,7 +95,7 @@ export const q3x10k: Workload = {
 /** The workloads for every server. */
 export const common: readonly Workload[] = [q1, q2, q3, q4, q3x10k];
 
-/** The rows of 500 sets of keys, in rotation: few enough that all answers stay in the cache. */
+/** The rows of 500 sets of keys, in rotation. All 500 answers fit into the cache. */
 export const lookUps: Workload = {
   name: 'K x10k',
   about: '20 rows of 10,000 by their keys, 500 sets of keys in turn',
@@ -104,12 +104,12 @@ export const lookUps: Workload = {
   ...lookUpsIn(10_000, 500),
 };
 
-/** Many different searches, for the memory that they take: each finds some 100 rows of 10,000. */
+/** Many different searches, to measure their memory. Each finds some 100 rows of 10,000. */
 export const searches: readonly string[] = Array.from({ length: 90 * 30 }, (_nothing, nth) =>
   searchFor(`tok${10 + Math.floor(nth / 30)}`, (nth % 30) / 100),
 );
 
-/** This many questions for 20 rows by their keys. */
+/** `sets` questions, each for 20 rows by their keys. */
 export function lookUpsIn(listed: number, sets: number): Pick<Workload, 'bodies' | 'expected'> {
   const all = withChains(listingsOf(listed));
   const apart = Math.floor(all.length / PAGE);
@@ -126,7 +126,7 @@ export function lookUpsIn(listed: number, sets: number): Pick<Workload, 'bodies'
   };
 }
 
-/** A search for what begins so; the least price tells it from others and keeps nothing out below one dollar. */
+/** A search for this text. A different lowest price makes each search a new one; below 1 dollar it excludes no row. */
 export function searchFor(typed: string, minPriceUsd: number): string {
   return bodyOf(
     `query S($query: String, $filter: TokenFilter) {
@@ -148,8 +148,8 @@ export function inNewWords({ bodies }: Pick<Workload, 'bodies'>): () => string {
 }
 
 /**
- * The workload's questions in turn, each with a chain that is not listed beside it: one document, and never the
- * same variables.
+ * The workload's questions in turn. Each also asks for a chain that is not listed, by a variable: so the document stays
+ * the same, and the variables are new each time.
  */
 export function withNewVariables({ bodies }: Pick<Workload, 'bodies'>): () => string {
   const nobody = 'nobody';
@@ -181,7 +181,7 @@ export function facts(answer: Answer): unknown {
   ]);
 }
 
-/** A body as Apollo Client writes it: with `__typename` everywhere, over many lines. */
+/** A request body as Apollo Client writes it: the query has `__typename` everywhere, and many lines. */
 export function bodyOf(query: string, variables = {}): string {
   const operationName = /^query (\w+)/.exec(query)?.[1];
   return JSON.stringify({ operationName, variables, query: print(parse(query)) });

@@ -37,7 +37,7 @@ interface PricedToken {
   readonly price: { readonly usd: number; readonly asOf: string };
 }
 
-/** Watches a query like a page, until the test ends. Resolves when the first data is there. */
+/** Watches a query as a page does, until the test ends. Resolves when the first data has arrived. */
 async function show<Data>(query: ObservableQuery<Data>): Promise<void> {
   const subscription = query.subscribe({});
   onTestFinished(() => subscription.unsubscribe());

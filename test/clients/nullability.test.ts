@@ -13,7 +13,7 @@ const SELECTION = `
   token(chainKey: "base", address: "0x0") { destinations { chainKey } }
   destinations(srcChainKey: "base", srcToken: "0x0") { chainKey }`;
 
-/** Uses every marked field as non-null. */
+/** A program that uses every marked field as non-null. */
 const USE_MARKED = `
   export const tokens: readonly { symbol: string }[] = data.chains.flatMap((chain) => chain.tokens);
   export const counts: number = data.chains.reduce((sum, { tokenCount }) => sum + tokenCount, 0);
@@ -21,7 +21,7 @@ const USE_MARKED = `
   export const cursors: string = data.tokenChanges.cursor + data.chainChanges.cursor;
   export const routes: number | undefined = data.token?.destinations.length;
 `;
-/** Uses two fields that can be null without an error, as non-null. */
+/** A program with a type error: it uses two fields as non-null that can be null without an error. */
 const USE_OTHERS = `
   export const name: string = data.token.destinations.length > 0 ? 'some' : 'none';
   export const count: number = data.destinations.length;

@@ -32,7 +32,7 @@ interface PricedToken {
   readonly price: { readonly usd: number; readonly asOf: string };
 }
 
-/** Together they select every field of every type. */
+/** Documents that together select every field of every type. */
 const EVERYTHING = [
   `fragment Row on Token { id isBridgeable chainKey address decimals symbol name isNative logoUrl price { usd asOf } heldBack { fact served upstream since } }
   query ($after: String) {

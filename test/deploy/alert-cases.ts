@@ -14,7 +14,7 @@ const GATEWAY = 'job="gateway",instance="a"';
 const forBoth = (caseOf: (listing: string) => AlertCase): readonly AlertCase[] =>
   ['tokens', 'chains'].map(caseOf);
 
-/** A gauge that is wrong from the tenth minute to the thirtieth. */
+/** A gauge that has the bad value from the tenth minute to the thirtieth, and the good value before and after. */
 const wrong = (series: string, bad = 1, good = 0, waits = 5): AlertCase => ({
   series: { [series]: `${good}x9 ${bad}x20 ${good}x60` },
   quiet: waits > 0 ? 10 + waits - 1 : 9,
@@ -22,7 +22,7 @@ const wrong = (series: string, bad = 1, good = 0, waits = 5): AlertCase => ({
   cleared: 40,
 });
 
-/** Counters that grow by these each minute, from the tenth minute to the fortieth, and before and after by the others. */
+/** Counters that grow by `bad` each minute from the tenth minute to the fortieth, and by `good` before and after. */
 function rates(
   series: Readonly<Record<string, readonly [good: number, bad: number]>>,
   { waits = 5, labels = GATEWAY }: { waits?: number; labels?: string } = {},
@@ -44,7 +44,7 @@ function rates(
 const requests = (cache: string, outcome: string, scope?: 'client' | 'process') =>
   `gateway_requests_total{cache="${cache}",outcome="${outcome}"${scope ? `,scope="${scope}"` : ''}}`;
 
-/** Of so many requests a minute, all are answered within 1 ms; in the bad half hour, a sixth of them within 5 s only. */
+/** Requests that are answered within 1 ms. In the bad half hour, a sixth of them takes up to 5 s. */
 function slowRequests(cache: string, aMinute = 600): AlertCase {
   const bucket = (le: string) => `gateway_request_duration_seconds_bucket{cache="${cache}",le="${le}"}`;
   const all = [aMinute, aMinute] as const;
@@ -67,7 +67,7 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase | readonly AlertCase
     wrong(`gateway_listing_gone{${GATEWAY},listing="${listing}"}`, 1, 0, 10),
   ),
   GatewayPricesRunOut: wrong(`gateway_listing_age_seconds{${GATEWAY},listing="tokens"}`, 2800, 31, 0),
-  // At once, in the minute of the first sample.
+  // This alert fires at once, in the minute of the first bad sample.
   GatewayRowsHeldBack: ['listing="tokens",fact="decimals"', 'listing="chains",fact="chainType"'].map(
     (labels) => ({ ...wrong(`gateway_held_back_rows{${GATEWAY},${labels}}`, 3, 0, 0), firing: 10 }),
   ),
@@ -76,7 +76,7 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase | readonly AlertCase
       series: {
         [`gateway_accepted_changes_total{${GATEWAY},listing="${listing}",fact="decimals",by="time"}`]:
           '0x9 1x100',
-        // The operator knows of it.
+        // Changes that the operator has accepted must not fire the alert.
         [`gateway_accepted_changes_total{${GATEWAY},listing="${listing}",fact="decimals",by="operator"}`]:
           '0x4 1x105',
       },
@@ -84,7 +84,7 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase | readonly AlertCase
       firing: 10,
       cleared: 75,
     })),
-    // Accepted at the first refresh after a restart, before the first scrape.
+    // The change is accepted at the first refresh after a restart, before the first scrape. So the counter begins with 1.
     {
       series: {
         [`gateway_accepted_changes_total{${GATEWAY},listing="tokens",fact="symbol",by="time"}`]:
@@ -101,7 +101,7 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase | readonly AlertCase
     firing: 10,
     cleared: 50,
   })),
-  // A token listing is accepted at the third of three refreshes, 30 s apart: one sample of a minute shows it.
+  // A token listing can be held back for only three refreshes, which are 30 s apart. Then one sample shows it.
   GatewayListingHeldBack: forBoth((listing) => ({
     series: { [`gateway_listing_held_back{${GATEWAY},listing="${listing}"}`]: '0x9 1 0x60' },
     quiet: 9,
@@ -150,7 +150,7 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase | readonly AlertCase
       [`gateway_listing_rows{${GATEWAY},listing="tokens"}`]: '587x100',
     },
   },
-  // Another gateway has reported it for a while.
+  // Gateway b reports the change of service five minutes after the other gateway.
   GatewayServiceChanged: {
     series: {
       [`gateway_listing_source{${GATEWAY},listing="tokens",source="v1"}`]: '1x70 _x100',
@@ -178,11 +178,11 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase | readonly AlertCase
   GatewayErrors: rates({
     [requests('hit', 'ok')]: [900, 900],
     [requests('miss', 'UPSTREAM_TIMEOUT', 'process')]: [3, 60],
-    // Not operations: they must not lower the share of errors.
+    // These requests are not operations, and must not lower the share of errors.
     [requests('none', 'ok')]: [10_000, 10_000],
   }),
   GatewayInternalErrors: {
-    // The series begins with the first error.
+    // The series does not exist before the first error.
     series: {
       [`gateway_requests_total{${GATEWAY},cache="miss",outcome="INTERNAL_SERVER_ERROR"}`]: '_x10 1x90',
     },
@@ -229,7 +229,7 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase | readonly AlertCase
   GatewayLogLinesLost: rates({ 'gateway_log_lines_dropped_total{}': [0, 3] }, { waits: 0 }),
   GatewayVersionsDiffer: {
     series: {
-      // Two builds of one version.
+      // The gateways have two builds of the same version.
       'gateway_build_info{job="gateway",instance="a",version="1",revision="a1"}': '1x100 _x60',
       'gateway_build_info{job="gateway",instance="a",version="1",revision="b2"}': '_x100 1x60',
       'gateway_build_info{job="gateway",instance="b",version="1",revision="b2"}': '1x160',
@@ -240,7 +240,7 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase | readonly AlertCase
   },
 };
 
-/** What one anonymous client can cause, or too little data: the alert must never fire. */
+/** Cases in which an alert must never fire: one anonymous client causes the data, or there is too little data. */
 export const SILENT_CASES: readonly (readonly [why: string, alert: string, AlertCase])[] = [
   [
     'one client asks for more routes than the upstream may be asked for',

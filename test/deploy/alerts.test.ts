@@ -64,7 +64,7 @@ describe.skipIf(areMissing('promtool'))('alerts.yaml', () => {
     for (const { alert, expr, labels } of alerts) {
       if (labels.severity === 'page' && byClients.test(expr))
         expect(expr, alert).toMatch(/scope(="process"|!="client")/);
-      // A ratio of few events has no meaning.
+      // A ratio of few events has no meaning, so the alert must also require a minimum rate.
       if (/rate\([^/]*\/|histogram_quantile/.test(expr))
         expect(expr, alert).toMatch(/\band sum by \(.*\) \(rate\(/);
     }

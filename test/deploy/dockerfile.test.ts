@@ -13,12 +13,12 @@ import { spawnKept } from '../support/server-process.js';
 import { temporaryDirectory } from '../support/temporary-files.js';
 import { bytesOf, deployed, gatewayContainer, imageEnv } from './files.js';
 
-/** How long memory is measured: short in CI, long for the figures in .deploy/README.md. */
+/** How long memory is measured, in seconds: short in CI, longer for the figures in .deploy/README.md. */
 const MEMORY_SECONDS = Number(process.env.DEPLOYED_MEMORY_SECONDS ?? 10);
 const LIMIT = bytesOf(gatewayContainer.resources.limits.memory);
 const USER = 65_534;
 const AS_USER = `setpriv --reuid=${USER} --regid=${USER} --clear-groups --no-new-privs --bounding-set=-all`;
-/** Needs root. Without it the command runs as the user of the tests. */
+/** Whether this process may run commands as another user. If not, the command runs as the user of the tests. */
 const CAN_CHANGE_USER = spawnSync('sh', ['-c', `${AS_USER} true`]).status === 0;
 
 const dockerfile = deployed('Dockerfile');
@@ -41,7 +41,7 @@ function run(settings: Readonly<Record<string, string>>) {
   return started;
 }
 
-/** Runs it on free ports with a folder for snapshots, and waits until it listens. */
+/** Runs the command of the image on free ports with a folder for snapshots, and waits until the gateway listens. */
 async function startImage(settings: Readonly<Record<string, string>>) {
   const snapshots = temporaryDirectory();
   if (CAN_CHANGE_USER) chownSync(snapshots, USER, USER);

@@ -19,7 +19,7 @@ import {
   kustomization,
 } from './files.js';
 
-/** How long a gateway needs after DRAIN_MS to end in any case. */
+/** The longest time between the end of DRAIN_MS and the end of a gateway's process. */
 const STOP_WITHIN_S =
   Number(/STOP_WITHIN_MS = ([\d_]+)/.exec(readText('src/start.ts'))?.[1]?.replace('_', '')) / 1000;
 
@@ -137,7 +137,7 @@ describe('both', () => {
         logRequests: 'errors',
       });
       expect(config.rateLimit?.perSecond).toBeGreaterThan(0);
-      // A network of a few machines: all of them are trusted.
+      // Every machine in a trusted network is trusted, so the network must be small.
       for (const network of config.trustedProxies)
         expect(Number(network.split('/')[1] ?? 32)).toBeGreaterThanOrEqual(24);
       expect(config.trustedProxies.length).toBeGreaterThan(0);
@@ -160,7 +160,7 @@ describe('nginx.conf', () => {
     const secondsOf = (name: string) => Number(new RegExp(`${name} (\\d+)s;`).exec(config)?.[1]);
     const [, equal = ''] =
       /COALESCE_WITHIN_MS = ([\d_]+)/.exec(readText('src/server/responses/responder.ts')) ?? [];
-    // Waiting for an equal request, in the queue and for the upstream; the rest of 30 s is for the execution.
+    // An operation can wait for an equal request, in the queue, and for the upstream. The rest of 30 s is for its execution.
     const waitMs = Number(equal.replace('_', '')) + maxWaitMs + MAX_UPSTREAM_WAIT_MS;
     expect(waitMs).toBeGreaterThan(MAX_UPSTREAM_WAIT_MS + 1_000);
     expect(waitMs).toBeLessThan(28_000);

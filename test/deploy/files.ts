@@ -50,7 +50,7 @@ export const kubernetesEnv: Readonly<Record<string, string>> = Object.fromEntrie
   }) ?? [],
 );
 
-/** An object of kubernetes.yaml; its `spec` is as its kind has it. */
+/** An object of kubernetes.yaml. The type of its `spec` depends on its kind. */
 export interface KubernetesObject<Spec = unknown> {
   readonly apiVersion: string;
   readonly kind: string;

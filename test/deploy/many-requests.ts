@@ -1,7 +1,7 @@
 import { Pool } from 'undici';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
 
-/** A request, and the one body that is right. */
+/** A request, and the `data` of the only right response. */
 interface Question {
   readonly query: string;
   readonly variables?: object;
@@ -12,7 +12,7 @@ const known = demoTokens.find(({ chainKey }) => chainKey === 'ethereum') ?? demo
 const { chainKey = '', address = '', symbol = '', decimals = 0 } = known ?? {};
 const there = demoTokens.filter((token) => token.chainKey === 'degen');
 
-/** Small and large ones that are cached. */
+/** Questions with small answers, whose responses are cached. Those of LARGE have large answers. */
 const CACHED: readonly Question[] = [
   {
     query: '{ tokens(srcChainKey: "degen") { symbol decimals } }',
@@ -49,7 +49,7 @@ const LARGE: readonly Question[] = [
   },
 ];
 
-/** One that never came before: it is executed. */
+/** A question with new variables each time, so that the gateway must execute it. */
 const executed = (nth: number): Question => ({
   query:
     'query ($a: String!, $b: String!) { tokensByKey(keys: [{ chainKey: $a, address: $b }, { chainKey: "none", address: $b }]) { symbol } }',
@@ -57,13 +57,13 @@ const executed = (nth: number): Question => ({
   data: { tokensByKey: [{ symbol }, null] },
 });
 
-/** Every third is executed, one of fifty is large (up to 100 kB), the others come from the cache. */
+/** Every third question is executed, one of fifty has a large answer (up to 100 kB), the others are cached. */
 function questionNumber(nth: number): Question {
   const from = nth % 50 === 1 ? LARGE : CACHED;
   return (nth % 3 === 0 ? undefined : from[nth % from.length]) ?? executed(nth);
 }
 
-/** Asks without a pause over so many connections, by POST and, one of five, by GET. No request is sent twice. */
+/** Sends questions without a pause over this many connections, by POST and some by GET. None is repeated if it fails. */
 export function startManyRequests(origin: string, connections: number) {
   const pool = new Pool(origin, { connections, pipelining: 1 });
   const failures: string[] = [];
@@ -109,19 +109,19 @@ export function startManyRequests(origin: string, connections: number) {
     get answered() {
       return answered;
     },
-    /** What was wrong with those that were not answered rightly, in a line each. */
+    /** One line for each request that failed or got a wrong answer. */
     failures,
     get longestMs() {
       return longestMs;
     },
-    /** Resolves when so many have been answered. */
+    /** Resolves when this many requests have been answered. */
     reach(count: number) {
       return new Promise<void>((resolve) => {
         waiting.push({ count: Math.max(count, answered + 1), resolve });
         waiting.sort((a, b) => a.count - b.count);
       });
     },
-    /** Asks no more, and resolves when the last answer is there. */
+    /** Stops sending, and resolves after the last answer. */
     async stop() {
       isOver = true;
       await Promise.all(clients);

@@ -10,7 +10,7 @@ interface Answered {
   readonly errors: readonly { readonly extensions: { readonly code: string } }[];
 }
 
-/** Two gateways with their defaults behind nginx, in front of one upstream, which does not answer these requests. */
+/** Starts two gateways behind nginx. Their common upstream never answers requests of the kind `stalled`. */
 async function startPair(stalled: 'listing' | 'routes') {
   const upstream = await startFakeUpstream();
   onTestFinished(upstream.close);
@@ -45,7 +45,7 @@ async function startPair(stalled: 'listing' | 'routes') {
 }
 
 describe.skipIf(areMissing('nginx'))('gateways behind nginx whose upstream does not answer', () => {
-  // Both pairs at once: each answer takes 25 s.
+  // Both pairs are tested at once, because each answer takes 25 s.
   it('answer each operation within 30 s, with a code of their own, once, also before their first listing', async () => {
     const [pair, early] = await Promise.all([startPair('routes'), startPair('listing')]);
     const statuses = () =>
@@ -62,7 +62,7 @@ describe.skipIf(areMissing('nginx'))('gateways behind nginx whose upstream does 
     ]);
     for (const { status, seconds, data, errors } of answers) {
       expect([status, errors.map(({ extensions }) => extensions.code)]).toEqual([200, ['UPSTREAM_TIMEOUT']]);
-      // The rest of the answer is there.
+      // The fields that do not need the stalled request have their data.
       expect(data).toMatchObject({ chains: expect.arrayContaining([{ name: 'Ethereum' }]) });
       expect(seconds).toBeLessThan(30);
     }

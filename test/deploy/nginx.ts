@@ -7,11 +7,11 @@ import { temporaryDirectory } from '../support/temporary-files.js';
 import { deployed } from './files.js';
 
 /**
- * Starts a real nginx with .deploy/nginx.conf, changed in its addresses and files alone; the test's end ends it.
+ * Starts a real nginx with .deploy/nginx.conf, in which only addresses and files are changed. The test's end ends it.
  *
- * @param gateways their ports on this machine
- * @param change of the configuration
- * @param probe a path that is 200 once it runs
+ * @param gateways the ports of the gateways on this machine
+ * @param change a further change of the configuration
+ * @param probe a path that returns 200 when nginx runs
  */
 export async function startNginx(
   gateways: readonly number[],
@@ -30,7 +30,7 @@ export async function startNginx(
   writeFileSync(file, change(config));
   const { child, output, exited } = spawnKept('nginx', ['-c', file, '-e', 'stderr', '-g', 'daemon off;']);
   onTestFinished(async () => {
-    // Its worker ends with it.
+    // The worker process of nginx ends with this process.
     child.kill('SIGTERM');
     await exited;
   });
@@ -46,7 +46,7 @@ export async function startNginx(
     .toBe(200);
   return {
     address,
-    /** How often an attempt at a gateway failed, by what went wrong. */
+    /** How many attempts of nginx at a gateway failed, by reason. */
     failedAttempts(): Readonly<Record<string, number>> {
       const counts: Record<string, number> = {};
       for (const [, reason = ''] of output().matchAll(/\[error\] .*?\d+ ([^,]*?) while /g)) {

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 
-/** Packages of Debian with the programs of these tests, and how each program says that it is there. */
+/** The programs that these tests need, each with a command that succeeds if the program is installed. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   prometheus: ['prometheus', '--version'],
   promtool: ['promtool', '--version'],
@@ -10,8 +10,8 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Whether tests that need these programs are to be skipped, with a line that says so. In CI they never are: a program
- * that is missing there fails them.
+ * Whether to skip tests that need these programs; if so, writes a line about it. In CI the tests are not skipped: a
+ * missing program fails them.
  */
 export function areMissing(...programs: readonly string[]): boolean {
   const missing = programs.filter((program) => {
@@ -23,7 +23,7 @@ export function areMissing(...programs: readonly string[]): boolean {
   return true;
 }
 
-/** As `areMissing`, for packages of `test/deploy`, which `npm ci --prefix test/deploy` installs. */
+/** Like `areMissing`, but for npm packages, which `npm ci --prefix test/deploy` installs. */
 export function arePackagesMissing(...packages: readonly string[]): boolean {
   const missing = packages.filter((name) => !existsSync(new URL(`node_modules/${name}`, import.meta.url)));
   if (missing.length === 0 || process.env.CI) return false;

@@ -20,7 +20,7 @@ const MAX_CONNECTIONS = 20;
 
 const isNumber = ({ value }: Sample) => Number.isFinite(Number(value[1]));
 
-/** A gateway to which everything happens that the dashboard shows, again and again. */
+/** Starts a gateway, and causes again and again everything that the dashboard shows. */
 async function startBusyGateway() {
   const redis = await startRedis();
   const upstream = await startFakeUpstream();
@@ -38,7 +38,7 @@ async function startBusyGateway() {
     ROUTES_SWEEP_MS: '60000',
   });
   await expect.poll(async () => (await fetch(`${admin}/ready`)).status).toBe(200);
-  // Half of the tokens are gone, which is held back; every other request for routes fails.
+  // More than half of the tokens are missing, so the listing is held back. Every other request for routes fails.
   upstream.plan('tokens', (response, request, nth) => {
     const isRoute = request.url?.includes('srcToken');
     const answer =
@@ -62,13 +62,13 @@ async function startBusyGateway() {
       '{ chains { name } }',
       `{ chains(search: "x${turn}") { name } }`,
       `{ destinations(srcChainKey: "${chainKey}", srcToken: "${token}") { chainKey } }`,
-      // Refused: too deep.
+      // This query is refused because it has too many levels.
       `{ chains ${'{ tokens { chain '.repeat(12)} { name } ${'} }'.repeat(12)} }`,
     ];
     await Promise.all(
       [...questions.map(ask), fetch(`${address}/live`)].map((asked) => asked.catch(() => {})),
     );
-    // One connection too many, whose address then loses an idle one: perhaps that of a question.
+    // One connection too many: the gateway then closes an idle connection of this address, perhaps one of `ask`.
     const { hostname, port } = new URL(address);
     const sockets = Array.from({ length: MAX_CONNECTIONS + 1 }, () =>
       connect({ host: hostname, port: Number(port) }).on('error', () => {}),
@@ -111,7 +111,7 @@ describe.skipIf(areMissing('prometheus') || isRedisMissing)('a Prometheus that s
     const prometheus = await startPrometheus(new URL(admin).host, RULES);
 
     const exported = await (await fetch(`${admin}/metrics`)).text();
-    // Names, units, types and helps are as Prometheus asks for them.
+    // promtool checks that names, units, types and help texts follow the rules of Prometheus.
     const lint = spawnSync('promtool', ['check', 'metrics'], { input: exported, encoding: 'utf8' });
     expect([lint.stdout, lint.stderr, lint.status]).toEqual(['', '', 0]);
     const types = [...exported.matchAll(/^# TYPE (\w+) (\w+)$/gm)];
@@ -147,7 +147,7 @@ describe.skipIf(areMissing('prometheus') || isRedisMissing)('a Prometheus that s
           .toSorted(),
       )
       .toEqual(alerts.map(({ alert }) => [alert, 'ok', undefined]).toSorted());
-    // What is held back here is soon known as such; the text of an alert shows that its template is right.
+    // The held-back listing soon fires an alert. The text of this alert shows that its template works.
     const active = () =>
       prometheus.get<{ alerts: { labels: { alertname: string }; annotations: Record<string, string> }[] }>(
         '/api/v1/alerts',

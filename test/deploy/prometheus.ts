@@ -15,10 +15,10 @@ export interface Sample {
 }
 
 /**
- * Starts a real Prometheus that scrapes each second; the test's end ends it.
+ * Starts a real Prometheus that scrapes the target each second. The test's end ends Prometheus.
  *
  * @param target host and port of a gateway's metrics
- * @param rules the file of the alerts
+ * @param rules the path of the file with the alerts
  */
 export async function startPrometheus(target: string, rules: string) {
   const folder = temporaryDirectory();
@@ -27,7 +27,7 @@ export async function startPrometheus(target: string, rules: string) {
     ...withoutKubernetes(target, rules),
     global: { scrape_interval: '1s', evaluation_interval: '1s' },
   };
-  // JSON is YAML.
+  // JSON is valid YAML.
   writeFileSync(join(folder, 'prometheus.yaml'), JSON.stringify(config));
   const address = `http://127.0.0.1:${port}`;
   const command = [
@@ -49,7 +49,7 @@ export async function startPrometheus(target: string, rules: string) {
     return data;
   };
   return {
-    /** Resolves with the data of its HTTP API at this path; rejects with its message if it refuses. */
+    /** Resolves with the data of Prometheus's HTTP API at this path. Rejects with the error that the API reports. */
     get,
     /** Runs an instant query. */
     query: async (expr: string) =>
@@ -58,8 +58,8 @@ export async function startPrometheus(target: string, rules: string) {
 }
 
 /**
- * The configuration in .deploy/README.md for Kubernetes, with one target in place of the pods that Kubernetes would
- * name, which has the labels of such a pod: Debian's Prometheus knows nothing of Kubernetes.
+ * The configuration for Kubernetes in .deploy/README.md, without Kubernetes: Debian's Prometheus does not support it. In
+ * place of pods, the configuration has one target, with the labels that Kubernetes gives a pod of the gateway.
  */
 function withoutKubernetes(target: string, rules: string): object {
   const { scrape_configs } = parse(blockOf('.deploy/README.md', 'prometheus.yaml')) as {
@@ -91,6 +91,6 @@ export function metricNames(expr: string): readonly string[] {
     .replace(/\b(by|without|on|ignoring)\s*\([^)]*\)/g, ' ');
   const words = [...bare.matchAll(/[a-z_:][a-z0-9_:]*(?!\w|\s*\()/gi)].map(([word]) => word);
   const isOperator = (word: string) => /^(and|or|unless|offset|bool)$/.test(word);
-  // A digit in front is that of a duration, such as 15m.
+  // A word after a digit is the unit of a duration, such as the m of 15m.
   return [...new Set(words.filter((word) => !isOperator(word) && !new RegExp(`\\d${word}\\b`).test(bare)))];
 }

@@ -4,14 +4,14 @@ import { freePort } from '../support/free-port.js';
 import { spawnGateway } from '../support/gateway-process.js';
 
 /**
- * Starts a gateway on a fixed port that can be stopped and started again; the test's end kills it.
+ * Starts a gateway that can be stopped and started again on the same port. The test's end kills it.
  *
- * @param firstMain the file that is run; the one of this build unless given
+ * @param firstMain the main file of the first process; that of this build unless given
  */
 export async function createReplica(env: Readonly<Record<string, string>>, firstMain?: string) {
   const [port, adminPort] = [await freePort(), await freePort()];
   let gateway: ReturnType<typeof spawnGateway> | undefined;
-  /** What the processes before this one have answered, as far as they said. */
+  /** How many operations the earlier processes had answered when each was last asked, just before its end. */
   let answeredBefore = 0;
   const admin = `http://127.0.0.1:${adminPort}`;
   const answered = async () => {
@@ -23,7 +23,7 @@ export async function createReplica(env: Readonly<Record<string, string>>, first
   };
   const replica = {
     port,
-    /** Starts it, and resolves when it is ready. */
+    /** Starts a process of the gateway, and resolves when it is ready. */
     async start(main?: string) {
       const ports = { PORT: String(port), ADMIN_PORT: String(adminPort) };
       gateway = spawnGateway({ ...env, ...ports, LOG_REQUESTS: 'errors' }, main);
@@ -34,7 +34,7 @@ export async function createReplica(env: Readonly<Record<string, string>>, first
         );
       await expect.poll(isReady, { interval: 50 }).toBe(true);
     },
-    /** Ends it by this signal, and resolves with its status. */
+    /** Ends the process by this signal, and resolves with its exit status. */
     async end(signal: 'SIGTERM' | 'SIGKILL') {
       answeredBefore += await answered();
       gateway?.child.kill(signal);

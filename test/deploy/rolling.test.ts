@@ -6,7 +6,7 @@ import { startNginx } from './nginx.js';
 import { areMissing } from './programs.js';
 import { createReplica } from './replica.js';
 
-/** `DEPLOYED_REQUESTS=500000 npm run project deploy` is the long form. */
+/** The number of requests. `DEPLOYED_REQUESTS=500000 npm run project deploy` sends more than the default. */
 const REQUESTS = Number(process.env.DEPLOYED_REQUESTS ?? 20_000);
 if (!Number.isSafeInteger(REQUESTS) || REQUESTS < 1_000) {
   throw new Error(`Expected how many requests to send, 1000 or more, got ${process.env.DEPLOYED_REQUESTS}`);
@@ -57,7 +57,7 @@ describe.skipIf(areMissing('nginx') || isRedisMissing)('two gateways behind ngin
     );
     expect(load.failures).toEqual([]);
     expect(load.answered).toBeGreaterThanOrEqual(REQUESTS);
-    // Each took its part, and something was there to be lost.
+    // Each gateway answered a part of the requests, and some requests met a stopped gateway and could have been lost.
     for (const replica of [one, other]) expect(await replica.answered()).toBeGreaterThan(REQUESTS / 10);
     expect(attempts.join()).toContain('Connection refused');
   });
@@ -72,7 +72,7 @@ describe.skipIf(areMissing('nginx') || isRedisMissing)('two gateways behind ngin
     await one.end('SIGKILL');
     await load.reach(1_000);
     await load.stop();
-    // A request that was half answered fails in another way.
+    // The requests that found the killed gateway's port closed get 502. Others fail differently, in mid-response.
     expect(load.failures.join('\n')).toContain('HTTP 502');
   });
 });

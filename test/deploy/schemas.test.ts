@@ -1,4 +1,4 @@
-/** The files for Docker Compose and Kubernetes against the schemas of both. */
+/** Tests the files for Docker Compose and Kubernetes by the schemas of both. */
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -38,7 +38,7 @@ describe.skipIf(arePackagesMissing('dclint'))('compose.yaml', () => {
   });
 });
 
-/** The package of types for each API; they are made from the schemas of Kubernetes. */
+/** The module of `kubernetes-types` for each API version. Its types are generated from the schemas of Kubernetes. */
 const TYPES: Readonly<Record<string, string>> = {
   v1: 'core/v1',
   'apps/v1': 'apps/v1',
@@ -47,9 +47,9 @@ const TYPES: Readonly<Record<string, string>> = {
   'networking.k8s.io/v1': 'networking/v1',
 };
 
-/** What TypeScript finds wrong with the objects as literals of their types, in which no further names are allowed. */
+/** The errors of TypeScript if the objects are written as literals of their types, which allows no unknown names. */
 function typeErrors(objects: readonly KubernetesObject[], isPatch = false): readonly string[] {
-  // Beside the package, which is found from there.
+  // In the folder of the packages, so that TypeScript finds them.
   mkdirSync(join(PACKAGES, '.objects'), { recursive: true });
   const folder = mkdtempSync(join(PACKAGES, '.objects/'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -99,7 +99,7 @@ describe.skipIf(arePackagesMissing('kubernetes-types'))('kubernetes.yaml', () =>
 
 const kustomize = (folder: string) => spawnSync('kubectl', ['kustomize', folder], { encoding: 'utf8' });
 
-/** Debian has none that is new enough, so that CI may be without. */
+/** In CI kubectl may be missing, too: Debian has no version that is new enough. */
 const isWithoutKubectl = spawnSync('kubectl', ['version', '--client']).status !== 0;
 
 describe.skipIf(isWithoutKubectl)('kustomization.yaml', () => {

@@ -1,4 +1,4 @@
-/** Two gateways over one Redis and one disk, upgraded from an earlier commit and rolled back to it, under load. */
+/** Upgrades two gateways with one Redis and one disk from an earlier commit, and rolls them back, under load. */
 import { execFileSync } from 'node:child_process';
 import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { startNginx } from './nginx.js';
 import { areMissing } from './programs.js';
 import { createReplica } from './replica.js';
 
-/** The commit to upgrade from: the one before this, unless another is given. */
+/** The commit to upgrade from: the previous one unless given. */
 const FROM = process.env.UPGRADE_FROM ?? 'HEAD~1';
 const REQUESTS = 10_000;
 
@@ -26,7 +26,7 @@ const isFromMissing = (() => {
   }
 })();
 
-/** Builds the earlier commit with the packages of this one. @returns its main file */
+/** Builds the earlier commit with the packages of this commit. @returns the path of its main file */
 function buildEarlier(): string {
   const folder = temporaryDirectory();
   execFileSync('sh', ['-c', `git archive ${FROM} | tar -x -C ${folder}`], { cwd: ROOT });
@@ -44,7 +44,7 @@ describe.skipIf(areMissing('nginx') || isRedisMissing || isFromMissing)('an upgr
       UPSTREAM_URL: upstream.url,
       SNAPSHOT_DIR: temporaryDirectory(),
       TRUSTED_PROXIES: '127.0.0.1',
-      // Often enough that each refreshes what the other has stored.
+      // So short that during the test each version refreshes listings that the other version has stored.
       TOKENS_FRESH_MS: '500',
     };
     const shared = { ...env, REDIS_URL: redis.url };
@@ -69,7 +69,7 @@ describe.skipIf(areMissing('nginx') || isRedisMissing || isFromMissing)('an upgr
       expect(await replica.answered()).toBeGreaterThan(REQUESTS / 10);
       expect(await replica.end('SIGTERM')).toBe(0);
     }
-    // Neither the upstream nor Redis is there any more.
+    // Without the upstream and Redis, each version can start only from its own files.
     await upstream.close();
     for (const main of [earlier, undefined]) {
       const replica = await createReplica(env, main);

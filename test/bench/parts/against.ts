@@ -6,7 +6,7 @@ import { type Contest, entry, runRounds } from '../rounds.js';
 import { startGateway, type Target } from '../targets.js';
 import { common, inNewWords, lookUps, q2, q4, type Workload, withNewVariables } from '../workloads.js';
 
-/** Compares the gateway of this checkout with that of another built one: `BENCH_AGAINST=<its folder>`. */
+/** Compares the gateway of this checkout with the gateway of another built checkout: `BENCH_AGAINST=<its folder>`. */
 export const against: Part = async ({ upstream, seconds }) => {
   const root = process.env.BENCH_AGAINST;
   if (!root) throw new Error('Expected the folder of another checkout, built, as BENCH_AGAINST');

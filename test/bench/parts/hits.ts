@@ -26,7 +26,7 @@ export const hits: Part = async ({ upstream, seconds }) => {
   };
 
   const contests: Contest[] = [];
-  // The bare server has one answer for each text, and Q3 has another answer in a longer listing.
+  // The bare server has only one answer for each request text, but the answer to Q3 depends on the length of the listing.
   for (const workload of [...common, lookUps]) {
     const { gateway, mercurius } = serversFor(workload);
     const isCommon = common.includes(workload);

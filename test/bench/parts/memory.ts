@@ -10,10 +10,10 @@ import { inNewWords, lookUps, lookUpsIn, q1, q2, q3, q4, searches } from '../wor
 const GOAL_MB = 200;
 const SIZES = [2000, 10_000];
 const LARGE_CONNECTIONS = 4;
-/** Short, so that a run of the bench contains several refreshes. */
+/** Time between refreshes in milliseconds: short, so that several refreshes happen during the measurement. */
 const FRESH_MS = 3000;
 
-/** Measures the peak of resident memory since the start, after each kind of load. */
+/** After each kind of load, reads the peak of resident memory since the start of the process. */
 export const memory: Part = async ({ upstream, seconds }) => {
   const columns: { listed: number; start: number; most: readonly number[] }[] = [];
   for (const listed of SIZES) {

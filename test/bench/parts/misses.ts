@@ -60,7 +60,7 @@ Mercurius: with its JIT and all rows in memory.`,
   };
 };
 
-/** The questions of a workload, each with a different unlisted chain beside them. */
+/** The questions of a workload, to each of which another unlisted chain is added. */
 function besideUnlisted(workload: Workload): NewQuestions {
   const { name, about, connections } = workload;
   return {

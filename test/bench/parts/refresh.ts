@@ -23,7 +23,7 @@ interface Size {
 const SIZES: readonly Size[] = [
   { listed: 2_000, refreshes: 6, goalMs: 30 },
   { listed: 10_000, refreshes: 6, goalMs: 30 },
-  // More than any service lists: the gateway only has to survive it.
+  // More tokens than any service lists. The gateway need not be fast with them.
   { listed: 100_000, refreshes: 2, goalMs: 1000 },
 ];
 const FRESH_MS = 1000;
@@ -40,8 +40,8 @@ interface Row {
 }
 
 /**
- * For how long a refresh blocks the event loop where the listing is stored on disk and in Redis, when nothing is asked,
- * and when the new rows are searched.
+ * Measures for how long a refresh blocks the event loop, without requests and with searches of the new rows. The listing
+ * is stored on disk and in Redis.
  */
 export const refresh: Part = async ({ upstream }) => {
   const redis = await startRedis(upstream);
@@ -109,7 +109,7 @@ async function rowsOf(
 
   const moving = await start({ TOKENS_FRESH_MS: String(FRESH_MS) }, true);
   const until = { refreshes, ms: WATCH_MS };
-  // V8 then has optimised the measured code.
+  // After the warm-up V8 has optimised the measured code.
   const warmUp = { refreshes: 2, ms: WATCH_MS };
   tell(`Refresh of ${listed} tokens: nothing asked`);
   await watchLoop(upstream, moving, warmUp);
@@ -166,7 +166,7 @@ async function during<Result>(
 /** A time in which an event loop was blocked. */
 export interface Block {
   readonly ms: number;
-  /** The CPU time of the process in the block. In the rest of it other processes used the core. */
+  /** The CPU time of the process during the block. For the rest of the block other processes used the core. */
   readonly ownMs: number;
 }
 
@@ -175,7 +175,7 @@ interface LoopWatch {
   readonly refreshes: number;
   /** The longest blocks, as many as there were refreshes, the longest first. */
   readonly blockedMs: readonly number[];
-  /** The same for the CPU time of the process in each block. */
+  /** The largest CPU times of the process in blocks, as many as there were refreshes, the largest first. */
   readonly ownMs: readonly number[];
   readonly cpuMs: number;
 }
@@ -197,7 +197,7 @@ async function watchLoop(
     await sleep(POLL_MS);
     refreshes = (await requestsOf(upstream, gateway, 'tokens')) - before;
   }
-  // The upstream counts a refresh when it is requested.
+  // The upstream counts a refresh at its request, so wait until the gateway has finished the last one.
   await sleep(500);
   const blocked = await blocks(gateway);
   const longest = (times: readonly number[]) =>

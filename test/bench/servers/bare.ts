@@ -1,8 +1,8 @@
-/** The least that a server on `node:http` can do: kept bytes by the text of the request. */
+/** The simplest server on `node:http`: it finds stored bytes by the text of the request, and sends them. */
 import { createServer } from 'node:http';
 import { serve } from './serve.js';
 
-/** What it gives, put to it as JSON. */
+/** The answers of this server, which it gets as JSON by a PUT request. */
 export interface BareAnswers {
   readonly contentType: string;
   readonly answers: readonly (readonly [requestBody: string, answer: string])[];

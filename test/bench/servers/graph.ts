@@ -1,6 +1,6 @@
 import type { RawChain, RawToken } from '../../fixtures/demo.js';
 
-/** As much of the gateway's schema as is asked of the others. */
+/** The part of the gateway's schema that the requests to the other servers use. */
 export const SDL = `
   scalar DateTime
   type Query {
@@ -52,7 +52,7 @@ const NATIVE = new Set([
   '0x0000000000000000000000000000000000000000',
 ]);
 
-/** Some time, which costs them less than the true one. */
+/** The same time for all prices, because the true times would cost these servers more. */
 const startedAt = new Date().toISOString();
 
 /** The id of a token. */
@@ -70,7 +70,7 @@ function isNative({ address }: RawToken): boolean {
   return NATIVE.has(address.toLowerCase());
 }
 
-/** The fields that do not show a value of the row as it is, but for those that read further rows. */
+/** The resolvers of fields that are not simply a value of the row. Fields that read other rows are not here. */
 export const rowResolvers = {
   Chain: { id: idOfChain },
   Token: { id: idOfToken, isNative },

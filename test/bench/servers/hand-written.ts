@@ -1,6 +1,6 @@
 /**
- * The floor: a handler on `node:http` that knows no GraphQL, but the few operations that it is asked by their names.
- * It parses the request, finds the rows in Maps, builds the answer as an object, and sends it as JSON:
+ * The least work for an answer: a handler on `node:http` without GraphQL, which knows a few operations by their names. It
+ * parses the request, finds the rows in Maps, builds the answer as an object, and sends it as JSON:
  * `hand-written.js <upstream>`.
  */
 import { createServer } from 'node:http';

@@ -1,6 +1,6 @@
 /**
- * Imported into a gateway: watches for how long its event loop is blocked, and tells it by a message whenever it gets
- * one. A block is the excess over the millisecond of the timer.
+ * Is imported into a gateway's process, and measures for how long its event loop is blocked. Whenever it gets a message,
+ * it sends all blocks since the last message. A block is the time by which a timer of one millisecond is late.
  */
 import type { Block } from '../parts/refresh.js';
 

@@ -1,6 +1,6 @@
 /**
- * Mercurius with its JIT: `mercurius.js <upstream> memory` reads rows from memory, at once;
- * `mercurius.js <upstream> upstream` asks the upstream and has its cache in front of it.
+ * Mercurius with its JIT. `mercurius.js <upstream> memory` reads rows from memory, without a promise.
+ * `mercurius.js <upstream> upstream` requests rows from the upstream, and caches the results with mercurius-cache.
  */
 import type { Server } from 'node:http';
 import type { RawToken } from '../../fixtures/demo.js';
@@ -9,14 +9,14 @@ import { rowResolvers, SDL } from './graph.js';
 import { createMemoryReads, createUpstreamReads } from './reads.js';
 import { serve } from './serve.js';
 
-/** As much of it as is used here: the types are not installed where only types are checked. */
+/** The used part of Fastify's type: the package is not installed where only types are checked. */
 interface Fastify {
   readonly server: Server;
   register(plugin: unknown, options: unknown): void;
   ready(): Promise<void>;
 }
 
-/** Longer than any run of the bench: once it has an answer, it never asks again. */
+/** Longer than any run of the bench, so that a cached answer is never requested from the upstream again. */
 const KEPT_SECONDS = 86_400;
 
 const [, , address = '', kind] = process.argv;
@@ -44,7 +44,7 @@ if (!isInMemory) {
     ttl: KEPT_SECONDS,
     policy: {
       Query: { chains: true, chain: true, tokens: true },
-      // By the one value that it depends on: without it the whole row would be its key.
+      // The chain depends only on `chainKey`. By default the cache would use the whole row as the key.
       Token: { chain: { key: ({ self }: { self: RawToken }) => self.chainKey } },
     },
   });

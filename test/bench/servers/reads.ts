@@ -8,7 +8,7 @@ export interface TokenKey {
   readonly address: string;
 }
 
-/** Where rows are read: at once, or from the upstream. */
+/** Reads rows, from memory (without a promise) or from the upstream (by a promise). */
 export interface Reads {
   chains(): MaybePromise<readonly RawChain[]>;
   chain(chainKey: string): MaybePromise<RawChain | null>;
@@ -32,7 +32,7 @@ export function createUpstreamReads(address: string): Reads {
   };
 }
 
-/** Asks the upstream once, and reads from memory, at once. */
+/** Fetches all rows from the upstream once, and then reads them from memory, without a promise. */
 export async function createMemoryReads(address: string) {
   const upstream = createUpstreamReads(address);
   const [chains, tokens] = await Promise.all([upstream.chains(), upstream.tokens(undefined)]);

@@ -1,7 +1,7 @@
 /**
- * The REST service that is asked. A base address says who asks, after how many milliseconds it is answered, how
- * many tokens are listed, and whether a price is another each time: `/<asker>/50/1000/moving/v1`. `/count` says
- * how often each has asked for what.
+ * The upstream of all servers in the bench. The base address says which server asks, after how many milliseconds it gets
+ * the response, how many tokens are listed, and whether a price changes in each response:
+ * `/<asker>/50/1000/moving/v1`. `/count` returns the number of requests by server and listing.
  */
 import { createServer } from 'node:http';
 import { listingsOf } from '../listings.js';
@@ -25,13 +25,13 @@ function bodyOf(listed: number, isMoving: boolean, listing: string, srcChainKey:
   return bodyOf(listed, isMoving, listing, srcChainKey);
 }
 
-/** With another price in the first row that has one. */
+/** The body with another price in the first row that has a price. */
 function moved(body: string): string {
   nth++;
   return body.replace(/"usd":[\d.]+/, `"usd":${1 + nth / 1000}`);
 }
 
-/** The gateways know nothing of the process that started them: should that one be killed, they are ended here. */
+/** The gateways do not notice when the bench is killed. This process does, and then ends them. */
 const gatewayPids = new Set<number>();
 process.on('message', ({ pid, hasEnded }: { pid: number; hasEnded: boolean }) => {
   if (hasEnded) gatewayPids.delete(pid);
@@ -42,7 +42,7 @@ process.once('disconnect', () => {
     try {
       process.kill(pid, 'SIGKILL');
     } catch {
-      // It has ended by itself.
+      // The gateway has already ended.
     }
   }
 });
