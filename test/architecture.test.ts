@@ -179,7 +179,7 @@ function moduleOf(name: string): string | undefined {
     .sort((a, b) => b.length - a.length)[0];
 }
 
-/** Whether a file is, or is in, one of these places. A folder does not include subfolders that are modules of their own. */
+/** Whether a file is in one of these places. A folder does not include the subfolders that the table above names. */
 function isAllowed(name: string, places: readonly string[]): boolean {
   const module = moduleOf(name);
   return places.some((place) => isIn(name, place) && (module === undefined || place.length >= module.length));

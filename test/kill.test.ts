@@ -50,7 +50,7 @@ function post(address: string, query: string): Promise<Response> {
   });
 }
 
-/** Starts gateways that can be killed, and balances load: a gateway that refuses a connection is skipped. */
+/** Starts gateways that can be killed, and distributes requests. A gateway that refuses a connection is skipped. */
 function startBalancer(start: () => Promise<GatewayProcess>) {
   const slots: (GatewayProcess | undefined)[] = [];
   let next = 0;
@@ -60,18 +60,18 @@ function startBalancer(start: () => Promise<GatewayProcess>) {
     },
     async kill(slot: number): Promise<void> {
       const victim = slots[slot];
-      // It gets requests until it has ended: so clients also see connections that break.
+      // The gateway gets requests until it has ended, so that some connections break while it answers.
       victim?.child.kill('SIGKILL');
       await victim?.exited;
       slots[slot] = undefined;
     },
-    /** Starts a gateway in place of a killed one. It gets requests after the check has passed. */
+    /** Starts a gateway in place of a killed one. The new one gets requests after `check` has passed. */
     async restart(slot: number, check: (started: GatewayProcess) => Promise<void>): Promise<void> {
       const started = await start();
       await check(started);
       slots[slot] = started;
     },
-    /** Whether each gateway shares now, by its own metric. */
+    /** Whether each gateway shares through Redis now, according to its metric. */
     connected(): Promise<readonly (string | undefined)[]> {
       return Promise.all(
         slots.map(async (gateway) => {
@@ -98,7 +98,7 @@ function startBalancer(start: () => Promise<GatewayProcess>) {
   };
 }
 
-/** Does a thing again and again, this often at a time, until the test ends or it is stopped. */
+/** Calls `once` again and again, `count` calls at a time, until the test ends or calls the returned function. */
 function repeat(count: number, once: () => Promise<void>): () => Promise<void> {
   let isOver = false;
   const running = Array.from({ length: count }, async () => {
@@ -130,13 +130,13 @@ function startClients(count: number, ask: (query: string) => Promise<Response>) 
 function startFlood(count: number, ask: (query: string) => Promise<Response>): () => Promise<void> {
   let asked = 0;
   return repeat(count, async () => {
-    // Listed tokens: unlisted ones cost the upstream nothing.
+    // The tokens are listed, because routes of unlisted tokens cost the upstream no request.
     const { chainKey, address } = demoTokens[asked++ % demoTokens.length] ?? {};
     await ask(`{ tokens(srcChainKey: "${chainKey}", srcToken: "${address}") { symbol } }`).catch(() => {});
   });
 }
 
-/** The times in which a gateway works alone, with a rate limit of its own: until a second after it shares again. */
+/** The times in which a gateway works without Redis, each with one second more after its return to Redis. */
 function spansAlone({ output }: GatewayProcess): readonly { from: number; to: number }[] {
   const said = [
     ...output().matchAll(/"time":"([^"]+)".*"msg":"(Redis cannot be used|Sharing snapshots)/g),
@@ -149,12 +149,12 @@ function spansAlone({ output }: GatewayProcess): readonly { from: number; to: nu
   );
 }
 
-/** Long enough that delays of a busy machine matter little. */
+/** The window in which requests are counted: so long that delays of a busy machine matter little. */
 const SECONDS = 5;
 
 /**
- * The most requests that surely came within some seconds, of those that begin in none of these spans of time. What this
- * process held up may have come before.
+ * The most requests that certainly arrived within {@link SECONDS}. Windows that overlap one of the spans `except` do not
+ * count. While this process is blocked, requests wait unread, so a request may have arrived before it was read.
  */
 function mostTogether({ seen }: FakeUpstream, except: readonly { from: number; to: number }[]): number {
   const ms = SECONDS * 1000;
@@ -170,7 +170,7 @@ describe.skipIf(isRedisMissing)('gateways behind a load balancer, with one Redis
     const redis = await startRedis();
     const upstream = await startFakeUpstream();
     onTestFinished(upstream.close);
-    // Slow enough that some gateways are killed while they wait for it.
+    // The upstream is so slow that some gateways are killed while they wait for a response.
     upstream.plan('tokens', late(150, split(json({ tokens: [] }), json({ tokens: demoTokens }))));
     const listingsTaken = () => upstream.seen.filter(({ url }) => url.endsWith('/tokens')).length;
     const started: GatewayProcess[] = [];
@@ -234,9 +234,9 @@ describe.skipIf(isRedisMissing)('gateways behind a load balancer, with one Redis
     expect(seen.right).toBeGreaterThan(500);
     const together = mostTogether(upstream, started.flatMap(spansAlone));
     expect(together).toBeGreaterThan(SECONDS);
-    // Including requests that were delayed before. Without sharing, there would be three times as many.
+    // Two seconds more are allowed for delayed requests. Without sharing, there would be three times as many requests.
     expect(together).toBeLessThanOrEqual((SECONDS + 2) * REQUESTS_PER_SECOND);
-    // At worst, the last requests of a killed gateway, and then those of three gateways that work alone.
+    // At worst there are the last requests of a killed gateway, and then those of three gateways that work without Redis.
     expect(mostTogether(upstream, [])).toBeLessThanOrEqual(4 * (SECONDS + 2) * REQUESTS_PER_SECOND);
   }, 600_000);
 });

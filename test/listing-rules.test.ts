@@ -86,7 +86,7 @@ async function startUpstream(): Promise<FakeUpstream> {
   return upstream;
 }
 
-/** Settings without automatic refreshes, and without limits that the walk could reach. */
+/** Settings without automatic refreshes. NO_LIMITS has limits that the walk through the graph (see WALK) cannot reach. */
 const SELDOM = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, upstreamRetries: 0 };
 const NO_LIMITS = { maxRoutesPerOperation: 1000, maxDepth: 100, maxAliases: 10_000 };
 
@@ -324,7 +324,7 @@ describe('hidden rows and the order of chains apply', () => {
     await query('{ chains { id } tokens { id } }');
     const list = await (await fetch('/tokenlist.json')).text();
     expectNothingHidden(list, 'token list');
-    // It is in the order of chainId, whatever the order of the listing.
+    // The token list is in the order of chainId, whatever the order of the listing.
     const { tokens: listed } = JSON.parse(list) as { tokens: { chainId: number }[] };
     expect(listed.map(({ chainId }) => chainId)).toEqual([1, 8453, 42161]);
     expect((await fetch('/tokenlist.json?chainKey=xanadu')).status).toBe(404);
@@ -436,7 +436,7 @@ describe('a change of the rules', () => {
       config: { chainsFreshMs: 20, tokensFreshMs: 400, holdBackMs: 0, holdBackShrink: 1 },
     });
     gateway.snapshots.start();
-    // The identifier goes from chain to chain, so that the rules are about other rows again and again.
+    // In each response another chain has the identifier, so that the rules match other rows again and again.
     upstream.plan('chains', (response, request, nth) =>
       json({ chains: [...chains.slice(1), chainRow(`swap-${nth}`, { chainId: HIDDEN_CHAIN.id })] })(
         response,

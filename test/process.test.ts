@@ -13,7 +13,7 @@ import { startWaitingGateway } from './support/waiting-gateway.js';
 
 const { version } = JSON.parse(readFileSync(`${ROOT}/package.json`, 'utf8')) as { version: string };
 
-/** Loaded before the gateway: reports when a handler of SIGTERM is set, which the gateway does first. */
+/** Code that is loaded before the gateway. It reports when a handler of SIGTERM is set, which the gateway does first. */
 const SAY_WHEN_ARMED = `data:text/javascript,${encodeURIComponent(`
   import { writeSync } from 'node:fs';
   const { on } = process;
@@ -73,7 +73,7 @@ describe('a signal', () => {
         DRAIN_MS: '0',
       });
       await expect.poll(output, { interval: 1 }).toContain('ARMED');
-      // Before the first line of the gateway.
+      // The handler must be set before the gateway writes its first line.
       expect(output()).toMatch(/^ARMED/);
       await sleep(ms);
       child.kill('SIGTERM');
@@ -128,7 +128,7 @@ describe('a signal', () => {
       try {
         if (npm.pid) process.kill(-npm.pid, 'SIGKILL');
       } catch {
-        // The process has ended by itself.
+        // The process has already ended.
       }
     });
     const exited = once(npm, 'exit');

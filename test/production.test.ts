@@ -22,7 +22,7 @@ const run = promisify(execFile);
 const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
   dependencies: object;
 };
-/** Without packages that only GraphQL Yoga imports. They are named to hold them to a version that Node 20 runs. */
+/** Packages that the code imports. Others are in package.json only to fix their versions for GraphQL Yoga with Node 20. */
 const DEPENDENCIES = Object.keys(dependencies).filter((name) => !name.startsWith('@graphql-tools/'));
 
 /** The files of a container: the built gateway, and the packages of `npm ci --omit=dev --omit=optional`. */
@@ -112,7 +112,7 @@ describe('npm ci --omit=dev --omit=optional beside a dist', () => {
       const brought = broughtBy(folder, name.replaceAll('`', ''));
       const mib = brought.reduce((sum, path) => sum + ownSpace(folder, path), 0) / MIB;
       expect(Number(packages), `packages of ${name}`).toBe(brought.length);
-      // Half a megabyte is allowed for their next patch versions.
+      // Sizes may differ by half a megabyte, because patch versions change them.
       expect(Math.abs(Number(weight) - mib), `${name} weighs ${mib.toFixed(1)}`).toBeLessThan(0.5);
     }
   });

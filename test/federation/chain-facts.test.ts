@@ -16,7 +16,7 @@ import { serveGraph } from './support/serve-graph.js';
 
 const EXPLORER = 'https://etherscan.io';
 
-/** Another team's schema for stitching, whose chains have only this key. */
+/** Another team's schema for stitching, whose chains have only the key `caip2`. */
 const SUBSCHEMA = `
   directive @merge(keyField: String) on FIELD_DEFINITION
   type Chain { caip2: String explorerUrl: String rpcUrls: [String!] }

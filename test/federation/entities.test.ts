@@ -164,7 +164,7 @@ describe('_entities', () => {
       })),
       ...Object.values(MALFORMED).map((asked) => ({ asked, found: null, isMalformed: true })),
     ];
-    // A fixed shuffle: the stride and the number of kinds are coprime.
+    // Mixes the kinds in a fixed order. All kinds occur, because 7919 and the number of kinds have no common divisor.
     const asked = Array.from({ length: 1000 }, (_, index) => kinds[(index * 7919) % kinds.length]);
     const answer = await query<Entities>(ENTITIES, { representations: asked.map((kind) => kind?.asked) });
     expect(answer.data?._entities).toEqual(asked.map((kind) => kind?.found));

@@ -13,7 +13,7 @@ const INTENDED_BREAKING_CHANGES: Readonly<Record<string, readonly string[]>> = {
   'subgraph.graphql': ['Token.destinations changed type from [Token!] to [ChainDestinations!].'],
   'stitching.graphql': [
     'Token.destinations changed type from [Token!] to [ChainDestinations!].',
-    // The look-ups name their keys, and stitching would add this key to each of them.
+    // Each look-up now names its own keys. Stitching would add a key of the whole type to each look-up.
     'Chain @key(selectionSet: "{ chainKey }") was removed.',
   ],
 };

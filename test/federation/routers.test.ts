@@ -23,7 +23,7 @@ import { holdersOf, tvlUsdOf } from './support/stats-subgraph.js';
 const ROUTERS = ['apollo-gateway', 'hive-gateway', 'stitching'] as const;
 type Router = (typeof ROUTERS)[number];
 
-/** Other graphs cannot tell which graph the id of a `node` belongs to, and ages change while the test runs. */
+/** A larger graph has no `node`, because an id does not say which subgraph it belongs to. Ages change during the test. */
 const EXCLUDED_FIELDS = ['Query.node', 'Query.nodes', 'ListingStatus.ageSeconds'];
 /** Fields that only routers use. */
 const FOR_ROUTERS = ['Query._entities', 'Query._service', 'Query._sdl'];
@@ -31,8 +31,9 @@ const FOR_ROUTERS = ['Query._entities', 'Query._service', 'Query._sdl'];
 /** Operations that use each kind of field and give the same answer each time. */
 const GENERATED = fc
   .sample(operationsOf({ without: [...EXCLUDED_FIELDS, ...FOR_ROUTERS] }), { numRuns: 300, seed: 7 })
-  // Left out because routers change them: routers make names longer, and some names here have the maximum length. One
-  // ignores operationName, and two lose a field that is selected twice, once with a directive. Composed graphs have no Node.
+  // Operations that routers change are left out. Routers make names longer, and some names here have the maximum length.
+  // One router ignores operationName. Two lose a field that is selected twice, once with a directive. Composed graphs have
+  // no Node.
   .filter(({ query }) => !/xxx|query B|@|on Node\b/.test(query));
 
 const SOLANA = 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp';
@@ -87,14 +88,14 @@ describe.skipIf(areRoutersMissing)('a larger graph', () => {
   let subgraphs: Subgraphs;
 
   beforeAll(async () => {
-    // The generated queries use many aliases.
+    // The generated queries use many aliases, so the limit on them is raised.
     subgraphs = await startSubgraphs(atEnd, { MAX_ALIASES: '1000', TRUSTED_PROXIES: 'loopback' });
     await Promise.all(
       ROUTERS.map(async (router) => addresses.set(router, await startRouter(router, subgraphs, atEnd))),
     );
   });
 
-  /** The response of a router, and its requests to our gateway. */
+  /** Sends a query to a router. Returns the response, and the router's requests to the gateway. */
   async function through<Data>(router: Router, query: string) {
     subgraphs.gateway.passed();
     const answer = await ask<Data>(addresses.get(router) ?? '', query);
@@ -259,7 +260,7 @@ describe.skipIf(areRoutersMissing)('a larger graph', () => {
       let compared = 0;
       for (const operation of [...GENERATED, { query: ROUTES }]) {
         const direct = await answerOf(subgraphs.address, operation);
-        // Each router has its own form of errors.
+        // Each router writes errors in its own form, so only answers without errors are compared.
         if ('errors' in direct) continue;
         compared++;
         const answer = await answerOf(addresses.get(router) ?? '', operation);

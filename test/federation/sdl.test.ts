@@ -15,7 +15,7 @@ interface Sdls {
   readonly _sdl: string | null;
 }
 
-/** The SDL for other graphs, by flavour. */
+/** The two SDLs for larger graphs: for Federation and for stitching. */
 async function sdls(): Promise<{ subgraph: string; stitching: string }> {
   const { query } = await createTestGateway();
   const { data } = await query<Sdls>(SDLS);

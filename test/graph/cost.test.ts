@@ -42,7 +42,7 @@ async function execution({ snapshots }: TestGateway, query: string, variables: o
   return { ...context.cost.spent, data };
 }
 
-/** The units of a response: members of objects, and objects in lists. */
+/** The cost of a response in units: one for each member of an object, and one for each object in a list. */
 function membersOf(value: unknown): number {
   if (Array.isArray(value)) {
     return value.reduce<number>((sum, item) => sum + (isObject(item) ? 1 : 0) + membersOf(item), 0);
@@ -135,7 +135,7 @@ describe('MAX_COST', () => {
     });
     const searches = (count: number, words: string) =>
       `{ ${Array.from({ length: count }, (_nothing, nth) => `s${nth}: tokenSearch(query: "${words}") { totalCount }`).join(' ')} }`;
-    // Each search: two fields, one unit for each listed token, and one more for each token and word.
+    // The units of each search: two for its fields, one for each listed token, and one for each listed token and word.
     expect(codesOf(await query(searches(20, 'a b')))).toEqual([]);
     expect(codesOf(await query(searches(21, 'a b')))).toEqual(['LIMIT_EXCEEDED']);
     expect(codesOf(await query(searches(20, 'a b c')))).toEqual(['LIMIT_EXCEEDED']);
@@ -152,7 +152,7 @@ describe('MAX_COST', () => {
     upstream.plan('tokens', json({ tokens: routes }));
     const ask = (fields: string) => query(`{ destinations(srcChainKey: "a", srcToken: "0x1") ${fields} }`);
     expect(codesOf(await ask('{ tokens { symbol } }'))).toEqual([]);
-    // Only uncached routes cost 1,000 units, but 200 rows of seven fields exceed the limit without them.
+    // The routes are cached, so they cost no 1,000 units. But 200 rows of seven fields exceed the limit by themselves.
     const dear = await ask('{ tokens { symbol name address decimals chainKey id isBridgeable } }');
     expect(codesOf(dear)).toEqual(['LIMIT_EXCEEDED']);
     expect(dear).not.toHaveProperty('data');

@@ -14,7 +14,7 @@ const LIMITS = {
   mayWait: true,
 };
 
-/** A view that loads its chain listing later, and records requests for routes. */
+/** A view of snapshots whose chain listing is not loaded at first. It records requests for routes. */
 function createColdView() {
   const routesAsked: TokenRequest[] = [];
   const chains = {

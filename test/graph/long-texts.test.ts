@@ -138,7 +138,7 @@ it.each(MATERIALS)('a long text in any place of the graph gets a short answer: $
   for (const { name, body } of longRequests([material], 50_000)) {
     const response = await post(body);
     const text = await response.text();
-    // Messages show only the start of wrong values. Lists of many keys have a null for each key.
+    // Messages show only the start of wrong values, so responses are short. But a list of many keys has a null for each.
     if (!name.includes('by the thousand')) expect(text.length, name).toBeLessThan(40_000);
     const { errors = [] } = JSON.parse(text) as { errors?: readonly { extensions?: { code?: string } }[] };
     const allowed = [...ERROR_CODES, 'GRAPHQL_VALIDATION_FAILED'];

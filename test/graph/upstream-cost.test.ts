@@ -22,7 +22,7 @@ const LISTED = demoTokens
   .slice(0, 60);
 const USDC = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
 const LIMITS = { maxAliases: 100_000, maxQueryTokens: 100_000, maxDepth: 100, maxCost: 1e9, maxRows: 1e7 };
-/** Disables refreshes and the cache of routes between operations. */
+/** With these settings nothing is refreshed, and routes do not stay cached from one operation to the next. */
 const FRESHNESS = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, destinationsFreshMs: 1 };
 const MAX_ROUTES = 30;
 
@@ -97,7 +97,7 @@ describe('an operation', () => {
       }),
       { numRuns: 120 },
     );
-    // Routes are cached, so most operations find them.
+    // The routes are cached, so most operations need no request for them.
     expect(asking).toBeGreaterThan(0);
     expect(free).toBeGreaterThan(20);
   });

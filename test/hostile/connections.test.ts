@@ -2,21 +2,21 @@ import { describe, expect, it } from 'vitest';
 import { startTarget, type Target } from '../support/hostile.js';
 import { openRaw, postOf, type RawConnection } from '../support/raw-http.js';
 
-/** 3.7 MB from 10,000 tokens. */
+/** A query whose response has 3.7 MB with 10,000 tokens. */
 const FULL =
   '{ tokens { id isBridgeable chainKey address decimals symbol name price { usd asOf } chain { name shortName } } }';
 const CHUNKED =
   'POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
 const MB = 2 ** 20;
 
-/** How many connections were cut for this reason, by the metrics. */
+/** How many connections were cut for this reason, according to the metrics. */
 async function cutsOf({ address }: Target, reason: string): Promise<number> {
   const metrics = await (await fetch(`${address}/metrics`)).text();
   const [, count = '0'] = new RegExp(`connections_cut_total{reason="${reason}"} (\\d+)`).exec(metrics) ?? [];
   return Number(count);
 }
 
-/** Fails unless the gateway responded all the time, within this memory. */
+/** Fails unless all probes got a response, and the memory stayed within this limit. */
 function expectAlive(
   { failed, probes, memoryMb }: { failed: number; probes: number; memoryMb: number },
   atMostMb: number,
@@ -37,7 +37,7 @@ describe('request bodies', () => {
     for (let nth = 0; nth < 20; nth++) await Promise.all(senders.map((sender) => sender.send(piece)));
     expect((await target.ask({ query: '{ chains { chainKey } }' })).status).toBe(200);
     const seen = await watch.stop();
-    // Each chunk is garbage of one read, beside the buffer.
+    // In addition to the buffer of the body, each chunk becomes garbage after it is read.
     expectAlive(seen, before + 80);
     expect(seen.liveMs).toBeLessThan(1500);
   });
@@ -92,17 +92,17 @@ describe('request bodies', () => {
 
 describe('unread responses', () => {
   it('do not fill the memory; only connections of clients that do not read are cut', async () => {
-    // On a busy machine no response may be replaced by a refusal, which would need no memory.
+    // Even on a busy machine no operation may be refused, because a refusal takes no memory.
     const target = await startTarget({ env: { MAX_WAIT_MS: '600000' } });
     const watch = target.watch();
     const { body } = await target.ask({ query: FULL });
     const honest = await openRaw(target.address, { from: '127.0.0.2', isReading: false });
     let bytes = 0;
-    // The system takes the first; the second waits here for its reader.
+    // The system buffers the first response. The second waits in the gateway until the client reads it.
     await honest.send(postOf(FULL).repeat(2));
     honest.socket.on('data', (chunk) => {
       bytes += chunk.byteLength;
-      // About 2 MB a second.
+      // The client reads about 2 MB a second.
       honest.socket.pause();
       setTimeout(() => honest.socket.resume(), 30);
     });
@@ -118,7 +118,7 @@ describe('unread responses', () => {
     );
     honest.socket.resume();
     await expect.poll(() => cutsOf(target, 'response_bytes')).toBeGreaterThan(0);
-    // Connections whose clients read nothing for 30 s are cut, too.
+    // Some connections are cut for another reason: their clients have read nothing for 30 s.
     const closed = () =>
       cutsOf(target, 'response_bytes').then(async (cut) => cut + (await cutsOf(target, 'slow_reader')));
     await expect.poll(closed, { timeout: 300_000, interval: 1000 }).toBe(readers.length);
@@ -131,7 +131,7 @@ describe('time', () => {
   it('runs out after 30 s for clients that send nothing, half a head or half a body, or read single bytes', async () => {
     const target = await startTarget({ env: { UPSTREAM_TIMEOUT_MS: '120000' } });
     const began = performance.now();
-    // A client that waits for the upstream is not a slow reader, also with pipelined requests.
+    // A client whose request waits for the upstream is not a slow reader, even if it has pipelined further requests.
     target.upstream.plan('tokens', () => {});
     const waiting = await openRaw(target.address);
     const route = `{ tokens(srcChainKey: "ethereum", srcToken: "0xAbCdEf0000000000000000000000000000000001") { name } }`;

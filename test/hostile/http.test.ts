@@ -8,7 +8,7 @@ import { openRaw, postOf, sendRaw } from '../support/raw-http.js';
 import { spawnKept } from '../support/server-process.js';
 import { startServer } from '../support/test-server.js';
 
-/** One process for all tests: each must leave it intact. */
+/** All tests share one process, so each test must leave it intact. */
 let gateway: GatewayProcess;
 const atEnd = afterTests();
 beforeAll(async () => {
@@ -201,7 +201,7 @@ describe('few file handles', () => {
   ] as const;
 
   it('are not all taken by connections: modules can still be loaded late', async () => {
-    // Node opens more than a hundred files at once when it starts.
+    // The limit cannot be much lower: Node opens more than a hundred files at once when it starts.
     const few = await startWithFewFileHandles(250);
     expect(few.output()).toContain('The limit on open files (ulimit -n) is below MAX_CONNECTIONS');
     const flood = await Promise.all(Array.from({ length: 400 }, () => openRaw(few.address)));
@@ -232,7 +232,7 @@ describe('few file handles', () => {
     for (const [nth, [path, headers]] of LATE.entries()) {
       await connections[nth]?.send(get(path, `Host: x\r\n${headers}`));
       await expect.poll(connections[nth]?.isClosed ?? (() => false)).toBe(true);
-      // Only the pages cannot be read now; everything else needs no file.
+      // Only responses with pages fail now, because all other responses need no file.
       expect(connections[nth]?.received(), path).toMatch(nth < 2 ? /HTTP\/1.1 500/ : /200 OK[\s\S]*200 OK/);
     }
     await agent.send(
@@ -264,7 +264,7 @@ describe('stale-if-error', () => {
       config: { chainsFreshMs: 3_600_000, tokensFreshMs: 10_000, priceMaxAgeMs: 30_000 },
     });
     const control = async (query: string) => {
-      // The age when the response was made is at least this, however late it is read here.
+      // The response is made after this time, so its listings are at least as old as at this time.
       const askedAt = Date.now();
       const { headers } = await ask({ query, method: 'GET' });
       const seconds = (name: string) =>
@@ -282,7 +282,7 @@ describe('stale-if-error', () => {
     ]) {
       for (let nth = 0; nth < 3; nth++) {
         const { maxAge, whileRevalidate, ifError, priceAge } = await control(query);
-        // Last-Modified has whole seconds.
+        // Last-Modified has whole seconds, so one second more is allowed.
         expect(maxAge + ifError + priceAge).toBeLessThanOrEqual(31);
         expect(maxAge + whileRevalidate + priceAge).toBeLessThanOrEqual(31);
         expect(ifError).toBeGreaterThan(10);

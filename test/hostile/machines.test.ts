@@ -7,7 +7,7 @@ import { exchange, expectCheap, startTarget, type Target } from '../support/host
 
 /** The most CPU time of the main thread for one request, with 10,000 tokens. The whole listing takes a third of it. */
 const MOST_MS = 100;
-/** The bound for requests that may take as long as graphql-js takes for the largest list. */
+/** The highest CPU time for requests that may take as long as graphql-js takes for the largest list. */
 const MOST_ROWS_MS = 300;
 
 interface Asked {

@@ -10,7 +10,7 @@ import {
   type Target,
 } from '../support/hostile.js';
 
-/** How long each attack lasts, in milliseconds; longer for a run of its own. */
+/** How long each attack lasts, in milliseconds. `HOSTILE_MS` makes it longer. */
 const ATTACK_MS = Number(process.env.HOSTILE_MS ?? 2_500);
 const CONNECTIONS = 16;
 /** Upper bounds during an attack, with the default settings and 10,000 tokens. */
@@ -20,7 +20,7 @@ const MOST_MEMORY_MB = 300;
 const FIELDS =
   '{ id symbol name address decimals price { usd asOf } chain { name nativeCurrency { symbol } } }';
 
-/** One operation with this many aliases, whose names differ each time it is sent. */
+/** One operation with this many aliases, whose names are different each time it is sent. */
 function aliased(count: number, field: string): object {
   const aliases = Array.from({ length: count }, (_nothing, nth) => `a$N_${nth}: ${field}`);
   return { query: `{ ${aliases.join(' ')} }` };
@@ -78,7 +78,7 @@ describe('health checks and cached responses are served throughout', () => {
     expect(watched.liveMs).toBeLessThan(MOST_STALL_MS);
     expect(watched.cachedMs).toBeLessThan(MOST_STALL_MS);
     expect(watched.memoryMb).toBeLessThan(MOST_MEMORY_MB);
-    // Each request got a response: data, an error of its own, or OVERLOADED.
+    // Each request got a response: data, an error about the request, or OVERLOADED.
     expect([...statuses.keys()].filter((status) => status !== 200 && status !== 503)).toEqual([]);
   });
 });
@@ -205,7 +205,7 @@ describe('an operation that is refused because the gateway is busy', () => {
 
 describe('a client that sends as many requests as it can', () => {
   it('slows down itself, and not a client at another address', async () => {
-    // On a busy machine one operation of the attacker may take longer than the default.
+    // On a busy machine one operation of the attacker may take longer than the default of this setting.
     const target = await startTarget({ env: { MAX_WAIT_MS: '60000' } });
     const attacked = attack(
       target.address,
@@ -223,7 +223,7 @@ describe('a client that sends as many requests as it can', () => {
       waits.push(cpuMs);
     }
     await attacked;
-    // The operation that is in progress when it arrives, and one of the attacker.
+    // An operation waits for the one in progress when it arrives, and for one of the attacker.
     expect(Math.max(...waits)).toBeLessThan(3 * MOST_STALL_MS);
   });
 });

@@ -5,7 +5,7 @@ import { type Answer, json, mostInASecond, type SeenRequest, status } from '../s
 import { attack, exchange, startTarget, type Target } from '../support/hostile.js';
 
 const PER_SECOND = 10;
-/** On a busy machine evenly sent requests are received in bunches. Other tests check the limit itself. */
+/** Slack in milliseconds: on a busy machine, evenly sent requests arrive in groups. Other tests check the rate limit. */
 const SLACK_MS = 500;
 const ATTACKER = '127.0.0.2';
 const SIZE = { chainCount: 20, tokenCount: 2_000 };
@@ -19,7 +19,7 @@ interface Pair {
   readonly address: string;
 }
 
-/** The pairs that only the honest client requests, one after the other. */
+/** The pairs of chain and token that only the honest client requests, one after the other. */
 const HONEST = listed.slice(-30) as unknown as readonly Pair[];
 const aliased = ({ chainKey, address }: Pair, nth: number) =>
   `a${nth}: tokens(srcChainKey: "${chainKey}", srcToken: "${address}") { address }`;
@@ -39,9 +39,9 @@ interface Served {
 }
 
 /**
- * Asks for the honest pairs.
+ * Sends the honest client's requests.
  *
- * @param atOnce how many; with all of them one is always waiting, however slow this process is
+ * @param atOnce how many at once. If all are sent at once, one of them is always waiting, however slow this process is
  */
 async function askHonestly(target: Target, atOnce = 10): Promise<Served> {
   const left = [...HONEST];
@@ -89,7 +89,7 @@ async function start(answer: (url: URL) => Answer, env: Record<string, string> =
   return {
     ...target,
     failListing() {
-      // Of no other request: it does not open a breaker.
+      // A 404 counts only against this request, and does not open a breaker.
       answerListing = status(404);
     },
     routesSeen: () => upstream.seen.filter(isRoute),
@@ -97,7 +97,7 @@ async function start(answer: (url: URL) => Answer, env: Record<string, string> =
     /** Attacks while the honest client sends its requests. Waiting requests end with the process. */
     async besiege(forMs: number, bodies: readonly object[], atOnce?: number) {
       const attacking = attack(target.address, 16, forMs, bodies, ATTACKER);
-      // Long enough that the queue is full.
+      // After this time the attacker has filled the queue.
       await sleep(1_000);
       const served = await askHonestly(target, atOnce);
       return { served, attacking };
@@ -115,7 +115,7 @@ const ALL_ANSWERED = { answered: HONEST.length, codes: [] };
 
 describe('one client that requests routes without end', () => {
   it('from unlisted tokens costs the upstream nothing, and delays no other client', async () => {
-    // As long as the listing is fresh.
+    // With this setting the listing stays fresh during the test.
     const env = { TOKENS_FRESH_MS: '3600000' };
     const { besiege, routesSeen, honestSeen, upstream } = await start(() => routes, env);
     const { served, attacking } = await besiege(5_000, [TEN_UNLISTED]);
@@ -144,14 +144,14 @@ describe('one client that requests routes without end', () => {
     const { besiege, routesSeen, honestSeen, upstream } = await start(() => routes);
     const { served } = await besiege(6_000, FLOODS, HONEST.length);
     expect(served).toEqual(ALL_ANSWERED);
-    // Half of the requests, for one of two clients, and those that already waited.
+    // The attacker, one of two clients, gets half of the requests. Some more may have been sent already.
     expect(othersAmong(routesSeen(), honestSeen())).toBeLessThan(1.5 * HONEST.length);
     expect(mostInASecond(upstream.seen, SLACK_MS)).toBeLessThanOrEqual(PER_SECOND);
   });
 
   it('from a pair that another client requests, too, delays only itself', async () => {
     const { besiege, routesSeen, honestSeen } = await start(() => routes);
-    // The honest pairs are at the end of what the attacker has in the queue.
+    // The attacker requests the honest pairs, too, but only at the end of its queue.
     const same = { query: `{ ${HONEST.slice(0, 10).map(aliased).join(' ')} }` };
     const { served } = await besiege(6_000, [...FLOODS.slice(0, 15), same], HONEST.length);
     expect(served).toEqual(ALL_ANSWERED);
@@ -173,7 +173,7 @@ describe('one faulty pair that is requested again and again', () => {
     const { served, attacking } = await target.besiege(6_000, again);
     expect(served).toEqual(ALL_ANSWERED);
     expect((await attacking).get(200)).toBeGreaterThan(100);
-    // At first, and after one, two and four seconds, each time with two further attempts.
+    // A request is sent at first, and after one, two and four seconds, each time with two retries.
     expect(routesSeen().length - honestSeen().length).toBeLessThanOrEqual(15);
     expect(upstream.count('chains') - refreshed).toBeGreaterThan(3);
     const lines = output().split('\n');

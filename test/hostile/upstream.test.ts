@@ -10,7 +10,7 @@ const FULL = 32 * MB - 1000;
 /** The tokens that {@link startTarget} serves. */
 const TOKENS = generatedListings(20, 1_000).tokens;
 
-/** The most CPU time for one response, in all and at a stretch. The largest valid response costs nearly as much. */
+/** The most CPU time for one response, in all and without a pause. The largest valid response costs nearly as much. */
 const MAX_CPU_MS = 3_000;
 const MAX_STALL_MS = 700;
 const MAX_MEMORY_MB = 420;
@@ -34,7 +34,7 @@ const objects = (count: number, members: number) =>
     return `{${names.join(',')}}`;
   }).join(',');
 
-/** Objects with 20 of 900 members each, so that hardly two have the same shape. */
+/** Objects that each have 20 of 900 members, so that hardly any two have the same members. */
 const oddObjects = (count: number) =>
   Array.from({ length: count }, (_, nth) => {
     const names = Array.from({ length: 20 }, (_, at) => `"${(nth * 7919 * (at + 1) + at * 31) % 900}":0`);
@@ -45,7 +45,7 @@ const oddObjects = (count: number) =>
 const changed = (change: (row: (typeof TOKENS)[number], index: number) => unknown) =>
   json({ tokens: TOKENS.map(change) });
 
-/** The responses, and how they are reported. The first ones once cost 13 s and 1.8 GB each, or ended the process. */
+/** The responses, each with its text in the log. The first ones once cost 13 s and 1.8 GB each, or ended the process. */
 const ATTACKS: readonly (readonly [name: string, answer: () => Answer, said: RegExp])[] = [
   ['32 MB of {},', () => rows(`${filled('{},')}{}`), /at most 1000000 objects/],
   ['32 MB of [],', () => rows(`${filled('[],')}[]`), /at most 1000000 objects/],
@@ -119,11 +119,11 @@ describe('a hostile upstream', () => {
         chainCount: 20,
         tokenCount: 1_000,
         env: {
-          // Often enough that it would be accepted if repetition counted.
+          // The response is sent again and again during the test, and must not be accepted because of that.
           TOKENS_FRESH_MS: '400',
           UPSTREAM_RETRIES: '0',
           HOLD_BACK_TIMES: '1000',
-          // A busy machine takes long to read so much.
+          // A busy machine takes long to read such a large response.
           UPSTREAM_TIMEOUT_MS: '120000',
         },
       });

@@ -4,7 +4,7 @@ import { AT, open, post, startAround } from '../support/open-gateway.js';
 import { sendHttp } from '../support/send-http.js';
 
 const BURST = 30;
-/** A window of half a minute: even a slow machine exceeds the limit within it. */
+/** The window of this limit is half a minute, so that even a slow machine exceeds the limit within the window. */
 const LIMITED: OpenGatewayOptions = { rateLimit: { perSecond: 1, burst: BURST }, maxWaitMs: 600_000 };
 const query = (nth: number) => `{ chain(chainKey: "key${nth}") { name } }`;
 const refusal = { errors: [{ extensions: { code: 'RATE_LIMITED' } }] };
@@ -20,7 +20,7 @@ const byFetch =
     return (await fetch(post(query(nth), { headers }), { client })).status;
   };
 
-/** Sends through a server on loopback. Clients have different loopback addresses. */
+/** Sends requests to a server on this machine. Each client has another loopback address. */
 async function byHandler({ handler }: OpenedGateway): Promise<Ask> {
   const address = await startAround(handler);
   return async (nth, localAddress = '127.0.0.1', forwardedFor) => {
@@ -96,7 +96,7 @@ describe.each<[string, (gateway: OpenedGateway) => Ask | Promise<Ask>]>([
     await useUp(ask, '127.0.0.1', '192.0.2.1');
     expect(await ask(90, '127.0.0.1', '198.51.100.1, 192.0.2.1, 10.0.0.9')).toBe(429);
     expect(await ask(91, '127.0.0.1', '192.0.2.2')).toBe(200);
-    // Not a trusted proxy: its header is ignored.
+    // This address is not a trusted proxy, so its header is ignored.
     await useUp(ask, '127.0.0.2', '192.0.2.3');
     expect(await ask(92, '127.0.0.2', '192.0.2.4')).toBe(429);
     expect(await ask(93, '127.0.0.1', '192.0.2.3')).toBe(200);

@@ -23,7 +23,7 @@ const PAGE = { origin: 'https://app.example' };
 const GZIP = { 'accept-encoding': 'gzip' };
 /** Headers that depend on the connection, the moment or the cache. */
 const NOT_COMPARED = [
-  // Both ways of the library share one cache.
+  // `fetch` and the handler share one response cache.
   'age',
   'cache-status',
   'connection',
@@ -141,7 +141,7 @@ const TAGGED = [
 let doors: Readonly<Record<string, Door>>;
 const atEnd = afterTests();
 
-/** Listings never become stale: otherwise only some of the responses would name stale listings. */
+/** With this setting no listing becomes stale. Otherwise only some of the responses would name stale listings. */
 const FRESH = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 };
 
 beforeAll(async () => {
@@ -169,7 +169,7 @@ function overHttp(address: string): Door {
 
 function throughFetch(fetch: (request: Request) => Promise<Response>): Door {
   return async ({ path, method = 'GET', headers = {}, body }) => {
-    // As bytes: a text would get a Content-Type.
+    // The body is given as bytes, because a text would get a Content-Type.
     const init = { method, headers, ...(body === undefined ? {} : { body: Buffer.from(body) }) };
     const response = await fetch(new Request(`http://gateway${path}`, init));
     const bytes = Buffer.from(await response.arrayBuffer());
@@ -210,7 +210,7 @@ describe('the process, fetch and the handler send equal responses', () => {
     const expected = await answersOf(doors.process, asked);
     expect(await answersOf(doors.fetch, asked)).toEqual(expected);
     expect(await answersOf(doors.handler, asked)).toEqual(expected);
-    // Cached or not, the response is the same.
+    // All three responses are the same, whether cached or not.
     for (const { status, body } of expected)
       expect([status, body]).toEqual([expected[0]?.status, expected[0]?.body]);
   });

@@ -36,7 +36,7 @@ const asGet = (query: string, headers: Record<string, string> = {}): Asked => ({
   headers,
 });
 
-/** Each is sent three times: executed, executed and cached, cached. */
+/** Each request is sent three times: it is executed, executed and cached, and then answered from the cache. */
 const QUESTIONS: Readonly<Record<string, Asked>> = {
   'a query by POST': posted(QUERY),
   'a query by GET': asGet(QUERY),
@@ -197,7 +197,7 @@ describe('the packed gateway, installed into an empty project', () => {
 
   it('responds in Fastify, after its own parser, as the process does', async ({ skip }) => {
     if (folder === undefined) return skip();
-    // Fastify itself refuses these.
+    // Fastify itself refuses these requests.
     const ofHost = ['a body that is no JSON', 'a compressed body'];
     await expectSameAnswers(await startHost(folder, 'fastify-json.js', upstream.url, atEnd), ofHost);
   });

@@ -100,7 +100,7 @@ describe('an open gateway', () => {
     const { fetch } = await open();
     expect(await (await fetch(post(TOKENS))).json()).not.toHaveProperty('errors');
     expect(listeners()).toEqual(before);
-    // There can be fewer, if another test has just closed one.
+    // There can be fewer ports, if another test has just closed one.
     expect(ports()).toBeLessThanOrEqual(portsBefore);
   });
 

@@ -100,7 +100,7 @@ describe('a body that a framework has parsed', () => {
       expect(errors[0]?.message).toMatch(/^Expected a body that can be written as JSON, got one that /);
     }
     expect(thrown).toEqual([]);
-    // The line of the next second contains the second refusal.
+    // The second refusal has its line only in the next second.
     await expect.poll(() => lines.filter((line) => line.includes('"status":400'))).toHaveLength(2);
     expect(lines.join('')).not.toContain('Internal error');
   });
@@ -129,7 +129,7 @@ describe('a body that a framework has parsed', () => {
     });
     const { status, text } = await ask({}, JSON.stringify({ query: QUERY }));
     expect([status, text]).toEqual([500, expect.stringContaining('expected it as request.body')]);
-    // There was none.
+    // The request has no body.
     expect((await ask({}, '')).status).toBe(400);
   });
 

@@ -11,7 +11,7 @@ import { type AtEnd, startServerProcess } from '../support/server-process.js';
 const run = promisify(execFile);
 export const HOSTS = fileURLToPath(new URL('hosts', import.meta.url));
 const QUIET = ['--no-audit', '--no-fund', '--prefer-offline', '--ignore-scripts'];
-/** The upstream in the files of the hosts. */
+/** The address of the upstream in the files of `hosts`. The tests replace it. */
 const UPSTREAM = 'https://stargate.finance/api/v1';
 /** The runtimes that npm can install, and their arguments to run a file. */
 const RUNTIMES = {
@@ -24,7 +24,7 @@ export type Runtime = keyof typeof RUNTIMES;
 /**
  * Packs the gateway, and installs it into an empty project beside the servers that mount it.
  *
- * @returns the folder; undefined where npm cannot be reached. In CI that fails.
+ * @returns the folder; undefined if the npm registry cannot be reached. In CI an unreachable registry fails the tests.
  */
 export async function installPacked(atEnd: AtEnd): Promise<string | undefined> {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-hosts-'));
@@ -35,7 +35,7 @@ export async function installPacked(atEnd: AtEnd): Promise<string | undefined> {
     const packed: unknown = JSON.parse(stdout);
     const [file] = Array.isArray(packed) ? packed : Object.values(packed as object);
     const { filename } = file as { filename: string };
-    // Installed alone, with engine checks: packages that need a newer Node are an error.
+    // First the gateway is installed alone, with engine checks: a package that needs a newer Node is an error.
     const alone = join(folder, 'alone');
     mkdirSync(alone);
     writeFileSync(join(alone, 'package.json'), '{ "private": true }');
@@ -55,7 +55,7 @@ export async function installPacked(atEnd: AtEnd): Promise<string | undefined> {
 /** Installs a runtime from npm, once. @returns the program that runs a file, with its arguments */
 export function installRuntime(runtime: Runtime, folder: string): Promise<readonly string[]> {
   installing[runtime] ??= (async () => {
-    // With install scripts: they install the program.
+    // Install scripts must run here, because they install the program.
     const apart = mkdtempSync(join(folder, `${runtime}-`));
     writeFileSync(join(apart, 'package.json'), '{}');
     await run('npm', ['install', '--no-audit', '--no-fund', RUNTIMES[runtime].installed], { cwd: apart });
@@ -66,7 +66,7 @@ export function installRuntime(runtime: Runtime, folder: string): Promise<readon
 
 const installing: Partial<Record<Runtime, Promise<readonly string[]>>> = {};
 
-/** Installs, builds and starts the app of Next in front of this upstream; gives its base address when it answers. */
+/** Installs, builds and starts the Next app with this upstream. Resolves with its base address when it answers. */
 export async function startNext(folder: string, upstreamUrl: string, atEnd: AtEnd): Promise<string> {
   const app = join(folder, 'next');
   const [packed] = readdirSync(folder).filter((name) => name.endsWith('.tgz'));
@@ -84,7 +84,7 @@ export async function startNext(folder: string, upstreamUrl: string, atEnd: AtEn
 }
 
 /**
- * Starts a file of `hosts` in front of this upstream; gives its base address when it answers.
+ * Starts a file of `hosts` with this upstream. Resolves with its base address when it answers.
  *
  * @param command the program that runs it, with its arguments
  */
@@ -99,7 +99,7 @@ export async function startHost(
   const apart = mkdtempSync(join(folder, 'host-'));
   const text = readFileSync(join(folder, file), 'utf8');
   writeFileSync(join(apart, file), text.replace(UPSTREAM, upstreamUrl).replaceAll('3000', String(port)));
-  // No other variables: the environment must not matter.
+  // The library must not read the environment, so UPSTREAM_URL is invalid, and other variables are left out.
   const env = {
     PATH: process.env.PATH ?? '',
     HOME: folder,

@@ -239,7 +239,7 @@ describe('a tool', () => {
       const { structuredContent } = await client.callTool({ name: 'list_chains', arguments: args });
       expect(structuredContent).toHaveProperty('chains.0.chainKey', args.search);
     }
-    // GraphQL Yoga responds to errors.
+    // Operations with errors are executed by GraphQL Yoga.
     const refused = await client.callTool({ name: 'find_tokens', arguments: { first: 0 } });
     expect(textOf(refused)).toContain('Expected 1 to 100');
   });

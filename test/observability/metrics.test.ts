@@ -30,7 +30,7 @@ function startingWith(samples: Map<string, number>, start: string): Record<strin
   return Object.fromEntries([...samples].filter(([series]) => series.startsWith(start)));
 }
 
-/** Advances the clock without the timers. */
+/** Advances the date, but not the timers. */
 function later(ms: number): void {
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + ms });
   onTestFinished(() => {
@@ -234,7 +234,7 @@ describe('the metrics of the upstream', () => {
   it('count the requests that the gateway sends', async () => {
     const upstream = await startFakeUpstream();
     upstream.plan('tokens', status(404));
-    // Failed requests are not repeated before the counts are read.
+    // The settings prevent that a failed request is repeated before the counts are read.
     const gateway = await createTestGateway({
       upstream,
       config: { upstreamRetries: 0 },

@@ -40,7 +40,7 @@ describe('a response beyond its limit of bytes', () => {
       const { body } = await ask({ query: '{ tokens { symbol decimals } }' });
       expect(JSON.parse(body.toString()).data.tokens).toHaveLength(1_500);
     }
-    // Executed by graphql-js, as for routes and for everything that the writer does not support.
+    // graphql-js executes this operation, because the operation writer does not support introspection.
     const byGraphqlJs = await ask({ query: `{ tokens ${ALL} __schema { queryType { name } } }` });
     expect(codesOf(JSON.parse(byGraphqlJs.body.toString()))).toEqual(['LIMIT_EXCEEDED']);
   });

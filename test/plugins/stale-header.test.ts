@@ -101,7 +101,7 @@ describe('x-stale-listings', () => {
     const routes = `tokens(srcChainKey: "ethereum", srcToken: "${USDC}")`;
     expect(await headerOf(gateway, `{ ${routes} { name } }`)).toEqual(TOKENS);
     expect(await headerOf(gateway, `{ ${routes} { name chain { name } } }`)).toEqual(BOTH);
-    // An empty result also depends on whether the token is listed.
+    // Whether the token is listed decides an empty result, too, so the header names the token listing.
     gateway.upstream.plan('tokens', json({ tokens: [] }));
     expect(await headerOf(gateway, `{ ${routes.replace('ethereum', 'base')} { name } }`)).toEqual(TOKENS);
   });

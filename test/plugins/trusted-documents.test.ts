@@ -68,7 +68,7 @@ describe.each([
       post({ doc_id: 'chain-by-key', variables }),
       post({ doc_id: 'chain-by-key', variables }),
     );
-    // A request whose text is new is executed without reading the cache.
+    // The first request of each form is executed: its body is new, so the cache is not read.
     expect(count).toBe(2);
     expect(new Set(bodies)).toEqual(new Set([JSON.stringify(BASE)]));
   });

@@ -13,7 +13,7 @@ import {
  * directives of types and fields, which other graphs rely on.
  */
 export function breakingChanges(released: string, now: string): readonly string[] {
-  // The SDL does not define federation's directives: it links them.
+  // The SDL is not validated: it uses directives of Federation, which it does not define but imports by `@link`.
   const [before, after] = [released, now].map((sdl) => buildSchema(sdl, { assumeValidSDL: true }));
   if (!before || !after) throw new Error('Expected two SDLs');
   const kept = new Set(appliedDirectives(now));

@@ -3,7 +3,7 @@ import type { AtEnd } from '../../support/server-process.js';
 
 export type CountingProxy = Awaited<ReturnType<typeof startCountingProxy>>;
 
-/** A GraphQL request that passed through. */
+/** A GraphQL request that passed through the proxy. */
 export interface PassedRequest {
   readonly query: string;
   readonly variables?: Readonly<Record<string, unknown>>;

@@ -14,7 +14,7 @@ const ARE_INSTALLED = existsSync(`${PACKAGES}node_modules`);
 const INSTALL = 'npm ci --ignore-scripts --prefix test/federation/routers';
 
 /**
- * Whether to skip tests that need composers and routers. In CI they always run, and fail if packages are missing.
+ * Whether to skip tests that need composers and routers. In CI they are not skipped: missing packages fail them.
  */
 export const areRoutersMissing = !ARE_INSTALLED && !process.env.CI;
 
@@ -24,18 +24,18 @@ if (areRoutersMissing) {
   );
 }
 
-/** The built gateway with demo data that never change, and the subgraph of another team. */
+/** The built gateway with demo data, which it does not refresh, and the subgraph of another team. */
 export interface Subgraphs {
   /** The address of the gateway itself. */
   readonly address: string;
-  /** Its log so far. */
+  /** The log of the gateway so far. */
   readonly output: () => string;
-  /** The address that routers use. */
+  /** The proxy in front of the gateway, whose address routers use. */
   readonly gateway: CountingProxy;
   readonly stats: { readonly url: string };
 }
 
-/** Starts both subgraphs, and a recording proxy in front of ours. */
+/** Starts both subgraphs, and a proxy in front of the gateway, which records requests. */
 export async function startSubgraphs(atEnd: AtEnd, env: Record<string, string> = {}): Promise<Subgraphs> {
   if (!ARE_INSTALLED) throw new Error(`Nothing may be skipped in CI: ${INSTALL}`);
   const settled = { CHAINS_FRESH_MS: '3600000', TOKENS_FRESH_MS: '3600000' };
@@ -45,7 +45,7 @@ export async function startSubgraphs(atEnd: AtEnd, env: Record<string, string> =
   return { address, output, gateway, stats };
 }
 
-/** A recipe of the README, with other addresses. */
+/** A recipe of the README, with the addresses of these subgraphs in place of those in the text. */
 export function recipe(name: string, { gateway, stats }: Subgraphs, port = 4002): string {
   const ports = new Map([
     ['4000', new URL(gateway.url).port],
@@ -56,13 +56,13 @@ export function recipe(name: string, { gateway, stats }: Subgraphs, port = 4002)
   return text.replace(/\b400[012]\b/g, (written) => ports.get(written) ?? written);
 }
 
-/** Runs a script of the packages. @returns its output */
+/** Runs a script in the folder of the packages. @returns its output */
 export async function runScript(name: string, ...args: readonly string[]): Promise<string> {
   const { stdout } = await promisify(execFile)(process.execPath, [`${PACKAGES}${name}`, ...args]);
   return stdout;
 }
 
-/** Whether the packages of Mesh are missing, which an older installation lacks. */
+/** Whether the packages of Mesh are missing: an installation from before the recipe for Mesh lacks them. */
 export const isMeshMissing = !existsSync(`${PACKAGES}node_modules/@graphql-mesh/compose-cli`);
 
 if (isMeshMissing)
@@ -70,7 +70,7 @@ if (isMeshMissing)
 
 /** The supergraph that Mesh composes with its recipe. */
 export async function composeByMesh(subgraphs: Subgraphs): Promise<string> {
-  // In the folder of the packages that it imports.
+  // Inside the folder of the packages, so that the recipe can import them.
   const folder = mkdtempSync(`${PACKAGES}node_modules/.mesh-`);
   try {
     writeFileSync(`${folder}/mesh.config.js`, recipe('mesh.config.js', subgraphs));
@@ -96,7 +96,7 @@ export async function startRouter(
   return startServing(router, port, args, atEnd);
 }
 
-/** Starts the recipe of a subgraph. Resolves with its address. */
+/** Runs a recipe that serves a subgraph. Resolves with its address. */
 export async function startSubgraphRecipe(name: string, atEnd: AtEnd): Promise<{ url: string }> {
   const port = await freePort();
   const script = readFileSync(`${HOME}recipes/${name}`, 'utf8').replace('4001', String(port));

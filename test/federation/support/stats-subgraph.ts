@@ -16,7 +16,7 @@ export const tvlUsdOf = ({ chainKey }: ChainKey) => chainKey.length * 1_000_000.
 export const holdersOf = ({ chainKey, address }: TokenKey) =>
   [...chainKey, ...address.toLowerCase()].reduce((sum, letter) => sum + (letter.codePointAt(0) ?? 0), 0);
 
-// An address in another letter case, native assets by either address, and a token that only this subgraph knows.
+// The first address is in another letter case than the gateway's, the second stands for a native asset.
 const RICHEST: readonly TokenKey[] = [
   { chainKey: 'ethereum', address: '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48' },
   { chainKey: 'base', address: `0x${'0'.repeat(40)}` },

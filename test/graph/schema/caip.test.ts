@@ -27,7 +27,7 @@ interface ByCaip {
   readonly tokensByCaip19: readonly ({ chainKey: string; address: string } | null)[];
 }
 
-/** Both identifiers of all rows. */
+/** The CAIP-2 identifiers of all chains and the CAIP-19 identifiers of all tokens. */
 async function identifiersOf({ query }: Pick<TestGateway, 'query'>) {
   const { data, errors } = await query<Identified>(
     '{ chains { chainKey caip2 } tokens { chainKey address caip19 } }',
@@ -45,7 +45,7 @@ async function gatewayOver(chains: readonly unknown[], tokens: readonly unknown[
   return gateway;
 }
 
-/** Whether the package of the grammar parses an identifier and prints the same one. */
+/** Whether the package `caip`, which implements the grammar, parses an identifier and prints the same one. */
 const isCaip2 = (text: string) => roundTrips(() => new ChainId(text).toString(), text);
 const isCaip19 = (text: string) => roundTrips(() => new AssetType(text).toString(), text);
 function roundTrips(write: () => string, text: string): boolean {
@@ -206,7 +206,7 @@ describe('over the demo listing', () => {
           { __typename: 'Chain', caip2: null },
           { __typename: 'Token', caip19: 7 },
           { __typename: 'Chain', caip19: `eip155:1/erc20:${USDC}` },
-          // The other keys have precedence.
+          // Another complete key has precedence. The chainKey alone is not a complete key of a token.
           { __typename: 'Chain', caip2: 'eip155:8453', chainKey: 'ethereum' },
           { __typename: 'Token', caip19: `eip155:1/erc20:${USDC}`, chainKey: 'nope' },
         ],
@@ -238,7 +238,7 @@ describe('look-ups by CAIP', () => {
     });
     expect(data).toEqual({
       chainsByCaip2: [null, { chainKey: 'three' }],
-      // The token must be on the chain of the identifier.
+      // These tokens exist, but not on the chain of the identifier.
       tokensByCaip19: [null, null],
     });
   });

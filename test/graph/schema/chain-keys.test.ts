@@ -4,7 +4,7 @@ import { codesOf, createTestGateway } from '../../support/test-gateway.js';
 const USDC = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
 const encoded = (...parts: string[]) => Buffer.from(JSON.stringify(parts)).toString('base64url');
 
-/** All arguments that are keys of chains. */
+/** A query with every argument that is the key of a chain. */
 const everywhere = (key: string) => `{
   chain(chainKey: "${key}") { chainKey tokens { address } }
   chainsByKey(chainKeys: ["${key}", "nope"]) { chainKey tokenCount }

@@ -50,7 +50,7 @@ async function serve(tokens: readonly object[], config: TestGatewayOptions['conf
   return gateway;
 }
 
-/** The copy of a client, by id. */
+/** A client's copy of the listing, by id, after these changes. */
 function applied(kept: ReadonlyMap<string, Row>, { isReset, changed, removedIds }: Changes<Row>) {
   const next = new Map(isReset ? [] : kept);
   for (const row of changed) next.set(row.id, row);
@@ -201,7 +201,7 @@ describe('queries for changes', () => {
     await refreshWith(server, [token(2)], CHAINS);
     const { count, bodies } = await server.countExecuted(asked);
     expect(count).toBe(1);
-    // The operation writer and GraphQL Yoga give the same.
+    // The operation writer and GraphQL Yoga return the same data.
     expect(JSON.parse(bodies[0] ?? '')).toEqual({
       data: { tokenChanges: await tokenChanges(server, cursor) },
     });

@@ -27,7 +27,7 @@ const DESTINATIONS = `query ($srcChainKey: String!, $srcToken: String!, $include
 
 const PAIR = { srcChainKey: 'ethereum', srcToken: '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48' };
 
-/** Starts a gateway over the demo listings, whose upstream gives these routes for every token. */
+/** Starts a gateway with the demo listings, whose upstream returns these routes for every token. */
 async function serve(routes: Answer | readonly object[] = ROUTES, config: TestGatewayOptions['config'] = {}) {
   const server = await startServer({ config });
   server.upstream.plan('routes', typeof routes === 'function' ? routes : json({ tokens: routes }));
@@ -41,7 +41,7 @@ const ROUTES = [
   tokenRow('base', '0xb2'),
 ];
 
-/** Those routes as a client sees them, without the source chain. */
+/** The routes above as a client sees them, without the source chain. */
 const GROUPS = [
   {
     ...{ chainKey: 'base', chain: { name: 'Base' } },
@@ -85,7 +85,7 @@ describe('destinations', () => {
     );
     expect(errors).toBeUndefined();
     expect(data?.token.destinations).toEqual(GROUPS);
-    // Without the source chain, in whatever letter case the client writes its key.
+    // The source chain is left out, in whatever letter case the client writes its key.
     expect(data?.c).toEqual(data?.a);
     expect(routesAsked()).toHaveLength(1);
     expect(routesAsked()[0]?.url).toMatch(
@@ -166,7 +166,7 @@ describe('the age of routes', () => {
   }`;
   type Timed = readonly { readonly asOf: string }[];
 
-  /** Queries the routes. @returns every place where their age is shown */
+  /** Queries the routes. @returns their age, from each field and header that shows it */
   async function askWith(gateway: TestGateway, query = WITH_TIME) {
     const response = await gateway.post({ query, variables: PAIR });
     const { data } = (await response.json()) as {
@@ -206,7 +206,7 @@ describe('the age of routes', () => {
   it('grows while they cannot be fetched again', async () => {
     const clock = stopClocks();
     const config = { upstreamRetries: 0, tokensFreshMs: 3_600_000, chainsFreshMs: 3_600_000 };
-    // The first request for tokens is for the listing.
+    // The first request for tokens is for the listing, the second for the routes. All further ones fail.
     const routes = first(2, json({ tokens: ROUTES }), status(500));
     const gateway = await serve(routes, { ...config, destinationsFreshMs: 60_000 });
     await gateway.query('{ tokens { name } }');
@@ -255,7 +255,7 @@ describe('the budget for routes', () => {
     const first = await query(mixed);
     expect(codesOf(first)).toEqual(['ROUTE_BUDGET_EXCEEDED']);
     expect(routesAsked()).toHaveLength(3);
-    // Three of them are cached by now.
+    // The routes of three of these tokens are cached by now.
     expect(codesOf(await query(mixed))).toEqual([]);
     expect(routesAsked()).toHaveLength(4);
   });

@@ -14,7 +14,7 @@ describe('TokenConnection.didYouMean', () => {
     await query('{ tokens { symbol } }');
     const refused = await query(searchFor('usdcc', 'didYouMean '.concat(again(100))));
     const [, limit = ''] = /at most (\d+) units/.exec(refused.errors?.[0]?.message ?? '') ?? [];
-    // The limit is the cost of the whole listing.
+    // The limit allows at least one whole listing.
     expect(Number(limit)).toBeGreaterThan(whole);
     const fits = Math.floor((Number(limit) - units) / (units + 1)) - 1;
     expect(codesOf(await query(searchFor('usdcc', again(fits))))).toEqual([]);
@@ -27,7 +27,7 @@ describe('TokenConnection.didYouMean', () => {
     const server = await startServer({ listings: { tokens }, config: { tokensFreshMs: 3_600_000 } });
     const asked = { query: searchFor('pendel', 'totalCount didYouMean') };
     const { count, bodies } = await server.countExecuted(asked, asked, asked);
-    // The third response is the cached one.
+    // The third response is from the response cache.
     expect(count).toBe(2);
     expect(JSON.parse(bodies[2] ?? '')).toEqual({
       data: { tokenSearch: { totalCount: 0, didYouMean: ['PENDLE'] } },

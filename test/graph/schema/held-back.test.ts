@@ -24,7 +24,7 @@ const TOKENS = [
   tokenRow('a', '0x2', { symbol: 'ETH', price: { usd: 2 } }),
 ];
 
-/** Starts a gateway that holds back some rows of the upstream's listing. */
+/** The options of a gateway that holds back some rows of the upstream's listing. */
 const optionsOf = async (ofRows: HeldBackRows, config = {}) => ({
   upstream: await startFakeUpstream({ chains: CHAINS, tokens: TOKENS }),
   decorate: withHeldBack(ofRows),

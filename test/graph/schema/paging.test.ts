@@ -314,7 +314,7 @@ describe('a refresh between two pages', () => {
     return nodesOf(pages).map(keyOf);
   }
 
-  /** The two counts that a token is ranked by; of the number of chains only the number of binary digits matters. */
+  /** The counts in a token's rank: of bridgeable tokens on its chain, and of chains (as the number of binary digits). */
   function frequencyIn(listing: readonly RawToken[], { chainKey, symbol }: RawToken): string {
     const sameSymbol = listing.filter((other) => other.symbol.toLowerCase() === symbol.toLowerCase());
     const onChain = listing.filter((other) => other.isBridgeable && other.chainKey === chainKey).length;

@@ -20,7 +20,7 @@ const LISTED = [
   tokenRow('c', `${HEX}C1`, { symbol: 'USDC', name: 'USD Coin', isBridgeable: false }),
   tokenRow('c', `${HEX}C2`, { symbol: 'WETH', name: 'Wrapped Ether' }),
 ];
-/** One row is on the source chain, one is not listed, and one has another name than in the listing. */
+/** Routes with a row on the source chain, a row that is not listed, and a row with another name than in the listing. */
 const ROUTES = [
   tokenRow('a', `${HEX}A2`, { symbol: 'USDT' }),
   tokenRow('b', `${HEX}b2`, { symbol: 'USDT', name: 'Another name' }),
@@ -43,7 +43,7 @@ interface Found {
   } | null;
 }
 
-/** Starts a gateway whose upstream gives these routes for every token. */
+/** Starts a gateway whose upstream returns these routes for every token. */
 async function serve(config: TestGatewayOptions['config'] = {}, routes: Answer = json({ tokens: ROUTES })) {
   const chains = ['a', 'b', 'c'].map((key) => chainRow(key));
   const server = await startServer({ listings: { chains, tokens: LISTED }, config });
@@ -97,7 +97,7 @@ describe('a search among the tokens that a token can be moved to', () => {
     const gateway = await serve();
     expect(await reach(gateway, { query: 'usdcc' })).toMatchObject({ found: [], didYouMean: ['USDC'] });
     expect(await reach(gateway, { query: 'teher' })).toMatchObject({ found: [], didYouMean: ['Tether'] });
-    // Listed, but cannot be reached.
+    // The token for "wrapped" is listed, but cannot be reached.
     expect(await reach(gateway, { query: 'wrappde' })).toMatchObject({ found: [], didYouMean: [] });
   });
 
@@ -181,13 +181,13 @@ describe('the cost of a search among destinations', () => {
     const { query } = await serve({ maxCost: 1_000 + 33 });
     await query('{ chains { name } }');
     const search = `s: tokenSearch(filter: { reachableFrom: { chainKey: "a", address: "${SOURCE.address}" } }) { totalCount }`;
-    // Each search: two fields, a unit for each of 7 tokens, and one for each of 5 routes; the routes cost 1,000.
+    // The units of each search: 2 for its fields, 7 for the tokens, and 5 for the rows of routes. The request costs 1,000.
     const searches = (count: number) =>
       `{ ${Array.from({ length: count }, (_nothing, nth) => search.replace('s:', `s${nth}:`)).join(' ')} }`;
     expect(codesOf(await query(searches(3)))).toEqual(['LIMIT_EXCEEDED']);
     const fitting = await serve({ maxCost: 1_000 + 3 * 14 });
     expect(codesOf(await fitting.query(searches(3)))).toEqual([]);
-    // Of cached routes only the rows cost units.
+    // If the routes are cached, only their rows cost units.
     expect(codesOf(await fitting.query(searches(30)))).toEqual([]);
   });
 

@@ -18,7 +18,7 @@ interface FoundToken {
 }
 
 const HEX = '0x00000000000000000000000000000000000000';
-/** Kinds of rows that the demo listing lacks. */
+/** Rows of kinds that the demo listing does not have. */
 const ODD_TOKENS = [
   tokenRow('ethereum', `${HEX}a1`, { symbol: 'ARB', name: 'Arbitrum' }),
   tokenRow('base', `${HEX}a2`, { symbol: '₿TCx', name: 'Bitcoin of another kind' }),
@@ -34,7 +34,7 @@ const ODD_TOKENS = [
 const atEnd = afterTests();
 let gateway: TestGateway;
 
-// One gateway for all tests: none of them changes it.
+// All tests share one gateway, because none of them changes it.
 beforeAll(async () => {
   const upstream = await startFakeUpstream({ chains: demoChains, tokens: [...demoTokens, ...ODD_TOKENS] });
   gateway = await createTestGateway({ upstream, atEnd });
@@ -66,7 +66,7 @@ const ON_SOLANA =
 
 describe('a query as a person types it', () => {
   it.each<[typed: string, symbols: string]>([
-    // A symbol or its prefix, before symbols that contain the word further inside.
+    // Symbols that are the word or begin with it come before symbols that contain it further inside.
     ['usdc', 'USDC USDC.e USDC.n stgUSDC S*USDC'],
     ['USDC', 'USDC USDC.e USDC.n stgUSDC S*USDC'],
     ['UsDc', 'USDC USDC.e'],
@@ -87,7 +87,7 @@ describe('a query as a person types it', () => {
     ['stg', 'STG stgUSDC'],
     ['g', 'G'],
     ['sol', 'SOL'],
-    // A name, or words of a name.
+    // The query is a name, or words of a name.
     ['tether', 'USDT USDt'],
     ['coin usd', 'USDC'],
     ['stargate', 'STG USD₮0'],
@@ -98,7 +98,7 @@ describe('a query as a person types it', () => {
     ['curve fi', 'crvUSD'],
     ['bridged noble', 'USDC.n'],
     ['savings', 'sDAI'],
-    // Characters that a keyboard or a clipboard adds.
+    // The query has characters that a keyboard or a clipboard adds.
     ['  usdc ', 'USDC USDC.e'],
     ['ＵＳＤＣ', 'USDC USDC.e'],
     ['ｕｓｄ₮０', 'USD₮0 USDT0'],
@@ -146,7 +146,7 @@ describe('a query as a person types it', () => {
     ['usdc matic', 'USDC', 'polygon'],
     ['lost unlisted', 'LOST', 'unlisted'],
     ['viction', 'VIC', 'tomo'],
-    // Punctuation between words, and filler words.
+    // The query has punctuation between words, or filler words.
     ['usdc/base', 'USDC S*USDC', 'base'],
     ['usdc-base', 'USDC S*USDC', 'base'],
     ['usdc@base', 'USDC S*USDC', 'base'],
@@ -155,7 +155,7 @@ describe('a query as a person types it', () => {
     ['usdc on base', 'USDC S*USDC', 'base'],
     ['usdc to base chain', 'USDC S*USDC', 'base'],
     ['avax network', 'AVAX', 'avalanche'],
-    // Nicknames of chains.
+    // The query has another common name of the chain.
     ['usdc arbitrum one', 'USDC', 'arbitrum'],
     ['usdc arb one', 'USDC', 'arbitrum'],
     ['usdt binance', 'USDT S*USDT', 'bsc'],
@@ -318,10 +318,10 @@ describe('a query as a person types it', () => {
   });
 
   it.each([
-    // Inside "Tether", and across "USD Stablecoin".
+    // "eth" is inside "Tether", and "usds" is in "USD Stablecoin" across two words.
     ['base eth', 'USDT'],
     ['usds', 'crvUSD'],
-    // The chain is Ink; "Lightlink" and "Chainlink" end alike.
+    // "ink" means the chain Ink, but "Lightlink" and "Chainlink" end with it.
     ['usdc ink', 'USDC lightlink'],
   ])('"%s" does not find %s, of which it is only inside a name', async (typed, unwanted) => {
     const { found } = await search(typed);
@@ -383,7 +383,7 @@ describe('a query as a person types it', () => {
   });
 
   it('tries looser interpretations if the filter removes all matches', async () => {
-    // There is an AVAX token, which is not bridgeable.
+    // A token AVAX is listed, but it is not bridgeable.
     const { found } = await search('avax', { isBridgeable: true });
     expect(found.length).toBeGreaterThan(1);
     expect(new Set(found.map(({ chainKey }) => chainKey))).toEqual(new Set(['avalanche']));

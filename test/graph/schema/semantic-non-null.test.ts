@@ -42,7 +42,7 @@ function markedIn(sdl: string): readonly string[] {
     .sort();
 }
 
-/** The schema as code generators read it that treat marked fields as non-null. */
+/** The schema as read by code generators that treat marked fields as non-null. */
 const strict = withFederation(ownSchema);
 for (const name of MARKED) {
   const [typeName = '', fieldName = ''] = name.split('.');
@@ -61,7 +61,7 @@ const without = (failing: keyof ListingRows) => (service: Service) => ({
   fetch: ((name) => (name === failing ? down() : service.fetch(name))) as Service['fetch'],
 });
 
-/** Each state, how it differs, and its settings. */
+/** The states of a gateway: a name, a change of its upstream service, and settings. */
 const STATES: readonly (readonly [string, change: (service: Service) => Partial<Service>, config: object])[] =
   [
     ['all is well', () => ({}), {}],

@@ -1,9 +1,9 @@
 /** An answer as received. */
 export interface Answer {
   readonly status: number;
-  /** By names in lower case. The values of a repeated header are joined by commas. */
+  /** The headers by their names in lower case. The values of a repeated header are joined by commas. */
   readonly headers: ReadonlyMap<string, string>;
-  /** Still in its content encoding. */
+  /** The body as received, so it can still be compressed. */
   readonly body: Buffer;
 }
 

@@ -6,7 +6,7 @@ import { craftedOpaque, nested, ODD_NAMES, oddText, representation } from './val
 /** Makes a document. */
 export type Make = (random: Random) => string;
 
-/** About the limit of lexical tokens: the most expensive documents are just below it. */
+/** About the limit on lexical tokens. The most expensive documents are just below this limit. */
 const MANY = 2_500;
 
 /** Fields that need no selection, and those that need one of a chain or of a token, at the root. */
@@ -264,7 +264,7 @@ export const VALUE_ATTACKS: Readonly<Record<string, Make>> = {
     return `{ ${times(random.size(40), (nth) => `a${nth}: ${aliased()}`).join(' ')} }`;
   },
   wideIntrospection: (random) => {
-    // Within the limit on nested lists of introspection, and wide by aliases.
+    // The lists of introspection are nested as deeply as allowed, and aliases multiply them.
     const list = (depth: number): string =>
       depth === 0
         ? 'name'

@@ -7,7 +7,7 @@ import type { Operation } from '../../support/generated-operations.js';
 import type { Answer } from './answer-reader.js';
 import { type Exchange, exchangeOf } from './exchange.js';
 
-/** Codes of the GraphQL server and of persisted queries. INTERNAL_SERVER_ERROR is missing: it is always a fault. */
+/** Codes of the GraphQL server and of persisted queries, but not INTERNAL_SERVER_ERROR, which is always a fault. */
 const SERVER_CODES =
   'GRAPHQL_PARSE_FAILED GRAPHQL_VALIDATION_FAILED BAD_REQUEST OPERATION_RESOLUTION_FAILURE PERSISTED_QUERY_NOT_FOUND PERSISTED_QUERY_MISMATCH'.split(
     ' ',

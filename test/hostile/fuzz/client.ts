@@ -7,7 +7,7 @@ import type { FuzzTarget } from './target.js';
 /** The result of an exchange. */
 export interface Outcome {
   readonly answers: readonly Answer[];
-  /** Why the exchange is a fault of the gateway, regardless of the answers. */
+  /** A fault of the gateway that the answers themselves do not show, such as a missing answer. */
   readonly fault?: string;
 }
 
@@ -16,7 +16,7 @@ export type Client = ReturnType<typeof createClient>;
 /** CPU time of the gateway after which an answer counts as lost, in milliseconds. */
 const HANG_CPU_MS = 10_000;
 const LOOK_EVERY_MS = 100;
-/** After this many checks in a row of an idle gateway, no further answer is expected. */
+/** If the gateway was idle at this many checks in a row, no further answer is expected. */
 const IDLE_LOOKS = 150;
 /** The time between sending and cutting the connection, so that some bytes have been read. */
 const CUT_AFTER_MS = 2;
@@ -37,7 +37,7 @@ export function createClient(target: FuzzTarget) {
       socket.once('connect', resolve);
       socket.once('error', () => resolve());
     });
-    // The answers before an error decide what it means.
+    // Errors are ignored here: the answers that arrived before the connection ended decide whether it is a fault.
     socket.on('error', () => {});
     return socket;
   }

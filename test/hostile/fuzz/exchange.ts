@@ -4,14 +4,14 @@ import type { Operation } from '../../support/generated-operations.js';
 export interface PlainRequest {
   readonly method: string;
   readonly target: string;
-  /** In their order, in addition to those that `exchangeOf` adds. A name may be repeated. */
+  /** The headers in their order, in addition to those that `exchangeOf` adds. A name may be repeated. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body?: Buffer;
 }
 
 /** The bytes to send on one connection, and the expected answers. */
 export interface Exchange {
-  /** The generator that made it, for reports. */
+  /** The name of the generator that made the exchange, for reports. */
   readonly kind: string;
   /** The bytes, in the parts in which they are sent. */
   readonly writes: readonly Buffer[];
@@ -21,9 +21,9 @@ export interface Exchange {
   readonly answersAtLeast: number;
   /** What the client does after sending: waits, half-closes the connection and waits, or cuts it off. */
   readonly ending: 'wait' | 'half-close' | 'cut';
-  /** Present for one plain request. */
+  /** Present if the exchange is one plain request. */
   readonly request?: PlainRequest;
-  /** Present for a valid operation, whose answer can be compared. */
+  /** Present if the request is a valid operation, whose answer can be compared. */
   readonly operation?: Operation;
 }
 
@@ -41,7 +41,7 @@ export function exchangeOf(kind: string, request: PlainRequest, operation?: Oper
   return {
     kind,
     writes: [Buffer.concat([headOf(method, target, headers), body ?? Buffer.alloc(0)])],
-    // The gateway may answer before it misses the rest, which gets a second answer.
+    // The gateway may answer first, and then answer the missing rest of the body with an error.
     methods: isWhole ? [method] : [method, 'GET'],
     answersAtLeast: isWhole ? 1 : 0,
     ending: isWhole ? 'wait' : 'half-close',

@@ -18,7 +18,7 @@ export interface FuzzOptions {
   readonly maxCpuMs: number;
   /** Settings of the gateway. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Gets a line of progress now and then. */
+  /** Called with a line of progress from time to time. */
   readonly tell?: (line: string) => void;
 }
 
@@ -48,11 +48,11 @@ const BURST_EVERY = 40;
 const BURST = 8;
 const TELL_EVERY = 5_000;
 const MAX_FAILURES = 30;
-/** Lower costs are mostly garbage collections, in milliseconds. */
+/** Costs below this CPU time (in milliseconds) are not reported: they are mostly garbage collections. */
 const MIN_COST_MS = 30;
 const PLACES = 10;
 
-/** Sends the requests of a seed to a gateway of its own, and checks the answers and the process. */
+/** Starts a gateway, sends it the requests of a seed, and checks the answers and the process. */
 export async function fuzz(options: FuzzOptions) {
   const { seed, from = 0, requests, maxCpuMs, maxPeakMb, tell = () => {} } = options;
   const generate = createGenerator(seed);

@@ -6,15 +6,15 @@ import { type Random, randomOf } from './random.js';
 import { rawExchange } from './raw.js';
 import { oddBodyRequest, oddRequest, requestBy } from './requests.js';
 
-/** Fields whose value changes from moment to moment. */
+/** Fields whose value can differ between two equal operations, so that their answers could not be compared. */
 const CHANGING = ['ListingStatus.ageSeconds', 'ListingFailure.at'];
-/** Lists of all rows. Few operations have them: otherwise they would take all the time. */
+/** Lists of all rows. Few operations select them, because these operations take most of the time. */
 const LONG = ['Query.tokens', 'Query.chains', 'Chain.tokens'];
 /** This many exchanges share their valid operations, so that some are repeated. */
 const BLOCK = 2_000;
 const LIGHT = 900;
 const HEAVY = 40;
-/** One in this many selects lists of all rows, and one in this many may have the greatest allowed size. */
+/** One operation in HEAVY_ONE_IN selects lists of all rows. One exchange in BIG_ONE_IN may have the greatest allowed size. */
 const HEAVY_ONE_IN = 25;
 const BIG_ONE_IN = 25;
 

@@ -49,7 +49,7 @@ function attack(random: Random): Parameters {
   return { kind: name, query: ATTACKS[name]?.(random), variables };
 }
 
-/** Documents with one variable, and a good value of it. */
+/** Documents with one variable: its type, the rest of the document, and a valid value of the variable. */
 const TYPED: readonly (readonly [type: string, rest: string, good: unknown])[] = [
   ['[ID!]!', '{ nodes(ids: $v) { id } }', 'WyJDaGFpbiIsImJhc2UiXQ'],
   ['ID!', '{ node(id: $v) { id } }', 'WyJDaGFpbiIsImJhc2UiXQ'],
@@ -101,7 +101,7 @@ function typedVariables(random: Random, hasBig: boolean): Parameters {
   return { kind: `variable ${type}`, query: `query ($v: ${type}) ${rest}`, variables };
 }
 
-/** The same variables with one or more invalid ones, or another value in place of all of them. */
+/** The variables with invalid values for one or more of them, or an odd value in place of the whole object. */
 function oddVariables(random: Random, variables: Readonly<Record<string, unknown>>): unknown {
   const names = [...Object.keys(variables), 'v0'];
   return random.weighted<() => unknown>([
@@ -126,7 +126,7 @@ function oddParameters(random: Random, { query, variables, operationName }: Oper
   };
 }
 
-/** Automatic persisted queries, right and wrong. */
+/** The parameters of an automatic persisted query, valid or not. */
 function persisted(random: Random, operation: Operation): Parameters {
   const { query, variables, operationName } = operation;
   const right = createHash('sha256').update(query).digest('hex');
@@ -143,7 +143,7 @@ function persisted(random: Random, operation: Operation): Parameters {
   return { kind: 'persisted', ...asked, query: random.oneIn(3) ? undefined : query };
 }
 
-/** Strings, names, numbers and spreads; all other text as single characters. */
+/** Matches strings, names, numbers and spreads whole, and all other text as single characters. */
 const TOKENS = /"""[\s\S]*?"""|"(?:\\.|[^"\\\n])*"|\.\.\.|[$@]?\w+|[^\s,]/g;
 
 /** The tokens of a document. */

@@ -5,12 +5,12 @@ export type Random = ReturnType<typeof randomOf>;
 /**
  * Makes the choices for one item of a series, so that each item can be made again without those before it.
  *
- * @param seed of the series
- * @param nth place of the item in it
+ * @param seed the seed of the series
+ * @param nth the position of the item in the series
  */
 export function randomOf(seed: number, nth: number) {
   const next = randomFrom(Math.imul(seed + 1, 0x9e3779b1) ^ Math.imul(nth + 1, 0x85ebca6b));
-  // The first numbers of neighbouring seeds are similar.
+  // Skip the first numbers: those of neighbouring seeds are similar.
   next();
   next();
   const int = (below: number) => Math.floor(next() * below);
@@ -20,7 +20,7 @@ export function randomOf(seed: number, nth: number) {
     /** True once in this many times, on average. */
     oneIn: (times: number) => int(times) === 0,
     pick: <Item>(items: readonly Item[]) => items[int(items.length)] as Item,
-    /** One of the items, by their weights. */
+    /** One of the items. The probability of an item is in proportion to its weight. */
     weighted<Item>(items: readonly (readonly [weight: number, item: Item])[]): Item {
       let place = next() * items.reduce((sum, [weight]) => sum + weight, 0);
       for (const [weight, item] of items) {

@@ -9,7 +9,7 @@ const postHead = (...more: readonly (readonly [string, string])[]) =>
 const lengthOf = (body: Buffer) => ['content-length', String(body.byteLength)] as const;
 const GET = 'GET /graphql?query={__typename} HTTP/1.1\r\nhost: x\r\n\r\n';
 
-/** Bytes that no HTTP client sends, on a connection of their own. */
+/** Bytes that no usual HTTP client sends, on a new connection. */
 export function rawExchange(random: Random): Exchange {
   return random.weighted<() => Exchange>([
     [3, () => raw(random, 'bad request line', [badLine(random)], ['GET'])],
@@ -143,7 +143,7 @@ function chunks(random: Random): Buffer[] {
     '',
   ]);
   const all = [head, ...pieces, Buffer.from(end), Buffer.from(random.oneIn(3) ? GET : '')];
-  // Separate writes would cost the client more than the gateway.
+  // Many parts are joined, because separate writes would cost the client more time than the gateway.
   return all.length > 200 ? [Buffer.concat(all)] : all;
 }
 

@@ -53,7 +53,7 @@ export function oddBodyRequest(random: Random, hasBig: boolean): Exchange {
 
 function byPost(random: Random, { query, variables, operationName, extensions }: Parameters): PlainRequest {
   const members = jsonOf({ query, operationName, variables, extensions });
-  // Deeply nested objects are written with placeholders, since quotes would be escaped.
+  // In deeply nested objects, single quotes stand for double quotes, which would be escaped.
   const text = members.replaceAll("'a'", '"a"');
   const body = random.weighted<() => string>([
     [30, () => text],
@@ -72,7 +72,7 @@ function byGet(random: Random, parameters: Parameters): PlainRequest {
   if (random.oneIn(12)) pairs.push(random.pick(pairs.length > 0 ? pairs : ['query']));
   if (random.oneIn(12)) pairs.push(`${random.pick(ODD_NAMES)}=1`);
   const target = `/graphql?${pairs.join('&')}`;
-  // Node itself refuses heads of more than 16 kB.
+  // Node itself refuses heads of more than 16 kB, so most long queries are sent by POST.
   if (target.length > 15_000 && !random.oneIn(20)) return byPost(random, parameters);
   return { method: random.oneIn(20) ? 'HEAD' : 'GET', target: target.slice(0, 70_000), headers: [] };
 }
@@ -157,7 +157,7 @@ function usualHeaders(random: Random): Header[] {
   return headers;
 }
 
-/** Some headers that no client sends, or with odd values. */
+/** Some headers that no usual client sends, or that have odd values. */
 function oddHeaders(random: Random): Header[] {
   return times(random.int(4), () => oddHeader(random));
 }
@@ -198,7 +198,7 @@ function oddHeader(random: Random): Header {
   return [name, random.pick(values())];
 }
 
-/** The type of a body, of any value. */
+/** A value of Content-Type, usual or odd. */
 function oddContentType(random: Random): string {
   if (random.oneIn(9)) return headerText(oddText(random, 3_000));
   return random.pick([

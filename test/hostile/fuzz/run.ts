@@ -29,7 +29,7 @@ function wholeNumber(name: string, text: string): number {
   return number;
 }
 
-/** The nearest folder above that has the project's package.json: this file is compiled to another place. */
+/** The nearest folder above with a package.json. A fixed path would be wrong, because this file is compiled elsewhere. */
 function projectFolder(folder: string): string {
   return existsSync(join(folder, 'package.json')) ? folder : projectFolder(dirname(folder));
 }
@@ -49,7 +49,7 @@ function tell({ requests, failures, dearest, peakMb, statuses }: FuzzReport): vo
     say(`\nFAILED #${nth} ${kind}: ${fault}\n  ${request}`);
 }
 
-// So that the gateway ends, too.
+// Without this, a signal would end the process without its exit handlers, and the gateway would go on.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1));
 const seed = values.seed === undefined ? Date.now() % 1_000_000 : wholeNumber('seed', values.seed);
 const main = resolve(

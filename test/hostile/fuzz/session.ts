@@ -5,7 +5,7 @@ import { type FuzzTarget, type FuzzTargetOptions, startFuzzTarget } from './targ
 
 /** The verdict on one exchange. */
 export interface Verdict {
-  /** The faults of its answers, and of the process and its log meanwhile. */
+  /** The faults of the answers, and of the process and its log during the exchange. */
   readonly faults: readonly string[];
   /** CPU time of the main thread from sending to the last answer, in milliseconds. */
   readonly cpuMs: number;
@@ -13,7 +13,7 @@ export interface Verdict {
 
 /** Options of {@link openSession}. */
 export interface SessionOptions extends FuzzTargetOptions {
-  /** Gets the status of each answer. */
+  /** Called with the status of each answer. */
   readonly onStatus?: (status: number) => void;
 }
 
@@ -57,7 +57,7 @@ export async function openSession(options: SessionOptions) {
       const difference = other && differenceOf(answer, other);
       if (difference) faults.push(difference);
     }
-    // The log arrives on another channel than the answers.
+    // The log arrives on another channel than the answers, perhaps later. So wait for it after a fault.
     if (faults.length > 0) await untilIdle(target);
     faults.push(...judgeProcess());
     await replaceIfLost(faults);

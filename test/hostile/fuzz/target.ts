@@ -22,12 +22,12 @@ const FLAGS = ['--max-semi-space-size=8', '--v8-pool-size=1'];
 const CHAIN_COUNT = 80;
 const ROUTE_ROWS = 50;
 const HOUR = '3600000';
-/** Levels of lines that are not complaints. */
+/** Levels of log lines that do not count as failures. */
 const CALM = ['trace', 'debug', 'info', 'warn'];
 
 /**
- * Starts the built gateway in a process of its own, which is measured from outside, with an upstream that has a large
- * listing. Waits until it is ready.
+ * Starts the built gateway as a separate process, with an upstream that has a large listing, and waits until the gateway
+ * is ready.
  */
 export async function startFuzzTarget({ main, tokenCount, env = {} }: FuzzTargetOptions) {
   const upstream = await startUpstream(tokenCount);
@@ -37,7 +37,7 @@ export async function startFuzzTarget({ main, tokenCount, env = {} }: FuzzTarget
       PATH: process.env.PATH ?? '',
       PORT: '0',
       UPSTREAM_URL: upstream.url,
-      // Refreshes would count as costs of concurrent requests.
+      // Without refreshes, because their CPU time would count as the cost of a request.
       CHAINS_FRESH_MS: HOUR,
       TOKENS_FRESH_MS: HOUR,
       UPSTREAM_REQUESTS_PER_SECOND: '1000',
@@ -93,7 +93,7 @@ async function startUpstream(tokenCount: number): Promise<FakeUpstream> {
   const upstream = await startFakeUpstream({ chains, tokens });
   const [all, routes] = [json({ tokens }), json({ tokens: tokens.slice(0, ROUTE_ROWS) })];
   upstream.plan('tokens', (response, request, nth) => {
-    // The fake upstream records each request, and here they are very many.
+    // The fake upstream stores each request. There are very many here, so they are removed.
     upstream.seen.length = 0;
     (request.url?.includes('?') ? routes : all)(response, request, nth);
   });

@@ -1,6 +1,6 @@
 import { type Random, times } from './random.js';
 
-/** Names with a meaning in JavaScript or GraphQL. */
+/** Names that have a special meaning in JavaScript or GraphQL. */
 export const ODD_NAMES =
   'constructor __proto__ prototype toString valueOf hasOwnProperty __defineGetter__ __typename __schema __type then length toJSON null true on fragment query id errors data extensions _ __ _entities'.split(
     ' ',
@@ -79,7 +79,7 @@ export function oddValue(random: Random, depth = 3): unknown {
   ])();
 }
 
-/** An entity's representation, good or bad. */
+/** An entity's representation, valid or not. */
 export function representation(random: Random): unknown {
   if (random.oneIn(8)) return random.pick([null, 5, 'nope', [], [[]], {}]);
   const names = [
@@ -109,7 +109,7 @@ function goodMember(random: Random, name: string): string {
   return random.pick(['ethereum', 'base', `chain-${random.int(80)}`, 'nope']);
 }
 
-/** An id or a cursor as an attacker could forge it who knows the format. */
+/** An id or a cursor that an attacker who knows the format could forge. */
 export function craftedOpaque(random: Random): string {
   const parts = random.weighted<() => unknown>([
     [3, () => ['Chain', random.pick(['ethereum', 'base', 'chain-7', ...ODD_NAMES])]],
@@ -133,12 +133,12 @@ export function craftedOpaque(random: Random): string {
   ])();
 }
 
-/** A core in this many pairs of an opening and a closing text. */
+/** The text `core` between `depth` opening texts and as many closing texts. */
 export function nested(depth: number, open: string, core: string, close: string): string {
   return open.repeat(depth) + core + close.repeat(depth);
 }
 
-/** JSON text of a value, with the numbers in it that JavaScript does not have. */
+/** The JSON text of a value. The placeholders of {@link RAW} become numbers that `JSON.stringify` would never write. */
 export function jsonOf(value: unknown): string {
   return (JSON.stringify(value) ?? 'null').replace(/"@raw:([^"]*)"/g, '$1');
 }

@@ -18,9 +18,9 @@ const response: Response = await gateway.fetch(new Request('http://gateway/token
 createServer(gateway.handler);
 await gateway.close();
 
-// @ts-expect-error A name that is mistyped would otherwise serve demo data.
+// @ts-expect-error A mistyped name.
 await openGateway({ upstreamULR: 'https://example.org/v1' });
-// @ts-expect-error A setting of the port.
+// @ts-expect-error A setting of the port, which the library does not have.
 await openGateway({ port: 4000 });
 // @ts-expect-error Not one of the profiles.
 await openGateway({ upstreamProfile: 'v2' });

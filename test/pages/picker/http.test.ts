@@ -23,7 +23,7 @@ describe('The picker over HTTP', () => {
     const linked = [...html.matchAll(/(?:src|href)="([^"#]+)"/g)]
       .map(([, path = '']) => path)
       .sort()
-      // Files for machines, which another test covers.
+      // Another test covers these two files for programs.
       .filter((path) => path !== '/llms.txt' && path !== '/schema.graphql');
 
     expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);

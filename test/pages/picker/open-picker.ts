@@ -43,7 +43,7 @@ export function usePicker() {
   return { demo, open, openWith };
 }
 
-/** Lets the page ask for the state of the listings now, without the wait in between. */
+/** Lets the page query the state of the listings now. Otherwise it does so at fixed intervals. */
 export const lookAgain = (page: Page) =>
   page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
 
@@ -67,7 +67,7 @@ export async function openPicker(browser: Browser, address: string, options: Bro
   return { page, sent, hosts, complaints, ...partsOf(page) };
 }
 
-/** What people with screen readers find their way by. */
+/** The parts of the page, mostly found by their roles and names, as screen readers find them. */
 function partsOf(page: Page) {
   const list = page.getByRole('listbox', { name: 'Tokens' });
   const others = list.getByRole('group', { name: /^Listed, but cannot be / });
@@ -97,7 +97,7 @@ export function inOneLine(text: string): string {
 
 /** The texts of rows without the letters in their glyphs. */
 export async function rowTexts(rows: Locator): Promise<string[]> {
-  // Not innerText, which leaves out rows that are not visible.
+  // innerText is not used, because it leaves out rows that are not visible.
   const texts = await rows.evaluateAll((all) =>
     all.map((row) =>
       [...row.children].map((part) => (part.matches('.glyph') ? '' : part.textContent)).join(' '),

@@ -70,7 +70,7 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
       await search.fill('else');
       await expect.poll(() => rowTexts(rows)).toEqual([expect.stringMatching(/^ELSE/)]);
       expect(await rows.locator('.warning').count()).toBe(0);
-      // The arrow keys can choose it.
+      // The arrow keys can choose a row with a warning.
       await search.fill('twin');
       await expect.poll(() => rows.count()).toBe(2);
       await search.press('ArrowDown');
@@ -250,7 +250,7 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
       const { page, sent, state } = await open(demo.address);
       await expect.poll(() => state.innerText()).toMatch(/^fresh, \d+ (s|min) old$/);
       await expect.poll(() => page.locator('#prices').innerText()).toMatch(/^prices \d+ (s|min) old$/);
-      // Retried if the page sent its poll of the listings meanwhile, which it does every ten seconds.
+      // This is retried, because the page queries the listings every ten seconds, and this query can come between.
       await expect
         .poll(async () => {
           const [before, asked] = [await state.innerText(), sent.length];
@@ -310,7 +310,7 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
       await search.fill('usdt');
       await fault.getByText('This gateway does not answer. The page tries again automatically.').waitFor();
       expect([await rows.count(), await found.innerText()]).toEqual([shown, 'These are the earlier rows.']);
-      // The card has said it.
+      // The card already says that the gateway does not answer, so the line of the state is hidden.
       await state.and(page.locator('.warned')).waitFor({ state: 'attached' });
       expect(await state.isVisible()).toBe(false);
       await startGatewayProcess({ PORT });
@@ -347,7 +347,7 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
       ['light', 1440, {}],
       ['dark', 320, {}],
       ['dark', 2560, {}],
-      // The width of a laptop at 200 % zoom.
+      // This is the width of a laptop's screen at 200 % zoom.
       ['light', 640, { height: 400 }],
     ] as const)(
       'meets the rules in %s at %d pixels in all states, and fits',

@@ -201,7 +201,7 @@ describe.skipIf(isBrowserMissing)('The playground in a real browser', BROWSER_TE
       await visit();
       return served().slice(before);
     };
-    // Retried, since a busy browser may not have stored everything before the page closed.
+    // This is retried, because a busy browser may not have stored everything before the page closed.
     await expect.poll(servedToVisit).toEqual([]);
   });
 });
@@ -302,7 +302,7 @@ function workersOf(page: Page): string[] {
   return [...new Set(page.workers().map((worker) => worker.url().replace(/.*\//, '')))].sort();
 }
 
-/** Chooses a tab and runs its query; the answer as it is seen, once `part` of it is, in single spaces. */
+/** Chooses a tab and runs its query. Resolves with the visible answer, in single spaces, when it contains `part`. */
 async function answerOf(page: Page, tab: string, part: string): Promise<string> {
   if ((await page.locator('.graphiql-tab-active').innerText()) !== tab) {
     await page.getByRole('button', { name: tab, exact: true }).click();
