@@ -9,7 +9,7 @@ const YIELD_AFTER_MS = 4;
 let yieldedAt = 0;
 
 /** Lets the event loop serve requests, unless it last did so less than {@link YIELD_AFTER_MS} ago. */
-async function yieldToRequests(): Promise<void> {
+export async function yieldToRequests(): Promise<void> {
   if (performance.now() - yieldedAt < YIELD_AFTER_MS) return;
   await setImmediate();
   yieldedAt = performance.now();
@@ -33,24 +33,4 @@ export async function forEachChunk<Row>(
 export async function yieldThen<Result>(make: () => Result): Promise<Result> {
   await yieldToRequests();
   return make();
-}
-
-/** Work in steps: from one `yield` to the next it takes a few milliseconds at most. */
-export type Steps<Result> = Generator<void, Result>;
-
-/** Runs the work, and yields to requests between its steps. */
-export async function runInSteps<Result>(work: Steps<Result>): Promise<Result> {
-  for (;;) {
-    const { done, value } = work.next();
-    if (done) return value;
-    await yieldToRequests();
-  }
-}
-
-/** Runs the work in one go. Only for little work: requests wait until it is done. */
-export function runAtOnce<Result>(work: Steps<Result>): Result {
-  for (;;) {
-    const { done, value } = work.next();
-    if (done) return value;
-  }
 }

@@ -1,10 +1,9 @@
 /** Finds chains by their names and identifiers. */
 import type { Chain } from '../domain/listing.js';
-import { runAtOnce } from '../scheduling/chunks.js';
 import { WordList } from './suggestions/word-list.js';
 import { foldSymbol, nameStarts, type SearchWord } from './text.js';
 import { append } from './token-indexes.js';
-import { MATCH, type Match, wordStartsSteps } from './word-starts.js';
+import { createWordStarts, MATCH, type Match } from './word-starts.js';
 
 export interface ChainNames {
   /** The words of all names. */
@@ -43,7 +42,7 @@ const NICKNAMES: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /** Indexes the names of chains: keys, short and full names, and nicknames, each also written as one word. */
-export function createChainNames(chains: readonly Chain[]): ChainNames {
+export async function createChainNames(chains: readonly Chain[]): Promise<ChainNames> {
   const names: { readonly chainKey: string; readonly text: string }[] = [];
   const words = new WordList();
   /** The keys of chains by `chainId` and by CAIP-2 identifier. One map is enough, since only the latter has a colon. */
@@ -58,7 +57,7 @@ export function createChainNames(chains: readonly Chain[]): ChainNames {
     if (caip2 !== null) append(identified, caip2.toLowerCase(), chainKey);
     append(byCurrencySymbol, foldSymbol(nativeCurrency.symbol), chainKey);
   }
-  const starts = runAtOnce(wordStartsSteps(names, ({ text }) => nameStarts(text)));
+  const starts = await createWordStarts(names, ({ text }) => nameStarts(text));
   const identifiedBy = (text: string) => identified.get(text) ?? [];
 
   return {

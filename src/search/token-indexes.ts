@@ -2,9 +2,9 @@
 import { foldAddress, isNativePlaceholder } from '../domain/addresses.js';
 import { groupBy } from '../domain/keyed-rows.js';
 import type { Chain, Token } from '../domain/listing.js';
-import { runInSteps, type Steps } from '../scheduling/chunks.js';
+import { yieldToRequests } from '../scheduling/chunks.js';
 import { staticRankOf } from './order/ranks.js';
-import { sortSteps } from './order/sort-steps.js';
+import { sortInSteps } from './order/sort-in-steps.js';
 import {
   compare,
   compareTieBreakers,
@@ -15,7 +15,7 @@ import {
 } from './order/token-order.js';
 import { WordList } from './suggestions/word-list.js';
 import { foldSymbol, keyStarts, nameStarts, symbolStarts, wholeLetters } from './text.js';
-import { MARK, type WordStarts, wordStartsSteps } from './word-starts.js';
+import { createWordStarts, MARK, type WordStarts } from './word-starts.js';
 
 /** Tokens, each given as its **place**: its number in the order by symbol, chain and address. */
 export type Places = readonly number[];
@@ -68,15 +68,11 @@ export interface TokenIndexes {
 /** Rows that are read in one step: well below a millisecond. */
 const STEP_ROWS = 128;
 
-/** Indexes these rows in steps, so that requests are answered in between. */
-export function createTokenIndexes(rows: readonly Token[]): Promise<TokenIndexes> {
-  return runInSteps(indexSteps(rows));
-}
-
 const placesOf = ([, places]: TextPlaces) => places;
 
-function* indexSteps(rows: readonly Token[]): Steps<TokenIndexes> {
-  const rowAt = yield* placeSteps(rows);
+/** Indexes these rows. It yields to requests. */
+export async function createTokenIndexes(rows: readonly Token[]): Promise<TokenIndexes> {
+  const rowAt = await sortRows(rows);
   const tokens = Array.from(rowAt, (row) => rows[row] as Token);
   const bySymbol = new Map<string, number[]>();
   const symbols = new Map<string, number[]>();
@@ -94,44 +90,44 @@ function* indexSteps(rows: readonly Token[]): Steps<TokenIndexes> {
     byChain.set(chainKey, chain);
     chain.all.push(place);
     if (isNativePlaceholder(address)) chain.natives.push(place);
-    if (place % STEP_ROWS === 0) yield;
+    if (place % STEP_ROWS === 0) await yieldToRequests();
   }
   return {
     rowAt,
     symbols,
-    symbolStarts: yield* wordStartsSteps([...bySymbol], ([symbol]) => symbolStarts(symbol), placesOf),
-    nameStarts: yield* wordStartsSteps([...byName], ([name]) => nameStarts(name), placesOf),
+    symbolStarts: await createWordStarts([...bySymbol], ([symbol]) => symbolStarts(symbol), placesOf),
+    nameStarts: await createWordStarts([...byName], ([name]) => nameStarts(name), placesOf),
     names,
     chains: byChain,
-    chainKeyStarts: yield* wordStartsSteps([...byChain], ([chainKey]) => keyStarts(chainKey)),
+    chainKeyStarts: await createWordStarts([...byChain], ([chainKey]) => keyStarts(chainKey)),
     addresses,
-    addressStarts: yield* wordStartsSteps([...addresses], ([address]) =>
+    addressStarts: await createWordStarts([...addresses], ([address]) =>
       address.startsWith('0x') ? [MARK.rest + address.toLowerCase()] : [],
     ),
-    ...(yield* nameOrderSteps([...byName], rows.length)),
+    ...(await orderNames([...byName], rows.length)),
     isBridgeable: Uint8Array.from(tokens, ({ isBridgeable }) => Number(isBridgeable)),
-    ...(yield* staticRankSteps(tokens, symbols, byChain)),
-    words: yield* wordListSteps(rows),
+    ...(await rankTokens(tokens, symbols, byChain)),
+    words: await listWords(rows),
   };
 }
 
 /** Sorts the numbers of the rows by tie-breaker: their order gives each token its place. */
-function* placeSteps(rows: readonly Token[]): Steps<Uint32Array> {
+async function sortRows(rows: readonly Token[]): Promise<Uint32Array> {
   const tieBreakers: TieBreaker[] = [];
   for (const row of rows) {
     tieBreakers.push(tieBreakerOf(row));
-    if (tieBreakers.length % STEP_ROWS === 0) yield;
+    if (tieBreakers.length % STEP_ROWS === 0) await yieldToRequests();
   }
   const at = (row: number) => tieBreakers[row] as TieBreaker;
-  return yield* sortSteps(rows.length, (a, b) => compareTieBreakers(at(a), at(b)));
+  return await sortInSteps(rows.length, (a, b) => compareTieBreakers(at(a), at(b)));
 }
 
 /** Orders the names; names that are equal in this order share a key. */
-function* nameOrderSteps(names: readonly TextPlaces[], count: number) {
+async function orderNames(names: readonly TextPlaces[], count: number) {
   const keys = names.map(([name]) => textKey(name));
   const nameKeys: string[] = [];
   const nameAt = new Uint32Array(count);
-  for (const name of yield* sortSteps(keys.length, (a, b) => compare(keys[a] ?? '', keys[b] ?? ''))) {
+  for (const name of await sortInSteps(keys.length, (a, b) => compare(keys[a] ?? '', keys[b] ?? ''))) {
     const key = keys[name] ?? '';
     if (key !== nameKeys.at(-1)) nameKeys.push(key);
     for (const place of names[name]?.[1] ?? []) nameAt[place] = nameKeys.length - 1;
@@ -140,15 +136,15 @@ function* nameOrderSteps(names: readonly TextPlaces[], count: number) {
 }
 
 /** Computes static ranks, and finds the twins of native assets. */
-function* staticRankSteps(
+async function rankTokens(
   tokens: readonly Token[],
   symbols: ReadonlyMap<string, Places>,
   chains: ReadonlyMap<string, ChainPlaces>,
-): Steps<Pick<TokenIndexes, 'staticRanks' | 'nativeTwins'>> {
+): Promise<Pick<TokenIndexes, 'staticRanks' | 'nativeTwins'>> {
   const bridgeableOn = new Map<string, number>();
   for (const [chainKey, { all }] of chains) {
     bridgeableOn.set(chainKey, all.filter((place) => tokens[place]?.isBridgeable).length);
-    yield;
+    await yieldToRequests();
   }
   const keyAt = (place: number) => tokens[place]?.chainKey ?? '';
   const isNative = (place: number) => isNativePlaceholder(tokens[place]?.address ?? '');
@@ -164,19 +160,19 @@ function* staticRankSteps(
         staticRanks[place] = staticRankOf(bridgeableOn.get(chainKey) ?? 0, byChain.size, isTwin);
       }
     }
-    yield;
+    await yieldToRequests();
   }
   return { staticRanks, nativeTwins };
 }
 
 /** Lists the words of chain keys and names in the order of the rows, which decides between equal suggestions. */
-function* wordListSteps(rows: readonly Token[]): Steps<WordList> {
+async function listWords(rows: readonly Token[]): Promise<WordList> {
   const words = new WordList();
   const texts = new Set(rows.map(({ chainKey }) => chainKey));
   for (const { name } of rows) texts.add(name);
   for (const text of texts) {
     words.add(text);
-    yield;
+    await yieldToRequests();
   }
   return words;
 }

@@ -1,6 +1,6 @@
 /** Finds texts by the starts of their words. */
-import type { Steps } from '../scheduling/chunks.js';
-import { sortSteps } from './order/sort-steps.js';
+import { yieldToRequests } from '../scheduling/chunks.js';
+import { sortInSteps } from './order/sort-in-steps.js';
 import { compare, firstIndex } from './order/token-order.js';
 
 /**
@@ -32,11 +32,11 @@ const STEP_WORDS = 4096;
  * @param wordsOf the words of a text, each with its {@link MARK} before it
  * @param placesOf the tokens that have a text
  */
-export function* wordStartsSteps<Text>(
+export async function createWordStarts<Text>(
   texts: readonly Text[],
   wordsOf: (text: Text) => readonly string[],
   placesOf: (text: Text) => readonly number[] = () => [],
-): Steps<WordStarts<Text>> {
+): Promise<WordStarts<Text>> {
   const words: string[] = [];
   const textOf: Text[] = [];
   for (const [nth, text] of texts.entries()) {
@@ -44,18 +44,18 @@ export function* wordStartsSteps<Text>(
       words.push(word);
       textOf.push(text);
     }
-    if (nth % STEP_TEXTS === 0) yield;
+    if (nth % STEP_TEXTS === 0) await yieldToRequests();
   }
   const sorted: string[] = [];
   const sortedTexts: Text[] = [];
   const places: number[] = [];
   const placesBefore = new Uint32Array(words.length + 1);
-  for (const word of yield* sortSteps(words.length, (a, b) => compare(words[a] ?? '', words[b] ?? ''))) {
+  for (const word of await sortInSteps(words.length, (a, b) => compare(words[a] ?? '', words[b] ?? ''))) {
     const text = textOf[word] as Text;
     for (const place of placesOf(text)) places.push(place);
     sorted.push(words[word] ?? '');
     placesBefore[sortedTexts.push(text)] = places.length;
-    if (sorted.length % STEP_WORDS === 0) yield;
+    if (sorted.length % STEP_WORDS === 0) await yieldToRequests();
   }
   return new WordStarts(sorted, sortedTexts, Uint32Array.from(places), placesBefore);
 }

@@ -104,7 +104,7 @@ export async function createChainSnapshot(
 ): Promise<ChainSnapshot> {
   const { rows } = fetched;
   const byKey = keyedRows(rows, CHAINS.keyOf);
-  const names = createChainNames(rows);
+  const names = await createChainNames(rows);
   const byCaip2 = new Map(rows.map((chain) => [chain.caip2, chain]));
   return {
     ...(await createSnapshot(CHAINS, fetched, before)),

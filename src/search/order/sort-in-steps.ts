@@ -1,5 +1,5 @@
 /** Sorts in steps, so that requests are answered in between. */
-import type { Steps } from '../../scheduling/chunks.js';
+import { yieldToRequests } from '../../scheduling/chunks.js';
 
 /** Items that are sorted in one step, in less than a millisecond. */
 const RUN = 512;
@@ -11,16 +11,19 @@ const STEP_ITEMS = 2048;
  *
  * @returns the numbers from 0 to `count` - 1 in their order
  */
-export function* sortSteps(count: number, compare: (a: number, b: number) => number): Steps<Uint32Array> {
+export async function sortInSteps(
+  count: number,
+  compare: (a: number, b: number) => number,
+): Promise<Uint32Array> {
   let from = Uint32Array.from({ length: count }, (_, item) => item);
   for (let start = 0; start < count; start += RUN) {
     from.subarray(start, start + RUN).sort(compare);
-    yield;
+    await yieldToRequests();
   }
   let to = new Uint32Array(count);
   for (let width = RUN; width < count; width *= 2) {
     for (let start = 0; start < count; start += 2 * width) {
-      yield* mergeSteps(
+      await mergeInSteps(
         from,
         to,
         start,
@@ -35,19 +38,19 @@ export function* sortSteps(count: number, compare: (a: number, b: number) => num
 }
 
 /** Merges two neighbouring sorted runs. */
-function* mergeSteps(
+async function mergeInSteps(
   from: Uint32Array,
   to: Uint32Array,
   start: number,
   middle: number,
   end: number,
   compare: (a: number, b: number) => number,
-): Steps<void> {
+): Promise<void> {
   let left = start;
   let right = middle;
   for (let index = start; index < end; index++) {
     const isLeft = right >= end || (left < middle && compare(from[left] ?? 0, from[right] ?? 0) <= 0);
     to[index] = from[isLeft ? left++ : right++] ?? 0;
-    if (index % STEP_ITEMS === 0) yield;
+    if (index % STEP_ITEMS === 0) await yieldToRequests();
   }
 }
