@@ -47,6 +47,7 @@ export function createCodePanel({ tab: first, onTab }) {
   const tabs = byId('tabs', HTMLElement);
   const code = byId('code', HTMLElement);
   const toggle = byId('sheet', HTMLButtonElement);
+  const close = byId('close', HTMLButtonElement);
   const { endpoint = '', hasPlayground } = document.body.dataset;
   const url = new URL(endpoint, location.href).href;
   let tab = Object.hasOwn(TABS, first) ? first : 'Query';
@@ -95,7 +96,8 @@ export function createCodePanel({ tab: first, onTab }) {
   copyButton.addEventListener('click', async () =>
     flash(copyButton, await copy(code.textContent ?? '', code)),
   );
-  toggle.addEventListener('click', () => open(!side.classList.contains('open')));
+  toggle.addEventListener('click', () => open(true));
+  close.addEventListener('click', () => open(false));
   // The shade behind the open sheet belongs to `side` itself.
   side.addEventListener('click', ({ target }) => {
     if (target === side) open(false);
@@ -108,7 +110,9 @@ export function createCodePanel({ tab: first, onTab }) {
   function open(isOpen) {
     side.classList.toggle('open', isOpen);
     toggle.ariaExpanded = String(isOpen);
-    if (!isOpen && side.contains(document.activeElement)) toggle.focus();
+    // The sheet has its own button to close it, in place of the one that opened it.
+    if (isOpen) close.focus();
+    else if (side.contains(document.activeElement)) toggle.focus();
   }
 
   // Focusable, so that it can be scrolled without a mouse.
@@ -180,10 +184,17 @@ function indent(text, spaces) {
   return text.replaceAll('\n', `\n${' '.repeat(spaces)}`);
 }
 
-/** Splits a text into coloured parts: strings, variables and keywords. @param {string} text */
+/** Makes lines whose wrapped parts are indented, with colours. @param {string} text */
 function coloured(text) {
   if (text.length > MAX_COLOURED) return [text];
   return text
+    .split('\n')
+    .flatMap((line, index) => [index ? '\n' : '', make('span', { class: 'code-line' }, ...partsOf(line))]);
+}
+
+/** Splits a line into coloured parts: strings, variables and keywords. @param {string} line */
+function partsOf(line) {
+  return line
     .split(
       /("(?:[^"\\]|\\.)*"|'[^'`]*'|\$\w+|\b(?:query|fragment|on|const|await|import|from|new|curl|true|false|null)\b(?!:))/,
     )

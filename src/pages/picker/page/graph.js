@@ -4,6 +4,7 @@ import { setClock } from './dom.js';
 const TIME_LIMIT_MS = 60_000;
 /** The only code that the page itself defines; all others are codes of the gateway. */
 const UNREACHABLE = 'GATEWAY_UNREACHABLE';
+const GONE = 'UPSTREAM_GONE';
 
 /** The failure of a query, with a message for people. */
 export class QueryError extends Error {
@@ -75,21 +76,21 @@ export function isCancelled(error) {
 
 /** @param {string} code @param {string} [message] the message of the gateway */
 function failure(code, message = '') {
-  return new QueryError(wordsFor(code) ?? message, code);
+  const reason = reasonFor(code);
+  const next = code === GONE ? 'The operator of this gateway must name another one.' : 'Retrying…';
+  return new QueryError(reason ? `${reason} ${next}` : message, code);
 }
 
 /**
- * A message about a failure; undefined if the gateway's own message is better, such as for too many words.
+ * Why a query failed; undefined if the gateway's own message is better, such as for too many words.
  *
  * @param {string} code
  */
-export function wordsFor(code) {
-  const AGAIN = 'The page tries again automatically.';
-  if (code === UNREACHABLE) return `This gateway does not answer. ${AGAIN}`;
-  if (code === 'OVERLOADED' || code === 'RATE_LIMITED') return `Too many people ask at the moment. ${AGAIN}`;
-  if (code === 'UPSTREAM_MALFORMED') return `The token service sends invalid data. ${AGAIN}`;
-  if (code === 'UPSTREAM_GONE')
-    return 'The token service has been shut down. The operator of this gateway must name another one.';
-  if (code.startsWith('UPSTREAM_')) return `The token service does not answer. ${AGAIN}`;
+export function reasonFor(code) {
+  if (code === UNREACHABLE) return 'This gateway does not answer.';
+  if (code === 'OVERLOADED' || code === 'RATE_LIMITED') return 'Too many people ask at the moment.';
+  if (code === 'UPSTREAM_MALFORMED') return 'The token service sends invalid data.';
+  if (code === GONE) return 'The token service has been shut down.';
+  if (code.startsWith('UPSTREAM_')) return 'The token service does not answer.';
   return undefined;
 }

@@ -262,7 +262,10 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered }
       note.append('The service lists nothing that this token can be moved to. ');
     else if (onlyListed === 0) note.append('No listed token matches. ');
     else if (source) note.append('None of these can be reached. ');
-    for (const text of [...new Set([...found.didYouMean, ...others.didYouMean])].slice(0, 3))
+    const meant = [...found.didYouMean, ...others.didYouMean];
+    // "usdc" and "USDC" find the same.
+    const keys = meant.map((text) => text.toLowerCase());
+    for (const text of meant.filter((_, at) => keys.indexOf(keys[at] ?? '') === at).slice(0, 3))
       note.append(button(`Did you mean ${markedText(text)}?`, () => searchFor(text)));
     if (scopeShown.filter.chainKeys) note.append(button('Search all chains', onAllChains));
     if (query) note.append(button('Clear the search', () => searchFor('')));

@@ -1,12 +1,14 @@
 /** The status of the listings: a line that turns amber when something is wrong, and the table that it opens. */
 import { age, byId, make } from './dom.js';
-import { ask, QueryError, wordsFor } from './graph.js';
+import { ask, QueryError, reasonFor } from './graph.js';
 import { LISTINGS } from './queries.js';
 import { countText } from './text.js';
 
 const POLL_MS = 10_000;
 /** The pause between two polls while a listing is missing. */
 const POLL_SOON_MS = 3000;
+const OLD_PRICES = 'Prices are ';
+const OLD_CHAINS = 'The chains are ';
 
 /** @typedef {import('./queries.js').Listing} Listing */
 
@@ -27,15 +29,17 @@ export function watchListings(onAnswer) {
       /** @type {Listing[]} */
       const listings = (await ask(LISTINGS, {})).listings;
       const wrong = listings.flatMap(wrongOf);
-      // The reason stands once if both listings have the same problem.
+      // If both listings have the same problem, the line names that of the prices, and the table has both.
       const isLast = (/** @type {(Node | string)[]} */ [text], /** @type {number} */ at) =>
-        wrong.findLastIndex(([other]) => other === text) === at;
+        wrong.findLastIndex(([other]) => other === text || (text === OLD_CHAINS && other === OLD_PRICES)) ===
+        at;
       show(wrong.filter(isLast), listings);
       isWell = listings.every(({ state }) => state !== 'EMPTY');
       await onAnswer(listings);
     } catch (error) {
       isWell = false;
-      if (error instanceof QueryError && error.code === 'GATEWAY_UNREACHABLE') show([[error.message]]);
+      if (error instanceof QueryError && error.code === 'GATEWAY_UNREACHABLE')
+        show([[reasonFor(error.code) ?? '']]);
     }
     clearTimeout(next);
     if (document.visibilityState === 'visible') next = setTimeout(poll, isWell ? POLL_MS : POLL_SOON_MS);
@@ -68,12 +72,13 @@ export function watchListings(onAnswer) {
 
 /** A sentence for each problem of a listing. @param {Listing} listing @returns {(Node | string)[][]} */
 function wrongOf({ name, state, takenAt, heldBackRows, lastFailure }) {
-  const what = name === 'tokens' ? 'Prices are' : 'The chains are';
   const isFailing = lastFailure && Date.parse(lastFailure.at) >= Date.parse(takenAt ?? lastFailure.at);
-  const why = isFailing ? wordsFor(lastFailure.code) : '';
+  const why = isFailing ? reasonFor(lastFailure.code) : '';
   const contradicted = countText(heldBackRows, name.slice(0, -1));
   return [
-    ...(takenAt && state === 'STALE' && why ? [[`${what} `, age(takenAt), ' old.'], [why]] : []),
+    ...(takenAt && state === 'STALE' && why
+      ? [[name === 'tokens' ? OLD_PRICES : OLD_CHAINS, age(takenAt), ' old.'], [why]]
+      : []),
     ...(takenAt ? [] : [[why || `The list of ${name} is not loaded yet.`]]),
     ...(heldBackRows > 0 ? [[`The service contradicts ${contradicted}: see the marks.`]] : []),
   ];

@@ -6,6 +6,7 @@ import { createList } from './list.js';
 import { watchListings } from './listings.js';
 import { CHAINS, MORE_TOKENS, TOKENS_BY_KEY } from './queries.js';
 import { chainColor, glyph, heldBackLines, nameOf, titleOf, warningsOf } from './rows.js';
+import { countText } from './text.js';
 
 /** How many chips of chains are shown at first. */
 const CHIPS = 8;
@@ -18,6 +19,7 @@ const NO_SHORTCUT = 'token-picker.no-shortcut';
 /** @typedef {'from' | 'to'} Side */
 
 const box = byId('search', HTMLInputElement);
+const finder = byId('find-chain', HTMLInputElement);
 /** @type {Record<Side, { key?: TokenKey | undefined, token?: Token | undefined }>} */
 const chosen = { from: {}, to: {} };
 /** @type {Side} the side that the search is for */
@@ -134,12 +136,18 @@ function showPair() {
   const lines = /** @type {const} */ (['from', 'to']).flatMap((one) => {
     const { token } = chosen[one];
     if (!token) return [];
-    const text = make('code', {}, listed(token.address));
+    // The end stays visible where the middle does not fit.
+    const text = make('code', {}, listed(token.address.slice(0, -6)), listed(token.address.slice(-6)));
     const press = button('Copy', async () => flash(press, await copy(token.address, text)));
     press.ariaLabel = `Copy the address of ${nameOf(token)}`;
     return [
       make('span', { class: 'label' }, one === 'from' ? 'From' : 'To'),
-      make('span', { class: 'id' }, listed(token.chain?.caip2 ?? token.chainKey), ' · ', text),
+      make(
+        'span',
+        { class: 'id' },
+        make('span', {}, listed(token.chain?.caip2 ?? token.chainKey), ' · '),
+        text,
+      ),
       press,
       ...warningsOf(token, false),
     ];
@@ -207,7 +215,7 @@ function chipOf({ chainKey, name, heldBack }) {
   );
 }
 
-/** The chips of chains, most movable tokens first. The chosen one is always among them. */
+/** Shows the chips of chains, most movable tokens first, and counts those that match. The chosen one is always among them. */
 function showChips() {
   const known = chains.find(({ chainKey }) => chainKey === chain);
   const first = chains.slice(0, CHIPS);
@@ -225,7 +233,17 @@ function showChips() {
     place.replaceChildren(...all.map(chipOf));
     if (hadFocus) place.querySelector('input')?.focus();
   }
-  for (const input of place.querySelectorAll('input')) input.checked = input.value === chain;
+  const sought = finder.value.trim().toLowerCase();
+  let matches = 0;
+  for (const input of place.querySelectorAll('input')) {
+    input.checked = input.value === chain;
+    const label = input.closest('label');
+    const isMatch = `${input.value} ${label?.textContent}`.toLowerCase().includes(sought);
+    if (input.value && isMatch) matches++;
+    // The Tab key reaches a radio group only by its chosen radio.
+    if (label) label.hidden = !isMatch && !input.checked && input.value !== '';
+  }
+  place.classList.toggle('none', matches === 0);
   const rest = chains.length - shown.length;
   const more = byId('more-chains', HTMLButtonElement);
   more.hidden = chains.length <= CHIPS;
@@ -233,6 +251,7 @@ function showChips() {
   say(more, areAllChains ? 'Fewer' : `+${rest}`);
   more.ariaLabel = areAllChains ? 'Fewer chains' : `${rest} more chains`;
   byId('chips', HTMLElement).classList.toggle('all', areAllChains);
+  return matches;
 }
 
 /** Shows how old the prices of the rows are. */
@@ -386,8 +405,10 @@ byId('to', HTMLButtonElement).addEventListener('click', () => turnTo('to'));
 byId('swap', HTMLButtonElement).addEventListener('click', swap);
 byId('more-chains', HTMLButtonElement).addEventListener('click', () => {
   areAllChains = !areAllChains;
+  finder.value = '';
   showChips();
 });
+finder.addEventListener('input', () => tell(countText(showChips(), 'chain')));
 addEventListener('popstate', readState);
 
 void readState();
