@@ -201,8 +201,8 @@ export function tokenListStateOf(
 const AGE_STEP_MS = 1_000;
 
 /**
- * True if an answer is older than the served snapshot and must not replace it. Only an answer from an HTTP cache can be
- * older, because the nodes of a cache can have stored answers of different ages. The function compares ages, not times:
+ * True if an answer is older than the served snapshot and must not replace it. An answer from an HTTP cache can be older:
+ * a cache has several servers, which can have stored answers of different ages. The function compares ages, not times:
  * after the clock was set back, every later answer has an earlier time, but ages stay right.
  */
 export function isOlder({ takenAt, upstreamAgeMs = 0 }: SourceAndAge, served: Snapshot<unknown>): boolean {

@@ -8,7 +8,7 @@ export const TOKEN_ADDRESS =
   'Address of the token. In a hex address, letter case and zeros at its start do not matter. The zero address and the native placeholder (0xEeee…) mean the same.';
 
 /**
- * Checks the length of a text that is searched for, sent to the upstream or cached.
+ * Checks the length of a text from a client: a search, or a text that is sent to the upstream or cached.
  *
  * @throws GatewayError BAD_USER_INPUT
  */

@@ -68,8 +68,8 @@ return isOurs and { 'ours', redis.call('GET', KEYS[2]) } or { 'theirs' }
 const RENEW = `if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end`;
 
 /**
- * Writes a snapshot, unless the stored one is as new or newer and not from the future. KEYS as above; ARGV text,
- * takenAt, ms until it expires, channel, topic, the gateway whose lease it ends or an empty text.
+ * Writes a snapshot over an older one. A stored snapshot whose time is in the future counts as older. KEYS as above;
+ * ARGV text, takenAt, ms until it expires, channel, topic, the gateway whose lease it ends or an empty text.
  */
 const PUT = `
 local time = redis.call('TIME')
