@@ -23,11 +23,13 @@ export function groupBy<Item, Group>(
   groupOf: (item: Item) => Group,
 ): Map<Group, Item[]> {
   const groups = new Map<Group, Item[]>();
-  for (const item of items) {
-    const key = groupOf(item);
-    const group = groups.get(key);
-    if (group) group.push(item);
-    else groups.set(key, [item]);
-  }
+  for (const item of items) append(groups, groupOf(item), item);
   return groups;
+}
+
+/** Adds an item to the list at this key. */
+export function append<Key, Item>(lists: Map<Key, Item[]>, key: Key, item: Item): void {
+  const list = lists.get(key);
+  if (list) list.push(item);
+  else lists.set(key, [item]);
 }

@@ -1,6 +1,6 @@
 /** The indexes of a token listing. */
 import { foldAddress, isNativePlaceholder } from '../domain/addresses.js';
-import { groupBy } from '../domain/keyed-rows.js';
+import { append, groupBy } from '../domain/keyed-rows.js';
 import type { Chain, Token } from '../domain/listing.js';
 import { yieldToRequests } from '../scheduling/chunks.js';
 import { staticRankOf } from './order/ranks.js';
@@ -197,10 +197,3 @@ function inBoth(one: Places, other: Places): Places {
 }
 
 const NO_PLACES: ChainPlaces = { all: [], natives: [] };
-
-/** Adds an item to the list at this key. */
-export function append<Item>(lists: Map<string, Item[]>, key: string, item: Item): void {
-  const list = lists.get(key);
-  if (list) list.push(item);
-  else lists.set(key, [item]);
-}

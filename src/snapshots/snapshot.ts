@@ -2,7 +2,7 @@
 import { foldAddress, foldChainKey } from '../domain/addresses.js';
 import { digestOf, textDigest } from '../domain/digests.js';
 import type { ListingHistory, TokenListState } from '../domain/history.js';
-import { groupBy, keyedRows } from '../domain/keyed-rows.js';
+import { append, keyedRows } from '../domain/keyed-rows.js';
 import type { Chain, Fetched, SourceAndAge, Token } from '../domain/listing.js';
 import { TEXT_LIMITS } from '../domain/text-limits.js';
 import { forEachChunk, yieldThen } from '../scheduling/chunks.js';
@@ -139,13 +139,18 @@ export async function createTokenSnapshot(
   const { rows } = fetched;
   const snapshot = await createSnapshot(TOKENS, fetched, before);
   const isKnown = before?.rowsDigest === snapshot.rowsDigest;
-  const byChain = groupBy(rows, ({ chainKey }) => chainKey);
+  const byChain = new Map<string, Token[]>();
   // Look-ups by two short keys are faster than by one long key, which would be put together each time.
-  const byAddress = new Map<string, ReadonlyMap<string, Token>>();
-  for (const [chainKey, ofChain] of byChain) {
-    Object.freeze(ofChain);
-    byAddress.set(chainKey, new Map(ofChain.map((token) => [foldAddress(token.address), token])));
-  }
+  const byAddress = new Map<string, Map<string, Token>>();
+  await forEachChunk(rows, (chunk) => {
+    for (const token of chunk) {
+      const { chainKey, address } = token;
+      const addresses = byAddress.get(chainKey) ?? new Map<string, Token>();
+      byAddress.set(chainKey, addresses.set(foldAddress(address), token));
+      append(byChain, chainKey, token);
+    }
+  });
+  for (const ofChain of byChain.values()) Object.freeze(ofChain);
   const state = before && tokenListStateOf(before, chains);
   const shared = fetched.history?.tokenList;
   const evmChains = shared?.chains ?? (chains ? evmChainsOf(chains.rows, byChain) : state?.chains);
@@ -169,7 +174,7 @@ export async function createTokenSnapshot(
     },
     unlisted: unlistedRows(TOKENS, fetched),
     indexes,
-    search: withDidYouMean(createTokenSearch(rows, indexes), indexes),
+    search: withDidYouMean(await yieldThen(() => createTokenSearch(rows, indexes)), indexes),
   };
 }
 

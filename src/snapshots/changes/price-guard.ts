@@ -2,7 +2,7 @@
 import type { DoubtedPrice } from '../../domain/guard-memory.js';
 import { groupBy, keyedRows } from '../../domain/keyed-rows.js';
 import type { Fetched, Token } from '../../domain/listing.js';
-import { forEachChunk } from '../../scheduling/chunks.js';
+import { forEachChunk, yieldThen } from '../../scheduling/chunks.js';
 import { TOKENS } from '../../upstream/listing-kinds.js';
 import type { GuardedListing } from './guard.js';
 
@@ -26,7 +26,7 @@ export async function guardPrices(
   const { takenAt } = listing;
   const served = keyedRows(before?.rows ?? [], TOKENS.keyOf);
   const doubts = new Map(before?.guard?.prices.map((doubt) => [doubt.key, doubt]));
-  const medians = mediansBySymbol(listing.rows);
+  const medians = await yieldThen(() => mediansBySymbol(listing.rows));
   const prices: DoubtedPrice[] = [];
   const rows: Token[] = [];
 

@@ -22,6 +22,7 @@ interface Size {
 
 const SIZES: readonly Size[] = [
   { listed: 2_000, refreshes: 6, goalMs: 30 },
+  { listed: 5_000, refreshes: 6, goalMs: 40 },
   { listed: 10_000, refreshes: 6, goalMs: 30 },
   // More tokens than any service lists. The gateway need not be fast with them.
   { listed: 100_000, refreshes: 2, goalMs: 1000 },
