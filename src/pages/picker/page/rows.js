@@ -23,13 +23,13 @@ const SIGNS = [
 
 /** @type {Record<string, string>} */
 const CHAIN_COLORS = {
-  ethereum: '#627eea',
+  ethereum: '#4f6ad8',
   base: '#0052ff',
-  arbitrum: '#1b7fc4',
+  arbitrum: '#1a78bb',
   optimism: '#e5031c',
   polygon: '#7b3fe4',
   avalanche: '#d93c3d',
-  bsc: '#b97f00',
+  bsc: '#946600',
   solana: '#8a3ff0',
   mantle: '#5f6b7a',
   plasma: '#0b7f6e',
@@ -38,7 +38,7 @@ const CHAIN_COLORS = {
   scroll: '#a3692e',
   sei: '#9b1c2e',
   tron: '#c8102e',
-  ton: '#0f7fc2',
+  ton: '#0e78b8',
 };
 
 /** A colour that depends only on the name. @param {string} name */
