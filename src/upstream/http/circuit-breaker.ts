@@ -7,7 +7,7 @@ export type BreakerState = 'closed' | 'half-open' | 'open';
 
 /** This many failures in a row open the breaker. */
 const FAILURES_TO_OPEN = 5;
-/** How long the breaker stays open, in milliseconds. After that the next request is sent as a probe. */
+/** For how long an open breaker refuses requests, in milliseconds. After that the next request is sent as a probe. */
 const OPEN_MS = 2_000;
 /** How often other requests poll while the probe is in progress (ms). So they are not all sent at once after it. */
 const PROBE_POLL_MS = 50;
