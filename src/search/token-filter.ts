@@ -48,13 +48,18 @@ export function matcherOf(
   };
   const placesOn = (chainKey: string) => indexes.chains.get(chainKey)?.all;
   const onChain = chainKeys && marked(chainKeys.map((key) => placesOn(foldChainKey(key))));
-  const allKeys = [...indexes.chains.keys()];
+  const allKeys = () => [...indexes.chains.keys()];
   const types = chainTypes && new Set<string | undefined>(chainTypes.map((type) => type.toLowerCase()));
   const ofType =
-    types && marked(allKeys.filter((key) => types.has(chains?.byKey(key)?.chainType)).map(placesOn));
+    types &&
+    marked(
+      allKeys()
+        .filter((key) => types.has(chains?.byKey(key)?.chainType))
+        .map(placesOn),
+    );
   const ofSymbol = symbols && marked(symbols.map((symbol) => indexes.symbols.get(foldSymbol(symbol))));
   const natives =
-    isNative === undefined ? undefined : marked(allKeys.map((key) => nativesOn(key, indexes, chains)));
+    isNative === undefined ? undefined : marked(allKeys().map((key) => nativesOn(key, indexes, chains)));
   return (place) => {
     const price = prices[place] ?? Number.NaN;
     return (

@@ -143,21 +143,20 @@ export function hasIgnoredMembers(request: CacheableRequest, path: string): bool
   if (request.body.length + request.url.length > MAX_PARSED_EARLY) return false;
   // The URL is not decoded for this check. A wrong `true` only costs time.
   if (!isAskedByBody(request.method)) return OTHER_PARAMETER.test(request.url);
-  const parameters = parametersOf(request, path);
-  parsedEarly = { body: request.body, parameters };
-  for (const name in parameters) if (!KNOWN_PARAMETERS.includes(name)) return true;
-  return false;
+  return Object.keys(parametersOf(request, path) ?? {}).some((name) => !KNOWN_PARAMETERS.includes(name));
 }
 
 /**
- * The last request that was parsed early, since the same one is usually executed next. Only one request is kept:
- * parsed members take far more memory than their text, and many requests can wait.
+ * The body that was parsed last, since the same request is usually executed next. It is one short body only: parsed
+ * members take far more memory than their text.
  */
-let parsedEarly: { readonly body: string; readonly parameters: RequestParameters | undefined } | undefined;
+let lastParsed: { readonly body: string; readonly parameters: RequestParameters | undefined } | undefined;
 
 function fromBody({ url, contentType = '', body }: CacheableRequest, path: string) {
   if (url !== path || !/^application\/json(;|$)/.test(contentType)) return undefined;
-  return parsedEarly?.body === body ? parsedEarly.parameters : parsed(body);
+  if (body.length > MAX_PARSED_EARLY) return parsed(body);
+  if (lastParsed?.body !== body) lastParsed = { body, parameters: parsed(body) };
+  return lastParsed.parameters;
 }
 
 function fromUrl({ method, url }: CacheableRequest, path: string): RequestParameters | undefined {

@@ -26,7 +26,7 @@ export function createOperationLimit(options: OperationLimitOptions): OperationL
   const { limit, metrics, log } = options;
   const warned = new Set<ClientSource>();
 
-  /** Warns once for each source: any client can send `X-Forwarded-For`, but must not fill the log with warnings. */
+  /** Warns at most once for each of the three sources: any client can cause a warning, by sending `X-Forwarded-For`. */
   function warnOf(source: ClientSource, client: string | undefined): void {
     const hasProxies = options.trustedProxies !== undefined && options.trustedProxies.length > 0;
     const warning = source === 'forwarded' && hasProxies ? UNTRUSTED_PROXY : WARNINGS[source];

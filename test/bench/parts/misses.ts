@@ -60,7 +60,7 @@ Mercurius: with its JIT and all rows in memory.`,
   };
 };
 
-/** The questions of a workload, to each of which another unlisted chain is added. */
+/** The requests of a workload. Each request also asks for a chain that is not listed, another chain each time. */
 function besideUnlisted(workload: Workload): NewQuestions {
   const { name, about, connections } = workload;
   return {

@@ -82,6 +82,13 @@ describe('a request that was answered before', () => {
     expect((await metrics.expose()).text).toContain('gateway_response_cache_entries 1');
   });
 
+  it('is found if the same text came with another content type before', async () => {
+    const { ask, countExecuted } = await startServer(LONG);
+    const { status } = await ask({ ...BASE, headers: { 'content-type': 'text/plain' } });
+    expect(status).toBe(415);
+    expect((await countExecuted(BASE, BASE, BASE)).count).toBeLessThanOrEqual(2);
+  });
+
   it('is executed each time if it has an error or reads the status of the listings', async () => {
     const { countExecuted } = await startServer(LONG);
     for (const query of [
