@@ -2,7 +2,7 @@
 import { foldAddress, isNativePlaceholder } from '../domain/addresses.js';
 import { append, groupBy } from '../domain/keyed-rows.js';
 import type { Chain, Token } from '../domain/listing.js';
-import { yieldToRequests } from '../scheduling/chunks.js';
+import { forEachChunk } from '../scheduling/chunks.js';
 import { staticRankOf } from './order/ranks.js';
 import { sortInSteps } from './order/sort-in-steps.js';
 import {
@@ -65,9 +65,6 @@ export interface TokenIndexes {
   readonly words: WordList;
 }
 
-/** Rows that are read in one step: well below a millisecond. */
-const STEP_ROWS = 128;
-
 const placesOf = ([, places]: TextPlaces) => places;
 
 /** Indexes these rows. It yields to requests. */
@@ -80,18 +77,19 @@ export async function createTokenIndexes(rows: readonly Token[]): Promise<TokenI
   const names = new Map<string, number[]>();
   const byChain = new Map<string, { readonly all: number[]; readonly natives: number[] }>();
   const addresses = new Map<string, number[]>();
-  for (const [place, { symbol, name, chainKey, address }] of tokens.entries()) {
-    append(bySymbol, symbol, place);
-    append(symbols, foldSymbol(symbol), place);
-    append(byName, name, place);
-    append(names, wholeLetters(name), place);
-    append(addresses, foldAddress(address), place);
-    const chain = byChain.get(chainKey) ?? { all: [], natives: [] };
-    byChain.set(chainKey, chain);
-    chain.all.push(place);
-    if (isNativePlaceholder(address)) chain.natives.push(place);
-    if (place % STEP_ROWS === 0) await yieldToRequests();
-  }
+  await forEachChunk([...tokens.entries()], (chunk) => {
+    for (const [place, { symbol, name, chainKey, address }] of chunk) {
+      append(bySymbol, symbol, place);
+      append(symbols, foldSymbol(symbol), place);
+      append(byName, name, place);
+      append(names, wholeLetters(name), place);
+      append(addresses, foldAddress(address), place);
+      const chain = byChain.get(chainKey) ?? { all: [], natives: [] };
+      byChain.set(chainKey, chain);
+      chain.all.push(place);
+      if (isNativePlaceholder(address)) chain.natives.push(place);
+    }
+  });
   return {
     rowAt,
     symbols,
@@ -114,10 +112,7 @@ export async function createTokenIndexes(rows: readonly Token[]): Promise<TokenI
 /** Sorts the numbers of the rows by tie-breaker: their order gives each token its place. */
 async function sortRows(rows: readonly Token[]): Promise<Uint32Array> {
   const tieBreakers: TieBreaker[] = [];
-  for (const row of rows) {
-    tieBreakers.push(tieBreakerOf(row));
-    if (tieBreakers.length % STEP_ROWS === 0) await yieldToRequests();
-  }
+  await forEachChunk(rows, (chunk) => tieBreakers.push(...chunk.map(tieBreakerOf)));
   const at = (row: number) => tieBreakers[row] as TieBreaker;
   return await sortInSteps(rows.length, (a, b) => compareTieBreakers(at(a), at(b)));
 }
@@ -144,24 +139,24 @@ async function rankTokens(
   const bridgeableOn = new Map<string, number>();
   for (const [chainKey, { all }] of chains) {
     bridgeableOn.set(chainKey, all.filter((place) => tokens[place]?.isBridgeable).length);
-    await yieldToRequests();
   }
   const keyAt = (place: number) => tokens[place]?.chainKey ?? '';
   const isNative = (place: number) => isNativePlaceholder(tokens[place]?.address ?? '');
   const staticRanks = new Uint32Array(tokens.length);
   const nativeTwins = new Map<number, Places>();
-  for (const places of symbols.values()) {
-    const byChain = groupBy(places, keyAt);
-    for (const [chainKey, onChain] of byChain) {
-      const native = onChain.length > 1 ? onChain.find(isNative) : undefined;
-      if (native !== undefined) nativeTwins.set(native, onChain);
-      for (const place of onChain) {
-        const isTwin = native !== undefined && place !== native;
-        staticRanks[place] = staticRankOf(bridgeableOn.get(chainKey) ?? 0, byChain.size, isTwin);
+  await forEachChunk([...symbols.values()], (chunk) => {
+    for (const places of chunk) {
+      const byChain = groupBy(places, keyAt);
+      for (const [chainKey, onChain] of byChain) {
+        const native = onChain.length > 1 ? onChain.find(isNative) : undefined;
+        if (native !== undefined) nativeTwins.set(native, onChain);
+        for (const place of onChain) {
+          const isTwin = native !== undefined && place !== native;
+          staticRanks[place] = staticRankOf(bridgeableOn.get(chainKey) ?? 0, byChain.size, isTwin);
+        }
       }
     }
-    await yieldToRequests();
-  }
+  });
   return { staticRanks, nativeTwins };
 }
 
@@ -170,10 +165,9 @@ async function listWords(rows: readonly Token[]): Promise<WordList> {
   const words = new WordList();
   const texts = new Set(rows.map(({ chainKey }) => chainKey));
   for (const { name } of rows) texts.add(name);
-  for (const text of texts) {
-    words.add(text);
-    await yieldToRequests();
-  }
+  await forEachChunk([...texts], (chunk) => {
+    for (const text of chunk) words.add(text);
+  });
   return words;
 }
 

@@ -1,5 +1,5 @@
 /** Finds texts by the starts of their words. */
-import { yieldToRequests } from '../scheduling/chunks.js';
+import { forEachChunk } from '../scheduling/chunks.js';
 import { sortInSteps } from './order/sort-in-steps.js';
 import { compare, firstIndex } from './order/token-order.js';
 
@@ -22,10 +22,6 @@ const MATCHES: readonly (readonly [mark: string, whole: Match, start: Match])[] 
   [MARK.rest, MATCH.inside, MATCH.inside],
 ];
 
-/** Texts and words that are handled in one step: well below a millisecond. */
-const STEP_TEXTS = 128;
-const STEP_WORDS = 4096;
-
 /**
  * Sorts the words of all texts, so that words with the same start are neighbours.
  *
@@ -39,24 +35,27 @@ export async function createWordStarts<Text>(
 ): Promise<WordStarts<Text>> {
   const words: string[] = [];
   const textOf: Text[] = [];
-  for (const [nth, text] of texts.entries()) {
-    for (const word of wordsOf(text)) {
-      words.push(word);
-      textOf.push(text);
+  await forEachChunk(texts, (chunk) => {
+    for (const text of chunk) {
+      for (const word of wordsOf(text)) {
+        words.push(word);
+        textOf.push(text);
+      }
     }
-    if (nth % STEP_TEXTS === 0) await yieldToRequests();
-  }
+  });
+  const order = await sortInSteps(words.length, (a, b) => compare(words[a] ?? '', words[b] ?? ''));
   const sorted: string[] = [];
   const sortedTexts: Text[] = [];
   const places: number[] = [];
   const placesBefore = new Uint32Array(words.length + 1);
-  for (const word of await sortInSteps(words.length, (a, b) => compare(words[a] ?? '', words[b] ?? ''))) {
-    const text = textOf[word] as Text;
-    for (const place of placesOf(text)) places.push(place);
-    sorted.push(words[word] ?? '');
-    placesBefore[sortedTexts.push(text)] = places.length;
-    if (sorted.length % STEP_WORDS === 0) await yieldToRequests();
-  }
+  await forEachChunk([...order], (chunk) => {
+    for (const word of chunk) {
+      const text = textOf[word] as Text;
+      for (const place of placesOf(text)) places.push(place);
+      sorted.push(words[word] ?? '');
+      placesBefore[sortedTexts.push(text)] = places.length;
+    }
+  });
   return new WordStarts(sorted, sortedTexts, Uint32Array.from(places), placesBefore);
 }
 
