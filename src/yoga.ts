@@ -25,8 +25,8 @@ import type { Metrics } from './observability/metrics.js';
 import { createMonitoring, notReadyReason } from './observability/monitoring.js';
 import { VERSION } from './observability/version.js';
 import { llmsText } from './pages/llms-text.js';
-import { createPicker } from './pages/picker/picker.js';
-import { createPlayground } from './pages/playground/playground.js';
+import { createPicker } from './pages/picker-page.js';
+import { createPlayground } from './pages/playground.js';
 import { createTextFile, type Encoded, type FileLink } from './pages/static-page.js';
 import {
   type OwnOperationContext,

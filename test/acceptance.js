@@ -35,7 +35,7 @@ const RUNS = [
   {
     claim: 'Limits per client: rates, proxies, trusted documents',
     command: tests(
-      'server/responses/operation-limit',
+      'server/operation-limit',
       'server/forwarded-client',
       'plugins/trusted-documents',
       'pages/trusted-pages',

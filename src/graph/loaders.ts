@@ -8,7 +8,7 @@ import { tokenRequestKey } from '../domain/addresses.js';
 import { isIdentifiedBy, parseCaip19 } from '../domain/caip.js';
 import { GatewayError, OperationLimitError } from '../domain/errors.js';
 import type { Chain, Token, TokenRequest } from '../domain/listing.js';
-import type { FoundTokens } from '../search/suggestions/did-you-mean.js';
+import type { FoundTokens } from '../search/did-you-mean.js';
 import { needsChains, type TokenSearchRequest } from '../search/token-search.js';
 import type { ListingChanges } from '../snapshots/change-log.js';
 import type { IndexedListings, ListingName } from '../snapshots/listings.js';

@@ -2,9 +2,9 @@
 import { isIP } from 'node:net';
 import { clientOf } from '../http/client-address.js';
 import type { CorsOrigins } from '../http/cors.js';
+import { type CacheableRequest, type Exchange, totalBytes, typedBody } from '../server/exchange.js';
 import type { ClientFinder } from '../server/forwarded-client.js';
 import { refusalMessage, type SentRefusal, type ServerRefusal } from '../server/refusals.js';
-import { type CacheableRequest, type Exchange, totalBytes, typedBody } from '../server/responses/exchange.js';
 
 export class FetchExchange implements Exchange {
   status = 0;

@@ -11,7 +11,7 @@ import { createClientFinder } from '../server/forwarded-client.js';
 import { NodeExchange } from '../server/node-exchange.js';
 import { TOO_MANY_REQUEST_BYTES } from '../server/refusals.js';
 import { createRequestObserver } from '../server/request-observer.js';
-import { createResponder } from '../server/responses/responder.js';
+import { createResponder } from '../server/responder.js';
 import { FetchExchange, fetchClient } from './fetch-exchange.js';
 import { checkSettings, type GatewaySettings } from './options.js';
 import { createBodyReader, type NodeRequest, readRequest } from './request-bodies.js';

@@ -6,13 +6,13 @@ import { replaceFile } from './replace-file.js';
 /** The folders of the files to copy, each with the endings of their names. */
 const FOLDERS: readonly (readonly [string, RegExp])[] = [
   ['demo/', /\.json$/],
-  ['pages/picker/page/', /\.(css|html|js|svg)$/],
+  ['pages/picker/', /\.(css|html|js|svg)$/],
 ];
 
 /** GraphiQL is packaged as modules that export texts. Only the texts and the licence are needed. */
 const PACKED = '@graphql-yoga/render-graphiql/graphiql';
 const DIST = new URL('../', import.meta.url);
-const GRAPHIQL = new URL('pages/playground/graphiql/', DIST);
+const GRAPHIQL = new URL('pages/graphiql/', DIST);
 
 for (const [folder, isServed] of FOLDERS) {
   const from = new URL(`../src/${folder}`, DIST);

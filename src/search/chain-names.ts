@@ -1,8 +1,8 @@
 /** Finds chains by their names and identifiers. */
 import { append } from '../domain/keyed-rows.js';
 import type { Chain } from '../domain/listing.js';
-import { WordList } from './suggestions/word-list.js';
 import { foldSymbol, nameStarts, type SearchWord } from './text.js';
+import { WordList } from './word-list.js';
 import { createWordStarts, MATCH, type Match } from './word-starts.js';
 
 export interface ChainNames {

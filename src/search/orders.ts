@@ -1,13 +1,13 @@
 /** Turns an order into numbers to sort by and into cursors, and picks one page by these numbers. */
 import type { Token } from '../domain/listing.js';
+import type { TokenIndexes } from './token-indexes.js';
 import {
   compareTieBreakers,
   firstIndex,
   type SortKey,
   type TokenOrder,
   tieBreakerOf,
-} from './order/token-order.js';
-import type { TokenIndexes } from './token-indexes.js';
+} from './token-order.js';
 
 /** The tokens that a search orders, with the values it orders them by. */
 interface Ordered {

@@ -3,8 +3,9 @@ import { foldAddress, isNativePlaceholder } from '../domain/addresses.js';
 import { append, groupBy } from '../domain/keyed-rows.js';
 import type { Chain, Token } from '../domain/listing.js';
 import { forEachChunk } from '../scheduling/chunks.js';
-import { staticRankOf } from './order/ranks.js';
-import { sortInSteps } from './order/sort-in-steps.js';
+import { staticRankOf } from './ranks.js';
+import { sortInSteps } from './sort-in-steps.js';
+import { foldSymbol, keyStarts, nameStarts, symbolStarts, wholeLetters } from './text.js';
 import {
   compare,
   compareTieBreakers,
@@ -12,9 +13,8 @@ import {
   type TieBreaker,
   textKey,
   tieBreakerOf,
-} from './order/token-order.js';
-import { WordList } from './suggestions/word-list.js';
-import { foldSymbol, keyStarts, nameStarts, symbolStarts, wholeLetters } from './text.js';
+} from './token-order.js';
+import { WordList } from './word-list.js';
 import { createWordStarts, MARK, type WordStarts } from './word-starts.js';
 
 /** Tokens, each given as its **place**: its number in the order by symbol, chain and address. */

@@ -1,11 +1,11 @@
 /** Searches one token listing. */
 import type { Token } from '../domain/listing.js';
-import { blankRankOf, NO_SYMBOL_MATCH, rankOf, STATE, STATES, symbolMatchOf } from './order/ranks.js';
-import type { SortKey, TokenOrder } from './order/token-order.js';
 import { orderOf, type Position, pageOf } from './orders.js';
+import { blankRankOf, NO_SYMBOL_MATCH, rankOf, STATE, STATES, symbolMatchOf } from './ranks.js';
 import { type Interpretation, interpretationsOf } from './text.js';
 import { matcherOf, type TokenSearchFilter } from './token-filter.js';
 import type { Places, TokenIndexes } from './token-indexes.js';
+import type { SortKey, TokenOrder } from './token-order.js';
 import { type KnownChains, NO_MATCH, scoresOf, type WordScores } from './word-scores.js';
 
 export type { KnownChains };

@@ -1,7 +1,7 @@
 /** Scores how well each word of a query matches each token. */
 import { foldAddress } from '../domain/addresses.js';
 import type { ChainNames } from './chain-names.js';
-import { chainScore, NOT_NATIVE, nameScore, SCORES, symbolScore } from './order/ranks.js';
+import { chainScore, NOT_NATIVE, nameScore, SCORES, symbolScore } from './ranks.js';
 import { foldSymbol, type Interpretation, type SearchWord } from './text.js';
 import { type ChainsByKey, nativesOn, type Places, type TokenIndexes } from './token-indexes.js';
 import { MATCH, type Match } from './word-starts.js';

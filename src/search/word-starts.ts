@@ -1,7 +1,7 @@
 /** Finds texts by the starts of their words. */
 import { forEachChunk } from '../scheduling/chunks.js';
-import { sortInSteps } from './order/sort-in-steps.js';
-import { compare, firstIndex } from './order/token-order.js';
+import { sortInSteps } from './sort-in-steps.js';
+import { compare, firstIndex } from './token-order.js';
 
 /**
  * How well a word matches a text; lower is better: it is the first word of the text, the start of the first word,

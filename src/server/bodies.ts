@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ByteBudget, Release } from './byte-budget.js';
 import type { Connection } from './connections.js';
-import { totalBytes } from './responses/exchange.js';
+import { totalBytes } from './exchange.js';
 
 /** The memory for all requests that arrived in parts, or that wait for earlier ones of their connection. */
 export const MAX_UNANSWERED_REQUEST_BYTES = 32 * 2 ** 20;

@@ -3,15 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { CorsOrigins } from '../http/cors.js';
 import { urlOf } from '../http/request-target.js';
 import type { TraceSpan } from '../tracing.js';
+import { type CacheableRequest, type Exchange, NotAPath, totalBytes, typedBody } from './exchange.js';
 import type { ClientFinder } from './forwarded-client.js';
 import { type SentRefusal, type ServerRefusal, sendRefusal } from './refusals.js';
-import {
-  type CacheableRequest,
-  type Exchange,
-  NotAPath,
-  totalBytes,
-  typedBody,
-} from './responses/exchange.js';
 
 export class NodeExchange implements Exchange {
   startedAt = 0;

@@ -9,8 +9,8 @@ import {
   type RequestMetrics,
 } from '../observability/request-metrics.js';
 import type { TraceSpan } from '../tracing.js';
+import type { Exchange } from './exchange.js';
 import type { SentRefusal } from './refusals.js';
-import type { Exchange } from './responses/exchange.js';
 
 export interface RequestObserverOptions {
   readonly metrics?: { readonly requests: RequestMetrics } | undefined;

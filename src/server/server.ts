@@ -6,7 +6,7 @@ import type { Metrics } from '../observability/metrics.js';
 import { currentTracing } from '../tracing.js';
 import { createHttpServer, type HttpServerOptions } from './http-server.js';
 import { createRequestObserver, type RequestObserverOptions } from './request-observer.js';
-import { createResponder, type ResponderOptions } from './responses/responder.js';
+import { createResponder, type ResponderOptions } from './responder.js';
 
 export interface GatewayServerOptions
   extends Omit<HttpServerOptions, 'observer' | 'metrics'>,

@@ -7,7 +7,7 @@ import type { Chain, Fetched, SourceAndAge, Token } from '../domain/listing.js';
 import { TEXT_LIMITS } from '../domain/text-limits.js';
 import { forEachChunk, yieldThen } from '../scheduling/chunks.js';
 import { createChainNames } from '../search/chain-names.js';
-import { type SuggestingSearch, withDidYouMean } from '../search/suggestions/did-you-mean.js';
+import { type SuggestingSearch, withDidYouMean } from '../search/did-you-mean.js';
 import { interpretationsOf } from '../search/text.js';
 import { createTokenIndexes, type TokenIndexes } from '../search/token-indexes.js';
 import { createTokenSearch, type KnownChains } from '../search/token-search.js';

@@ -158,8 +158,7 @@ describe('nginx.conf', () => {
     const { maxBodyBytes, maxWaitMs } = configOf(gateways[0]?.[1].environment ?? {});
     expect(config).toContain(`client_max_body_size ${maxBodyBytes / 2 ** 20}m;`);
     const secondsOf = (name: string) => Number(new RegExp(`${name} (\\d+)s;`).exec(config)?.[1]);
-    const [, equal = ''] =
-      /COALESCE_WITHIN_MS = ([\d_]+)/.exec(readText('src/server/responses/responder.ts')) ?? [];
+    const [, equal = ''] = /COALESCE_WITHIN_MS = ([\d_]+)/.exec(readText('src/server/responder.ts')) ?? [];
     // An operation can wait for an equal request, in the queue and for the upstream. Its execution has the rest of 30 s.
     const waitMs = Number(equal.replace('_', '')) + maxWaitMs + MAX_UPSTREAM_WAIT_MS;
     expect(waitMs).toBeGreaterThan(MAX_UPSTREAM_WAIT_MS + 1_000);

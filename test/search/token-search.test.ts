@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Fetched, Token } from '../../src/domain/listing.js';
-import type { SortKey, TokenOrder } from '../../src/search/order/token-order.js';
 import type { TokenSearchFilter } from '../../src/search/token-filter.js';
+import type { SortKey, TokenOrder } from '../../src/search/token-order.js';
 import {
   createChainSnapshot,
   createTokenSnapshot,

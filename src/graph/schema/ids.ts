@@ -3,7 +3,7 @@ import { partsOfTokenKey, tokenKey } from '../../domain/addresses.js';
 import { GatewayError } from '../../domain/errors.js';
 import type { Chain, Token } from '../../domain/listing.js';
 import { TEXT_LIMITS } from '../../domain/text-limits.js';
-import type { SortKey, TokenOrder } from '../../search/order/token-order.js';
+import type { SortKey, TokenOrder } from '../../search/token-order.js';
 
 /** The chain or token that an id refers to. */
 export type Identity =

@@ -2,8 +2,8 @@
 import { GatewayError } from '../../domain/errors.js';
 import type { Token } from '../../domain/listing.js';
 import { TEXT_LIMITS } from '../../domain/text-limits.js';
-import type { TokenOrder } from '../../search/order/token-order.js';
-import type { FoundTokens } from '../../search/suggestions/did-you-mean.js';
+import type { FoundTokens } from '../../search/did-you-mean.js';
+import type { TokenOrder } from '../../search/token-order.js';
 import type { TokenPage } from '../../search/token-search.js';
 import { searchUnits } from '../cost.js';
 import { whenReady } from '../maybe-promise.js';

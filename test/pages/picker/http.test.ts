@@ -4,7 +4,7 @@ import { getAsBrowser } from '../../support/browser-get.js';
 import { startFakeUpstream } from '../../support/fake-upstream.js';
 import { startGatewayProcess } from '../../support/gateway-process.js';
 
-const PAGE = new URL('../../../src/pages/picker/page/', import.meta.url);
+const PAGE = new URL('../../../src/pages/picker/', import.meta.url);
 
 describe('The picker over HTTP', () => {
   let address: string;

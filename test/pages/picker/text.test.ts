@@ -9,7 +9,7 @@ import {
   matchedParts,
   priceText,
   shortAddress,
-} from '../../../src/pages/picker/page/text.js';
+} from '../../../src/pages/picker/text.js';
 
 describe('what the picker writes', () => {
   it.each([

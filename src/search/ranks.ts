@@ -1,7 +1,7 @@
 /** Computes the rank of a token in the order by relevance. */
-import { MAX_LISTING_ROWS } from '../../domain/listing.js';
-import { MAX_WORDS } from '../text.js';
-import { MATCH, type Match } from '../word-starts.js';
+import { MAX_LISTING_ROWS } from '../domain/listing.js';
+import { MAX_WORDS } from './text.js';
+import { MATCH, type Match } from './word-starts.js';
 
 /** The scores of the ways in which a word can match a token; lower is better. The best score counts. */
 export const SCORES = {

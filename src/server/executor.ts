@@ -1,11 +1,11 @@
 /** Executes requests that the response cache cannot answer, and fills the cache. */
-import type { Answer, Gateway, WrittenResponse } from '../../gateway.js';
-import type { DependencyCheck, ResponseInfo } from '../../graph/dependencies.js';
-import { CACHE_STATUS, COST } from '../../http/caching.js';
-import { type CorsOrigins, corsHeaders } from '../../http/cors.js';
-import { QUERY_TYPE } from '../../http/query-method.js';
-import type { OperationOutcome } from '../../yoga.js';
-import type { ReadBody } from '../bodies.js';
+import type { Answer, Gateway, WrittenResponse } from '../gateway.js';
+import type { DependencyCheck, ResponseInfo } from '../graph/dependencies.js';
+import { CACHE_STATUS, COST } from '../http/caching.js';
+import { type CorsOrigins, corsHeaders } from '../http/cors.js';
+import { QUERY_TYPE } from '../http/query-method.js';
+import type { OperationOutcome } from '../yoga.js';
+import type { ReadBody } from './bodies.js';
 import { type CacheableRequest, type Exchange, parametersOf, totalBytes } from './exchange.js';
 import type { ResponseCache } from './response-cache.js';
 import { CompleteResponse } from './send-response.js';

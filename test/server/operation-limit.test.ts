@@ -1,10 +1,10 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type ClientLimit, createClientLimit } from '../../../src/scheduling/client-limit.js';
-import { createSharedClientLimit } from '../../../src/storage/redis/client-limit.js';
-import { isRedisMissing, startRedis } from '../../support/redis.js';
-import { sendHttp } from '../../support/send-http.js';
-import { createTestLog } from '../../support/test-gateway.js';
-import { startServer } from '../../support/test-server.js';
+import { type ClientLimit, createClientLimit } from '../../src/scheduling/client-limit.js';
+import { createSharedClientLimit } from '../../src/storage/redis/client-limit.js';
+import { isRedisMissing, startRedis } from '../support/redis.js';
+import { sendHttp } from '../support/send-http.js';
+import { createTestLog } from '../support/test-gateway.js';
+import { startServer } from '../support/test-server.js';
 
 const HOUR = 3_600;
 /** The window is an hour or more, so that no new one begins on a slow machine. */

@@ -1,6 +1,7 @@
 /** Serves the playground: GraphiQL. */
 import { readFileSync } from 'node:fs';
-import { DEMO_LABEL } from '../../demo/listings.js';
+import { DEMO_LABEL } from '../demo/listings.js';
+import { TABS } from './playground-tabs.js';
 import {
   createAsset,
   createDocument,
@@ -8,8 +9,7 @@ import {
   type Encoded,
   type FileLink,
   type Page,
-} from '../static-page.js';
-import { TABS } from './tabs.js';
+} from './static-page.js';
 
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
@@ -53,7 +53,7 @@ body{display:flex;flex-direction:column;height:100vh;height:100dvh;overflow:hidd
 `;
 
 /** Where the build puts GraphiQL. Tests, which run the sources, use it too. */
-const GRAPHIQL = new URL('../../../dist/pages/playground/graphiql/', import.meta.url);
+const GRAPHIQL = new URL('../../dist/pages/graphiql/', import.meta.url);
 
 /** Reads a file of GraphiQL at its first use: all files have 9 MB, and most processes never need them. */
 function graphiql(name: string): string {

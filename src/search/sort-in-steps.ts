@@ -1,5 +1,5 @@
 /** Sorts in steps, so that requests are answered in between. */
-import { yieldToRequests } from '../../scheduling/chunks.js';
+import { yieldToRequests } from '../scheduling/chunks.js';
 
 /** Items that are sorted in one step, in less than a millisecond. */
 const RUN = 512;

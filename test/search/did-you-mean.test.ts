@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { isOneTypo } from '../../../src/domain/fold-text.js';
-import { withDidYouMean } from '../../../src/search/suggestions/did-you-mean.js';
-import { createTokenIndexes } from '../../../src/search/token-indexes.js';
-import { createTokenSearch, type TokenSearch } from '../../../src/search/token-search.js';
-import { TOKENS } from '../../../src/upstream/listing-kinds.js';
-import { demoTokens } from '../../fixtures/demo.js';
-import { tokenRow } from '../../fixtures/rows.js';
-import { afterTests } from '../../support/ends.js';
-import { startFakeUpstream } from '../../support/fake-upstream.js';
-import { createTestGateway, type TestGateway } from '../../support/test-gateway.js';
+import { isOneTypo } from '../../src/domain/fold-text.js';
+import { withDidYouMean } from '../../src/search/did-you-mean.js';
+import { createTokenIndexes } from '../../src/search/token-indexes.js';
+import { createTokenSearch, type TokenSearch } from '../../src/search/token-search.js';
+import { TOKENS } from '../../src/upstream/listing-kinds.js';
+import { demoTokens } from '../fixtures/demo.js';
+import { tokenRow } from '../fixtures/rows.js';
+import { afterTests } from '../support/ends.js';
+import { startFakeUpstream } from '../support/fake-upstream.js';
+import { createTestGateway, type TestGateway } from '../support/test-gateway.js';
 
 interface Found {
   readonly totalCount: number;

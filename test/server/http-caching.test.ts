@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { demoChains, demoTokens } from '../../fixtures/demo.js';
-import { stopClocks } from '../../support/clock.js';
-import { afterTests } from '../../support/ends.js';
-import { startFakeUpstream } from '../../support/fake-upstream.js';
-import { postOf, sendRaw } from '../../support/raw-http.js';
+import { demoChains, demoTokens } from '../fixtures/demo.js';
+import { stopClocks } from '../support/clock.js';
+import { afterTests } from '../support/ends.js';
+import { startFakeUpstream } from '../support/fake-upstream.js';
+import { postOf, sendRaw } from '../support/raw-http.js';
 import {
   type Asked,
   pathOf,
@@ -12,7 +12,7 @@ import {
   type Received,
   startServer,
   type TestServer,
-} from '../../support/test-server.js';
+} from '../support/test-server.js';
 
 const LONG = { config: { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 } };
 const QUERY = '{ tokens { symbol name } }';

@@ -1,8 +1,8 @@
 /** A request, the parts that its response depends on, and how the response is sent. */
-import type { RequestParameters } from '../../gateway.js';
-import { answeredAs, isAskedByBody } from '../../http/query-method.js';
-import type { TraceSpan } from '../../tracing.js';
-import type { SentRefusal, ServerRefusal } from '../refusals.js';
+import type { RequestParameters } from '../gateway.js';
+import { answeredAs, isAskedByBody } from '../http/query-method.js';
+import type { TraceSpan } from '../tracing.js';
+import type { SentRefusal, ServerRefusal } from './refusals.js';
 
 /** One request and its response, of node:http or of `fetch`. Exactly one response is sent. */
 export interface Exchange {

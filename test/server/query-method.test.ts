@@ -1,7 +1,7 @@
 import { METHODS } from 'node:http';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { afterTests } from '../../support/ends.js';
-import { type Asked, type Received, startServer, type TestServer } from '../../support/test-server.js';
+import { afterTests } from '../support/ends.js';
+import { type Asked, type Received, startServer, type TestServer } from '../support/test-server.js';
 
 const TOKENS = '{ tokens { symbol name } }';
 const LONG = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 };

@@ -1,8 +1,8 @@
 /** Serves the token picker. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname } from 'node:path';
-import { DEMO_LABEL } from '../../demo/listings.js';
-import { createAsset, createDocument, digestOf, type FileLink, type Page } from '../static-page.js';
+import { DEMO_LABEL } from '../demo/listings.js';
+import { createAsset, createDocument, digestOf, type FileLink, type Page } from './static-page.js';
 
 export interface PickerOptions {
   /** The path to which the page sends its queries. */
@@ -20,10 +20,10 @@ export interface PickerOptions {
 }
 
 /** The build copies these files beside the compiled code. */
-const PAGE = new URL('./page/', import.meta.url);
+const PAGE = new URL('./picker/', import.meta.url);
 
 /** Where the build puts the README as a page. Tests, which run the sources, use this file, too. */
-const GUIDE = new URL('../../../dist/pages/picker/guide.html', import.meta.url);
+const GUIDE = new URL('../../dist/pages/picker/guide.html', import.meta.url);
 
 /** The types of the files that are served beside the document, by their endings. */
 const TYPES: Readonly<Record<string, string>> = {

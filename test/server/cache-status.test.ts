@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { createClientLimit } from '../../../src/scheduling/client-limit.js';
-import { demoTokens } from '../../fixtures/demo.js';
-import { stopClocks } from '../../support/clock.js';
-import { AT, open, post } from '../../support/open-gateway.js';
-import { sendRaw } from '../../support/raw-http.js';
-import { type Asked, type Received, refreshWith, startServer } from '../../support/test-server.js';
+import { createClientLimit } from '../../src/scheduling/client-limit.js';
+import { demoTokens } from '../fixtures/demo.js';
+import { stopClocks } from '../support/clock.js';
+import { AT, open, post } from '../support/open-gateway.js';
+import { sendRaw } from '../support/raw-http.js';
+import { type Asked, type Received, refreshWith, startServer } from '../support/test-server.js';
 
 const HIT = 'gateway; hit';
 const MISS = 'gateway; fwd=miss';

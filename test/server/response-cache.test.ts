@@ -1,10 +1,10 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { demoChains, demoTokens } from '../../fixtures/demo.js';
-import { chainRow, tokenRow } from '../../fixtures/rows.js';
-import { stopClock, stopClocks } from '../../support/clock.js';
-import { json, startFakeUpstream, status } from '../../support/fake-upstream.js';
-import { type Asked, pathOf, refreshWith, startServer } from '../../support/test-server.js';
+import { demoChains, demoTokens } from '../fixtures/demo.js';
+import { chainRow, tokenRow } from '../fixtures/rows.js';
+import { stopClock, stopClocks } from '../support/clock.js';
+import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
+import { type Asked, pathOf, refreshWith, startServer } from '../support/test-server.js';
 
 const TOKENS = 'query Tokens($key: String) { tokens(srcChainKey: $key) { symbol decimals price { usd } } }';
 const BASE = { query: TOKENS, variables: { key: 'base' } };

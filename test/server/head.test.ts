@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { afterTests } from '../../support/ends.js';
-import { pathOf, startServer, type TestServer } from '../../support/test-server.js';
+import { afterTests } from '../support/ends.js';
+import { pathOf, startServer, type TestServer } from '../support/test-server.js';
 
 const HTML = { accept: 'text/html' };
 const TOKENS = pathOf({ query: '{ tokens { symbol name } }' });

@@ -1,5 +1,5 @@
 /** A list of words, which finds the words that differ from a given word by one typo. */
-import { foldText, isOneTypo } from '../../domain/fold-text.js';
+import { foldText, isOneTypo } from '../domain/fold-text.js';
 
 /** Words of other lengths are left out: shorter words are too similar to others, and people do not type longer ones. */
 export const WORD_LENGTH = { min: 4, max: 24 } as const;

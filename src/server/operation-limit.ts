@@ -1,10 +1,10 @@
 /** Refuses operations of clients that exceed `RATE_LIMIT`. */
-import type { ErrorCode } from '../../domain/error-codes.js';
-import type { Logger } from '../../logger/logger.js';
-import type { ClientSource, RateLimitMetrics } from '../../observability/metrics.js';
-import type { ClientLimit } from '../../scheduling/client-limit.js';
-import type { ServerRefusal } from '../refusals.js';
+import type { ErrorCode } from '../domain/error-codes.js';
+import type { Logger } from '../logger/logger.js';
+import type { ClientSource, RateLimitMetrics } from '../observability/metrics.js';
+import type { ClientLimit } from '../scheduling/client-limit.js';
 import type { Exchange } from './exchange.js';
+import type { ServerRefusal } from './refusals.js';
 
 /** Counts an operation that is about to be executed. The result is a refusal if its client has exceeded the limit. */
 export type OperationLimit = (exchange: Exchange) => Promise<ServerRefusal | undefined>;

@@ -2,11 +2,11 @@
 import { createHash } from 'node:crypto';
 import { Source, stripIgnoredCharacters } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import { exceededTokenLimit } from '../../execution/document-limits.js';
-import { createSeenBefore } from '../../execution/seen-before.js';
-import { DocumentRefusal, type TrustedDocuments } from '../../execution/trusted-documents.js';
-import type { Dependencies } from '../../graph/dependencies.js';
-import { isAskedByBody } from '../../http/query-method.js';
+import { exceededTokenLimit } from '../execution/document-limits.js';
+import { createSeenBefore } from '../execution/seen-before.js';
+import { DocumentRefusal, type TrustedDocuments } from '../execution/trusted-documents.js';
+import type { Dependencies } from '../graph/dependencies.js';
+import { isAskedByBody } from '../http/query-method.js';
 import { type CacheableRequest, parametersOf } from './exchange.js';
 import type { CompleteResponse } from './send-response.js';
 

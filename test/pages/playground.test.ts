@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { BROWSER_TIMEOUT_MS, isBrowserMissing, launchBrowser } from '../../support/browser.js';
-import { getAsBrowser as get } from '../../support/browser-get.js';
-import { afterTests } from '../../support/ends.js';
-import { startFakeUpstream } from '../../support/fake-upstream.js';
-import { type GatewayProcess, startGatewayProcess } from '../../support/gateway-process.js';
+import { BROWSER_TIMEOUT_MS, isBrowserMissing, launchBrowser } from '../support/browser.js';
+import { getAsBrowser as get } from '../support/browser-get.js';
+import { afterTests } from '../support/ends.js';
+import { startFakeUpstream } from '../support/fake-upstream.js';
+import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.js';
 
 const BROWSER_TEST = { timeout: 300_000 };
 

@@ -1,7 +1,7 @@
 import { METHODS } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { answerOf } from '../../support/test-gateway.js';
-import { startServer } from '../../support/test-server.js';
+import { answerOf } from '../support/test-gateway.js';
+import { startServer } from '../support/test-server.js';
 
 const LONG = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 };
 const QUERY = '{ chain(chainKey: "base") { name } }';

@@ -1,10 +1,10 @@
 /** Suggests other queries if a search finds nothing. */
-import { foldText, narrowText } from '../../domain/fold-text.js';
-import type { Token } from '../../domain/listing.js';
-import { FILLERS } from '../text.js';
-import type { TokenIndexes } from '../token-indexes.js';
-import type { KnownChains, TokenPage, TokenSearch, TokenSearchRequest } from '../token-search.js';
+import { foldText, narrowText } from '../domain/fold-text.js';
+import type { Token } from '../domain/listing.js';
 import { correctedWords } from './corrected-words.js';
+import { FILLERS } from './text.js';
+import type { TokenIndexes } from './token-indexes.js';
+import type { KnownChains, TokenPage, TokenSearch, TokenSearchRequest } from './token-search.js';
 import { WORD_LENGTH } from './word-list.js';
 
 /** The result of a search, with suggestions if it found nothing. */

@@ -1,8 +1,8 @@
 /** Corrects typos in a word that finds nothing. */
-import type { TokenIndexes } from '../token-indexes.js';
-import type { KnownChains } from '../token-search.js';
-import { type FoundWords, MATCH } from '../word-starts.js';
+import type { TokenIndexes } from './token-indexes.js';
+import type { KnownChains } from './token-search.js';
 import { WORD_LENGTH } from './word-list.js';
+import { type FoundWords, MATCH } from './word-starts.js';
 
 /** Minimum length of a correction of any typo: a short typed word is often the symbol of a token that is not listed. */
 const MIN_FOR_ANY_TYPO = 5;

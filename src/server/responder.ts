@@ -1,19 +1,17 @@
 /** Responds to requests: from the response cache, or by executing them. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Gateway } from '../../gateway.js';
-import { ageOf, type DependencyCheck } from '../../graph/dependencies.js';
-import { isIdentity } from '../../http/encodings.js';
-import { pathIn } from '../../http/operations.js';
-import { isAskedByBody } from '../../http/query-method.js';
-import { requestIdFrom } from '../../http/request-ids.js';
-import type { Logger } from '../../logger/logger.js';
-import type { RateLimitMetrics } from '../../observability/metrics.js';
-import type { CacheResult, CacheSize } from '../../observability/request-metrics.js';
-import type { ClientLimit } from '../../scheduling/client-limit.js';
-import type { OperationOutcome } from '../../yoga.js';
-import type { ReadBody } from '../bodies.js';
-import { ENCODED_BODY, INTERNAL_ERROR, type ServerRefusal } from '../refusals.js';
-import type { RequestObserver } from '../request-observer.js';
+import type { Gateway } from '../gateway.js';
+import { ageOf, type DependencyCheck } from '../graph/dependencies.js';
+import { isIdentity } from '../http/encodings.js';
+import { pathIn } from '../http/operations.js';
+import { isAskedByBody } from '../http/query-method.js';
+import { requestIdFrom } from '../http/request-ids.js';
+import type { Logger } from '../logger/logger.js';
+import type { RateLimitMetrics } from '../observability/metrics.js';
+import type { CacheResult, CacheSize } from '../observability/request-metrics.js';
+import type { ClientLimit } from '../scheduling/client-limit.js';
+import type { OperationOutcome } from '../yoga.js';
+import type { ReadBody } from './bodies.js';
 import {
   type CacheableRequest,
   type Exchange,
@@ -23,6 +21,8 @@ import {
 } from './exchange.js';
 import { createExecutor, type Executed } from './executor.js';
 import { createOperationLimit } from './operation-limit.js';
+import { ENCODED_BODY, INTERNAL_ERROR, type ServerRefusal } from './refusals.js';
+import type { RequestObserver } from './request-observer.js';
 import { createResponseCache } from './response-cache.js';
 import { sendComplete, sendOnce, sendResponse } from './send-response.js';
 

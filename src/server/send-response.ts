@@ -1,9 +1,9 @@
 /** Responses as bytes, and how they are sent. */
 import { createHash } from 'node:crypto';
-import { ageHeader, cachingHeaders, type ResponseInfo } from '../../graph/dependencies.js';
-import { CACHE_STATUS, HIT, hasTag, MISS } from '../../http/caching.js';
-import { type Encoding, encode, encodingFor } from '../../http/encodings.js';
-import { isCacheableMethod } from '../../http/query-method.js';
+import { ageHeader, cachingHeaders, type ResponseInfo } from '../graph/dependencies.js';
+import { CACHE_STATUS, HIT, hasTag, MISS } from '../http/caching.js';
+import { type Encoding, encode, encodingFor } from '../http/encodings.js';
+import { isCacheableMethod } from '../http/query-method.js';
 import { type CacheableRequest, type Exchange, totalBytes } from './exchange.js';
 
 export interface EncodedBody {
