@@ -5,10 +5,9 @@ import { MAX_LENGTHS } from './text-limits.js';
 /** The usual spelling of the address that listings use for the native asset of a chain. */
 export const NATIVE_PLACEHOLDER = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE';
 
-/** Matches most addresses: 20 bytes in hex whose first digit is not zero. */
+/** Most addresses: 20 bytes in hex whose first digit is not zero. */
 const USUAL = /^0x[1-9a-f][0-9a-f]{39}$/i;
 const HEX = /^0x([0-9a-f]+)$/i;
-/** Matches 20 bytes in hex without `0x`. */
 const BARE_HEX = /^[0-9a-f]{40}$/i;
 /** A type of the language Move, such as `0x1::aptos_coin::AptosCoin`. */
 const MOVE_TYPE = /^0x[0-9a-f]+::/i;
@@ -18,15 +17,11 @@ const MOVE_ADDRESSES = /(?<!\w)0x([0-9a-f]+)(?=::)/gi;
 const SHORT_DIGITS = 40;
 const LONG_DIGITS = 64;
 const FOLDED_PLACEHOLDER = NATIVE_PLACEHOLDER.toLowerCase();
-/**
- * Every spelling of the placeholder and of zero. Each row is tested, so this is one pattern, which fails at the first
- * characters of most addresses.
- */
+/** Every spelling of the placeholder and of zero. One pattern, because it fails early for most addresses. */
 const PLACEHOLDERS = /^(?:0x0*(?:0|e{40})|0{40}|e{40})$/i;
 
 /**
- * Normalises an address for comparison and for keys: all spellings of one address give the same text. Never show
- * that text.
+ * Normalises an address for comparison and for keys: all spellings of one address give the same text. Never show it.
  *
  * - Hex is a number: letter case, a missing `0x` before 40 digits, and zeros at its start make no difference.
  * - In a Move type, letter case and zeros at the start of its addresses make no difference. Names are case-sensitive.
@@ -49,7 +44,7 @@ function foldDigits(digits: string, fewest: number): string {
   return `0x${significant.padStart(significant.length > SHORT_DIGITS ? LONG_DIGITS : fewest, '0')}`;
 }
 
-/** True for any spelling of the placeholder of native assets. */
+/** True for any spelling of the placeholder of native assets, also the zero address. */
 export function isNativePlaceholder(address: string): boolean {
   return PLACEHOLDERS.test(address);
 }
@@ -64,10 +59,7 @@ export function isNativeOf(
   return native !== undefined && !isNativePlaceholder(native) && foldAddress(native) === foldAddress(address);
 }
 
-/**
- * The key of a chain in lower case, which is the form of the keys in rows. Keys are compared in this form. A text that
- * is too long for a key is returned unchanged.
- */
+/** The key of a chain in lower case, as in rows. Keys are compared in this form. Too long a text stays unchanged. */
 export function foldChainKey(chainKey: string): string {
   return chainKey.length > MAX_LENGTHS.chainKey ? chainKey : chainKey.toLowerCase();
 }

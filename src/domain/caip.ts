@@ -1,13 +1,11 @@
-/** Identifiers of chains and tokens by the Chain Agnostic Standards Alliance (CAIP). */
+/**
+ * Identifiers of the Chain Agnostic Standards Alliance: CAIP-2 for chains, CAIP-19 for tokens. A namespace is used only
+ * if it is registered (https://github.com/ChainAgnostic/namespaces) and the reference is in the row or in a table below.
+ * Nothing is guessed: a wrong identifier would join the data of different chains or tokens.
+ */
 import { isNativeOf } from './addresses.js';
 import type { Chain, Token } from './listing.js';
 import { TEXT_LIMITS } from './text-limits.js';
-
-/*
- * CAIP-2 is for chains, CAIP-19 for tokens. A namespace is used only if it is registered
- * (https://github.com/ChainAgnostic/namespaces) and the reference is in the row or in a table below. Nothing is
- * guessed: a wrong identifier would join the data of different chains or tokens.
- */
 
 /** Namespaces whose reference is the `chainId` in decimal, by `chainType`. */
 const NUMBERED: ReadonlyMap<string, string> = new Map([
@@ -29,17 +27,11 @@ const MAINNETS: ReadonlyMap<string, { readonly chainType: string; readonly caip2
   ['stellar', { chainType: 'stellar', caip2: 'stellar:pubnet' }], // stellar/caip2
 ]);
 
-/** A published profile of CAIP-19: the namespace of the asset, and the form of its address. */
-interface AssetProfile {
-  readonly namespace: string;
-  readonly address: RegExp;
-}
-
 /**
- * The profiles by `chainType`. The profiles of sui, aptos and tvm are not published yet. Native assets have no
- * profile here, because their SLIP-44 number is not in the row.
+ * The published profiles of CAIP-19, by `chainType`: the namespace of the asset, and the form of its address. Those of
+ * sui, aptos and tvm are not published. Native assets have none, because their SLIP-44 number is not in the row.
  */
-const ASSETS: ReadonlyMap<string, AssetProfile> = new Map([
+const ASSETS: ReadonlyMap<string, { readonly namespace: string; readonly address: RegExp }> = new Map([
   ['evm', { namespace: 'erc20', address: /^0x[0-9a-f]{40}$/i }], // eip155/caip19
   ['solana', { namespace: 'token', address: /^[1-9A-HJ-NP-Za-km-z]{32,44}$/ }], // solana/caip19: the mint
 ]);
@@ -73,11 +65,7 @@ export function caip19Of(chain: Chain | null | undefined, token: Pick<Token, 'ad
   return caip2 === null ? null : `${caip2}/${profile.namespace}:${token.address}`;
 }
 
-/**
- * Reads a CAIP-2 identifier that {@link caip2Of} can return. The namespace can have any letter case.
- *
- * @returns undefined for any other text, such as one with an unknown namespace
- */
+/** Reads a CAIP-2 identifier that {@link caip2Of} can return, with its namespace in any letter case; or undefined. */
 export function parseCaip2(text: string): string | undefined {
   const colon = text.indexOf(':');
   const namespace = text.slice(0, Math.max(colon, 0)).toLowerCase();
@@ -91,7 +79,6 @@ const MAINNET_CAIP2S = new Set([...MAINNETS.values()].map(({ caip2 }) => caip2))
 
 /** The parts of a CAIP-19 identifier by which a token can be looked up. */
 export interface Caip19Parts {
-  /** The CAIP-2 identifier of the token's chain. */
   readonly caip2: string;
   /** The namespace of the asset, such as `erc20`. */
   readonly assetNamespace: string;

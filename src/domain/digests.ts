@@ -16,15 +16,10 @@ export function digestOf(content: unknown): string {
   return textDigest(JSON.stringify(content));
 }
 
-/**
- * The fingerprints of the addresses of services, by the names of the services. Only stored rows of these services are
- * served. Rows of another service, or of a service at another address, are refused.
- */
+/** The {@link fingerprint}s of the addresses of services, by name. Stored rows of other services are not served. */
 export type ServiceFingerprints = Readonly<Record<string, string>>;
 
-/**
- * A short digest of an address: it identifies an upstream without revealing the address. A trailing slash is ignored.
- */
+/** Identifies an upstream without revealing its address. A trailing slash is ignored. */
 export function fingerprint(address: string): string {
   return createHash('sha256').update(address.replace(/\/+$/, '')).digest('hex').slice(0, 16);
 }

@@ -70,9 +70,7 @@ export type ErrorCode = keyof typeof ERRORS;
 
 export const ERROR_CODES = Object.keys(ERRORS) as readonly ErrorCode[];
 
-/**
- * True for a code whose errors metrics count separately if the client itself has caused them (`scope="client"`).
- */
+/** True for a code whose errors metrics count separately if the client has caused them (`scope="client"`). */
 export function hasScope(code: string): boolean {
   return code === 'OVERLOADED' || code === 'RATE_LIMITED' || code.startsWith('UPSTREAM_');
 }

@@ -8,7 +8,6 @@ import type { ErrorCode } from './error-codes.js';
 export class GatewayError extends Error {
   override readonly name: string = 'GatewayError';
   readonly code: ErrorCode;
-  /** See {@link GatewayErrorOptions.isByClient}. */
   readonly isByClient: boolean;
 
   /** @param message one or two sentences that name the expected value, the received value, and the next step */
@@ -20,10 +19,7 @@ export class GatewayError extends Error {
 }
 
 export interface GatewayErrorOptions extends ErrorOptions {
-  /**
-   * True if the client has caused the error by its own requests, and no other client gets it. Only metrics use this:
-   * such an error must not raise an alert.
-   */
+  /** True if only this client gets the error, by its own requests. For metrics: it must not raise an alert. */
   readonly isByClient?: boolean | undefined;
 }
 
@@ -32,7 +28,7 @@ export class OperationLimitError extends GatewayError {
   override readonly name = 'OperationLimitError';
 }
 
-/** Makes the error of an operation whose response would have more than `maxBytes` bytes. */
+/** The error of an operation whose response would have more than `maxBytes` bytes. */
 export function responseTooLong(maxBytes: number): OperationLimitError {
   return new OperationLimitError(
     'LIMIT_EXCEEDED',

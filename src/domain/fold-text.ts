@@ -1,6 +1,6 @@
 /** Compares texts that people type. */
 
-/** Matches printable ASCII, the characters of most texts: folding changes only their letter case. */
+/** Printable ASCII, the characters of most texts: folding changes only their letter case. */
 const PLAIN = /^[ -~]*$/;
 
 /** Normalises a text for comparison: plain letters in lower case, without accents and invisible characters. */
@@ -22,10 +22,7 @@ export function narrowText(text: string): string {
   return text.normalize('NFKC').replace(/\p{Cf}/gu, '');
 }
 
-/**
- * Whether one text becomes the other by one typo: two neighbouring letters swapped, or one letter added, left out or
- * replaced. False for equal texts.
- */
+/** Whether one typo makes the texts equal: two letters swapped, or one added, left out or replaced. */
 export function isOneTypo(typed: string, meant: string): boolean {
   const shorter = Math.min(typed.length, meant.length);
   if (Math.max(typed.length, meant.length) - shorter > 1) return false;

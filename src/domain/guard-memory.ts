@@ -1,14 +1,11 @@
-/**
- * The memory of the guard, which holds back changed facts of a listing. The memory is stored and shared with the rows,
- * so that after a restart, or at another gateway, no value is forgotten and no hold-back period starts again.
- */
+/** The memory of the guard: stored and shared with the rows, so that no value is forgotten by a restart. */
 
 /** A row that is no longer listed, as it was last accepted, without its price. */
 export interface GoneRow<Row> {
   readonly row: Row;
   /**
-   * When the row was first missing (milliseconds since 1970); 0 if another row was accepted in its place. If only
-   * another gateway or upstream has listed the row: a time at which it was known there.
+   * When the row was first missing, or last known at another gateway or upstream (milliseconds since 1970). 0 if another
+   * row was accepted in its place.
    */
   readonly at: number;
 }
@@ -25,7 +22,6 @@ export interface HeldRow<Row> {
 /** Why a change of a guarded value was accepted: it stayed for the hold-back period, or a rule accepts it. */
 export type AcceptedBy = 'time' | 'operator';
 
-/** A changed guarded value that was accepted. */
 export interface AcceptedChange {
   readonly key: string;
   /** A text that is equal for equal accepted values. If the address changed, it includes the key of the new row. */
@@ -36,7 +32,7 @@ export interface AcceptedChange {
 /** A price that is doubted and so not served for ten minutes, or the last price of a token that has none now. */
 export interface DoubtedPrice {
   readonly key: string;
-  /** The last price that was served, in US dollars; null if there was none. */
+  /** The last price that was served, in US dollars; null without one. */
   readonly before: number | null;
   /** The price that the upstream sends now; null if it sends none. */
   readonly usd: number | null;
@@ -44,28 +40,24 @@ export interface DoubtedPrice {
   readonly since: number;
 }
 
-/** The memory of the guard about one listing. */
+/** What the guard remembers of one listing. Times are in milliseconds since 1970. */
 export interface GuardMemory<Row> {
-  /** `takenAt` of the first listing that was guarded with this memory (milliseconds since 1970); 0 before the first. */
+  /** `takenAt` of the first listing that was guarded with this memory; 0 before the first. */
   readonly beganAt: number;
-  /** The removed rows. If there are too many, the oldest ones are forgotten. */
+  /** The removed rows, the oldest first. */
   readonly gone: readonly GoneRow<Row>[];
   readonly held: readonly HeldRow<Row>[];
-  /**
-   * Rows that were added within the hold-back period, with that time. A row is remembered longer while an old row with
-   * its symbol stays listed although it is no longer sent.
-   */
+  /** When rows were added: within the hold-back period, or longer while an old row with the symbol is held back. */
   readonly arrived: readonly (readonly [key: string, at: number])[];
   /** The last accepted changes, the oldest first. */
   readonly accepted: readonly AcceptedChange[];
   readonly prices: readonly DoubtedPrice[];
-  /** When a large loss of rows was last accepted (milliseconds since 1970); 0 if never. */
+  /** When a large loss of rows was last accepted; 0 if never. */
   readonly lossAcceptedAt: number;
   /** Keys of chains whose CAIP-2 identifier belongs to another chain. */
   readonly unnumbered: readonly string[];
 }
 
-/** The memory of a listing that has never been guarded. */
 export const EMPTY_GUARD_MEMORY: GuardMemory<never> = {
   beganAt: 0,
   gone: [],

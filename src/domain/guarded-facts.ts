@@ -1,7 +1,4 @@
-/**
- * The guarded facts of chains and tokens: how each is shown, when two values are equal, and which texts in an
- * operator's rule are valid values. Guarded facts do not change by themselves, and a wrong one costs money.
- */
+/** The guarded facts of chains and tokens: how each is shown, when two values are equal, and which texts are valid. */
 import { foldAddress } from './addresses.js';
 import type { Chain, GuardedFact, Token } from './listing.js';
 
@@ -40,23 +37,21 @@ export function contradictedFacts<Row>(
   return facts.filter((fact) => factKey(fact, one) !== factKey(fact, other));
 }
 
-/** Facts of chains and tokens from the embedded listing. The facts of EVM chains and their tokens are public. */
+/** Publicly known facts of EVM chains and their tokens, from the embedded listing. */
 export interface EmbeddedFacts {
   readonly chains: readonly Chain[];
   /** The keys of EVM chains, by CAIP-2 identifier. */
   readonly chainKeys: ReadonlyMap<string, string>;
-  /** Guarded facts of tokens on EVM chains, by the `tokenKey` of the token. */
+  /** By the `tokenKey` of the token. */
   readonly tokens: ReadonlyMap<string, ReadonlyMap<GuardedFact, string>>;
 }
 
-/** The form in which people write the values of a fact. */
 interface FactForm {
-  /** The kind of row that the fact belongs to. */
   readonly of: 'token' | 'chain';
   /** Completes "expected …". */
   readonly expected: string;
   readonly isValue: (text: string) => boolean;
-  /** Gives equal texts for values that mean the same. Without `fold`, only equal values mean the same. */
+  /** Gives equal texts for values that mean the same; without it only equal values do. */
   readonly fold?: (value: string) => string;
 }
 
@@ -65,7 +60,7 @@ const isDecimals = (text: string) => /^(?:0|[1-9]\d{0,2})$/.test(text) && Number
 /** Matches symbol, decimals and address. Only the symbol can contain spaces. */
 export const NATIVE_CURRENCY = /^(.*) (\d+) (\S+)$/s;
 
-/** The forms of all guarded facts. */
+/** The forms in which operators write the values of facts. */
 export const FACT_FORMS: Readonly<Record<GuardedFact, FactForm>> = {
   decimals: { of: 'token', expected: 'a whole number from 0 to 255', isValue: isDecimals },
   symbol: { of: 'token', expected: 'a symbol', isValue: () => true },

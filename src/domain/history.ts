@@ -1,7 +1,4 @@
-/**
- * The history of a listing: its last changes. The history is stored and shared with the rows, so that gateways that
- * serve the same rows have the same history.
- */
+/** The history of a listing: stored and shared with the rows, so that gateways with the same rows have the same one. */
 
 /** One change of a listing, from the state with the cursor `from` to the next state. */
 export interface ChangeStep {
@@ -10,7 +7,6 @@ export interface ChangeStep {
   readonly keys: readonly string[];
 }
 
-/** The last changes of a listing. */
 export interface ChangeLog {
   /** A digest of the present rows without prices. It does not depend on the order of the rows. */
   readonly cursor: string;
@@ -18,7 +14,6 @@ export interface ChangeLog {
   readonly steps: readonly ChangeStep[];
 }
 
-/** The version of a token list. */
 export interface TokenListVersion {
   readonly major: number;
   readonly minor: number;

@@ -1,6 +1,6 @@
 /** Finds rows by key or by group. */
 
-/** Maps by key, cached by the array of rows. Arrays of rows are frozen, so that a map stays correct. */
+/** Maps by key, by the array of rows. Arrays of rows are frozen, so that a map stays correct. */
 const cached = new WeakMap<readonly unknown[], ReadonlyMap<string, unknown>>();
 
 /** The rows by key, in their order. Making keys is slow, so the map is cached for each array of rows. */
@@ -12,7 +12,7 @@ export function keyedRows<Row>(rows: readonly Row[], keyOf: (row: Row) => string
   return keyed;
 }
 
-/** Caches a map that was made while the rows were parsed, so that {@link keyedRows} need not make it again. */
+/** Caches a map that was made while the rows were parsed. */
 export function cacheKeyedRows<Row>(rows: readonly Row[], keyed: ReadonlyMap<string, Row>): void {
   cached.set(rows, keyed);
 }

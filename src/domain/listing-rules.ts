@@ -11,8 +11,8 @@ export interface ListingRules {
   /**
    * Finds the rows that the rules name.
    *
-   * @param chains the chains in which CAIP identifiers are looked up, including hidden ones. If several have one
-   *   identifier, the last one counts. The function is called only if a rule has such an identifier.
+   * @param chains the chains in which CAIP identifiers are looked up, including hidden ones; of several with one
+   *   identifier the last one counts. Called only if a rule has such an identifier
    */
   resolve(chains: () => readonly Chain[]): ResolvedRules;
 }
@@ -21,20 +21,16 @@ export interface ListingRules {
 export interface ResolvedRules {
   /** A text that is equal if the same rules name the same rows. */
   readonly rows: string;
-  /** The chains to serve, in the operator's order. Returns the same array if the rules change nothing. */
+  /** The chains to serve, in the operator's order; the same array if the rules change nothing. */
   selectChains(rows: readonly Chain[]): readonly Chain[];
-  /**
-   * The tokens to serve, in the operator's order of chains. Tokens of one chain stay in their order. Returns the same
-   * array if the rules change nothing.
-   */
+  /** The tokens to serve, in the operator's order of chains; the same array if the rules change nothing. */
   selectTokens(rows: readonly Token[]): readonly Token[];
   /** True if the token or its chain is hidden. */
   hides(token: Pick<Token, 'chainKey' | 'address'>): boolean;
   /**
-   * The decision of the operator on a change of a guarded fact.
+   * The operator's decision on a change of a guarded fact: `accept` it now, `keep` the old value for ever, or undefined.
    *
    * @param key the `tokenKey` of a token, or the key of a chain
-   * @returns `accept`: accept it now; `keep`: never accept it; undefined: no rule decides
    */
   verdictOn(key: string, fact: GuardedFact, served: string, upstream: string): 'accept' | 'keep' | undefined;
   /** The values of `keep` rules for a row, by fact, as the rules spell them; undefined if there are none. */
@@ -51,9 +47,9 @@ interface RowPlace {
 /** A chain by CAIP-2, or a token by CAIP-19. The row of the chain is needed to find it. */
 interface CaipPlace {
   readonly caip2: string;
-  /** Undefined for a chain. */
+  /** Undefined for a chain, like `address`. */
   readonly asset: Caip19Parts | undefined;
-  /** The folded address of the asset; undefined for a chain. */
+  /** The folded address of the asset. */
   readonly address: string | undefined;
 }
 
@@ -97,8 +93,7 @@ type Refuse = (expected: string, got?: string) => never;
  *     accept ethereum:0xa0b8… decimals 6 18  # the change from 6 to 18 is right
  *     keep ethereum:0xa0b8… decimals 6       # no other value is ever accepted
  *
- * `#` starts a comment at the beginning of a line and after white space. A word with white space is written as a JSON
- * string. See `placeOf` for how chains and tokens are named, and `FACT_FORMS` for the facts and their values.
+ * `#` starts a comment at the beginning of a line and after white space. A word with white space is a JSON string.
  *
  * @throws ListingRulesError for the first error: its line, what was expected and what was found
  */
@@ -107,7 +102,7 @@ export function parseListingRules(text: string): ListingRules {
     throw new ListingRulesError(`expected at most ${MAX_RULES_LENGTH} characters, got ${text.length}`);
   }
   const rules: Rule[] = [];
-  /** The rules by fact and place: those that accept changes, then at most one `keep` rule. */
+  /** By fact and place: the rules that accept changes, then at most one `keep` rule. */
   const aboutOneFact = new Map<string, FactRule[]>();
   let number = 0;
   // Each match is one line with its line break.
@@ -174,11 +169,9 @@ function readRule([verb, ...words]: readonly string[], line: number, refuse: Ref
 }
 
 /**
- * Parses `ethereum`, `ethereum:0xa0b8…`, `eip155:1` or `eip155:1/erc20:0xa0b8…`. A text that can be a CAIP identifier
- * is always read as one: `eip155:100` is the chain with that number, and not a token. Any other text with a colon is a
- * token. The address of the token begins after the first colon, and can contain colons.
- *
- * @returns undefined if a part is missing
+ * Parses `ethereum`, `ethereum:0xa0b8…`, `eip155:1` or `eip155:1/erc20:0xa0b8…`; undefined if a part is missing. A text
+ * that can be a CAIP identifier is one: `eip155:100` is a chain, and not a token. The address of a token begins after
+ * the first colon, and can contain colons.
  */
 function placeOf(text: string): Place | undefined {
   const slash = text.indexOf('/');
@@ -203,7 +196,7 @@ function placeKey(place: Place): string {
 }
 
 /** The key of a row: {@link tokenKey}, or the key of a chain. */
-function rowKey({ chainKey, address }: { readonly chainKey: string; readonly address?: string | undefined }) {
+function rowKey({ chainKey, address }: NamedRow): string {
   return address === undefined ? foldChainKey(chainKey) : tokenKey(chainKey, address);
 }
 
@@ -213,20 +206,16 @@ function isSameValue(fact: GuardedFact, one: string, other: string): boolean {
 
 /** Makes the rules from their parsed lines. The parser has refused rules that contradict each other. */
 function createListingRules(rules: readonly Rule[]): ListingRules {
-  const places = rules.flatMap((rule) => (rule.verb === 'chains' ? rule.places : rule.place));
-  const { length: size } = rules;
-  if (!places.some((place) => 'caip2' in place)) {
-    const resolved = resolve(rules, '', (place) => ('caip2' in place ? undefined : place));
-    return { size, resolve: () => resolved };
-  }
-  return {
-    size,
-    resolve(chains) {
-      const byCaip2 = new Map(chains().map((chain) => [chain.caip2, chain]));
-      const rowOf = (place: Place) => rowPlaceOf(place, byCaip2);
-      return resolve(rules, JSON.stringify(places.map(rowOf)), rowOf);
-    },
+  const places = rules
+    .flatMap((rule) => (rule.verb === 'chains' ? rule.places : rule.place))
+    .filter((place) => 'caip2' in place);
+  const resolveBy = (chains: readonly Chain[]) => {
+    const byCaip2 = new Map(chains.map((chain) => [chain.caip2, chain]));
+    const rowOf = (place: Place) => rowPlaceOf(place, byCaip2);
+    return resolve(rules, JSON.stringify(places.map(rowOf)), rowOf);
   };
+  const byKeys = places.length === 0 ? resolveBy([]) : undefined;
+  return { size: rules.length, resolve: (chains) => byKeys ?? resolveBy(chains()) };
 }
 
 /** No rules: everything is served, in the upstream's order. */
@@ -241,7 +230,6 @@ function rowPlaceOf(place: Place, byCaip2: ReadonlyMap<string | null, Chain>): R
   return { chainKey: foldChainKey(chain.chainKey), address };
 }
 
-/** @param rowOf finds the row that a rule names; it returns undefined if no chain has the identifier */
 function resolve(
   rules: readonly Rule[],
   rows: string,
@@ -249,9 +237,8 @@ function resolve(
 ): ResolvedRules {
   /** The number of each chain in the operator's order. Undefined: all chains are served, in the upstream's order. */
   let ranks: Map<string, number> | undefined;
-  const hiddenChains = new Set<string>();
-  /** The addresses of hidden tokens, by the key of their chain. */
-  const hiddenTokens = new Map<string, Set<string>>();
+  /** The keys of hidden chains and tokens. */
+  const hidden = new Set<string>();
   const accepted = new Set<string>();
   const kept = new Map<string, Map<GuardedFact, string>>();
   for (const rule of rules) {
@@ -265,27 +252,23 @@ function resolve(
     }
     const row = rowOf(rule.place);
     if (!row) continue;
-    if (rule.verb === 'hide') {
-      const { chainKey, address } = row;
-      if (address === undefined) hiddenChains.add(chainKey);
-      else hiddenTokens.set(chainKey, (hiddenTokens.get(chainKey) ?? new Set()).add(address));
-    } else if (rule.verb === 'accept') {
-      accepted.add(changeKey(rowKey(row), rule.fact, rule.from, rule.value));
-    } else {
-      const values = kept.get(rowKey(row)) ?? new Map<GuardedFact, string>();
-      // Two `keep` rules can name the same row, by its key and by its CAIP identifier. The parser does not notice this;
-      // the first rule counts.
-      if (!values.has(rule.fact)) kept.set(rowKey(row), values.set(rule.fact, rule.value));
+    const key = rowKey(row);
+    if (rule.verb === 'hide') hidden.add(key);
+    else if (rule.verb === 'accept') accepted.add(changeKey(key, rule.fact, rule.from, rule.value));
+    else {
+      const values = kept.get(key) ?? new Map<GuardedFact, string>();
+      // The parser does not notice if two `keep` rules name one row, by its key and by its CAIP identifier: the first
+      // rule counts.
+      if (!values.has(rule.fact)) kept.set(key, values.set(rule.fact, rule.value));
     }
   }
 
   function hidesChain({ chainKey }: Pick<Token, 'chainKey'>): boolean {
     const folded = foldChainKey(chainKey);
-    return hiddenChains.has(folded) || ranks?.has(folded) === false;
+    return hidden.has(folded) || ranks?.has(folded) === false;
   }
   function hides(token: Pick<Token, 'chainKey' | 'address'>): boolean {
-    const onChain = hiddenTokens.get(foldChainKey(token.chainKey));
-    return hidesChain(token) || onChain?.has(foldAddress(token.address)) === true;
+    return hidesChain(token) || (hidden.size > 0 && hidden.has(rowKey(token)));
   }
 
   return {
@@ -328,36 +311,35 @@ function select<Row extends { readonly chainKey: string }>(
 }
 
 /** A row as a rule names it: with its key, or with its key and address. */
-type NamedRow = Pick<Chain, 'chainKey'> & Partial<Pick<Token, 'address'>>;
+interface NamedRow {
+  readonly chainKey: string;
+  readonly address?: string | undefined;
+}
 
 /**
- * The rule that accepts a change, for a message from which the operator can copy it.
+ * The rule that accepts a change or keeps the served value, for a message from which the operator can copy it. The
+ * upstream chooses the texts in it, so the rule is parsed again: they must not change its meaning.
  *
  * @returns undefined if no rule can express it, such as for a chain key that looks like a CAIP identifier
  */
-export function acceptRule(row: NamedRow, fact: GuardedFact, served: string, upstream: string) {
-  return checkedRule(row, ['accept', fact, served, upstream], (rules, key) => {
-    return rules.verdictOn(key, fact, served, upstream) === 'accept';
-  });
-}
-
-/** The rule that keeps the value that is served; undefined if no rule can express it. */
-export function keepRule(row: NamedRow, fact: GuardedFact, served: string) {
-  return checkedRule(row, ['keep', fact, served], (rules, key) => rules.keptFacts(key)?.get(fact) === served);
-}
-
-/** Writes a rule, and parses it to check it: the upstream chooses its texts, which must not change its meaning. */
-function checkedRule(
+export function ruleToPaste(
+  verb: FactRule['verb'],
   row: NamedRow,
-  [verb = '', ...words]: readonly string[],
-  isMeant: (rules: ResolvedRules, key: string) => boolean,
+  fact: GuardedFact,
+  served: string,
+  upstream: string,
 ): string | undefined {
-  const { chainKey, address } = row;
-  const place = address === undefined ? chainKey : `${chainKey}:${address}`;
-  const rule = [verb, place, ...words].map((word) => (BARE.test(word) ? word : quoted(word))).join(' ');
+  const place = row.address === undefined ? row.chainKey : `${row.chainKey}:${row.address}`;
+  const words = [verb, place, fact, served, ...(verb === 'accept' ? [upstream] : [])];
+  const rule = words.map((word) => (BARE.test(word) ? word : quoted(word))).join(' ');
   try {
-    const resolved = parseListingRules(rule).resolve(() => []);
-    return isMeant(resolved, rowKey(row)) ? rule : undefined;
+    const { verdictOn, keptFacts } = parseListingRules(rule).resolve(() => []);
+    const key = rowKey(row);
+    const isMeant =
+      verb === 'accept'
+        ? verdictOn(key, fact, served, upstream) === 'accept'
+        : keptFacts(key)?.get(fact) === served;
+    return isMeant ? rule : undefined;
   } catch (error) {
     if (error instanceof ListingRulesError) return undefined;
     throw error;
@@ -370,11 +352,7 @@ const WORD = /\s*(?:(?<end>$|#)|(?<quoted>"[^"\\]*(?:\\.[^"\\]*)*")(?=\s|$)|(?<b
 /** A word that needs no quotes: printable ASCII that does not begin with `"` or `#`. */
 const BARE = /^[!$-~][!-~]*$/;
 
-/**
- * Splits a line into its words. An empty line or a comment has none.
- *
- * @returns undefined if a word begins with a double quote but is not a JSON string
- */
+/** The words of a line; undefined if a word begins with a double quote but is not a JSON string. */
 function wordsOf(line: string): readonly string[] | undefined {
   const words: string[] = [];
   WORD.lastIndex = 0;

@@ -1,6 +1,4 @@
-/**
- * The data of the gateway (chains, tokens and whole listings), and the interface of the services that send it.
- */
+/** The data of the gateway (chains, tokens and whole listings), and the interface of the services that send it. */
 import type { GuardMemory } from './guard-memory.js';
 import type { ListingHistory } from './history.js';
 import type { UpstreamError } from './upstream-error.js';
@@ -28,7 +26,6 @@ export interface HeldBackFact {
   readonly since: number;
 }
 
-/** The `heldBack` of nearly all rows. */
 export const NOTHING_HELD_BACK: readonly HeldBackFact[] = Object.freeze([]);
 
 /** A network that tokens can move from or to. `chainKey` identifies the chain; `chainId` is not unique. */
@@ -69,10 +66,7 @@ export interface Token {
   readonly heldBack: readonly HeldBackFact[];
 }
 
-/**
- * The two optional parameters of a request for tokens. With `srcToken` it asks for routes: the tokens that can be
- * reached from that token, most of them on other chains.
- */
+/** A request for tokens. With `srcToken` it asks for routes: the tokens that can be reached from that token. */
 export interface TokenRequest {
   readonly srcChainKey?: string | undefined;
   readonly srcToken?: string | undefined;
@@ -94,35 +88,30 @@ export interface UnreadableRows {
   readonly unnamed: number;
 }
 
-/** The largest listing that was served within a period. */
 export interface LargestListing {
   readonly rows: number;
   /** When the listing was last served (milliseconds since 1970). */
   readonly at: number;
 }
 
-/**
- * The name of a service, such as `v1`, or `demo` for the embedded one. Clients see it as `source`: it must never be an
- * address.
- */
+/** Such as `v1`, or `demo` for the embedded one. Clients see it as `source`: it must never be an address. */
 export type ServiceName = string;
 
 /** How old rows are. */
 export interface RowsAge {
   /** When their request was sent, minus the `Age` of the answer (milliseconds since 1970). No row is older. */
   readonly takenAt: number;
-  /** The `Age` of the answer, in milliseconds: how long caches had stored it. 0 unless given. */
+  /** The `Age` of the answer in milliseconds, 0 unless given. */
   readonly upstreamAgeMs?: number | undefined;
 }
 
-/** The source and the age of rows. */
 export interface SourceAndAge extends RowsAge {
   readonly source: ServiceName;
 }
 
 /**
- * When the request for rows was sent (milliseconds since 1970). Refreshes are scheduled by this time, and gateways
- * that share listings compare it. By `takenAt`, a refresh would follow at once on an answer from a cache.
+ * When the request for rows was sent (milliseconds since 1970). Refreshes are scheduled, and shared listings compared,
+ * by this time: by `takenAt`, a refresh would follow at once on an answer from a cache.
  */
 export function sentAtOf({ takenAt, upstreamAgeMs = 0 }: RowsAge): number {
   return takenAt + upstreamAgeMs;
@@ -132,24 +121,21 @@ export function sentAtOf({ takenAt, upstreamAgeMs = 0 }: RowsAge): number {
 export interface Fetched<Row> extends SourceAndAge {
   readonly rows: readonly Row[];
   readonly rejected: RejectedRows;
-  /** The rows that cannot be read. Only in a new answer; not stored. */
+  /** Only in a new answer, like `contradictory`. */
   readonly unreadable?: UnreadableRows | undefined;
-  /**
-   * Only in a new answer: by key, the rows that contradict each other on guarded facts. Such rows are not in `rows`.
-   */
+  /** By key, the rows that contradict each other on guarded facts. Such rows are not in `rows`. */
   readonly contradictory?: ReadonlyMap<string, readonly Row[]> | undefined;
   /** The memory of the guard; undefined for a new answer, and for a listing that an older gateway has stored. */
   readonly guard?: GuardMemory<Row> | undefined;
-  /** Only in a listing from disk: the largest listing that was served in the 24 hours before the file was written. */
+  /** Only in a listing from disk: the largest listing that was served in the day before. */
   readonly largest?: LargestListing | undefined;
-  /** Only in a listing from disk or from another gateway, unless an old gateway wrote it. */
+  /** Only in a listing from disk or from another gateway. */
   readonly history?: ListingHistory | undefined;
 }
 
-/** A wait of requests before they are sent, with its reason, such as a pause that the upstream has asked for. */
+/** A wait before requests are sent, with its reason, such as a pause that the upstream has asked for. */
 export interface RequestDelay {
   readonly error: UpstreamError;
-  /** The rest of the wait in milliseconds. */
   readonly leftMs: number;
 }
 
@@ -166,40 +152,27 @@ export interface RouteClients {
   watch(listener: (client: RouteClient) => void): void;
 }
 
-/** The type of the rows of each listing, by the name of the listing. */
 export interface ListingRows {
   readonly chains: Chain;
   readonly tokens: Token;
 }
 
 /**
- * An upstream service, such as v1. Each one implements this interface.
- *
- * `fetch` and `routes` reject only with an `UpstreamError`, or with a `GatewayError` BAD_USER_INPUT for a request that
- * the service does not support.
+ * An upstream service, such as v1. `fetch` and `routes` reject only with an `UpstreamError`, or with a `GatewayError`
+ * BAD_USER_INPUT for a request that the service does not support.
  */
 export interface Service {
-  /** The name of the service that gets the requests now. */
+  /** The service that gets the requests now. */
   readonly source: ServiceName;
   /** Fetches a whole listing, which is never empty. */
   fetch<Name extends keyof ListingRows>(name: Name): Promise<Fetched<ListingRows[Name]>>;
-  /**
-   * Fetches the routes from a token, which may have none.
-   *
-   * @param clients the clients that wait; they determine when the queue sends the request
-   */
+  /** Fetches the routes from a token, which may have none. The clients determine when the queue sends the request. */
   routes(request: TokenRequest, clients?: RouteClients): Promise<Fetched<Token>>;
   /** The delay of requests for whole listings now, and its cause; undefined if there is none. */
   delay?(): RequestDelay | undefined;
-  /**
-   * Tells a service with failover which service has sent the rows that were found on disk or in another gateway. If
-   * the rows are from the successor, the service switches to the successor.
-   */
+  /** Tells a service with failover the source of shared or stored rows: it switches to the successor if they are its. */
   switchTo?(source: ServiceName): void;
 }
 
-/**
- * The most rows that an answer of the upstream may have in all its pages. The limit bounds the memory and time for one
- * answer. It is a hundred times the rows that the services list.
- */
+/** The most rows of one answer in all its pages: bounds memory and time, at a hundred times what the services list. */
 export const MAX_LISTING_ROWS = 200_000;

@@ -1,7 +1,4 @@
-/**
- * Finds symbols that a person can mistake for each other. With letters of another alphabet, the symbol of a worthless
- * token can look like the symbol of a valuable one.
- */
+/** Finds symbols that look alike: in letters of another alphabet, a worthless token can look like a valuable one. */
 import { foldText } from './fold-text.js';
 
 /**
@@ -62,10 +59,7 @@ export function lookalikeKey(symbol: string): string {
   return foldText(withLatin(decomposed)).replace(INVISIBLE, '').replaceAll('0', 'o').replace(/[1i]/g, 'l');
 }
 
-/**
- * Replaces Greek and Cyrillic letters with the Latin ones that they look like. A small letter that is not in the table,
- * such as "т", looks like its capital.
- */
+/** Replaces Greek and Cyrillic letters. A small letter that is not in the table, such as "т", looks like its capital. */
 function withLatin(text: string): string {
   return text.replace(
     GREEK_OR_CYRILLIC,

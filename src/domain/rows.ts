@@ -2,17 +2,13 @@
 import { caip2Of } from './caip.js';
 import { type Chain, type HeldBackFact, NOTHING_HELD_BACK, type Price, type Token } from './listing.js';
 
-/** Makes a chain from a checked row. */
+/** A chain from a checked row. */
 export function chainFrom(row: Omit<Chain, 'caip2' | 'heldBack'>): Chain {
   Object.freeze(row.nativeCurrency);
   return Object.freeze({ ...row, caip2: caip2Of(row), heldBack: NOTHING_HELD_BACK });
 }
 
-/**
- * Makes a token from a checked row or from another token.
- *
- * @param price the price to serve
- */
+/** A token from a checked row or from another token, with the price to serve. */
 export function tokenFrom(
   row: Omit<Token, 'price' | 'heldBack'>,
   price: Price | null,

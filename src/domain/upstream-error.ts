@@ -11,7 +11,6 @@ export const UPSTREAM_ERROR_CODES = ERROR_CODES.filter((code): code is UpstreamE
 export interface UpstreamErrorOptions extends GatewayErrorOptions {
   /** For the log only: address, status, beginning of the body. */
   readonly detail?: string | undefined;
-  /** The status of the upstream's answer, if there was one. */
   readonly status?: number | undefined;
   /** The `Retry-After` of the upstream, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
@@ -37,17 +36,13 @@ export class UpstreamError extends GatewayError {
   }
 }
 
-/** The same error for a client that has caused it, or that repeats a request although it was told to wait. */
+/** The same error for a client that has caused it, or that did not wait as it was told. */
 export function causedByClient(error: UpstreamError): UpstreamError {
   const { code, message, detail, status, retryAfterMs, notSent, cause } = error;
   return new UpstreamError(code, message, { detail, status, retryAfterMs, notSent, cause, isByClient: true });
 }
 
-/**
- * The upstream's answer does not have the specified form.
- *
- * @param reason what was expected and what was received; clients see it
- */
+/** The upstream's answer does not have the specified form. Clients see `reason`: what was expected and received. */
 export function malformed(reason: string, detail?: string, cause?: unknown): UpstreamError {
   return new UpstreamError('UPSTREAM_MALFORMED', `The upstream's answer cannot be used: ${reason}.`, {
     detail,

@@ -2,7 +2,7 @@
 import type { AcceptedBy } from '../domain/guard-memory.js';
 import { keyedRows } from '../domain/keyed-rows.js';
 import { type GuardedFact, type HeldBackFact, type SourceAndAge, sentAtOf } from '../domain/listing.js';
-import { acceptRule, keepRule } from '../domain/listing-rules.js';
+import { ruleToPaste } from '../domain/listing-rules.js';
 import type { UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger/logger.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
@@ -139,8 +139,8 @@ function adviceOn<Row>(
   const isSentSo = first !== undefined && guarded.find((each) => each.fact === fact)?.of(first) === served;
   // If the upstream still sends the served value here, only the other listing contradicts it: no change to accept.
   const [right, rule] = isSentSo
-    ? ['value that is served', keepRule(placeOf(row), fact, served)]
-    : ['upstream', acceptRule(placeOf(row), fact, served, upstream)];
+    ? ['value that is served', ruleToPaste('keep', placeOf(row), fact, served, upstream)]
+    : ['upstream', ruleToPaste('accept', placeOf(row), fact, served, upstream)];
   return rule === undefined ? '' : ` If the ${right} is right, add this line to LISTING_RULES: ${rule}`;
 }
 

@@ -2,10 +2,14 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { NATIVE_PLACEHOLDER, tokenKey } from '../../src/domain/addresses.js';
 import type { GuardedFact } from '../../src/domain/listing.js';
-import { acceptRule, MAX_RULES, parseListingRules } from '../../src/domain/listing-rules.js';
+import { MAX_RULES, parseListingRules, ruleToPaste } from '../../src/domain/listing-rules.js';
 
 const USDC = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
 const USDC_KEY = tokenKey('ethereum', USDC);
+
+const acceptRule = (
+  ...change: Parameters<typeof ruleToPaste> extends [unknown, ...infer Rest] ? Rest : never
+) => ruleToPaste('accept', ...change);
 
 /** The rules, resolved without a known chain. */
 const resolved = (text: string) => parseListingRules(text).resolve(() => []);
