@@ -207,16 +207,14 @@ class RouteReads {
 
   private loader() {
     this.madeLoader ??= new DataLoader<RouteRequest, RouteAnswer, string>(
-      (filters) => Promise.all(filters.map((filter) => this.routesOf(filter).catch(asError))),
+      (filters) => {
+        const { view, yieldToQueue } = this.options;
+        const routesOf = (filter: RouteRequest) => awaitAndYield(view.routes(filter), yieldToQueue);
+        return Promise.all(filters.map((filter) => routesOf(filter).catch(asError)));
+      },
       { cacheKeyFn: tokenRequestKey },
     );
     return this.madeLoader;
-  }
-
-  private async routesOf(filter: RouteRequest): Promise<RouteAnswer> {
-    const { view, yieldToQueue } = this.options;
-    const request = await view.routeRequest(filter);
-    return view.cachedRoutes(request) ?? awaitAndYield(view.routes(request), yieldToQueue);
   }
 
   /** Refuses a request. It throws, since each row of a list can be refused, and each promise would cost time. */

@@ -19,13 +19,10 @@ import type { RouteMapState, Sources, TokenSources } from './sources.js';
 
 /** The data that one operation has read. */
 export interface ReadSnapshots {
-  /** The snapshots of the listings that it has read. */
   readonly listings: Partial<ServedSnapshots>;
   /** Whether the operation read a listing that had no snapshot. The response will differ once there is one. */
   readonly isMissing: boolean;
-  /** The routes that the operation has read; undefined if it has read none. */
   readonly routes?: Readonly<RoutesRead> | undefined;
-  /** The state of the map of routes when it was read; undefined if it was not read. */
   readonly routeMap?: RouteMapState | undefined;
 }
 
@@ -66,10 +63,12 @@ export interface ViewSources {
 export type View = Pick<OperationView, keyof OperationView>;
 
 /**
- * How long one operation waits for the upstream in all, in milliseconds. Before that, it can wait in the queue and for
- * an equal request. All its waits together take 30 s at most, so that common proxies do not give up first.
+ * How long one operation waits for the upstream in all, in milliseconds. With the waits before it, in the queue and for
+ * an equal request, it takes 30 s at most, so that common proxies do not give up first.
  */
 export const MAX_UPSTREAM_WAIT_MS = 25_000;
+
+const LATE = `The upstream did not answer within the ${MAX_UPSTREAM_WAIT_MS / 1_000} s for which an operation waits. Try again in a few seconds.`;
 
 /** A class, so that its methods are made only once: a view is made for every operation, and most use few of them. */
 export class OperationView {
@@ -102,17 +101,15 @@ export class OperationView {
   }
 
   /**
-   * Waits for an answer of the upstream, at most as long as an operation may wait.
+   * Waits for an answer of the upstream, at most as long as an operation may wait: then UPSTREAM_TIMEOUT.
    *
    * @param isByClient whether a timeout counts as caused by the client
-   * @throws UpstreamError UPSTREAM_TIMEOUT by rejection, after that time
    */
   private async wait<Answer>(answer: Promise<Answer>, isByClient = false): Promise<Answer> {
     const from = performance.now();
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_resolve, reject) => {
-      const message = `The upstream did not answer within the ${MAX_UPSTREAM_WAIT_MS / 1_000} s for which an operation waits. Try again in a few seconds.`;
-      const fail = () => reject(new UpstreamError('UPSTREAM_TIMEOUT', message, { isByClient }));
+      const fail = () => reject(new UpstreamError('UPSTREAM_TIMEOUT', LATE, { isByClient }));
       timer = setTimeout(fail, Math.max(0, this.waitsUntil - from));
     });
     try {
@@ -128,17 +125,18 @@ export class OperationView {
     return this.held.now();
   }
 
-  /**
-   * Reads a listing. Returns its snapshot, or until there is one, a promise of it. The promise rejects with an
-   * UpstreamError if the listing cannot be fetched.
-   */
+  /** Reads a listing: its snapshot, or a promise of the first one, which rejects with an UpstreamError. */
   read<Name extends ListingName>(name: Name): IndexedListings[Name] | Promise<IndexedListings[Name]> {
     // Hot path: called for each row of a join.
     this.isRead[name] = true;
-    return (this.pinned[name] ?? this.pin(name)) as IndexedListings[Name] | Promise<IndexedListings[Name]>;
+    return this.pin(name);
   }
 
-  private pin(name: ListingName): Snapshot<unknown> | Promise<Snapshot<unknown>> {
+  /** The same as `read`, for a use that does not affect the response. */
+  private pin<Name extends ListingName>(name: Name): IndexedListings[Name] | Promise<IndexedListings[Name]> {
+    type Pinned = IndexedListings[Name] | Promise<IndexedListings[Name]>;
+    const known = this.pinned[name];
+    if (known) return known as Pinned;
     const current: Snapshot<unknown> | Promise<Snapshot<unknown>> = this.held.refreshers[name].current();
     const pinned = current instanceof Promise ? this.wait(current) : current;
     this.pinned[name] = pinned;
@@ -147,7 +145,13 @@ export class OperationView {
     };
     // Callers see the failure. If no caller waits, it must not become an unhandled rejection.
     if (pinned instanceof Promise) pinned.then(arrive, () => {});
-    return pinned;
+    return pinned as Pinned;
+  }
+
+  /** The snapshot of a listing, if there is one, for a use that does not affect the response. */
+  untracked<Name extends ListingName>(name: Name): IndexedListings[Name] | undefined {
+    const pinned = this.pinned[name];
+    return pinned instanceof Promise ? undefined : (pinned as IndexedListings[Name] | undefined);
   }
 
   /** Whether a sweep requests all routes in the background. If so, the method `sources` does not return null. */
@@ -166,12 +170,6 @@ export class OperationView {
     if (!sources) return null;
     this.routeMapRead ??= sources.state();
     return sources.sourcesOf(tokens, chainKey, address);
-  }
-
-  /** The snapshot of a listing, if there is one, for a use that does not affect the response. */
-  untracked<Name extends ListingName>(name: Name): IndexedListings[Name] | undefined {
-    const pinned = this.pinned[name];
-    return pinned instanceof Promise ? undefined : (pinned as IndexedListings[Name] | undefined);
   }
 
   /** The snapshots that the response depends on so far. */
@@ -197,8 +195,7 @@ export class OperationView {
   }
 
   /**
-   * The stale listings and routes on which the response depends. A listing that was used only to make a request to the
-   * upstream does not count.
+   * The stale listings and routes on which the response depends.
    *
    * @param now milliseconds since 1970
    */
@@ -208,14 +205,9 @@ export class OperationView {
     return freshnessOf((name) => this.untracked(name), reads, this.held.freshMs, now).stale;
   }
 
-  /** The request to send: the chain key in lower case and, for a listed token, the address as it is listed. */
-  async routeRequest(asked: TokenRequest): Promise<TokenRequest> {
-    return requestWith(await this.listingFor(asked), asked);
-  }
-
   /** The same as `routes`, if no wait and no request is needed; otherwise undefined. */
   cachedRoutes(asked: TokenRequest): RouteAnswer | undefined {
-    const tokens = this.readTokensIfPresent();
+    const tokens = this.tokensIfPresent();
     if (!tokens || tokens instanceof Promise) return undefined;
     const request = requestWith(tokens, asked);
     const none = this.noneIfUnlisted(tokens, request);
@@ -229,33 +221,29 @@ export class OperationView {
    * lacks the token, or the operator hides it, there are no routes, and no request is sent. Rejects with an
    * UpstreamError.
    */
-  async routes(request: TokenRequest): Promise<RouteAnswer> {
-    const tokens = await this.listingFor(request);
+  async routes(asked: TokenRequest): Promise<RouteAnswer> {
+    const tokens = await this.listingFor(asked);
+    const request = requestWith(tokens, asked);
     const none = this.noneIfUnlisted(tokens, request);
     if (none) return none;
     const isKnown = tokens !== undefined && isListed(tokens, request);
-    const asked = this.held.routes.tokens(request, this.client, isKnown);
+    const pending = this.held.routes.tokens(request, this.client, isKnown);
     // If the requests of an operation depend on each other, the operation itself causes a long wait.
-    const answer = await this.wait(asked, this.hasRoutes);
+    const answer = await this.wait(pending, this.hasRoutes);
     this.hasRoutes = true;
     return this.reconciled(answer, tokens ?? (await this.listingFor(request)), request);
   }
 
-  /** The token listing, for a use that does not affect the response. */
-  private tokensUntracked(): TokenSnapshot | Promise<TokenSnapshot> {
-    return (this.pinned.tokens ?? this.pin('tokens')) as TokenSnapshot | Promise<TokenSnapshot>;
-  }
-
   /** The token listing, untracked; undefined if there is none and the operation does not wait for the first one. */
-  private readTokensIfPresent(): TokenSnapshot | Promise<TokenSnapshot> | undefined {
+  private tokensIfPresent(): TokenSnapshot | Promise<TokenSnapshot> | undefined {
     const isPresent = this.pinned.tokens ?? this.held.refreshers.tokens.snapshot;
-    return isPresent && this.tokensUntracked();
+    return isPresent && this.pin('tokens');
   }
 
   /** The token listing, untracked, after the wait for the first one if it is needed; undefined if there is none. */
   private async listingFor({ srcChainKey }: TokenRequest): Promise<TokenSnapshot | undefined> {
     // Without a chain, the address is sent as it was given, so the listing is not needed.
-    const tokens = srcChainKey === undefined ? this.readTokensIfPresent() : this.tokensUntracked();
+    const tokens = srcChainKey === undefined ? this.tokensIfPresent() : this.pin('tokens');
     return Promise.resolve(tokens).catch(() => undefined);
   }
 
@@ -282,21 +270,18 @@ export class OperationView {
     return { rows: NONE, takenAt: tokens?.takenAt ?? this.now(), isUnlisted: true };
   }
 
-  /**
-   * How long (milliseconds) it is certain that there are no routes, because a fresh listing lacks the token or the
-   * operator hides it. 0 if that is not certain, and a request is needed.
-   */
+  /** How long it is certain that there are no routes, in milliseconds. 0 if a request is needed. */
   private unlistedForMs(tokens: TokenSnapshot | undefined, request: TokenRequest): number {
     const { srcChainKey: chainKey, srcToken: address } = request;
-    const { service } = this.held;
-    const { tokens: freshMs } = this.held.freshMs;
+    const { service, freshMs } = this.held;
     const { rules } = this.routesSoFar();
-    if (chainKey !== undefined && address !== undefined && rules.hides({ chainKey, address })) return freshMs;
+    if (chainKey !== undefined && address !== undefined && rules.hides({ chainKey, address }))
+      return freshMs.tokens;
     if (!tokens) return 0;
     // The value-transfer service refuses a request without a chain: the client must get that error, not an empty list.
     const isUnanswerable = chainKey === undefined && service.source === 'value-transfer';
     if (isUnanswerable || isListed(tokens, request)) return 0;
-    return Math.max(0, freshMs - tokens.ageAt(Date.now()));
+    return Math.max(0, freshMs.tokens - tokens.ageAt(Date.now()));
   }
 
   /** Makes the answer consistent with the listing of the operation, and notes that the response depends on both. */
@@ -307,11 +292,10 @@ export class OperationView {
   ): RouteAnswer {
     const { routes, reconcile } = this.held;
     const read = this.routesSoFar();
-    read.goodUntil = Math.min(read.goodUntil, routes.goodUntil(request));
+    // Without a token listing the response must not be reused: it can differ once there is a listing.
+    read.goodUntil = tokens ? Math.min(read.goodUntil, routes.goodUntil(request)) : 0;
     read.takenAt = Math.min(read.takenAt ?? answer.takenAt, answer.takenAt);
     if (tokens) this.read('tokens');
-    // Without a token listing the response must not be reused: it can differ once there is a listing.
-    else read.goodUntil = 0;
     if (answer.rows.length === 0)
       return tokens && !isListed(tokens, request) ? { ...answer, isUnlisted: true } : answer;
     this.agree ??= createAgreement();
@@ -321,7 +305,7 @@ export class OperationView {
 
 const NONE: readonly Token[] = Object.freeze([]);
 
-/** The request with its chain key in lower case and, for a listed token, with the address as the listing spells it. */
+/** The request to send: the chain key in lower case and, for a listed token, the address as the listing spells it. */
 function requestWith(
   tokens: TokenSnapshot | undefined,
   { srcChainKey: asked, srcToken }: TokenRequest,

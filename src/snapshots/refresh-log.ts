@@ -10,45 +10,42 @@ import type { Contradiction, GuardResult } from './changes/guard.js';
 import type { HoldBackReason } from './changes/listing-check.js';
 import type { Snapshot } from './snapshot.js';
 
-/** Where a snapshot is from. `rules`: the served snapshot was made again with changed rules of the operator. */
-export type SnapshotOrigin = 'upstream' | 'peer' | 'disk' | 'rules';
-
-const ORIGINS: Readonly<Record<SnapshotOrigin, string>> = {
+/** Where a snapshot is from, as log lines say it. `rules`: made again with changed rules of the operator. */
+const ORIGINS = {
   upstream: 'from the upstream',
   peer: 'from another gateway',
   disk: 'from disk',
   rules: 'with changed rules',
-};
+} as const;
+
+/** Where a snapshot is from. */
+export type SnapshotOrigin = keyof typeof ORIGINS;
 
 /** For listings with more rows than this, the gateway promises no speed. The services list 600 to 2,200 tokens. */
 const PROMISED_ROWS = 5_000;
-/** How many appeared and how many vanished rows a log line names at most. Further ones are only counted. */
+/** How many appeared and how many vanished rows a log line names at most. */
 const SHOWN_ROWS = 50;
 /** How many held-back values, and how many accepted changes, are logged at most for one refresh. */
 const MAX_LINES = 20;
 
-/**
- * Logs a new snapshot. If it is from another service than the one before, it also logs which rows differ.
- *
- * @param freshMs the age at which a snapshot becomes stale, in milliseconds
- */
+const seconds = (ms: number) => Math.floor(ms / 1000);
+
+/** Logs a new snapshot. If it is from another service than the one before, it also logs which rows differ. */
 export function logAccepted<Row>(
   log: Logger,
-  kind: ListingKind<Row>,
+  { name, keyOf }: ListingKind<Row>,
   before: Snapshot<Row> | undefined,
   { digest, source, rows, rejected, ageAt, upstreamAgeMs = 0 }: Snapshot<Row>,
   origin: SnapshotOrigin,
   freshMs: number,
 ): void {
-  const { name } = kind;
-  const upstreamAgeSeconds = Math.floor(upstreamAgeMs / 1000);
   const facts = {
     listing: name,
     version: digest,
     source,
     origin,
-    ageSeconds: Math.floor(ageAt(Date.now()) / 1000),
-    ...(upstreamAgeMs > 0 ? { upstreamAgeSeconds } : {}),
+    ageSeconds: seconds(ageAt(Date.now())),
+    ...(upstreamAgeMs > 0 ? { upstreamAgeSeconds: seconds(upstreamAgeMs) } : {}),
     rows: rows.length,
     rejectedRows: rejected.count,
   };
@@ -56,24 +53,23 @@ export function logAccepted<Row>(
   log[isNew ? 'info' : 'debug'](facts, `New snapshot of the ${name} listing ${ORIGINS[origin]}`);
   if (rows.length === 0 && isNew)
     log.warn(facts, `LISTING_RULES hides every row of the ${name} listing, and it is served empty`);
-  if (rows.length > PROMISED_ROWS && (before?.rows.length ?? 0) <= PROMISED_ROWS) {
-    const advice =
-      'it is served like any other, but no speed is promised. Hide what nobody needs by LISTING_RULES';
-    log.warn(facts, `The ${name} listing has more than ${PROMISED_ROWS} rows: ${advice}`);
-  }
+  if (rows.length > PROMISED_ROWS && (before?.rows.length ?? 0) <= PROMISED_ROWS)
+    log.warn(
+      facts,
+      `The ${name} listing has more than ${PROMISED_ROWS} rows: it is served like any other, but no speed is promised. Hide what nobody needs by LISTING_RULES`,
+    );
   if (rejected.count > 0 && origin === 'upstream')
     log.warn({ ...facts, rejected: rejected.first }, `Left out bad rows of the ${name} listing`);
   // The refreshes succeed, so no other line says why the listing is stale. Logged once, when it becomes stale.
   if (upstreamAgeMs > freshMs && (before?.upstreamAgeMs ?? 0) <= freshMs) {
-    const header = `the upstream's answer carries "Age: ${upstreamAgeSeconds}"`;
-    const advice = 'Look at the cache between the upstream and this gateway';
+    const age = seconds(upstreamAgeMs);
     log.warn(
       facts,
-      `The ${name} listing is ${upstreamAgeSeconds} s old when it is fetched: ${header}. ${advice}`,
+      `The ${name} listing is ${age} s old when it is fetched: the upstream's answer carries "Age: ${age}". Look at the cache between the upstream and this gateway`,
     );
   }
   if (!before || before.source === source) return;
-  const [known, present] = [keyedRows(before.rows, kind.keyOf), keyedRows(rows, kind.keyOf)];
+  const [known, present] = [keyedRows(before.rows, keyOf), keyedRows(rows, keyOf)];
   const missing = (from: ReadonlyMap<string, Row>, others: ReadonlyMap<string, Row>) => {
     const keys = [...from.keys()].filter((key) => !others.has(key));
     return { count: keys.length, first: keys.slice(0, SHOWN_ROWS) };
@@ -92,25 +88,27 @@ export function logGuarded<Row>(
   { listing, waiting, accepted }: GuardResult<Row>,
   onAccepted: ((listing: string, fact: GuardedFact, by: AcceptedBy) => void) | undefined,
 ): void {
-  const { name, placeOf, heldBackOf } = kind;
+  const { name, placeOf, heldBackOf, keyOf } = kind;
   const now = sentAtOf(listing);
   const held = listing.rows
     .map((row): Contradiction<Row> => ({ row, facts: heldBackOf(row) }))
     .filter(({ facts }) => facts.some(({ since }) => since === now));
-  const news = [...held, ...waiting].flatMap(({ row, facts }) => facts.map((each) => ({ row, ...each })));
+  const news = [...held, ...waiting].flatMap(({ row, facts }) => facts.map((each) => ({ row, each })));
   const sent = new Map(listing.guard.held.map(({ key, rows }) => [key, rows]));
   const isServed = new Set(held.map(({ row }) => row));
-  for (const { row, ...each } of news.slice(0, MAX_LINES)) {
+  for (const { row, each } of news.slice(0, MAX_LINES)) {
     const { fact, served, upstream } = each;
-    const advice = adviceOn(kind, row, each, sent.get(kind.keyOf(row)) ?? []);
+    const state = isServed.has(row)
+      ? `${served} is served as ${fact}`
+      : `${served} was the last ${fact} of its symbol`;
+    const advice = adviceOn(kind, row, each, sent.get(keyOf(row)) ?? []);
     log.warn(
       { listing: name, ...placeOf(row), fact, served, upstream },
-      `Held back in the ${name} listing: ${isServed.has(row) ? `${served} is served as ${fact}` : `${served} was the last ${fact} of its symbol`}, and the upstream now sends ${upstream}.${advice}`,
+      `Held back in the ${name} listing: ${state}, and the upstream now sends ${upstream}.${advice}`,
     );
   }
-  if (news.length > MAX_LINES) {
-    log.warn({ listing: name, more: news.length - MAX_LINES }, `Held back in the ${name} listing: more rows`);
-  }
+  const more = news.length - MAX_LINES;
+  if (more > 0) log.warn({ listing: name, more }, `Held back in the ${name} listing: more rows`);
   const changes = accepted.flatMap(({ row, facts, by }) => facts.map((each) => ({ row, by, ...each })));
   for (const { fact, by } of changes) onAccepted?.(name, fact, by);
   for (const { row, fact, served, upstream, by } of changes.slice(0, MAX_LINES)) {
@@ -123,11 +121,7 @@ export function logGuarded<Row>(
   }
 }
 
-/**
- * The end of a log line about a held-back fact: the rule by which the operator can decide. Empty if there is none.
- *
- * @param sent the rows that the upstream sends under the key of `row`
- */
+/** @param sent the rows that the upstream sends under the key of `row` */
 function adviceOn<Row>(
   { placeOf, guarded }: ListingKind<Row>,
   row: Row,
@@ -136,56 +130,42 @@ function adviceOn<Row>(
 ): string {
   // A rule cannot accept rows that contradict each other.
   if (others.length > 0) return '';
-  const isSentSo = first !== undefined && guarded.find((each) => each.fact === fact)?.of(first) === served;
   // If the upstream still sends the served value here, only the other listing contradicts it: no change to accept.
-  const [right, rule] = isSentSo
-    ? ['value that is served', ruleToPaste('keep', placeOf(row), fact, served, upstream)]
-    : ['upstream', ruleToPaste('accept', placeOf(row), fact, served, upstream)];
+  const isSentSo = first !== undefined && guarded.find((each) => each.fact === fact)?.of(first) === served;
+  const rule = ruleToPaste(isSentSo ? 'keep' : 'accept', placeOf(row), fact, served, upstream);
+  const right = isSentSo ? 'value that is served' : 'upstream';
   return rule === undefined ? '' : ` If the ${right} is right, add this line to LISTING_RULES: ${rule}`;
 }
 
 /** Logs that an answer is not used because the served snapshot is newer. */
-export function logOlder<Row>(
-  log: Logger,
-  { name }: ListingKind<Row>,
-  { upstreamAgeMs = 0 }: SourceAndAge,
-): void {
-  const age = Math.floor(upstreamAgeMs / 1000);
-  const facts = { listing: name, upstreamAgeSeconds: age };
-  log.info(facts, `Kept the ${name} listing: the upstream's answer carries "Age: ${age}" and is older`);
+export function logOlder(log: Logger, listing: string, { upstreamAgeMs = 0 }: SourceAndAge): void {
+  const age = seconds(upstreamAgeMs);
+  const text = `Kept the ${listing} listing: the upstream's answer carries "Age: ${age}" and is older`;
+  log.info({ listing, upstreamAgeSeconds: age }, text);
 }
 
 /** Logs that a refresh failed, or that its listing is held back, with advice for the operator. */
-export function logRejected<Row>(
+export function logRejected(
   log: Logger,
-  { name }: ListingKind<Row>,
-  served: Snapshot<Row> | undefined,
+  listing: string,
+  served: Snapshot<unknown> | undefined,
   { code, detail, message, cause }: UpstreamError,
   retryInMs: number,
   heldBackFor: readonly HoldBackReason[],
 ): void {
   const isUnreachable = code === 'UPSTREAM_UNREACHABLE' || code === 'UPSTREAM_TIMEOUT';
+  // The stack of a failed connection says no more than `detail`.
+  const err = cause && (!isUnreachable || log.isLevelEnabled('debug')) ? { err: cause } : {};
+  const why = heldBackFor.length > 0 ? { heldBackFor } : {};
   const state = served ? 'the last good snapshot is served' : 'there is none to serve yet';
+  const advice =
+    code === 'UPSTREAM_UNREACHABLE'
+      ? ' Check the address (UPSTREAM_URL), and whether this machine can connect to it: name, port, firewall, certificate.'
+      : code === 'UPSTREAM_GONE' && served?.source !== 'value-transfer'
+        ? ' To have its successor take over, set UPSTREAM_PROFILE=auto and UPSTREAM_SUCCESSOR_URL.'
+        : '';
   log.warn(
-    {
-      listing: name,
-      code,
-      ...(heldBackFor.length > 0 ? { heldBackFor } : {}),
-      detail,
-      retryInMs,
-      // The stack of a failed connection says no more than `detail`.
-      ...(cause && (!isUnreachable || log.isLevelEnabled('debug')) ? { err: cause } : {}),
-    },
-    `The ${name} listing could not be refreshed: ${state}. ${message}${adviceFor(code, served?.source)}`,
+    { listing, code, ...why, detail, retryInMs, ...err },
+    `The ${listing} listing could not be refreshed: ${state}. ${message}${advice}`,
   );
-}
-
-function adviceFor(code: UpstreamError['code'], source: string | undefined): string {
-  if (code === 'UPSTREAM_GONE' && source !== 'value-transfer') {
-    return ' To have its successor take over, set UPSTREAM_PROFILE=auto and UPSTREAM_SUCCESSOR_URL.';
-  }
-  if (code === 'UPSTREAM_UNREACHABLE') {
-    return ' Check the address (UPSTREAM_URL), and whether this machine can connect to it: name, port, firewall, certificate.';
-  }
-  return '';
 }

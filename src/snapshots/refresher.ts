@@ -1,7 +1,4 @@
-/**
- * Refreshes one listing. `runRefresh` fetches it; `checkAndPublish` checks, guards, indexes, publishes, stores and logs
- * it. Errors of a refresh end in `onError`, which logs them and schedules the next attempt.
- */
+/** Refreshes one listing: fetches, checks, guards, indexes, publishes, stores and logs it, and schedules the next time. */
 import { type AcceptedBy, EMPTY_GUARD_MEMORY, type GuardMemory } from '../domain/guard-memory.js';
 import { type Fetched, type GuardedFact, type Service, sentAtOf } from '../domain/listing.js';
 import { internalError, UpstreamError } from '../domain/upstream-error.js';
@@ -32,7 +29,6 @@ import {
 export interface SnapshotMetrics {
   /** A refresh has ended. The outcome is `upstream`, `peer`, `older`, `held_back` (with reasons) or an error's code. */
   refresh(listing: string, outcome: string, heldBackFor?: readonly HoldBackReason[]): void;
-  /** A fact of a row has changed, and the change was accepted: by time, or by the operator. */
   acceptedChange(listing: string, fact: GuardedFact, by: AcceptedBy): void;
   /** How many keys of an answer have several rows with different guarded facts. */
   contradictoryRows(listing: string, keys: number): void;
@@ -46,27 +42,21 @@ export interface SnapshotMetrics {
 
 /** The options of the refreshers of both listings. Times are in milliseconds. */
 export interface RefreshOptions extends HoldBackRules {
-  /** The upstream. The refresher asks it why requests wait, and tells it the source of shared or stored rows. */
   readonly service: Pick<Service, 'delay' | 'switchTo'>;
   /** The pause after a first failed refresh; each further failure doubles it. */
   readonly firstPauseMs?: number | undefined;
-  /** The gateways to share with; by default none. */
   readonly peers?: Peers | undefined;
-  /** Stores the listings for the next start; by default they are not stored. */
   readonly disk?: DiskStore | undefined;
   readonly metrics?: Partial<SnapshotMetrics> | undefined;
   readonly log: Logger;
 }
 
-// Pauses between the refreshes of a listing, in milliseconds.
-
-/** The pause after a first failed refresh; each further failure doubles it. */
 const FIRST_PAUSE_MS = 1_000;
-/** The longest pause after a failed refresh; less if `freshMs` is shorter. */
+/** The longest pause after a failed refresh (milliseconds); less if `freshMs` is shorter. */
 const MAX_PAUSE_MS = 30_000;
 /** The longest pause that a Retry-After can cause. */
 const LONGEST_PAUSE_MS = 3_600_000;
-/** After its own failure a gateway waits up to this much longer than its peers, so that a peer tries next. */
+/** After its own failure a gateway waits up to this much longer, so that a peer tries next. */
 const STAND_BACK_MS = 1_000;
 /** The shortest time until the next refresh after a very first snapshot from a peer or from disk. */
 const LEAST_PAUSE_MS = 100;
@@ -81,12 +71,7 @@ export interface RefresherOptions<Row, Indexed extends Snapshot<Row>> extends Re
   readonly kind: ListingKind<Row>;
   /** Fetches the listing from the upstream. It rejects with an UpstreamError. */
   readonly fetch: () => Promise<Fetched<Row>>;
-  /**
-   * Decides which rows may be served.
-   *
-   * @param before the listing that is served; undefined for the first one
-   * @param peer the guarded listing of the gateway that shared `sent`; undefined if no gateway did
-   */
+  /** Decides which rows may be served: see `guardListing`. */
   readonly guard: (
     sent: Fetched<Row>,
     before: Fetched<Row> | undefined,
@@ -94,7 +79,6 @@ export interface RefresherOptions<Row, Indexed extends Snapshot<Row>> extends Re
   ) => Promise<GuardResult<Row>>;
   /** The rows that the operator does not hide. */
   readonly select: (rows: readonly Row[], guard: GuardMemory<Row>) => readonly Row[];
-  /** Makes a snapshot of the rows to serve. */
   readonly index: (fetched: Fetched<Row>, before: Indexed | undefined) => Indexed | Promise<Indexed>;
   /** The age at which the listing is refreshed. */
   readonly freshMs: number;
@@ -106,7 +90,7 @@ export type Refresher<Indexed extends Snapshot<Row>, Row = unknown> = ReturnType
   typeof createRefresher<Row, Indexed>
 >;
 
-/** Holds the last good snapshot of one listing and refreshes it in the background, one refresh at a time. */
+/** Holds the last good snapshot of one listing, and refreshes it in the background, one refresh at a time. */
 export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: RefresherOptions<Row, Indexed>) {
   const { kind, fetch, guard, select, index, freshMs, service: upstream } = options;
   const { firstPauseMs = FIRST_PAUSE_MS, peers = NO_PEERS, disk, metrics = {}, log } = options;
@@ -124,7 +108,7 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
   /** How often the operator's rules have changed. */
   let rulesChanges = 0;
   let refreshing: Promise<Indexed> | undefined;
-  /** When `fetch` was called, if it is in progress (milliseconds since 1970); otherwise 0. */
+  /** When the request in progress began (milliseconds since 1970); otherwise 0. */
   let requestedAt = 0;
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
@@ -188,9 +172,7 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
       const indexed = await index({ ...listing, rows: select(listing.rows, listing.guard) }, before);
       // If a snapshot of a peer was published meanwhile, or the rules have changed, check again.
       if (served !== guarded || changes !== rulesChanges) continue;
-      if (origin !== 'rules') listingCheck.remember(served, acceptedLoss !== undefined);
-      publish(listing, indexed, origin);
-      store(indexed, origin);
+      publish(listing, indexed, origin, acceptedLoss !== undefined);
       if (acceptedLoss)
         log.warn({ listing: name }, `The ${name} listing that was held back is accepted: ${acceptedLoss}`);
       logGuarded(log, kind, result, metrics.acceptedChange);
@@ -202,7 +184,8 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     }
   }
 
-  function guardRows(
+  /** @param fetched the listing before {@link asSent}, with the memory of the gateway that stored or shared it */
+  async function guardRows(
     sent: Fetched<Row>,
     fetched: Fetched<Row>,
     served: GuardedListing<Row> | undefined,
@@ -213,18 +196,14 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
       origin === 'peer' && (fetched.guard?.beganAt || fetched.takenAt) < (served?.guard.beganAt ?? 0);
     if (served && !isSenior) return guard(sent, served, origin === 'peer' ? fetched : undefined);
     // A listing from disk or from such a peer, or a first one from any peer, continues the memory stored with it.
-    return firstKnown(origin === 'upstream' ? undefined : fetched).then((before) => guard(sent, before));
-  }
-
-  /** The listing with which a first one is compared: `own`, if it was stored, with the rows of other stored listings. */
-  async function firstKnown(own: Fetched<Row> | undefined): Promise<Fetched<Row> | undefined> {
-    const found = [...((await disk?.readOthers(kind)) ?? []), ...(await peers.readOthers(name, kind))];
-    const known = withKnownFacts(own, found);
-    if (!known) return own;
-    const { newest, rows } = known;
-    const facts = { listing: name, source: newest.source, rows };
-    log.info(facts, `The first ${name} listing is compared with what earlier gateways have served`);
-    return known.listing;
+    const own = origin === 'upstream' ? undefined : fetched;
+    const others = [...((await disk?.readOthers(kind)) ?? []), ...(await peers.readOthers(name, kind))];
+    if (others.length > 0)
+      log.info(
+        { listing: name },
+        `The first ${name} listing is compared with what earlier gateways have served`,
+      );
+    return guard(sent, withKnownFacts(own, others));
   }
 
   /** The listing as it is stored and shared: including the rows that the operator hides. */
@@ -243,7 +222,7 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
   function keep(served: Indexed, fetched: Fetched<Row>): Indexed {
     sharedAt = sentAtOf(fetched);
     failuresInARow = 0;
-    logOlder(log, kind, fetched);
+    logOlder(log, name, fetched);
     metrics.refresh?.(name, 'older');
     schedule(freshMs);
     // Peers get the snapshot with the time of this request, so that they do not repeat the request.
@@ -257,16 +236,22 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     listingCheck.adoptPeerState(failure.heldBack);
   }
 
-  function publish(listing: GuardedListing<Row>, accepted: Indexed, origin: SnapshotOrigin): void {
+  /** Serves the snapshot, and stores and shares it. */
+  function publish(
+    listing: GuardedListing<Row>,
+    accepted: Indexed,
+    origin: SnapshotOrigin,
+    isLossAccepted: boolean,
+  ): void {
+    if (origin !== 'rules') {
+      listingCheck.remember(guarded, isLossAccepted);
+      failuresInARow = 0;
+    }
     guarded = listing;
     snapshot = accepted;
     heldBack = heldBackIn(kind, accepted.rows, listing, select);
-    if (origin !== 'rules') failuresInARow = 0;
     if (origin !== 'upstream') upstream.switchTo?.(accepted.source);
     if (origin === 'peer') sharedAt = sentAtOf(accepted);
-  }
-
-  function store(accepted: Indexed, origin: SnapshotOrigin): void {
     const toStore = stored(accepted);
     if (origin !== 'disk')
       disk?.write(kind, { ...toStore, largest: listingCheck.largest(toStore.rows.length) });
@@ -298,7 +283,7 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     const heldBackFor = isHeldBack ? error.reasons : [];
     metrics.refresh?.(name, isHeldBack ? 'held_back' : code, heldBackFor);
     lease?.fail({ code, message, at, failuresInARow, heldBack: listingCheck.heldBack }, retryInMs);
-    logRejected(log, kind, snapshot, error, retryInMs, heldBackFor);
+    logRejected(log, name, snapshot, error, retryInMs, heldBackFor);
     schedule(peers === NO_PEERS ? retryInMs : retryInMs + Math.min(STAND_BACK_MS, retryInMs / 2));
     return error;
   }
@@ -351,21 +336,15 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
         log.error({ err, listing: name }, `The ${name} listing on disk cannot be used, and is fetched anew`);
       }
     },
-    /** Starts refreshing. A failed refresh is repeated until one succeeds. */
+    /** Starts refreshing. */
     start(): void {
       if (snapshot) onPeerUpdate();
       else if (!refreshing && !timer) refresh();
     },
-    /** Refreshes now, unless a refresh is in progress. */
     refreshNow(): void {
       if (!stopped) refresh();
     },
-    /**
-     * Refreshes on request of the operator, or waits for the refresh in progress. This ends the pause after
-     * UPSTREAM_GONE, but no other pause.
-     *
-     * @throws UpstreamError by rejection
-     */
+    /** Refreshes for the operator. Ends the pause after UPSTREAM_GONE, but no other. Rejects with an UpstreamError. */
     async refreshOnRequest(): Promise<Indexed> {
       if (lastFailure?.error.code === 'UPSTREAM_GONE') await peers.endPause(name);
       return refresh();
@@ -378,15 +357,10 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     get snapshot() {
       return snapshot;
     },
-    /**
-     * The snapshot that is served; before the first one, a promise of it.
-     *
-     * @throws UpstreamError by rejection, at once, if there is no snapshot and the last refresh failed: requests of
-     *   clients do not make the next refresh run sooner
-     */
+    /** The snapshot that is served; before the first one, a promise of it, which rejects with an UpstreamError. */
     current(): Indexed | Promise<Indexed> {
       if (snapshot) return snapshot;
-      // Clients do not wait for the next refresh, because it can be far away.
+      // The next refresh can be far away, and requests of clients do not make it run sooner.
       if (lastFailure) return Promise.reject(lastFailure.error);
       return refreshing ?? refresh();
     },
@@ -410,7 +384,6 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     get guarded() {
       return guarded;
     },
-    /** How much of the served listing is held back. */
     get heldBack() {
       return heldBack;
     },

@@ -1,7 +1,7 @@
 /** Stores the known routes from many tokens in little memory. A scan of all routes finds the sources of a token. */
 import { type RowsAge, sentAtOf, type Token } from '../domain/listing.js';
 
-/** Bounds on memory: 8 MB for the pairs of source and destination, and about the same for the destinations' names. */
+/** Bounds on memory: 8 MB for the pairs of source and destination, and about the same for all destinations ever known. */
 const LIMITS = { pairs: 2_000_000, destinations: 50_000 };
 
 /** Times are in milliseconds since 1970. */
@@ -21,7 +21,6 @@ interface Answer {
 export class RouteMap {
   private readonly answers = new Map<string, Answer>();
   private readonly numbers = new Map<string, number>();
-  /** The number of pairs. */
   pairs = 0;
   /** How often a source token was added or removed, or its destinations changed. */
   changeCount = 0;
@@ -56,15 +55,18 @@ export class RouteMap {
     const sentAt = sentAtOf(age);
     // A known answer from the future does not count: after a clock was set back it would keep out all new answers.
     if (known && known.sentAt >= sentAt && known.sentAt <= Date.now()) return true;
-    const before = known?.destinations ?? NONE;
+    const before = known?.destinations ?? new Uint32Array(0);
     const pairs = this.pairs - before.length + rows.size;
     const names = Array.from(rows, ([destination, { decimals }]) => nameOf(destination, decimals));
-    if (pairs > this.limits.pairs || !this.hasRoomFor(names)) return false;
-    const destinations = Uint32Array.from(names, (name) => this.numberOf(name));
+    const isNew = (name: string) => !this.numbers.has(name);
+    const numbered = this.numbers.size + names.filter(isNew).length;
+    if (pairs > this.limits.pairs || numbered > this.limits.destinations) return false;
+    for (const name of names.filter(isNew)) this.numbers.set(name, this.numbers.size);
+    const destinations = Uint32Array.from(names, (name) => this.numbers.get(name) ?? 0);
     this.answers.set(key, { takenAt: age.takenAt, sentAt, destinations });
     this.pairs = pairs;
     this.answerCount++;
-    if (!known || !isSame(before, destinations)) this.changeCount++;
+    if (!known || String(before) !== String(destinations)) this.changeCount++;
     return true;
   }
 
@@ -85,48 +87,15 @@ export class RouteMap {
    * @param decimals only routes to a row with these decimals; all if undefined
    */
   sourcesOf(key: string, decimals: number | undefined): readonly string[] {
-    const found: string[] = [];
-    for (const number of this.numbersOf(key, decimals)) {
-      for (const [source, { destinations }] of this.answers) {
-        if (destinations.includes(number)) found.push(source);
-      }
-    }
-    return found;
-  }
-
-  private numbersOf(key: string, decimals: number | undefined): readonly number[] {
-    if (decimals === undefined) {
-      const start = nameOf(key, '');
-      return [...this.numbers].flatMap(([name, number]) => (name.startsWith(start) ? [number] : []));
-    }
-    const number = this.numbers.get(nameOf(key, decimals));
-    return number === undefined ? [] : [number];
-  }
-
-  private numberOf(name: string): number {
-    const known = this.numbers.get(name);
-    if (known !== undefined) return known;
-    const number = this.numbers.size;
-    this.numbers.set(name, number);
-    return number;
-  }
-
-  private hasRoomFor(names: readonly string[]): boolean {
-    const isWithin = () =>
-      this.numbers.size + names.filter((name) => !this.numbers.has(name)).length <= this.limits.destinations;
-    if (isWithin()) return true;
-    this.renumber();
-    return isWithin();
-  }
-
-  /** Removes the destinations that are in none of the answers. */
-  private renumber(): void {
-    const names = [...this.numbers.keys()];
-    this.numbers.clear();
-    for (const [key, answer] of this.answers) {
-      const destinations = answer.destinations.map((number) => this.numberOf(names[number] ?? ''));
-      this.answers.set(key, { ...answer, destinations });
-    }
+    const name = nameOf(key, decimals ?? '');
+    const numbers =
+      decimals === undefined
+        ? [...this.numbers].flatMap(([each, number]) => (each.startsWith(name) ? [number] : []))
+        : [this.numbers.get(name) ?? -1];
+    const answers = [...this.answers];
+    return numbers.flatMap((number) =>
+      answers.flatMap(([source, { destinations }]) => (destinations.includes(number) ? [source] : [])),
+    );
   }
 }
 
@@ -139,13 +108,7 @@ export function oldest(answers: Iterable<RowsAge | undefined>): number | undefin
   return earliest;
 }
 
-const NONE = new Uint32Array(0);
-
 /** The name of a destination. A key has one space, within it: so only names of this key begin with `key` and a space. */
 function nameOf(key: string, decimals: number | ''): string {
   return `${key} ${decimals}`;
-}
-
-function isSame(one: Uint32Array, other: Uint32Array): boolean {
-  return one.length === other.length && one.every((number, index) => number === other[index]);
 }

@@ -15,7 +15,7 @@ export interface RouteRowsOptions {
 }
 
 /** The rows of an answer in the form in which they are served. */
-export interface ReconciledRows {
+interface ReconciledRows {
   readonly rows: readonly Token[];
   /** The rows that the token listing lacks, by key. */
   readonly unlisted: ReadonlyMap<string, Token>;
@@ -32,10 +32,9 @@ export type Reconcile = ReturnType<typeof createReconcile>;
  * Creates the function that makes the rows of routes consistent with the token listing, so that a response never shows
  * one token in two forms. Its result is cached as long as rows and listing are in memory and the rules do not change.
  *
- * A listed token is served as the listing has it: the same object, with its symbol, name and price. A row with other
- * decimals than the listing is left out, counted and logged: one of the two is wrong, the gateway cannot know which,
- * and an amount calculated with the wrong decimals loses money. A listed token with held-back facts is never left out:
- * its row shows clients the contradiction.
+ * A listed token is the object of the listing, with its symbol, name and price. A row with other decimals is left out,
+ * counted and logged: one of the two is wrong, the gateway cannot know which, and an amount calculated with the wrong
+ * decimals loses money. A listed token with held-back facts is never left out: its row shows the contradiction.
  */
 export function createReconcile({ operator, onConflicts, log }: RouteRowsOptions) {
   // By listing first: cached routes outlive many listings, and must not keep them in memory.
@@ -48,9 +47,8 @@ export function createReconcile({ operator, onConflicts, log }: RouteRowsOptions
     listed: TokenSnapshot | undefined,
     request: TokenRequest,
   ): ReconciledRows {
-    const listing = listed ?? NO_LISTING;
-    const besideListing = remembered.get(listing) ?? new WeakMap();
-    remembered.set(listing, besideListing);
+    const besideListing = remembered.get(listed ?? NO_LISTING) ?? new WeakMap();
+    remembered.set(listed ?? NO_LISTING, besideListing);
     const known = besideListing.get(rows);
     const rules = operator();
     if (known?.rules === rules) return known;
@@ -79,7 +77,7 @@ export function createReconcile({ operator, onConflicts, log }: RouteRowsOptions
       const facts = { ...request, rows: conflicts.length, first: conflicts.slice(0, MAX_NAMED) };
       log.warn(facts, 'Left out routes to tokens that have other decimals in the token listing');
     }
-    const reconciled: ReconciledRows = { rows: Object.freeze(rules.selectTokens(served)), unlisted, rules };
+    const reconciled = { rows: Object.freeze(rules.selectTokens(served)), unlisted, rules };
     besideListing.set(rows, reconciled);
     return reconciled;
   };

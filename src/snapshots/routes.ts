@@ -20,8 +20,7 @@ import { ROUTES } from '../upstream/listing-kinds.js';
 import type { Peers } from './stores.js';
 
 export interface RoutesOptions {
-  readonly service: Service;
-  /** The gateways to share answers with. */
+  readonly service: Pick<Service, 'routes'>;
   readonly peers: Peers;
   /** How long routes are cached, in milliseconds. */
   readonly freshMs: number;
@@ -39,13 +38,13 @@ export interface RouteAnswer extends RowsAge {
 
 /** The longest wait for a peer that fetches the same routes, in milliseconds. */
 const MAX_WAIT_MS = 2_000;
-/** The bound on the cache, in estimated bytes. An answer (at most 200,000 tokens) that exceeds it is cached alone. */
+/** The bound on the cache, in estimated bytes. */
 const MAX_BYTES = 24 * 2 ** 20;
 /** The bytes of a token, and of an entry without its key and tokens: measured, and rounded up. */
 const TOKEN_BYTES = 600;
 const ENTRY_BYTES = 2000;
 
-/** An answer that is larger than the cache counts as large as the cache: otherwise it would not be cached at all. */
+/** An answer that is larger than the cache counts as large as the cache: so it is cached, alone. */
 const sizeOf = ({ rows }: RouteAnswer, key: string) =>
   Math.min(MAX_BYTES, ENTRY_BYTES + 2 * key.length + TOKEN_BYTES * rows.length);
 /** The pause after a second failure in a row; each further one doubles it. A first failure, maybe chance, has none. */
@@ -63,6 +62,12 @@ interface Failed {
   readonly until: number;
 }
 
+/** A request in progress. */
+interface Asked {
+  readonly clients: ReturnType<typeof createRouteClients>;
+  readonly answer: Promise<{ readonly routes: RouteAnswer; readonly isFromPeer: boolean }>;
+}
+
 export type Routes = ReturnType<typeof createRoutes>;
 
 /** Creates a bounded cache of routes. All operations share one. */
@@ -70,7 +75,6 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
   const failures = new LRUCache<string, Failed>(FAILURES);
   /** The requests in progress, by their keys. All clients that ask for the same routes share one. */
   const inProgress = new Map<string, Asked>();
-  /** How many answers were removed from the cache for lack of room. */
   let evictions = 0;
   const cache = new LRUCache<string, RouteAnswer>({
     maxSize: MAX_BYTES,
@@ -83,15 +87,42 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
     },
   });
 
-  /** Fetches routes from a peer or the upstream. @param maxAgeMs how old a peer's answer may be, in milliseconds */
-  async function fetch(
-    key: string,
+  /** Joins the request for these routes that is in progress, or begins a new one. */
+  function ask(
     request: TokenRequest,
-    clients: RouteClients,
+    client: RouteClient,
+    isListed: boolean,
     maxAgeMs: number,
-  ): Promise<{ readonly fetched: Fetched<Token>; readonly isFromPeer: boolean }> {
-    const newerThan = Date.now() - maxAgeMs;
-    const lease = await peers.lease(`route:${fingerprint(key)}`, ROUTES, newerThan, MAX_WAIT_MS);
+  ): Asked['answer'] {
+    const key = tokenRequestKey(request);
+    const known = inProgress.get(key);
+    const clients = known?.clients ?? createRouteClients(isListed);
+    clients.join(client);
+    if (known) return known.answer;
+    const answer = answerTo(key, request, clients, maxAgeMs).finally(() => inProgress.delete(key));
+    inProgress.set(key, { clients, answer });
+    return answer;
+  }
+
+  async function answerTo(key: string, request: TokenRequest, clients: RouteClients, maxAgeMs: number) {
+    try {
+      const { fetched, isFromPeer } = await fetch(key, request, clients, maxAgeMs);
+      return { routes: received(key, request, fetched, clients.isForNobody), isFromPeer };
+    } catch (error) {
+      // The client has to change an unsupported request, so it must get the error and not old routes.
+      const isUnsupported = error instanceof GatewayError && error.code === 'BAD_USER_INPUT';
+      if (clients.isForNobody || isUnsupported) throw error;
+      noteFailure(key, request, error);
+      const routes = oldRoutes(key);
+      if (routes) return { routes, isFromPeer: false };
+      throw error;
+    }
+  }
+
+  /** Fetches routes from a peer, if they are not older than `maxAgeMs`, or from the upstream. */
+  async function fetch(key: string, request: TokenRequest, clients: RouteClients, maxAgeMs: number) {
+    const topic = `route:${fingerprint(key)}`;
+    const lease = await peers.lease(topic, ROUTES, Date.now() - maxAgeMs, MAX_WAIT_MS);
     if (lease.is === 'fetched') return { fetched: lease.fetched, isFromPeer: true };
     try {
       const fetched = await service.routes(request, clients);
@@ -104,9 +135,24 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
     }
   }
 
-  /**
-   * Notes and logs a failure. A request that was not sent is only logged, at debug level: clients could fill the log.
-   */
+  /** Notes a new answer, and caches it until `freshMs` after its request was sent, even if a peer sent the request. */
+  function received(key: string, request: TokenRequest, fetched: Fetched<Token>, isForNobody: boolean) {
+    const { rows, rejected, takenAt, upstreamAgeMs } = fetched;
+    failures.delete(key);
+    onAnswer?.(request, fetched);
+    if (rejected.count > 0) {
+      const facts = { rows: rows.length, rejectedRows: rejected.count, rejected: rejected.first };
+      log.warn({ ...request, ...facts }, 'Left out bad rows of the routes from a token');
+    }
+    const answer = { rows, takenAt, upstreamAgeMs };
+    const ttl = Math.max(1, Math.min(freshMs, sentAtOf(fetched) + freshMs - Date.now()));
+    // An answer that no client waits for is cached only if these routes are not cached and no others must make room.
+    const hasRoom = cache.calculatedSize + sizeOf(answer, key) <= MAX_BYTES;
+    if (!isForNobody || (hasRoom && !cache.has(key))) cache.set(key, answer, { ttl });
+    return answer;
+  }
+
+  /** A request that was not sent is only logged, at debug level: clients could fill the log. */
   function noteFailure(key: string, request: TokenRequest, error: unknown): void {
     if (!(error instanceof UpstreamError)) {
       log.error({ ...request, err: error }, 'Internal error while routes were fetched');
@@ -124,62 +170,11 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
     failures.set(key, { error, inARow: before + 1, until });
   }
 
-  /** Notes a new answer, and caches it until `freshMs` after its request was sent, even if a peer sent the request. */
-  function received(key: string, request: TokenRequest, fetched: Fetched<Token>, isForNobody: boolean) {
-    const { rows, rejected, takenAt, upstreamAgeMs } = fetched;
-    failures.delete(key);
-    onAnswer?.(request, fetched);
-    if (rejected.count > 0) {
-      const counts = { ...request, rows: rows.length, rejectedRows: rejected.count };
-      log.warn({ ...counts, rejected: rejected.first }, 'Left out bad rows of the routes from a token');
-    }
-    const answer = { rows, takenAt, upstreamAgeMs };
-    const ttl = Math.max(1, Math.min(freshMs, sentAtOf(fetched) + freshMs - Date.now()));
-    // An answer that no client waits for is cached only if these routes are not cached and no others must make room.
-    const hasRoom = cache.calculatedSize + sizeOf(answer, key) <= MAX_BYTES;
-    if (!isForNobody || (hasRoom && !cache.has(key))) cache.set(key, answer, { ttl });
-    return answer;
-  }
-
   /** The cached routes, also if they are no longer fresh. They stay cached for another `freshMs`. */
   function oldRoutes(key: string): RouteAnswer | undefined {
     const old = cache.get(key, { allowStale: true });
     if (old) cache.set(key, old);
     return old;
-  }
-
-  async function answerTo(key: string, request: TokenRequest, clients: RouteClients, maxAgeMs: number) {
-    try {
-      const { fetched, isFromPeer } = await fetch(key, request, clients, maxAgeMs);
-      return { routes: received(key, request, fetched, clients.isForNobody), isFromPeer };
-    } catch (error) {
-      // The client has to change an unsupported request, so it must get the error and not old routes.
-      const isUnsupported = error instanceof GatewayError && error.code === 'BAD_USER_INPUT';
-      if (clients.isForNobody || isUnsupported) throw error;
-      noteFailure(key, request, error);
-      const routes = oldRoutes(key);
-      if (routes) return { routes, isFromPeer: false };
-      throw error;
-    } finally {
-      inProgress.delete(key);
-    }
-  }
-
-  /** Joins the request for these routes that is in progress, or begins a new one. */
-  function ask(
-    key: string,
-    request: TokenRequest,
-    client: RouteClient,
-    isListed: boolean,
-    maxAgeMs: number,
-  ): Asked['answer'] {
-    const known = inProgress.get(key);
-    const clients = known?.clients ?? createRouteClients(isListed);
-    clients.join(client);
-    if (known) return known.answer;
-    const answer = answerTo(key, request, clients, maxAgeMs);
-    inProgress.set(key, { clients, answer });
-    return answer;
   }
 
   return {
@@ -190,10 +185,9 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
     /** How many cached routes were removed for lack of room. While it is the same, routes stay until they expire. */
     evictions: () => evictions,
     /**
-     * The routes as the upstream sends them. Equal calls at the same time share one request. If cached routes cannot be
-     * refreshed, the old ones are served for another `freshMs`, and again after each further failure: `takenAt` says how
-     * old they are. After several failures in a row no request is sent for a while: old routes are served, or the error
-     * is thrown if there are none.
+     * The routes as the upstream sends them. If cached routes cannot be refreshed, the old ones are served for another
+     * `freshMs`, and again after each further failure: `takenAt` says how old they are. After several failures in a row
+     * no request is sent for a while.
      *
      * @param client the address of its connection; undefined if unknown
      * @param isListed whether the routes start from a listed token
@@ -210,7 +204,7 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
         throw causedByClient(failed.error);
       }
       try {
-        return (await ask(key, request, client, isListed, freshMs)).routes;
+        return (await ask(request, client, isListed, freshMs)).routes;
       } catch (error) {
         // The client may have made up the token, so the failure counts as caused by the client.
         throw error instanceof UpstreamError && !isListed ? causedByClient(error) : error;
@@ -225,20 +219,11 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
      * @throws UpstreamError
      */
     async askInBackground(request: TokenRequest, maxAgeMs: number): Promise<boolean> {
-      const key = tokenRequestKey(request);
-      if (inProgress.has(key)) return false;
-      return !(await ask(key, request, null, true, Math.min(freshMs, maxAgeMs))).isFromPeer;
+      if (inProgress.has(tokenRequestKey(request))) return false;
+      return !(await ask(request, null, true, Math.min(freshMs, maxAgeMs))).isFromPeer;
     },
   };
 }
-
-/** A request in progress. */
-interface Asked {
-  readonly clients: RouteClientGroup;
-  readonly answer: Promise<{ readonly routes: RouteAnswer; readonly isFromPeer: boolean }>;
-}
-
-type RouteClientGroup = ReturnType<typeof createRouteClients>;
 
 /** Creates the group of clients that share one request. Others can join it. */
 function createRouteClients(isListed: boolean) {
@@ -253,10 +238,7 @@ function createRouteClients(isListed: boolean) {
       listeners.push(listener);
       for (const client of waiting) listener(client);
     },
-    /**
-     * Adds a client that waits for the answer, with its own place in the queue: many requests of the client that it
-     * joins do not delay it.
-     */
+    /** Adds a client with its own place in the queue: the many requests of the client that it joins do not delay it. */
     join(client: RouteClient): void {
       if (waiting.has(client)) return;
       waiting.add(client);

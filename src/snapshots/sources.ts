@@ -11,10 +11,10 @@ import type { Routes } from './routes.js';
 import type { TokenSnapshot } from './snapshot.js';
 
 export interface SourcesOptions {
-  /** How long a sweep takes, in milliseconds: it requests the routes from each bridgeable token once. */
+  /** How long a sweep takes, in milliseconds. */
   readonly intervalMs: number;
   readonly service: Pick<Service, 'source'>;
-  /** The token listing that is served; undefined before the first. */
+  /** The token listing that is served. */
   readonly tokens: () => TokenSnapshot | undefined;
   /** The rows that the operator does not hide, in the operator's order of chains. */
   readonly select: (rows: readonly Token[]) => readonly Token[];
@@ -45,16 +45,15 @@ export interface RouteMapState {
   readonly answers: number;
 }
 
-/** Earlier than all times. */
-const NEVER = Number.NEGATIVE_INFINITY;
 /** How often the sweep checks whether a token is due, in milliseconds. */
 const IDLE_MS = 5_000;
 /** The shortest pause between the requests for two tokens. */
 const LEAST_PAUSE_MS = 10;
 /** How long the sweep stops after HTTP 429 without Retry-After, or "gone". Each further "gone" in a row doubles it. */
 const FIRST_STOP_MS = 60_000;
-/** The longest pause. */
 const MAX_PAUSE_MS = 3_600_000;
+
+type SweptRoutes = Pick<Routes, 'askInBackground'>;
 
 export type Sources = ReturnType<typeof createSources>;
 
@@ -64,7 +63,7 @@ export function createSources(options: SourcesOptions) {
   const map = new RouteMap();
   /** By token: when its last request failed (milliseconds since 1970), and whether the request is repeated early. */
   const failures = new Map<string, { readonly at: number; readonly isFirst: boolean }>();
-  let routes: Pick<Routes, 'askInBackground'> | undefined;
+  let routes: SweptRoutes | undefined;
   let lastError: UpstreamError | undefined;
   /** When the next token may be requested, on the monotonic clock. */
   let nextAt = 0;
@@ -78,9 +77,9 @@ export function createSources(options: SourcesOptions) {
   let isClosed = false;
 
   /**
-   * Finds the bridgeable token to request now, if one is due, and counts all of them and those without an answer. Tokens
-   * that were never requested come first, then the one whose last request, successful or failed, is the longest ago. A
-   * failed request is repeated once within the interval; one that was answered with "gone", each time.
+   * Finds the bridgeable token to request now, if one is due, and counts all of them and those without an answer. The
+   * one whose last request, successful or failed, is the longest ago comes first. A failed request is repeated once
+   * within the interval; one that was answered with "gone", each time.
    */
   function survey({ rows }: TokenSnapshot) {
     const now = Date.now();
@@ -93,7 +92,7 @@ export function createSources(options: SourcesOptions) {
       count++;
       const [known, failure] = [map.get(key), failures.get(key)];
       if (!known) missing++;
-      const askedAt = Math.max(known?.sentAt ?? NEVER, failure?.at ?? NEVER);
+      const askedAt = Math.max(known?.sentAt ?? 0, failure?.at ?? 0);
       // If the clock was set back, `askedAt` can be in the future. Then the difference also counts as passed time.
       const isDue = failure?.isFirst || Math.abs(now - askedAt) >= intervalMs;
       if (!isDue || askedAt >= earliest) continue;
@@ -112,31 +111,8 @@ export function createSources(options: SourcesOptions) {
     log.warn({ ...facts, ...counts }, `The sweep of routes stops ${howLong}; what is known stays. ${reason}`);
   }
 
-  function onFailure(token: Token, error: UpstreamError): void {
-    const { code, status, detail, retryAfterMs, notSent, message } = error;
-    lastError = error;
-    if (notSent) {
-      // Not sent, because other requests go first, the upstream has asked for a pause, or a circuit breaker is open.
-      nextAt = performance.now() + Math.min(retryAfterMs ?? IDLE_MS, MAX_PAUSE_MS);
-      return;
-    }
-    onAsked?.(code);
-    nextAt = Math.max(nextAt, performance.now() + growingPause(LEAST_PAUSE_MS, IDLE_MS, failedInARow++));
-    const isGone = code === 'UPSTREAM_GONE';
-    if (status !== 429) {
-      // A failed token is requested after all others, so that one token that is always "gone" does not stop the sweep.
-      const key = TOKENS.keyOf(token);
-      failures.set(key, { at: Date.now(), isFirst: isGone || !failures.get(key)?.isFirst });
-      const facts = { ...token, price: undefined, code, detail };
-      log.debug(facts, 'The sweep could not fetch the routes of a token');
-    }
-    if (isGone) stopFor(growingPause(FIRST_STOP_MS, MAX_PAUSE_MS, goneInARow++), message, { code, detail });
-    else if (status === 429 || retryAfterMs)
-      stopFor(Math.min(retryAfterMs ?? FIRST_STOP_MS, MAX_PAUSE_MS), message, { code, detail });
-  }
-
-  /** Requests the routes from a token. The routes then call `enter` with the answer, as with answers for clients. */
-  async function ask(token: Token, by: Pick<Routes, 'askInBackground'>, pauseMs: number): Promise<void> {
+  /** Requests the routes from a token. The cache of routes passes the answer to `enter`, like all answers. */
+  async function ask(token: Token, by: SweptRoutes, pauseMs: number): Promise<void> {
     const request = { srcChainKey: token.chainKey, srcToken: token.address };
     const from = performance.now();
     nextAt = from + Math.max(LEAST_PAUSE_MS, pauseMs);
@@ -145,11 +121,31 @@ export function createSources(options: SourcesOptions) {
       else nextAt = from + LEAST_PAUSE_MS;
     } catch (thrown) {
       if (isClosed) return;
-      if (!(thrown instanceof UpstreamError)) {
-        log.error({ ...request, err: thrown }, 'Internal error while routes were swept');
-      }
-      onFailure(token, thrown instanceof UpstreamError ? thrown : internalError(thrown));
+      const isKnown = thrown instanceof UpstreamError;
+      if (!isKnown) log.error({ ...request, err: thrown }, 'Internal error while routes were swept');
+      onFailure(request, TOKENS.keyOf(token), isKnown ? thrown : internalError(thrown));
     }
+  }
+
+  function onFailure(request: TokenRequest, key: string, error: UpstreamError): void {
+    const { code, status, detail, retryAfterMs, notSent, message } = error;
+    lastError = error;
+    if (notSent) {
+      // Other requests go first, the upstream has asked for a pause, or a circuit breaker is open.
+      nextAt = performance.now() + Math.min(retryAfterMs ?? IDLE_MS, MAX_PAUSE_MS);
+      return;
+    }
+    onAsked?.(code);
+    nextAt = Math.max(nextAt, performance.now() + growingPause(LEAST_PAUSE_MS, IDLE_MS, failedInARow++));
+    const isGone = code === 'UPSTREAM_GONE';
+    if (status !== 429) {
+      // A failed token is requested after all others, so that one token that is always "gone" does not stop the sweep.
+      failures.set(key, { at: Date.now(), isFirst: isGone || !failures.get(key)?.isFirst });
+      log.debug({ ...request, code, detail }, 'The sweep could not fetch the routes of a token');
+    }
+    if (isGone) stopFor(growingPause(FIRST_STOP_MS, MAX_PAUSE_MS, goneInARow++), message, { code, detail });
+    else if (status === 429 || retryAfterMs)
+      stopFor(Math.min(retryAfterMs ?? FIRST_STOP_MS, MAX_PAUSE_MS), message, { code, detail });
   }
 
   /** Requests the routes from the next token that is due, if one is. @returns the wait until the next step (ms) */
@@ -192,7 +188,7 @@ export function createSources(options: SourcesOptions) {
   }
 
   return {
-    /** Stores the routes in an answer, whether a client or the sweep has requested it. */
+    /** Enters an answer, whether a client or the sweep has requested it. */
     enter({ srcChainKey, srcToken }: TokenRequest, fetched: Fetched<Token>): void {
       const isFull = stop?.until === Number.POSITIVE_INFINITY && stop.source === service.source;
       if (isFull || srcChainKey === undefined || srcToken === undefined) return;
@@ -207,7 +203,7 @@ export function createSources(options: SourcesOptions) {
         stopFor(Number.POSITIVE_INFINITY, 'The map of routes is full.', {});
     },
     /** Starts the sweep, which sends its requests through these routes. */
-    start(by: Pick<Routes, 'askInBackground'>): void {
+    start(by: SweptRoutes): void {
       if (routes) return;
       routes = by;
       void run();
@@ -215,11 +211,7 @@ export function createSources(options: SourcesOptions) {
     /** Wakes the sweep. Call it when a new token listing is served. */
     wake: () => endWait(),
     state: (): RouteMapState => ({ changes: map.changeCount, answers: map.answerCount }),
-    /**
-     * The sources of a token.
-     *
-     * @throws UpstreamError while there is no answer: the error of the last failed request, if any
-     */
+    /** @throws UpstreamError while there is no answer: the error of the last failed request, if any */
     sourcesOf(listed: TokenSnapshot, chainKey: string, address: string): TokenSources {
       const isComplete = survey(listed).missing === 0;
       const asOf = map.oldestAt ?? null;

@@ -28,7 +28,6 @@ function createColdView() {
     isSwept: false,
     sources: () => null,
     untracked: () => undefined,
-    routeRequest: async (filter) => filter,
     cachedRoutes: () => undefined,
     async routes(question) {
       routesAsked.push(question);

@@ -430,11 +430,12 @@ describe('the map of routes', () => {
   const ROWS = (...decimals: number[]) =>
     new Map(decimals.map((each, index) => [`3 dst 0x${index}`, { decimals: each }]));
 
-  it('removes destinations that are in none of its answers, and keeps to its limits', () => {
-    const map = new RouteMap({ pairs: 4, destinations: 5 });
+  it('keeps to its limits of pairs and destinations', () => {
+    const map = new RouteMap({ pairs: 4, destinations: 6 });
     expect(map.set('a', { takenAt: 1 }, ROWS(1, 2, 3))).toBe(true);
     expect(map.set('a', { takenAt: 2 }, ROWS(4, 5))).toBe(true);
-    expect(map.set('b', { takenAt: 2 }, ROWS(4, 6, 7))).toBe(false);
+    expect(map.set('b', { takenAt: 2 }, ROWS(4, 5, 3))).toBe(false);
+    expect(map.set('b', { takenAt: 2 }, ROWS(6, 7))).toBe(false);
     expect(map.set('b', { takenAt: 2 }, ROWS(4, 6))).toBe(true);
     expect(map.sourcesOf('3 dst 0x0', 4)).toEqual(['a', 'b']);
     expect(map.sourcesOf('3 dst 0x1', undefined)).toEqual(['a', 'b']);

@@ -44,7 +44,7 @@ const SHOWN = 20;
 /**
  * Checks the very first listing. There is no earlier listing to compare it with, so half of its rows must be readable.
  *
- * @throws UpstreamError UPSTREAM_MALFORMED if fewer than half of its rows can be read
+ * @throws UpstreamError UPSTREAM_MALFORMED
  */
 export function checkFirstListing<Row>({ name }: ListingKind<Row>, { rows, unreadable }: Fetched<Row>): void {
   if (!unreadable || unreadable.count <= rows.length) return;
@@ -56,8 +56,7 @@ export function checkFirstListing<Row>({ name }: ListingKind<Row>, { rows, unrea
 
 /**
  * Creates the check of whole listings. A large loss of known rows is usually a fault of the upstream, so it is held back
- * at first. It is accepted when `holdBackTimes` listings in a row lack the same rows. A loss that is caused by rows that
- * cannot be read is never accepted.
+ * until `holdBackTimes` listings in a row lack the same rows. A loss by rows that cannot be read is never accepted.
  */
 export function createListingCheck<Row>(
   kind: ListingKind<Row>,
@@ -68,11 +67,7 @@ export function createListingCheck<Row>(
   /** The sizes of served listings, the largest first, and when each size was last served (monotonic clock). */
   let sizes: readonly { readonly rows: number; readonly until: number }[] = [];
 
-  /**
-   * The largest listing that was served within the last day.
-   *
-   * @param servedRows how many rows are served now
-   */
+  /** The largest listing that was served within the last day, if `servedRows` are served now. */
   function largest(servedRows: number): LargestListing {
     const now = performance.now();
     sizes = sizes.filter(({ until }) => until > now - DAY_MS);
@@ -81,58 +76,47 @@ export function createListingCheck<Row>(
     return { rows: before.rows, at: Date.now() - (now - before.until) };
   }
 
-  /** The known rows that a new listing lacks; `lost` also has those that were removed within the last day. */
+  /** The rows that a new listing lacks, and why it is held back: a text without reasons if it is not. */
   function lossOf(served: Fetched<Row>, sent: Fetched<Row>) {
     const known = keyedRows(served.rows, kind.keyOf);
     const present = keyedRows(sent.rows, kind.keyOf);
     const isLost = (key: string) => !present.has(key) && !sent.contradictory?.has(key);
     const vanished = [...known.keys()].filter(isLost);
     const since = Math.max(sentAtOf(sent) - DAY_MS, served.guard?.lossAcceptedAt ?? 0);
-    const lostBefore = (served.guard?.gone ?? [])
-      .filter(({ at }) => at > since)
-      .map(({ row }) => kind.keyOf(row))
-      .filter(isLost);
+    const lostBefore = (served.guard?.gone ?? []).filter(({ at }) => at > since);
+    /** Also the rows that were removed within the last day. */
+    const lost = [...vanished, ...lostBefore.map(({ row }) => kind.keyOf(row)).filter(isLost)];
     const groups = new Set([undefined, ...sent.rows.map(kind.groupOf)]);
     const lostGroups = [...groupBy(vanished, (key) => kind.groupOf(known.get(key) as Row))].filter(
       ([group, keys]) => !groups.has(group) && keys.length >= GROUP_ROWS,
     );
-    return { vanished, lost: [...vanished, ...lostBefore], lostGroups };
-  }
-
-  /** The reasons to hold a listing back, each with a text that completes "The listing is held back: …". */
-  function reasonsOf(
-    served: Fetched<Row>,
-    sent: Fetched<Row>,
-    { vanished, lost, lostGroups }: ReturnType<typeof lossOf>,
-  ): ReadonlyMap<HoldBackReason, string> {
-    const reasons = new Map<HoldBackReason, string>();
-    const known = served.rows.length;
-    const ofDay = largest(known).rows;
+    const ofDay = largest(known.size).rows;
+    const lostOfDay = Math.max(lost.length, ofDay - sent.rows.length - (sent.contradictory?.size ?? 0));
+    const mostVanished = known.size * holdBackShrink;
+    const mostLost = ofDay * holdBackShrink;
+    const reasons: HoldBackReason[] = [];
+    if (vanished.length <= mostVanished && lostOfDay <= mostLost && lostGroups.length === 0)
+      return { vanished, lost, reasons, text: '' };
+    reasons.push('shrink');
+    // The text does not name the chains, because clients see it and the operator may hide a chain from them.
+    const text =
+      vanished.length > mostVanished
+        ? `it lacks ${vanished.length} of ${known.size} known rows`
+        : lostGroups.length > 0
+          ? `it lacks all ${kind.name} of ${lostGroups.length} of the known chains`
+          : `it lacks ${Math.min(lostOfDay, ofDay)} of the ${ofDay} rows of the last day's largest listing`;
     const unreadIn = unreadableAmong(sent.unreadable);
-    const sentKeys = sent.rows.length + (sent.contradictory?.size ?? 0);
-    const lostOfDay = Math.max(lost.length, ofDay - sentKeys);
-    const isTooMuch = (ofKnown: number, ofLargest: number) =>
-      ofKnown > known * holdBackShrink || ofLargest > ofDay * holdBackShrink;
     const unread = unreadIn(lost);
-    const isShrunk = isTooMuch(vanished.length, lostOfDay) || lostGroups.length > 0;
     const isShrunkAnyway =
-      isTooMuch(vanished.length - unreadIn(vanished), lostOfDay - unread) ||
+      vanished.length - unreadIn(vanished) > mostVanished ||
+      lostOfDay - unread > mostLost ||
       lostGroups.some(([, keys]) => unreadIn(keys) === 0);
     const stillThere = ofDay - (lost.length - unread);
-    if (!isShrunk) return reasons;
-    reasons.set(
-      'shrink',
-      lostGroups.length > 0 && vanished.length <= known * holdBackShrink
-        ? // The text does not name the chains, because clients see it and the operator may hide a chain from them.
-          `it lacks all ${kind.name} of ${lostGroups.length} of the known chains`
-        : vanished.length > known * holdBackShrink
-          ? `it lacks ${vanished.length} of ${known} known rows`
-          : `it lacks ${Math.min(lostOfDay, ofDay)} of the ${ofDay} rows of the last day's largest listing`,
-    );
-    if (unread > 0 && (!isShrunkAnyway || unread > stillThere * holdBackShrink)) {
-      reasons.set('rejected_rows', `${unread} of the rows that it lacks cannot be read`);
-    }
-    return reasons;
+    if (unread === 0 || (isShrunkAnyway && unread <= stillThere * holdBackShrink))
+      return { vanished, lost, reasons, text };
+    reasons.push('rejected_rows');
+    const andUnread = `${text}, and ${unread} of the rows that it lacks cannot be read`;
+    return { vanished, lost, reasons, text: andUnread };
   }
 
   return {
@@ -143,12 +127,10 @@ export function createListingCheck<Row>(
      * @throws HeldBackError
      */
     check(served: Fetched<Row>, sent: Fetched<Row>): string | undefined {
-      const loss = lossOf(served, sent);
-      const reasons = reasonsOf(served, sent, loss);
-      if (reasons.size === 0) return undefined;
-      const text = [...reasons.values()].join(', and ');
-      const mayBeTrue = !reasons.has('rejected_rows');
-      const signature = digestOf(loss.lost.toSorted());
+      const { vanished, lost, reasons, text } = lossOf(served, sent);
+      if (reasons.length === 0) return undefined;
+      const mayBeTrue = !reasons.includes('rejected_rows');
+      const signature = digestOf(lost.toSorted());
       const times = mayBeTrue ? (heldBack?.signature === signature ? heldBack.times : 0) + 1 : 0;
       if (mayBeTrue && times >= holdBackTimes) return text;
       heldBack = { signature, times };
@@ -157,8 +139,8 @@ export function createListingCheck<Row>(
         ? `It is accepted once the same rows have been missing ${holdBackTimes} times in a row (so far: ${times}).`
         : 'It is accepted only when its rows can be read.';
       const message = `The upstream's ${kind.name} listing is held back: ${text}. ${outlook}`;
-      const shown = [...(mayBeTrue ? [] : sent.rejected.first), ...loss.vanished];
-      throw new HeldBackError(message, shown.slice(0, SHOWN).join('; '), [...reasons.keys()]);
+      const shown = [...(mayBeTrue ? [] : sent.rejected.first), ...vanished];
+      throw new HeldBackError(message, shown.slice(0, SHOWN).join('; '), reasons);
     },
     /**
      * Notes that a listing has replaced another.
@@ -193,7 +175,7 @@ export function createListingCheck<Row>(
   };
 }
 
-/** Returns a function that counts how many of the given keys may belong to rows that cannot be read. */
+/** Counts how many of the given keys may belong to rows that cannot be read. */
 function unreadableAmong(unreadable: UnreadableRows | undefined): (keys: readonly string[]) => number {
   const { keys: known = new Set<string>(), unnamed = 0 } = unreadable ?? {};
   return (keys) => Math.min(keys.length, unnamed + keys.filter((key) => known.has(key)).length);

@@ -1,17 +1,11 @@
-/**
- * Finds the rows that a guarded listing knows but does not serve: held-back rows as the upstream sent them, removed
- * rows, and new rows that are held back.
- */
+/** Finds the rows that a guarded listing knows but does not serve: held back, removed, or waiting. */
 import { EMPTY_GUARD_MEMORY, type GuardMemory } from '../../domain/guard-memory.js';
 import { keyedRows } from '../../domain/keyed-rows.js';
 import type { Fetched, GuardedFact } from '../../domain/listing.js';
 import type { ListingKind } from '../../upstream/listing-kinds.js';
 import { clocksOf, type GuardedListing } from './guard.js';
 
-/**
- * The rows that are known and not listed, by key: a removed row as it was last accepted, and null for a new row that is
- * held back.
- */
+/** The known rows that are not listed, by key: a removed row as last accepted, and null for a new one that waits. */
 export function unlistedRows<Row>(
   kind: Pick<ListingKind<Row>, 'keyOf'>,
   { rows, guard = EMPTY_GUARD_MEMORY }: Fetched<Row>,
@@ -24,10 +18,7 @@ export function unlistedRows<Row>(
   ]);
 }
 
-/**
- * The listing as the upstream sent it, before it was guarded. It is guarded again at another gateway, after a restart,
- * and when rules have changed.
- */
+/** The listing as the upstream sent it: guarded again at another gateway, after a restart, and with changed rules. */
 export function asSent<Row>(kind: ListingKind<Row>, listing: Fetched<Row>): Fetched<Row> {
   const { guard, ...facts } = listing;
   if (!guard) return listing;
@@ -49,23 +40,20 @@ export function asSent<Row>(kind: ListingKind<Row>, listing: Fetched<Row>): Fetc
 }
 
 /**
- * Adds the rows of other stored listings, such as those of another upstream, as removed rows. So the guard knows their
- * facts.
- *
- * @param own the listing that is continued; undefined for a new one
- * @param found the other stored listings
- * @returns undefined if there are no other listings
+ * The listing with which a first one is compared: `own`, if one is continued, with the rows of other stored listings,
+ * such as those of another upstream, as removed rows. So the guard knows their facts.
  */
-export function withKnownFacts<Row>(own: Fetched<Row> | undefined, found: readonly Fetched<Row>[]) {
-  const byAge = found.toSorted((one, other) => other.takenAt - one.takenAt);
-  const [newest] = byAge;
-  if (!newest) return undefined;
-  const gone = byAge
-    .toReversed()
-    .flatMap(({ rows, takenAt, guard }) => [
-      ...(guard?.gone ?? []),
-      ...rows.map((row) => ({ row, at: takenAt })),
-    ]);
+export function withKnownFacts<Row>(
+  own: Fetched<Row> | undefined,
+  others: readonly Fetched<Row>[],
+): Fetched<Row> | undefined {
+  const byAge = others.toSorted((one, other) => one.takenAt - other.takenAt);
+  const newest = byAge.at(-1);
+  if (!newest) return own;
+  const gone = byAge.flatMap(({ rows, takenAt, guard }) => [
+    ...(guard?.gone ?? []),
+    ...rows.map((row) => ({ row, at: takenAt })),
+  ]);
   const { lossAcceptedAt, unnumbered } = (own ?? newest).guard ?? EMPTY_GUARD_MEMORY;
   const guard: GuardMemory<Row> = {
     ...(own?.guard ?? EMPTY_GUARD_MEMORY),
@@ -74,22 +62,18 @@ export function withKnownFacts<Row>(own: Fetched<Row> | undefined, found: readon
     // Rows of other listings do not count as lost: only rows that were removed after this time do.
     lossAcceptedAt: Math.max(lossAcceptedAt, newest.takenAt),
   };
-  const listing: Fetched<Row> = own ? { ...own, guard } : { ...newest, rows: [], history: undefined, guard };
-  return { listing, newest, rows: gone.length };
+  return own ? { ...own, guard } : { ...newest, rows: [], history: undefined, guard };
 }
 
 /** How much of a listing is held back. */
 export interface HeldBackSummary {
   readonly rows: number;
   readonly rowsByFact: ReadonlyMap<GuardedFact, number>;
-  /** Since when the first of these rows has been held back (milliseconds since 1970); undefined if there are none. */
+  /** Since when the first of them has been held back (milliseconds since 1970). */
   readonly oldestSince: number | undefined;
 }
 
-/**
- * Counts the listed rows that are held back, and the new rows that are not listed yet because each would replace a
- * removed row. Rows that the operator hides do not count.
- */
+/** Counts the listed rows that are held back, and the new rows that wait because each would replace a removed row. */
 export function heldBackIn<Row>(
   kind: ListingKind<Row>,
   served: readonly Row[],
