@@ -37,24 +37,18 @@ export interface ResolvedRules {
   keptFacts(key: string): ReadonlyMap<GuardedFact, string> | undefined;
 }
 
-/** A chain by its key, or a token by the key of its chain and its address. Both texts are folded. */
-interface RowPlace {
-  readonly chainKey: string;
-  /** Undefined for a chain. */
-  readonly address: string | undefined;
+/** The chain or token that a rule names: by keys, or by CAIP identifiers. Without `address` it is a chain. */
+interface Place {
+  /** A text that is equal for all spellings of one key, or of one CAIP identifier. */
+  readonly text: string;
+  /** The folded address of a token. */
+  readonly address?: string;
+  /** The folded key of the chain; undefined if the place has a CAIP identifier, by which the chain is looked up. */
+  readonly chainKey?: string;
+  readonly caip2?: string;
+  /** The parts of a CAIP-19 identifier. */
+  readonly asset?: Caip19Parts;
 }
-
-/** A chain by CAIP-2, or a token by CAIP-19. The row of the chain is needed to find it. */
-interface CaipPlace {
-  readonly caip2: string;
-  /** Undefined for a chain, like `address`. */
-  readonly asset: Caip19Parts | undefined;
-  /** The folded address of the asset. */
-  readonly address: string | undefined;
-}
-
-/** The chain or token that a rule names. */
-type Place = RowPlace | CaipPlace;
 
 /** A rule about a guarded fact. `from` is the value that is served now, `value` the value to serve. */
 interface FactRule {
@@ -118,7 +112,7 @@ export function parseListingRules(text: string): ListingRules {
     const rule = readRule(words, number, refuse);
     rules.push(rule);
     if (!('fact' in rule)) continue;
-    const key = `${rule.fact} ${placeKey(rule.place)}`;
+    const key = `${rule.fact} ${rule.place.text}`;
     const earlier = aboutOneFact.get(key) ?? [];
     const isKept = earlier.at(-1)?.verb === 'keep';
     const opponents = isKept ? earlier.slice(-1) : rule.verb === 'keep' ? earlier : [];
@@ -177,22 +171,19 @@ function placeOf(text: string): Place | undefined {
   const slash = text.indexOf('/');
   const caip2 = parseCaip2(slash < 0 ? text : text.slice(0, slash));
   if (caip2 !== undefined) {
-    if (slash < 0) return { caip2, asset: undefined, address: undefined };
+    if (slash < 0) return { text: caip2, caip2 };
     const asset = parseCaip19(`${caip2}${text.slice(slash)}`);
     if (!asset?.assetNamespace || !asset.address) return undefined;
-    return { caip2, asset, address: foldAddress(asset.address) };
+    const address = foldAddress(asset.address);
+    return { text: `${caip2}/${asset.assetNamespace}:${address}`, caip2, asset, address };
   }
   const colon = text.indexOf(':');
   const chainKey = foldChainKey(colon < 0 ? text : text.slice(0, colon));
-  const address = colon < 0 ? undefined : foldAddress(text.slice(colon + 1));
-  return chainKey === '' || address === '' ? undefined : { chainKey, address };
-}
-
-/** A text that is equal for all spellings of one key, or of one CAIP identifier. The listings are not needed for it. */
-function placeKey(place: Place): string {
-  if (!('caip2' in place)) return rowKey(place);
-  const { caip2, asset, address } = place;
-  return asset ? `${caip2}/${asset.assetNamespace}:${address}` : caip2;
+  if (colon < 0) return chainKey === '' ? undefined : { text: chainKey, chainKey };
+  const address = foldAddress(text.slice(colon + 1));
+  return chainKey === '' || address === ''
+    ? undefined
+    : { text: tokenKey(chainKey, address), chainKey, address };
 }
 
 /** The key of a row: {@link tokenKey}, or the key of a chain. */
@@ -208,10 +199,10 @@ function isSameValue(fact: GuardedFact, one: string, other: string): boolean {
 function createListingRules(rules: readonly Rule[]): ListingRules {
   const places = rules
     .flatMap((rule) => (rule.verb === 'chains' ? rule.places : rule.place))
-    .filter((place) => 'caip2' in place);
+    .filter(({ caip2 }) => caip2 !== undefined);
   const resolveBy = (chains: readonly Chain[]) => {
     const byCaip2 = new Map(chains.map((chain) => [chain.caip2, chain]));
-    const rowOf = (place: Place) => rowPlaceOf(place, byCaip2);
+    const rowOf = (place: Place) => rowAt(place, byCaip2);
     return resolve(rules, JSON.stringify(places.map(rowOf)), rowOf);
   };
   const byKeys = places.length === 0 ? resolveBy([]) : undefined;
@@ -221,10 +212,12 @@ function createListingRules(rules: readonly Rule[]): ListingRules {
 /** No rules: everything is served, in the upstream's order. */
 export const NO_RULES: ListingRules = createListingRules([]);
 
-/** The key of the row at a place; undefined if no chain has the identifier, or the chain cannot have such an asset. */
-function rowPlaceOf(place: Place, byCaip2: ReadonlyMap<string | null, Chain>): RowPlace | undefined {
-  if (!('caip2' in place)) return place;
-  const { caip2, asset, address } = place;
+/** The row at a place; undefined if no chain has the identifier, or the chain cannot have such an asset. */
+function rowAt(
+  { chainKey, caip2 = '', asset, address }: Place,
+  byCaip2: ReadonlyMap<string | null, Chain>,
+): NamedRow | undefined {
+  if (chainKey !== undefined) return { chainKey, address };
   const chain = byCaip2.get(caip2);
   if (!chain || (asset && !isIdentifiedBy(asset, chain, asset))) return undefined;
   return { chainKey: foldChainKey(chain.chainKey), address };
@@ -233,7 +226,7 @@ function rowPlaceOf(place: Place, byCaip2: ReadonlyMap<string | null, Chain>): R
 function resolve(
   rules: readonly Rule[],
   rows: string,
-  rowOf: (place: Place) => RowPlace | undefined,
+  rowOf: (place: Place) => NamedRow | undefined,
 ): ResolvedRules {
   /** The number of each chain in the operator's order. Undefined: all chains are served, in the upstream's order. */
   let ranks: Map<string, number> | undefined;

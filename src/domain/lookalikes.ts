@@ -5,43 +5,18 @@ import { foldText } from './fold-text.js';
  * Each Latin text with the Greek and Cyrillic letters that look like it. These are all such letters in confusables.txt
  * of Unicode 17.0.0 (UTS #39); accents of look-alikes are ignored.
  */
-const LOOKALIKES: readonly (readonly [latin: string, letters: string])[] = [
-  ['2', 'Ꙅ'],
-  ['3', 'ЗҘӠ'],
-  ['6', 'б'],
-  ['a', 'ΑαАа'],
-  ['ae', 'Ӕӕ'],
-  ['b', 'ΒБВЬѢѣҌҍ'],
-  ['bl', 'Ы'],
-  ['c', 'ϲϹСсҪҫ'],
-  ['d', 'ԁ'],
-  ['e', 'ΕЕеҽҿ'],
-  ['f', 'Ϝ'],
-  ['g', 'Ԍ'],
-  ['h', 'ΗНћҢһӇӉꚕ'],
-  ['i', 'ͺιіιꙇ'],
-  ['j', 'ͿϳЈј'],
-  ['k', 'ΚКҚҞ'],
-  ['l', 'ΙІӀӏ'],
-  ['lo', 'Ю'],
-  ['m', 'ΜϺМӍ'],
-  ['n', 'Νη'],
-  ['o', 'ΘΟθοσϑϴОоѲѳӨө'],
-  ['oo', 'Ꚙꚙ'],
-  ['p', 'ΡρϱϸРр'],
-  ['q', 'ԛ'],
-  ['r', 'гғᴦ'],
-  ['s', 'Ѕѕ'],
-  ['t', 'ΤТҬ'],
-  ['u', 'υџ'],
-  ['v', 'νѴѵ'],
-  ['w', 'шѡѽԜԝ'],
-  ['x', 'ΧХхҲ'],
-  ['y', 'ΥγϒУуҮүҰұ'],
-  ['z', 'Ζ'],
-];
+const LOOKALIKES = `
+  2 Ꙅ | 3 ЗҘӠ | 6 б | a ΑαАа | ae Ӕӕ | b ΒБВЬѢѣҌҍ | bl Ы | c ϲϹСсҪҫ
+  d ԁ | e ΕЕеҽҿ | f Ϝ | g Ԍ | h ΗНћҢһӇӉꚕ | i ͺιіιꙇ | j ͿϳЈј | k ΚКҚҞ
+  l ΙІӀӏ | lo Ю | m ΜϺМӍ | n Νη | o ΘΟθοσϑϴОоѲѳӨө | oo Ꚙꚙ | p ΡρϱϸРр
+  q ԛ | r гғᴦ | s Ѕѕ | t ΤТҬ | u υџ | v νѴѵ | w шѡѽԜԝ | x ΧХхҲ
+  y ΥγϒУуҮүҰұ | z Ζ
+`;
 const LATIN_OF: ReadonlyMap<string, string> = new Map(
-  LOOKALIKES.flatMap(([latin, letters]) => [...letters].map((letter) => [letter, latin] as const)),
+  LOOKALIKES.split(/[|\n]/).flatMap((entry) => {
+    const [latin = '', letters = ''] = entry.trim().split(' ');
+    return [...letters].map((letter) => [letter, latin] as const);
+  }),
 );
 const GREEK_OR_CYRILLIC = /[\p{Script=Greek}\p{Script=Cyrillic}]/gu;
 /** Invisible characters, and spaces of any width: some are too thin to see. U+2800 is Braille without dots. */

@@ -26,8 +26,6 @@ const SERVED: Readonly<Record<string, (snapshots: Snapshots) => unknown>> = {
   routeMap: (snapshots) => snapshots.routeMap()?.changes,
   /** How many answers the route map has received. Compared only if the response shows the time of its routes. */
   routeMapAnswers: (snapshots) => snapshots.routeMap()?.answers,
-  /** Compared only if the response shows the time of routes: an evicted answer is fetched again, with a newer time. */
-  routeEvictions: (snapshots) => snapshots.routeEvictions(),
 };
 
 /** While all of these are current, executing the request again gives the same response. */
@@ -70,7 +68,6 @@ export function dependenciesOf(read: ReadSnapshots, tracked: TrackedReads): Depe
       ...(routes && { rules: routes.rules }),
       ...(routeMap && { routeMap: routeMap.changes }),
       ...(routeMap && routeTimes && { routeMapAnswers: routeMap.answers }),
-      ...(routes && routeTimes && { routeEvictions: routes.evictions }),
     },
     goodUntil: Math.min(routes?.goodUntil ?? Number.POSITIVE_INFINITY, pricesGoodUntil),
     pricesGoodUntil,

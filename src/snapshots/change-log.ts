@@ -31,9 +31,8 @@ interface LoggedRows<Row> {
  * Makes the change log of a new listing. It yields to requests.
  *
  * @param contents for each row, a text of all its values except the price
- * @param shared the log that was stored or shared with the rows. It is used if its cursor is the cursor of the rows, so
- *   that gateways with the same rows have the same log
- * @param before the older listing
+ * @param shared the log that was stored or shared with the rows: used if it has their cursor, so that gateways with the
+ *   same rows have the same log
  * @param isSame true if the rows are known to differ from the older ones only in prices
  */
 export async function nextChangeLog<Row>(
@@ -75,7 +74,6 @@ export function changesSince<Row>(
   return { cursor, isReset: false, changed, removed };
 }
 
-/** The last steps, as many as the limits allow. */
 function newest(steps: readonly ChangeStep[]): readonly ChangeStep[] {
   let bytes = 0;
   let first = steps.length;
@@ -92,7 +90,6 @@ function cursorOf(contents: readonly string[]): string {
   return textDigest(`${contents.toSorted().join('\n')}\n`);
 }
 
-/** The keys of the rows that were added, changed or removed. */
 async function changedKeys<Row>(
   kind: ListingKind<Row>,
   before: readonly Row[],

@@ -1,7 +1,5 @@
 /** The age of listings and routes, and the status of a listing. */
-import type { ServiceName } from '../domain/listing.js';
-import type { ListingName } from './listings.js';
-import type { Refresher } from './refresher.js';
+import type { ListingRows, ServiceName } from '../domain/listing.js';
 import type { Snapshot } from './snapshot.js';
 
 /** EMPTY: the listing has no snapshot yet. FRESH: the age of its snapshot is within the limit. STALE: it is older. */
@@ -9,21 +7,21 @@ export type ListingState = 'EMPTY' | 'FRESH' | 'STALE';
 
 /** The listings and routes that an operation has read. */
 export interface Reads {
-  readonly listings: readonly ListingName[];
-  /** `takenAt` of the oldest routes that were read (milliseconds since 1970); undefined without routes. */
+  readonly listings: readonly (keyof ListingRows)[];
+  /** `takenAt` of the oldest routes that were read (milliseconds since 1970). */
   readonly routesTakenAt?: number | undefined;
 }
 
 /** A listing, or the routes that an operation has read, older than its limit in {@link FreshMs}. */
 export interface StaleListing {
-  readonly name: ListingName | 'routes';
+  readonly name: keyof ListingRows | 'routes';
   readonly ageMs: number;
 }
 
 /** The freshness of several listings and routes together. */
 export interface Freshness {
   readonly stale: readonly StaleListing[];
-  /** How long until the first of them is stale, in milliseconds; 0 if one is already, infinite if nothing was read. */
+  /** How long until the first of them is stale, in milliseconds; infinite if nothing was read. */
   readonly freshForMs: number;
   /** `takenAt` of the oldest snapshot or routes (milliseconds since 1970); infinite if there are none. */
   readonly takenAt: number;
@@ -31,33 +29,31 @@ export interface Freshness {
 
 /** The status of one listing. Times are milliseconds since 1970. */
 export interface ListingStatus {
-  readonly name: ListingName;
+  readonly name: keyof ListingRows;
+  /** Without a snapshot: the service that gets the requests now. */
   readonly source: ServiceName;
   readonly state: ListingState;
   readonly takenAt: number | null;
   readonly ageMs: number | null;
   readonly rows: number;
   readonly rejectedRows: number;
-  /** How many rows are held back: listed rows that keep old values, and new rows that are not listed yet. */
+  /** Listed rows that keep old values, and new rows that are not listed yet. */
   readonly heldBackRows: number;
   readonly version: string | null;
   /** Whether the upstream's last answer is held back as a whole, so that an older snapshot is served. */
   readonly isHeldBack: boolean;
   /** Whether the last refresh failed because the upstream says that it is gone. */
   readonly isGone: boolean;
+  /** The last failed refresh, even if a later one succeeded; or why the refresh in progress has to wait. */
   readonly lastFailure: { readonly code: string; readonly message: string; readonly at: number } | null;
 }
 
 /** The largest age at which each listing, and routes, count as fresh, in milliseconds. */
 export type FreshMs = Readonly<Record<StaleListing['name'], number>>;
 
-/**
- * The freshness of the data that was read. A listing without a snapshot counts as infinitely old.
- *
- * @param now milliseconds since 1970
- */
+/** The freshness of the data that was read. A listing without a snapshot counts as infinitely old. */
 export function freshnessOf(
-  snapshotOf: (name: ListingName) => Snapshot<unknown> | undefined,
+  snapshotOf: (name: keyof ListingRows) => Snapshot<unknown> | undefined,
   { listings, routesTakenAt }: Reads,
   freshMs: FreshMs,
   now: number,
@@ -76,34 +72,4 @@ export function freshnessOf(
   }
   if (routesTakenAt !== undefined) add('routes', routesTakenAt, now - routesTakenAt);
   return { stale, freshForMs, takenAt: oldestAt };
-}
-
-/**
- * @param source the service that gets the requests now; the status shows it for a listing without a snapshot
- * @param now milliseconds since 1970
- */
-export function statusOf(
-  name: ListingName,
-  refresher: Refresher<Snapshot<unknown>>,
-  source: ServiceName,
-  now: number,
-): ListingStatus {
-  const { snapshot, lastFailure, isHeldBack, isGone, heldBack, freshMs } = refresher;
-  const ageMs = snapshot ? snapshot.ageAt(now) : null;
-  return {
-    name,
-    source: snapshot?.source ?? source,
-    state: ageMs === null ? 'EMPTY' : ageMs > freshMs ? 'STALE' : 'FRESH',
-    takenAt: snapshot?.takenAt ?? null,
-    ageMs,
-    rows: snapshot?.rows.length ?? 0,
-    rejectedRows: snapshot?.rejected.count ?? 0,
-    heldBackRows: heldBack.rows,
-    version: snapshot?.digest ?? null,
-    isHeldBack,
-    isGone,
-    lastFailure: lastFailure
-      ? { code: lastFailure.error.code, message: lastFailure.error.message, at: lastFailure.at }
-      : null,
-  };
 }

@@ -22,7 +22,7 @@ export interface IndexedListings extends Record<keyof ListingRows, Snapshot<unkn
 
 export type ListingName = keyof IndexedListings;
 
-/** The snapshots that are served now. A listing is undefined before its first snapshot. */
+/** The snapshots that are served now, each undefined before its first. */
 export type ServedSnapshots = { readonly [Name in ListingName]: IndexedListings[Name] | undefined };
 
 export type Refreshers = {
@@ -31,27 +31,23 @@ export type Refreshers = {
     : never;
 };
 
-/** The data beside its own rows that the guarding, selecting and indexing of a listing needs. */
+/** What the guarding, selecting and indexing of a listing needs beside its own rows. */
 interface ListingContext {
-  /** The hold-back period in milliseconds. If infinite, time alone never makes a changed guarded value accepted. */
+  /** The hold-back period in milliseconds; infinite: time alone never accepts a changed guarded value. */
   readonly holdBackMs: number;
   readonly embedded: () => EmbeddedFacts;
-  /** The operator's rules, whose CAIP identifiers are resolved by the served chains. */
+  /** The operator's rules, resolved by the served chains. */
   readonly operator: () => ResolvedRules;
-  /** The operator's rules, whose CAIP identifiers are resolved by the given chains and the embedded ones. */
+  /** The operator's rules, resolved by the given chains and the embedded ones. */
   readonly rulesFor: (listing?: Partial<Fetched<Chain>>, sent?: readonly Chain[]) => ResolvedRules;
   readonly served: () => ServedSnapshots;
   /** The chains with which tokens are compared, including hidden ones; undefined before the first chain listing. */
   readonly chainsToCompare: () => readonly Chain[] | undefined;
 }
 
-/** The name of the setting that says at which age (milliseconds) a listing is refreshed. */
-export type FreshnessSetting = 'chainsFreshMs' | 'tokensFreshMs';
-
 /** One listing: its kind, and how its rows are guarded, selected and indexed. */
 export interface ListingDefinition<Row, Indexed extends Snapshot<Row>> {
   readonly kind: ListingKind<Row>;
-  readonly freshness: FreshnessSetting;
   readonly within: (
     context: ListingContext,
   ) => Pick<RefresherOptions<Row, Indexed>, 'guard' | 'select' | 'index'>;
@@ -59,7 +55,6 @@ export interface ListingDefinition<Row, Indexed extends Snapshot<Row>> {
 
 const chains: ListingDefinition<Chain, ChainSnapshot> = {
   kind: CHAINS,
-  freshness: 'chainsFreshMs',
   within: ({ holdBackMs, embedded, rulesFor }) => ({
     async guard(sent, before, peer) {
       const rules = rulesFor(before, sent.rows);
@@ -73,7 +68,6 @@ const chains: ListingDefinition<Chain, ChainSnapshot> = {
 
 const tokens: ListingDefinition<Token, TokenSnapshot> = {
   kind: TOKENS,
-  freshness: 'tokensFreshMs',
   within: ({ holdBackMs, embedded, operator, chainsToCompare, served }) => ({
     async guard(sent, before, peer) {
       const baseline = (key: string) => embedded().tokens.get(key);

@@ -32,9 +32,7 @@ export interface RoutesRead {
   goodUntil: number;
   /** `takenAt` of the oldest routes; undefined if there are none. */
   takenAt: number | undefined;
-  /** See {@link Routes.evictions}. */
-  readonly evictions: number;
-  /** The operator's rules when the first routes were read. The response depends on them, because they hide routes. */
+  /** The operator's rules when the first routes were read: they hide routes. */
   readonly rules: Pick<ResolvedRules, 'hides'>;
 }
 
@@ -49,16 +47,14 @@ export interface ViewSources {
   readonly reconcile: Reconcile;
   /** The operator's rules now. */
   readonly operator: () => Pick<ResolvedRules, 'hides'>;
-  /** The present, by which the age of prices is computed (milliseconds since 1970). */
   readonly now: () => number;
-  /** Called when an operation has waited for the upstream. */
   readonly onWaited: ((reason: 'upstream', seconds: number) => void) | undefined;
   readonly log: Logger;
 }
 
 /**
- * The consistent state that one operation reads. The view keeps the snapshots that were served when the operation began,
- * even if a refresh publishes new ones. If a listing had no snapshot yet, the view waits for its first one.
+ * The consistent state that one operation reads: the snapshots that were served when the operation began. If a listing
+ * had no snapshot yet, the view waits for its first one.
  */
 export type View = Pick<OperationView, keyof OperationView>;
 
@@ -72,7 +68,7 @@ const LATE = `The upstream did not answer within the ${MAX_UPSTREAM_WAIT_MS / 1_
 
 /** A class, so that its methods are made only once: a view is made for every operation, and most use few of them. */
 export class OperationView {
-  /** The snapshot of each listing, or a promise of its first one. The snapshot stays the same during the operation. */
+  /** The snapshot of each listing, or a promise of its first one. */
   private readonly pinned = {} as Record<
     ListingName,
     Snapshot<unknown> | Promise<Snapshot<unknown>> | undefined
@@ -82,7 +78,7 @@ export class OperationView {
   private routesRead: RoutesRead | undefined;
   private agree: ReturnType<typeof createAgreement> | undefined;
   private routeMapRead: RouteMapState | undefined;
-  /** Whether the upstream has answered a request of the operation: its next request then depends on that answer. */
+  /** Whether the upstream has answered a request of the operation. */
   private hasRoutes = false;
 
   /**
@@ -100,11 +96,7 @@ export class OperationView {
     }
   }
 
-  /**
-   * Waits for an answer of the upstream, at most as long as an operation may wait: then UPSTREAM_TIMEOUT.
-   *
-   * @param isByClient whether a timeout counts as caused by the client
-   */
+  /** Waits for an answer of the upstream, at most as long as an operation may wait: then UPSTREAM_TIMEOUT. */
   private async wait<Answer>(answer: Promise<Answer>, isByClient = false): Promise<Answer> {
     const from = performance.now();
     let timer: NodeJS.Timeout | undefined;
@@ -154,7 +146,7 @@ export class OperationView {
     return pinned instanceof Promise ? undefined : (pinned as IndexedListings[Name] | undefined);
   }
 
-  /** Whether a sweep requests all routes in the background. If so, the method `sources` does not return null. */
+  /** Whether a sweep requests all routes in the background. */
   get isSwept(): boolean {
     return this.held.sources !== undefined;
   }
@@ -162,7 +154,6 @@ export class OperationView {
   /**
    * The tokens that can be moved to this token; null if routes are not swept.
    *
-   * @param tokens the token listing of this operation
    * @throws UpstreamError while there is no answer
    */
   sources(tokens: TokenSnapshot, chainKey: string, address: string): TokenSources | null {
@@ -194,11 +185,7 @@ export class OperationView {
     return LISTING_NAMES.filter((name) => this.isRead[name]);
   }
 
-  /**
-   * The stale listings and routes on which the response depends.
-   *
-   * @param now milliseconds since 1970
-   */
+  /** The stale listings and routes on which the response depends. */
   staleReads(now: number): readonly StaleListing[] {
     const listings = this.listingsRead().filter((name) => this.untracked(name));
     const reads = { listings, routesTakenAt: this.routesRead?.takenAt };
@@ -217,9 +204,8 @@ export class OperationView {
   }
 
   /**
-   * The routes from a token. The tokens that they lead to are shown as the token listing has them. If a fresh listing
-   * lacks the token, or the operator hides it, there are no routes, and no request is sent. Rejects with an
-   * UpstreamError.
+   * The routes from a token, to tokens as the listing has them. If a fresh listing lacks the source token, or the
+   * operator hides it, there are no routes, and no request is sent. Rejects with an UpstreamError.
    */
   async routes(asked: TokenRequest): Promise<RouteAnswer> {
     const tokens = await this.listingFor(asked);
@@ -240,7 +226,7 @@ export class OperationView {
     return isPresent && this.pin('tokens');
   }
 
-  /** The token listing, untracked, after the wait for the first one if it is needed; undefined if there is none. */
+  /** The token listing, untracked, after the wait for the first one if it is needed. */
   private async listingFor({ srcChainKey }: TokenRequest): Promise<TokenSnapshot | undefined> {
     // Without a chain, the address is sent as it was given, so the listing is not needed.
     const tokens = srcChainKey === undefined ? this.tokensIfPresent() : this.pin('tokens');
@@ -249,39 +235,27 @@ export class OperationView {
 
   /** Notes on which routes the response depends. The notes begin when the operation first reads routes. */
   private routesSoFar(): RoutesRead {
-    const { operator, routes } = this.held;
-    this.routesRead ??= {
-      goodUntil: Number.POSITIVE_INFINITY,
-      takenAt: undefined,
-      evictions: routes.evictions(),
-      rules: operator(),
-    };
+    const rules = this.held.operator();
+    this.routesRead ??= { goodUntil: Number.POSITIVE_INFINITY, takenAt: undefined, rules };
     return this.routesRead;
   }
 
-  /** An answer without routes, if it is known that there are none; otherwise undefined. */
+  /** An answer without routes, if it is certain that there are none: a fresh listing lacks the token, or it is hidden. */
   private noneIfUnlisted(tokens: TokenSnapshot | undefined, request: TokenRequest): RouteAnswer | undefined {
-    const unlistedMs = this.unlistedForMs(tokens, request);
-    if (unlistedMs === 0) return undefined;
-    this.held.log.debug({ ...request }, 'No routes, without asking: the token is not listed');
-    if (tokens) this.read('tokens');
-    const read = this.routesSoFar();
-    read.goodUntil = Math.min(read.goodUntil, this.now() + unlistedMs);
-    return { rows: NONE, takenAt: tokens?.takenAt ?? this.now(), isUnlisted: true };
-  }
-
-  /** How long it is certain that there are no routes, in milliseconds. 0 if a request is needed. */
-  private unlistedForMs(tokens: TokenSnapshot | undefined, request: TokenRequest): number {
     const { srcChainKey: chainKey, srcToken: address } = request;
-    const { service, freshMs } = this.held;
-    const { rules } = this.routesSoFar();
-    if (chainKey !== undefined && address !== undefined && rules.hides({ chainKey, address }))
-      return freshMs.tokens;
-    if (!tokens) return 0;
+    const { service, freshMs, log } = this.held;
+    const read = this.routesSoFar();
+    const isHidden =
+      chainKey !== undefined && address !== undefined && read.rules.hides({ chainKey, address });
     // The value-transfer service refuses a request without a chain: the client must get that error, not an empty list.
     const isUnanswerable = chainKey === undefined && service.source === 'value-transfer';
-    if (isUnanswerable || isListed(tokens, request)) return 0;
-    return Math.max(0, freshMs.tokens - tokens.ageAt(Date.now()));
+    const isUnlisted = tokens && !isUnanswerable && !isListed(tokens, request);
+    const certainMs = isHidden ? freshMs.tokens : isUnlisted ? freshMs.tokens - tokens.ageAt(Date.now()) : 0;
+    if (certainMs <= 0) return undefined;
+    log.debug({ ...request }, 'No routes, without asking: the token is not listed');
+    if (tokens) this.read('tokens');
+    read.goodUntil = Math.min(read.goodUntil, this.now() + certainMs);
+    return { rows: NONE, takenAt: tokens?.takenAt ?? this.now(), isUnlisted: true };
   }
 
   /** Makes the answer consistent with the listing of the operation, and notes that the response depends on both. */

@@ -14,6 +14,7 @@ import {
   type HoldBackRules,
 } from './changes/listing-check.js';
 import { asSent, heldBackIn, withKnownFacts } from './changes/unguarded.js';
+import type { ListingStatus } from './freshness.js';
 import { logAccepted, logGuarded, logOlder, logRejected, type SnapshotOrigin } from './refresh-log.js';
 import { isOlder, type Snapshot } from './snapshot.js';
 import {
@@ -27,22 +28,21 @@ import {
 
 /** The metrics of listings and routes. */
 export interface SnapshotMetrics {
-  /** A refresh has ended. The outcome is `upstream`, `peer`, `older`, `held_back` (with reasons) or an error's code. */
+  /** The outcome is `upstream`, `peer`, `older`, `held_back` (with reasons) or an error's code. */
   refresh(listing: string, outcome: string, heldBackFor?: readonly HoldBackReason[]): void;
   acceptedChange(listing: string, fact: GuardedFact, by: AcceptedBy): void;
   /** How many keys of an answer have several rows with different guarded facts. */
   contradictoryRows(listing: string, keys: number): void;
   /** How many rows of routes were left out because the token listing has other decimals. */
   conflictingRouteRows(count: number): void;
-  /** An operation has waited for the upstream. */
   waited(reason: 'upstream', seconds: number): void;
-  /** The sweep has requested the routes from a token. The outcome is `ok`, or the code of the error. */
+  /** The sweep has sent a request. The outcome is `ok`, or the code of the error. */
   readonly sweep: { asked(outcome: string): void };
 }
 
 /** The options of the refreshers of both listings. Times are in milliseconds. */
 export interface RefreshOptions extends HoldBackRules {
-  readonly service: Pick<Service, 'delay' | 'switchTo'>;
+  readonly service: Pick<Service, 'source' | 'delay' | 'switchTo'>;
   /** The pause after a first failed refresh; each further failure doubles it. */
   readonly firstPauseMs?: number | undefined;
   readonly peers?: Peers | undefined;
@@ -61,15 +61,8 @@ const STAND_BACK_MS = 1_000;
 /** The shortest time until the next refresh after a very first snapshot from a peer or from disk. */
 const LEAST_PAUSE_MS = 100;
 
-interface Failure {
-  readonly error: UpstreamError;
-  /** Milliseconds since 1970. */
-  readonly at: number;
-}
-
 export interface RefresherOptions<Row, Indexed extends Snapshot<Row>> extends RefreshOptions {
   readonly kind: ListingKind<Row>;
-  /** Fetches the listing from the upstream. It rejects with an UpstreamError. */
   readonly fetch: () => Promise<Fetched<Row>>;
   /** Decides which rows may be served: see `guardListing`. */
   readonly guard: (
@@ -82,8 +75,7 @@ export interface RefresherOptions<Row, Indexed extends Snapshot<Row>> extends Re
   readonly index: (fetched: Fetched<Row>, before: Indexed | undefined) => Indexed | Promise<Indexed>;
   /** The age at which the listing is refreshed. */
   readonly freshMs: number;
-  /** Called after each new snapshot. */
-  readonly onPublished?: () => void;
+  readonly onPublished: () => void;
 }
 
 export type Refresher<Indexed extends Snapshot<Row>, Row = unknown> = ReturnType<
@@ -92,12 +84,12 @@ export type Refresher<Indexed extends Snapshot<Row>, Row = unknown> = ReturnType
 
 /** Holds the last good snapshot of one listing, and refreshes it in the background, one refresh at a time. */
 export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: RefresherOptions<Row, Indexed>) {
-  const { kind, fetch, guard, select, index, freshMs, service: upstream } = options;
+  const { kind, fetch, guard, select, index, freshMs, service } = options;
   const { firstPauseMs = FIRST_PAUSE_MS, peers = NO_PEERS, disk, metrics = {}, log } = options;
   const { name } = kind;
   const maxPauseMs = Math.min(MAX_PAUSE_MS, Math.max(freshMs, firstPauseMs));
   let snapshot: Indexed | undefined;
-  let lastFailure: Failure | undefined;
+  let lastFailure: { readonly error: UpstreamError; readonly at: number } | undefined;
   let failuresInARow = 0;
   /** When the last listing from a peer, or the last one that was too old to use, was requested (ms since 1970). */
   let sharedAt = 0;
@@ -105,7 +97,6 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
   /** The listing that is served, including the rows that the operator hides; undefined before the first. */
   let guarded: GuardedListing<Row> | undefined;
   let heldBack = heldBackIn(kind, [], { rows: [], guard: EMPTY_GUARD_MEMORY }, select);
-  /** How often the operator's rules have changed. */
   let rulesChanges = 0;
   let refreshing: Promise<Indexed> | undefined;
   /** When the request in progress began (milliseconds since 1970); otherwise 0. */
@@ -154,21 +145,22 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
    * @throws HeldBackError
    */
   async function checkAndPublish(fetched: Fetched<Row>, origin: SnapshotOrigin): Promise<Indexed> {
+    const isAgain = origin === 'rules';
     for (;;) {
       const [served, before, changes] = [guarded, snapshot, rulesChanges];
       // Changed rules apply to the listing that is served now. A history that was stored with it is of earlier rules.
-      const isAgain = served !== undefined && origin === 'rules';
-      const sent = isAgain ? { ...asSent(kind, served), history: undefined } : asSent(kind, fetched);
-      if (before && origin !== 'rules') {
+      const sent = isAgain
+        ? { ...asSent(kind, served ?? fetched), history: undefined }
+        : asSent(kind, fetched);
+      if (before && !isAgain) {
         if (isOlder(fetched, before)) return keep(before, fetched);
         if (origin !== 'upstream' && sentAtOf(fetched) <= newestAt()) return before;
       }
       const acceptedLoss = served && !isAgain ? listingCheck.check(served, sent) : undefined;
       const result = await guardRows(sent, fetched, served, origin);
-      const { takenAt, guard: memory } = result.listing;
-      const listing = acceptedLoss
-        ? { ...result.listing, guard: { ...memory, lossAcceptedAt: takenAt } }
-        : result.listing;
+      const { guard: memory, ...guardedFacts } = result.listing;
+      const lossAcceptedAt = acceptedLoss ? guardedFacts.takenAt : memory.lossAcceptedAt;
+      const listing = { ...guardedFacts, guard: { ...memory, lossAcceptedAt } };
       const indexed = await index({ ...listing, rows: select(listing.rows, listing.guard) }, before);
       // If a snapshot of a peer was published meanwhile, or the rules have changed, check again.
       if (served !== guarded || changes !== rulesChanges) continue;
@@ -178,8 +170,8 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
       logGuarded(log, kind, result, metrics.acceptedChange);
       logAccepted(log, kind, before, indexed, origin, freshMs);
       if (origin === 'upstream' || origin === 'peer') metrics.refresh?.(name, origin);
-      options.onPublished?.();
-      if (origin !== 'rules') scheduleAfter(indexed, before === undefined && origin !== 'upstream');
+      options.onPublished();
+      if (!isAgain) scheduleAfter(indexed, before === undefined && origin !== 'upstream');
       return indexed;
     }
   }
@@ -250,7 +242,7 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     guarded = listing;
     snapshot = accepted;
     heldBack = heldBackIn(kind, accepted.rows, listing, select);
-    if (origin !== 'upstream') upstream.switchTo?.(accepted.source);
+    if (origin !== 'upstream') service.switchTo?.(accepted.source);
     if (origin === 'peer') sharedAt = sentAtOf(accepted);
     const toStore = stored(accepted);
     if (origin !== 'disk')
@@ -265,7 +257,7 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     schedule(Math.min(Math.max(freshMs - sinceSentMs, leastMs), freshMs));
   }
 
-  /** Notes that a refresh failed, or that its listing is held back, and schedules the next refresh. */
+  /** A refresh failed, or its listing is held back. */
   function onError(reason: unknown, lease?: RefreshLease<Row>): UpstreamError {
     const error = reason instanceof UpstreamError ? reason : internalError(reason);
     const isHeldBack = error instanceof HeldBackError;
@@ -288,7 +280,7 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     return error;
   }
 
-  /** Schedules the next refresh for the end of the pause after the failure of a peer. */
+  /** A peer failed, and its pause applies here, too. */
   function backOff({ peerFailure, leftMs }: BackOff): UpstreamError {
     adoptPeerState(peerFailure);
     const { code, message, at } = peerFailure;
@@ -313,6 +305,16 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
   }
   peers.subscribe(name, onPeerUpdate);
 
+  /** Why the refresh in progress has to wait, if it does. This does not count as a failed refresh. */
+  function waiting(): ListingStatus['lastFailure'] | undefined {
+    const delay = requestedAt ? service.delay?.() : undefined;
+    if (!delay) return undefined;
+    const until = new Date(Date.now() + delay.leftMs).toISOString();
+    const { code, message } = delay.error;
+    const waits = `The refresh of the ${name} listing waits until ${until}: ${message}`;
+    return { code, message: waits, at: requestedAt };
+  }
+
   function schedule(delayMs: number): void {
     clearTimeout(timer);
     if (stopped) return;
@@ -323,7 +325,6 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
   }
 
   return {
-    freshMs,
     /** Loads the listing from disk. Call it before `start`. */
     async restore(): Promise<void> {
       const fetched = await disk?.read(kind);
@@ -336,7 +337,6 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
         log.error({ err, listing: name }, `The ${name} listing on disk cannot be used, and is fetched anew`);
       }
     },
-    /** Starts refreshing. */
     start(): void {
       if (snapshot) onPeerUpdate();
       else if (!refreshing && !timer) refresh();
@@ -349,10 +349,6 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
       if (lastFailure?.error.code === 'UPSTREAM_GONE') await peers.endPause(name);
       return refresh();
     },
-    /** Whether the last refresh failed because the upstream says that it is gone. */
-    get isGone() {
-      return failuresInARow > 0 && lastFailure?.error.code === 'UPSTREAM_GONE';
-    },
     /** The snapshot that is served; undefined before the first. */
     get snapshot() {
       return snapshot;
@@ -363,16 +359,6 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
       // The next refresh can be far away, and requests of clients do not make it run sooner.
       if (lastFailure) return Promise.reject(lastFailure.error);
       return refreshing ?? refresh();
-    },
-    /** If the refresh in progress has to wait: why. Otherwise the last failed refresh, even if a later one succeeded. */
-    get lastFailure(): Failure | undefined {
-      const delay = requestedAt ? upstream.delay?.() : undefined;
-      if (!delay) return lastFailure;
-      const { code, message } = delay.error;
-      const until = new Date(Date.now() + delay.leftMs).toISOString();
-      // This wait does not count as a failed refresh.
-      const waits = `The refresh of the ${name} listing waits until ${until}: ${message}`;
-      return { error: new UpstreamError(code, waits), at: requestedAt };
     },
     /** Applies changed rules to the listing that is served. */
     async applyRules(): Promise<void> {
@@ -387,9 +373,22 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     get heldBack() {
       return heldBack;
     },
-    /** Whether the upstream's last answer is held back as a whole, so that an older snapshot is served. */
-    get isHeldBack() {
-      return listingCheck.heldBack !== undefined;
+    status(now: number): Omit<ListingStatus, 'name'> {
+      const ageMs = snapshot?.ageAt(now) ?? null;
+      const { error, at = 0 } = lastFailure ?? {};
+      return {
+        source: snapshot?.source ?? service.source,
+        state: ageMs === null ? 'EMPTY' : ageMs > freshMs ? 'STALE' : 'FRESH',
+        takenAt: snapshot?.takenAt ?? null,
+        ageMs,
+        rows: snapshot?.rows.length ?? 0,
+        rejectedRows: snapshot?.rejected.count ?? 0,
+        heldBackRows: heldBack.rows,
+        version: snapshot?.digest ?? null,
+        isHeldBack: listingCheck.heldBack !== undefined,
+        isGone: failuresInARow > 0 && error?.code === 'UPSTREAM_GONE',
+        lastFailure: waiting() ?? (error ? { code: error.code, message: error.message, at } : null),
+      };
     },
     stop(): void {
       stopped = true;

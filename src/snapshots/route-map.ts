@@ -14,9 +14,8 @@ interface Answer {
 }
 
 /**
- * The last answer for each source token, by its key. Destinations are numbered, so that a pair takes four bytes. A scan
- * of 800,000 pairs takes a millisecond, so no index by destination is needed. Rows of one token with different decimals
- * are different destinations.
+ * The last answer for each source token, by its key. Destinations are numbered, so that a pair takes four bytes, and a
+ * scan of 800,000 pairs a millisecond. Rows of one token with different decimals are different destinations.
  */
 export class RouteMap {
   private readonly answers = new Map<string, Answer>();
@@ -34,12 +33,11 @@ export class RouteMap {
     return this.answers.size;
   }
 
-  /** `takenAt` of the oldest answer (milliseconds since 1970); undefined without answers. */
+  /** `takenAt` of the oldest answer (milliseconds since 1970). */
   get oldestAt(): number | undefined {
     return oldest(this.answers.values());
   }
 
-  /** The last answer for a source token. */
   get(key: string): Omit<Answer, 'destinations'> | undefined {
     return this.answers.get(key);
   }
@@ -70,7 +68,6 @@ export class RouteMap {
     return true;
   }
 
-  /** Removes the source tokens for whose keys the function returns false. */
   removeUnless(isKept: (key: string) => boolean): void {
     for (const [key, { destinations }] of this.answers) {
       if (isKept(key)) continue;
@@ -81,11 +78,7 @@ export class RouteMap {
     }
   }
 
-  /**
-   * The keys of the source tokens with a route to this destination, in any order.
-   *
-   * @param decimals only routes to a row with these decimals; all if undefined
-   */
+  /** The keys of the source tokens with a route to this destination: to a row with these decimals, if given. */
   sourcesOf(key: string, decimals: number | undefined): readonly string[] {
     const name = nameOf(key, decimals ?? '');
     const numbers =

@@ -24,7 +24,6 @@ export interface RoutesOptions {
   readonly peers: Peers;
   /** How long routes are cached, in milliseconds. */
   readonly freshMs: number;
-  /** Called with each new answer. */
   readonly onAnswer?: ((request: TokenRequest, fetched: Fetched<Token>) => void) | undefined;
   readonly log: Logger;
 }
@@ -75,16 +74,12 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
   const failures = new LRUCache<string, Failed>(FAILURES);
   /** The requests in progress, by their keys. All clients that ask for the same routes share one. */
   const inProgress = new Map<string, Asked>();
-  let evictions = 0;
   const cache = new LRUCache<string, RouteAnswer>({
     maxSize: MAX_BYTES,
     sizeCalculation: sizeOf,
     ttl: freshMs,
     // Routes that are no longer fresh are not deleted: they are served if the upstream fails.
     noDeleteOnStaleGet: true,
-    dispose(_answer, _key, reason) {
-      if (reason === 'evict') evictions++;
-    },
   });
 
   /** Joins the request for these routes that is in progress, or begins a new one. */
@@ -182,8 +177,6 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
     cached: (request: TokenRequest) => cache.get(tokenRequestKey(request)),
     /** Until when the routes stay cached (milliseconds since 1970); the present if they are not cached. */
     goodUntil: (request: TokenRequest) => Date.now() + cache.getRemainingTTL(tokenRequestKey(request)),
-    /** How many cached routes were removed for lack of room. While it is the same, routes stay until they expire. */
-    evictions: () => evictions,
     /**
      * The routes as the upstream sends them. If cached routes cannot be refreshed, the old ones are served for another
      * `freshMs`, and again after each further failure: `takenAt` says how old they are. After several failures in a row
@@ -211,10 +204,8 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
       }
     },
     /**
-     * Requests routes in the background, even if they are cached. The request is sent after those of clients, and is not
-     * retried unless a client joins.
+     * Requests routes after all clients, even if they are cached. A peer's answer may be `maxAgeMs` old.
      *
-     * @param maxAgeMs the largest age of the answer of a peer, in milliseconds
      * @returns true if a request was sent; false if a peer has the answer, or a request of a client is in progress
      * @throws UpstreamError
      */

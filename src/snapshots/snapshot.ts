@@ -1,4 +1,4 @@
-/** Snapshots: immutable copies of the upstream's chain listing and token listing, with their indexes. */
+/** Snapshots: immutable copies of the upstream's listings, with their indexes. */
 import { foldAddress, foldChainKey } from '../domain/addresses.js';
 import { digestOf, textDigest } from '../domain/digests.js';
 import type { ListingHistory, TokenListState } from '../domain/history.js';
@@ -16,9 +16,9 @@ import { changesSince, type ListingChanges, nextChangeLog } from './change-log.j
 import { unlistedRows } from './changes/unguarded.js';
 import { evmChainsOf, FIRST_VERSION, nextTokenListState } from './token-list-state.js';
 
-/** One whole listing as it was when fetched. It is immutable. */
+/** One whole listing as it was when fetched. */
 export interface Snapshot<Row> extends Fetched<Row> {
-  /** A digest of the rows with their prices, in order. It does not depend on when they were fetched. */
+  /** A digest of the rows with their prices, in order. */
   readonly digest: string;
   /** A digest of the rows without their prices; equal to `digest` for rows that have none. */
   readonly rowsDigest: string;
@@ -27,13 +27,8 @@ export interface Snapshot<Row> extends Fetched<Row> {
   /** Two snapshots have the same `state` if their rows, prices and times of prices are equal. */
   readonly state: string;
   readonly history: ListingHistory;
-  /** The differences from the earlier state with this cursor. Without a known cursor, all rows count as changed. */
   changesSince(cursor: string | undefined): ListingChanges<Row>;
-  /**
-   * The age of the snapshot in milliseconds. It does not decrease when the clock is set back.
-   *
-   * @param now milliseconds since 1970
-   */
+  /** The age of the snapshot at a time (milliseconds since 1970). It does not decrease when the clock is set back. */
   ageAt(now: number): number;
 }
 
@@ -42,8 +37,7 @@ export interface ChainSnapshot extends Snapshot<Chain>, KnownChains {
   /** The chain with exactly this CAIP-2 identifier. */
   byCaip2(caip2: string): Chain | undefined;
   /**
-   * The chains of these types whose names match `search` by the rules of the token search. Types can have any letter
-   * case; without `chainTypes`, chains of all types count.
+   * The chains of these types (or of all) whose names match `search` by the rules of the token search.
    *
    * @throws GatewayError BAD_USER_INPUT if there are too many words
    */
@@ -52,12 +46,11 @@ export interface ChainSnapshot extends Snapshot<Chain>, KnownChains {
 
 /** The token listing with its indexes. */
 export interface TokenSnapshot extends Snapshot<Token> {
-  /** The tokens of one chain; none for an unknown chain. The key can have any letter case. */
+  /** The tokens of one chain. The key can have any letter case. */
   byChain(chainKey: string): readonly Token[];
   /** The token at this address. Chain key and address can have any spelling that {@link tokenKey} understands. */
   byAddress(chainKey: string, address: string): Token | undefined;
   readonly search: SuggestingSearch;
-  /** The indexes of the search. */
   readonly indexes: TokenIndexes;
   /** Known tokens that are not listed, by key: a removed one as last accepted, null for a new one that is held back. */
   readonly unlisted: ReadonlyMap<string, Token | null>;
@@ -93,11 +86,7 @@ async function createSnapshot<Row>(
   };
 }
 
-/**
- * Indexes a fetched chain listing.
- *
- * @param before the older snapshot
- */
+/** Indexes a fetched chain listing. */
 export async function createChainSnapshot(
   fetched: Fetched<Chain>,
   before?: ChainSnapshot,
@@ -129,7 +118,7 @@ export async function createChainSnapshot(
  * Indexes a fetched token listing, in chunks that yield to requests.
  *
  * @param before the older snapshot; its search indexes are reused if only prices differ
- * @param chains the chains that are served, from which the token list takes its EVM chains
+ * @param chains the chains that are served
  */
 export async function createTokenSnapshot(
   fetched: Fetched<Token>,
@@ -154,15 +143,8 @@ export async function createTokenSnapshot(
   const state = before && tokenListStateOf(before, chains);
   const shared = fetched.history?.tokenList;
   const evmChains = shared?.chains ?? (chains ? evmChainsOf(chains.rows, byChain) : state?.chains);
-  const tokenList =
-    evmChains &&
-    (await nextTokenListState(
-      fetched,
-      evmChains,
-      shared,
-      before && state && { rows: before.rows, state },
-      isKnown,
-    ));
+  const earlier = before && state && { rows: before.rows, state };
+  const tokenList = evmChains && (await nextTokenListState(fetched, evmChains, shared, earlier, isKnown));
   const indexes = isKnown ? before.indexes : await createTokenIndexes(rows);
   return {
     ...snapshot,
@@ -178,44 +160,34 @@ export async function createTokenSnapshot(
   };
 }
 
-/** The token list states that were made later than their snapshots, because the chains were not known before. */
-const lateStates = new WeakMap<TokenSnapshot, TokenListState>();
-
 /**
  * The state of the token list for a token listing. The first token listing can be fetched before the chains: then its
- * snapshot has no such state, and this function makes it once the chains are known.
+ * snapshot has no such state until it is made again with the chains.
  *
  * @param chains the chains that are served
  */
 export function tokenListStateOf(
-  tokens: TokenSnapshot,
+  { history, takenAt, byChain }: TokenSnapshot,
   chains: ChainSnapshot | undefined,
 ): TokenListState | undefined {
-  const state = tokens.history.tokenList ?? lateStates.get(tokens);
-  if (state || !chains) return state;
-  const late = {
-    version: FIRST_VERSION,
-    at: tokens.takenAt,
-    chains: evmChainsOf(chains.rows, { has: (chainKey) => tokens.byChain(chainKey).length > 0 }),
-  };
-  lateStates.set(tokens, late);
-  return late;
+  if (history.tokenList || !chains) return history.tokenList;
+  const hasTokens = { has: (chainKey: string) => byChain(chainKey).length > 0 };
+  return { version: FIRST_VERSION, at: takenAt, chains: evmChainsOf(chains.rows, hasTokens) };
 }
 
 /** Ages that differ by less than this (ms) can be of the same answer, because the header `Age` has whole seconds. */
 const AGE_STEP_MS = 1_000;
 
 /**
- * True if an answer is older than the served snapshot and must not replace it. An answer from an HTTP cache can be older:
- * a cache has several servers, which can have stored answers of different ages. The function compares ages, not times:
- * after the clock was set back, every later answer has an earlier time, but ages stay right.
+ * True if an answer is older than the served snapshot and must not replace it: the servers of an HTTP cache can have
+ * stored answers of different ages. Ages are compared, because times are wrong after the clock was set back.
  */
 export function isOlder({ takenAt, upstreamAgeMs = 0 }: SourceAndAge, served: Snapshot<unknown>): boolean {
   const now = Date.now();
   return upstreamAgeMs > 0 && now - takenAt > served.ageAt(now) + AGE_STEP_MS;
 }
 
-/** Returns the function that computes the age of a snapshot: that of `before` if both are of the same answer. */
+/** Makes {@link Snapshot.ageAt}: that of `before` if both are of the same answer. */
 function agingFrom(takenAt: number, before: Snapshot<unknown> | undefined): (now: number) => number {
   if (before?.takenAt === takenAt) return before.ageAt;
   const ageThen = Math.max(0, Date.now() - takenAt);

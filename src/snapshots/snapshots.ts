@@ -2,10 +2,9 @@
 import type { EmbeddedFacts } from '../domain/guarded-facts.js';
 import type { Chain, Fetched, Service } from '../domain/listing.js';
 import { type ListingRules, NO_RULES, type ResolvedRules } from '../domain/listing-rules.js';
-import { type FreshMs, freshnessOf, type ListingStatus, type Reads, statusOf } from './freshness.js';
+import { type FreshMs, freshnessOf, type ListingStatus, type Reads } from './freshness.js';
 import {
   byListing,
-  type FreshnessSetting,
   LISTING_NAMES,
   LISTINGS,
   type ListingDefinition,
@@ -21,15 +20,14 @@ import type { Snapshot } from './snapshot.js';
 import { createSources } from './sources.js';
 import { NO_PEERS } from './stores.js';
 
-/** Times are in milliseconds. */
-export interface SnapshotsOptions extends RefreshOptions, Readonly<Record<FreshnessSetting, number>> {
+/** Times are in milliseconds. `chainsFreshMs` and `tokensFreshMs` say at which age a listing is refreshed. */
+export interface SnapshotsOptions extends RefreshOptions, Readonly<Record<`${ListingName}FreshMs`, number>> {
   readonly service: Service;
   readonly destinationsFreshMs: number;
   /** The hold-back period: a changed guarded value is served once every listing has had it for this long. */
   readonly holdBackMs: number;
   /** Facts of chains and tokens that are known before the first listing is fetched; none unless given. */
   readonly embedded?: (() => EmbeddedFacts) | undefined;
-  /** The operator's rules; none unless given. */
   readonly rules?: ListingRules | undefined;
   /** How long a sweep takes, which requests the routes from each bridgeable token once; undefined: no sweep. */
   readonly routesSweepMs?: number | undefined;
@@ -41,7 +39,7 @@ export type Snapshots = ReturnType<typeof createSnapshots>;
 
 /** Creates the snapshots and routes. Nothing is fetched before `start`. */
 export function createSnapshots(options: SnapshotsOptions) {
-  const { service, destinationsFreshMs, holdBackMs, peers = NO_PEERS, log } = options;
+  const { service, destinationsFreshMs, holdBackMs, routesSweepMs, peers = NO_PEERS, metrics, log } = options;
   let { rules = NO_RULES } = options;
   const embedded = () => options.embedded?.() ?? NOTHING_EMBEDDED;
   /** The operator's rules. Their CAIP identifiers are resolved to chains and tokens. */
@@ -49,46 +47,31 @@ export function createSnapshots(options: SnapshotsOptions) {
   /** Whether the served tokens were compared with the chains. False if the tokens were fetched before any chains. */
   let areCompared = false;
   const operator = () => resolved;
-  const context = {
-    holdBackMs,
-    embedded,
-    operator,
-    rulesFor,
-    served,
-    chainsToCompare() {
-      const { guarded } = refreshers.chains;
-      areCompared = guarded !== undefined;
-      return guarded?.rows;
-    },
+  const chainsToCompare = () => {
+    areCompared = refreshers.chains.guarded !== undefined;
+    return refreshers.chains.guarded?.rows;
   };
+  const context = { holdBackMs, embedded, operator, rulesFor, served, chainsToCompare };
   const refreshers: Refreshers = byListing<Record<ListingName, never>>((name) => {
-    const definition = LISTINGS[name] as unknown as ListingDefinition<unknown, Snapshot<unknown>>;
-    const { kind, freshness, within } = definition;
+    const { kind, within } = LISTINGS[name] as unknown as ListingDefinition<unknown, Snapshot<unknown>>;
     return createRefresher({
       ...options,
       ...within(context),
       kind,
       fetch: () => service.fetch(name),
-      freshMs: options[freshness],
+      freshMs: options[`${name}FreshMs`],
       onPublished,
     }) as never;
   });
   const each = LISTING_NAMES.map((name) => refreshers[name]);
   const freshMs: FreshMs = {
-    ...byListing<Record<ListingName, number>>((name) => refreshers[name].freshMs),
+    ...byListing<Record<ListingName, number>>((name) => options[`${name}FreshMs`]),
     routes: destinationsFreshMs,
   };
-  const { routesSweepMs: intervalMs } = options;
-  const sources =
-    intervalMs === undefined
-      ? undefined
-      : createSources({
-          ...options,
-          intervalMs,
-          tokens: () => refreshers.tokens.snapshot,
-          select: (rows) => resolved.selectTokens(rows),
-          onAsked: options.metrics?.sweep?.asked,
-        });
+  const tokens = () => refreshers.tokens.snapshot;
+  const select: ResolvedRules['selectTokens'] = (rows) => resolved.selectTokens(rows);
+  const sourcesOptions = { service, tokens, select, onAsked: metrics?.sweep?.asked, log };
+  const sources = routesSweepMs === undefined ? undefined : createSources(routesSweepMs, sourcesOptions);
   const routes = createRoutes({
     service,
     peers,
@@ -96,7 +79,6 @@ export function createSnapshots(options: SnapshotsOptions) {
     onAnswer: sources?.enter,
     log,
   });
-  const { metrics } = options;
   const reconcile = createReconcile({ operator, onConflicts: metrics?.conflictingRouteRows, log });
   const onWaited = metrics?.waited;
   const held = { service, refreshers, freshMs, sources, routes, reconcile, operator, now, onWaited, log };
@@ -106,15 +88,11 @@ export function createSnapshots(options: SnapshotsOptions) {
    * sent but are not listed yet, else by embedded chains. So rules apply before the first chain listing, too.
    */
   function rulesFor(
-    { rows, guard }: Partial<Pick<Fetched<Chain>, 'rows' | 'guard'>> = {},
+    { rows = [], guard }: Partial<Fetched<Chain>> = {},
     sent: readonly Chain[] = [],
   ): ResolvedRules {
-    return rules.resolve(() => [
-      ...embedded().chains,
-      ...sent,
-      ...(guard?.gone ?? []).map(({ row }) => row),
-      ...(rows ?? []),
-    ]);
+    const gone = guard?.gone.map(({ row }) => row) ?? [];
+    return rules.resolve(() => [...embedded().chains, ...sent, ...gone, ...rows]);
   }
 
   function served(): ServedSnapshots {
@@ -123,7 +101,6 @@ export function createSnapshots(options: SnapshotsOptions) {
 
   /** Applies the rules to the tokens again if the rules now name other rows, or if no chains were known before. */
   function onPublished(): void {
-    sources?.wake();
     const chains = refreshers.chains.guarded;
     if (!chains) return;
     const next = rulesFor(chains);
@@ -148,20 +125,14 @@ export function createSnapshots(options: SnapshotsOptions) {
       // The chains first: a rule that hides tokens can have the CAIP identifier of a chain that only the disk knows.
       for (const refresher of each) await refresher.restore();
     },
-    /** Fetches all listings, and keeps them fresh. */
     start(): void {
       for (const refresher of each) refresher.start();
       sources?.start(routes);
     },
-    /** Refreshes all listings now. */
     refreshNow(): void {
       for (const refresher of each) refresher.refreshNow();
     },
-    /**
-     * Refreshes all listings on request of the operator.
-     *
-     * @returns the results of all, in the order of `LISTING_NAMES`: the new snapshot or the UpstreamError
-     */
+    /** Refreshes all listings for the operator: each result is the new snapshot, or an UpstreamError. */
     refreshOnRequest(): Promise<readonly PromiseSettledResult<Snapshot<unknown>>[]> {
       return Promise.allSettled(each.map((refresher) => refresher.refreshOnRequest()));
     },
@@ -180,28 +151,22 @@ export function createSnapshots(options: SnapshotsOptions) {
      */
     view: (client?: string, waitsUntil = performance.now() + MAX_UPSTREAM_WAIT_MS): View =>
       new OperationView(held, client, waitsUntil),
-    /** The snapshots that are served. */
     current: served,
-    /** The snapshot of one listing that is served. */
     snapshotOf: (name: ListingName): Snapshot<unknown> | undefined => refreshers[name].snapshot,
     /** An object that stands for the operator's rules and the rows that they name: a change makes another object. */
     rules: (): object => resolved,
-    /** The state of the map of routes now; undefined if routes are not swept. */
+    /** Undefined if routes are not swept, like `sweepStatus`. */
     routeMap: () => sources?.state(),
-    /** How many cached routes were removed for lack of room so far. */
-    routeEvictions: routes.evictions,
-    /** Returns the progress of the sweep; undefined if routes are not swept. */
     sweepStatus: sources?.status,
-    /** How much of each listing is held back. */
     heldBack: () => LISTING_NAMES.map((name) => ({ listing: name, ...refreshers[name].heldBack })),
     /** The freshness of the data that was read; `now` is in milliseconds since 1970. */
     freshness: (read: Reads, now: number) =>
       freshnessOf((name) => refreshers[name].snapshot, read, freshMs, now),
-    /** The status of each listing; `now` is in milliseconds since 1970. */
     status: (now: number) =>
-      LISTING_NAMES.map((name) =>
-        statusOf(name, refreshers[name], service.source, now),
-      ) as readonly ListingStatus[] as readonly [chains: ListingStatus, tokens: ListingStatus],
+      LISTING_NAMES.map((name) => ({
+        name,
+        ...refreshers[name].status(now),
+      })) as readonly ListingStatus[] as readonly [chains: ListingStatus, tokens: ListingStatus],
     stop(): void {
       for (const refresher of each) refresher.stop();
       sources?.close();

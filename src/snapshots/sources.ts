@@ -1,4 +1,5 @@
 /** Finds the tokens that can be moved to a token. A sweep requests the routes from all tokens, to read them in reverse. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { tokenKey } from '../domain/addresses.js';
 import { keyedRows } from '../domain/keyed-rows.js';
 import type { Fetched, Service, Token, TokenRequest } from '../domain/listing.js';
@@ -11,10 +12,7 @@ import type { Routes } from './routes.js';
 import type { TokenSnapshot } from './snapshot.js';
 
 export interface SourcesOptions {
-  /** How long a sweep takes, in milliseconds. */
-  readonly intervalMs: number;
   readonly service: Pick<Service, 'source'>;
-  /** The token listing that is served. */
   readonly tokens: () => TokenSnapshot | undefined;
   /** The rows that the operator does not hide, in the operator's order of chains. */
   readonly select: (rows: readonly Token[]) => readonly Token[];
@@ -37,18 +35,19 @@ export interface TokenSources {
   oldestOf(sources: readonly Token[]): number | null;
 }
 
-/** The state of the map of routes. While its numbers stay the same, so do the routes and their times. */
+/** The state of the map of routes. */
 export interface RouteMapState {
   /** How often the routes have changed. */
   readonly changes: number;
-  /** How often an answer was entered or removed. This can change the time of the oldest answer. */
+  /** How often an answer was entered or removed, which can change the time of the oldest one. */
   readonly answers: number;
 }
 
 /** How often the sweep checks whether a token is due, in milliseconds. */
-const IDLE_MS = 5_000;
-/** The shortest pause between the requests for two tokens. */
+const IDLE_MS = 1_000;
+/** The shortest pause between the requests for two tokens, and the longest one after failures. */
 const LEAST_PAUSE_MS = 10;
+const MAX_FAILURE_PAUSE_MS = 5_000;
 /** How long the sweep stops after HTTP 429 without Retry-After, or "gone". Each further "gone" in a row doubles it. */
 const FIRST_STOP_MS = 60_000;
 const MAX_PAUSE_MS = 3_600_000;
@@ -57,11 +56,11 @@ type SweptRoutes = Pick<Routes, 'askInBackground'>;
 
 export type Sources = ReturnType<typeof createSources>;
 
-/** Creates the sources. Nothing is requested before `start`. */
-export function createSources(options: SourcesOptions) {
-  const { intervalMs, service, tokens, select, onAsked, log } = options;
+/** Creates the sources. Nothing is requested before `start`. A sweep takes `intervalMs` milliseconds. */
+export function createSources(intervalMs: number, options: SourcesOptions) {
+  const { service, tokens, select, onAsked, log } = options;
   const map = new RouteMap();
-  /** By token: when its last request failed (milliseconds since 1970), and whether the request is repeated early. */
+  /** By token: when its last request failed (milliseconds since 1970), and whether it is repeated early. */
   const failures = new Map<string, { readonly at: number; readonly isFirst: boolean }>();
   let routes: SweptRoutes | undefined;
   let lastError: UpstreamError | undefined;
@@ -73,7 +72,6 @@ export function createSources(options: SourcesOptions) {
   let failedInARow = 0;
   let hasBegun = false;
   let wasComplete = false;
-  let endWait = () => {};
   let isClosed = false;
 
   /**
@@ -132,11 +130,12 @@ export function createSources(options: SourcesOptions) {
     lastError = error;
     if (notSent) {
       // Other requests go first, the upstream has asked for a pause, or a circuit breaker is open.
-      nextAt = performance.now() + Math.min(retryAfterMs ?? IDLE_MS, MAX_PAUSE_MS);
+      nextAt = performance.now() + Math.min(retryAfterMs ?? MAX_FAILURE_PAUSE_MS, MAX_PAUSE_MS);
       return;
     }
     onAsked?.(code);
-    nextAt = Math.max(nextAt, performance.now() + growingPause(LEAST_PAUSE_MS, IDLE_MS, failedInARow++));
+    const pauseMs = growingPause(LEAST_PAUSE_MS, MAX_FAILURE_PAUSE_MS, failedInARow++);
+    nextAt = Math.max(nextAt, performance.now() + pauseMs);
     const isGone = code === 'UPSTREAM_GONE';
     if (status !== 429) {
       // A failed token is requested after all others, so that one token that is always "gone" does not stop the sweep.
@@ -180,10 +179,7 @@ export function createSources(options: SourcesOptions) {
       });
       // Tokens become due during the wait, so it is limited.
       const longestMs = Math.max(LEAST_PAUSE_MS, Math.min(IDLE_MS, intervalMs));
-      await new Promise<void>((resolve) => {
-        endWait = resolve;
-        setTimeout(resolve, Math.max(0, Math.min(waitMs, longestMs))).unref();
-      });
+      await sleep(Math.max(0, Math.min(waitMs, longestMs)), undefined, { ref: false });
     }
   }
 
@@ -202,14 +198,11 @@ export function createSources(options: SourcesOptions) {
       if (!map.set(key, fetched, keyedRows(fetched.rows, TOKENS.keyOf)))
         stopFor(Number.POSITIVE_INFINITY, 'The map of routes is full.', {});
     },
-    /** Starts the sweep, which sends its requests through these routes. */
     start(by: SweptRoutes): void {
       if (routes) return;
       routes = by;
       void run();
     },
-    /** Wakes the sweep. Call it when a new token listing is served. */
-    wake: () => endWait(),
     state: (): RouteMapState => ({ changes: map.changeCount, answers: map.answerCount }),
     /** @throws UpstreamError while there is no answer: the error of the last failed request, if any */
     sourcesOf(listed: TokenSnapshot, chainKey: string, address: string): TokenSources {
@@ -235,10 +228,7 @@ export function createSources(options: SourcesOptions) {
         },
       };
     },
-    /**
-     * The progress of the sweep: how many bridgeable tokens have an answer (`known`) and how many have none (`left`),
-     * the age of the oldest answer, and whether an answer of the upstream, or a full map, has stopped the sweep.
-     */
+    /** How many bridgeable tokens have an answer (`known`) or none (`left`), and the age of the oldest answer. */
     status() {
       const listed = tokens();
       const { size: known, pairs, oldestAt } = map;
@@ -248,7 +238,6 @@ export function createSources(options: SourcesOptions) {
     },
     close(): void {
       isClosed = true;
-      endWait();
     },
   };
 }

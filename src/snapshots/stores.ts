@@ -1,4 +1,4 @@
-/** The interfaces of storage: a disk on which listings outlive the process, and other gateways to share with. */
+/** The interfaces of storage: a disk, and other gateways to share with. */
 import type { Fetched } from '../domain/listing.js';
 import type { UpstreamErrorCode } from '../domain/upstream-error.js';
 import type { StoredKind } from '../upstream/listing-kinds.js';
@@ -6,11 +6,11 @@ import type { HeldBack } from './changes/listing-check.js';
 
 /** Stores the last good listings, so that they outlive the process. The methods never reject: failures are logged. */
 export interface DiskStore {
-  /** The newest listing on disk that may be served; undefined if there is none. */
+  /** The newest listing on disk that may be served. */
   read<Row>(kind: StoredKind<Row>): Promise<Fetched<Row> | undefined>;
   /** The newest listings on disk that may not be served, such as those of other services. The guard uses their facts. */
   readOthers<Row>(kind: StoredKind<Row>): Promise<readonly Fetched<Row>[]>;
-  /** Replaces the stored listing of this kind and service atomically: a reader never gets a part of a listing. */
+  /** Replaces the stored listing of this kind and service atomically. */
   write<Row>(kind: StoredKind<Row>, fetched: Fetched<Row>): Promise<void>;
   /** Resolves when all writes are done. */
   settled(): Promise<void>;
@@ -20,19 +20,19 @@ export interface DiskStore {
 export interface SharedFailure {
   readonly code: UpstreamErrorCode;
   readonly message: string;
-  /** When the refresh failed (milliseconds since 1970). */
+  /** Milliseconds since 1970. */
   readonly at: number;
   readonly failuresInARow: number;
   readonly heldBack: HeldBack | undefined;
 }
 
 /**
- * The right to request a topic (a listing or a route) from the upstream. One gateway has it at a time, but a gateway
- * that waited too long gets it, too. To end the lease, call either `succeed` or `fail`; neither rejects.
+ * The right to request a topic (a listing or a route) from the upstream: of one gateway at a time, or also of one that
+ * waited too long. Either `succeed` or `fail` ends the lease; neither rejects.
  */
 export interface RefreshLease<Row> {
   readonly is: 'ours';
-  /** The last failure of a peer; undefined if none is known. */
+  /** The last known failure of a peer. */
   readonly peerFailure: SharedFailure | undefined;
   succeed(fetched: Fetched<Row>, keepMs?: number): Promise<void>;
   /** Ends the lease without a listing. Peers may try again after `retryInMs`, or at once if no failure is given. */
@@ -53,14 +53,11 @@ export interface BackOff {
   readonly leftMs: number;
 }
 
-/** The other gateways, with which this one shares snapshots, routes and the right to request them. No method rejects. */
+/** The other gateways, with which this one shares snapshots, routes and the right to request them; never rejects. */
 export interface Peers {
   /**
-   * Acquires the lease, and waits while a peer has it.
-   *
-   * @param topic a listing's name, or a route
-   * @param newerThan a peer's snapshot is returned if it was requested later than this (milliseconds since 1970)
-   * @param withinMs how long to wait for a peer; after that this gateway gets a lease, too
+   * Acquires the lease of a topic, and waits while a peer has it: at most `withinMs`. Returns a peer's snapshot if it
+   * was requested after `newerThan` (milliseconds since 1970).
    */
   lease<Row>(
     topic: string,
@@ -68,9 +65,9 @@ export interface Peers {
     newerThan: number,
     withinMs?: number,
   ): Promise<LeaseResult<Row>>;
-  /** The newest snapshot of a peer, if it was requested after `newerThan` (milliseconds since 1970). */
+  /** The newest snapshot of a peer, if it was requested after `newerThan`. */
   newest<Row>(topic: string, kind: StoredKind<Row>, newerThan: number): Promise<Fetched<Row> | undefined>;
-  /** The last listing that gateways with another upstream have shared. It is not served: the guard uses its facts. */
+  /** The last listing that gateways with another upstream have shared. The guard uses its facts. */
   readOthers<Row>(topic: string, kind: StoredKind<Row>): Promise<readonly Fetched<Row>[]>;
   /** Ends the pause that follows a failure, for all gateways. */
   endPause(topic: string): Promise<void>;

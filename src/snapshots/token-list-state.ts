@@ -30,7 +30,7 @@ const ADDRESS = /^0x[0-9a-f]{40}$/i;
 /** A subset of the URIs of RFC 3986 that is enough for pictures and that strict readers of the list accept. */
 const URI = /^https?:\/\/(?:[\w\-.~:/?@!$&'()*+,;=]|%[0-9a-f]{2})+$/i;
 
-/** The EVM chains that have listed tokens and a CAIP-2 identifier: without one, the `chainId` can be another chain's. */
+/** The EVM chains with listed tokens and a CAIP-2 identifier: without one, the `chainId` can be another chain's. */
 export function evmChainsOf(
   chains: readonly Chain[],
   hasTokens: { has(chainKey: string): boolean },
@@ -42,10 +42,7 @@ export function evmChainsOf(
     .map(({ chainKey, chainId, nativeCurrency }): EvmChain => [chainKey, chainId, nativeCurrency.address]);
 }
 
-/**
- * The token list of these chains. Native assets and repeated tokens are left out, and so are tokens that the schema of
- * Uniswap's token lists does not allow. The order of `rows` does not change the list. The work yields to requests.
- */
+/** The token list of these chains, whatever the order of `rows`, without native assets. The work yields to requests. */
 export async function tokenListContentOf(
   rows: readonly Token[],
   chains: readonly EvmChain[],
@@ -53,7 +50,7 @@ export async function tokenListContentOf(
   const chainsByKey = new Map(
     chains.map(([chainKey, chainId, address]) => [chainKey, { chainId, nativeCurrency: { address } }]),
   );
-  // `place` orders the entries of one chainId. It contains the chain key, because several chains can have that chainId.
+  // `place` orders the entries of one chainId, which several chains can have.
   const found: { readonly entry: TokenListEntry; readonly place: string }[] = [];
   let omitted = 0;
   await forEachChunk(rows, (chunk) => {
@@ -87,16 +84,7 @@ function entryOf({ address, decimals, symbol, name, logoUrl }: Token, chainId: n
   return logoUrl !== null && URI.test(logoUrl) ? { ...entry, logoURI: logoUrl } : entry;
 }
 
-/** How much a list changes, by the rules of Uniswap's token lists. */
-type VersionBump = 'major' | 'minor' | 'patch' | 'none';
-
 export const FIRST_VERSION: TokenListVersion = { major: 1, minor: 0, patch: 0 };
-
-/** The data from which a token list is made. */
-interface ListedTokens {
-  readonly rows: readonly Token[];
-  readonly chains: readonly EvmChain[];
-}
 
 /**
  * Makes the state of the token list for a new token listing. It yields to requests.
@@ -104,7 +92,6 @@ interface ListedTokens {
  * @param chains the EVM chains with listed tokens
  * @param shared the state that was stored or shared with the rows. It is used unless its version is lower than the one
  *   made here: so the version never decreases, and gateways that share rows agree on the highest version
- * @param before the older listing
  * @param isSame true if the rows are known to differ from the older ones only in prices
  */
 export async function nextTokenListState(
@@ -117,40 +104,42 @@ export async function nextTokenListState(
   if (!before) return shared ?? { version: FIRST_VERSION, at: takenAt, chains };
   const known = before.state;
   const isSameList = isSame && JSON.stringify(known.chains) === JSON.stringify(chains);
-  const bump = isSameList
-    ? 'none'
-    : await bumpBetween({ rows: before.rows, chains: known.chains }, { rows, chains });
-  const own = bump === 'none' ? known : { version: bumped(known.version, bump), at: takenAt };
+  const next = isSameList
+    ? known.version
+    : nextVersion(
+        known.version,
+        await entriesByKey(before.rows, known.chains),
+        await entriesByKey(rows, chains),
+      );
+  const own = next === known.version ? known : { version: next, at: takenAt };
   const { version, at } = shared && compareVersions(shared.version, own.version) >= 0 ? shared : own;
   // An unchanged state stays the same object, because the object is the cache key for the bytes of the list.
   const isKnown = isSameList && at === known.at && compareVersions(version, known.version) === 0;
   return isKnown ? known : { version, at, chains };
 }
 
-/** The change between two lists. The order of tokens is ignored. It yields to requests. */
-async function bumpBetween(before: ListedTokens, after: ListedTokens): Promise<VersionBump> {
-  const known = await entriesByKey(before);
-  const present = await entriesByKey(after);
-  if ([...known.keys()].some((key) => !present.has(key))) return 'major';
-  if (present.size > known.size) return 'minor';
-  return [...present].some(([key, entry]) => known.get(key) !== entry) ? 'patch' : 'none';
+/** The version after a change, by the rules of Uniswap's token lists. The order of tokens is ignored. */
+function nextVersion(
+  version: TokenListVersion,
+  known: ReadonlyMap<string, string>,
+  present: ReadonlyMap<string, string>,
+): TokenListVersion {
+  const { major, minor, patch } = version;
+  if ([...known.keys()].some((key) => !present.has(key))) return { major: major + 1, minor: 0, patch: 0 };
+  if (present.size > known.size) return { major, minor: minor + 1, patch: 0 };
+  const isChanged = [...present].some(([key, entry]) => known.get(key) !== entry);
+  return isChanged ? { major, minor, patch: patch + 1 } : version;
 }
 
-/**
- * The JSON of each entry, by chainId and address. As in the package of the schema, an address in another letter case is
- * another key.
- */
-async function entriesByKey({ rows, chains }: ListedTokens): Promise<ReadonlyMap<string, string>> {
+/** The JSON of each entry, by chainId and address. As in the package of the schema, letter case makes another key. */
+async function entriesByKey(
+  rows: readonly Token[],
+  chains: readonly EvmChain[],
+): Promise<ReadonlyMap<string, string>> {
   const { entries } = await tokenListContentOf(rows, chains);
   return yieldThen(
     () => new Map(entries.map((entry) => [`${entry.chainId}_${entry.address}`, JSON.stringify(entry)])),
   );
-}
-
-function bumped({ major, minor, patch }: TokenListVersion, bump: VersionBump): TokenListVersion {
-  if (bump === 'major') return { major: major + 1, minor: 0, patch: 0 };
-  if (bump === 'minor') return { major, minor: minor + 1, patch: 0 };
-  return { major, minor, patch: bump === 'patch' ? patch + 1 : patch };
 }
 
 function compareVersions(one: TokenListVersion, other: TokenListVersion): number {

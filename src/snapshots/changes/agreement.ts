@@ -1,7 +1,4 @@
-/**
- * Checks that rows agree with each other: each CAIP-2 identifier belongs to one chain only, and both listings give a
- * native asset the same decimals.
- */
+/** Checks that rows agree: on one chain for each CAIP-2 identifier, and on the decimals of native assets. */
 import { isNativeOf, tokenKey } from '../../domain/addresses.js';
 import { caip2Of } from '../../domain/caip.js';
 import { groupBy, keyedRows } from '../../domain/keyed-rows.js';
@@ -11,10 +8,8 @@ import type { GuardedListing, OperatorWord } from './guard.js';
 
 /**
  * Decides which chain has a CAIP-2 identifier that several chains claim: the chain that had it before; otherwise the
- * chain that has it in the embedded listing; otherwise no chain. A wrong identifier would join the tokens of one chain
- * with those of another.
+ * chain that has it in the embedded listing; otherwise no chain. A wrong identifier would join the tokens of two chains.
  *
- * @param before the listing that is served; undefined for the first one
  * @param embedded the keys of the chains in the embedded listing, by CAIP-2 identifier
  * @param holdBackMs how long a chain that is no longer listed keeps its identifier
  */
@@ -58,10 +53,8 @@ export function numberChains(
 }
 
 /**
- * Marks native assets whose decimals differ between the token listing and the chain listing. The gateway cannot know
- * which listing is wrong. If the operator has a `keep` rule for the decimals, the asset is not marked.
- *
- * @param chains the rows of the chain listing
+ * Marks native assets whose decimals differ between the two listings, unless a `keep` rule decides: the gateway cannot
+ * know which listing is wrong.
  */
 export function compareNatives(
   listing: GuardedListing<Token>,
@@ -80,13 +73,8 @@ export function compareNatives(
       continue;
     if (rules.keptFacts(key)?.has('decimals')) continue;
     const since = clocks.get(key)?.since ?? sentAtOf(listing);
-    const fact = {
-      fact: 'decimals',
-      served: String(token.decimals),
-      upstream: String(decimals),
-      since,
-    } as const;
-    rows.set(key, TOKENS.heldBack(token, [Object.freeze(fact)]));
+    const values = { served: String(token.decimals), upstream: String(decimals) };
+    rows.set(key, TOKENS.heldBack(token, [Object.freeze({ fact: 'decimals', ...values, since })]));
     held.set(key, { key, rows: [token], since });
   }
   return {

@@ -1,8 +1,7 @@
 /**
  * Guards the facts of one listing, row by row: facts such as decimals, where a wrong value costs money. If a row
  * contradicts the last accepted facts, the old row is served until every listing of the hold-back period has had the
- * same new values, or a rule of the operator decides. The guard has no state of its own: its memory is stored with the
- * served listing, so it also continues after a restart or at another gateway.
+ * same new values, or a rule of the operator decides. The memory of the guard is stored with the served listing.
  */
 import {
   type AcceptedBy,
@@ -29,17 +28,14 @@ export type OperatorWord = Pick<ResolvedRules, 'verdictOn' | 'keptFacts'>;
 
 export interface GuardOptions<Row> {
   readonly kind: ListingKind<Row>;
-  /**
-   * The hold-back period in milliseconds: a changed value is accepted once every listing has had it for this long. If
-   * infinite, time alone never makes a value accepted.
-   */
+  /** The hold-back period in milliseconds; infinite: time alone never accepts a value. */
   readonly holdBackMs: number;
   readonly rules: OperatorWord;
-  /** Returns known facts of a row that was never listed; undefined if there are none. */
+  /** Returns known facts of a row that was never listed. */
   readonly baseline?: ((key: string) => ReadonlyMap<GuardedFact, string> | undefined) | undefined;
 }
 
-/** A listing whose rows may be served. If a row is held back, its memory has what the upstream sends in its place. */
+/** A listing whose rows may be served. Its memory has what the upstream sends in place of held-back rows. */
 export interface GuardedListing<Row> extends Fetched<Row> {
   readonly guard: GuardMemory<Row>;
 }
@@ -57,9 +53,9 @@ export interface GuardResult<Row> {
   readonly accepted: readonly (Contradiction<Row> & { readonly by: AcceptedBy })[];
 }
 
-/** How many removed rows are remembered at most. The services list 600 to 2,200 tokens. */
+/** How many removed rows, and how many new ones, are remembered at most. */
 const MAX_GONE = 10_000;
-/** How many new rows are compared at most with one old row of the same symbol. Further new rows are held back. */
+/** How many new rows are compared at most with one old row of the same symbol. Further ones are held back. */
 const MAX_RIVALS = 10;
 /** How many accepted changes are remembered at most, and so shared with other gateways. */
 const MAX_ACCEPTED = 200;
@@ -78,14 +74,14 @@ export async function guardListing<Row>(
   peer?: Fetched<Row>,
 ): Promise<GuardResult<Row>> {
   const { takenAt } = sent;
-  /** The hold-back period begins when the request is sent, even if the answer is from a cache and older. */
+  // The hold-back period begins when the request is sent, even if the answer is from a cache and older.
   const sentAt = sentAtOf(sent);
   const memory: GuardMemory<Row> = before?.guard ?? EMPTY_GUARD_MEMORY;
   const peerMemory: GuardMemory<Row> = peer?.guard ?? EMPTY_GUARD_MEMORY;
   const served = keyedRows(before?.rows ?? [], kind.keyOf);
   const sentRows = keyedRows(sent.rows, kind.keyOf);
   const [clocks, peerClocks] = [clocksOf(memory), clocksOf(peerMemory)];
-  /** Rows that a peer holds back and that are not listed here. They count as rows that were listed and removed. */
+  // Rows that a peer holds back and that are not listed here count as rows that were listed and removed.
   const heldByPeer = [...keyedRows(peer?.rows ?? [], kind.keyOf)].flatMap(([key, row]) => {
     const since = served.has(key) ? undefined : peerClocks.get(key)?.since;
     return since === undefined ? [] : [{ row: kind.heldBack(row, NOTHING_HELD_BACK), at: since }];
@@ -113,7 +109,7 @@ export async function guardListing<Row>(
   const held = new Map<string, HeldRow<Row>>();
   /** The keys of rows that were never listed before. In the very first listing no row counts as new. */
   const newcomers = new Set<string>();
-  /** The keys of rows that were removed earlier and are sent again. */
+  /** The keys of removed rows that are sent again. */
   const returned = new Set<string>();
   const waiting: Contradiction<Row>[] = [];
   const accepted: (Contradiction<Row> & AcceptedChange)[] = [];
@@ -169,19 +165,15 @@ export async function guardListing<Row>(
       else if (!isFirst && !gone.has(key)) newcomers.add(key);
     }
     const differing = new Set(present.flatMap((each) => contradictedFacts(kind.guarded, each, expected)));
-    if (differing.size === 0) {
-      rows.set(key, row);
-      return;
-    }
+    rows.set(key, row);
+    if (differing.size === 0) return;
     const since = sinceOf(key, present);
     const facts = [...differing].map((fact) => heldFact(fact, expected, present, since));
     const by = present.length === 1 ? accepter(key, facts, factsKeyOf(row), since) : undefined;
-    if (by === undefined) {
+    if (by !== undefined) accepted.push({ row, facts, key, value: factsKeyOf(row), by });
+    else {
       rows.set(key, kind.heldBack(expected, facts));
       held.set(key, { key, rows: present, since });
-    } else {
-      rows.set(key, row);
-      accepted.push({ row, facts, key, value: factsKeyOf(row), by });
     }
   }
 
@@ -194,9 +186,8 @@ export async function guardListing<Row>(
     const departed = [...served].filter(([key]) => !rows.has(key));
     const newByLook = groupBy(newcomers, lookOfSent);
     // A symbol can also move back to an address where it was before.
-    const comingByLook = returned.size === 0 ? newByLook : groupBy([...newcomers, ...returned], lookOfSent);
-    const recent =
-      departed.length === 0 ? [] : [...arrived.keys()].filter((key) => sentRows.has(key) && served.has(key));
+    const comingByLook = groupBy([...newcomers, ...returned], lookOfSent);
+    const recent = [...arrived.keys()].filter((key) => sentRows.has(key) && served.has(key));
     const recentByLook = groupBy(recent, lookOfSent);
     const waited = [...newcomers].filter((key) => clocks.has(key) || peerClocks.has(key));
     const waitedByLook = groupBy(waited, lookOfSent);
@@ -215,8 +206,7 @@ export async function guardListing<Row>(
       const open: HeldBackFact[] = [];
       for (const rivalKey of rivals) {
         const rival = sentRows.get(rivalKey) as Row;
-        const isListed = served.has(rivalKey);
-        const since = isListed ? sinceOf(key, []) : sinceOf(rivalKey, [rival]);
+        const since = served.has(rivalKey) ? sinceOf(key, []) : sinceOf(rivalKey, [rival]);
         const fact = heldFact({ fact: 'address', of: addressOf }, row, [rival], since);
         const value = JSON.stringify([rivalKey, factsKeyOf(rival)]);
         const by = accepter(key, [fact], value, since);
@@ -276,15 +266,14 @@ export async function guardListing<Row>(
     if (first) decide(key, [first, ...others]);
   settleDepartures();
   const { unreadable: _unreadable, contradictory: _contradictory, ...facts } = sent;
+  const changes = accepted.map(({ key, value, by }) => ({ key, value, by }));
   const guard = {
     ...memory,
     beganAt: before ? memory.beganAt || before.takenAt : takenAt,
     gone: [...gone.values()].slice(-MAX_GONE),
     held: [...held.values()],
     arrived: [...arrived].slice(-MAX_GONE),
-    accepted: [...memory.accepted, ...accepted.map(({ key, value, by }) => ({ key, value, by }))].slice(
-      -MAX_ACCEPTED,
-    ),
+    accepted: [...memory.accepted, ...changes].slice(-MAX_ACCEPTED),
   };
   return { listing: { ...facts, rows: Object.freeze([...rows.values()]), guard }, waiting, accepted };
 }
@@ -295,7 +284,7 @@ export function clocksOf<Row>({ held }: GuardMemory<Row>): ReadonlyMap<string, H
 }
 
 function heldFact<Row>(
-  { fact, of }: Pick<FactOf<Row>, 'fact' | 'of'>,
+  { fact, of }: FactOf<Row>,
   served: Row,
   present: readonly Row[],
   since: number,

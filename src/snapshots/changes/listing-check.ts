@@ -34,18 +34,14 @@ export class HeldBackError extends UpstreamError {
   }
 }
 
-/** Losses are added up over a day, so that many small losses are noticed like one large loss. */
+/** Losses are added up over a day, so that many small ones are noticed, too. */
 const DAY_MS = 86_400_000;
 /** A listing is held back if it lacks all rows of a group, such as the tokens of a chain, that has this many or more. */
 const GROUP_ROWS = 5;
 /** How many rows the detail of an error names at most. */
 const SHOWN = 20;
 
-/**
- * Checks the very first listing. There is no earlier listing to compare it with, so half of its rows must be readable.
- *
- * @throws UpstreamError UPSTREAM_MALFORMED
- */
+/** Throws UPSTREAM_MALFORMED if half of the very first listing cannot be read: there is no earlier one to compare. */
 export function checkFirstListing<Row>({ name }: ListingKind<Row>, { rows, unreadable }: Fetched<Row>): void {
   if (!unreadable || unreadable.count <= rows.length) return;
   const all = rows.length + unreadable.count;
@@ -76,7 +72,7 @@ export function createListingCheck<Row>(
     return { rows: before.rows, at: Date.now() - (now - before.until) };
   }
 
-  /** The rows that a new listing lacks, and why it is held back: a text without reasons if it is not. */
+  /** The rows that a new listing lacks, and the reasons to hold it back, if any. */
   function lossOf(served: Fetched<Row>, sent: Fetched<Row>) {
     const known = keyedRows(served.rows, kind.keyOf);
     const present = keyedRows(sent.rows, kind.keyOf);
@@ -142,11 +138,7 @@ export function createListingCheck<Row>(
       const shown = [...(mayBeTrue ? [] : sent.rejected.first), ...vanished];
       throw new HeldBackError(message, shown.slice(0, SHOWN).join('; '), reasons);
     },
-    /**
-     * Notes that a listing has replaced another.
-     *
-     * @param isLossAccepted whether a large loss was accepted: then later losses are not measured by earlier listings
-     */
+    /** Notes that a listing has replaced another. After an accepted loss, later ones are measured anew. */
     remember(before: Fetched<Row> | undefined, isLossAccepted: boolean): void {
       heldBack = undefined;
       if (isLossAccepted) sizes = [];

@@ -6,15 +6,12 @@ import { forEachChunk, yieldThen } from '../../scheduling/chunks.js';
 import { TOKENS } from '../../upstream/listing-kinds.js';
 import type { GuardedListing } from './guard.js';
 
-/** A price is doubted if it differs by this factor from the token's last price, or from a median of its symbol. */
 const DOUBTED_TIMES = 10;
-/** A doubted price is served once the upstream has sent it for this long, in milliseconds. */
 const DOUBTED_MS = 600_000;
 
 /**
- * Hides prices that are probably wrong: those that differ by a factor of ten from the token's last price, or from the
- * median price of its symbol in the same answer. Once the upstream has sent such a price for ten minutes, the price is
- * served. The work yields to requests.
+ * Hides prices that differ by a factor of ten from the token's last price, or from a median price of its symbol in the
+ * same answer, until the upstream has sent them for ten minutes. The work yields to requests.
  *
  * @param listing rows with the upstream's prices
  * @param before the listing that is served; undefined for the first one
@@ -65,10 +62,7 @@ function isFarFrom(one: number, other: number): boolean {
   return Math.max(one, other) >= DOUBTED_TIMES * Math.min(one, other);
 }
 
-/**
- * The lower and the upper median of the prices of each symbol. Every price is compared with both: if a symbol has only
- * two prices, and they differ by a factor of ten, both prices are doubted.
- */
+/** The lower and the upper median price of each symbol: of only two prices that differ so much, both are doubted. */
 function mediansBySymbol(tokens: readonly Token[]): ReadonlyMap<string, readonly [number, number]> {
   const priced = tokens.filter(({ price }) => price !== null);
   return new Map(
