@@ -1,7 +1,7 @@
 /** The error codes that this gateway adds to those of the GraphQL server: status, meaning and advice. */
 
 /** @param status the HTTP status, if this code has one of its own; otherwise 200 */
-const meaning = (happened: string, advice: string, status?: number) => ({ happened, advice, status });
+const meaning = (happened: string, advice: string, status = 200) => ({ happened, advice, status });
 
 /** Clients compare these codes: never rename one. The guide to error codes is printed from this table. */
 export const ERRORS = {
