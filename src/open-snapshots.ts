@@ -1,13 +1,12 @@
 /** Connects the upstream, the storage and the snapshots. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readEmbeddedFacts } from './demo/known-facts.js';
+import { readEmbeddedFacts } from './demo/listings.js';
 import type { Service } from './domain/listing.js';
 import type { Logger } from './logger/logger.js';
 import type { Metrics } from './observability/metrics.js';
 import { createSnapshots, type SnapshotsOptions } from './snapshots/snapshots.js';
 import { openDiskStore } from './storage/disk.js';
 import { openRulesFile } from './storage/rules-file.js';
-import { maxStoredBytes } from './storage/stored-listing.js';
 import { createRateLimiter } from './upstream/http/rate-limit.js';
 import {
   type Addresses,
@@ -19,16 +18,13 @@ import {
 
 export interface OpenOptions
   extends Omit<SnapshotsOptions, 'service' | 'disk' | 'embedded' | 'rules' | 'metrics'>,
-    Omit<
-      UpstreamOptions,
-      keyof Addresses | 'rateLimiter' | 'onAttempt' | 'onBreaker' | 'onChangeOver' | 'onFieldDrift'
-    > {
+    Omit<UpstreamOptions, keyof Addresses | 'rateLimiter' | 'onChangeOver' | 'metrics'> {
   readonly addresses: Addresses;
-  /** The directory where listings are stored for the next start. If undefined, listings are not stored. */
+  /** The directory where listings are stored for the next start. */
   readonly snapshotDir: string | undefined;
-  /** The file of listing rules. If undefined, there are no rules. */
+  /** The file of the operator's rules. */
   readonly listingRules: string | undefined;
-  /** The Redis server through which gateways share snapshots. If undefined, this gateway shares nothing. */
+  /** The Redis server through which gateways share snapshots. */
   readonly redisUrl: string | undefined;
   /** How long a Redis command may take, in milliseconds; a second unless given. */
   readonly redisTimeoutMs?: number | undefined;
@@ -50,44 +46,25 @@ const WRITTEN_WITHIN_MS = 1_000;
  * @throws an error of `node:fs` if `snapshotDir` is not the path of a directory
  */
 export async function openSnapshots(options: OpenOptions) {
-  const {
-    addresses,
-    snapshotDir,
-    listingRules,
-    redisUrl,
-    upstreamRequestsPerSecond,
-    metrics,
-    decorate,
-    log,
-  } = options;
-  const maxBytes = maxStoredBytes(options.upstreamMaxBytes);
+  const { addresses, snapshotDir, listingRules, redisUrl, metrics, log } = options;
+  const { upstreamRequestsPerSecond, decorate = (service) => service } = options;
   const services = fingerprintsOf(addresses);
-  const disk =
-    snapshotDir === undefined
-      ? undefined
-      : await openDiskStore({
-          directory: snapshotDir,
-          services,
-          maxBytes,
-          onStored: metrics.stored,
-          log,
-        });
-  const redisPeers =
-    redisUrl === undefined
-      ? undefined
-      : // Loaded only if needed: loading it makes the time until the first response a tenth longer.
-        (await import('./storage/redis/peers.js')).createRedisPeers({
-          url: redisUrl,
-          scope: peerScope(addresses),
-          timeoutMs: options.redisTimeoutMs,
-          services,
-          onSharing: metrics.sharing,
-          log,
-        });
-  const rulesFile =
-    listingRules === undefined
-      ? undefined
-      : await openRulesFile({ path: listingRules, onChange: (rules) => snapshots.applyRules(rules), log });
+  const disk = snapshotDir
+    ? await openDiskStore({ directory: snapshotDir, services, onStored: metrics.stored, log })
+    : undefined;
+  // Loaded only if needed: loading it makes the time until the first response a tenth longer.
+  const redis = redisUrl ? await import('./storage/redis/peers.js') : undefined;
+  const redisPeers = redis?.createRedisPeers({
+    url: redisUrl ?? '',
+    scope: peerScope(addresses),
+    timeoutMs: options.redisTimeoutMs,
+    services,
+    onSharing: metrics.sharing,
+    log,
+  });
+  const rulesFile = listingRules
+    ? await openRulesFile({ path: listingRules, onChange: (rules) => snapshots.applyRules(rules), log })
+    : undefined;
   const rateLimiter = createRateLimiter(upstreamRequestsPerSecond);
   const upstream = createUpstream({
     ...options,
@@ -97,14 +74,11 @@ export async function openSnapshots(options: OpenOptions) {
       metrics.changedOver(from, to);
       snapshots.refreshNow();
     },
-    onAttempt: metrics.upstreamRequest,
-    onBreaker: metrics.breaker,
-    onFieldDrift: metrics.fieldDrift,
   });
   const snapshots = createSnapshots({
     ...options,
     routesSweepMs: options.routesSweepMs ?? (addresses.isDemo ? DEMO_SWEEP_MS : undefined),
-    service: decorate?.(upstream.service) ?? upstream.service,
+    service: decorate(upstream.service),
     peers: redisPeers ?? options.peers,
     disk,
     embedded: readEmbeddedFacts,

@@ -11,9 +11,9 @@ import {
   trace,
 } from '@opentelemetry/api';
 
-/** A span of this gateway. Call `end` exactly once. */
+/** A span of this gateway. */
 export interface TraceSpan {
-  /** @param error an error code, if the request failed */
+  /** Call it exactly once. @param error an error code, if the request failed */
   end(attributes: Attributes, error?: string): void;
 }
 
@@ -24,11 +24,7 @@ export interface Tracing {
    * @param name of the span, from a closed set
    */
   inRequest<Result>(name: string, headers: object, run: (span: TraceSpan) => Result): Result;
-  /**
-   * Runs the function in a span for one attempt of a request to the upstream.
-   *
-   * @param run gets the headers that continue the trace at the upstream
-   */
+  /** Runs the function in a span for one attempt at the upstream, with the headers that continue the trace there. */
   inAttempt<Result>(
     attributes: Attributes,
     run: (span: TraceSpan, headers: Readonly<Record<string, string>>) => Result,
@@ -39,15 +35,9 @@ export interface Tracing {
   ids(): { readonly trace_id?: string; readonly span_id?: string };
 }
 
-const NAME = 'chains-and-tokens-gateway';
-
-/**
- * Finds the OpenTelemetry SDK that was loaded before (`node --import`).
- *
- * @returns undefined without an SDK: tracing then costs nothing
- */
+/** Finds the OpenTelemetry SDK that was loaded before (`node --import`). Without one, tracing costs nothing. */
 export function currentTracing(): Tracing | undefined {
-  const tracer = trace.getTracer(NAME);
+  const tracer = trace.getTracer('chains-and-tokens-gateway');
   // The probe is never ended, so it is never exported. Without an SDK its id is invalid.
   const probe = tracer.startSpan('start', { root: true });
   return isSpanContextValid(probe.spanContext()) ? createTracing(tracer) : undefined;

@@ -128,7 +128,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   dataloader: ['graph'],
   http: ['http', 'library', 'server'],
   net: ['config/values', 'library/fetch-exchange', 'logger', 'server', 'upstream/logo-url'],
-  'fs/promises': ['storage/disk', 'storage/read-regular'],
+  'fs/promises': ['storage/disk', 'storage/rules-file'],
   fs: [
     'command-line',
     'config/files',

@@ -1,11 +1,15 @@
-/** The embedded demo listings, and a client that answers with them. */
+/** The embedded demo listings: a client that answers with them, and the public facts in them. */
 import { readFileSync } from 'node:fs';
-import { foldAddress } from '../domain/addresses.js';
+import { foldAddress, tokenKey } from '../domain/addresses.js';
+import type { EmbeddedFacts } from '../domain/guarded-facts.js';
+import type { Chain } from '../domain/listing.js';
+import { chainFrom } from '../domain/rows.js';
 
 interface DemoToken {
   readonly isBridgeable: boolean;
   readonly chainKey: string;
   readonly address: string;
+  readonly decimals: number;
   readonly symbol: string;
   readonly price: { readonly usd: number };
 }
@@ -15,7 +19,6 @@ export const DEMO_LABEL = 'Demo: prices, routes and some flags are made up';
 
 /** How far prices drift: at most twice this fraction from the price in the file. */
 const DRIFT = 0.004;
-
 /** Symbols of stablecoins. Prices of stablecoins do not drift, because a drift would look like a lost peg. */
 const STABLE = /USD|EUR|DAI$|DOLA/i;
 
@@ -43,28 +46,23 @@ export function createDemoHttp() {
   }
 
   function routesFrom(srcToken: string, srcChainKey: string | undefined): readonly DemoToken[] {
-    const sources = tokens.filter(
-      ({ isBridgeable, address, chainKey }) =>
-        isBridgeable &&
-        foldAddress(address) === foldAddress(srcToken) &&
-        (srcChainKey === undefined || chainKey === srcChainKey),
+    const bridgeable = tokens.filter(({ isBridgeable }) => isBridgeable);
+    const sources = bridgeable.filter(
+      ({ address, chainKey }) =>
+        foldAddress(address) === foldAddress(srcToken) && chainKey === (srcChainKey ?? chainKey),
     );
-    return tokens.filter(
-      (token) =>
-        token.isBridgeable &&
-        sources.some(({ symbol, chainKey }) => symbol === token.symbol && chainKey !== token.chainKey),
+    return bridgeable.filter((token) =>
+      sources.some(({ symbol, chainKey }) => symbol === token.symbol && chainKey !== token.chainKey),
     );
   }
 
   // All tokens of a symbol drift together, because the real service also prices by symbol.
-  function atCurrentPrice<Row extends DemoToken>(token: Row): Row {
-    const phase = [...token.symbol].reduce((sum, letter) => sum + (letter.codePointAt(0) ?? 0), 0);
+  function atCurrentPrice(token: DemoToken): DemoToken {
+    const { symbol, price } = token;
+    if (listingsServed === 0 || STABLE.test(symbol)) return token;
+    const phase = [...symbol].reduce((sum, letter) => sum + (letter.codePointAt(0) ?? 0), 0);
     const drift = DRIFT * (Math.sin(phase + listingsServed) - Math.sin(phase));
-    const usd =
-      listingsServed === 0 || STABLE.test(token.symbol)
-        ? token.price.usd
-        : Number((token.price.usd * (1 + drift)).toPrecision(7));
-    return { ...token, price: { ...token.price, usd } };
+    return { ...token, price: { ...price, usd: Number((price.usd * (1 + drift)).toPrecision(7)) } };
   }
 
   return {
@@ -80,7 +78,40 @@ export function createDemoHttp() {
   };
 }
 
+let known: EmbeddedFacts | undefined;
+
+/**
+ * The embedded chains, and the facts of EVM chains and their tokens, with which the first listing of an upstream is
+ * compared. These facts are publicly known; other data in the embedded listing can be made up. The files are read once.
+ */
+export function readEmbeddedFacts(): EmbeddedFacts {
+  known ??= factsOf(
+    readListing<{ chains: readonly Omit<Chain, 'caip2' | 'heldBack'>[] }>('chains.json').chains.map(
+      chainFrom,
+    ),
+    readListing<{ tokens: readonly DemoToken[] }>('tokens.json').tokens,
+  );
+  return known;
+}
+
+function factsOf(chains: readonly Chain[], tokens: readonly DemoToken[]): EmbeddedFacts {
+  const evm = chains.filter(({ chainType }) => chainType === 'evm');
+  const evmKeys = new Set(evm.map(({ chainKey }) => chainKey));
+  return {
+    chains,
+    chainKeys: new Map(evm.map(({ caip2, chainKey }) => [caip2 ?? '', chainKey])),
+    tokens: new Map(
+      tokens
+        .filter(({ chainKey }) => evmKeys.has(chainKey))
+        .map(({ chainKey, address, decimals }) => [
+          tokenKey(chainKey, address),
+          new Map([['decimals' as const, String(decimals)]]),
+        ]),
+    ),
+  };
+}
+
 /** Reads a demo listing. The build copies the files to the same place beside the compiled code. */
-export function readListing<Listing>(file: string): Listing {
+function readListing<Listing>(file: string): Listing {
   return JSON.parse(readFileSync(new URL(file, import.meta.url), 'utf8')) as Listing;
 }

@@ -1,6 +1,7 @@
 /** Writes the lines of the log. A slow reader of a pipe or socket does not block the process. */
 import { constants, fstatSync, openSync } from 'node:fs';
 import { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pino, { type DestinationStream } from 'pino';
 
 export interface LogDestination extends DestinationStream {
@@ -10,28 +11,20 @@ export interface LogDestination extends DestinationStream {
   flush(withinMs: number): Promise<void>;
 }
 
-export interface LogDestinationOptions {
-  /** Called with each line that is dropped. */
-  readonly onDrop: () => void;
-  /** How many characters of unread lines are buffered; 4 Mi unless given. */
-  readonly maxPending?: number;
-}
-
-/** About ten thousand lines of requests. */
+/** How many characters of unread lines are buffered: about ten thousand lines of requests. */
 const MAX_PENDING = 4 * 2 ** 20;
 
 /**
  * Opens a destination. For a pipe or socket it never makes the process wait: unread lines stay in a bounded buffer, and
- * further ones are dropped. Lines for anything else, such as a regular file, are written at once.
- *
- * It does not use the asynchronous writes of `node:fs`, which pino offers: a write that blocks occupies a thread, and a
- * process with such a thread cannot exit.
+ * further ones are dropped. Lines for anything else, such as a regular file, are written at once. The asynchronous writes
+ * of pino would be no help: a write that blocks occupies a thread, and a process with such a thread cannot exit.
  *
  * @param fd a file descriptor, such as 1 for standard output
+ * @param onDrop called with each line that is dropped
  */
-export function openLogDestination(fd: number, options: LogDestinationOptions): LogDestination {
+export function openLogDestination(fd: number, onDrop: () => void): LogDestination {
   const kind = fstatSync(fd);
-  if (kind.isFIFO() || kind.isSocket()) return createPipe(kind.isFIFO() ? ownPipe(fd) : fd, options);
+  if (kind.isFIFO() || kind.isSocket()) return createPipe(kind.isFIFO() ? ownPipe(fd) : fd, onDrop);
   const file = pino.destination({ dest: fd, sync: true });
   return { write: (line) => file.write(line), flushNow() {}, async flush() {} };
 }
@@ -46,7 +39,7 @@ function ownPipe(fd: number): number {
   }
 }
 
-function createPipe(fd: number, { onDrop, maxPending = MAX_PENDING }: LogDestinationOptions): LogDestination {
+function createPipe(fd: number, onDrop: () => void): LogDestination {
   const socket = new Socket({ fd, readable: false, writable: true });
   // The reader has closed the pipe. The log is the only place to report it, so there is nothing to do.
   socket.on('error', () => {});
@@ -61,7 +54,7 @@ function createPipe(fd: number, { onDrop, maxPending = MAX_PENDING }: LogDestina
 
   return {
     write(line) {
-      if (socket.destroyed || socket.writableLength + lines.length + line.length > maxPending) {
+      if (socket.destroyed || socket.writableLength + lines.length + line.length > MAX_PENDING) {
         onDrop();
         return;
       }
@@ -73,13 +66,8 @@ function createPipe(fd: number, { onDrop, maxPending = MAX_PENDING }: LogDestina
     async flush(withinMs) {
       flushNow();
       if (socket.destroyed || socket.writableLength === 0) return;
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, withinMs);
-        socket.write('', () => {
-          clearTimeout(timer);
-          resolve();
-        });
-      });
+      const written = new Promise<void>((resolve) => socket.write('', () => resolve()));
+      await Promise.race([written, sleep(withinMs, undefined, { ref: false })]);
     },
   };
 }

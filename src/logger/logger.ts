@@ -12,11 +12,10 @@ export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', '
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 export interface LoggerOptions {
-  /** Lines below this level are dropped. */
   readonly level: LogLevel;
   /** True for readable lines on a terminal (if pino-pretty is installed), false for JSON lines. */
   readonly readable: boolean;
-  /** Texts to remove from every line, such as API keys and passwords, which an upstream may echo. */
+  /** Texts to remove from every line, such as keys and passwords, which an upstream may echo. */
   readonly secrets?: readonly string[];
   /** Where the lines go; standard output unless given. */
   readonly destination?: DestinationStream;
@@ -29,54 +28,30 @@ export interface LoggerOptions {
 export async function createLogger(options: LoggerOptions): Promise<Logger> {
   const { level, readable, secrets = [], destination } = options;
   const hidden = secretParts(secrets);
-  const pretty = readable ? await loadPretty() : undefined;
+  // Loaded only for a terminal: it slows down the start. It is a development dependency; without it, a terminal gets
+  // JSON lines.
+  const pretty = readable
+    ? await import('pino-pretty').then(
+        (loaded) => loaded.default,
+        () => undefined,
+      )
+    : undefined;
   const escaped = pretty ? escapedOnTerminal : escapedInJson;
   const tracing = currentTracing();
   const pinoOptions = {
-    ...(tracing ? { mixin: () => tracing.ids() } : {}),
+    ...(tracing && { mixin: tracing.ids }),
     level,
     formatters: { level: (label: string) => ({ level: label }) },
     base: null,
-    timestamp: createTimestamps(),
+    timestamp: pino.stdTimeFunctions.isoTime,
     hooks: {
       streamWrite: (line: string) =>
         escaped(hidden.reduce((rest, secret) => rest.replaceAll(secret, '***'), line)),
     },
   };
   if (!pretty) return pino(pinoOptions, destination ?? pino.destination({ dest: 1, sync: true }));
-  const stream = pretty({
-    singleLine: true,
-    sync: true,
-    translateTime: 'SYS:HH:MM:ss',
-    destination: destination ?? 1,
-  });
-  return pino(pinoOptions, stream);
-}
-
-/** Creates the writer of times. To format a date is slow, so lines of the same millisecond share one text. */
-function createTimestamps(): () => string {
-  let writtenAt = Number.NaN;
-  let written = '';
-  return () => {
-    const now = Date.now();
-    if (now !== writtenAt) {
-      writtenAt = now;
-      written = `,"time":"${new Date(now).toISOString()}"`;
-    }
-    return written;
-  };
-}
-
-/**
- * Loads the formatter of readable lines. Call this only for a terminal: it slows down the start. The formatter is a
- * development dependency; without it, a terminal gets JSON lines.
- */
-async function loadPretty() {
-  try {
-    return (await import('pino-pretty')).default;
-  } catch {
-    return undefined;
-  }
+  const form = { singleLine: true, sync: true, translateTime: 'SYS:HH:MM:ss' };
+  return pino(pinoOptions, pretty({ ...form, destination: destination ?? 1 }));
 }
 
 /** Shorter texts are not removed, because they match in many lines, and real secrets are longer. */

@@ -4,7 +4,6 @@ import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 
 /** How many operations one client may have executed. */
 export interface Rate {
-  /** Operations a second, on average. */
   readonly perSecond: number;
   /** The most operations in one window of {@link windowSeconds}; at least `perSecond`. */
   readonly burst: number;
@@ -13,19 +12,14 @@ export interface Rate {
 /** Counts the operations of each client. */
 export interface ClientLimit {
   readonly rate: Rate;
-  /**
-   * Counts one operation.
-   *
-   * @returns 0 if the operation may be executed; otherwise the milliseconds until the client may send it again
-   */
+  /** Counts one operation. @returns 0 if it may be executed; otherwise the milliseconds until it may be sent again */
   take(client: string): Promise<number>;
   close(): void;
 }
 
 /**
  * How many clients are counted at a time: they take about 10 MB. Beyond that, the count of the client that has been
- * silent longest is dropped. If new clients were refused instead, one client with many addresses could lock out all
- * others.
+ * silent longest is dropped. To refuse new clients instead would let one client with many addresses lock out all others.
  */
 const MAX_CLIENTS = 20_000;
 

@@ -4,10 +4,7 @@
 export class QueueFullError extends Error {
   override readonly name = 'QueueFullError';
 
-  /**
-   * @param waiting how many tasks waited when this one was refused
-   * @param isByClient whether more than half of the tasks before it were of the same client
-   */
+  /** @param isByClient whether more than half of the tasks that waited before it were of the same client */
   constructor(
     readonly waiting: number,
     readonly isByClient: boolean,
@@ -22,24 +19,19 @@ export type Priority = 0 | 1 | 2;
 /** Who asks; undefined and null are clients like any other. */
 type Client = string | null | undefined;
 
-interface Refusable {
-  /** Called if the task is removed for lack of room, or not added. */
-  refuse(reason: QueueFullError): void;
-}
-
 interface Waiting<Task> {
   readonly task: Task;
-  /** Whether more than half of the tasks before it were of the same client when it was added. */
+  /** As in {@link QueueFullError}, when it was added. */
   readonly isByClient: boolean;
 }
 
 /**
  * Creates a queue of at most this many tasks. Within one priority the clients take turns (round-robin), so that a client
- * with many tasks delays only its own. A client without a waiting task takes no memory.
+ * with many tasks delays only its own. `refuse` is called if a task is removed for lack of room, or not added.
  */
-export function createFairQueue<Task extends Refusable>(maxWaiting: number) {
+export function createFairQueue<Task extends { refuse(reason: QueueFullError): void }>(maxWaiting: number) {
   type TasksByClient = Map<Client, Waiting<Task>[]>;
-  /** The tasks by priority and client, the oldest first; lists are never empty. The first client has the next turn. */
+  /** By priority and client, the oldest first; lists are never empty. The first client has the next turn. */
   const levels: readonly TasksByClient[] = [new Map(), new Map(), new Map()];
   let waiting = 0;
 
@@ -63,11 +55,10 @@ export function createFairQueue<Task extends Refusable>(maxWaiting: number) {
     if (waiting < maxWaiting) return true;
     const lowest = levels.findIndex(({ size }) => size > 0);
     const byClient = levels[lowest];
-    if (!byClient || lowest > priority) return false;
-    const [longestOf, longest = []] = clientWithMost(byClient, ({ length }) => length) ?? [];
+    const [longestOf, longest = []] = (byClient && clientWithMost(byClient, ({ length }) => length)) ?? [];
     const newest = longest.at(-1);
-    const ownCount = byClient.get(client)?.length ?? 0;
-    if (!newest || (lowest === priority && longest.length - ownCount < 2)) return false;
+    if (!byClient || !newest || lowest > priority) return false;
+    if (lowest === priority && longest.length - (byClient.get(client)?.length ?? 0) < 2) return false;
     const refusal = new QueueFullError(waiting, newest.isByClient);
     remove(byClient, longestOf, newest);
     newest.task.refuse(refusal);
@@ -75,7 +66,6 @@ export function createFairQueue<Task extends Refusable>(maxWaiting: number) {
   }
 
   return {
-    /** How many tasks wait. */
     get waiting() {
       return waiting;
     },
@@ -91,9 +81,9 @@ export function createFairQueue<Task extends Refusable>(maxWaiting: number) {
       return next.task;
     },
     /**
-     * Adds a task. A full queue refuses a task: in the lowest priority with waiting tasks, the newest task of the client
-     * with the most tasks. It refuses the given task instead if the given priority is lower still, or if it is the same
-     * and that client has fewer than two tasks more than the given client.
+     * Adds a task. A full queue refuses the newest task of the client with the most tasks, in the lowest priority with
+     * waiting tasks. It refuses the given task instead if the given priority is lower still, or if it is the same and
+     * that client has fewer than two tasks more than the given client.
      *
      * @returns a function that removes the task; without effect if it no longer waits
      */
@@ -113,11 +103,7 @@ export function createFairQueue<Task extends Refusable>(maxWaiting: number) {
   };
 }
 
-/**
- * The client that holds most of a scarce resource. It is refused first, so that it harms only itself.
- *
- * @param amountOf how much a client holds
- */
+/** The client that holds most of a scarce resource. It is refused first, so that it harms only itself. */
 export function clientWithMost<Client, Held>(
   heldBy: ReadonlyMap<Client, Held>,
   amountOf: (held: Held) => number,

@@ -7,54 +7,43 @@ const MAX_WAITING = 1_000;
 const MAX_IN_PROGRESS = 1_000;
 /** Keeps one client from filling {@link MAX_IN_PROGRESS} with operations that wait for the upstream. */
 const MAX_IN_PROGRESS_PER_CLIENT = MAX_IN_PROGRESS / 4;
-
 /** How long operations run before the event loop handles other events, which takes about as long as one operation. */
 const SLICE_MS = 1;
-
 /** Operations that resume have priority over operations that begin. */
 const PRIORITY = { begin: 0, resume: 1 } as const;
 
 export interface OperationQueueOptions {
-  /** How long an operation may wait to begin, in milliseconds. One that has waited longer is refused. */
+  /** An operation that has waited longer to begin is refused. */
   readonly maxWaitMs: number;
-  /** Called when an operation has its turn, to begin or to be refused, with how long it waited in seconds. */
+  /** Called when an operation has its turn, to begin or to be refused. */
   readonly onWaited?: (waitedSeconds: number) => void;
-}
-
-interface Task {
-  run(): void;
-  refuse(reason: QueueFullError): void;
 }
 
 export type OperationQueue = ReturnType<typeof createOperationQueue>;
 
 /**
- * Creates a queue that executes operations one after the other. It yields to the event loop when an operation waits for
- * something, and after each millisecond of execution. Health checks and cached responses are served then, also during a
- * burst of operations.
- *
- * Clients take turns (round-robin), so that a client with many operations delays only its own. Create one queue in a
- * process: all operations must share it.
+ * Creates the queue that all operations of a process share. It executes one after the other, and yields to the event loop
+ * when an operation waits for something, and after each millisecond of execution: health checks and cached responses are
+ * served then. Clients take turns (round-robin), so that a client with many operations delays only its own.
  */
 export function createOperationQueue({ maxWaitMs, onWaited }: OperationQueueOptions) {
+  const waiting = createFairQueue<{ run(): void; refuse(reason: QueueFullError): void }>(MAX_WAITING);
+  let isRunning = false;
   /** Until this time, by `performance.now()`, further operations begin without a yield to the event loop. */
   let sliceEnd = 0;
-  /** Whether `onTick` is scheduled. */
   let isTickScheduled = false;
-  /** Whether `onTick` starts the next task. */
+  /** Whether the tick starts the next task. */
   let isNextInTick = false;
+  const inProgressByClient = new Map<string | undefined, number>();
+  let inProgress = 0;
 
-  const waiting = createFairQueue<Task>(MAX_WAITING);
-  let isRunning = false;
-
-  /** Starts the next task. At the end of each task it is called by `defer`. */
   function startNext(): void {
     isRunning = false;
     waiting.take()?.run();
   }
 
-  /** Starts the next task: now, or in the next tick if the slice of time is over. */
-  function defer(): void {
+  /** Ends a task and starts the next one: now, or in the next tick if the slice of time is over. */
+  function endTask(): void {
     if (performance.now() < sliceEnd) startNext();
     else isNextInTick = true;
   }
@@ -74,39 +63,30 @@ export function createOperationQueue({ maxWaitMs, onWaited }: OperationQueueOpti
           reject(error);
         }
         // In a microtask, and not by a direct call: otherwise many short tasks in a row would exhaust the stack.
-        queueMicrotask(defer);
+        queueMicrotask(endTask);
       };
       if (isRunning || waiting.waiting > 0) waiting.add(client, priority, { run, refuse: reject });
       else run();
     });
   }
 
-  /** Begins the slice of time of this tick, unless it has begun. Called when an operation begins or resumes. */
+  /** Begins the slice of time of this tick, unless it has begun. */
   function beginSlice(): void {
     if (isTickScheduled) return;
     sliceEnd = performance.now() + SLICE_MS;
     isTickScheduled = true;
-    setImmediate(onTick);
+    setImmediate(() => {
+      isTickScheduled = false;
+      if (!isNextInTick) return;
+      isNextInTick = false;
+      beginSlice();
+      startNext();
+    });
   }
-
-  function onTick(): void {
-    isTickScheduled = false;
-    if (!isNextInTick) return;
-    isNextInTick = false;
-    beginSlice();
-    startNext();
-  }
-
-  const inProgressByClient = new Map<string | undefined, number>();
-  let inProgress = 0;
 
   const ownInProgress = (client: string | undefined) => inProgressByClient.get(client) ?? 0;
 
-  function hasRoom(client: string | undefined): boolean {
-    return inProgress < MAX_IN_PROGRESS && ownInProgress(client) < MAX_IN_PROGRESS_PER_CLIENT;
-  }
-
-  function started<Result>(client: string | undefined, execute: () => Result | Promise<Result>) {
+  function start<Result>(client: string | undefined, execute: () => Result | Promise<Result>) {
     const result = execute();
     if (!(result instanceof Promise)) return result;
     // Ends the slice: most of the operation's work may follow in microtasks, before the next tick.
@@ -125,8 +105,8 @@ export function createOperationQueue({ maxWaitMs, onWaited }: OperationQueueOpti
     /**
      * Executes an operation when it is its turn.
      *
-     * @param client who asks; undefined is one client like any other
-     * @param execute starts the operation; its turn ends when it first waits for something
+     * @param client undefined is one client like any other
+     * @param execute its turn ends when it first waits for something
      * @param refuse called instead of `execute` if the queue is full, the operation waited too long, or too many are in
      *   progress. Its argument says whether other operations of this client are the cause
      */
@@ -143,8 +123,9 @@ export function createOperationQueue({ maxWaitMs, onWaited }: OperationQueueOpti
         onWaited?.(waitedMs / 1_000);
         // The result is in an object, because the turn would otherwise last until a promise is settled.
         if (waitedMs > maxWaitMs) return { result: refuse(isByClient) };
-        if (!hasRoom(client)) return { result: refuse(ownInProgress(client) >= MAX_IN_PROGRESS_PER_CLIENT) };
-        return { result: started(client, execute) };
+        const hasOwnRoom = ownInProgress(client) < MAX_IN_PROGRESS_PER_CLIENT;
+        if (hasOwnRoom && inProgress < MAX_IN_PROGRESS) return { result: start(client, execute) };
+        return { result: refuse(!hasOwnRoom) };
       });
       const { result } = await turn.catch((error: unknown) => {
         if (error instanceof QueueFullError) return { result: refuse(error.isByClient) };
@@ -160,7 +141,7 @@ export function createOperationQueue({ maxWaitMs, onWaited }: OperationQueueOpti
       try {
         return { result: execute() };
       } finally {
-        defer();
+        endTask();
       }
     },
     /**

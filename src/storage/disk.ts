@@ -1,13 +1,12 @@
 /** Stores listings in the directory `SNAPSHOT_DIR`, so that they outlive the process. */
 import { randomBytes } from 'node:crypto';
-import { constants, lstat, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { lstat, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ServiceFingerprints } from '../domain/digests.js';
 import type { Fetched } from '../domain/listing.js';
 import type { Logger } from '../logger/logger.js';
 import type { DiskStore } from '../snapshots/stores.js';
 import type { StoredKind } from '../upstream/listing-kinds.js';
-import { isOneOf, NotReadable, readRegular } from './read-regular.js';
 import { decodeListing, encodeListing, RECORD_FORMAT } from './stored-listing.js';
 
 export interface DiskStoreOptions {
@@ -15,9 +14,6 @@ export interface DiskStoreOptions {
   readonly directory: string;
   /** The services whose listings may be served. Files of other services are not changed. */
   readonly services: ServiceFingerprints;
-  /** The largest file that is read, in bytes. */
-  readonly maxBytes: number;
-  /** Called after each attempt to store a listing. */
   readonly onStored?: ((isStored: boolean) => void) | undefined;
   readonly log: Logger;
 }
@@ -28,8 +24,6 @@ const LEFT_BEHIND_AFTER_MS = 60_000;
 const WARN_AGAIN_AFTER_MS = 3_600_000;
 /** The most listings of other services or older formats whose facts are read. */
 const MAX_OTHERS = 3;
-/** The format is part of the name, so that after a rollback an older gateway finds its own file. */
-const ENDING = `.${RECORD_FORMAT}.snapshot`;
 const TEMPORARY = /^\w+-\w+\.\d+\.snapshot\.[0-9a-f]{16}\.tmp$/;
 
 /**
@@ -37,14 +31,18 @@ const TEMPORARY = /^\w+-\w+\.\d+\.snapshot\.[0-9a-f]{16}\.tmp$/;
  *
  * @throws an error of `node:fs` if the path is not the path of a directory
  */
-export async function openDiskStore(options: DiskStoreOptions): Promise<DiskStore> {
-  const { directory, services, maxBytes, onStored, log } = options;
+export async function openDiskStore({
+  directory,
+  services,
+  onStored,
+  log,
+}: DiskStoreOptions): Promise<DiskStore> {
   try {
     await mkdir(directory, { recursive: true });
     await sweep(directory);
   } catch (error) {
     // If the path is that of a file, the setting is wrong. Any other fault may pass, and the gateway serves meanwhile.
-    if (isOneOf(error, 'EEXIST', 'ENOTDIR')) throw error;
+    if (['EEXIST', 'ENOTDIR'].includes(codeOf(error))) throw error;
     log.warn({ err: error, directory }, 'SNAPSHOT_DIR cannot be used yet: let the gateway read and write it');
   }
   /** By file: what to write next. Writes to a file run one at a time; a newer listing replaces one that waits. */
@@ -58,44 +56,36 @@ export async function openDiskStore(options: DiskStoreOptions): Promise<DiskStor
   async function writeWaiting(file: string): Promise<void> {
     for (let encode = waiting.get(file); encode; encode = waiting.get(file)) {
       waiting.delete(file);
-      await writeFile(file, encode);
+      try {
+        await writeWhole(directory, file, await encode());
+        if (warnedAt !== undefined) log.info({ file }, 'SNAPSHOT_DIR can be written again');
+        warnedAt = undefined;
+        onStored?.(true);
+      } catch (err) {
+        onStored?.(false);
+        const now = performance.now();
+        const isNews = warnedAt === undefined || now - warnedAt >= WARN_AGAIN_AFTER_MS;
+        if (isNews) warnedAt = now;
+        log[isNews ? 'warn' : 'debug'](
+          { err, file },
+          'The last good listing could not be kept in SNAPSHOT_DIR: make room there, and let the gateway write to it. Until then it serves from memory only',
+        );
+      }
     }
     writing.delete(file);
   }
 
-  async function writeFile(file: string, encode: () => Promise<Buffer>): Promise<void> {
-    try {
-      await writeWhole(directory, file, await encode());
-      if (warnedAt !== undefined) log.info({ file }, 'SNAPSHOT_DIR can be written again');
-      warnedAt = undefined;
-      onStored?.(true);
-    } catch (err) {
-      onStored?.(false);
-      const advice = `The last good listing could not be kept in SNAPSHOT_DIR: make room there, and let the gateway write to it. Until then it serves from memory only`;
-      const now = performance.now();
-      const isNews = warnedAt === undefined || now - warnedAt >= WARN_AGAIN_AFTER_MS;
-      log[isNews ? 'warn' : 'debug']({ err, file }, advice);
-      if (isNews) warnedAt = now;
-    }
-  }
-
+  /** Reads a file; undefined if there is none, or if it is refused. @param of as in {@link decodeListing} */
   async function readFrom<Row>(
     kind: StoredKind<Row>,
     file: string,
-    isOwn = true,
+    of: ServiceFingerprints | undefined,
   ): Promise<Fetched<Row> | undefined> {
     try {
-      const stored = await readRegular(join(directory, file), maxBytes);
-      return await decodeListing(kind, stored, isOwn ? services : undefined, Date.now());
+      return await decodeListing(kind, await readFile(join(directory, file)), of, Date.now());
     } catch (error) {
-      if (isOneOf(error, 'ENOENT')) return undefined;
-      const message = error instanceof Error ? error.message : String(error);
-      const reason =
-        error instanceof NotReadable
-          ? `it is ${message}; remove it, so that the listing can be kept there`
-          : isOneOf(error, 'EACCES', 'EPERM')
-            ? `${message}; let the gateway read it`
-            : message;
+      if (codeOf(error) === 'ENOENT') return undefined;
+      const reason = error instanceof Error ? error.message : String(error);
       log.warn({ file, reason }, `The ${kind.name} listing on disk is refused, and fetched anew: ${reason}`);
       return undefined;
     }
@@ -104,19 +94,18 @@ export async function openDiskStore(options: DiskStoreOptions): Promise<DiskStor
   return {
     async read(kind) {
       const files = Object.values(services).map((service) => fileOf(kind.name, service));
-      const read = await Promise.all(files.map((file) => readFrom(kind, file)));
+      const read = await Promise.all(files.map((file) => readFrom(kind, file, services)));
       for (const [index, file] of files.entries()) if (read[index]) usable.add(file);
       return read
         .filter((fetched) => fetched !== undefined)
         .sort((one, other) => other.takenAt - one.takenAt)[0];
     },
     async readOthers<Row>(kind: StoredKind<Row>) {
-      const names = await readdir(directory).catch(() => []);
-      const others = names.filter(
+      const files = (await readdir(directory).catch(() => [])).filter(
         (file) => file.startsWith(`${kind.name}-`) && formatOf(file) <= RECORD_FORMAT,
       );
       const dated = await Promise.all(
-        others.map(async (file) => {
+        files.map(async (file) => {
           const found = await stat(join(directory, file)).catch(() => undefined);
           return { file, at: found?.mtimeMs ?? 0 };
         }),
@@ -126,7 +115,7 @@ export async function openDiskStore(options: DiskStoreOptions): Promise<DiskStor
       for (const { file } of dated) {
         // Facts are also read from a file that has the right name but may not be served: it can be of another service
         // at the same address, or from a time in the future because a clock was wrong.
-        const fetched = usable.has(file) ? undefined : await readFrom(kind, file, false);
+        const fetched = usable.has(file) ? undefined : await readFrom(kind, file, undefined);
         if (fetched && read.push(fetched) === MAX_OTHERS) break;
       }
       return read;
@@ -144,9 +133,12 @@ export async function openDiskStore(options: DiskStoreOptions): Promise<DiskStor
   };
 }
 
-/** Each service has its own file, so that services do not overwrite each other. */
+/**
+ * Each service has its own file, so that services do not overwrite each other. The format is part of the name, so that
+ * after a rollback an older gateway finds its own file.
+ */
 function fileOf(name: string, service: string | undefined): string {
-  return `${name}-${service}${ENDING}`;
+  return `${name}-${service}.${RECORD_FORMAT}.snapshot`;
 }
 
 /** The format that the name of a file states; 0 for the oldest files, whose names have no number. */
@@ -172,7 +164,7 @@ async function writeWhole(directory: string, file: string, content: Buffer): Pro
     throw error;
   }
   // Without an fsync of the directory a power cut may undo the rename.
-  const handle = await open(directory, constants.O_RDONLY | constants.O_DIRECTORY);
+  const handle = await open(directory);
   await handle.sync().finally(() => handle.close());
 }
 
@@ -185,4 +177,9 @@ async function sweep(directory: string): Promise<void> {
     const found = await lstat(path).catch(() => undefined);
     if (found && Date.now() - found.mtimeMs > LEFT_BEHIND_AFTER_MS) await rm(path).catch(() => {});
   }
+}
+
+/** The code of an error of `node:fs`, such as `ENOENT`. */
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
 }

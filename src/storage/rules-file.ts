@@ -1,9 +1,8 @@
 /** Reads the file of the operator's rules, and reads it again when it changes. */
 import { unwatchFile, watchFile } from 'node:fs';
-import type { ListingRules } from '../domain/listing-rules.js';
-import { MAX_RULES_LENGTH, parseListingRules } from '../domain/listing-rules.js';
+import { readFile } from 'node:fs/promises';
+import { type ListingRules, parseListingRules } from '../domain/listing-rules.js';
 import type { Logger } from '../logger/logger.js';
-import { NotReadable, readRegular } from './read-regular.js';
 
 export interface RulesFileOptions {
   readonly path: string;
@@ -19,8 +18,8 @@ export interface RulesFileOptions {
  * changed may be half written. It polls: unlike notifications of the file system, polling works on every file system,
  * and after renames and changes of links.
  *
- * @throws ListingRulesError, NotReadable or an error of `node:fs`, if the file cannot be read at the start. Later errors
- *   are logged, and the last rules stay in force
+ * @throws ListingRulesError or an error of `node:fs`, if the file cannot be read at the start. Later errors are logged,
+ *   and the last rules stay in force
  */
 export async function openRulesFile({ path, onChange, settleMs = 1_000, log }: RulesFileOptions) {
   let { text, rules } = await read(path);
@@ -30,7 +29,7 @@ export async function openRulesFile({ path, onChange, settleMs = 1_000, log }: R
   let timer: NodeJS.Timeout | undefined;
 
   async function readAgain(): Promise<void> {
-    const found = await read(path).catch(messageOf);
+    const found = await read(path).catch((error: Error) => error.message);
     if (isClosed) return;
     const before = fault;
     fault = typeof found === 'string' ? found : undefined;
@@ -38,19 +37,15 @@ export async function openRulesFile({ path, onChange, settleMs = 1_000, log }: R
       const facts = { file: path, reason: found };
       if (found !== before)
         log.error(facts, `LISTING_RULES has an error, and the last rules stay in force: ${found}`);
-    } else if (found.text !== text) {
-      ({ text, rules } = found);
-      log.info(
-        { file: path, rules: rules.size },
-        'LISTING_RULES has changed, and its rules apply from now on',
-      );
-      onChange(rules);
-    } else if (before !== undefined) {
-      log.info(
-        { file: path, rules: rules.size },
-        'LISTING_RULES has no error any more, and its rules have not changed',
-      );
+      return;
     }
+    const facts = { file: path, rules: found.rules.size };
+    if (found.text !== text) {
+      ({ text, rules } = found);
+      log.info(facts, 'LISTING_RULES has changed, and its rules apply from now on');
+      onChange(rules);
+    } else if (before !== undefined)
+      log.info(facts, 'LISTING_RULES has no error any more, and its rules have not changed');
   }
 
   function readOnceSettled(): void {
@@ -78,11 +73,6 @@ export async function openRulesFile({ path, onChange, settleMs = 1_000, log }: R
 }
 
 async function read(path: string): Promise<{ readonly text: string; readonly rules: ListingRules }> {
-  const text = (await readRegular(path, MAX_RULES_LENGTH)).toString('utf8');
+  const text = await readFile(path, 'utf8');
   return { text, rules: parseListingRules(text) };
-}
-
-function messageOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return error instanceof NotReadable ? `it is ${error.message}` : error.message;
 }

@@ -20,35 +20,28 @@ const MAX_LINE = 200;
 /** How far the clocks of machines that share listings may differ, in milliseconds. */
 const MAX_EARLY_MS = 60_000;
 
-/** How many bytes the history and the memory of the guard may take beside the rows. */
-const MAX_MEMORY_BYTES = 16_777_216;
+const integer = v.pipe(v.number(), v.safeInteger());
+const count = v.pipe(integer, v.minValue(0));
+const time = v.pipe(count, v.maxValue(8.64e15));
+const versionPart = v.pipe(count, v.maxValue(1_000_000_000));
+const price = v.pipe(v.number(), v.minValue(0), v.finite());
 
-const integer = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
-const versionPart = v.pipe(integer, v.maxValue(1_000_000_000));
-/** If the history cannot be read, the rows are used without it: clients then get the whole listing as a reset. */
-const history = v.fallback(
-  v.optional(
+const history = v.object({
+  changes: v.object({
+    cursor: v.string(),
+    steps: v.array(v.object({ from: v.string(), keys: v.array(v.string()) })),
+  }),
+  tokenList: v.optional(
     v.object({
-      changes: v.object({
-        cursor: v.string(),
-        steps: v.array(v.object({ from: v.string(), keys: v.array(v.string()) })),
-      }),
-      tokenList: v.optional(
-        v.object({
-          version: v.object({ major: versionPart, minor: versionPart, patch: versionPart }),
-          at: v.pipe(integer, v.maxValue(8.64e15)),
-          chains: v.array(v.tuple([v.string(), v.pipe(v.number(), v.safeInteger()), v.string()])),
-        }),
-      ),
+      version: v.object({ major: versionPart, minor: versionPart, patch: versionPart }),
+      at: time,
+      chains: v.array(v.tuple([v.string(), integer, v.string()])),
     }),
   ),
-  undefined,
-);
+});
 
-const time = v.pipe(integer, v.maxValue(8.64e15));
-const price = v.pipe(v.number(), v.minValue(0), v.finite());
 /** The memory of the guard. Its rows are checked separately, like those of the listing. */
-const guardMemoryJson = v.object({
+const guardMemory = v.object({
   beganAt: time,
   gone: v.array(v.object({ row: v.unknown(), at: time })),
   held: v.array(v.object({ key: v.string(), rows: v.array(v.unknown()), since: time })),
@@ -66,28 +59,16 @@ const content = v.object({
   // `service` is the fingerprint of the service named `source`. Rows with another fingerprint are not served.
   source: v.string(),
   service: v.string(),
-  takenAt: integer,
-  upstreamAgeMs: v.optional(integer),
-  rejected: v.object({ count: v.pipe(v.number(), v.safeInteger()), first: v.array(v.string()) }),
-  largest: v.optional(v.object({ rows: v.pipe(v.number(), v.safeInteger()), at: v.number() })),
-  history,
-  guard: v.optional(guardMemoryJson),
+  takenAt: count,
+  upstreamAgeMs: v.optional(count),
+  rejected: v.object({ count: integer, first: v.array(v.string()) }),
+  largest: v.optional(v.object({ rows: integer, at: v.number() })),
+  history: v.optional(history),
+  guard: v.optional(guardMemory),
   rows: v.custom<readonly unknown[]>(Array.isArray),
 });
 
-/**
- * The bound on the length of a stored listing, in bytes.
- *
- * @param upstreamMaxBytes the limit on an answer of the upstream; a row can be longer when it is stored
- */
-export function maxStoredBytes(upstreamMaxBytes: number): number {
-  return 2 * upstreamMaxBytes + MAX_MEMORY_BYTES;
-}
-
-/**
- * Encodes a listing for storage: a line with the format and a digest, by which a reader detects damage, then JSON. It
- * yields to requests between its steps. Each step takes a few milliseconds for today's listings.
- */
+/** Encodes a listing: a line with the format and a digest, by which a reader detects damage, then JSON. */
 export async function encodeListing<Row>(
   kind: StoredKind<Row>,
   fetched: Fetched<Row>,
@@ -100,7 +81,7 @@ export async function encodeListing<Row>(
 }
 
 /**
- * Reads a listing that `encodeListing` has written. It yields to requests between its steps.
+ * Reads a listing that `encodeListing` has written.
  *
  * @param services the services whose rows may be served; undefined if only the facts of the rows are needed: then a
  *   listing of an older format is accepted, too, if its JSON has the present form
@@ -134,14 +115,8 @@ export async function decodeListing<Row>(
   }
   // Without `services`, a time in the future is corrected: a wrong clock does not make the facts wrong.
   const sourceAndAge = { source, takenAt: services ? takenAt : Math.min(takenAt, now), upstreamAgeMs };
-  const { unreadable: _none, contradictory: _neither, ...fetched } = await parseAll(kind, rows, sourceAndAge);
-  return {
-    ...fetched,
-    rejected,
-    largest,
-    history,
-    guard: guard && (await parseGuard(kind, guard, sourceAndAge)),
-  };
+  const fetched = { ...sourceAndAge, rows: await parseAll(kind, rows, sourceAndAge), rejected };
+  return { ...fetched, largest, history, guard: guard && (await parseGuard(kind, guard, sourceAndAge)) };
 }
 
 function sha256(text: string | Buffer): string {
@@ -156,34 +131,28 @@ async function parseAll<Row>(
   kind: StoredKind<Row>,
   rows: readonly unknown[],
   sourceAndAge: SourceAndAge,
-): Promise<Fetched<Row>> {
+): Promise<readonly Row[]> {
   const read = await kind.parse(rows, sourceAndAge).catch((error: Error) => {
     throw new InvalidStoredListing(error.message);
   });
-  if (read.rejected.count === 0) return read;
+  if (read.rejected.count === 0) return read.rows;
   throw new InvalidStoredListing(`${read.rejected.count} of its rows do not have the form of a row`);
 }
 
 async function parseGuard<Row>(
   kind: StoredKind<Row>,
-  guard: v.InferOutput<typeof guardMemoryJson>,
+  { gone, held, ...guard }: v.InferOutput<typeof guardMemory>,
   sourceAndAge: SourceAndAge,
 ): Promise<GuardMemory<Row>> {
-  const gone = guard.gone.map(({ row }) => row);
-  const goneRows = gone.length === 0 ? [] : (await parseAll(kind, gone, sourceAndAge)).rows;
-  const held: HeldRow<Row>[] = [];
-  for (const { key, rows, since } of guard.held) {
+  const sent = gone.map(({ row }) => row);
+  const goneRows = sent.length === 0 ? [] : await parseAll(kind, sent, sourceAndAge);
+  const heldRows: HeldRow<Row>[] = [];
+  for (const { key, rows, since } of held) {
     const parsed: Row[] = [];
     // One at a time, because rows with the same key would be rejected as contradictory.
-    for (const row of rows) parsed.push(...(await parseAll(kind, [row], sourceAndAge)).rows);
-    held.push({ key, rows: parsed, since });
+    for (const row of rows) parsed.push(...(await parseAll(kind, [row], sourceAndAge)));
+    heldRows.push({ key, rows: parsed, since });
   }
-  return {
-    ...guard,
-    gone: goneRows.map((row, index) => ({
-      row,
-      at: Math.min(guard.gone[index]?.at ?? 0, sourceAndAge.takenAt),
-    })),
-    held,
-  };
+  const timeOf = (index: number) => Math.min(gone[index]?.at ?? 0, sourceAndAge.takenAt);
+  return { ...guard, gone: goneRows.map((row, index) => ({ row, at: timeOf(index) })), held: heldRows };
 }

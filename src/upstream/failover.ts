@@ -3,21 +3,23 @@ import type { Service } from '../domain/listing.js';
 import { UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger/logger.js';
 
-export interface FailoverOptions {
-  readonly v1: Service;
-  readonly successor: Service;
-  readonly log: Logger;
-  /** Called at most once: when a request of this gateway causes the failover. `switchTo` does not call it. */
-  readonly onChangeOver: () => void;
-}
+const ADVICE =
+  'When it suits you, set UPSTREAM_PROFILE=value-transfer, and UPSTREAM_URL to the address of the successor';
 
 /**
  * Creates a service that uses v1 until v1 says that it is gone, and the successor from then on.
  *
  * The call that finds v1 gone is repeated at the successor. If the successor fails, the call fails with that error, and
  * the next call tries v1 first again.
+ *
+ * @param onChangeOver called at most once: when a request causes the failover. `switchTo` does not call it
  */
-export function createFailoverService({ v1, successor, log, onChangeOver }: FailoverOptions): Service {
+export function createFailoverService(
+  v1: Service,
+  successor: Service,
+  log: Logger,
+  onChangeOver: () => void,
+): Service {
   let hasSwitched = false;
 
   async function withFailover<Answer>(
@@ -32,23 +34,21 @@ export function createFailoverService({ v1, successor, log, onChangeOver }: Fail
       // If another call has switched meanwhile, every failed call is repeated at the successor, not only a "gone" one.
       if (!isGone && !hasSwitched) throw error;
       const answer = await ask(successor);
-      if (isGone && switches && !hasSwitched) switchToSuccessor(error);
+      if (isGone && switches && !hasSwitched) {
+        hasSwitched = true;
+        log.warn(
+          { code: error.code, detail: error.detail },
+          `The v1 service says that it is gone, and its successor has answered: the listings are from the value-transfer service from now on. ${ADVICE}`,
+        );
+        onChangeOver();
+      }
       return answer;
     }
   }
 
-  function switchToSuccessor({ code, detail }: UpstreamError): void {
-    hasSwitched = true;
-    log.warn(
-      { code, detail },
-      'The v1 service says that it is gone, and its successor has answered: the listings are from the value-transfer service from now on. When it suits you, set UPSTREAM_PROFILE=value-transfer, and UPSTREAM_URL to the address of the successor',
-    );
-    onChangeOver();
-  }
-
   return {
     get source() {
-      return hasSwitched ? successor.source : v1.source;
+      return (hasSwitched ? successor : v1).source;
     },
     delay: () => (hasSwitched ? successor : v1).delay?.(),
     fetch: (name) => withFailover((service) => service.fetch(name), true),
@@ -58,7 +58,7 @@ export function createFailoverService({ v1, successor, log, onChangeOver }: Fail
       if (source !== successor.source || hasSwitched) return;
       hasSwitched = true;
       log.info(
-        'The listings are from the value-transfer service already, as an earlier start or another gateway has found: v1 gets no more requests. When it suits you, set UPSTREAM_PROFILE=value-transfer, and UPSTREAM_URL to the address of the successor',
+        `The listings are from the value-transfer service already, as an earlier start or another gateway has found: v1 gets no more requests. ${ADVICE}`,
       );
     },
   };

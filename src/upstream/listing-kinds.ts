@@ -71,31 +71,25 @@ type TokenForm = v.GenericSchema<
   Omit<Token, 'price' | 'heldBack'> & { readonly price: Pick<Price, 'usd'> | null }
 >;
 
-/** The specifications do not require this field: a token counts as bridgeable only if the upstream says so. */
+/** Not required by the specifications: a token counts as bridgeable only if the upstream says so. */
 const bridgeable = v.optional(v.boolean(), false);
 
-/** The form of the tokens of v1, and of stored tokens. */
+/** The tokens of v1, and stored tokens. */
 const v1Token: TokenForm = v.object({ isBridgeable: bridgeable, ...tokenEntries });
 
-/** The form of the tokens of the value-transfer service. */
+/** The tokens of the value-transfer service. */
 export const valueTransferToken: TokenForm = v.pipe(
   v.object({ isSupported: bridgeable, ...tokenEntries }),
   // The members have the same order as in v1, so that equal rows of both services have equal digests.
   v.transform(({ isSupported, ...row }) => ({ isBridgeable: isSupported, ...row })),
 );
 
-/** A chain, or a token by its address on a chain. */
-export interface RowPlace {
-  readonly chainKey: string;
-  readonly address?: string;
-}
-
-/** How to read and compare the rows of one listing, for all services. */
+/** How to read and compare the rows of a listing of any service. */
 export interface ListingKind<Row> extends RowKind<Row> {
   /**
    * Parses rows with all the checks of an answer of the upstream.
    *
-   * @param form the form of the rows of a service; that of stored rows unless given
+   * @param form that of stored rows unless given
    * @throws UpstreamError UPSTREAM_MALFORMED by rejection
    */
   readonly parse: (
@@ -103,25 +97,22 @@ export interface ListingKind<Row> extends RowKind<Row> {
     sourceAndAge: SourceAndAge,
     form?: v.GenericSchema | undefined,
   ) => Promise<Fetched<Row>>;
-  /** A text that is equal for rows that differ only in their prices. */
+  /** Equal for rows that differ only in their prices. */
   readonly contentOf: (row: Row) => string;
   /** The row with another value of a guarded fact. The value has the form in which it is shown. */
   readonly withFact: (row: Row, fact: GuardedFact, value: string) => Row;
   /** The row without its price, marked with the facts that are held back. */
   readonly heldBack: (row: Row, facts: readonly HeldBackFact[]) => Row;
   readonly heldBackOf: (row: Row) => readonly HeldBackFact[];
-  /** The price of a row, in US dollars. Absent where rows have none. */
+  /** In US dollars. Absent where rows have no price. */
   readonly priceOf?: (row: Row) => number | undefined;
   /** The row with another price, in US dollars; null removes the price. */
   readonly withPrice: (row: Row, usd: number | null, asOf: number) => Row;
-  /** The key and the address by which a rule of the operator names the row. */
-  readonly placeOf: (row: Row) => RowPlace;
-  /** The group of the row. A listing that lacks a whole known group is held back. Undefined if there are no groups. */
+  /** By what a rule of the operator names the row. */
+  readonly placeOf: (row: Row) => { readonly chainKey: string; readonly address?: string };
+  /** A listing that lacks a whole known group is held back. Undefined if there are no groups. */
   readonly groupOf: (row: Row) => string | undefined;
-  /**
-   * A text that is equal for rows that a person could mistake for each other, such as two tokens with one symbol on one
-   * chain; undefined for a row without that risk.
-   */
+  /** Equal for rows that a person could mistake for each other; undefined for a row without that risk. */
   readonly lookalikeOf?: (row: Row) => string | undefined;
 }
 
@@ -157,7 +148,7 @@ export const CHAINS: ListingKind<Chain> = {
 
 export const TOKENS: ListingKind<Token> = {
   name: 'tokens',
-  parse: (rows, sourceAndAge, form) => parseTokens(rows, sourceAndAge, form),
+  parse: (rows, sourceAndAge, form) => parseTokens(rows, sourceAndAge, form, false),
   keyOf: ({ chainKey, address }) => tokenKey(chainKey, address),
   contentOf: ({ price, ...rest }) => JSON.stringify(rest),
   guarded: TOKEN_FACTS,
@@ -192,7 +183,7 @@ function parseTokens(
   rows: readonly unknown[],
   sourceAndAge: SourceAndAge,
   form: v.GenericSchema = v1Token,
-  mayBeEmpty?: boolean,
+  mayBeEmpty: boolean,
 ): Promise<Fetched<Token>> {
   const { takenAt: asOf } = sourceAndAge;
   const rowFrom = (row: v.InferOutput<TokenForm>) =>

@@ -16,11 +16,6 @@ const MAX_CONTRADICTORY = 10;
 export const UNSEEN = /[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
 const ALL_UNSEEN = new RegExp(UNSEEN, 'gu');
 
-interface Identity {
-  readonly chainKey: string;
-  readonly address: string;
-}
-
 /** The part of a `ListingKind` that parsing needs. */
 export interface RowKind<Row> {
   readonly name: string;
@@ -28,7 +23,7 @@ export interface RowKind<Row> {
   readonly keyOf: (row: Row) => string;
   /** Absent where rows have no address of their own. */
   readonly addressOf?: (row: Row) => string;
-  /** The facts of a row that do not change by themselves, unlike prices and names. */
+  /** The facts that do not change by themselves, unlike prices and names. */
   readonly guarded: readonly FactOf<Row>[];
 }
 
@@ -51,54 +46,52 @@ export async function parseRows<Checked extends object, Row>(
   mayBeEmpty = false,
 ): Promise<Fetched<Row>> {
   if (unknownRows.length > MAX_LISTING_ROWS) throw tooManyRows(name, unknownRows.length);
-  /** By key: the first row and its index, and that row with all rows of the key that contradict it and each other. */
-  const found = new Map<string, { readonly index: number; readonly row: Row; readonly variants: Row[] }>();
+  /** By key: the index of the first row, and that row with the rows of the key that contradict it and each other. */
+  const found = new Map<string, { readonly index: number; readonly variants: [Row, ...Row[]] }>();
   const first: string[] = [];
   let count = 0;
   const reject = (index: number, reason: () => string) => {
     if (count++ < SHOWN_REJECTED_ROWS) first.push(`${name}[${index}]: ${reason()}`);
   };
-  const unreadableKeys = new Set<string>();
-  let unreadable = 0;
-  let unnamed = 0;
+  const unreadable = { count: 0, keys: new Set<string>(), unnamed: 0 };
   const readRow = (unknownRow: unknown, index: number) => {
     const { success, output, issues } = v.safeParse(form, unknownRow, { abortEarly: true });
     if (!success) {
-      unreadable++;
+      unreadable.count++;
       const identity = identityOf(unknownRow, addressOf !== undefined);
-      if (identity) unreadableKeys.add(keyOf(identity as Row));
-      else unnamed++;
+      if (identity) unreadable.keys.add(keyOf(identity as Row));
+      else unreadable.unnamed++;
       reject(index, () => reasonOf(issues[0]));
       return;
     }
     const row = rowFrom(output);
-    const key = keyOf(row);
-    const earlier = found.get(key);
+    const earlier = found.get(keyOf(row));
     if (!earlier) {
-      found.set(key, { index, row, variants: [row] });
+      found.set(keyOf(row), { index, variants: [row] });
       return;
     }
-    const contradicted = contradictedFacts(guarded, earlier.row, row);
+    const { variants } = earlier;
+    const contradicted = contradictedFacts(guarded, variants[0], row);
     if (contradicted.length === 0) {
       reject(index, () => `duplicate of ${name}[${earlier.index}]`);
       return;
     }
     const contradicts = (other: number) => () => {
-      const facts = contradicted.map(({ fact, of }) => `${fact} ${of(earlier.row)} and ${of(row)}`);
+      const facts = contradicted.map(({ fact, of }) => `${fact} ${of(variants[0])} and ${of(row)}`);
       return shortened(`contradicts ${name}[${other}]: ${facts.join(', ')}`);
     };
-    if (earlier.variants.length === 1) reject(earlier.index, contradicts(index));
+    if (variants.length === 1) reject(earlier.index, contradicts(index));
     reject(index, contradicts(earlier.index));
-    const isNew = earlier.variants.every((variant) => contradictedFacts(guarded, variant, row).length > 0);
-    if (isNew && earlier.variants.length < MAX_CONTRADICTORY) earlier.variants.push(row);
+    const isNew = variants.every((variant) => contradictedFacts(guarded, variant, row).length > 0);
+    if (isNew && variants.length < MAX_CONTRADICTORY) variants.push(row);
   };
   await forEachChunk(unknownRows, (chunk, offset) => {
     for (const [index, row] of chunk.entries()) readRow(row, offset + index);
   });
   const keyed = new Map<string, Row>();
   const contradictory = new Map<string, readonly Row[]>();
-  for (const [key, { row, variants }] of found) {
-    if (variants.length === 1) keyed.set(key, row);
+  for (const [key, { variants }] of found) {
+    if (variants.length === 1) keyed.set(key, variants[0]);
     // Nobody knows which of these rows is right, so none of them is served.
     else contradictory.set(key, variants);
   }
@@ -109,22 +102,15 @@ export async function parseRows<Checked extends object, Row>(
   }
   const rows = Object.freeze([...keyed.values()]);
   cacheKeyedRows(rows, keyed);
-  return {
-    ...sourceAndAge,
-    rows,
-    rejected: { count, first },
-    unreadable: { count: unreadable, keys: unreadableKeys, unnamed },
-    contradictory,
-  };
+  return { ...sourceAndAge, rows, rejected: { count, first }, unreadable, contradictory };
 }
 
 /** Identifies a row that does not have the specified form; undefined if even its key cannot be read. */
-function identityOf(row: unknown, hasAddress: boolean): Identity | undefined {
+function identityOf(row: unknown, hasAddress: boolean) {
   if (typeof row !== 'object' || row === null) return undefined;
   const { chainKey, address = hasAddress ? undefined : '' } = row as Partial<Record<string, unknown>>;
   if (typeof chainKey !== 'string' || typeof address !== 'string') return undefined;
-  const isBounded = chainKey.length <= MAX_LENGTHS.chainKey && address.length <= MAX_LENGTHS.address;
-  if (!isBounded) return undefined;
+  if (chainKey.length > MAX_LENGTHS.chainKey || address.length > MAX_LENGTHS.address) return undefined;
   return { chainKey: chainKey.replace(ALL_UNSEEN, ''), address: address.replace(ALL_UNSEEN, '') };
 }
 
@@ -152,9 +138,9 @@ function reasonOf(issue: v.BaseIssue<unknown> | undefined): string {
   return `${path ? `${path}: ` : ''}${shortened(issue?.message ?? 'not a row')}`;
 }
 
-function shortened(message: string): string {
-  // A copy, because a slice keeps the whole string in memory, which may be megabytes.
-  return Buffer.from(message.slice(0, 200)).toString();
+/** The beginning of a text. It is a copy, because a slice keeps the whole text in memory, which may be megabytes. */
+export function shortened(text: string, maxLength = 200): string {
+  return text.length <= maxLength ? text : Buffer.from(text.slice(0, maxLength)).toString();
 }
 
 /** Describes the type of an unexpected value for a message; never the value itself. */

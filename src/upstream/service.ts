@@ -18,19 +18,15 @@ import { describeType, rowsOf, tooManyRows } from './rows.js';
 /** Makes the {@link Service} of one kind of service. */
 export type CreateService = (options: ServiceOptions) => Service;
 
+/** What each service needs. */
 export interface ServiceOptions {
-  /** Sends requests to the address of the service. */
   readonly http: UpstreamHttp;
-  /** The name of the service: the `source` of its rows. */
   readonly source: ServiceName;
   /** The limit on the bytes of all pages of one answer together, counted after decompression. */
   readonly maxBytes: number;
-  /** Called with the unchecked rows of each whole listing. */
   readonly watchFields: FieldWatch;
   readonly log: Logger;
 }
-
-type Query = NonNullable<UpstreamRequest['query']>;
 
 /** The differences between kinds of services. */
 export interface ServiceForm {
@@ -38,41 +34,32 @@ export interface ServiceForm {
   readonly forms: Readonly<Partial<Record<keyof ListingRows, v.GenericSchema>>>;
   /** Whether the service sends rows in pages. */
   readonly isPaged: boolean;
-  /**
-   * Makes the query parameters of a request for routes.
-   *
-   * @throws GatewayError BAD_USER_INPUT for a request that the service does not support
-   */
-  readonly routeQuery: (request: TokenRequest) => Query;
+  /** @throws GatewayError BAD_USER_INPUT for a request that the service does not support */
+  readonly routeQuery: (request: TokenRequest) => NonNullable<UpstreamRequest['query']>;
 }
 
 /** Creates services of one kind. */
 export function createRestService({ forms, isPaged, routeQuery }: ServiceForm): CreateService {
-  return (options) => {
-    const { http, watchFields } = options;
-    return {
-      source: options.source,
-      delay: http.delay,
-      async fetch(name) {
-        const { rows, sourceAndAge } = await fetchRows(options, isPaged, { path: name, first: true });
-        const fetched = await LISTING_KINDS[name].parse(rows, sourceAndAge, forms[name]);
-        await watchFields(name, rows);
-        return fetched;
-      },
-      async routes(asked, clients) {
-        const request = { path: 'tokens', query: routeQuery(asked), first: false, clients };
-        const { rows, sourceAndAge } = await fetchRows(options, isPaged, request);
-        return ROUTES.parse(rows, sourceAndAge, forms.tokens);
-      },
-    };
-  };
+  return (options) => ({
+    source: options.source,
+    delay: options.http.delay,
+    async fetch(name) {
+      const { rows, sourceAndAge } = await fetchRows(options, isPaged, { path: name, first: true });
+      const fetched = await LISTING_KINDS[name].parse(rows, sourceAndAge, forms[name]);
+      await options.watchFields(name, rows);
+      return fetched;
+    },
+    async routes(asked, clients) {
+      const request = { path: 'tokens', query: routeQuery(asked), first: false, clients };
+      const { rows, sourceAndAge } = await fetchRows(options, isPaged, request);
+      return ROUTES.parse(rows, sourceAndAge, forms.tokens);
+    },
+  });
 }
 
 /**
  * Requests the first page. For routes from an unknown token, the services answer HTTP 422. That is not a failure, but
  * means that there are no routes.
- *
- * @throws UpstreamError
  */
 async function getFirst(http: UpstreamHttp, request: UpstreamRequest): Promise<UpstreamAnswer> {
   const sentAt = Date.now();
@@ -87,7 +74,7 @@ async function getFirst(http: UpstreamHttp, request: UpstreamRequest): Promise<U
   }
 }
 
-/** The most pages of one answer. It bounds the requests if every page of a service names a next one. */
+/** The most pages of one answer, in case every page names a next one. */
 const MAX_PAGES = 100;
 
 /**
@@ -124,16 +111,14 @@ async function fetchRows(
     if (nextToken === undefined || isRepeated)
       return { rows, sourceAndAge: { source, takenAt: sentAt - ageMs, upstreamAgeMs: ageMs } };
     followed.add(nextToken);
-    if (followed.size >= MAX_PAGES) {
+    if (followed.size >= MAX_PAGES)
       throw malformed(`expected at most ${MAX_PAGES} pages of "${name}", got the token of a further one`);
-    }
     const query = { ...request.query, 'pagination[nextToken]': nextToken };
     page = await http.getJson({ ...request, query });
     ageMs = Math.max(ageMs, page.ageMs - (page.sentAt - sentAt));
     bytes += page.bytes;
-    if (bytes > maxBytes) {
+    if (bytes > maxBytes)
       throw malformed(`expected at most ${maxBytes} bytes in all pages of "${name}" together, got more`);
-    }
   }
 }
 
@@ -141,13 +126,10 @@ async function fetchRows(
 function nextTokenOf(json: unknown): string | undefined {
   const { pagination } = json as { readonly pagination?: unknown };
   if (pagination === undefined || pagination === null) return undefined;
-  if (typeof pagination !== 'object' || Array.isArray(pagination)) {
+  if (typeof pagination !== 'object' || Array.isArray(pagination))
     throw malformed(`expected an object "pagination", got ${describeType(pagination)}`);
-  }
   const { nextToken } = pagination as { readonly nextToken?: unknown };
   if (nextToken === undefined || nextToken === null || nextToken === '') return undefined;
-  if (typeof nextToken !== 'string') {
-    throw malformed(`expected a string "pagination.nextToken", got ${describeType(nextToken)}`);
-  }
-  return nextToken;
+  if (typeof nextToken === 'string') return nextToken;
+  throw malformed(`expected a string "pagination.nextToken", got ${describeType(nextToken)}`);
 }

@@ -1,32 +1,55 @@
 /** The services that can be the upstream, and the choice between them. */
 import { fingerprint, type ServiceFingerprints } from '../domain/digests.js';
+import { GatewayError } from '../domain/errors.js';
 import type { Service, ServiceName } from '../domain/listing.js';
-import type { Logger } from '../logger/logger.js';
 import { createFailoverService } from './failover.js';
-import { createFieldWatch, type FieldWatchOptions } from './field-watch.js';
-import type { Lane } from './http/backoff.js';
-import type { BreakerState } from './http/circuit-breaker.js';
-import { createUpstreamHttp, type UpstreamHttp } from './http/client.js';
-import type { RateLimiter } from './http/rate-limit.js';
-import type { CreateService } from './service.js';
-import { createV1Service } from './v1.js';
-import { createValueTransferService } from './value-transfer.js';
+import { createFieldWatch, type FieldWatchMetrics } from './field-watch.js';
+import {
+  createUpstreamHttp,
+  type UpstreamHttp,
+  type UpstreamHttpOptions,
+  type UpstreamMetrics,
+} from './http/client.js';
+import { valueTransferToken } from './listing-kinds.js';
+import { type CreateService, createRestService } from './service.js';
 
 /**
  * Every service that can be the upstream, by its name in `UPSTREAM_PROFILE` and in the `source` of its rows. To add
- * one, write its file beside `v1.ts`, and add a row here and the name to the setting.
+ * one, add a row here and the name to the setting.
  */
 export const SERVICES: Services = {
-  v1: createV1Service,
-  'value-transfer': createValueTransferService,
+  /** `GET {base}/chains` and `GET {base}/tokens?srcChainKey&srcToken`. */
+  v1: createRestService({
+    forms: {},
+    isPaged: false,
+    routeQuery: ({ srcChainKey, srcToken }) => ({ srcChainKey, srcToken }),
+  }),
+  /**
+   * The successor of v1: `GET {base}/chains` and
+   * `GET {base}/tokens?transferrableFromChainKey&transferrableFromTokenAddress`, both in pages.
+   */
+  'value-transfer': createRestService({
+    forms: { tokens: valueTransferToken },
+    isPaged: true,
+    routeQuery({ srcChainKey, srcToken }) {
+      if (srcChainKey === undefined) {
+        throw new GatewayError(
+          'BAD_USER_INPUT',
+          'Expected "srcChainKey" beside "srcToken", got none: one address can exist on several chains. Give the chainKey of its chain.',
+        );
+      }
+      return { transferrableFromChainKey: srcChainKey, transferrableFromTokenAddress: srcToken };
+    },
+  }),
 };
 
+/** Services by name, like {@link SERVICES}. */
 export type Services = Readonly<Record<string, CreateService>>;
 
 /** The profile that uses v1 until it is gone, and the value-transfer service from then on. */
 export const AUTO = 'auto';
 
-/** The services to use, and their addresses. */
+/** The services to use. */
 export interface Addresses {
   /** The name of the service at `url`, or {@link AUTO}. */
   readonly profile: string;
@@ -40,25 +63,13 @@ export interface Addresses {
   readonly services?: Services;
 }
 
-/** Times are in milliseconds. */
-export interface UpstreamOptions extends Addresses, Pick<FieldWatchOptions, 'onFieldDrift'> {
-  readonly upstreamHeaders: Readonly<Record<string, string>>;
-  readonly upstreamTimeoutMs: number;
-  readonly upstreamRetries: number;
-  readonly upstreamRequestsPerSecond: number;
-  readonly upstreamMaxBytes: number;
-  readonly rateLimiter: RateLimiter;
+export interface UpstreamOptions extends Addresses, Omit<UpstreamHttpOptions, 'service' | 'baseUrl'> {
   /** Answers all requests in place of HTTP. The demo listings use this. */
   readonly http?: UpstreamHttp;
   /** Called when one service has replaced another. */
   readonly onChangeOver: (from: ServiceName, to: ServiceName) => void;
-  readonly onAttempt: (source: ServiceName, path: string, outcome: string, seconds: number) => void;
-  readonly onBreaker: (source: ServiceName, state: BreakerState, lane: Lane) => void;
-  readonly log: Logger;
+  readonly metrics: UpstreamMetrics & FieldWatchMetrics;
 }
-
-/** The longest wait of a request for routes. At most as many requests wait as can be sent in this time. */
-const MAX_ROUTE_WAIT_SECONDS = 20;
 
 interface ServiceAddress {
   readonly source: ServiceName;
@@ -67,14 +78,12 @@ interface ServiceAddress {
 }
 
 /** The service to use, and its successor, if any. */
-function chosenServices(addresses: Addresses): readonly [ServiceAddress, ServiceAddress?] {
+function chosenServices(addresses: Addresses): [ServiceAddress, ServiceAddress?] {
   const { profile, url, successorUrl, isDemo, services = SERVICES } = addresses;
-  function serviceAt(name: string, address: string): ServiceAddress {
-    const createService = Object.hasOwn(services, name) ? services[name] : undefined;
-    if (!createService) {
-      throw new RangeError(`Expected one of the services ${Object.keys(services).join(', ')}, got ${name}`);
-    }
-    return { source: name, url: address, createService };
+  function serviceAt(source: string, address: string): ServiceAddress {
+    const createService = Object.hasOwn(services, source) ? services[source] : undefined;
+    if (createService) return { source, url: address, createService };
+    throw new RangeError(`Expected one of the services ${Object.keys(services).join(', ')}, got ${source}`);
   }
   if (isDemo) return [{ ...serviceAt('v1', url), source: 'demo' }];
   if (profile !== AUTO) return [serviceAt(profile, url)];
@@ -85,18 +94,14 @@ function chosenServices(addresses: Addresses): readonly [ServiceAddress, Service
 /** The services whose stored rows may be served, each with the fingerprint of its address. */
 export function fingerprintsOf(addresses: Addresses): ServiceFingerprints {
   if (addresses.isDemo) return { demo: 'demo' };
-  return Object.fromEntries(
-    chosenServices(addresses).flatMap((service) =>
-      service ? [[service.source, fingerprint(service.url)]] : [],
-    ),
-  );
+  const services = chosenServices(addresses).filter((service) => service !== undefined);
+  return Object.fromEntries(services.map(({ source, url }) => [source, fingerprint(url)]));
 }
 
 /** A digest of the settings that must be equal for gateways to share snapshots. */
-export function peerScope({ profile, url, successorUrl, isDemo }: Addresses): string {
-  return isDemo
-    ? 'demo'
-    : fingerprint(JSON.stringify([profile, fingerprint(url), fingerprint(successorUrl ?? '')]));
+export function peerScope({ profile, url, successorUrl = '', isDemo }: Addresses): string {
+  if (isDemo) return 'demo';
+  return fingerprint(JSON.stringify([profile, fingerprint(url), fingerprint(successorUrl)]));
 }
 
 /**
@@ -104,42 +109,23 @@ export function peerScope({ profile, url, successorUrl, isDemo }: Addresses): st
  * request yet.
  */
 export function createUpstream(options: UpstreamOptions) {
-  const { upstreamMaxBytes: maxBytes, log } = options;
+  const { upstreamMaxBytes: maxBytes, metrics, log } = options;
   const opened: UpstreamHttp[] = [];
 
   function open({ source, url, createService }: ServiceAddress): Service {
-    const http =
-      options.http ??
-      createUpstreamHttp({
-        service: source,
-        baseUrl: url,
-        headers: options.upstreamHeaders,
-        timeoutMs: options.upstreamTimeoutMs,
-        retries: options.upstreamRetries,
-        rateLimiter: options.rateLimiter,
-        maxWaiting: options.upstreamRequestsPerSecond * MAX_ROUTE_WAIT_SECONDS,
-        maxRouteWaitMs: 1_000 * MAX_ROUTE_WAIT_SECONDS,
-        maxBytes,
-        onAttempt: (path, outcome, seconds) => options.onAttempt(source, path, outcome, seconds),
-        onBreaker: (state, lane) => options.onBreaker(source, state, lane),
-        log,
-      });
+    const http = options.http ?? createUpstreamHttp({ ...options, service: source, baseUrl: url });
     opened.push(http);
-    return createService({ http, source, maxBytes, watchFields: createFieldWatch(options), log });
+    return createService({ http, source, maxBytes, watchFields: createFieldWatch(metrics, log), log });
   }
 
   const [first, successor] = chosenServices(options);
-  const service = successor
-    ? createFailoverService({
-        v1: open(first),
-        successor: open(successor),
-        onChangeOver: () => options.onChangeOver(first.source, successor.source),
-        log,
-      })
-    : open(first);
-
+  const service = open(first);
   return {
-    service,
+    service: successor
+      ? createFailoverService(service, open(successor), log, () =>
+          options.onChangeOver(first.source, successor.source),
+        )
+      : service,
     /** Allows requests to services that have said that they are gone. */
     forgetGone() {
       for (const http of opened) http.forgetGone();

@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { chainRow } from '../fixtures/rows.js';
@@ -63,22 +62,5 @@ describe('with SNAPSHOT_DIR', () => {
       isReset: false,
       changed: [{ address: address(3) }, { address: address(4) }],
     });
-  });
-
-  it('a listing is served without a history that cannot be read', async () => {
-    const { directory, upstream, since, restart } = await lived();
-    const file = await fileOf(directory, 'tokens');
-    const text = await readFile(file, 'utf8');
-    const json = text.slice(text.indexOf('\n') + 1).replace('"steps":[{', '"steps":[7,{');
-    expect(json).toContain('"steps":[7,{');
-    const digest = createHash('sha256').update(json).digest('hex');
-    await writeFile(file, `${text.slice(0, text.indexOf('\n') - 64)}${digest}\n${json}`);
-    for (const path of ['chains', 'tokens'] as const) upstream.plan(path, stall);
-    const again = await restart();
-    expect(await changesSince(again, since)).toMatchObject({
-      isReset: true,
-      changed: [{ address: address(1) }, { address: address(3) }],
-    });
-    expect((await listOf(again)).list.version).toEqual({ major: 1, minor: 0, patch: 0 });
   });
 });

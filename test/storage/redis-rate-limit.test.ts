@@ -8,12 +8,11 @@ const PER_SECOND = 5;
 
 /** The rate limit of one gateway: returns a function that waits for a permit, for a listing or a route. */
 function createGatewayLimit({ client }: TestRedis) {
-  const limiter = createSharedRateLimiter({
-    local: createRateLimiter(PER_SECOND),
-    requestsPerSecond: PER_SECOND,
-    connection: { call: (command, ...args) => client.callBuffer(command, ...args) },
-    prefix: 'x',
-  });
+  const connection = {
+    call: (command: string, ...args: readonly (string | number | Buffer)[]) =>
+      client.callBuffer(command, ...args),
+  };
+  const limiter = createSharedRateLimiter(createRateLimiter(PER_SECOND), PER_SECOND, connection, 'x');
   return async (isListing: boolean): Promise<void> => {
     let waitMs = await limiter.acquire('v1', isListing);
     while (waitMs > 0) {

@@ -9,25 +9,23 @@ import { createTestLog } from './test-gateway.js';
 /** Options that differ from the defaults of these tests: long timeouts, no retries and a very high rate limit. */
 export interface TestHttpOptions extends Partial<UpstreamHttpOptions> {
   readonly baseUrl: string;
-  readonly requestsPerSecond?: number;
 }
 
 /** Creates a client of an upstream, without a gateway. */
 export async function createTestHttp(options: TestHttpOptions): Promise<UpstreamHttp> {
-  const { requestsPerSecond = 1000, ...rest } = options;
+  const { upstreamRequestsPerSecond = 1000 } = options;
   const { log } = await createTestLog();
   return createUpstreamHttp({
     service: 'v1',
-    headers: {},
-    timeoutMs: 120_000,
-    retries: 0,
-    rateLimiter: createRateLimiter(requestsPerSecond),
-    maxWaiting: 30 * requestsPerSecond,
+    upstreamHeaders: {},
+    upstreamTimeoutMs: 120_000,
+    upstreamRetries: 0,
+    upstreamRequestsPerSecond,
+    rateLimiter: createRateLimiter(upstreamRequestsPerSecond),
     maxRouteWaitMs: 120_000,
-    maxBytes: 1_000_000,
-    onAttempt() {},
-    onBreaker() {},
+    upstreamMaxBytes: 1_000_000,
+    metrics: { upstreamRequest() {}, breaker() {} },
     log,
-    ...rest,
+    ...options,
   });
 }

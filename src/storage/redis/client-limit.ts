@@ -2,26 +2,18 @@
 import { RateLimiterRedis } from 'rate-limiter-flexible';
 import type { Logger } from '../../logger/logger.js';
 import { type ClientLimit, refusedMs, windowSeconds } from '../../scheduling/client-limit.js';
-import { openClient } from './client.js';
+import { AWAY_MS, CONNECT_MS, openClient } from './connection.js';
 
 export interface SharedClientLimitOptions {
   readonly url: string;
   /** The limit of this gateway alone. It is checked first. */
   readonly local: ClientLimit;
   readonly log: Logger;
-  /** The longest wait for Redis, in milliseconds; 50 unless given. */
+  /** The longest wait for Redis, in milliseconds; 50 unless given: a client must not notice a slow Redis. */
   readonly timeoutMs?: number;
 }
 
-/** Redis usually answers within a few milliseconds. A client must not notice a slow Redis. */
-const TIMEOUT_MS = 50;
-/** How long Redis is not used after a failure. */
-const AWAY_MS = 1_000;
-
-/**
- * Replaces the script of the library, which allows only whole seconds. ARGV points, seconds rounded down, limit,
- * seconds.
- */
+/** Replaces the script of the library, which allows only whole seconds. ARGV points, whole seconds, limit, seconds. */
 const COUNT = `
 redis.call('set', KEYS[1], 0, 'PX', math.ceil(1000 * ARGV[4]), 'NX')
 return {redis.call('incrby', KEYS[1], ARGV[1]), redis.call('pttl', KEYS[1])}`;
@@ -32,12 +24,12 @@ return {redis.call('incrby', KEYS[1], ARGV[1]), redis.call('pttl', KEYS[1])}`;
  * unreachable or slow, only the limit of this gateway applies.
  */
 export function createSharedClientLimit(options: SharedClientLimitOptions): ClientLimit {
-  const { url, local, log, timeoutMs = TIMEOUT_MS } = options;
+  const { url, local, log, timeoutMs = 50 } = options;
   const { rate } = local;
   const client = openClient(url, {
     commandTimeout: timeoutMs,
     socketTimeout: 20 * timeoutMs,
-    connectTimeout: 2_000,
+    connectTimeout: CONNECT_MS,
   });
   // Ignored: failed commands also reject, and the connection that shares listings logs failures to connect.
   client.on('error', () => {});
@@ -48,33 +40,28 @@ export function createSharedClientLimit(options: SharedClientLimitOptions): Clie
     duration: windowSeconds(rate),
     customIncrTtlLuaScript: COUNT,
   });
-  let awayUntil = Number.NEGATIVE_INFINITY;
+  let awayUntil = 0;
   /** Whether the last command failed: repeated failures are logged at debug level. */
   let isFailing = false;
-
-  async function takeShared(asking: string): Promise<number> {
-    try {
-      await shared.consume(asking);
-      isFailing = false;
-      return 0;
-    } catch (error) {
-      if (!(error instanceof Error)) return refusedMs(error, rate);
-      awayUntil = performance.now() + AWAY_MS;
-      log[isFailing ? 'debug' : 'warn'](
-        { reason: error.message },
-        'RATE_LIMIT counts at this gateway alone until Redis can be used again',
-      );
-      isFailing = true;
-      return 0;
-    }
-  }
 
   return {
     rate,
     async take(asking) {
       const localMs = await local.take(asking);
       if (localMs > 0 || client.status !== 'ready' || performance.now() < awayUntil) return localMs;
-      return takeShared(asking);
+      try {
+        await shared.consume(asking);
+        isFailing = false;
+      } catch (error) {
+        if (!(error instanceof Error)) return refusedMs(error, rate);
+        awayUntil = performance.now() + AWAY_MS;
+        log[isFailing ? 'debug' : 'warn'](
+          { reason: error.message },
+          'RATE_LIMIT counts at this gateway alone until Redis can be used again',
+        );
+        isFailing = true;
+      }
+      return 0;
     },
     close() {
       local.close();

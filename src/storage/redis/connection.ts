@@ -1,95 +1,120 @@
 /** The connection to Redis. While Redis is unavailable, commands return undefined at once. */
 import { EventEmitter, once } from 'node:events';
+import { createRequire } from 'node:module';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import { Redis, type RedisOptions } from 'ioredis';
 import type { Logger } from '../../logger/logger.js';
-import { openClient } from './client.js';
 
 export interface RedisConnectionOptions {
   readonly url: string;
-  /** The pub/sub channel. Each message on it names a topic that has changed. */
+  /** Each message on it names a topic that has changed. */
   readonly channel: string;
-  /** Called when Redis becomes available or unavailable. */
   readonly onSharing: (isShared: boolean) => void;
-  /** How long a command, or the first connection, may take, in milliseconds; a second unless given. */
+  /** How long a command, or the first connection, may take; a second unless given. */
   readonly timeoutMs?: number | undefined;
   readonly log: Logger;
 }
 
-/** If a command takes longer than this, Redis counts as unavailable. */
-const TIMEOUT_MS = 1_000;
 /** How long connecting may take; or as long as a command may take, if that is longer. */
-const CONNECT_MS = 2_000;
+export const CONNECT_MS = 2_000;
+/** The longest pause before a new attempt to connect, so that gateways share again soon after Redis is back. */
+const MAX_RECONNECT_MS = 1_000;
 /** How long Redis is not used after a failure. */
-const AWAY_MS = 1_000;
+export const AWAY_MS = 1_000;
 /** After AWAY_MS, Redis counts as available again once no command has failed for this long. */
 const STEADY_MS = 2_000;
 /** How often the subscribed connection sends a ping, to notice that Redis is gone. */
 const PING_MS = 10_000;
 
+/** The part of ioredis that handles the replies of one connection. The package does not export it. */
+const { default: DataHandler } = createRequire(import.meta.url)('ioredis/built/DataHandler.js');
+
+// ioredis throws if a complete reply has an unexpected form, from its own callback: nobody could catch the error, and it
+// would end the process. This replacement closes the connection instead.
+DataHandler.prototype.dispatch = function (this: { readonly redis: Redis }, passOn: () => void): void {
+  try {
+    passOn();
+  } catch (error) {
+    const cause = error instanceof Error ? error.message : String(error);
+    this.redis.stream.destroy(new Error(`Expected a reply of Redis, got another one: ${cause}`));
+  }
+};
+
+/**
+ * Opens a client, which reconnects until it is closed. While there is no connection, commands fail at once. A command
+ * is never sent twice. Listen to the event `error`.
+ */
+export function openClient(
+  url: string,
+  timeouts: Required<Pick<RedisOptions, 'commandTimeout' | 'socketTimeout' | 'connectTimeout'>>,
+): Redis {
+  return new Redis(url, {
+    autoResubscribe: false,
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    retryStrategy: (attempt: number) => Math.min(50 * 2 ** attempt, MAX_RECONNECT_MS),
+    ...timeouts,
+  });
+}
+
+/** The connection of one gateway. */
 export type RedisConnection = ReturnType<typeof createRedisConnection>;
 
 /** Connects, and reconnects until it is closed. The methods never reject. */
-export function createRedisConnection({
-  url,
-  channel,
-  onSharing,
-  timeoutMs = TIMEOUT_MS,
-  log,
-}: RedisConnectionOptions) {
-  const messages = new EventEmitter().setMaxListeners(0);
-  const states = new EventEmitter();
-  // The prefix is needed because an emitter throws at the event "error", and a message can be "error".
-  const eventOf = (topic: string) => `message:${topic}`;
+export function createRedisConnection(options: RedisConnectionOptions) {
+  const { url, channel, onSharing, timeoutMs = 1_000, log } = options;
+  const events = new EventEmitter().setMaxListeners(0);
   let isShared: boolean | undefined;
   let awayUntil = 0;
   let isClosed = false;
-  const options = {
+  const timeouts = {
     commandTimeout: timeoutMs,
     socketTimeout: 2 * timeoutMs,
     connectTimeout: Math.max(CONNECT_MS, timeoutMs),
   };
-  const client = openClient(url, options);
-  const listener = openClient(url, { ...options, autoResubscribe: false });
+  const client = openClient(url, timeouts);
   client.on('error', goAway);
   client.on('close', () => goAway(new Error('The connection is closed')));
   client.on('ready', () => {
     // A new connection counts as available at once.
     awayUntil = -STEADY_MS;
-    states.emit('tried');
-    states.emit('connected');
+    events.emit('tried');
+    events.emit('connected');
   });
+  const listener = openClient(url, timeouts);
   // Ignored: the connection of `client` reports that Redis is unreachable.
-  listener.on('error', () => {});
-  listener.on('message', (_channel: string, topic: string) => messages.emit(eventOf(topic)));
+  const ignore = () => {};
+  listener.on('error', ignore);
+  listener.on('message', (_channel: string, topic: string) => events.emit(`message:${topic}`));
   listener.on('ready', () => {
-    listener.subscribe(channel).then(
-      () => states.emit('connected'),
-      () => {},
-    );
+    listener.subscribe(channel).then(() => events.emit('connected'), ignore);
   });
   // Without pings a connection that only receives does not notice that Redis is gone.
-  const ping = setInterval(() => listener.ping().catch(() => {}), PING_MS).unref();
+  const ping = setInterval(() => listener.ping().catch(ignore), PING_MS).unref();
+  /** Resolves when the first connection has succeeded or failed, but after `timeoutMs` at the latest. */
+  const tried = Promise.race([once(events, 'tried'), sleep(timeoutMs, undefined, { ref: false })]);
 
   function goAway(reason: unknown): void {
     awayUntil = performance.now() + AWAY_MS;
-    states.emit('tried');
+    events.emit('tried');
     if (isShared === false || isClosed) return;
     isShared = false;
     onSharing(false);
-    const text = reason instanceof Error ? reason.message : String(reason);
     log.warn(
-      { reason: text },
+      { reason: reason instanceof Error ? reason.message : String(reason) },
       'Redis cannot be used: this gateway continues alone until it can be used again. If that lasts, check REDIS_URL and the server',
     );
   }
 
   return {
     /**
-     * Sends one command.
+     * Sends one command, once the first connection has succeeded or failed.
      *
      * @returns the reply, with Buffers in place of strings; undefined only while Redis is unavailable
      */
     async call(command: string, ...args: readonly (string | number | Buffer)[]): Promise<unknown> {
+      await tried;
       if (client.status !== 'ready' || performance.now() < awayUntil || isClosed) return undefined;
       try {
         const reply = await client.callBuffer(command, ...args);
@@ -105,18 +130,13 @@ export function createRedisConnection({
         return undefined;
       }
     },
-    /** Resolves when the first connection has succeeded or failed, but after `timeoutMs` at the latest. */
-    isTried: Promise.race([
-      once(states, 'tried'),
-      sleep(timeoutMs, undefined, { ref: false }),
-    ]) as Promise<unknown>,
     /** Calls the listener when commands or messages work again. Messages may have been missed until then. */
-    onConnection: (listen: () => void) => void states.on('connected', listen),
+    onConnection: (listen: () => void) => void events.on('connected', listen),
     /** Calls the listener at each message on the topic. */
-    onMessage: (topic: string, listen: () => void) => void messages.on(eventOf(topic), listen),
+    onMessage: (topic: string, listen: () => void) => void events.on(`message:${topic}`, listen),
     /** Resolves at the next message on the topic, or after this time (milliseconds). */
     async nextMessage(topic: string, withinMs: number): Promise<void> {
-      await once(messages, eventOf(topic), { signal: AbortSignal.timeout(withinMs) }).catch(() => {});
+      await once(events, `message:${topic}`, { signal: AbortSignal.timeout(withinMs) }).catch(ignore);
     },
     /** Disconnects once the commands in progress are sent. */
     async close(): Promise<void> {

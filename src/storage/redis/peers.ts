@@ -20,7 +20,7 @@ export interface RedisPeersOptions extends Omit<RedisConnectionOptions, 'channel
 
 /** The gateways that share through one Redis. While Redis is unavailable, each continues alone. */
 export interface RedisPeers extends Peers {
-  /** Creates one rate limit for all gateways. While Redis is unavailable, each gateway uses its own limit. */
+  /** Creates one limit for all gateways. */
   share(local: LocalRateLimiter, requestsPerSecond: number): RateLimiter;
   /** Stops waiting for peers. */
   giveUp(): void;
@@ -28,9 +28,9 @@ export interface RedisPeers extends Peers {
   close(): Promise<void>;
 }
 
-/** How long a lease lasts without renewal: peers wait this long for a gateway that died during a refresh. */
+/** Peers wait this long for a gateway that died during a refresh. */
 const LEASE_MS = 5_000;
-/** How long a gateway renews its lease. If its refresh takes longer, the lease expires, and peers do not wait on. */
+/** How long a gateway renews its lease. If its refresh takes longer, peers do not wait on. */
 const MAX_LEASE_MS = 10_000;
 /** If Redis has lost a snapshot, a gateway without one waits this long for a peer to write it again. */
 const REQUEST_MS = 1_000;
@@ -52,7 +52,7 @@ const WRITTEN_WITHIN_MS = 1_000;
  */
 
 /**
- * Acquires a lease. KEYS as above; ARGV gateway, lease in ms, newer than. Returns one of `['newer', text]`,
+ * Acquires a lease. ARGV gateway, lease in ms, newer than. Returns one of `['newer', text]`,
  * `['early', failure, ms left]`, `['ours', failure]`, `['theirs']`.
  */
 const LEASE = `
@@ -64,12 +64,12 @@ local isOurs = redis.call('SET', KEYS[4], ARGV[1], 'NX', 'PX', ARGV[2]) or redis
 return isOurs and { 'ours', redis.call('GET', KEYS[2]) } or { 'theirs' }
 `;
 
-/** Renews a lease. KEYS lease; ARGV gateway, lease in ms. */
-const RENEW = `if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end`;
+/** Renews a lease. ARGV gateway, lease in ms. */
+const RENEW = `if redis.call('GET', KEYS[4]) == ARGV[1] then redis.call('PEXPIRE', KEYS[4], ARGV[2]) end`;
 
 /**
- * Writes a snapshot over an older one. A stored snapshot whose time is in the future counts as older. KEYS as above;
- * ARGV text, takenAt, ms until it expires, channel, topic, the gateway whose lease it ends or an empty text.
+ * Writes a snapshot over an older one. A stored snapshot whose time is in the future counts as older. ARGV text,
+ * takenAt, ms until it expires, channel, topic, the gateway whose lease it ends or an empty text.
  */
 const PUT = `
 local time = redis.call('TIME')
@@ -88,8 +88,8 @@ if isNew then redis.call('PUBLISH', ARGV[4], ARGV[5]) end
 `;
 
 /**
- * Ends a lease without a snapshot, unless it has expired. KEYS as above; ARGV gateway, channel, topic, failure or an
- * empty text, ms until the failure expires, ms until the next attempt.
+ * Ends a lease without a snapshot, unless it has expired. ARGV gateway, channel, topic, failure or an empty text, ms
+ * until the failure expires, ms until the next attempt.
  */
 const FAIL = `
 if redis.call('GET', KEYS[4]) ~= ARGV[1] then return end
@@ -114,7 +114,6 @@ const failureJson = v.pipe(
   }),
 );
 
-/** Reads a failure of a peer; undefined if there is none, or if it cannot be read. */
 function readFailure(text: unknown): SharedFailure | undefined {
   const { success, output } = v.safeParse(failureJson, String(text));
   return success ? { ...output, heldBack: output.heldBack } : undefined;
@@ -128,39 +127,39 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
   const prefixOf = (ofScope: string) => `{chains-and-tokens-gateway:${RECORD_FORMAT}:${ofScope}}`;
   const prefix = prefixOf(scope);
   const channel = `${prefix}:news`;
+  const snapshotKey = (topic: string, ofScope = scope) => `${prefixOf(ofScope)}:${topic}:snapshot`;
+  const backOffKeys = (topic: string) => [`${prefix}:${topic}:failure`, `${prefix}:${topic}:pause`];
   /** Under this key is the last scope. The key is the same for all upstreams, so that facts survive a change of them. */
   const scopeKey = (topic: string) => `chains-and-tokens-gateway:${RECORD_FORMAT}:last-scope:${topic}`;
-  const keysOf = (topic: string) =>
-    ['snapshot', 'failure', 'pause', 'lease'].map((part) => `${prefix}:${topic}:${part}`);
   const connection = createRedisConnection({ ...options, channel });
-  /** For each topic, the function that writes the snapshot that is served here, if Redis has none or an older one. */
+  const { call } = connection;
+  /** By topic: writes the snapshot that is served here, if Redis has none or an older one. */
   const offered = new Map<string, () => Promise<void>>();
-  /** For each topic, the function to call when peers have changed it. */
-  const listeners = new Map<string, () => void>();
   /** Writes in progress: the process waits for them before it ends. */
   const writes = new Set<Promise<void>>();
   let hasGivenUp = false;
+  // Redis may have lost the snapshots.
   connection.onConnection(() => {
-    // Redis may have lost the snapshots, and this gateway may have missed messages about new ones.
     for (const offer of offered.values()) offer();
-    for (const listen of listeners.values()) listen();
   });
 
-  const run = (script: string, keys: readonly string[], ...args: readonly (string | number | Buffer)[]) =>
-    connection.call('EVAL', script, keys.length, ...keys, ...args);
+  function run(script: string, topic: string, ...args: readonly (string | number | Buffer)[]) {
+    const keys = [snapshotKey(topic), ...backOffKeys(topic), `${prefix}:${topic}:lease`];
+    return call('EVAL', script, keys.length, ...keys, ...args);
+  }
 
   /** Writes a snapshot. It never rejects. @param holder the gateway whose lease it ends; empty without one */
   function put<Row>(
     topic: string,
     kind: StoredKind<Row>,
     fetched: Fetched<Row>,
-    keepMs: number,
+    keepMs = KEEP_MS,
     holder = '',
   ): Promise<void> {
     const written = encodeListing(kind, fetched, services)
       .then(async (text) => {
-        await run(PUT, keysOf(topic), text, sentAtOf(fetched), keepMs, channel, topic, holder);
-        if (fetched.guard) await connection.call('SET', scopeKey(topic), scope, 'PX', KEEP_MS);
+        await run(PUT, topic, text, sentAtOf(fetched), keepMs, channel, topic, holder);
+        if (fetched.guard) await call('SET', scopeKey(topic), scope, 'PX', KEEP_MS);
       })
       .catch((err) => log.error({ err, topic }, 'A snapshot could not be encoded for other gateways'))
       .finally(() => writes.delete(written));
@@ -168,7 +167,7 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
     return written;
   }
 
-  /** Reads a stored listing; undefined if there is none, or if it is refused. */
+  /** Reads a stored listing; undefined if there is none, or if it is refused. @param of as in {@link decodeListing} */
   async function read<Row>(
     kind: StoredKind<Row>,
     text: unknown,
@@ -179,11 +178,8 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
       return await decodeListing(kind, text, of, Date.now());
     } catch (error) {
       if (!(error instanceof InvalidStoredListing)) throw error;
-      const reason = error.message;
-      log.warn(
-        { listing: kind.name, reason },
-        `What Redis holds of the ${kind.name} listing is refused: ${reason}`,
-      );
+      const [listing, reason] = [kind.name, error.message];
+      log.warn({ listing, reason }, `What Redis holds of the ${listing} listing is refused: ${reason}`);
       return undefined;
     }
   }
@@ -193,21 +189,20 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
     kind: StoredKind<Row>,
     peerFailure: SharedFailure | undefined,
   ): RefreshLease<Row> {
-    const keys = keysOf(topic);
     const until = performance.now() + MAX_LEASE_MS;
     const renewal = setInterval(() => {
-      if (performance.now() < until) run(RENEW, keys.slice(3), gateway, LEASE_MS);
+      if (performance.now() < until) run(RENEW, topic, gateway, LEASE_MS);
     }, LEASE_MS / 3).unref();
     return {
       is: 'ours',
       peerFailure,
-      succeed: (fetched, keepMs = KEEP_MS) =>
+      succeed: (fetched, keepMs) =>
         put(topic, kind, fetched, keepMs, gateway).finally(() => clearInterval(renewal)),
       async fail(failure, retryInMs = 1) {
         clearInterval(renewal);
         const text = failure ? JSON.stringify(failure) : '';
         const pauseMs = Math.max(1, Math.ceil(retryInMs));
-        await run(FAIL, keys, gateway, channel, topic, text, pauseMs + KEEP_FAILURE_MS, pauseMs);
+        await run(FAIL, topic, gateway, channel, topic, text, pauseMs + KEEP_FAILURE_MS, pauseMs);
         // Redis may have lost the snapshot, and no refresh writes a new one now. So the served one is offered again.
         await offered.get(topic)?.();
       },
@@ -220,34 +215,34 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
     knownAt: number,
     withinMs = WAIT_MS + Math.random() * WAIT_JITTER_MS,
   ): Promise<LeaseResult<Row>> {
-    await connection.isTried;
-    const keys = keysOf(topic);
     const until = performance.now() + withinMs;
     let hasRequested = false;
     while (!hasGivenUp && performance.now() < until) {
-      const reply = await run(LEASE, keys, gateway, LEASE_MS, knownAt);
+      const reply = await run(LEASE, topic, gateway, LEASE_MS, knownAt);
       const [is, text, leftMs] = Array.isArray(reply) ? (reply as unknown[]) : [];
-      const outcome = String(is);
-      if (outcome === 'newer') {
-        const fetched = await read(kind, text, services);
-        if (fetched && sentAtOf(fetched) > knownAt) return { is: 'fetched', fetched };
-        // The stored snapshot is unusable. If a good one has just replaced it, its gateway will offer it again.
-        await connection.call('DEL', keys[0] ?? '');
-      } else if (outcome === 'early') {
-        const peerFailure = readFailure(text);
-        if (!peerFailure) {
-          await connection.call('DEL', ...keys.slice(1, 3));
-        } else if (knownAt === 0 && !hasRequested) {
-          hasRequested = true;
-          connection.call('PUBLISH', channel, topic);
-          await connection.nextMessage(topic, REQUEST_MS);
-        } else {
-          return { is: 'too early', peerFailure, leftMs: Number(leftMs) };
+      switch (String(is)) {
+        case 'newer': {
+          const fetched = await read(kind, text, services);
+          if (fetched && sentAtOf(fetched) > knownAt) return { is: 'fetched', fetched };
+          // The stored snapshot is unusable. If a good one has just replaced it, its gateway will offer it again.
+          await call('DEL', snapshotKey(topic));
+          break;
         }
-      } else if (outcome === 'theirs') {
-        await connection.nextMessage(topic, POLL_MS);
-      } else {
-        return ourLease(topic, kind, readFailure(text));
+        case 'early': {
+          const peerFailure = readFailure(text);
+          if (!peerFailure) await call('DEL', ...backOffKeys(topic));
+          else if (knownAt === 0 && !hasRequested) {
+            hasRequested = true;
+            call('PUBLISH', channel, topic);
+            await connection.nextMessage(topic, REQUEST_MS);
+          } else return { is: 'too early', peerFailure, leftMs: Number(leftMs) };
+          break;
+        }
+        case 'theirs':
+          await connection.nextMessage(topic, POLL_MS);
+          break;
+        default:
+          return ourLease(topic, kind, readFailure(text));
       }
     }
     return ourLease(topic, kind, undefined);
@@ -255,7 +250,7 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
 
   /** When the snapshot in Redis was requested (milliseconds since 1970); 0 without one, undefined without Redis. */
   async function heldAt(topic: string): Promise<number | undefined> {
-    const reply = await connection.call('HGET', `${prefix}:${topic}:snapshot`, 'takenAt');
+    const reply = await call('HGET', snapshotKey(topic), 'takenAt');
     return reply === undefined ? undefined : Number(reply ?? 0);
   }
 
@@ -265,35 +260,31 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
       const at = await heldAt(topic);
       if (at === 0) offered.get(topic)?.();
       if (at === undefined || at <= newerThan) return undefined;
-      const fetched = await read(
-        kind,
-        await connection.call('HGET', `${prefix}:${topic}:snapshot`, 'text'),
-        services,
-      );
+      const fetched = await read(kind, await call('HGET', snapshotKey(topic), 'text'), services);
       return fetched && sentAtOf(fetched) > newerThan ? fetched : undefined;
     },
     async readOthers<Row>(topic: string, kind: StoredKind<Row>) {
-      await connection.isTried;
-      const other = String((await connection.call('GET', scopeKey(topic))) ?? '');
+      const other = String((await call('GET', scopeKey(topic))) ?? '');
       if (other === '' || other === scope) return [];
-      const text = await connection.call('HGET', `${prefixOf(other)}:${topic}:snapshot`, 'text');
-      return [await read<Row>(kind, text, undefined)].filter((fetched) => fetched !== undefined);
+      const fetched = await read<Row>(kind, await call('HGET', snapshotKey(topic, other), 'text'), undefined);
+      return fetched ? [fetched] : [];
     },
     async endPause(topic) {
-      await connection.call('DEL', ...keysOf(topic).slice(1, 3));
+      await call('DEL', ...backOffKeys(topic));
     },
     subscribe(topic, listener) {
-      listeners.set(topic, listener);
       connection.onMessage(topic, listener);
+      // This gateway may have missed messages.
+      connection.onConnection(listener);
     },
     offer(topic, kind, fetched) {
       offered.set(topic, async () => {
         const at = await heldAt(topic);
-        if (at !== undefined && at < sentAtOf(fetched)) await put(topic, kind, fetched, KEEP_MS);
+        if (at !== undefined && at < sentAtOf(fetched)) await put(topic, kind, fetched);
       });
     },
     share: (local, requestsPerSecond) =>
-      createSharedRateLimiter({ local, requestsPerSecond, connection: connection, prefix }),
+      createSharedRateLimiter(local, requestsPerSecond, connection, prefix),
     giveUp() {
       hasGivenUp = true;
     },

@@ -3,15 +3,6 @@ import { randomUUID } from 'node:crypto';
 import type { LocalRateLimiter, RateLimiter } from '../../upstream/http/rate-limit.js';
 import type { RedisConnection } from './connection.js';
 
-export interface SharedRateLimiterOptions {
-  /** The limit of this gateway alone. */
-  readonly local: LocalRateLimiter;
-  readonly requestsPerSecond: number;
-  readonly connection: Pick<RedisConnection, 'call'>;
-  /** The prefix of keys that all gateways of the upstream share. */
-  readonly prefix: string;
-}
-
 /**
  * A second as the upstream may measure it, in milliseconds. It is longer than in the local limiter because of the round
  * trip to Redis.
@@ -65,26 +56,33 @@ redis.call('DEL', KEYS[4])
 return 0
 `;
 
-/** Creates a rate limiter for all gateways together. While Redis is not available, each gateway uses its own limit. */
-export function createSharedRateLimiter(options: SharedRateLimiterOptions): RateLimiter {
-  const { local, requestsPerSecond, connection, prefix } = options;
-  const pauseKey = (service: string) => `${prefix}:hold:${service}`;
+/**
+ * Creates a rate limiter for all gateways together. While Redis is not available, each gateway uses its own limit.
+ *
+ * @param local the limit of this gateway alone
+ * @param prefix of the keys that all gateways of the upstream share
+ */
+export function createSharedRateLimiter(
+  local: LocalRateLimiter,
+  requestsPerSecond: number,
+  { call }: Pick<RedisConnection, 'call'>,
+  prefix: string,
+): RateLimiter {
+  const pauseKey = (paused: string) => `${prefix}:hold:${paused}`;
   return {
-    async acquire(service, isFirst) {
-      const waitMs = local.acquire(service, isFirst);
+    async acquire(paused, isFirst) {
+      const waitMs = local.acquire();
       if (waitMs > 0) return waitMs;
-      const keys = [`${prefix}:places`, pauseKey(service), `${prefix}:first`, `${prefix}:routes`];
+      const keys = [`${prefix}:places`, pauseKey(paused), `${prefix}:first`, `${prefix}:routes`];
       const args = [requestsPerSecond, WINDOW_MS, randomUUID(), isFirst ? 'listing' : 'route'];
-      const sharedMs = Number(
-        (await connection.call('EVAL', ACQUIRE_PERMIT, keys.length, ...keys, ...args)) ?? 0,
-      );
+      const sharedMs = Number((await call('EVAL', ACQUIRE_PERMIT, keys.length, ...keys, ...args)) ?? 0);
       // Acquire the local permit again: the first one aged during the round trip to Redis.
       local.release();
-      return sharedMs > 0 ? sharedMs : local.acquire(service, isFirst);
+      return sharedMs > 0 ? sharedMs : local.acquire();
     },
     answered: local.answered,
-    pause(service, ms) {
-      connection.call('SET', pauseKey(service), '1', 'PX', Math.ceil(ms));
+    pause(paused, ms) {
+      call('SET', pauseKey(paused), '1', 'PX', Math.ceil(ms));
     },
   };
 }

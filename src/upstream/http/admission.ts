@@ -10,19 +10,16 @@ import type { RateLimiter } from './rate-limit.js';
 export interface AdmissionOptions {
   readonly service: ServiceName;
   readonly backoff: Backoff;
-  /** Shared by all services. */
   readonly rateLimiter: RateLimiter;
-  /** How many requests for routes may wait. Beyond that, the client with the most is refused first; listings never. */
-  readonly maxWaiting: number;
-  /** How long a request for routes may wait until it is sent, in milliseconds. Requests for listings have no limit. */
-  readonly maxRouteWaitMs: number;
+  readonly upstreamRequestsPerSecond: number;
+  /** How long a request for routes may wait until it is sent; {@link MAX_ROUTE_WAIT_MS} unless given. */
+  readonly maxRouteWaitMs?: number;
   /** When it aborts, all waiting requests are rejected with its reason, an UpstreamError. */
   readonly closing: AbortSignal;
 }
 
 /** An entry of the queue. A request has one for each of its clients, and is sent when the first of them has its turn. */
 interface Turn {
-  /** Sends the request. */
   begin(): void;
   /** Called if the queue refuses this entry. The request fails if it has no other entries. */
   refuse(reason: QueueFullError): void;
@@ -30,6 +27,8 @@ interface Turn {
   end(error: UpstreamError): void;
 }
 
+/** As many requests for routes may wait as can be sent in this time. Requests for listings have no limit. */
+const MAX_ROUTE_WAIT_MS = 20_000;
 /** How often a lane is checked again while failures delay it, in milliseconds. */
 const POLL_MS = 50;
 /** A permit is free within 1.2 s. So a longer wait than this means a pause of the lane, which another gateway set. */
@@ -42,10 +41,10 @@ const LONGEST_PERMIT_WAIT_MS = 3_000;
  * a client with many requests delays only its own.
  */
 export function createAdmission(options: AdmissionOptions) {
-  const { service, backoff, rateLimiter, maxWaiting, maxRouteWaitMs, closing } = options;
+  const { service, backoff, rateLimiter, maxRouteWaitMs = MAX_ROUTE_WAIT_MS, closing } = options;
   const queues = {
     listings: createFairQueue<Turn>(Number.POSITIVE_INFINITY),
-    routes: createFairQueue<Turn>(maxWaiting),
+    routes: createFairQueue<Turn>((options.upstreamRequestsPerSecond * maxRouteWaitMs) / 1_000),
   };
   let lastSent: Lane = 'routes';
   let isRunning = false;
@@ -53,10 +52,8 @@ export function createAdmission(options: AdmissionOptions) {
   function endAll(lane: Lane, error: UpstreamError): void {
     for (let turn = queues[lane].take(); turn; turn = queues[lane].take()) turn.end(error);
   }
-
   closing.addEventListener('abort', () => {
-    endAll('listings', stoppingError(closing.reason));
-    endAll('routes', stoppingError(closing.reason));
+    for (const lane of LANES) endAll(lane, stoppingError(closing.reason));
   });
 
   /** How long failures delay a lane, in milliseconds. If that is too long, all its waiting requests are rejected. */
@@ -75,6 +72,7 @@ export function createAdmission(options: AdmissionOptions) {
       const queue = queues[lane];
       if (queue.waiting === 0 || delayOf(lane) > 0) continue;
       const permit = rateLimiter.acquire(pauseKey(service, lane), lane === 'listings');
+      // Without a shared limit the request is sent at once, before this call returns.
       const permitMs = typeof permit === 'number' ? permit : await permit;
       if (permitMs > MAX_WAIT_MS) endAll(lane, pausedByPeers(permitMs));
       if (permitMs > LONGEST_PERMIT_WAIT_MS) continue;
@@ -91,7 +89,7 @@ export function createAdmission(options: AdmissionOptions) {
   async function run(): Promise<void> {
     if (isRunning) return;
     isRunning = true;
-    while (queues.listings.waiting + queues.routes.waiting > 0) {
+    while (LANES.some((lane) => queues[lane].waiting > 0)) {
       const waitMs = await sendNext();
       if (waitMs > 0) await sleep(waitMs, undefined, { signal: closing }).catch(() => {});
     }
@@ -126,32 +124,32 @@ export function createAdmission(options: AdmissionOptions) {
         clearTimeout(timer);
         for (const remove of removals) remove();
       };
-      const end = (error: UpstreamError) => {
+      const end = (error: unknown) => {
         leave();
         reject(error);
       };
       const begin = () => {
-        leave();
         try {
           backoff.check(request);
         } catch (error) {
-          reject(error);
+          end(error);
           return;
         }
+        leave();
         const answer = backoff.run(request, send);
         // The caller handles a failure, but later. Until then it must not become an unhandled rejection.
         answer.catch(() => {});
         resolve({ answer });
       };
-      const timer =
-        lane === 'listings'
-          ? undefined
-          : setTimeout(() => end(waitedTooLong(maxRouteWaitMs, isByClient)), maxRouteWaitMs);
-      const refuse = (reason: QueueFullError) => {
+      const refuse = ({ waiting, isByClient }: QueueFullError) => {
         turns--;
+        const error = limited(`${waiting} are waiting already`, isByClient);
         // Checked later, because `watch` may be about to add the entry of another client.
-        queueMicrotask(() => turns === 0 && end(tooManyWait(reason)));
+        queueMicrotask(() => turns === 0 && end(error));
       };
+      const giveUp = () =>
+        end(limited(`this one could not be sent within ${maxRouteWaitMs / 1_000} s`, isByClient));
+      const timer = lane === 'routes' ? setTimeout(giveUp, maxRouteWaitMs) : undefined;
       clients.watch((client) => {
         if (isOver) return;
         if (turns++ === 0) isByClient = queue.isMostlyOf(client);
@@ -163,21 +161,13 @@ export function createAdmission(options: AdmissionOptions) {
   };
 }
 
-/** The key under which the rate limiter pauses the requests of one lane to a service. */
+/** The key by which the rate limiter pauses a lane. */
 export function pauseKey(service: ServiceName, lane: Lane): string {
   return lane === 'listings' ? service : `${service}:${lane}`;
 }
 
-function tooManyWait({ waiting, isByClient }: QueueFullError): UpstreamError {
-  return limited(`and ${waiting} are waiting already`, isByClient);
-}
-
-function waitedTooLong(waitedMs: number, isByClient: boolean): UpstreamError {
-  return limited(`and this one could not be sent within ${waitedMs / 1_000} s`, isByClient);
-}
-
 function limited(why: string, isByClient: boolean): UpstreamError {
-  const message = `The requests to the upstream are limited, ${why}. Try again in half a minute.`;
+  const message = `The requests to the upstream are limited, and ${why}. Try again in half a minute.`;
   return new UpstreamError('UPSTREAM_RATE_LIMITED', message, { notSent: true, isByClient });
 }
 

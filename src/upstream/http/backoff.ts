@@ -3,7 +3,6 @@ import { LRUCache } from 'lru-cache';
 import type { RequestDelay, RouteClients } from '../../domain/listing.js';
 import { UpstreamError } from '../../domain/upstream-error.js';
 import { growingPause } from '../../scheduling/growing-pause.js';
-import { type BreakerState, createBreaker } from './circuit-breaker.js';
 import { GONE_PAUSE_MS, LONGEST_PAUSE_MS, MAX_WAIT_MS } from './errors.js';
 
 /**
@@ -14,23 +13,33 @@ export const LANES = ['listings', 'routes'] as const;
 
 export type Lane = (typeof LANES)[number];
 
+/**
+ * The state of the circuit breaker of a lane. Closed: requests are sent. Open: they are not. Half-open: only one is
+ * sent, as a probe.
+ */
+export type BreakerState = 'closed' | 'half-open' | 'open';
+
 /** A request to one service. */
 export interface LaneRequest {
   readonly url: string;
   readonly lane: Lane;
   /** Whether it waits while the breaker is open, and can be sent as the next probe. Otherwise it fails at once. */
   readonly waits: boolean;
-  /** The clients that ask for routes. */
   readonly clients: RouteClients;
 }
 
 export interface BackoffOptions {
-  /** Called whenever the breaker of a lane changes. */
   readonly onBreaker: (lane: Lane, state: BreakerState, before: BreakerState) => void;
-  /** Called when a lane has to pause because of a Retry-After, with the length of the pause (milliseconds). */
+  /** Called when a lane has to pause because of a Retry-After. */
   readonly onPause: (ms: number, lane: Lane) => void;
 }
 
+/** This many failures in a row open the breaker. */
+const FAILURES_TO_OPEN = 5;
+/** For how long an open breaker refuses requests, in milliseconds. After that the next request is sent as a probe. */
+const OPEN_MS = 2_000;
+/** How often other requests poll while the probe is in progress (ms). So they are not all sent at once after it. */
+const PROBE_POLL_MS = 50;
 /** The longest pause while only one URL for routes has answered with Retry-After since the last good answer. */
 const MAX_PAUSE_BY_ONE_ROUTE_MS = 30_000;
 /** How many URLs are remembered as gone; the least recently used is forgotten first. */
@@ -43,7 +52,10 @@ interface Pause {
 }
 
 interface LaneState {
-  readonly breaker: ReturnType<typeof createBreaker>;
+  breaker: BreakerState;
+  /** Why and until when the breaker is open; undefined while it is closed. */
+  opened?: Pause | undefined;
+  readonly failed: Set<string | object>;
   /** URLs that answered with Retry-After since the last good answer; at most two are stored. */
   readonly pausing: Set<string>;
   pause?: Pause;
@@ -57,34 +69,53 @@ export type Backoff = ReturnType<typeof createBackoff>;
  */
 export function createBackoff({ onBreaker, onPause }: BackoffOptions) {
   const gone = new LRUCache<string, Pause & { readonly timesInARow: number }>({ max: MAX_GONE });
-  const stateOf = (lane: Lane): LaneState => ({
-    breaker: createBreaker((state, before) => onBreaker(lane, state, before)),
-    pausing: new Set(),
-  });
-  const states = { listings: stateOf('listings'), routes: stateOf('routes') };
+  const newLane = (): LaneState => ({ breaker: 'closed', failed: new Set(), pausing: new Set() });
+  const lanes = { listings: newLane(), routes: newLane() };
   /** The pause for routes from unlisted tokens only: a client may have made up the token that caused the pause. */
   let unlistedPause: Pause | undefined;
+
+  function enter(lane: Lane, breaker: BreakerState, failure?: UpstreamError): void {
+    const state = lanes[lane];
+    const before = state.breaker;
+    state.breaker = breaker;
+    if (breaker !== 'half-open') {
+      state.opened = failure && pauseOf(failure, OPEN_MS);
+      state.failed.clear();
+    }
+    onBreaker(lane, breaker, before);
+  }
+
+  /** @param key equal for failures that count once; if it is undefined, the request counts only if it is the probe */
+  function noteOutcome(lane: Lane, isProbe: boolean, key?: string | object, failure?: UpstreamError): void {
+    const { breaker, failed } = lanes[lane];
+    // If the breaker has opened since the request was sent, only the outcome of the probe counts.
+    if (!isProbe && (breaker !== 'closed' || key === undefined)) return;
+    if (failure) {
+      failed.add(key ?? failure);
+      if (isProbe || failed.size >= FAILURES_TO_OPEN) enter(lane, 'open', failure);
+    } else if (isProbe) enter(lane, 'closed');
+    else failed.clear();
+  }
 
   /** @returns the error with the pause that it causes */
   function noteGone(url: string, { code, message, status, detail }: UpstreamError): UpstreamError {
     const before = gone.get(url)?.timesInARow ?? 0;
     const retryAfterMs = growingPause(GONE_PAUSE_MS, LONGEST_PAUSE_MS, before);
     const error = new UpstreamError(code, message, { status, detail, retryAfterMs });
-    gone.set(url, { error, timesInARow: before + 1, until: performance.now() + retryAfterMs });
+    gone.set(url, { ...pauseOf(error, retryAfterMs), timesInARow: before + 1 });
     return error;
   }
 
   function notePause({ url, lane, clients }: LaneRequest, error: UpstreamError): void {
     // The sweep itself pauses if one of its requests gets a Retry-After. It does not pause requests of clients.
     if (!error.retryAfterMs || clients.isForNobody) return;
-    const state = states[lane];
+    const state = lanes[lane];
     if (clients.isListed && state.pausing.size < 2) state.pausing.add(url);
     const isCredible = lane === 'listings' || state.pausing.size > 1;
     const ms = Math.min(error.retryAfterMs, isCredible ? LONGEST_PAUSE_MS : MAX_PAUSE_BY_ONE_ROUTE_MS);
-    const pause = { error, until: performance.now() + ms };
-    if (!clients.isListed) unlistedPause = pause;
+    if (!clients.isListed) unlistedPause = pauseOf(error, ms);
     else if (ms > (leftOf(state.pause)?.leftMs ?? 0)) {
-      state.pause = pause;
+      state.pause = pauseOf(error, ms);
       onPause(ms, lane);
     }
   }
@@ -93,14 +124,12 @@ export function createBackoff({ onBreaker, onPause }: BackoffOptions) {
     /**
      * How long the requests of a lane have to wait, in milliseconds; 0 if one may be sent now.
      *
-     * @param waits whether they wait while the breaker is open
      * @throws UpstreamError if the pause is too long, or if the breaker is open and `waits` is false: the error that
      *   caused this, with the wait as `retryAfterMs`
      */
     delayBefore(lane: Lane, waits: boolean): number {
       const delays = LANES.slice(0, LANES.indexOf(lane) + 1).map((each) => {
-        const { pause, breaker } = states[each];
-        const [paused, open] = [leftOf(pause), breaker.delay()];
+        const [paused, open] = [leftOf(lanes[each].pause), breakerDelay(lanes[each])];
         if (paused && paused.leftMs > MAX_WAIT_MS) throw notSent(paused);
         if (open && !waits) throw notSent(open);
         return Math.max(paused?.leftMs ?? 0, open?.leftMs ?? 0);
@@ -110,30 +139,36 @@ export function createBackoff({ onBreaker, onPause }: BackoffOptions) {
     /** @throws UpstreamError if this request must not be sent, although others of its lane may be */
     check({ url, clients }: LaneRequest): void {
       // If the path without a query is gone, so is every request to it.
-      const pauses = [gone.get(url), gone.get(url.replace(/\?.*/s, '')), !clients.isListed && unlistedPause];
-      for (const pause of pauses) {
-        const left = pause && leftOf(pause);
+      const pauses = [gone.get(url), gone.get(url.replace(/\?.*/s, ''))];
+      for (const pause of clients.isListed ? pauses : [...pauses, unlistedPause]) {
+        const left = leftOf(pause);
         if (left) throw notSent(left);
       }
     },
     /** Forgets which URLs are gone: they may be requested again now. */
     forgetGone: () => gone.clear(),
-    /** The delay of requests for listings now, and its cause; undefined if there is none. */
-    delayOfListings: () => leftOf(states.listings.pause) ?? states.listings.breaker.delay(),
-    /** Sends the request, and notes the outcome. Call it right after `delayBefore` has returned 0. */
+    delayOfListings: () => leftOf(lanes.listings.pause) ?? breakerDelay(lanes.listings),
+    /**
+     * Sends the request, and notes the outcome. Call it right after `delayBefore` has returned 0: unless the breaker is
+     * closed, this request is the probe.
+     */
     async run<Answer>(request: LaneRequest, send: () => Promise<Answer>): Promise<Answer> {
       const { url, lane, clients } = request;
-      const { breaker, pausing } = states[lane];
-      // The breaker counts each failed attempt for a listing. Of routes, it counts each URL once, if a client waits for
-      // it and its token is listed.
+      const isProbe = lanes[lane].breaker !== 'closed';
+      if (isProbe) enter(lane, 'half-open');
+      // Each failed attempt for a listing counts. Of routes, each URL counts once, if a client waits for it and its
+      // token is listed. Called at the end, because clients can join until then.
       const keyOf = () =>
         lane === 'listings' ? {} : clients.isListed && !clients.isForNobody ? url : undefined;
       try {
-        const answer = await breaker.run(keyOf, send);
-        if (keyOf()) pausing.clear();
+        const answer = await send();
+        noteOutcome(lane, isProbe, keyOf());
+        if (keyOf()) lanes[lane].pausing.clear();
         gone.delete(url);
         return answer;
       } catch (error) {
+        const isFailure = error instanceof UpstreamError && isOfTheService(error);
+        noteOutcome(lane, isProbe, keyOf(), isFailure ? error : undefined);
         if (!(error instanceof UpstreamError)) throw error;
         if (error.code === 'UPSTREAM_GONE') throw noteGone(url, error);
         notePause(request, error);
@@ -143,9 +178,24 @@ export function createBackoff({ onBreaker, onPause }: BackoffOptions) {
   };
 }
 
+/** True if the service as a whole failed. After any other error it has answered, and only this request is wrong. */
+function isOfTheService({ code, status = 0 }: UpstreamError): boolean {
+  if (code === 'UPSTREAM_GONE') return false;
+  return status < 400 || status >= 500 || status === 401 || status === 403 || status === 429;
+}
+
+function pauseOf(error: UpstreamError, ms: number): Pause {
+  return { error, until: performance.now() + ms };
+}
+
 function leftOf(pause: Pause | undefined): RequestDelay | undefined {
   const leftMs = pause ? pause.until - performance.now() : 0;
   return pause && leftMs > 0 ? { error: pause.error, leftMs } : undefined;
+}
+
+/** The delay by the breaker; undefined if it is closed, or if a probe is due. */
+function breakerDelay({ breaker, opened }: LaneState): RequestDelay | undefined {
+  return breaker === 'half-open' && opened ? { error: opened.error, leftMs: PROBE_POLL_MS } : leftOf(opened);
 }
 
 /** The error that causes the delay, for a request that was not sent. */

@@ -2,13 +2,12 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, fetch, Headers } from 'undici';
-import type { RequestDelay, RouteClients } from '../../domain/listing.js';
+import type { RouteClients, ServiceName } from '../../domain/listing.js';
 import { UpstreamError } from '../../domain/upstream-error.js';
 import type { Logger } from '../../logger/logger.js';
 import { currentTracing, type TraceSpan } from '../../tracing.js';
 import { type AdmissionOptions, createAdmission, pauseKey } from './admission.js';
-import { createBackoff, LANES, type Lane } from './backoff.js';
-import type { BreakerState } from './circuit-breaker.js';
+import { type BreakerState, createBackoff, LANES, type Lane } from './backoff.js';
 import {
   errorFromNetwork,
   errorFromStatus,
@@ -23,19 +22,23 @@ import { ageOf, headOf, readJson } from './read-json.js';
 export interface UpstreamHttpOptions extends Omit<AdmissionOptions, 'backoff' | 'closing'> {
   /** Base address with its version segment, with or without a trailing slash. */
   readonly baseUrl: string;
-  /** Headers of every request, such as an API key. */
-  readonly headers: Readonly<Record<string, string>>;
+  readonly upstreamHeaders: Readonly<Record<string, string>>;
   /** The limit of one attempt, from its start to the last byte of the answer. */
-  readonly timeoutMs: number;
+  readonly upstreamTimeoutMs: number;
   /** How many attempts may follow a first one that failed transiently. */
-  readonly retries: number;
+  readonly upstreamRetries: number;
   /** The limit on one answer, counted after decompression. */
-  readonly maxBytes: number;
-  /** Called at the end of each attempt: `ok` or the error's code, and how long it took in seconds. */
-  readonly onAttempt: (path: string, outcome: string, seconds: number) => void;
-  /** Called with the state of the breaker of each lane, at the start and at every change. */
-  readonly onBreaker: (state: BreakerState, lane: Lane) => void;
+  readonly upstreamMaxBytes: number;
+  readonly metrics: UpstreamMetrics;
   readonly log: Logger;
+}
+
+/** Counts requests to the upstream. */
+export interface UpstreamMetrics {
+  /** Called at the end of each attempt. @param outcome `ok` or the error's code */
+  readonly upstreamRequest: (service: ServiceName, path: string, outcome: string, seconds: number) => void;
+  /** Called with the state of the breaker of each lane, at the start and at every change. */
+  readonly breaker: (service: ServiceName, state: BreakerState, lane: Lane) => void;
 }
 
 /** An answer of the upstream. */
@@ -49,46 +52,31 @@ export interface UpstreamAnswer {
   readonly ageMs: number;
 }
 
+/** A GET request to the upstream. */
 export interface UpstreamRequest {
   /** The path below the base address, such as `tokens`. */
   readonly path: string;
   /** Query parameters; undefined ones are left out. */
   readonly query?: Readonly<Record<string, string | undefined>>;
-  /**
-   * True for listings: they are sent before waiting requests for routes, which could otherwise starve them. After each
-   * request for a listing, one waiting request for routes is sent.
-   */
+  /** True for listings: they go before waiting requests for routes, as {@link createAdmission} says. */
   readonly first: boolean;
   /** The clients that ask, if it is for routes. */
   readonly clients?: RouteClients | undefined;
 }
 
 /** Sends all requests to one service. */
-export interface UpstreamHttp {
-  /**
-   * Sends the request, and retries it after a transient failure.
-   *
-   * @throws UpstreamError only
-   */
-  getJson(request: UpstreamRequest): Promise<UpstreamAnswer>;
-  /** The delay of requests for listings now, and its cause; undefined if there is none. */
-  delay(): RequestDelay | undefined;
-  /** Forgets which URLs are gone: they may be requested again now. */
-  forgetGone(): void;
-  /** Aborts all requests; their callers get an UpstreamError. */
-  close(): Promise<void>;
-}
+export type UpstreamHttp = ReturnType<typeof createUpstreamHttp>;
 
 /** A host that does not accept a connection within this time is down; a longer wait would only delay the retry. */
 const CONNECT_TIMEOUT_MS = 5_000;
 
 /** Creates the client of one service, with its own connections, backoff and queues. */
-export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
-  const { service, baseUrl, headers, timeoutMs, retries, rateLimiter, maxBytes, onAttempt, log } = options;
-  const base = baseUrl.replace(/\/+$/, '');
+export function createUpstreamHttp(options: UpstreamHttpOptions) {
+  const { service, upstreamTimeoutMs: timeoutMs, rateLimiter, metrics, log } = options;
+  const base = options.baseUrl.replace(/\/+$/, '');
   const connectTimeoutMs = Math.min(timeoutMs, CONNECT_TIMEOUT_MS);
-  const sentHeaders = new Headers({ accept: 'application/json' });
-  for (const [name, value] of Object.entries(headers)) sentHeaders.set(name, value);
+  const headers = new Headers({ accept: 'application/json' });
+  for (const [name, value] of Object.entries(options.upstreamHeaders)) headers.set(name, value);
   const agent = new Agent({
     connect: { timeout: connectTimeoutMs },
     keepAliveTimeout: 30_000,
@@ -101,41 +89,44 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
       // A failed probe opens the breaker again, which is logged at debug level only.
       const level = state === 'closed' ? 'info' : before === 'closed' ? 'warn' : 'debug';
       log[level]({ upstream: base, requests: lane, breaker: state }, BREAKER_NEWS[state]);
-      options.onBreaker(state, lane);
+      metrics.breaker(service, state, lane);
     },
     onPause(ms, lane) {
       // Tells all gateways to pause this lane. A pause of listings is also a pause of routes.
-      for (const paused of LANES.slice(LANES.indexOf(lane))) rateLimiter.pause(pauseKey(service, paused), ms);
+      for (const paused of LANES.slice(LANES.indexOf(lane)))
+        rateLimiter.pause?.(pauseKey(service, paused), ms);
     },
   });
-  for (const lane of LANES) options.onBreaker('closed', lane);
+  for (const lane of LANES) metrics.breaker(service, 'closed', lane);
   const closing = new AbortController();
-  // Every request that waits for a retry listens to it. Without this, Node would warn about too many listeners.
+  // Every request in progress listens to it. Without this, Node would warn about too many listeners.
   setMaxListeners(0, closing.signal);
   const admit = createAdmission({ ...options, backoff, closing: closing.signal });
-  const inProgress = new Set<AbortController>();
   const tracing = currentTracing();
 
+  /**
+   * Sends the request, and retries it after a transient failure.
+   *
+   * @throws UpstreamError only
+   */
   async function getJson(request: UpstreamRequest): Promise<UpstreamAnswer> {
     const url = addressOf(base, request);
     const { path, first, clients = UNKNOWN_CLIENT } = request;
     const lane = first ? 'listings' : 'routes';
+    const begin = () => attempt(path, url);
+    const maxFailures = clients.isForNobody ? 0 : options.upstreamRetries;
     for (let failures = 0; ; failures++) {
       // A retry fails at once if the breaker is open: the caller tries again after a pause.
       const admitted = { url, lane, waits: first && failures === 0, clients } as const;
-      const begin = () => attempt(path, url);
       const { answer } = await admit(admitted, tracing?.bind(begin) ?? begin);
       try {
         return await answer;
       } catch (thrown) {
         const error = stoppingError(thrown);
         const pauseMs = retryDelay(failures, error);
-        const isLast = failures >= (clients.isForNobody ? 0 : retries);
-        if (closing.signal.aborted || isLast || pauseMs === undefined) throw error;
-        log.debug(
-          { url, attempt: failures, pauseMs, code: error.code, detail: error.detail },
-          'Retrying a request to the upstream',
-        );
+        if (closing.signal.aborted || failures >= maxFailures || pauseMs === undefined) throw error;
+        const { code, detail } = error;
+        log.debug({ url, attempt: failures, pauseMs, code, detail }, 'Retrying a request to the upstream');
         await sleep(pauseMs, undefined, { signal: closing.signal }).catch((reason) => {
           throw stoppingError(reason);
         });
@@ -154,7 +145,7 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
         failure = error instanceof UpstreamError ? error.code : 'INTERNAL_SERVER_ERROR';
         throw error;
       } finally {
-        onAttempt(path, failure ?? 'ok', (performance.now() - startedAt) / 1000);
+        metrics.upstreamRequest(service, path, failure ?? 'ok', (performance.now() - startedAt) / 1000);
         span?.end({}, failure);
       }
     };
@@ -162,49 +153,42 @@ export function createUpstreamHttp(options: UpstreamHttpOptions): UpstreamHttp {
     return tracing ? tracing.inAttempt(attributes, observed) : observed();
   }
 
-  async function send(url: string, traceHeaders?: Readonly<Record<string, string>>): Promise<UpstreamAnswer> {
-    if (closing.signal.aborted) throw stoppingError(closing.signal.reason);
-    const controller = new AbortController();
-    const timer = setTimeout(() => controller.abort(timeoutError(timeoutMs, url)), timeoutMs);
-    inProgress.add(controller);
+  async function send(url: string, traceHeaders = {}): Promise<UpstreamAnswer> {
+    const attempted = new AbortController();
+    const stop = () => attempted.abort(stoppingError(closing.signal.reason));
+    closing.signal.addEventListener('abort', stop);
+    if (closing.signal.aborted) stop();
+    const timer = setTimeout(() => attempted.abort(timeoutError(timeoutMs, url)), timeoutMs);
     const sentAt = Date.now();
     try {
       const response = await fetch(url, {
         dispatcher: agent,
-        headers: traceHeaders ? new Headers([...sentHeaders, ...Object.entries(traceHeaders)]) : sentHeaders,
+        headers: new Headers([...headers, ...Object.entries<string>(traceHeaders)]),
         // A redirect would send the configured headers, which may contain a key, to an address that nobody configured.
         redirect: 'manual',
-        signal: controller.signal,
+        signal: attempted.signal,
       });
       rateLimiter.answered?.();
-      if (response.status !== 200) {
-        throw errorFromStatus(
-          response.status,
-          response.headers.get('retry-after'),
-          url,
-          await headOf(response),
-        );
-      }
-      const { json, bytes } = await readJson(response, url, maxBytes);
+      if (response.status !== 200) throw errorFromStatus(response, url, await headOf(response));
+      const { json, bytes } = await readJson(response, url, options.upstreamMaxBytes);
       const gone = goneFromBody(json, url);
       if (gone) throw gone;
       return { json, bytes, sentAt, ageMs: ageOf(response.headers.get('age')) };
     } catch (error) {
       if (error instanceof UpstreamError) throw error;
-      if (controller.signal.reason instanceof UpstreamError) throw controller.signal.reason;
+      if (attempted.signal.reason instanceof UpstreamError) throw attempted.signal.reason;
       throw errorFromNetwork(error, url, connectTimeoutMs);
     } finally {
       clearTimeout(timer);
-      inProgress.delete(controller);
+      closing.signal.removeEventListener('abort', stop);
       // Closes the connection of an answer that was not read to its end; without effect otherwise.
-      controller.abort();
+      attempted.abort();
     }
   }
 
+  /** Aborts all requests; their callers get an UpstreamError. */
   async function close(): Promise<void> {
-    const reason = stoppingError(undefined);
-    closing.abort(reason);
-    for (const controller of inProgress) controller.abort(reason);
+    closing.abort(stoppingError(undefined));
     // Bun replaces undici by its own, whose agents have no connections and no `destroy`.
     await (agent as Partial<Agent>).destroy?.();
   }

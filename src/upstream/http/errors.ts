@@ -1,5 +1,6 @@
 /** The errors of requests to the upstream, and which of them are retried. */
-import { malformed, UpstreamError, type UpstreamErrorOptions } from '../../domain/upstream-error.js';
+import type { Response } from 'undici';
+import { malformed, UpstreamError } from '../../domain/upstream-error.js';
 import { growingPause, withJitter } from '../../scheduling/growing-pause.js';
 
 /** The pause before the first retry, in milliseconds: long enough for a short fault, short enough for a client. */
@@ -12,31 +13,16 @@ export const GONE_PAUSE_MS = 60_000;
 export const LONGEST_PAUSE_MS = 3_600_000;
 const SAYS_DEPRECATED = /(?<![a-z])deprecated(?![a-z])/i;
 
-/** The error for an answer whose status is not 200. */
-export function errorFromStatus(
-  status: number,
-  retryAfter: string | null,
-  url: string,
-  body: string,
-): UpstreamError {
-  const options = {
-    status,
-    detail: `${url}: HTTP ${status} ${body}`,
-    retryAfterMs: millisecondsOf(retryAfter),
-  };
-  if (status === 410 || (status >= 400 && SAYS_DEPRECATED.test(body))) return gone(options);
-  if (status === 429) {
-    return new UpstreamError(
-      'UPSTREAM_RATE_LIMITED',
-      'The upstream asks for fewer requests (HTTP 429). Try again in a minute.',
-      options,
-    );
-  }
-  return new UpstreamError(
-    'UPSTREAM_STATUS',
-    `Expected HTTP status 200 of the upstream, got ${status}. Try again in a minute.`,
-    options,
-  );
+/** The error for an answer whose status is not 200. @param body its beginning */
+export function errorFromStatus({ status, headers }: Response, url: string, body: string): UpstreamError {
+  const detail = `${url}: HTTP ${status} ${body}`;
+  if (status === 410 || (status >= 400 && SAYS_DEPRECATED.test(body))) return gone(status, detail);
+  const [code, message] =
+    status === 429
+      ? (['UPSTREAM_RATE_LIMITED', 'The upstream asks for fewer requests (HTTP 429).'] as const)
+      : (['UPSTREAM_STATUS', `Expected HTTP status 200 of the upstream, got ${status}.`] as const);
+  const retryAfterMs = millisecondsOf(headers.get('retry-after'));
+  return new UpstreamError(code, `${message} Try again in a minute.`, { status, detail, retryAfterMs });
 }
 
 /** The error for an answer with status 200 whose body is an error that says "deprecated"; undefined for others. */
@@ -44,11 +30,10 @@ export function goneFromBody(json: unknown, url: string): UpstreamError | undefi
   const error = memberOf(json, 'error');
   const said = typeof error === 'string' ? error : memberOf(error, 'message');
   if (typeof said !== 'string' || !SAYS_DEPRECATED.test(said)) return undefined;
-  const detail = `${url}: HTTP 200 with an error that says "deprecated"`;
-  return gone({ status: 200, detail });
+  return gone(200, `${url}: HTTP 200 with an error that says "deprecated"`);
 }
 
-function gone({ status, detail }: UpstreamErrorOptions): UpstreamError {
+function gone(status: number, detail: string): UpstreamError {
   return new UpstreamError(
     'UPSTREAM_GONE',
     `The upstream says that it is ${status === 410 ? 'gone' : 'deprecated'} (HTTP ${status}). Tell who runs this gateway.`,
@@ -57,19 +42,17 @@ function gone({ status, detail }: UpstreamErrorOptions): UpstreamError {
 }
 
 function memberOf(json: unknown, name: string): unknown {
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) return undefined;
-  return Object.hasOwn(json, name) ? (json as Record<string, unknown>)[name] : undefined;
+  return typeof json === 'object' && json && Object.hasOwn(json, name)
+    ? (json as Record<string, unknown>)[name]
+    : undefined;
 }
 
 /** The milliseconds of a Retry-After header, which is a date or a number of seconds; undefined for other values. */
 function millisecondsOf(value: string | null): number | undefined {
   if (!value) return undefined;
   const isDate = /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} [\d:]{8} GMT$/.test(value);
-  const ms = isDate
-    ? Date.parse(value) - Date.now()
-    : /^\d+$/.test(value)
-      ? Number(value) * 1000
-      : Number.NaN;
+  const seconds = /^\d+$/.test(value) ? Number(value) : Number.NaN;
+  const ms = isDate ? Date.parse(value) - Date.now() : seconds * 1000;
   return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
 }
 

@@ -8,33 +8,28 @@ export interface RateLimiter {
    * @returns 0 if the permit was acquired; otherwise how long to wait before the next try, in milliseconds
    */
   acquire(key: string, isFirst: boolean): number | Promise<number>;
-  /**
-   * Notes that the upstream has answered. Requests before the first answer count as if they were sent at its time: they
-   * were sent later than permitted, because modules had to be loaded and connections opened.
-   */
+  /** Notes that the upstream has answered. */
   answered?(): void;
-  /** Tells all gateways that share the limit to send no requests with this key for a time (milliseconds). */
-  pause(key: string, ms: number): void;
+  /**
+   * Tells the other gateways that share the limit to send no requests with this key for a time (milliseconds). The
+   * backoff of this gateway stops its own.
+   */
+  pause?(key: string, ms: number): void;
 }
 
 /** The limiter of one process. A shared limiter can be built on it. */
-export interface LocalRateLimiter extends RateLimiter {
-  acquire(key: string, isFirst: boolean): number;
-  answered(): void;
-  /** Releases the permit that was acquired last: no request was sent. */
-  release(): void;
-}
+export type LocalRateLimiter = ReturnType<typeof createRateLimiter>;
 
 /** A little more than a second, because requests can arrive at the upstream closer together than they were sent. */
 const WINDOW_MS = 1_050;
 
 /** Creates the limiter of one process. It uses a sliding window, so that any second has at most this many requests. */
-export function createRateLimiter(requestsPerSecond: number): LocalRateLimiter {
+export function createRateLimiter(requestsPerSecond: number) {
   /** When the requests in the window were sent, on the monotonic clock. */
   const sent: number[] = [];
   let hasAnswered = false;
   return {
-    acquire() {
+    acquire(): number {
       const now = performance.now();
       while (sent[0] !== undefined && sent[0] <= now - WINDOW_MS) sent.shift();
       const oldest = sent[sent.length - requestsPerSecond];
@@ -42,14 +37,15 @@ export function createRateLimiter(requestsPerSecond: number): LocalRateLimiter {
       sent.push(now);
       return 0;
     },
-    answered() {
+    /**
+     * Requests before the first answer count as if they were sent at its time: they were sent later than permitted,
+     * because modules had to be loaded and connections opened.
+     */
+    answered(): void {
       if (!hasAnswered) sent.fill(performance.now());
       hasAnswered = true;
     },
-    // The backoff of this process already stops these requests.
-    pause() {},
-    release() {
-      sent.pop();
-    },
+    /** Releases the permit that was acquired last: no request was sent. */
+    release: (): unknown => sent.pop(),
   };
 }

@@ -1,19 +1,13 @@
 /** Reads the bodies and headers of responses, within limits. */
 import { createPartCount } from '../../domain/json-parts.js';
 import { MAX_LISTING_ROWS } from '../../domain/listing.js';
-import { malformed, type UpstreamError } from '../../domain/upstream-error.js';
+import { malformed } from '../../domain/upstream-error.js';
 import { yieldThen } from '../../scheduling/chunks.js';
 
-/** The part of a response that is needed here. */
+/** The needed part of a response. */
 export interface Readable {
   readonly headers: { get(name: string): string | null };
   readonly body: AsyncIterable<Uint8Array> | null;
-}
-
-export interface ReadJson {
-  readonly json: unknown;
-  /** The length of the text, counted after decompression. */
-  readonly bytes: number;
 }
 
 const JSON_TYPE = /^(application|text)\/([\w.-]+\+)?json\s*(;|$)/i;
@@ -25,14 +19,11 @@ const MAX_AGE_MS = 365 * 86_400_000;
 /**
  * Reads a JSON body.
  *
+ * @returns also its length, counted after decompression
  * @throws UpstreamError UPSTREAM_MALFORMED if the content type is not JSON, or the body is longer than `maxBytes`, has
  *   more parts than any listing, or is not JSON in UTF-8
  */
-export async function readJson(
-  { headers, body }: Readable,
-  url: string,
-  maxBytes: number,
-): Promise<ReadJson> {
+export async function readJson({ headers, body }: Readable, url: string, maxBytes: number) {
   const type = headers.get('content-type') ?? 'none';
   if (!JSON_TYPE.test(type)) {
     throw malformed('expected content of type application/json', `${url}: content-type ${type}`);
@@ -65,13 +56,13 @@ const MAX_VALUES = 14 * MAX_LISTING_ROWS;
 
 /** @throws UpstreamError UPSTREAM_MALFORMED if there are more parts than in any listing */
 function checkParts({ containers, commas, names }: ReturnType<ReturnType<typeof createPartCount>>): void {
-  if (containers > MAX_CONTAINERS) throw tooMany(`${MAX_CONTAINERS} objects and arrays`);
-  if (commas > MAX_VALUES) throw tooMany(`${MAX_VALUES} values`);
-  if (names > MAX_NAMES) throw tooMany(`${MAX_NAMES} names of members`);
-}
-
-function tooMany(most: string): UpstreamError {
-  return malformed(`expected at most ${most}, got more`);
+  const limits = [
+    [containers, MAX_CONTAINERS, 'objects and arrays'],
+    [commas, MAX_VALUES, 'values'],
+    [names, MAX_NAMES, 'names of members'],
+  ] as const;
+  for (const [count, most, parts] of limits)
+    if (count > most) throw malformed(`expected at most ${most} ${parts}, got more`);
 }
 
 /** The beginning of a body, for the log. It ends with a whole word, because the log would not mask half a secret. */

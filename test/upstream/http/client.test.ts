@@ -22,7 +22,12 @@ const GOOD = json({ tokens: [] });
 async function askFor(answer: Answer, options: Partial<TestHttpOptions> = {}) {
   const upstream = await startFakeUpstream({ chains: [] });
   upstream.plan('tokens', answer);
-  const http = await createTestHttp({ baseUrl: upstream.url, retries: 2, maxBytes: 1000, ...options });
+  const http = await createTestHttp({
+    baseUrl: upstream.url,
+    upstreamRetries: 2,
+    upstreamMaxBytes: 1000,
+    ...options,
+  });
   onTestFinished(async () => {
     await http.close();
     await upstream.close();
@@ -49,10 +54,10 @@ describe('addresses', () => {
   });
 
   it('sends the configured headers', async () => {
-    const { upstream, getTokens } = await askFor(GOOD, { headers: { 'x-api-key': 'key' } });
+    const { upstream, getTokens } = await askFor(GOOD, { upstreamHeaders: { 'x-api-key': 'key' } });
     await getTokens();
     expect(upstream.seen[0]?.headers).toMatchObject({ 'x-api-key': 'key', accept: 'application/json' });
-    const other = await askFor(GOOD, { headers: { Accept: 'application/vnd.x+json' } });
+    const other = await askFor(GOOD, { upstreamHeaders: { Accept: 'application/vnd.x+json' } });
     await other.getTokens();
     expect(other.upstream.seen[0]?.headers.accept).toBe('application/vnd.x+json');
   });
@@ -82,14 +87,14 @@ describe('transient faults are retried', () => {
       response.writeHead(200, { 'content-type': 'application/json' }).write('{');
     const { upstream, getTokens } = await askFor(first(1, stall, first(2, stallInBody, GOOD)), {
       // Long enough for the third attempt, also on a busy machine.
-      timeoutMs: 3_000,
+      upstreamTimeoutMs: 3_000,
     });
     expect((await getTokens()).json).toEqual({ tokens: [] });
     expect(upstream.count()).toBe(3);
   });
 
   it('up to the configured number of retries, with growing pauses', async () => {
-    const { upstream, getTokens } = await askFor(status(503), { retries: 2 });
+    const { upstream, getTokens } = await askFor(status(503), { upstreamRetries: 2 });
     expect(await faultOf(getTokens())).toMatchObject({ code: 'UPSTREAM_STATUS', status: 503 });
     const [one, two, three, ...more] = upstream.seen.map(({ at }) => at);
     expect(more).toEqual([]);
@@ -163,7 +168,7 @@ describe('permanent faults are not retried', () => {
     ['a redirect', status(301, {}, 'deprecated')],
     ['503 and a longer word', status(503, {}, 'undeprecatedly')],
   ])('by which a service is not gone: %s', async (_name, answer) => {
-    const { getTokens } = await askFor(answer, { retries: 0 });
+    const { getTokens } = await askFor(answer, { upstreamRetries: 0 });
     expect(await faultOf(getTokens())).toMatchObject({ code: 'UPSTREAM_STATUS', retryAfterMs: undefined });
   });
 
@@ -200,7 +205,7 @@ describe('limits on time', () => {
       const timer = setInterval(() => response.write(' '), 10);
       response.once('close', () => clearInterval(timer));
     };
-    const { getTokens } = await askFor(drip, { timeoutMs: 150, retries: 0 });
+    const { getTokens } = await askFor(drip, { upstreamTimeoutMs: 150, upstreamRetries: 0 });
     const fault = await faultOf(getTokens());
     expect(fault).toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
     expect(fault.message).toContain('within 150 ms');
@@ -209,7 +214,7 @@ describe('limits on time', () => {
   it('report a refused connection as unreachable', async () => {
     const gone = await startFakeUpstream();
     await gone.close();
-    const { getTokens } = await askFor(GOOD, { baseUrl: gone.url, retries: 0 });
+    const { getTokens } = await askFor(GOOD, { baseUrl: gone.url, upstreamRetries: 0 });
     expect(await faultOf(getTokens())).toMatchObject({ code: 'UPSTREAM_UNREACHABLE' });
   });
 
@@ -248,7 +253,9 @@ describe('limits on time', () => {
 
 describe('the rate limiter', () => {
   it('allows no more attempts in any second, including retries and bursts', async () => {
-    const { upstream, getTokens } = await askFor(first(3, status(503), GOOD), { requestsPerSecond: 3 });
+    const { upstream, getTokens } = await askFor(first(3, status(503), GOOD), {
+      upstreamRequestsPerSecond: 3,
+    });
     await Promise.all(Array.from({ length: 6 }, getTokens));
     expect(upstream.count()).toBe(9);
     expect(mostInASecond(upstream.seen, 300)).toBeLessThanOrEqual(3);
@@ -257,7 +264,7 @@ describe('the rate limiter', () => {
   it('counts the requests before the first answer from then on, since they are sent late at the start', () => {
     const clock = stopClock();
     const limiter = createRateLimiter(2);
-    const acquire = () => Math.round(limiter.acquire('v1', true));
+    const acquire = () => Math.round(limiter.acquire());
     expect([acquire(), acquire()]).toEqual([0, 0]);
     clock.advance(400);
     limiter.answered();
@@ -270,7 +277,7 @@ describe('the rate limiter', () => {
   });
 
   it('sends listings before waiting routes', async () => {
-    const { upstream, http } = await askFor(GOOD, { requestsPerSecond: 1 });
+    const { upstream, http } = await askFor(GOOD, { upstreamRequestsPerSecond: 1 });
     const ask = (srcToken: string | undefined) =>
       http.getJson({ path: 'tokens', query: { srcToken }, first: srcToken === undefined });
     await Promise.all([ask('a'), ask('b'), ask(undefined)]);
@@ -321,7 +328,7 @@ describe('the rate limiter', () => {
 
   it('refuses routes at once when too many wait already', async () => {
     const clock = stopClock();
-    const { http, upstream } = await askFor(GOOD, { requestsPerSecond: 1 });
+    const { http, upstream } = await askFor(GOOD, { upstreamRequestsPerSecond: 1, maxRouteWaitMs: 30_000 });
     const answers = Array.from({ length: 40 }, (_, index) =>
       http
         .getJson({ path: 'tokens', query: { srcToken: `${index}` }, first: false })
@@ -342,7 +349,10 @@ describe('closing', () => {
   it('ends requests in progress, queued requests and requests that wait for a retry', async () => {
     // So that the second is not sent before the first arrives.
     stopClock();
-    const { http, upstream, getTokens } = await askFor(stall, { requestsPerSecond: 1, timeoutMs: 10_000 });
+    const { http, upstream, getTokens } = await askFor(stall, {
+      upstreamRequestsPerSecond: 1,
+      upstreamTimeoutMs: 10_000,
+    });
     const answers = [getTokens(), getTokens()].map(faultOf);
     await expect.poll(() => upstream.count()).toBe(1);
     await http.close();
