@@ -12,13 +12,12 @@ import {
 } from './execution/trusted-documents.js';
 import { type ContextOptions, createContext, type GatewayContext } from './graph/context.js';
 import { unitsOfWholeObject } from './graph/cost.js';
-import { type Dependencies, staleListingsHeader } from './graph/dependencies.js';
+import { type ResultFacts, staleListingsHeader } from './graph/dependencies.js';
 import { withFederation } from './graph/federation/federated.js';
 import { schema } from './graph/schema/index.js';
-import type { CorsOrigins } from './http/cors.js';
+import type { CorsOrigins } from './http/headers.js';
 import { createOperationCheck, type RequestHead } from './http/operations.js';
 import { GRAPHQL_PATH, MCP_PATH } from './http/paths.js';
-import { requestIdOf } from './http/request-ids.js';
 import { QueueFullError } from './scheduling/fair-queue.js';
 import { createOperationQueue } from './scheduling/operation-queue.js';
 import { MAX_UPSTREAM_WAIT_MS } from './snapshots/operation-view.js';
@@ -32,23 +31,18 @@ export interface GatewayOptions
     Omit<ContextOptions, 'unitsOfWholeToken'> {}
 
 /** A response that was written without GraphQL Yoga. Such a response has no errors. */
-export interface WrittenResponse {
+export interface WrittenResponse extends ResultFacts {
   /** JSON in UTF-8, in parts. The parts are shared and must not be changed. */
-  readonly body: readonly Buffer[];
-  /** The name of the operation, if the client gave one. */
-  readonly operation: string | undefined;
-  /** The cost of the operation in the units of MAX_COST. */
-  readonly cost: number;
-  /** Undefined if the response must not be cached. */
-  readonly dependencies: Dependencies | undefined;
-  /** The value of `x-stale-listings`; undefined if everything that the operation read is fresh. */
-  readonly staleListings: () => string | undefined;
+  readonly body: readonly Buffer<ArrayBuffer>[];
 }
 
-/** The result of `execute`: a response, a promise of a listing that is not loaded yet, or the refusal of a cost. */
-type Result = WrittenResponse | Promise<unknown> | OperationLimitError;
-
 export type Answer = { readonly written: WrittenResponse } | { readonly response: Response };
+
+/**
+ * The result of one execution without GraphQL Yoga: a response, a promise of a listing that is not loaded yet, or the
+ * refusal of a cost. Undefined if GraphQL Yoga has to execute the operation.
+ */
+type Result = WrittenResponse | Promise<unknown> | OperationLimitError | undefined;
 
 /** The parameters of a request, also those that the gateway does not know. */
 export type RequestParameters = OperationParameters & Readonly<Record<string, unknown>>;
@@ -60,7 +54,7 @@ export interface GatewayRequest {
   /** Reads the parameters when the operation is next. Absent, or returns undefined, if only Yoga can respond. */
   readonly parameters?: (() => RequestParameters | undefined) | undefined;
   /** Makes a request for GraphQL Yoga, with the class that it processes fastest. */
-  toRequest(RequestClass: typeof Request): Request;
+  readonly toRequest: (RequestClass: typeof Request) => Request;
 }
 
 /** Responds to requests; it opens no port. */
@@ -74,14 +68,14 @@ export interface Gateway {
   /** Present if clients may send ids in place of documents. */
   readonly trusted?: TrustedDocuments | undefined;
   /** Loads GraphQL Yoga. Without this call, the first request that needs Yoga waits until it is loaded. */
-  load(): Promise<void>;
+  load(): Promise<unknown>;
   /**
    * Responds to a request: from the snapshots alone if possible, otherwise by GraphQL Yoga, which is slower, mostly
    * because of the request and response objects of `fetch`.
    *
    * @returns no promise if the response was written at once: a promise would make up a quarter of the whole time
    */
-  respond(request: GatewayRequest, serverContext: ServerContext): Answer | Promise<Answer>;
+  respond(request: GatewayRequest, context: ServerContext): Answer | Promise<Answer>;
 }
 
 /** The schema with the fields for federation. The schema does not depend on settings. */
@@ -89,52 +83,37 @@ const graph = withFederation(schema);
 const tokenType = graph.getType('Token');
 const unitsOfWholeToken = isObjectType(tokenType) ? unitsOfWholeObject(tokenType) : 0;
 
+function isWritten(result: Result): result is WrittenResponse {
+  return result !== undefined && 'body' in result;
+}
+
 /** Creates a gateway over the snapshots. */
 export function createGateway(options: GatewayOptions): Gateway {
-  const { basePath, maxWaitMs, metrics } = options;
+  const { basePath, maxWaitMs, metrics, corsOrigins } = options;
   const path = basePath + GRAPHQL_PATH;
   const operationPaths = options.mcp ? [path, basePath + MCP_PATH] : [path];
-  const isOperation = createOperationCheck(operationPaths, options.graphiql);
   const queue = createOperationQueue({ maxWaitMs, onWaited: (seconds) => metrics.waited('turn', seconds) });
-
   const tracing = currentTracing();
   const documents = createDocuments({ ...options, schema: graph });
   const trusted = createTrustedDocuments(options);
   if (options.trustedDocuments) reportInvalidDocuments(options.trustedDocuments, documents, options.log);
   const contextOptions = { ...options, unitsOfWholeToken };
-
+  const writeOperation = createOperationWriter(graph, documents);
   const yieldToQueue = (client: string | undefined) => queue.resume(client).catch(refuseToResume);
 
-  /** Refuses an operation because it waited too long, or because too many wait or are in progress. */
-  function refuseAsOverloaded(
-    request: Pick<GatewayRequest, 'toRequest'>,
-    context: ServerContext,
-    isByClient: boolean,
-  ) {
-    if (context.outcome) context.outcome.isByClient = isByClient;
-    return respondByYoga(request, { ...context, isOverloaded: true });
-  }
-
-  const writeOperation = createOperationWriter(graph, documents);
-
-  /** The parameters, with the document in place of its id. Undefined if GraphQL Yoga has to respond. */
+  /** Reads the parameters, with the document in place of its id. Undefined if GraphQL Yoga has to respond. */
   function prepare({ parameters }: GatewayRequest): RequestParameters | undefined {
     const given = parameters?.();
     const resolved = given && trusted ? trusted.resolve(given) : given;
     return resolved instanceof DocumentRefusal ? undefined : resolved;
   }
 
-  /**
-   * Executes an operation from the snapshots alone. Call it when the operation is next in the queue.
-   *
-   * @returns undefined if GraphQL Yoga has to execute it; a promise of the listing if the operation needs one without
-   *   a snapshot yet; an error if it costs too much
-   */
+  /** Executes an operation from the snapshots alone. Call it when the operation is next in the queue. */
   function execute(
     parameters: OperationParameters | undefined,
     client: string | undefined,
     waitsUntil?: number,
-  ): Result | undefined {
+  ): Result {
     if (!parameters) return undefined;
     let context: GatewayContext | undefined;
     let pendingListing: Promise<unknown> | undefined;
@@ -153,84 +132,75 @@ export function createGateway(options: GatewayOptions): Gateway {
     if (!body || !context) return context?.cost.refusal ?? pendingListing;
     const { staleListings, dependencies, cost } = context;
     const { operationName } = parameters;
-    const operation = typeof operationName === 'string' ? operationName.slice(0, 100) : undefined;
     return {
-      body,
-      operation,
+      body: body as readonly Buffer<ArrayBuffer>[],
+      operation: typeof operationName === 'string' ? operationName.slice(0, 100) : undefined,
       cost: cost.spent.units,
       dependencies: dependencies(),
       staleListings: () => staleListingsHeader(staleListings()),
     };
   }
 
-  async function respondByYoga(
-    { toRequest }: Pick<GatewayRequest, 'toRequest'>,
-    context: YogaContext,
-  ): Promise<Answer> {
-    const { Request, handleRequest } = await getYoga();
-    return { response: await handleRequest(toRequest(Request), { ...context }) };
-  }
-
-  /** Responds with a result. For a promise it waits for the listing; for an error or undefined it uses GraphQL Yoga. */
-  function respondWith(
-    result: Result | undefined,
-    parameters: RequestParameters | undefined,
-    request: Pick<GatewayRequest, 'toRequest'>,
-    serverContext: ServerContext,
-  ): Answer | Promise<Answer> {
-    if (result instanceof Promise) return respondLater(result, parameters, request, serverContext);
-    if (result && !(result instanceof OperationLimitError)) return { written: result };
-    return respondByYoga(request, { ...serverContext, costRefusal: result });
+  function respond(request: GatewayRequest, context: ServerContext): Answer | Promise<Answer> {
+    if (!request.isOperation) return respondByYoga(request, context);
+    const { client } = context;
+    let parameters: RequestParameters | undefined;
+    const begin = () => {
+      parameters = prepare(request);
+      return execute(parameters, client);
+    };
+    const now = request.parameters && queue.runNow(begin);
+    if (now && isWritten(now.result)) return { written: now.result };
+    const inTurn = () => {
+      const result = now ? now.result : begin();
+      return isWritten(result) ? { written: result } : respondLater(request, context, parameters, result);
+    };
+    // `bind` keeps the tracing span of the request, because the queue starts the operation outside of this span.
+    return queue.run(client, tracing?.bind(inTurn) ?? inTurn, (isByClient) =>
+      refuseAsOverloaded(request, context, isByClient),
+    );
   }
 
   /** Waits for the first snapshot of each listing that the operation needs (two at most), then responds. */
   async function respondLater(
-    pendingListing: Promise<unknown>,
+    request: GatewayRequest,
+    context: ServerContext,
     parameters: RequestParameters | undefined,
-    request: Pick<GatewayRequest, 'toRequest'>,
-    serverContext: ServerContext,
+    first: Result,
   ): Promise<Answer> {
-    const { client } = serverContext;
     const waitsUntil = performance.now() + MAX_UPSTREAM_WAIT_MS;
-    let result: Result | undefined = pendingListing;
+    let result = first;
     try {
-      for (let times = 0; times < 2 && result instanceof Promise; times++) {
+      for (let waits = 0; waits < 2 && result instanceof Promise; waits++) {
         await result.catch(() => {});
-        await queue.resume(client);
-        result = execute(parameters, client, waitsUntil);
+        await queue.resume(context.client);
+        result = execute(parameters, context.client, waitsUntil);
       }
     } catch (error) {
-      if (error instanceof QueueFullError)
-        return refuseAsOverloaded(request, serverContext, error.isByClient);
-      throw error;
+      if (!(error instanceof QueueFullError)) throw error;
+      return refuseAsOverloaded(request, context, error.isByClient);
     }
-    const final = result instanceof Promise ? undefined : result;
-    return respondWith(final, parameters, request, { ...serverContext, waitsUntil });
+    if (isWritten(result)) return { written: result };
+    const costRefusal = result instanceof OperationLimitError ? result : undefined;
+    return respondByYoga(request, { ...context, waitsUntil, costRefusal });
   }
 
-  function respond(request: GatewayRequest, serverContext: ServerContext): Answer | Promise<Answer> {
-    if (!request.isOperation) return respondByYoga(request, serverContext);
-    const { client } = serverContext;
-    const now = request.parameters && queue.runNow(() => execute(prepare(request), client));
-    const result = now?.result;
-    if (result && !(result instanceof Promise || result instanceof OperationLimitError))
-      return { written: result };
-    const inTurn = () => {
-      if (now && !(result instanceof Promise)) return respondWith(result, undefined, request, serverContext);
-      const parameters = prepare(request);
-      return respondWith(execute(parameters, client), parameters, request, serverContext);
-    };
-    // `bind` keeps the tracing span of the request, because the queue starts the operation outside of this span.
-    return queue.run(client, tracing?.bind(inTurn) ?? inTurn, (isByClient) =>
-      refuseAsOverloaded(request, serverContext, isByClient),
-    );
+  /** Refuses an operation because it waited too long, or because too many wait or are in progress. */
+  function refuseAsOverloaded(request: GatewayRequest, context: ServerContext, isByClient: boolean) {
+    if (context.outcome) context.outcome.isByClient = isByClient;
+    return respondByYoga(request, { ...context, isOverloaded: true });
+  }
+
+  async function respondByYoga({ toRequest }: GatewayRequest, context: YogaContext): Promise<Answer> {
+    const { Request, handleRequest } = await load();
+    return { response: await handleRequest(toRequest(Request), { outcome: {}, ...context }) };
   }
 
   /** Executes an operation for a tool of `/mcp`. It does not wait in the queue: the tool's request has done so. */
   async function executeForTool(
     operation: RequestParameters,
     { signal }: Request,
-    { client, outcome: outer }: ServerContext,
+    { client, requestId, outcome: outer }: ServerContext,
   ): Promise<string> {
     const outcome: OperationOutcome = {};
     const toRequest = (RequestClass: typeof Request) =>
@@ -240,8 +210,11 @@ export function createGateway(options: GatewayOptions): Gateway {
         body: JSON.stringify(operation),
         signal,
       });
+    const context = { client, requestId, outcome, isOwn: true };
     const result = execute(operation, client);
-    const answer = await respondWith(result, operation, { toRequest }, { client, outcome, isOwn: true });
+    const answer = isWritten(result)
+      ? { written: result }
+      : await respondLater({ isOperation: true, toRequest }, context, operation, result);
     if (outer && outcome.isByClient !== undefined) outer.isByClient = outcome.isByClient;
     return 'written' in answer ? Buffer.concat(answer.written.body).toString() : answer.response.text();
   }
@@ -256,29 +229,23 @@ export function createGateway(options: GatewayOptions): Gateway {
       documents,
       trusted,
       executeForTool: (operation, request, context) => executeForTool({ ...operation }, request, context),
-      createContext({ client, waitsUntil }, request) {
-        const requestId = () => requestIdOf(request);
-        const operation = { client, waitsUntil, requestId, yieldToQueue: () => yieldToQueue(client) };
-        return createContext(contextOptions, operation);
-      },
+      createContext: ({ client, waitsUntil, requestId }) =>
+        createContext(contextOptions, {
+          client,
+          waitsUntil,
+          requestId,
+          yieldToQueue: () => yieldToQueue(client),
+        }),
     });
   }
 
-  function getYoga(): Promise<YogaHandler> {
+  function load(): Promise<YogaHandler> {
     yoga ??= loadYoga();
     return yoga;
   }
 
-  return {
-    path,
-    isOperation,
-    corsOrigins: options.corsOrigins,
-    trusted,
-    respond,
-    async load() {
-      await getYoga();
-    },
-  };
+  const isOperation = createOperationCheck(operationPaths, options.graphiql);
+  return { path, isOperation, corsOrigins, trusted, respond, load };
 }
 
 function refuseToResume(refusal: unknown): never {

@@ -10,8 +10,7 @@ import { createLogger } from './logger/logger.js';
 import { createMetrics } from './observability/metrics.js';
 import { createMonitoring, createRefreshAnswer } from './observability/monitoring.js';
 import { REVISION, VERSION } from './observability/version.js';
-import { createAdminServer } from './server/admin-server.js';
-import { createGatewayServer } from './server/server.js';
+import { createAdminServer, createGatewayServer } from './server/server.js';
 
 /** Time from the closing of the port until requests that still wait for the upstream get an error. */
 const GIVE_UP_UPSTREAM_AFTER_MS = 6_000;

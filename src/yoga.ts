@@ -4,9 +4,8 @@ import { createYoga } from 'graphql-yoga';
 import type { Documents } from './execution/documents.js';
 import type { TrustedDocuments } from './execution/trusted-documents.js';
 import type { GatewayContext } from './graph/context.js';
-import type { CacheableResult } from './graph/dependencies.js';
 import { schema as plainSchema, sdlOf } from './graph/schema/index.js';
-import type { CorsOrigins } from './http/cors.js';
+import type { CorsOrigins } from './http/headers.js';
 import {
   GRAPHQL_PATH,
   LLMS_PATH,
@@ -43,7 +42,7 @@ import {
   useOverload,
   useResponseLimit,
 } from './plugins/limits.js';
-import { type AnswerMessage, useMcp } from './plugins/mcp.js';
+import { useMcp } from './plugins/mcp.js';
 import {
   type BodyLimitContext,
   type BodyLimitOptions,
@@ -52,11 +51,19 @@ import {
   useParameters,
   useQueryMethod,
 } from './plugins/parameters.js';
-import { type ServedPage, serveFile, servePage, usePaths, useUncompressed } from './plugins/paths.js';
-import { type RequestFacts, useRequestFacts } from './plugins/request-facts.js';
-import { useResults } from './plugins/results.js';
+import {
+  type PathAnswer,
+  type ServedPage,
+  serveFile,
+  servePage,
+  usePaths,
+  useUncompressed,
+} from './plugins/paths.js';
+import { type OutcomeContext, useResults } from './plugins/results.js';
 import type { Snapshots } from './snapshots/snapshots.js';
 import { createTokenListHandler } from './token-list/handler.js';
+
+export type { OperationOutcome } from './plugins/results.js';
 
 export interface YogaOptions extends BodyLimitOptions, OverloadOptions {
   readonly schema: GraphQLSchema;
@@ -72,10 +79,7 @@ export interface YogaOptions extends BodyLimitOptions, OverloadOptions {
   readonly trusted: TrustedDocuments | undefined;
   /** Whether to refuse documents that are not trusted. */
   readonly trustedDocumentsOnly?: boolean | undefined;
-  readonly createContext: (
-    context: Pick<ServerContext, 'client' | 'waitsUntil'>,
-    request: Request,
-  ) => GatewayContext;
+  readonly createContext: (context: ServerContext) => GatewayContext;
   readonly snapshots: Snapshots;
   readonly metrics: Metrics;
   readonly log: Logger;
@@ -89,32 +93,22 @@ export interface YogaOptions extends BodyLimitOptions, OverloadOptions {
   readonly introspection: boolean;
   /** Whether to serve the Model Context Protocol. */
   readonly mcp: boolean;
-  /** Executes an operation for a tool of `/mcp`. It does not wait in the queue: the tool's request has done so. */
+  /** Executes an operation for a tool of `/mcp`. */
   readonly executeForTool: (
     operation: ToolOperation,
     request: Request,
-    context: Pick<ServerContext, 'client' | 'outcome'>,
+    context: ServerContext,
   ) => Promise<string>;
   /** Whether the picker may load logos of tokens from other hosts. */
   readonly logos: boolean;
 }
 
-/**
- * An out-parameter that the gateway fills while it executes a request. It is not a callback, because
- * the closure of a callback kept all later requests alive (a leak).
- */
-export interface OperationOutcome extends RequestFacts {
-  /** Present if the response can be cached. */
-  cacheable?: CacheableResult;
-}
-
 /** Facts about one request that the HTTP server and the gateway exchange. */
-export interface ServerContext extends BodyLimitContext, OwnOperationContext {
+export interface ServerContext extends BodyLimitContext, OwnOperationContext, OutcomeContext {
   /** The client, such as its address. Clients take turns, and all requests without a client count as one client. */
   readonly client?: string | undefined;
   /** Until when an operation that has begun may wait for the upstream, by `performance.now()`. */
   readonly waitsUntil?: number | undefined;
-  readonly outcome?: OperationOutcome;
 }
 
 /** The context of GraphQL Yoga: a {@link ServerContext}, and reasons to refuse the request. */
@@ -127,71 +121,19 @@ export interface YogaHandler {
   handleRequest(request: Request, context: YogaContext): Promise<Response> | Response;
 }
 
-/** The files for programs: the schema and `llms.txt`. */
-function filesOf(
-  options: YogaOptions,
-  pathOf: (path: OptionalPath) => string | undefined,
-): readonly (FileLink & { readonly make: () => Promise<Encoded> })[] {
-  const { basePath, introspection, mcp, graphiql, isDemo } = options;
-  const [llms, schema] = [pathOf(LLMS_PATH), introspection ? pathOf(SCHEMA_PATH) : undefined];
-  const text = () =>
-    llmsText({
-      endpoint: basePath + GRAPHQL_PATH,
-      mcp: mcp ? basePath + MCP_PATH : undefined,
-      schema,
-      picker: pathOf(PICKER_PATH),
-      readiness: pathOf('/ready'),
-      hasPlayground: graphiql,
-      isDemo,
-    });
-  return [
-    // The schema without the fields for federation, as in `schema.graphql` of the repository.
-    ...(schema
-      ? [{ path: schema, label: 'Schema', make: async () => createTextFile(sdlOf(plainSchema)) }]
-      : []),
-    ...(llms ? [{ path: llms, label: 'llms.txt', make: async () => createTextFile(text()) }] : []),
-  ];
-}
-
-function createAnswer(options: YogaOptions): AnswerMessage {
-  const { schema, log, executeForTool, introspection, trustedDocumentsOnly } = options;
-  const sdl = introspection && !trustedDocumentsOnly ? () => sdlOf(plainSchema) : undefined;
-  const onError = (err: Error) => log.debug({ err }, 'A message to /mcp was refused');
-  const answer = createMcp({ schema, sdl, version: VERSION, onError });
-  return (request, message, client, facts) =>
-    answer(
-      request,
-      message,
-      (operation) => executeForTool(operation, request, { client, outcome: facts }),
-      facts,
-    );
-}
-
 /** Creates the handler. Plugins run in the order of their list. */
 export function createYogaHandler(options: YogaOptions): YogaHandler {
-  const {
-    schema,
-    basePath,
-    documents,
-    createContext,
-    snapshots,
-    log,
-    metrics,
-    isDemo,
-    isStopping,
-    graphiql,
-  } = options;
-  const pathOf = (path: OptionalPath) => (options.servedPaths.includes(path) ? basePath + path : undefined);
+  const { schema, basePath, servedPaths, documents, snapshots, log, metrics, isDemo, graphiql } = options;
+  const pathOf = (path: OptionalPath) => (servedPaths.includes(path) ? basePath + path : undefined);
   const path = basePath + GRAPHQL_PATH;
   const mcpPath = options.mcp ? basePath + MCP_PATH : undefined;
   const picker = pathOf(PICKER_PATH);
   const tokenListPath = pathOf(TOKEN_LIST_PATH);
   const files = filesOf(options, pathOf);
-  const reason = () => notReadyReason(snapshots, isStopping());
-  const { adminPort, servedPaths } = options;
   const monitored = MONITORING_PATHS.filter(
-    (each) => servedPaths.includes(each) && (each !== '/metrics' || adminPort === undefined),
+    (each) => servedPaths.includes(each) && (each !== '/metrics' || options.adminPort === undefined),
   );
+  const reason = () => notReadyReason(snapshots, options.isStopping());
   const monitoring = createMonitoring({ notReadyReason: reason, isDemo, metrics, log }, monitored, basePath);
   const tokenList = createTokenListHandler({ snapshots, metrics });
   const pages: ServedPage[] = [];
@@ -216,6 +158,19 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
       assets: `${path}/playground/`,
       load: async () => createPlayground({ path, picker, files, isDemo }),
     });
+  const answers: PathAnswer[] = [
+    ({ method }, { pathname }) => monitoring(method, pathname),
+    ...pages.map(servePage),
+    ...files.map((file) => serveFile(file.path, file.make)),
+    (request, { pathname, searchParams }) =>
+      pathname === tokenListPath ? tokenList(request, searchParams) : undefined,
+  ];
+  const paths = [
+    path,
+    ...[mcpPath, tokenListPath].filter((each) => each !== undefined),
+    ...files.map((file) => file.path),
+    ...monitored.map((each) => basePath + each),
+  ];
   const yoga = createYoga<YogaContext, GatewayContext>({
     schema,
     graphqlEndpoint: path,
@@ -224,46 +179,29 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
       errorCache: documents.syntaxErrors,
       validationCache: false,
     },
-    context: ({ request, client, waitsUntil }) => createContext({ client, waitsUntil }, request),
+    context: options.createContext,
     plugins: [
-      // First, because it replaces the request object, by which the other plugins remember facts about a request.
       useQueryMethod(path),
-      // These run for every response, including refusals.
-      useRequestFacts(),
       useHeaders(path, options.corsOrigins),
       ...(options.compression ? [] : [useUncompressed()]),
       // Requests that are answered without GraphQL.
-      usePaths(
-        [
-          ({ method }, { pathname }) => monitoring(method, pathname),
-          ...pages.map(servePage),
-          ...files.map((file) => serveFile(file.path, file.make)),
-          (request, { pathname, searchParams }) =>
-            pathname === tokenListPath ? tokenList(request, searchParams) : undefined,
-        ],
-        [
-          path,
-          ...[mcpPath, tokenListPath].filter((each) => each !== undefined),
-          ...files.map((file) => file.path),
-          ...monitored.map((each) => basePath + each),
-        ],
-        picker ? [picker] : [],
-      ),
-      // Refusals before execution.
+      usePaths(answers, paths, picker ? [picker] : []),
+      // Refusals before the parameters are read.
       useOverload(options),
       useParameters(),
       useBodyLimit(options),
-      ...(mcpPath ? [useMcp({ ...options, path: mcpPath, answer: createAnswer(options) })] : []),
+      ...(mcpPath ? [useMcp({ ...options, path: mcpPath, ...mcpOf(options) })] : []),
+      // These report and change what an operation results in.
+      useErrorCodes(),
+      useShortMessages(),
+      useResponseLimit(),
+      useResults(),
+      // These find the document, and may refuse it.
       ...(options.trusted ? [useTrustedDocuments(options.trusted)] : []),
       // After useTrustedDocuments, which has replaced the ids of trusted documents by their texts.
       usePersistedQueries(),
       useKnownMembers(),
       useValidation(documents),
-      // After execution.
-      useErrorCodes(),
-      useShortMessages(),
-      useResponseLimit(),
-      useResults(),
       // After useErrorCodes, so that useErrorCodes also sets the codes of these refusals.
       useCostLimit(),
     ],
@@ -287,5 +225,39 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
   return {
     Request: yoga.fetchAPI.Request,
     handleRequest: (request, context) => yoga.handleRequest(request, context),
+  };
+}
+
+/** The files for programs: the schema and `llms.txt`. */
+function filesOf(options: YogaOptions, pathOf: (path: OptionalPath) => string | undefined) {
+  const { basePath, introspection, mcp, graphiql, isDemo } = options;
+  const llms = pathOf(LLMS_PATH);
+  const schema = introspection ? pathOf(SCHEMA_PATH) : undefined;
+  const files: (FileLink & { readonly make: () => Promise<Encoded> })[] = [];
+  // The schema without the fields for federation, as in `schema.graphql` of the repository.
+  if (schema)
+    files.push({ path: schema, label: 'Schema', make: async () => createTextFile(sdlOf(plainSchema)) });
+  const text = () =>
+    llmsText({
+      endpoint: basePath + GRAPHQL_PATH,
+      mcp: mcp ? basePath + MCP_PATH : undefined,
+      schema,
+      picker: pathOf(PICKER_PATH),
+      readiness: pathOf('/ready'),
+      hasPlayground: graphiql,
+      isDemo,
+    });
+  if (llms) files.push({ path: llms, label: 'llms.txt', make: async () => createTextFile(text()) });
+  return files;
+}
+
+/** The handler of messages to `/mcp`, and how it executes operations. */
+function mcpOf({ schema, log, executeForTool, introspection, trustedDocumentsOnly }: YogaOptions) {
+  const sdl = introspection && !trustedDocumentsOnly ? () => sdlOf(plainSchema) : undefined;
+  const onError = (err: Error) => log.debug({ err }, 'A message to /mcp was refused');
+  return {
+    handler: createMcp({ schema, sdl, version: VERSION, onError }),
+    executorFor: (request: Request, context: ServerContext) => (operation: ToolOperation) =>
+      executeForTool(operation, request, context),
   };
 }

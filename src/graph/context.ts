@@ -47,8 +47,8 @@ export interface OperationFacts {
   readonly client: string | undefined;
   /** Until when the operation waits for the upstream, on the monotonic clock; undefined: the maximum wait from now. */
   readonly waitsUntil?: number | undefined;
-  /** Gives the id of the operation's request; undefined for an operation that does not log. */
-  readonly requestId?: (() => string) | undefined;
+  /** The id of the operation's request; undefined for an operation that does not log. */
+  readonly requestId?: string | undefined;
   /** See {@link LoadersOptions.yieldToQueue}. */
   readonly yieldToQueue: () => Promise<void>;
   readonly refuseToWait?: LoadersOptions['refuseToWait'];
@@ -80,7 +80,7 @@ export function createContext(options: ContextOptions, operation: OperationFacts
   return {
     loaders: new Loaders({ view, tracker, isPriceFresh, maxRoutes, cost, yieldToQueue, refuseToWait }),
     cost,
-    log: () => log.child({ requestId: requestId?.() }),
+    log: () => log.child({ requestId }),
     isPriceFresh,
     maxResponseBytes: maxBytes,
     tracker,

@@ -42,11 +42,16 @@ export interface Dependencies {
   readonly routesTakenAt: number | undefined;
 }
 
-/** A complete result without errors. The result can be used again while its dependencies are current. */
-export interface CacheableResult {
-  readonly dependencies: Dependencies;
+/** Facts about the result of an operation that was executed. */
+export interface ResultFacts {
   /** The operation's name, if the client gave one. */
   readonly operation: string | undefined;
+  /** The cost of the operation in the units of MAX_COST. */
+  readonly cost: number;
+  /** The result can be used again while these are current. Undefined if it must not be cached. */
+  readonly dependencies: Dependencies | undefined;
+  /** The value of `x-stale-listings`; undefined if everything that the operation read is fresh. */
+  readonly staleListings: () => string | undefined;
 }
 
 /** The dependencies of a response; undefined if it must not be cached. */

@@ -1,19 +1,21 @@
-/** Tells clients apart by their addresses. */
+/** Tells clients apart by their addresses, also behind trusted proxies. */
+import { isIP } from 'node:net';
+import proxyaddr from 'proxy-addr';
+import { TEXT_LIMITS } from '../domain/text-limits.js';
+
 /** The first 96 bits of an IPv4 address that is mapped into IPv6 (RFC 4291). */
 const MAPPED_IPV4 = '0:0:0:0:0:ffff';
 /** How many of the eight groups of an IPv6 address name the network (/64). A machine can choose the other groups. */
 const NETWORK_GROUPS = 4;
 
 /**
- * The client behind the remote address of a socket, for limits and fair queues per client. An IPv4 address is a
- * client, even if it is mapped into IPv6. A /64 network of IPv6 is a client: one machine can use all addresses of the
- * network.
+ * The client behind an address, for limits and fair queues: an IPv4 address, also if it is mapped into IPv6, or the /64
+ * network of an IPv6 address.
  *
- * @returns a text such as `192.0.2.1` or `2001:db8:0:7::/64`; empty for a closed socket
+ * @returns a text such as `192.0.2.1` or `2001:db8:0:7::/64`; empty for a closed socket; any other text unchanged
  */
 export function clientOf(remoteAddress: string | undefined): string {
   const [address = ''] = remoteAddress?.split('%') ?? [];
-  // For an IPv4 address, and for any other text by which the server around the library names a client.
   if (!address.includes(':') || !URL.canParse(`http://[${address}]`)) return remoteAddress ?? '';
   const groups = groupsOf(address);
   if (groups.slice(0, 6).join(':') === MAPPED_IPV4) return ipv4Of(groups.slice(6));
@@ -30,8 +32,60 @@ function groupsOf(address: string): readonly string[] {
   return [...leading, ...Array<string>(8 - leading.length - trailing.length).fill('0'), ...trailing];
 }
 
-/** The IPv4 address of two groups. */
-function ipv4Of(groups: readonly string[]): string {
-  const bytes = groups.map((group) => Number.parseInt(group, 16)).flatMap((two) => [two >> 8, two & 255]);
+function ipv4Of(twoGroups: readonly string[]): string {
+  const bytes = twoGroups.map((group) => Number.parseInt(group, 16)).flatMap((two) => [two >> 8, two & 255]);
   return bytes.join('.');
+}
+
+/**
+ * Finds the client for whom trusted proxies have sent a request.
+ *
+ * @param address the address at the other end of the connection; undefined once the connection is closed
+ * @returns undefined for a request that no trusted proxy sent: its client is that of the connection
+ */
+export type ClientFinder = (
+  address: string | undefined,
+  forwardedFor: string | readonly string[] | null | undefined,
+) => string | undefined;
+
+/**
+ * Creates the finder. The client is the last address in `X-Forwarded-For` that is not a trusted proxy's: a client can
+ * write anything into the header before it. If a proxy adds no address, the proxy counts as the client.
+ *
+ * @param trustedProxies networks as `proxy-addr` reads them
+ */
+export function createClientFinder(trustedProxies: readonly string[] = []): ClientFinder {
+  if (trustedProxies.length === 0) return () => undefined;
+  const isTrusted = proxyaddr.compile([...trustedProxies]);
+  return (connectionAddress, forwardedFor) => {
+    if (connectionAddress === undefined || !isTrusted(connectionAddress, 0)) return undefined;
+    let address = connectionAddress;
+    for (const entry of entriesFromTheEnd(String(forwardedFor ?? ''))) {
+      const next = addressIn(entry);
+      if (next === undefined) break;
+      address = next;
+      if (!isTrusted(address, 0)) break;
+    }
+    return clientOf(address);
+  };
+}
+
+function entriesFromTheEnd(header: string): readonly string[] {
+  // Only the end of a longer header is read: the nearest proxies wrote it.
+  const entries = header.slice(-TEXT_LIMITS.header).split(',');
+  // The first entry may be cut, and a cut address can be the address of another client.
+  if (header.length > TEXT_LIMITS.header) entries.shift();
+  return entries
+    .map((entry) => entry.trim())
+    .filter(Boolean)
+    .reverse();
+}
+
+const IPV4_WITH_PORT = /^(\d+\.\d+\.\d+\.\d+):\d+$/;
+const IPV6_IN_BRACKETS = /^\[([^\]]+)\](?::\d+)?$/;
+
+/** The address in an entry, which some proxies write with a port. Undefined for any other text. */
+function addressIn(entry: string): string | undefined {
+  const [, address = entry] = IPV4_WITH_PORT.exec(entry) ?? IPV6_IN_BRACKETS.exec(entry) ?? [];
+  return isIP(address) ? address : undefined;
 }

@@ -1,4 +1,5 @@
 /** Compresses response bodies, and chooses the encoding that a client accepts. */
+import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import * as zlib from 'node:zlib';
 import { TEXT_LIMITS } from '../domain/text-limits.js';
@@ -6,7 +7,13 @@ import { TEXT_LIMITS } from '../domain/text-limits.js';
 /** A content coding of a response body (RFC 9110). */
 export type Encoding = 'br' | 'zstd' | 'gzip' | 'identity';
 
-type Compress = (body: Uint8Array, isReused: boolean, isForGood: boolean) => Promise<Uint8Array>;
+/**
+ * How often a body is sent, which decides how much time its compression may take: `once`, many times while it is
+ * `cached`, or unchanged as a `file`.
+ */
+export type Use = 'once' | 'cached' | 'file';
+
+type Compress = (body: Uint8Array, use: Use) => Promise<Uint8Array>;
 
 /** Node has zstd since 22.15; undefined before. */
 const { zstdCompress } = zlib as {
@@ -16,13 +23,13 @@ const compressZstd = zstdCompress && promisify(zstdCompress);
 const compressGzip = promisify<Uint8Array, zlib.ZlibOptions, Buffer>(zlib.gzip);
 
 const { BROTLI_PARAM_QUALITY, BROTLI_PARAM_SIZE_HINT } = zlib.constants;
-const brotliCompress = promisify<Uint8Array, zlib.BrotliOptions, Buffer>(zlib.brotliCompress);
+const compressBrotli = promisify<Uint8Array, zlib.BrotliOptions, Buffer>(zlib.brotliCompress);
 /** Maximum size for the best quality of Brotli, which takes about 50 ms for a body of this size. */
 const MAX_BEST_BYTES = 32_768;
-const brotli: Compress = (body, isReused, isForGood) => {
-  const isBest = isForGood && body.byteLength <= MAX_BEST_BYTES;
-  const quality = isBest ? 11 : isReused ? 4 : 1;
-  return brotliCompress(body, {
+const brotli: Compress = (body, use) => {
+  const isBest = use === 'file' && body.byteLength <= MAX_BEST_BYTES;
+  const quality = isBest ? 11 : use === 'once' ? 1 : 4;
+  return compressBrotli(body, {
     params: { [BROTLI_PARAM_QUALITY]: quality, [BROTLI_PARAM_SIZE_HINT]: body.byteLength },
   });
 };
@@ -31,7 +38,7 @@ const brotli: Compress = (body, isReused, isForGood) => {
 const COMPRESSORS: ReadonlyMap<Encoding, Compress> = new Map<Encoding, Compress>([
   ['br', brotli],
   ...(compressZstd ? [['zstd', (body: Uint8Array) => compressZstd(body)] as const] : []),
-  ['gzip', (body, isReused) => compressGzip(body, { level: isReused ? 6 : 1 })],
+  ['gzip', (body, use) => compressGzip(body, { level: use === 'once' ? 1 : 6 })],
 ]);
 
 /** Real clients send few different Accept-Encoding headers. Beyond this number, a new one is parsed each time. */
@@ -39,7 +46,7 @@ const MAX_KNOWN = 100;
 const known = new Map<string, Encoding>();
 
 /** The best encoding that an Accept-Encoding header allows. */
-export function encodingFor(acceptEncoding: string | undefined): Encoding {
+export function encodingFor(acceptEncoding: string | null | undefined): Encoding {
   if (!acceptEncoding || acceptEncoding.length > TEXT_LIMITS.header) return 'identity';
   const remembered = known.get(acceptEncoding);
   if (remembered) return remembered;
@@ -61,46 +68,62 @@ export function isIdentity(contentEncoding: string | undefined): boolean {
   return contentEncoding.split(',').every((coding) => /^\s*(identity)?\s*$/i.test(coding));
 }
 
-/**
- * Compresses a body.
- *
- * @param isReused whether the result is sent many times. If not, it is made in a fraction of the time, and is larger
- * @param isForGood whether the body never changes, such as a file: a small body then gets the best compression
- */
-export async function encode(
-  body: Uint8Array,
-  encoding: Encoding,
-  isReused: boolean,
-  isForGood = false,
-): Promise<Uint8Array> {
-  return (await COMPRESSORS.get(encoding)?.(body, isReused, isForGood)) ?? body;
+/** Smaller responses are not compressed: one network packet holds them in any case. */
+const MIN_COMPRESSED_BYTES = 1_024;
+
+/** A body in one encoding, in parts that all clients share. */
+export interface EncodedBody {
+  readonly encoding: Encoding;
+  readonly parts: readonly Uint8Array<ArrayBuffer>[];
+  readonly byteLength: number;
 }
 
-/** A body that is sent many times. Compressed bodies are made once and on demand. */
-export class ReusedBody {
-  readonly #encoded = new Map<Encoding, Promise<Uint8Array<ArrayBuffer>>>();
+/** A response body. Its compressed forms and its ETag are made once and on demand. */
+export class Body {
+  readonly plain: EncodedBody;
+  #encoded: Map<Encoding, EncodedBody | Promise<EncodedBody>> | undefined;
+  #etag: string | undefined;
 
-  /** @param digest of the body */
+  /** @param parts must not change afterwards */
   constructor(
-    readonly body: Uint8Array<ArrayBuffer>,
-    private readonly digest: string,
+    parts: readonly Uint8Array<ArrayBuffer>[],
+    private readonly use: Use,
   ) {
-    // This is not a copy: all clients share the bytes.
-    this.#encoded.set('identity', Promise.resolve(body));
+    let byteLength = 0;
+    for (const part of parts) byteLength += part.byteLength;
+    this.plain = { encoding: 'identity', parts, byteLength };
   }
 
-  /** The body in this encoding, and the headers that say so. */
-  async encoded(encoding: Encoding) {
-    const bytes =
-      this.#encoded.get(encoding) ??
-      encode(this.body, encoding, true, true).then((result) => new Uint8Array(result));
-    this.#encoded.set(encoding, bytes);
-    const coding: Readonly<Record<string, string>> =
-      encoding === 'identity' ? {} : { 'content-encoding': encoding };
-    return { body: await bytes, headers: { ...coding, etag: this.etag(encoding) } };
+  /** The body in this encoding; a promise while it is not compressed yet. A small response stays as it is. */
+  encoded(encoding: Encoding): EncodedBody | Promise<EncodedBody> {
+    const { plain, use } = this;
+    const compress = COMPRESSORS.get(encoding);
+    const isSmall = use !== 'file' && plain.byteLength < MIN_COMPRESSED_BYTES;
+    if (!compress || isSmall) return plain;
+    this.#encoded ??= new Map();
+    const encodings = this.#encoded;
+    const found = encodings.get(encoding);
+    if (found) return found;
+    const [only, ...others] = plain.parts;
+    const compressing = compress(only && others.length === 0 ? only : Buffer.concat(plain.parts), use);
+    const encoded = compressing.then((bytes): EncodedBody => {
+      const { byteLength } = bytes;
+      const parts = [bytes as Uint8Array<ArrayBuffer>];
+      const smaller = byteLength < plain.byteLength ? { encoding, parts, byteLength } : plain;
+      encodings.set(encoding, smaller);
+      return smaller;
+    });
+    encodings.set(encoding, encoded);
+    return encoded;
   }
 
-  etag(encoding: Encoding): string {
-    return encoding === 'identity' ? `"${this.digest}"` : `"${this.digest}-${encoding}"`;
+  /** A weak ETag: the same for all encodings of the body (RFC 9110). */
+  get etag(): string {
+    if (this.#etag === undefined) {
+      const hash = createHash('sha1');
+      for (const part of this.plain.parts) hash.update(part);
+      this.#etag = `W/"${hash.digest('base64url')}"`;
+    }
+    return this.#etag;
   }
 }

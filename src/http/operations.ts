@@ -1,5 +1,20 @@
-/** Tells requests that execute operations from all others. */
-import { isAskedByBody } from './query-method.js';
+/** Tells requests that execute operations from all others, and HTTP methods apart. */
+
+/** The HTTP method QUERY (RFC 10008): safe and cacheable as GET, with the request in a body as POST. */
+export const QUERY = 'QUERY';
+
+/** The media type of the body of a QUERY request, for the header `Accept-Query`. */
+export const QUERY_TYPE = 'application/json';
+
+/** Whether responses to this method can be cached, and conditional requests are answered with 304. */
+export function isCacheableMethod(method: string): boolean {
+  return method === 'GET' || method === 'HEAD' || method === QUERY;
+}
+
+/** Whether requests of this method carry the operation in their body. */
+export function isAskedByBody(method: string): boolean {
+  return method === 'POST' || method === QUERY;
+}
 
 /** The parts of a request, of node:http or of `fetch`, that decide whether it executes an operation. */
 export interface RequestHead {

@@ -1,4 +1,5 @@
-/** Refusals as HTTP responses. */
+/** Responses that are made without GraphQL, such as refusals. */
+
 /** A response that says why the request was refused. */
 export interface Refusal {
   readonly status: number;
@@ -9,14 +10,6 @@ export interface Refusal {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-export function refusalHeaders({ headers }: Refusal): Readonly<Record<string, string>> {
-  return { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store', ...headers };
-}
-
-export function refusalBody({ code, message }: Refusal): string {
-  return JSON.stringify(code ? { errors: [{ message, extensions: { code } }] } : { error: message });
-}
-
 /** A response that is made without GraphQL. */
 export interface PlainResponse {
   readonly status: number;
@@ -24,8 +17,12 @@ export interface PlainResponse {
   readonly body: string | Uint8Array<ArrayBuffer> | null;
 }
 
-export function plainRefusal(refusal: Refusal): PlainResponse {
-  return { status: refusal.status, headers: refusalHeaders(refusal), body: refusalBody(refusal) };
+export function plainRefusal({ status, message, code, headers }: Refusal) {
+  return {
+    status,
+    headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store', ...headers },
+    body: JSON.stringify(code ? { errors: [{ message, extensions: { code } }] } : { error: message }),
+  } satisfies PlainResponse;
 }
 
 /** The refusal as a response of `fetch`. */

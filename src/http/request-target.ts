@@ -7,14 +7,10 @@ const MAX_SHOWN = 500;
 /**
  * The URL of a request, with a fixed host. Undefined if its target is neither a path nor an http URL.
  *
- * A path that normalisation would change, such as `/x/../metrics`, becomes a path that does not exist: a proxy in front
- * may block `/metrics` by comparing paths without normalising them. A URL whose host differs from the Host header also
- * becomes a path that does not exist. Otherwise the Host header is ignored.
+ * Two targets become a path that does not exist: a URL whose host is not that of the Host header, and a path that
+ * normalisation would change, such as `/x/../metrics`, since a proxy in front may block `/metrics` by comparing paths.
  */
-export function urlOf({
-  url: target = '/',
-  headers: { host = '' },
-}: Pick<IncomingMessage, 'url' | 'headers'>): URL | undefined {
+export function urlOf(target: string, host = ''): URL | undefined {
   if (target.startsWith('/')) return urlOfPath(target, target);
   const [origin, authority] = /^https?:\/\/([^/?#]*)/i.exec(target) ?? [];
   if (origin === undefined) return undefined;

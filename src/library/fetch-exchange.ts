@@ -1,29 +1,37 @@
-/** Connects a request and response of `fetch` to the responder. */
+/** A request and response of `fetch` as an exchange. */
 import { isIP } from 'node:net';
-import { clientOf } from '../http/client-address.js';
-import type { CorsOrigins } from '../http/cors.js';
-import { type CacheableRequest, type Exchange, totalBytes, typedBody } from '../server/exchange.js';
-import type { ClientFinder } from '../server/forwarded-client.js';
-import { refusalMessage, type SentRefusal, type ServerRefusal } from '../server/refusals.js';
+import { type ClientFinder, clientOf } from '../http/client-address.js';
+import type { ReadBody } from '../server/bodies.js';
+import { Exchange } from '../server/exchange.js';
 
-export class FetchExchange implements Exchange {
+/** An exchange of `fetch`. */
+export class FetchExchange extends Exchange {
   status = 0;
-  bodyBytes = 0;
-  readonly startedAt = performance.now();
+  readonly method: string;
+  /** The path and query string. The host has no meaning for the gateway. */
+  readonly url: string;
+  readonly client: string | undefined;
+  readonly isForwarded: boolean;
 
-  /** @param isForwarded whether a proxy that is not trusted may have sent the request for another client */
+  /** @param given the address at the other end of the connection, or any other text for the client; undefined if unknown */
   constructor(
     private readonly request: Request,
-    readonly url: string,
-    readonly client: string | undefined,
-    readonly isForwarded: boolean,
-    private readonly corsOrigins: CorsOrigins,
+    override readonly read: ReadBody,
+    given: string | undefined,
+    findClient: ClientFinder,
     private readonly resolve: (response: Response) => void,
     private readonly reject: (reason: unknown) => void,
-  ) {}
-
-  get method(): string {
-    return this.request.method;
+  ) {
+    super();
+    this.startedAt = performance.now();
+    this.method = request.method;
+    const { pathname, search } = new URL(request.url);
+    this.url = pathname + search;
+    const isAddress = given !== undefined && isIP(given) > 0;
+    const forwardedFor = request.headers.get('x-forwarded-for');
+    const forwarded = isAddress ? findClient(given, forwardedFor) : undefined;
+    this.client = forwarded ?? (isAddress ? clientOf(given) : given);
+    this.isForwarded = isAddress && forwardedFor !== null && this.client === clientOf(given);
   }
 
   header(name: string): string | undefined {
@@ -45,71 +53,30 @@ export class FetchExchange implements Exchange {
     else signal.addEventListener('abort', () => this.reject(signal.reason), { once: true });
   }
 
-  toRequest(RequestClass: typeof Request, asked: CacheableRequest, body: string | undefined) {
-    const { url, method } = asked;
+  toRequest(RequestClass: typeof Request): Request {
     const { headers, signal } = this.request;
-    // The host is fixed, as in the server, because it has no meaning for the gateway.
-    return new RequestClass(`http://gateway${url}`, {
-      method,
+    return new RequestClass(`http://gateway${this.url}`, {
+      ...this.init(),
       headers: Object.fromEntries(headers),
-      body: typedBody(asked, body),
       signal,
     });
   }
 
-  send(status: number, headers: string[], parts: readonly Uint8Array[] = []): void {
+  send(status: number, headers: readonly string[], parts: readonly Uint8Array<ArrayBuffer>[] = []): boolean {
     this.status = status;
-    this.bodyBytes = totalBytes(parts);
+    for (const { byteLength } of parts) this.bodyBytes += byteLength;
     const given: [string, string][] = [];
     for (let nth = 0; nth < headers.length; nth += 2)
       given.push([headers[nth] ?? '', headers[nth + 1] ?? '']);
     // Without bytes the body is null: some statuses forbid even an empty body.
-    const hasBody = this.bodyBytes > 0 && this.request.method !== 'HEAD';
-    const [first, ...others] = parts as readonly Uint8Array<ArrayBuffer>[];
+    const hasBody = this.bodyBytes > 0 && this.method !== 'HEAD';
+    const [first, ...others] = parts;
     const body = others.length > 0 ? Buffer.concat(parts) : first;
     this.resolve(new Response(hasBody ? body : null, { status, headers: given }));
-  }
-
-  refuse(refusal: ServerRefusal): SentRefusal {
-    const message = refusalMessage(
-      this.header('origin'),
-      this.header('x-request-id'),
-      this.corsOrigins,
-      refusal,
-    );
-    this.status = refusal.status;
-    this.bodyBytes = message.sent.bytes;
-    this.resolve(new Response(message.body, { status: refusal.status, headers: message.headers }));
-    return message.sent;
+    return true;
   }
 
   destroy(error: Error): void {
     this.reject(error);
   }
-}
-
-/** The client of a request of `fetch`. */
-export interface FetchClient {
-  /** Undefined if the caller does not name the client. */
-  readonly client: string | undefined;
-  /** Whether a proxy that is not trusted may have sent the request for another client. */
-  readonly isForwarded: boolean;
-}
-
-/**
- * Finds the client of a request of `fetch`, which has no connection.
- *
- * @param given the address at the other end of the connection, or any other text; undefined if unknown
- */
-export function fetchClient(
-  { headers }: Request,
-  given: string | undefined,
-  findClient: ClientFinder,
-): FetchClient {
-  if (given === undefined) return { client: undefined, isForwarded: false };
-  if (!isIP(given)) return { client: given, isForwarded: false };
-  const forwardedFor = headers.get('x-forwarded-for');
-  const connectionClient = clientOf(given);
-  const client = findClient(given, forwardedFor) ?? connectionClient;
-  return { client, isForwarded: forwardedFor !== null && client === connectionClient };
 }

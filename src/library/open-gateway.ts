@@ -3,18 +3,17 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { assemble } from '../assemble.js';
 import { secretsOf } from '../config/config.js';
 import { DEMO_LABEL } from '../demo/listings.js';
-import { clientOf } from '../http/client-address.js';
+import { createClientFinder } from '../http/client-address.js';
 import { createLogger } from '../logger/logger.js';
 import { createMetrics } from '../observability/metrics.js';
 import { REVISION, VERSION } from '../observability/version.js';
-import { createClientFinder } from '../server/forwarded-client.js';
-import { NodeExchange } from '../server/node-exchange.js';
-import { TOO_MANY_REQUEST_BYTES } from '../server/refusals.js';
-import { createRequestObserver } from '../server/request-observer.js';
+import { Connection } from '../server/connections.js';
+import { NodeExchange, type NodeRequest } from '../server/exchange.js';
+import { createRefuse, createRequestObserver } from '../server/request-observer.js';
 import { createResponder } from '../server/responder.js';
-import { FetchExchange, fetchClient } from './fetch-exchange.js';
+import { FetchExchange } from './fetch-exchange.js';
 import { checkSettings, type GatewaySettings } from './options.js';
-import { createBodyReader, type NodeRequest, readRequest } from './request-bodies.js';
+import { createBodyReader, readRequest } from './request-bodies.js';
 
 /** The settings of the process as options, with the same defaults. No environment variable is read. */
 export interface OpenGatewayOptions extends GatewaySettings {
@@ -64,8 +63,6 @@ export interface OpenedGateway {
   readonly close: () => Promise<void>;
 }
 
-const isPortClosed = () => false;
-
 /**
  * Opens a gateway for another server: with snapshots, response cache and limits, without a port, signals or
  * environment variables. The server around it must bound the connections and the time that a client may take.
@@ -87,8 +84,9 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
   const parts = await assemble({ config, metrics, log });
   const observer = createRequestObserver({ ...config, metrics, log });
   const respond = createResponder({ ...config, ...parts, observer, metrics, log });
-  const { maxBodyBytes, corsOrigins } = config;
-  const findClient = createClientFinder(config.trustedProxies);
+  const refuse = createRefuse(config.corsOrigins, observer);
+  const { maxBodyBytes } = config;
+  const facts = { findClient: createClientFinder(config.trustedProxies), isStopping: false };
   const readBody = createBodyReader(maxBodyBytes);
   parts.start();
 
@@ -96,29 +94,22 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
     async fetch(request, context) {
       const read = await readRequest(request, maxBodyBytes);
       return new Promise((resolve, reject) => {
-        const { pathname, search } = new URL(request.url);
-        const url = pathname + search;
-        const { client, isForwarded } = fetchClient(request, context?.client, findClient);
-        const exchange = new FetchExchange(request, url, client, isForwarded, corsOrigins, resolve, reject);
-        respond(read, exchange, isPortClosed);
+        const { findClient } = facts;
+        const exchange = new FetchExchange(request, read, context?.client, findClient, resolve, reject);
+        respond(exchange);
         // A cached response has been sent by now. An abort of the request ends any other exchange.
         if (exchange.status === 0) exchange.rejectWhenAborted();
       });
     },
     handler(request: NodeRequest, response) {
-      const client = clientOf(request.socket.remoteAddress);
-      const { originalUrl } = request;
-      const exchange = new NodeExchange(request, response, client, findClient, corsOrigins, { originalUrl });
-      readBody(request, (read) => {
+      const connection = new Connection(request.socket, () => {});
+      const exchange = new NodeExchange(request, response, connection, facts);
+      readBody(request, connection, (read) => {
+        exchange.read = read;
         exchange.startedAt = performance.now();
         if (read.release) response.once('close', read.release);
-        const refusal = read.isOverloaded ? TOO_MANY_REQUEST_BYTES : read.refusal;
-        if (refusal) {
-          const sent = exchange.refuse(refusal);
-          if (sent) observer.refused(exchange, sent);
-          return;
-        }
-        respond(read, exchange, isPortClosed);
+        if (read.refusal) refuse(exchange, read.refusal);
+        else respond(exchange);
       });
     },
     ready() {

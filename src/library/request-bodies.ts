@@ -1,22 +1,14 @@
 /** Reads request bodies in the library, also those that a framework has parsed before. */
-import type { IncomingMessage } from 'node:http';
-import { clientOf } from '../http/client-address.js';
 import {
   MAX_UNANSWERED_REQUEST_BYTES,
   REFUSED_BODY_GRACE_MS,
   type ReadBody,
   readBody,
 } from '../server/bodies.js';
-import { type ByteBudget, createByteBudget } from '../server/byte-budget.js';
+import { createByteBudget } from '../server/byte-budget.js';
+import type { Connection } from '../server/connections.js';
+import type { NodeRequest } from '../server/exchange.js';
 import type { ServerRefusal } from '../server/refusals.js';
-
-/** A request of node:http, and what frameworks add to it. */
-export interface NodeRequest extends IncomingMessage {
-  /** The whole target, if a router has shortened `url` (Express). */
-  readonly originalUrl?: string;
-  /** The body, if it was parsed before (Express, Fastify). */
-  readonly body?: unknown;
-}
 
 /** How many bytes of a refused body are read and dropped, within {@link REFUSED_BODY_GRACE_MS}. */
 const MAX_DROPPED_BYTES = 16 * 2 ** 20;
@@ -51,36 +43,21 @@ function textOf(chunks: readonly Uint8Array[]): string {
   return Buffer.from(first.buffer, first.byteOffset, first.byteLength).toString();
 }
 
-export interface HandlerBody extends ReadBody {
-  /** Why a body that a framework has parsed cannot be used. */
-  readonly refusal?: ServerRefusal;
-}
-
 /**
  * Creates the function that reads the bodies of node:http requests: within the limits of the server, and also if a
  * framework has read and parsed them before. It never throws.
  */
 export function createBodyReader(maxBodyBytes: number) {
-  const budget: ByteBudget = createByteBudget(MAX_UNANSWERED_REQUEST_BYTES);
-  return (request: NodeRequest, done: (read: HandlerBody) => void): void => {
+  const limits = { maxBodyBytes, budget: createByteBudget(MAX_UNANSWERED_REQUEST_BYTES) };
+  return (request: NodeRequest, connection: Connection, done: (read: ReadBody) => void): void => {
     const parsed = parsedBody(request, maxBodyBytes);
-    if (parsed) {
-      done(parsed);
-      return;
-    }
-    const { socket } = request;
-    const client = clientOf(socket.remoteAddress);
-    const connection = {
-      reserve: (bodies: ByteBudget, buffer: object, bytes: number, onEvict: () => void) =>
-        bodies.reserve(client, buffer, bytes, onEvict),
-      cut: () => socket.destroy(),
-    };
-    readBody(request, connection, { maxBodyBytes, budget }, done);
+    if (parsed) done(parsed);
+    else readBody(request, connection, limits, done);
   };
 }
 
 /** The body that a framework has read. Undefined if no framework has read it. */
-function parsedBody(request: NodeRequest, maxBodyBytes: number): HandlerBody | undefined {
+function parsedBody(request: NodeRequest, maxBodyBytes: number): ReadBody | undefined {
   if (request.method === 'GET' || request.method === 'HEAD') return undefined;
   try {
     const { body: parsed } = request;

@@ -9,7 +9,7 @@ export const LOG_REQUESTS = ['all', 'errors', 'none'] as const;
 export type LogRequests = (typeof LOG_REQUESTS)[number];
 
 /** Requests that take this long are logged with `LOG_REQUESTS=errors`, too. */
-export const SLOW_REQUEST_MS = 1_000;
+const SLOW_REQUEST_MS = 1_000;
 
 /** The line of one request. Texts of the client are cut, so that a line takes at most about 1 kB. */
 export interface RequestLine {
@@ -34,13 +34,13 @@ export interface RequestLine {
   readonly count?: number | undefined;
 }
 
-type RequestOutcome = Pick<RequestLine, 'status' | 'codes' | 'ms' | 'cache'>;
-
 const MAX_PATH_LENGTH = 200;
 /** How often refused requests of one client get a line. */
 const REFUSALS_EVERY_MS = 1_000;
 /** For how many clients refused requests are counted separately. All other clients are counted together. */
 const MAX_REFUSED_CLIENTS = 1_000;
+/** The key of all clients that are counted together. No client has this address. */
+const OTHERS = '\n';
 
 /**
  * Creates the log of requests. Refused requests of one client get at most one line a second. The level of a line is
@@ -50,53 +50,29 @@ export function createRequestLog(log: Logger, logRequests: LogRequests = 'all', 
   /** Paths that probes and scrapers request all the time. */
   const quietPaths: ReadonlySet<string> = new Set(MONITORING_PATHS.map((path) => basePath + path));
   const logsAll = logRequests === 'all' && log.isLevelEnabled('info');
-
-  function shouldLog({ status, codes = [], ms, cache }: RequestOutcome): boolean {
-    if (logRequests === 'none') return false;
-    const isNotable = codes.length > 0 || status >= 400 || cache === 'refused' || ms >= SLOW_REQUEST_MS;
-    return logsAll || isNotable;
-  }
-
-  function write(line: RequestLine): void {
-    const { status, codes = [], path } = line;
-    const isLong = path.length > MAX_PATH_LENGTH;
-    const written = isLong ? { ...line, path: path.slice(0, MAX_PATH_LENGTH) } : line;
-    log[quietPaths.has(path) ? 'debug' : levelOf(status, codes)](written, 'Answered');
-  }
-
-  const writeRefused = createRefusals(write);
-  return {
-    /** Whether a request gets a line. If not, the caller need not make the line. */
-    shouldLog,
-    /** Writes a line if its request is to be logged. Undefined members are left out. */
-    write(line: RequestLine): void {
-      if (!shouldLog(line)) return;
-      if (line.cache === 'refused' || (line.status >= 400 && line.status < 500)) writeRefused(line);
-      else write(line);
-    },
-  };
-}
-
-/**
- * Writes the first refused request of a client at once. Then it writes one line a second, with the last refused
- * request and the number of them since the line before.
- */
-function createRefusals(write: (line: RequestLine) => void): (line: RequestLine) => void {
   /** By client: the last refused request, and how many there were since the last line. */
   const refused = new Map<string, { last: RequestLine; count: number }>();
+
+  function writeNow(line: RequestLine): void {
+    const { status, codes = [], path } = line;
+    const isInternal = status === 500 || codes.includes('INTERNAL_SERVER_ERROR');
+    const written = path.length > MAX_PATH_LENGTH ? { ...line, path: path.slice(0, MAX_PATH_LENGTH) } : line;
+    log[quietPaths.has(path) ? 'debug' : isInternal ? 'warn' : 'info'](written, 'Answered');
+  }
 
   function writeCounted(): void {
     for (const [client, { last, count }] of refused) {
       if (count === 0) refused.delete(client);
       else {
-        write(count === 1 ? last : { ...last, count });
+        writeNow(count === 1 ? last : { ...last, count });
         refused.set(client, { last, count: 0 });
       }
     }
     if (refused.size > 0) setTimeout(writeCounted, REFUSALS_EVERY_MS).unref();
   }
 
-  return (line) => {
+  /** Writes the first refused request of a client at once, and then one line a second with the last one. */
+  function writeRefused(line: RequestLine): void {
     const { client = '' } = line;
     const key = refused.has(client) || refused.size < MAX_REFUSED_CLIENTS ? client : OTHERS;
     const before = refused.get(key);
@@ -105,15 +81,21 @@ function createRefusals(write: (line: RequestLine) => void): (line: RequestLine)
       before.last = line;
       return;
     }
-    write(line);
+    writeNow(line);
     if (refused.size === 0) setTimeout(writeCounted, REFUSALS_EVERY_MS).unref();
     refused.set(key, { last: line, count: 0 });
+  }
+
+  return {
+    /** Whether a request gets a line. If not, the caller need not make the line. */
+    shouldLog(status: number, codes: readonly string[], ms: number, cache: CacheResult): boolean {
+      if (logsAll || logRequests === 'none') return logsAll;
+      return codes.length > 0 || status >= 400 || cache === 'refused' || ms >= SLOW_REQUEST_MS;
+    },
+    /** Writes the line of a request that is to be logged. Undefined members are left out. */
+    write(line: RequestLine): void {
+      if (line.cache === 'refused' || (line.status >= 400 && line.status < 500)) writeRefused(line);
+      else writeNow(line);
+    },
   };
-}
-
-/** The key of all clients that are counted together. No client has this address. */
-const OTHERS = '\n';
-
-function levelOf(status: number, codes: readonly string[]): 'info' | 'warn' {
-  return status === 500 || codes.includes('INTERNAL_SERVER_ERROR') ? 'warn' : 'info';
 }

@@ -6,7 +6,9 @@ import { ERROR_CODES, hasScope } from '../domain/error-codes.js';
  * What the response cache did for a request. `hit`: the response is from the cache. `miss`: the operation was executed.
  * `refused`: the operation was not executed. `none`: the request is not an operation, such as one for a page.
  */
-export type CacheResult = 'hit' | 'miss' | 'refused' | 'none';
+export type CacheResult = (typeof CACHE_RESULTS)[number];
+
+const CACHE_RESULTS = ['hit', 'miss', 'refused', 'none'] as const;
 
 /** The part that executed an operation: the operation writer, from the snapshots alone, or GraphQL Yoga. */
 export type Executor = 'writer' | 'yoga';
@@ -19,7 +21,7 @@ export interface RequestMetrics {
   /**
    * One request was answered.
    *
-   * @param outcome `ok`, an error code, `HTTP_4XX`, `HTTP_5XX` or `ABORTED`; any other text counts as `OTHER`
+   * @param outcome of {@link outcomeOf}, or `ABORTED`
    * @param ms from the complete request until its response was passed to Node
    * @param bytes of the response body as sent
    * @param isByClient whether the client itself has caused the overload, or the failure of the upstream
@@ -32,12 +34,8 @@ export interface CacheSize {
   readonly entries: number;
 }
 
-const CACHE_LABELS = ['hit', 'miss', 'refused', 'none'] as const satisfies readonly CacheResult[];
-const INDEX_OF: Readonly<Record<CacheResult, number>> = { hit: 0, miss: 1, refused: 2, none: 3 };
-
-/** The closed set of outcomes. A response with several errors counts once, with the first of these codes. */
-const OUTCOMES: readonly string[] = [
-  'ok',
+/** The error codes with an outcome of their own, the most severe first. A response counts once, with the first of them. */
+const CODES: readonly string[] = [
   'INTERNAL_SERVER_ERROR',
   ...ERROR_CODES,
   'GRAPHQL_PARSE_FAILED',
@@ -47,33 +45,58 @@ const OUTCOMES: readonly string[] = [
   'PERSISTED_QUERY_MISMATCH',
   'BAD_REQUEST',
   'REQUEST_ENTITY_TOO_LARGE',
-  // Responses without a GraphQL error, by their status.
-  'HTTP_4XX',
-  'HTTP_5XX',
-  // The client closed the connection first.
-  'ABORTED',
-  'OTHER',
 ];
-const OUTCOME_INDEX: ReadonlyMap<string, number> = new Map(
-  OUTCOMES.map((outcome, index) => [outcome, index]),
-);
-const OTHER = OUTCOMES.length - 1;
 
-/** The labels of each count: first all outcomes, then the same outcomes with the scope `client`. */
-const COLUMNS: readonly { readonly outcome: string; readonly scope?: 'client' | 'process' }[] = [
-  ...OUTCOMES.map((outcome) => (hasScope(outcome) ? { outcome, scope: 'process' as const } : { outcome })),
-  ...OUTCOMES.map((outcome) => ({ outcome, scope: 'client' as const })),
-];
+/** The outcome of a response: `ok`, its most severe error code, `HTTP_4XX` or `HTTP_5XX`, or `OTHER`. */
+export function outcomeOf(status: number, codes: readonly string[]): string {
+  if (codes.length > 0) return CODES.find((code) => codes.includes(code)) ?? 'OTHER';
+  if (status < 400) return 'ok';
+  return status < 500 ? 'HTTP_4XX' : 'HTTP_5XX';
+}
 
 /** Limits of buckets in milliseconds, from a hit (tens of microseconds) to a timeout of the upstream. */
 const DURATIONS_MS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000];
-const BUCKETS = DURATIONS_MS.length + 1;
 
-/** The outcome of a response with these error codes: the most severe one. */
-export function outcomeOf(codes: readonly string[]): string {
-  if (codes.length === 0) return 'ok';
-  const first = Math.min(...codes.map((code) => OUTCOME_INDEX.get(code) ?? OTHER));
-  return OUTCOMES[first] ?? 'OTHER';
+/** The counts of one cache result. Plain numbers: the counters of prom-client would add 5 % to the cost of a hit. */
+class Counts {
+  seconds = 0;
+  bytes = 0;
+  /** How many requests took as long as each bucket allows, and not as short as the one before. */
+  readonly durations = new Array<number>(DURATIONS_MS.length + 1).fill(0);
+  /** By outcome: all requests, and those that the client itself has caused. */
+  readonly outcomes = new Map<string, { count: number; byClient: number }>();
+
+  constructor(readonly cache: CacheResult) {
+    // A series that exists from the start has a rate from its first request on.
+    if (cache !== 'refused') this.outcomes.set('ok', { count: 0, byClient: 0 });
+  }
+
+  add(outcome: string, ms: number, bytes: number, isByClient: boolean): void {
+    let bucket = 0;
+    while (bucket < DURATIONS_MS.length && ms > (DURATIONS_MS[bucket] as number)) bucket++;
+    (this.durations[bucket] as number)++;
+    this.seconds += ms / 1000;
+    this.bytes += bytes;
+    let counts = this.outcomes.get(outcome);
+    if (!counts) {
+      counts = { count: 0, byClient: 0 };
+      this.outcomes.set(outcome, counts);
+    }
+    counts.count++;
+    if (isByClient) counts.byClient++;
+  }
+
+  samplesOfDurations(name: string) {
+    const { cache } = this;
+    let count = 0;
+    const buckets = [...DURATIONS_MS, Number.POSITIVE_INFINITY].map((ms, index) => {
+      count += this.durations[index] as number;
+      const le = Number.isFinite(ms) ? ms / 1000 : '+Inf';
+      return { metricName: `${name}_bucket`, labels: { le, cache }, value: count };
+    });
+    const sum = { metricName: `${name}_sum`, labels: { cache }, value: this.seconds };
+    return [...buckets, sum, { metricName: `${name}_count`, labels: { cache }, value: count }];
+  }
 }
 
 /**
@@ -83,11 +106,13 @@ export function outcomeOf(codes: readonly string[]): string {
  */
 export function createRequestMetrics(registry: Registry, cacheSize: () => CacheSize): RequestMetrics {
   const registers = [registry];
-  // Plain numbers: a counter and a histogram of prom-client would add 5 % to the cost of a hit.
-  const counts = new Float64Array(CACHE_LABELS.length * COLUMNS.length);
-  const durations = new Float64Array(CACHE_LABELS.length * BUCKETS);
-  const seconds = new Float64Array(CACHE_LABELS.length);
-  const bytes = new Float64Array(CACHE_LABELS.length);
+  const [hit, miss, refused, none] = CACHE_RESULTS.map((cache) => new Counts(cache)) as [
+    Counts,
+    Counts,
+    Counts,
+    Counts,
+  ];
+  const all = { hit, miss, refused, none };
   let inFlight = 0;
 
   new Counter({
@@ -97,38 +122,26 @@ export function createRequestMetrics(registry: Registry, cacheSize: () => CacheS
     registers,
     collect() {
       this.reset();
-      counts.forEach((count, index) => {
-        const labels = COLUMNS[index % COLUMNS.length] ?? { outcome: '' };
-        const cache = CACHE_LABELS[Math.floor(index / COLUMNS.length)] ?? '';
-        // A series that exists from the start has a rate from its first request on.
-        if (count > 0 || (labels === COLUMNS[0] && cache !== 'refused'))
-          this.inc({ cache, ...labels }, count);
-      });
+      for (const { cache, outcomes } of Object.values(all))
+        for (const [outcome, { count, byClient }] of outcomes) {
+          if (!hasScope(outcome)) this.inc({ cache, outcome }, count);
+          else {
+            if (byClient > 0) this.inc({ cache, outcome, scope: 'client' }, byClient);
+            if (count > byClient) this.inc({ cache, outcome, scope: 'process' }, count - byClient);
+          }
+        }
     },
   });
   const name = 'gateway_request_duration_seconds';
   const help =
     'Duration from the complete request until its response is passed on to be sent, by the use of the response cache.';
   const read = async () => {
-    return { name, help, type: 'histogram', values: CACHE_LABELS.flatMap(samplesOfDurations) };
+    const values = Object.values(all).flatMap((counts) => counts.samplesOfDurations(name));
+    return { name, help, type: 'histogram', values };
   };
   // Replaces the function that prom-client calls at a scrape: a histogram cannot show counts that it has not observed itself.
   const histogram = new Histogram({ name, help, labelNames: ['cache'], registers });
   Object.assign(histogram, { get: read, getForPromString: read });
-
-  function samplesOfDurations(cache: string, row: number) {
-    const sample = (suffix: string, value: number, labels = {}) => ({
-      metricName: `${name}_${suffix}`,
-      labels: { ...labels, cache },
-      value,
-    });
-    let count = 0;
-    const buckets = [...DURATIONS_MS, Number.POSITIVE_INFINITY].map((ms, index) => {
-      count += durations[row * BUCKETS + index] ?? 0;
-      return sample('bucket', count, { le: Number.isFinite(ms) ? ms / 1000 : '+Inf' });
-    });
-    return [...buckets, sample('sum', seconds[row] ?? 0), sample('count', count)];
-  }
 
   new Counter({
     name: 'gateway_response_bytes_total',
@@ -137,18 +150,16 @@ export function createRequestMetrics(registry: Registry, cacheSize: () => CacheS
     registers,
     collect() {
       this.reset();
-      CACHE_LABELS.forEach((cache, index) => {
-        this.inc({ cache }, bytes[index] ?? 0);
-      });
+      for (const { cache, bytes } of Object.values(all)) this.inc({ cache }, bytes);
     },
   });
-  const gauge = (gaugeName: string, gaugeHelp: string, read: () => number) =>
+  const gauge = (gaugeName: string, gaugeHelp: string, value: () => number) =>
     new Gauge({
       name: gaugeName,
       help: gaugeHelp,
       registers,
       collect() {
-        this.set(read());
+        this.set(value());
       },
     });
   gauge(
@@ -166,20 +177,6 @@ export function createRequestMetrics(registry: Registry, cacheSize: () => CacheS
     ended: () => {
       inFlight--;
     },
-    answered(cache, outcome, ms, sent, isByClient) {
-      const row = INDEX_OF[cache];
-      const column = outcome === 'ok' ? 0 : (OUTCOME_INDEX.get(outcome) ?? OTHER);
-      let bucket = 0;
-      while (bucket < DURATIONS_MS.length && ms > (DURATIONS_MS[bucket] ?? 0)) bucket++;
-      const isOwn = isByClient && hasScope(outcome);
-      add(counts, row * COLUMNS.length + column + (isOwn ? OUTCOMES.length : 0), 1);
-      add(durations, row * BUCKETS + bucket, 1);
-      add(seconds, row, ms / 1000);
-      add(bytes, row, sent);
-    },
+    answered: (cache, outcome, ms, bytes, isByClient) => all[cache].add(outcome, ms, bytes, isByClient),
   };
-}
-
-function add(numbers: Float64Array, index: number, amount: number): void {
-  numbers[index] = (numbers[index] ?? 0) + amount;
 }

@@ -1,7 +1,7 @@
 /** Serves the files of pages, with their caching headers. */
 import { createHash } from 'node:crypto';
-import { hasTag } from '../http/caching.js';
-import { encodingFor, ReusedBody } from '../http/encodings.js';
+import { Body, encodingFor } from '../http/encodings.js';
+import { hasTag } from '../http/headers.js';
 import type { PlainResponse } from '../http/refusal.js';
 
 export interface PageFile {
@@ -70,9 +70,11 @@ export function digestOf(content: string): string {
 
 /** Encodes a file when an encoding is first requested, and caches the result. */
 function createFile(content: string, headers: Readonly<Record<string, string>>): Encoded {
-  const file = new ReusedBody(new TextEncoder().encode(content), digestOf(content));
+  const file = new Body([new TextEncoder().encode(content)], 'file');
   return async (encodings) => {
-    const { body, headers: coding } = await file.encoded(encodingFor(encodings));
-    return { body, headers: { ...headers, ...coding } };
+    const { encoding, parts } = await file.encoded(encodingFor(encodings));
+    const coding: Record<string, string> = encoding === 'identity' ? {} : { 'content-encoding': encoding };
+    const [body = new Uint8Array()] = parts;
+    return { body, headers: { ...headers, ...coding, etag: file.etag } };
   };
 }

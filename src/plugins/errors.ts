@@ -11,9 +11,7 @@ import type { Logger } from '../logger/logger.js';
  * Shows clients the code and message of a GatewayError, and errors of graphql-js about their operation. Of any other
  * error they learn only that it happened; the log gets its details, once for each cause.
  */
-export function useErrorCodes(): Plugin<
-  GatewayContext & { readonly outcome?: { isByClient?: boolean } | undefined }
-> {
+export function useErrorCodes(): Plugin<GatewayContext & { readonly outcome?: { isByClient?: boolean } }> {
   return {
     onExecute: () => ({
       onExecuteDone({ result, setResult, args: { contextValue } }) {

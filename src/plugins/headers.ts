@@ -1,8 +1,7 @@
 /** Sets the headers that every response has, and responds to preflight requests. */
 import type { Plugin } from 'graphql-yoga';
-import { CACHE_STATUS, MISS } from '../http/caching.js';
-import { type CorsOrigins, corsHeaders } from '../http/cors.js';
-import { QUERY } from '../http/query-method.js';
+import { CACHE_STATUS, type CorsOrigins, corsHeaders, MISS } from '../http/headers.js';
+import { QUERY } from '../http/operations.js';
 
 const METHODS = `GET, POST, ${QUERY}, OPTIONS`;
 const PREFLIGHT_SECONDS = '86400';

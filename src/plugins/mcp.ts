@@ -1,28 +1,21 @@
 /** Serves the Model Context Protocol over HTTP. */
 import type { Plugin } from 'graphql-yoga';
 import { createPartCount } from '../domain/json-parts.js';
-import { type CorsOrigins, isForeignOrigin } from '../http/cors.js';
+import { type CorsOrigins, isForeignOrigin } from '../http/headers.js';
 import { type Refusal, refusalResponse, shown } from '../http/refusal.js';
-import type { ToolFacts } from '../mcp/mcp-handler.js';
+import type { McpHandler, ToolFacts } from '../mcp/mcp-handler.js';
 
-/** Responds to a message that was read and parsed. */
-export type AnswerMessage = (
-  request: Request,
-  message: unknown,
-  client: string | undefined,
-  facts: ToolFacts,
-) => Promise<Response>;
+interface McpContext {
+  readonly outcome?: ToolFacts | undefined;
+}
 
-export interface McpPluginOptions {
+export interface McpPluginOptions<Context extends McpContext> {
   readonly path: string;
   /** The origins of pages that may send messages; pages of other origins are refused. */
   readonly corsOrigins: CorsOrigins;
-  readonly answer: AnswerMessage;
-}
-
-interface McpContext {
-  readonly client?: string | undefined;
-  readonly outcome?: ToolFacts | undefined;
+  readonly handler: McpHandler;
+  /** Gives the function that executes the operation of a tool. */
+  readonly executorFor: (request: Request, context: Context) => Parameters<McpHandler>[2];
 }
 
 /** Limits on a message. Messages need far less: about five levels, and 500 items in their longest list. */
@@ -30,29 +23,31 @@ const LIMITS = { levels: 64, values: 5_000 } as const;
 /** Codes of JSON-RPC 2.0. */
 const PARSE_ERROR = -32_700;
 const INVALID_REQUEST = -32_600;
+const JSON_HEADERS = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
 
 /** Serves the Model Context Protocol at one path: one message for each request, without sessions. */
-export function useMcp({ path, corsOrigins, answer }: McpPluginOptions): Plugin<object, McpContext> {
-  async function respond(
-    request: Request,
-    { client, outcome = {} }: McpContext,
-    ResponseClass: typeof Response,
-  ): Promise<Response> {
+export function useMcp<Context extends McpContext>(
+  options: McpPluginOptions<Context>,
+): Plugin<object, Context> {
+  const { path, corsOrigins, handler, executorFor } = options;
+
+  async function respond(request: Request, context: Context, fetchAPI: { Response: typeof Response }) {
     const refusal = refusalOf(request, corsOrigins);
-    if (refusal) return refusalResponse(refusal, { Response: ResponseClass });
+    if (refusal) return refusalResponse(refusal, fetchAPI);
     const read = messageIn(await request.text());
-    if (read.error) return new ResponseClass(read.error, { status: 400, headers: JSON_HEADERS });
-    const response = await answer(request, read.message, client, outcome);
+    if (read.error) return new fetchAPI.Response(read.error, { status: 400, headers: JSON_HEADERS });
+    const { outcome = {} } = context;
+    const response = await handler(request, read.message, executorFor(request, context), outcome);
     const text = await response.text();
     const headers = { ...Object.fromEntries(response.headers), 'cache-control': 'no-store' };
-    return new ResponseClass(text || null, { status: response.status, headers });
+    return new fetchAPI.Response(text || null, { status: response.status, headers });
   }
 
   return {
     // The function is not async, because all other requests run it, too.
     onRequest({ request, url, serverContext, endResponse, fetchAPI }) {
       if (url.pathname !== path) return undefined;
-      return respond(request, serverContext, fetchAPI.Response).then(endResponse);
+      return respond(request, serverContext, fetchAPI).then(endResponse);
     },
   };
 }
@@ -72,8 +67,6 @@ function refusalOf({ method, headers }: Request, corsOrigins: CorsOrigins): Refu
   const message = `Expected the Content-Type application/json, got ${type ? shown(type) : 'none'}.`;
   return { status: 415, message };
 }
-
-const JSON_HEADERS = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
 
 function messageIn(text: string): { readonly message: unknown; readonly error?: string } {
   const exceeded = exceededLimit(text);

@@ -3,7 +3,7 @@
 import { GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import type { ErrorCode } from '../domain/error-codes.js';
-import { QUERY, QUERY_TYPE } from '../http/query-method.js';
+import { QUERY, QUERY_TYPE } from '../http/operations.js';
 import { refusalResponse, shown } from '../http/refusal.js';
 
 const JSON_TYPE = /^application\/json *(;|$)/i;

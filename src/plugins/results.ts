@@ -1,45 +1,87 @@
-/** Executes operations with graphql-js, and reports what their results depend on. */
+/** Executes operations with graphql-js, and reports the results to the HTTP server. */
 import { execute } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import type { GatewayContext } from '../graph/context.js';
-import { type CacheableResult, staleListingsHeader } from '../graph/dependencies.js';
-import { COST } from '../http/caching.js';
+import { type ResultFacts, staleListingsHeader } from '../graph/dependencies.js';
+import { COST } from '../http/headers.js';
 
 /**
- * Executes with graphql-js, and sets two headers. `x-stale-listings` names the stale listings and routes that the
- * operation read, with their ages in whole seconds, as in `chains;age=340, tokens;age=95`. `x-cost` has the cost. The
- * HTTP server gets the dependencies of each response without errors, so that it can be cached.
+ * An out-parameter: facts about a request that GraphQL Yoga answers, for the HTTP server. It is not a callback, because
+ * the closure of a callback kept all later requests alive (a leak).
+ */
+export interface OperationOutcome {
+  /** The name of the operation, if the client gave one. */
+  operation?: string;
+  /** The distinct codes of its errors. */
+  codes?: readonly string[];
+  /** True if the operation was refused before it had data. */
+  isRefused?: boolean;
+  /** Whether the client itself has caused the overload, or the failure of the upstream. */
+  isByClient?: boolean;
+  /** Present if the operation was executed. */
+  result?: ResultFacts;
+}
+
+export interface OutcomeContext {
+  readonly outcome?: OperationOutcome | undefined;
+  readonly requestId?: string | undefined;
+}
+
+/** Maximum distinct codes of one response. In practice a response has fewer. */
+const MAX_CODES = 10;
+const MAX_NAME_LENGTH = 100;
+
+/**
+ * Executes with graphql-js, reports the {@link OperationOutcome}, and sets three headers: `x-request-id`; `x-cost`; and
+ * `x-stale-listings`, which names the stale listings and routes that the operation read, with their ages in whole
+ * seconds, as in `chains;age=340, tokens;age=95`.
  *
  * The executor of GraphQL Yoga is not used, because it differs from graphql-js in two ways. Yoga's executor takes an
  * object with a member `then` for a promise. And it refuses an operation in which a fragment is spread a second time
  * with a condition that is null; graphql-js does not evaluate that condition.
  */
-export function useResults(): Plugin<
-  GatewayContext & { readonly outcome?: { cacheable?: CacheableResult } }
-> {
-  const staleListings = new WeakMap<Request, string>();
-  const costs = new WeakMap<Request, number>();
+export function useResults(): Plugin<GatewayContext & OutcomeContext, OutcomeContext> {
   return {
+    onParams({ params, context: { outcome } }) {
+      // This is not validated yet: the client can send any value.
+      const name: unknown = params.operationName;
+      if (outcome && typeof name === 'string' && name) outcome.operation = name.slice(0, MAX_NAME_LENGTH);
+    },
     onExecute({ setExecuteFn }) {
       setExecuteFn(execute);
       return {
         onExecuteDone({ result, args: { contextValue } }) {
-          const stale = staleListingsHeader(contextValue.staleListings());
-          if (stale !== undefined) staleListings.set(contextValue.request, stale);
-          costs.set(contextValue.request, contextValue.cost.spent.units);
-          const { outcome } = contextValue;
-          if (Symbol.asyncIterator in result || result.errors || !outcome) return;
-          const dependencies = contextValue.dependencies();
-          const operation = contextValue.params.operationName?.slice(0, 100);
-          if (dependencies) outcome.cacheable = { dependencies, operation };
+          const { outcome, cost, staleListings, dependencies } = contextValue;
+          if (!outcome || Symbol.asyncIterator in result) return;
+          outcome.result = {
+            operation: outcome.operation,
+            cost: cost.spent.units,
+            dependencies: result.errors ? undefined : dependencies(),
+            staleListings: () => staleListingsHeader(staleListings()),
+          };
         },
       };
     },
-    onResponse({ request, response }) {
-      const stale = staleListings.get(request);
-      if (stale !== undefined) response.headers.set('x-stale-listings', stale);
-      const cost = costs.get(request);
-      if (cost !== undefined) response.headers.set(COST, String(cost));
+    onResultProcess({ result, serverContext: { outcome } }) {
+      if (!outcome || Symbol.asyncIterator in result) return;
+      const codes = new Set<string>();
+      for (const { data, errors = [] } of Array.isArray(result) ? result : [result]) {
+        if (data === undefined) outcome.isRefused = true;
+        for (const { extensions } of errors) if (codes.size < MAX_CODES) codes.add(codeIn(extensions));
+      }
+      if (codes.size > 0) outcome.codes = [...codes];
+    },
+    onResponse({ response: { headers }, serverContext: { outcome, requestId } }) {
+      if (requestId !== undefined) headers.set('x-request-id', requestId);
+      if (!outcome?.result) return;
+      headers.set(COST, String(outcome.result.cost));
+      const stale = outcome.result.staleListings();
+      if (stale !== undefined) headers.set('x-stale-listings', stale);
     },
   };
+}
+
+/** The code of an error. The GraphQL server gives an unexpected error no code. */
+function codeIn(extensions: Readonly<Record<string, unknown>> | undefined): string {
+  return typeof extensions?.code === 'string' ? extensions.code : 'INTERNAL_SERVER_ERROR';
 }

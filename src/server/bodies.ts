@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ByteBudget, Release } from './byte-budget.js';
 import type { Connection } from './connections.js';
-import { totalBytes } from './exchange.js';
+import { type ServerRefusal, TOO_MANY_REQUEST_BYTES } from './refusals.js';
 
 /** The memory for all requests that arrived in parts, or that wait for earlier ones of their connection. */
 export const MAX_UNANSWERED_REQUEST_BYTES = 32 * 2 ** 20;
@@ -17,8 +17,8 @@ export interface ReadBody {
   readonly body?: string;
   /** How many bytes arrived: more than the limit if the body was too large. */
   readonly bytes: number;
-  /** Whether the body was refused because the unfinished bodies of all connections took too much memory. */
-  readonly isOverloaded?: boolean;
+  /** Why the body cannot be used, unless it is too large. */
+  readonly refusal?: ServerRefusal | undefined;
   /** Whether a framework has decoded the body, so that `Content-Encoding` no longer describes it. */
   readonly isDecoded?: boolean;
   /** Whether reading ended while the client was still sending. */
@@ -41,7 +41,7 @@ export interface BodyLimits {
  */
 export function readBody(
   request: IncomingMessage,
-  connection: Pick<Connection, 'reserve' | 'cut'>,
+  connection: Pick<Connection, 'reserve' | 'cut' | 'onCut'>,
   { maxBodyBytes, budget }: BodyLimits,
   done: (read: ReadBody) => void,
 ): void {
@@ -53,21 +53,24 @@ export function readBody(
   let buffer: Buffer | undefined;
   let bytes = 0;
   let release: Release | undefined;
-  let isOverloaded = false;
+  let refusal: ServerRefusal | undefined;
   let isDone = false;
   let grace: NodeJS.Timeout | undefined;
 
   function reserve(capacity: number): void {
     release?.();
     release = connection.reserve(budget, request, capacity, () => {
-      isOverloaded = true;
+      refusal = TOO_MANY_REQUEST_BYTES;
       if (isDone) connection.cut('request_bytes');
-      else refuse();
+      else {
+        connection.onCut('request_bytes');
+        drop();
+      }
     });
   }
 
   /** Drops the bytes that have arrived, and all further ones. */
-  function refuse(): void {
+  function drop(): void {
     buffer = undefined;
     release?.();
     grace ??= setTimeout(() => {
@@ -79,19 +82,20 @@ export function readBody(
     clearTimeout(grace);
     if (isDone) return;
     isDone = true;
-    const isTooLarge = bytes > maxBodyBytes;
-    if (isTooLarge || isOverloaded) done({ bytes, isOverloaded: !isTooLarge, isCutOff });
+    if (bytes > maxBodyBytes) done({ bytes, isCutOff });
+    else if (refusal) done({ bytes, refusal, isCutOff });
     else done({ body: buffer?.toString('utf8', 0, bytes) ?? '', bytes, release });
   }
 
   request.on('data', (chunk: Buffer) => {
     const before = bytes;
     bytes += chunk.byteLength;
-    if (isOverloaded) return;
-    if (bytes > maxBodyBytes) refuse();
+    if (refusal) return;
+    if (bytes > maxBodyBytes) drop();
     else if (!buffer) {
       buffer = chunk;
-      if (isWhole(request, bytes)) return;
+      // Most bodies arrive as one chunk, and need no reservation.
+      if (request.complete || Number(request.headers['content-length']) === bytes) return;
       reserve(bytes);
       // The memory is also released if the request ends early. The end of the connection releases it, too.
       request.once('close', () => {
@@ -102,7 +106,7 @@ export function readBody(
         const capacity = Math.min(maxBodyBytes, Math.max(2 * bytes, MIN_CAPACITY));
         reserve(capacity);
         // The budget may have evicted this very body.
-        if (isOverloaded) return;
+        if (refusal) return;
         const larger = Buffer.allocUnsafeSlow(capacity);
         buffer.copy(larger, 0, 0, before);
         buffer = larger;
@@ -111,11 +115,6 @@ export function readBody(
     }
   });
   request.on('end', () => finish(false));
-}
-
-/** Whether this was the last chunk. Most bodies arrive as one chunk, and need no reservation. */
-function isWhole(request: IncomingMessage, bytes: number): boolean {
-  return request.complete || Number(request.headers['content-length']) === bytes;
 }
 
 /**
@@ -131,28 +130,33 @@ const MIN_BYTES_PER_SECOND = 16_384;
 /**
  * Ends the response with this body; its head has been written. Cuts the connection if its client does not read.
  *
- * @param budget for all bodies that the system has not accepted yet
+ * @param budget for all bodies that the system has not accepted yet; undefined: they are not bounded
+ * @returns the length of the body
  */
 export function sendBody(
   connection: Connection,
   response: ServerResponse,
   parts: readonly Uint8Array[],
-  budget: ByteBudget,
-): void {
+  budget: ByteBudget | undefined,
+): number {
+  const last = parts.length - 1;
+  let bytes = 0;
+  for (let nth = 0; nth <= last; nth++) {
+    const part = parts[nth] as Uint8Array;
+    bytes += part.byteLength;
+    if (nth < last) response.write(part);
+  }
+  const isLarge = budget !== undefined && bytes > ENDED_AT_ONCE_BYTES;
+  if (isLarge) response.write(parts[last], () => response.end());
+  else response.end(parts[last]);
+  if (!budget) return bytes;
   const watchIfUnsent = () => {
     if (response.writableLength > 0 && !response.destroyed) watch(connection, response, parts, budget);
   };
-  const last = parts.at(-1);
-  // Most bodies have one part: they need no copy of the list.
-  if (parts.length > 1) for (const part of parts.slice(0, -1)) response.write(part);
-  if (totalBytes(parts) > ENDED_AT_ONCE_BYTES) {
-    response.write(last, () => response.end());
-    // Node writes the bytes later in this tick, together with the head.
-    setImmediate(watchIfUnsent);
-  } else {
-    response.end(last);
-    watchIfUnsent();
-  }
+  // Node writes the bytes of a large body later in this tick, together with the head.
+  if (isLarge) setImmediate(watchIfUnsent);
+  else watchIfUnsent();
+  return bytes;
 }
 
 /** Watches a response that the system did not accept at once, and cuts its connection if the client does not read. */

@@ -14,7 +14,7 @@ interface Reservation {
   readonly onEvict: () => void;
 }
 
-/** A set of reservations, the oldest first, and the bytes of their buffers. */
+/** A set of reservations, the oldest first, and the bytes of their buffers. A buffer counts once. */
 class Holdings {
   bytes = 0;
   readonly reservations = new Set<Reservation>();
@@ -56,14 +56,11 @@ export function createByteBudget(maxBytes: number) {
 
   return {
     /**
-     * Counts the bytes of a buffer. A buffer with several reservations is counted once.
+     * Counts the bytes of a buffer. If the budget is exceeded, the client with the most bytes loses its oldest
+     * reservation: a client that fills the budget harms only itself.
      *
-     * If the budget is exceeded, the client with the most bytes loses its oldest reservation: so a client that fills
-     * the budget harms only itself.
-     *
-     * @param client for example the address of a connection
-     * @param buffer the identity of the bytes: the same object for the same bytes
-     * @param onEvict called at most once, when the reservation is evicted; the bytes are already released then
+     * @param buffer the identity of the bytes: a buffer with several reservations counts once
+     * @param onEvict called at most once, when the reservation is evicted; its bytes are already returned then
      */
     reserve(client: string, buffer: object, bytes: number, onEvict: () => void): Release {
       const reservation = { client, buffer, bytes, onEvict };

@@ -24,20 +24,19 @@ export function createConnections(server: Server, maxConnections: number, onCut:
     const siblings = byClient.get(client);
     siblings?.delete(connection);
     if (siblings?.size === 0) byClient.delete(client);
-    connection.release();
+    connection.releaseAll();
   }
 
   function track(socket: Socket): Connection {
     const connection = new Connection(socket, onCut);
     const { client } = connection;
     open.set(socket, connection);
-    const siblings = byClient.get(client) ?? new Set();
-    byClient.set(client, siblings.add(connection));
+    byClient.set(client, (byClient.get(client) ?? new Set()).add(connection));
     socket.once('close', () => remove(connection));
     return connection;
   }
 
-  /** Makes room for a connection of this client, by closing an idle one. False if the new connection must be closed. */
+  /** Makes room for a connection of this client. False if there is no connection that it may displace. */
   function evict(client: string): boolean {
     const [, most] = clientWithMost(byClient, ({ size }) => size) ?? [];
     // At a difference of only one, two clients would evict each other alternately.
@@ -72,6 +71,7 @@ export function createConnections(server: Server, maxConnections: number, onCut:
   };
 }
 
+/** One connection, its requests in progress, and its reservations of memory. */
 export class Connection {
   /** The client at the other end, as limits per client count it. */
   readonly client: string;
@@ -82,7 +82,7 @@ export class Connection {
 
   constructor(
     readonly socket: Socket,
-    private readonly onCut: CutReport,
+    readonly onCut: CutReport,
   ) {
     this.client = clientOf(socket.remoteAddress);
   }
@@ -103,18 +103,6 @@ export class Connection {
     return earlier;
   }
 
-  /**
-   * Calls back after the earlier response was sent, in another tick: one client's pipelined requests must not block the
-   * event loop. Never calls back if the connection closes first.
-   */
-  after(earlier: ServerResponse, act: () => void): void {
-    earlier.once('close', () => {
-      setImmediate(() => {
-        if (!this.socket.destroyed) act();
-      });
-    });
-  }
-
   /** Reserves bytes of a budget. The end of the connection releases them. */
   reserve(budget: ByteBudget, buffer: object, bytes: number, onEvict: () => void): Release {
     const returnBytes = budget.reserve(this.client, buffer, bytes, onEvict);
@@ -126,10 +114,13 @@ export class Connection {
     return release;
   }
 
+  releaseAll(): void {
+    for (const release of this.#releases) release();
+  }
+
   /**
-   * Calls `refuse` once, after input that could not be parsed. It first waits for the response to the last valid
-   * request: otherwise the client would take the refusal for that response. If it cannot wait, it closes the
-   * connection. Further calls do nothing.
+   * Calls `refuse` after input that could not be parsed, when the last valid request was answered: otherwise the client
+   * would take the refusal for that answer. Closes the connection if it cannot wait. Further calls do nothing.
    *
    * @param isLate whether the error is a request timeout; then it does not wait
    */
@@ -159,21 +150,19 @@ export class Connection {
   isIdle(): boolean {
     return this.#newest === undefined || this.#newest.writableFinished;
   }
-
-  /** Releases all reservations. */
-  release(): void {
-    for (const release of this.#releases) release();
-  }
 }
 
-/** Why the server closed a connection before its client did. */
-export type CutReason =
-  | 'too_many_connections'
-  | 'pipelining'
-  | 'slow_reader'
-  | 'response_bytes'
-  | 'request_bytes'
-  | 'accept_failed';
+/** Why the server closed a connection before its client did, with the message of the log. */
+const CUT_MESSAGES = {
+  too_many_connections: 'Closed connections beyond MAX_CONNECTIONS',
+  pipelining: 'Closed connections with too many unanswered requests',
+  slow_reader: 'Closed connections that did not read their response',
+  response_bytes: 'Closed connections: unread responses took too much memory',
+  request_bytes: 'Refused requests: unfinished ones took too much memory',
+  accept_failed: 'Could not accept connections',
+} as const;
+
+export type CutReason = keyof typeof CUT_MESSAGES;
 
 /** Reports one cut. `detail` is logged only if this cut writes a line. */
 export type CutReport = (reason: CutReason, detail?: object) => void;
@@ -182,19 +171,11 @@ export interface CutCounter {
   connectionCut(reason: CutReason): void;
 }
 
-const MESSAGES: Readonly<Record<CutReason, string>> = {
-  too_many_connections: 'Closed connections beyond MAX_CONNECTIONS',
-  pipelining: 'Closed connections with too many unanswered requests',
-  slow_reader: 'Closed connections that did not read their response',
-  response_bytes: 'Closed connections: unread responses took too much memory',
-  request_bytes: 'Refused requests: unfinished ones took too much memory',
-  accept_failed: 'Could not accept connections',
-};
 const LOG_EVERY_MS = 60_000;
 
 /**
- * Counts every cut, and logs at most one line a minute for each reason: an attack must not fill the log. The line has
- * the number of cuts since the last one.
+ * Counts every cut, and logs at most one line a minute for each reason, with the number of cuts since the last one: an
+ * attack must not fill the log.
  */
 export function createCutReport(log: Logger, counter?: CutCounter): CutReport {
   const unlogged = new Map<CutReason, { count: number; loggedAt: number }>();
@@ -205,7 +186,7 @@ export function createCutReport(log: Logger, counter?: CutCounter): CutReport {
     state.count++;
     const now = performance.now();
     if (now - state.loggedAt < LOG_EVERY_MS) return;
-    log.warn({ reason, count: state.count, ...detail }, MESSAGES[reason]);
+    log.warn({ reason, count: state.count, ...detail }, CUT_MESSAGES[reason]);
     state.count = 0;
     state.loggedAt = now;
   };

@@ -1,23 +1,18 @@
-/** The HTTP server: it bounds the connections, time and memory that clients can take. */
+/** The HTTP server: it bounds the connections, time and memory that clients can take, and stops in order. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
-import type { CorsOrigins } from '../http/cors.js';
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import { createClientFinder } from '../http/client-address.js';
+import type { CorsOrigins } from '../http/headers.js';
 import { hasOneHost } from '../http/request-target.js';
 import type { Logger } from '../logger/logger.js';
-import { MAX_UNANSWERED_REQUEST_BYTES, type ReadBody, readBody, sendBody } from './bodies.js';
+import { MAX_UNANSWERED_REQUEST_BYTES, type ReadBody, readBody } from './bodies.js';
 import { createByteBudget } from './byte-budget.js';
 import { type Connection, type CutCounter, createConnections, createCutReport } from './connections.js';
-import { createClientFinder } from './forwarded-client.js';
-import { NodeExchange } from './node-exchange.js';
-import {
-  refuseConnection,
-  type ServerRefusal,
-  sendRefusal,
-  TOO_MANY_REQUEST_BYTES,
-  unreadable,
-} from './refusals.js';
-import type { RequestObserver } from './request-observer.js';
+import { NodeExchange, type NodeServerFacts } from './exchange.js';
+import { refuseConnection, unreadable } from './refusals.js';
+import { createRefuse, type RequestObserver } from './request-observer.js';
 
 export interface HttpServerOptions {
   /** A larger request body is dropped. */
@@ -44,28 +39,24 @@ const CHECK_TIMEOUTS_EVERY_MS = 3_000;
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 /** Estimated size of a request without its body and headers, in bytes. */
 const REQUEST_BYTES = 4_096;
+/** How long a connection that is open when the port closes may take to send its next request, in milliseconds. */
+const NEXT_REQUEST_GRACE_MS = 1_000;
 
 /**
  * Creates the server. Only `listen` opens a port.
  *
- * @param handle called with each request when its body was read or refused; pipelined requests are handled one after the
- *   other
+ * @param handle called with each request when its body was read; pipelined requests are handled one after the other
  */
-export function createHttpServer(
-  options: HttpServerOptions,
-  handle: (read: ReadBody, exchange: NodeExchange) => void,
-) {
-  const {
-    maxBodyBytes,
-    maxConnections = Number.POSITIVE_INFINITY,
-    corsOrigins = '*',
-    log,
-    observer,
-  } = options;
-  const findClient = createClientFinder(options.trustedProxies ?? []);
+export function createHttpServer(options: HttpServerOptions, handle: (exchange: NodeExchange) => void) {
+  const { maxBodyBytes, maxConnections = Number.POSITIVE_INFINITY, log, observer } = options;
   const onCut = createCutReport(log, options.metrics);
+  const refuse = createRefuse(options.corsOrigins ?? '*', observer);
   const bodies = { maxBodyBytes, budget: createByteBudget(MAX_UNANSWERED_REQUEST_BYTES) };
-  const unread = createByteBudget(MAX_UNREAD_RESPONSE_BYTES);
+  const facts: NodeServerFacts = {
+    findClient: createClientFinder(options.trustedProxies),
+    unread: createByteBudget(MAX_UNREAD_RESPONSE_BYTES),
+    isStopping: false,
+  };
 
   const server = createServer(
     {
@@ -79,36 +70,32 @@ export function createHttpServer(
       if (request.socket.destroyed) return;
       const connection = connections.of(request.socket);
       const earlier = connection.begin(response);
-      const exchange = new NodeExchange(request, response, connection.client, findClient, corsOrigins, {
-        send: (parts) => sendBody(connection, response, parts, unread),
-      });
+      const exchange = new NodeExchange(request, response, connection, facts);
       // A callback, because with a promise a cache hit would take 50 % longer.
       readBody(request, connection, bodies, (read) => {
         if (read.release) response.once('close', read.release);
+        exchange.read = read;
         if (earlier && !response.socket) wait(connection, earlier, read, exchange);
-        else handleOrRefuse(read, exchange);
+        else handleOrRefuse(exchange);
       });
     },
   );
   server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS;
   const connections = createConnections(server, maxConnections, onCut);
 
-  function refuse(exchange: NodeExchange, refusal: ServerRefusal): void {
-    const sent = exchange.refuse(refusal);
-    if (sent) observer?.refused(exchange, sent);
-  }
-
-  function handleOrRefuse(read: ReadBody, exchange: NodeExchange): void {
+  function handleOrRefuse(exchange: NodeExchange): void {
     exchange.startedAt = performance.now();
+    const { refusal } = exchange.read;
     if (!hasOneHost(exchange.request)) {
       refuse(exchange, { status: 400, message: 'Expected one Host header.', isLast: true });
-    } else if (read.isOverloaded) {
-      onCut('request_bytes');
-      refuse(exchange, TOO_MANY_REQUEST_BYTES);
-    } else handle(read, exchange);
+    } else if (refusal) refuse(exchange, refusal);
+    else handle(exchange);
   }
 
-  /** Handles a pipelined request after the earlier ones, and reserves its memory until then. */
+  /**
+   * Handles a pipelined request after the earlier one was answered, and reserves its memory until then. It then waits for
+   * another tick: the pipelined requests of one client must not block the event loop.
+   */
   function wait(
     connection: Connection,
     earlier: ServerResponse,
@@ -118,18 +105,20 @@ export function createHttpServer(
     const { rawHeaders, url = '' } = exchange.request;
     const headBytes = rawHeaders.reduce((sum, { length }) => sum + length, url.length);
     const bytes = REQUEST_BYTES + headBytes + (read.body?.length ?? 0);
-    const cut = () => connection.cut('request_bytes');
-    const release = connection.reserve(bodies.budget, exchange, bytes, cut);
-    connection.after(earlier, () => {
+    const release = connection.reserve(bodies.budget, exchange, bytes, () => connection.cut('request_bytes'));
+    earlier.once('close', async () => {
+      await setImmediate();
+      if (connection.socket.destroyed) return;
       release();
-      handleOrRefuse(read, exchange);
+      handleOrRefuse(exchange);
     });
   }
 
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+    const exchange = new NodeExchange(request, response, connections.of(request.socket), facts);
+    exchange.startedAt = performance.now();
     const message = 'Expected no other expectation than 100-continue.';
-    sendRefusal(request, response, corsOrigins, { status: 417, message, isLast: true });
-    observer?.unreadable(417);
+    refuse(exchange, { status: 417, message, isLast: true });
   });
   server.on('clientError', ({ code }: NodeJS.ErrnoException, socket: Socket) => {
     if (socket.destroyed) return;
@@ -142,9 +131,8 @@ export function createHttpServer(
       }
     });
   });
+
   return {
-    server,
-    closeSilent: connections.closeSilent,
     /**
      * Opens the port. Port 0 stands for any free port.
      *
@@ -158,6 +146,36 @@ export function createHttpServer(
       const shownHost = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
       const { port: opened } = server.address() as AddressInfo;
       return `http://${shownHost.includes(':') ? `[${shownHost}]` : shownHost}:${opened}`;
+    },
+    /**
+     * Stops without losing a request. It serves as before for `lameDuckMs`. Then it closes the port, sends
+     * `Connection: close` with each response, and resolves when all connections are closed. It destroys connections that
+     * are still open after `withinMs`.
+     */
+    async drain(lameDuckMs: number, withinMs: number): Promise<void> {
+      const cutOff = setTimeout(() => server.closeAllConnections(), withinMs);
+      await sleep(lameDuckMs);
+      facts.isStopping = true;
+      const closed = once(server, 'close');
+      // http.Server's own close() would also close connections that have not sent their first request yet.
+      NetServer.prototype.close.call(server);
+      const closeIdle = setInterval(async () => {
+        // Waits for one tick: a request that has arrived is read first, so that its connection does not count as idle.
+        await setImmediate();
+        server.closeIdleConnections();
+        connections.closeSilent();
+      }, NEXT_REQUEST_GRACE_MS);
+      await closed;
+      clearInterval(closeIdle);
+      clearTimeout(cutOff);
+    },
+    /** Closes the port and all its connections at once. */
+    async close(): Promise<void> {
+      if (!server.listening) return;
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
     },
   };
 }

@@ -11,37 +11,27 @@ export type OperationLimit = (exchange: Exchange) => Promise<ServerRefusal | und
 
 export interface OperationLimitOptions {
   readonly limit: ClientLimit;
-  /** Counts refused operations. */
   readonly metrics?: RateLimitMetrics | undefined;
   /** Networks of proxies whose `X-Forwarded-For` is trusted; none unless given. */
   readonly trustedProxies?: readonly string[] | undefined;
   readonly log: Pick<Logger, 'warn'>;
 }
 
-/** The name of the only policy in the `RateLimit` headers. */
-const POLICY = '"operations"';
-
 /** Creates the limit on executed operations of each client. Cached responses do not count. */
 export function createOperationLimit(options: OperationLimitOptions): OperationLimit {
-  const { limit, metrics, log } = options;
+  const { limit, metrics, trustedProxies = [], log } = options;
+  /** The sources that a warning has named. Any client can cause a warning, so each is written once. */
   const warned = new Set<ClientSource>();
 
-  /** Warns at most once for each of the three sources: any client can cause a warning, by sending `X-Forwarded-For`. */
-  function warnOf(source: ClientSource, client: string | undefined): void {
-    const hasProxies = options.trustedProxies !== undefined && options.trustedProxies.length > 0;
-    const warning = source === 'forwarded' && hasProxies ? UNTRUSTED_PROXY : WARNINGS[source];
-    if (!warning || warned.has(source)) return;
-    warned.add(source);
-    log.warn({ client }, warning);
-  }
-
-  return async (exchange) => {
-    const waitMs = await limit.take(exchange.client ?? '');
+  return async ({ client, isForwarded }) => {
+    const waitMs = await limit.take(client ?? '');
     if (waitMs <= 0) return undefined;
-    const { client } = exchange;
-    const source = client === undefined ? 'unknown' : exchange.isForwarded ? 'forwarded' : 'known';
+    const source = client === undefined ? 'unknown' : isForwarded ? 'forwarded' : 'known';
     metrics?.refused(client ?? '', source);
-    warnOf(source, client);
+    const isUntrusted = source === 'forwarded' && trustedProxies.length > 0;
+    const warning = isUntrusted ? UNTRUSTED_PROXY : WARNINGS[source];
+    if (warning && !warned.has(source)) log.warn({ client }, warning);
+    warned.add(source);
     return refusal(limit, waitMs);
   };
 }
@@ -57,6 +47,9 @@ const WARNINGS: Readonly<Record<ClientSource, string | undefined>> = {
 
 const UNTRUSTED_PROXY =
   'RATE_LIMIT refused a request whose X-Forwarded-For names no client that counts. Either the address that sent it is not in TRUSTED_PROXIES: if it is a proxy of yours, add it; or your proxy sends no address of the client in that header';
+
+/** The name of the only policy in the `RateLimit` headers. */
+const POLICY = '"operations"';
 
 /** The refusal of an operation that has to wait this long. Its headers follow draft-ietf-httpapi-ratelimit-headers-10. */
 function refusal({ rate: { perSecond, burst } }: ClientLimit, waitMs: number): ServerRefusal {

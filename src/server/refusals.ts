@@ -1,11 +1,9 @@
 /** Refusals that the server sends without the gateway. */
-import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { ErrorCode } from '../domain/error-codes.js';
-import { CACHE_STATUS, MISS } from '../http/caching.js';
-import { type CorsOrigins, corsHeaders } from '../http/cors.js';
-import { type Refusal, refusalBody, refusalHeaders } from '../http/refusal.js';
-import { requestIdFrom } from '../http/request-ids.js';
+import { CACHE_STATUS, MISS, requestIdFrom } from '../http/headers.js';
+import { plainRefusal, type Refusal } from '../http/refusal.js';
 
 /** A refusal that the server sends without the gateway. */
 export interface ServerRefusal extends Refusal {
@@ -30,80 +28,43 @@ export const ENCODED_BODY: ServerRefusal = {
   headers: { 'accept-encoding': 'identity' },
 };
 
-/** The client may try again after this many seconds. By then, some unfinished requests will have ended. */
-const RETRY_AFTER_SECONDS = 5;
-
-/** The refusal while unfinished requests use too much memory. */
+/** The refusal while unfinished requests use too much memory. After this pause, some of them will have ended. */
 export const TOO_MANY_REQUEST_BYTES: ServerRefusal = {
   status: 503,
   message: 'The gateway is reading too many large requests at once; send a smaller one, or try again.',
   code: 'OVERLOADED' satisfies ErrorCode,
-  headers: { 'retry-after': String(RETRY_AFTER_SECONDS) },
+  headers: { 'retry-after': '5' },
   isLast: true,
 };
 
-/** How long a client may take to read the refusal before its connection is closed, in milliseconds. */
-const READ_REFUSAL_WITHIN_MS = 2_000;
-
-export interface SentRefusal {
-  readonly status: number;
-  readonly code: string | undefined;
-  readonly requestId: string;
-  /** The length of its body. */
-  readonly bytes: number;
-}
-
-/** Sends a refusal with the headers that every response has. */
-export function sendRefusal(
-  { headers: { origin, 'x-request-id': requestId } }: IncomingMessage,
-  response: ServerResponse,
-  corsOrigins: CorsOrigins,
-  refusal: ServerRefusal,
-): SentRefusal {
-  const { body, headers, sent } = refusalMessage(
-    origin,
-    typeof requestId === 'string' ? requestId : undefined,
-    corsOrigins,
-    refusal,
-  );
-  response.writeHead(refusal.status, { ...headers, ...(refusal.isLast ? { connection: 'close' } : {}) });
-  response.end(body);
-  return sent;
-}
-
-/** The body of a refusal, and its headers: those that every response has, and its own. */
-export function refusalMessage(
-  origin: string | null | undefined,
-  requestId: string | undefined,
-  corsOrigins: CorsOrigins,
-  refusal: Refusal,
-): { readonly body: string; readonly headers: Readonly<Record<string, string>>; readonly sent: SentRefusal } {
-  const body = refusalBody(refusal);
-  const ofAll = headersOf(refusal, body, requestId);
-  const headers = { ...Object.fromEntries(corsHeaders(corsOrigins, origin)), ...ofAll };
-  const { status, code } = refusal;
-  const sent = { status, code, requestId: ofAll['x-request-id'], bytes: Number(ofAll['content-length']) };
-  return { body, headers, sent };
-}
-
-function headersOf(refusal: Refusal, body: string, requestId: string | undefined) {
+/** The body of a refusal, and the headers that it has besides those of CORS. */
+export function refusalMessage(refusal: Refusal, requestId: string) {
+  const { headers, body } = plainRefusal(refusal);
+  const bytes = Buffer.from(body);
   return {
-    'x-content-type-options': 'nosniff',
-    ...refusalHeaders(refusal),
-    [CACHE_STATUS]: MISS,
-    'x-request-id': requestIdFrom(requestId),
-    'content-length': String(Buffer.byteLength(body)),
+    body: bytes,
+    headers: {
+      'x-content-type-options': 'nosniff',
+      ...headers,
+      [CACHE_STATUS]: MISS,
+      'x-request-id': requestId,
+      'content-length': String(bytes.byteLength),
+    },
   };
 }
+
+/** How long a client may take to read the refusal before its connection is closed, in milliseconds. */
+const READ_REFUSAL_WITHIN_MS = 2_000;
 
 /**
  * Sends a refusal on a connection whose input could not be parsed, and closes the connection. Before that it reads on for
  * a while: a connection that is closed with unread bytes is reset, and the client never sees the refusal.
  */
 export function refuseConnection(socket: Duplex, refusal: Refusal): void {
-  const body = refusalBody(refusal);
-  const headers = { ...headersOf(refusal, body, undefined), connection: 'close' };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const { headers, body } = refusalMessage(refusal, requestIdFrom(undefined));
+  const lines = Object.entries({ ...headers, connection: 'close' }).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  );
   socket.end(`HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n${lines.join('')}\r\n${body}`);
   const deadline = setTimeout(() => socket.destroy(), READ_REFUSAL_WITHIN_MS);
   socket.once('close', () => clearTimeout(deadline));

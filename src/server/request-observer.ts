@@ -1,5 +1,5 @@
-/** Counts, logs and traces each request. */
-import { requestIdFrom } from '../http/request-ids.js';
+/** Counts, logs and traces each request, and sends refusals, which it reports in the same way. */
+import { type CorsOrigins, corsHeaders } from '../http/headers.js';
 import type { Logger } from '../logger/logger.js';
 import { createRequestLog, type LogRequests } from '../observability/request-log.js';
 import {
@@ -10,7 +10,7 @@ import {
 } from '../observability/request-metrics.js';
 import type { TraceSpan } from '../tracing.js';
 import type { Exchange } from './exchange.js';
-import type { SentRefusal } from './refusals.js';
+import { refusalMessage, type ServerRefusal } from './refusals.js';
 
 export interface RequestObserverOptions {
   readonly metrics?: { readonly requests: RequestMetrics } | undefined;
@@ -21,18 +21,11 @@ export interface RequestObserverOptions {
   readonly basePath?: string | undefined;
 }
 
-/** The parts of an exchange that the observer reads. */
-export type ObservedExchange = Pick<
-  Exchange,
-  'method' | 'url' | 'client' | 'status' | 'startedAt' | 'bodyBytes' | 'isAborted' | 'span'
->;
-
 /** How a request was answered. */
 export interface AnsweredFacts {
   readonly cache: CacheResult;
   /** Present if an operation was executed. */
   readonly executor?: Executor | undefined;
-  readonly requestId?: string | undefined;
   readonly operation?: string | undefined;
   /** The distinct codes of its errors. */
   readonly codes?: readonly string[] | undefined;
@@ -45,24 +38,21 @@ export type RequestObserver = ReturnType<typeof createRequestObserver>;
 const NO_METRICS: RequestMetrics = { began() {}, ended() {}, answered() {} };
 const NO_CODES: readonly string[] = [];
 
-/**
- * Creates the observer, which counts and logs requests, and ends the span of each request that is traced. Exactly one of
- * `answered`, `refused` and `unreadable` must be called for each request.
- */
+/** Creates the observer. Exactly one of `answered`, `refused` and `unreadable` must be called for each request. */
 export function createRequestObserver(options: RequestObserverOptions) {
   const metrics = options.metrics?.requests ?? NO_METRICS;
-  const requestLog = createRequestLog(options.log, options.logRequests, options.basePath);
+  const log = createRequestLog(options.log, options.logRequests, options.basePath);
 
-  function answered(exchange: ObservedExchange, facts: AnsweredFacts): void {
-    const { method, status, isAborted, startedAt } = exchange;
-    const { cache, executor, operation, requestId, codes = NO_CODES, isByClient = false } = facts;
-    const ms = Math.round((performance.now() - startedAt) * 100) / 100;
+  function answered(exchange: Exchange, facts: AnsweredFacts): void {
+    const { method, status, isAborted } = exchange;
+    const { cache, executor, operation, codes = NO_CODES, isByClient = false } = facts;
+    const ms = Math.round((performance.now() - exchange.startedAt) * 100) / 100;
     const bytes = method === 'HEAD' ? 0 : exchange.bodyBytes;
     if (exchange.span) endSpan(exchange.span, status, facts);
-    metrics.answered(cache, isAborted ? 'ABORTED' : outcomeWith(status, codes), ms, bytes, isByClient);
-    if (!requestLog.shouldLog({ status, codes, ms, cache })) return;
-    requestLog.write({
-      requestId: requestId ?? requestIdFrom(undefined),
+    metrics.answered(cache, isAborted ? 'ABORTED' : outcomeOf(status, codes), ms, bytes, isByClient);
+    if (!log.shouldLog(status, codes, ms, cache)) return;
+    log.write({
+      requestId: exchange.requestId,
       method,
       path: pathOf(exchange.url),
       status,
@@ -84,17 +74,12 @@ export function createRequestObserver(options: RequestObserverOptions) {
     /** The response was passed to Node to be sent. */
     answered,
     /** The server sent a refusal in place of a response of the gateway. */
-    refused(exchange: ObservedExchange, { status, code, requestId }: SentRefusal) {
-      const cache = status === 500 ? 'miss' : 'refused';
-      answered(exchange, {
-        cache,
-        requestId,
-        codes: code === undefined ? NO_CODES : [code],
-        isByClient: true,
-      });
+    refused(exchange: Exchange, code: string | undefined) {
+      const cache = exchange.status === 500 ? 'miss' : 'refused';
+      answered(exchange, { cache, codes: code === undefined ? NO_CODES : [code], isByClient: true });
     },
     /** The input was not a request. It is counted and not logged: bytes that cost nothing to send must not fill the log. */
-    unreadable: (status: number) => metrics.answered('refused', outcomeWith(status, NO_CODES), 0, 0, true),
+    unreadable: (status: number) => metrics.answered('refused', outcomeOf(status, NO_CODES), 0, 0, true),
   };
 }
 
@@ -120,8 +105,16 @@ function pathOf(url: string): string {
   return end < 0 ? url : url.slice(0, end);
 }
 
-function outcomeWith(status: number, codes: readonly string[]): string {
-  if (codes.length > 0) return outcomeOf(codes);
-  if (status < 400) return 'ok';
-  return status < 500 ? 'HTTP_4XX' : 'HTTP_5XX';
+/** Sends a refusal, with the headers that every response has. */
+export type Refuse = (exchange: Exchange, refusal: ServerRefusal) => void;
+
+/** Creates the function that sends refusals. @param corsOrigins the origins whose pages may read them */
+export function createRefuse(corsOrigins: CorsOrigins, observer?: RequestObserver): Refuse {
+  return (exchange, refusal) => {
+    const { headers, body } = refusalMessage(refusal, exchange.requestId);
+    const cors = Object.fromEntries(corsHeaders(corsOrigins, exchange.header('origin')));
+    const lines = Object.entries({ ...cors, ...headers }).flat();
+    const isSent = exchange.send(refusal.status, lines, [body], refusal.isLast);
+    if (isSent) observer?.refused(exchange, refusal.code);
+  };
 }

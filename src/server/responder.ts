@@ -1,30 +1,22 @@
 /** Responds to requests: from the response cache, or by executing them. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Gateway } from '../gateway.js';
+import type { Answer, Gateway, WrittenResponse } from '../gateway.js';
 import { ageOf, type DependencyCheck } from '../graph/dependencies.js';
-import { isIdentity } from '../http/encodings.js';
-import { pathIn } from '../http/operations.js';
-import { isAskedByBody } from '../http/query-method.js';
-import { requestIdFrom } from '../http/request-ids.js';
+import { Body, type Encoding, encodingFor, isIdentity } from '../http/encodings.js';
+import { COST } from '../http/headers.js';
+import { isAskedByBody, pathIn } from '../http/operations.js';
 import type { Logger } from '../logger/logger.js';
 import type { RateLimitMetrics } from '../observability/metrics.js';
-import type { CacheResult, CacheSize } from '../observability/request-metrics.js';
+import type { CacheResult, CacheSize, Executor } from '../observability/request-metrics.js';
 import type { ClientLimit } from '../scheduling/client-limit.js';
 import type { OperationOutcome } from '../yoga.js';
-import type { ReadBody } from './bodies.js';
-import {
-  type CacheableRequest,
-  type Exchange,
-  hasIgnoredMembers,
-  NotAPath,
-  toCacheableRequest,
-} from './exchange.js';
-import { createExecutor, type Executed } from './executor.js';
+import { type Exchange, NotAPath } from './exchange.js';
 import { createOperationLimit } from './operation-limit.js';
-import { ENCODED_BODY, INTERNAL_ERROR, type ServerRefusal } from './refusals.js';
-import type { RequestObserver } from './request-observer.js';
+import { ENCODED_BODY, INTERNAL_ERROR } from './refusals.js';
+import { type CacheableRequest, hasIgnoredMembers, parametersOf, toCacheableRequest } from './request.js';
+import { type AnsweredFacts, createRefuse, type RequestObserver } from './request-observer.js';
 import { createResponseCache } from './response-cache.js';
-import { sendComplete, sendOnce, sendResponse } from './send-response.js';
+import { createResponseHeaders, sendComplete, sendResponse } from './send-response.js';
 
 export interface ResponderOptions {
   readonly gateway: Gateway;
@@ -40,66 +32,59 @@ export interface ResponderOptions {
   readonly clientLimit?: ClientLimit | undefined;
   /** Networks of proxies whose `X-Forwarded-For` is trusted; none unless given. */
   readonly trustedProxies?: readonly string[] | undefined;
-  /** Counts and logs each request. */
   readonly observer: RequestObserver;
-  /** Shows the size of the response cache, and counts operations that `clientLimit` refuses. */
   readonly metrics?:
     | { watchCache(size: () => CacheSize): void; readonly rateLimit: RateLimitMetrics }
     | undefined;
   readonly log: Logger;
 }
 
-/**
- * Responds to a request whose body was read.
- *
- * @param isPortClosed called when the response is sent; if true, the response closes its connection
- */
-export type Responder = (read: ReadBody, exchange: Exchange, isPortClosed: () => boolean) => void;
+/** Responds to a request whose body was read. */
+export type Responder = (exchange: Exchange) => void;
 
 const MAX_CACHE_BYTES = 24 * 2 ** 20;
 /** How long a request waits for an identical one that is already executing, which may itself wait for the upstream. */
 const COALESCE_WITHIN_MS = 1_000;
 
-/** A request that was received, and the exchange for its response. */
-interface Received {
-  readonly request: CacheableRequest;
-  readonly read: ReadBody;
-  readonly exchange: Exchange;
-  readonly isPortClosed: () => boolean;
-}
-
 /** Creates the responder with an empty cache of responses. */
 export function createResponder(options: ResponderOptions): Responder {
-  const { gateway, checkDependencies, maxQueryTokens, maxCacheBytes = MAX_CACHE_BYTES, log } = options;
+  const { gateway, checkDependencies, observer, metrics, clientLimit, trustedProxies, log } = options;
+  const { maxQueryTokens, maxCacheBytes = MAX_CACHE_BYTES, compression = true } = options;
   const { path } = gateway;
   const cache = createResponseCache(maxCacheBytes, path, maxQueryTokens, gateway.trusted);
-  const { observer, metrics, clientLimit, trustedProxies } = options;
   metrics?.watchCache(cache.size);
   const limit =
     clientLimit &&
     createOperationLimit({ limit: clientLimit, metrics: metrics?.rateLimit, trustedProxies, log });
-  const execute = createExecutor({ gateway, checkDependencies, cache });
+  const headersFor = createResponseHeaders(gateway.corsOrigins);
+  const refuse = createRefuse(gateway.corsOrigins, observer);
   /** The executions in progress, by cache key. */
   const executing = new Map<string, Promise<void>>();
 
+  const encodingOf = (exchange: Exchange): Encoding =>
+    compression ? encodingFor(exchange.header('accept-encoding')) : 'identity';
+
   /** Cache hit: sends the cached response if its dependencies are still current. */
-  function sendFromCache(key: string, received: Received): boolean {
+  function sendFromCache(key: string, exchange: Exchange): boolean {
     const cached = cache.get(key);
     if (!cached) return false;
+    const { response } = cached;
     const info = checkDependencies(cached.dependencies);
     const ageMs = info && ageOf(info, cached.madeAt);
     if (!info || ageMs === undefined) {
       cache.delete(key);
       return false;
     }
-    const { request, exchange, isPortClosed } = received;
-    const requestId = requestIdFrom(request.requestId);
-    const { response } = cached;
-    const { operation } = response;
-    const sending = sendComplete(request, exchange, response, info, requestId, isPortClosed(), ageMs);
-    if (sending) sending.then(() => observer.answered(exchange, { cache: 'hit', requestId, operation }));
-    else observer.answered(exchange, { cache: 'hit', requestId, operation });
+    const sending = sendComplete(exchange, response, encodingOf(exchange), info.staleListings, info, ageMs);
+    answered(exchange, { cache: 'hit', operation: response.operation }, sending);
     return true;
+  }
+
+  /** Reports the response once it was sent. */
+  function answered(exchange: Exchange, facts: AnsweredFacts, sending: Promise<void> | undefined) {
+    if (sending) return sending.then(() => observer.answered(exchange, facts));
+    observer.answered(exchange, facts);
+    return undefined;
   }
 
   /**
@@ -108,73 +93,106 @@ export function createResponder(options: ResponderOptions): Responder {
    * @param key undefined for a request that is new or cannot be cached
    * @returns no promise if the response was sent at once, as for most operations
    */
-  function sendFromGateway(key: string | undefined, received: Received): Promise<void> | undefined {
-    const mustWait = limit !== undefined || (key !== undefined && executing.has(key));
-    return mustWait ? sendAfterWaiting(key, received) : executeAndSend(key, received);
+  function execute(
+    key: string | undefined,
+    request: CacheableRequest,
+    exchange: Exchange,
+  ): Promise<void> | undefined {
+    const { read, client, requestId } = exchange;
+    const isOperation = gateway.isOperation(request);
+    const headers = isOperation ? headersFor(request) : undefined;
+    const outcome: OperationOutcome = {};
+    const answer = gateway.respond(
+      {
+        isOperation,
+        parameters: headers && (() => parametersOf(request, path)),
+        toRequest: (RequestClass) => exchange.toRequest(RequestClass),
+      },
+      { client, requestId, bodyBytes: read.bytes, outcome },
+    );
+    const send = (given: Answer) =>
+      'response' in given || !headers
+        ? sendByYoga(key, request, exchange, headers, given, outcome)
+        : sendExecuted(key, exchange, headers, given.written, 'writer');
+    if (!(answer instanceof Promise)) return send(answer);
+    const sending = answer.then(send);
+    if (key !== undefined) noteExecution(key, sending);
+    return sending;
   }
 
-  function executeAndSend(key: string | undefined, received: Received): Promise<void> | undefined {
-    const { request, read, exchange } = received;
-    const execution = execute(key, request, read, exchange);
-    if (!(execution instanceof Promise)) return send(execution, received);
-    if (key !== undefined) noteExecution(key, execution);
-    return execution.then((executed) => send(executed, received));
+  /** Lets equal requests wait for this execution, until it succeeds or fails. */
+  function noteExecution(key: string, execution: Promise<void>): void {
+    const done = () => {
+      if (executing.get(key) === settled) executing.delete(key);
+    };
+    const settled = execution.then(done, done);
+    executing.set(key, settled);
   }
 
-  /** Waits for an equal request in progress and for the limit of the client, then responds. */
-  async function sendAfterWaiting(key: string | undefined, received: Received): Promise<void> {
-    const { request, read, exchange } = received;
+  /** Waits for an equal request in progress and for the limit of the client, then executes the request. */
+  async function executeAfterWaiting(
+    key: string | undefined,
+    request: CacheableRequest,
+    exchange: Exchange,
+  ): Promise<void> {
     const sameRequest = key === undefined ? undefined : executing.get(key);
     if (key !== undefined && sameRequest) {
       await Promise.race([sameRequest, sleep(COALESCE_WITHIN_MS, undefined, { ref: false })]);
-      if (sendFromCache(key, received)) return;
+      if (sendFromCache(key, exchange)) return;
     }
     const refusal = gateway.isOperation(request) ? await limit?.(exchange) : undefined;
-    if (refusal) {
-      refuse(exchange, { ...refusal, isLast: received.isPortClosed() || read.isCutOff === true });
-      return;
-    }
-    await executeAndSend(key, received);
+    if (refusal) refuse(exchange, refusal);
+    else await execute(key, request, exchange);
   }
 
-  function send(executed: Executed, received: Received): Promise<void> | undefined {
-    const { request, read, exchange, isPortClosed } = received;
-    // Asked after the execution: if the port was closed meanwhile, the response must close the connection, too.
-    const isLast = isPortClosed() || read.isCutOff === true;
-    if (!executed.complete) return sendByYoga(executed, received, isLast);
-    const { complete, info, staleListings } = executed;
-    const requestId = executed.requestId ?? requestIdFrom(request.requestId);
-    const executor = executed.requestId === undefined ? 'writer' : 'yoga';
-    const { operation } = complete;
-    const answered = () => observer.answered(exchange, { cache: 'miss', executor, requestId, operation });
-    if (info) {
-      const sending = sendComplete(request, exchange, complete, info, requestId, isLast);
-      if (sending) return sending.then(answered);
-    } else sendOnce(exchange, complete, staleListings, requestId, isLast);
-    answered();
-    return undefined;
+  /** Sends the response of an operation that was executed without errors, and caches it under its key if there is one. */
+  function sendExecuted(
+    key: string | undefined,
+    exchange: Exchange,
+    headers: readonly string[],
+    { body, operation, cost, dependencies, staleListings }: WrittenResponse,
+    executor: Executor,
+  ): Promise<void> | undefined {
+    const info = dependencies && checkDependencies(dependencies);
+    const isStored = info !== undefined && key !== undefined;
+    const response = {
+      operation,
+      headers: [...headers, COST, String(cost)],
+      body: isStored ? new Body([copyOf(body)], 'cached') : new Body(body, 'once'),
+    };
+    if (dependencies && isStored) cache.set(key, { response, dependencies, madeAt: info.now });
+    const stale = info ? info.staleListings : staleListings();
+    const sending = sendComplete(exchange, response, encodingOf(exchange), stale, info);
+    return answered(exchange, { cache: 'miss', executor, operation }, sending);
   }
 
+  /** Sends a response of GraphQL Yoga. A complete one is cached at the first request, since Yoga is slow. */
   async function sendByYoga(
-    { response, outcome }: Extract<Executed, { complete?: never }>,
-    { request, exchange }: Received,
-    isLast: boolean,
+    key: string | undefined,
+    request: CacheableRequest,
+    exchange: Exchange,
+    headers: readonly string[] | undefined,
+    given: Answer,
+    outcome: OperationOutcome,
   ): Promise<void> {
+    if (!('response' in given)) throw new TypeError('Expected a response of GraphQL Yoga');
+    const { response } = given;
+    const { result } = outcome;
+    if (headers && result && !outcome.codes && isSingleJson(response)) {
+      // Yoga holds the text. arrayBuffer() would copy its bytes once more.
+      const body = [Buffer.from(await response.text())];
+      const ownKey = result.dependencies && (key ?? cache.cacheKey(request));
+      return sendExecuted(ownKey, exchange, headers, { ...result, body }, 'yoga');
+    }
     const isUncached = request.url.startsWith(path) && !response.headers.has('cache-control');
-    const body = await sendResponse(exchange, response, isUncached, isLast);
-    const requestId = response.headers.get('x-request-id') ?? undefined;
+    const body = await sendResponse(exchange, response, isUncached);
     const { operation, codes = codesOf(response.status, body), isByClient } = outcome;
-    const cache = cacheResultOf(request, gateway, response.status, outcome);
-    const executor = cache === 'miss' ? 'yoga' : undefined;
-    observer.answered(exchange, { cache, executor, requestId, operation, codes, isByClient });
+    const use = cacheResultOf(request, gateway, response.status, outcome);
+    const executor = use === 'miss' ? 'yoga' : undefined;
+    observer.answered(exchange, { cache: use, executor, operation, codes, isByClient });
   }
 
-  function refuse(exchange: Exchange, refusal: ServerRefusal): void {
-    const sent = exchange.refuse(refusal);
-    if (sent) observer.refused(exchange, sent);
-  }
-
-  function fail(err: unknown, { request, exchange }: Received): void {
+  function fail(err: unknown, request: CacheableRequest, exchange: Exchange): void {
     // The client closed the connection, which is not an error of the gateway.
     if (exchange.isClosed) {
       observer.answered(exchange, { cache: cacheResultOf(request, gateway, 200, {}) });
@@ -186,45 +204,48 @@ export function createResponder(options: ResponderOptions): Responder {
     }
   }
 
-  /** Lets equal requests wait for this execution, until it succeeds or fails. */
-  function noteExecution(key: string, execution: Promise<unknown>): void {
-    const done = () => {
-      if (executing.get(key) === settled) executing.delete(key);
-    };
-    const settled = execution.then(done, done);
-    executing.set(key, settled);
-  }
-
-  return (read, exchange, isPortClosed) => {
-    const { body = '', isDecoded = false } = read;
-    const request = toCacheableRequest(exchange, body, isDecoded, options.compression !== false);
-    const received = { request, read, exchange, isPortClosed };
-    if (isAskedByBody(request.method) && !isIdentity(request.contentEncoding)) {
-      refuse(exchange, { ...ENCODED_BODY, isLast: isPortClosed() || read.isCutOff === true });
-      return;
+  return (exchange) => {
+    const request = toCacheableRequest(exchange);
+    if (isAskedByBody(request.method) && !exchange.read.isDecoded) {
+      if (!isIdentity(exchange.header('content-encoding'))) return refuse(exchange, ENCODED_BODY);
     }
     let hasBegun = false;
     const failed = (err: unknown) => {
       if (hasBegun) observer.ended();
-      fail(err, received);
+      fail(err, request, exchange);
     };
     try {
       const key = cache.knownKey(request) ?? (cache.hasSeen(request) ? cache.cacheKey(request) : undefined);
-      if (key !== undefined && sendFromCache(key, received)) return;
+      if (key !== undefined && sendFromCache(key, exchange)) return;
       // With ignored members, a new text can mean the same as a cached request. If it does not, the request is
       // executed without a key, because the response to a new text is usually not worth caching.
       const keyOfNew =
         key === undefined && hasIgnoredMembers(request, path) ? cache.cacheKey(request) : undefined;
-      if (keyOfNew !== undefined && sendFromCache(keyOfNew, received)) return;
+      if (keyOfNew !== undefined && sendFromCache(keyOfNew, exchange)) return;
       observer.began();
       hasBegun = true;
-      const sending = sendFromGateway(key, received);
+      const mustWait = limit !== undefined || (key !== undefined && executing.has(key));
+      const sending = (mustWait ? executeAfterWaiting : execute)(key, request, exchange);
       if (sending) sending.then(observer.ended, failed);
       else observer.ended();
     } catch (err) {
       failed(err);
     }
   };
+}
+
+/** Copies the parts into one buffer of their size: the parts can be views of larger buffers, which would stay in memory. */
+function copyOf(parts: readonly Buffer[]): Buffer<ArrayBuffer> {
+  const bytes = parts.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  const copy = Buffer.allocUnsafeSlow(bytes);
+  let at = 0;
+  for (const part of parts) at += part.copy(copy, at);
+  return copy;
+}
+
+/** Whether the body is one JSON text. False for errors, multipart responses and event streams. */
+function isSingleJson({ status, headers }: Response): boolean {
+  return status === 200 && /^application\/([\w-]+\+)?json\b/.test(headers.get('content-type') ?? '');
 }
 
 /** The cache result for the log and the metrics. MCP messages that do not call a tool are not counted as operations. */

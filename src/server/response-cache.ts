@@ -6,8 +6,8 @@ import { exceededTokenLimit } from '../execution/document-limits.js';
 import { createSeenBefore } from '../execution/seen-before.js';
 import { DocumentRefusal, type TrustedDocuments } from '../execution/trusted-documents.js';
 import type { Dependencies } from '../graph/dependencies.js';
-import { isAskedByBody } from '../http/query-method.js';
-import { type CacheableRequest, parametersOf } from './exchange.js';
+import { isAskedByBody } from '../http/operations.js';
+import { type CacheableRequest, parametersOf } from './request.js';
 import type { CompleteResponse } from './send-response.js';
 
 /** A response that can be sent again while its dependencies are current. */
@@ -65,8 +65,8 @@ export function createResponseCache(
     maxSize: maxResponseBytes,
     maxEntrySize: Math.ceil(maxResponseBytes / 2),
     // Includes the compressed bodies.
-    sizeCalculation: ({ response: { byteLength } }, key) =>
-      ENTRY_BYTES + 2 * key.length + Math.ceil(1.5 * byteLength),
+    sizeCalculation: ({ response: { body } }, key) =>
+      ENTRY_BYTES + 2 * key.length + Math.ceil(1.5 * body.plain.byteLength),
   });
   const variantsByText = new LRUCache<string, readonly Variant[]>({
     maxSize: Math.ceil(maxBytes * 0.16),

@@ -1,11 +1,12 @@
-/** The HTTP server around a gateway, and how it stops. */
-import { once } from 'node:events';
-import { Server as NetServer } from 'node:net';
-import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+/** The servers of the process: for clients, and on `ADMIN_PORT` for operators. */
+import type { PlainResponse } from '../http/refusal.js';
+import type { Logger } from '../logger/logger.js';
 import type { Metrics } from '../observability/metrics.js';
+import type { createRefreshAnswer, Monitoring } from '../observability/monitoring.js';
 import { currentTracing } from '../tracing.js';
+import type { NodeExchange } from './exchange.js';
 import { createHttpServer, type HttpServerOptions } from './http-server.js';
-import { createRequestObserver, type RequestObserverOptions } from './request-observer.js';
+import { createRefuse, createRequestObserver, type RequestObserverOptions } from './request-observer.js';
 import { createResponder, type ResponderOptions } from './responder.js';
 
 export interface GatewayServerOptions
@@ -15,48 +16,49 @@ export interface GatewayServerOptions
   readonly metrics?: Metrics | undefined;
 }
 
-/** How long a connection that is open when the port closes may take to send its next request, in milliseconds. */
-const NEXT_REQUEST_GRACE_MS = 1_000;
-
-/** Creates the server. Only `listen` opens a port. */
+/** Creates the server for clients. Only `listen` opens a port. */
 export function createGatewayServer(options: GatewayServerOptions) {
-  let isPortClosed = false;
   const observer = createRequestObserver(options);
   const respond = createResponder({ ...options, observer });
   const tracing = currentTracing();
-  const portClosed = () => isPortClosed;
-  const { server, closeSilent, listen } = createHttpServer({ ...options, observer }, (read, exchange) => {
-    if (!tracing) respond(read, exchange, portClosed);
-    else
-      tracing.inRequest('request', exchange.request.headers, (span) => {
-        exchange.span = span;
-        respond(read, exchange, portClosed);
-      });
-  });
+  if (!tracing) return createHttpServer({ ...options, observer }, respond);
+  return createHttpServer({ ...options, observer }, (exchange) =>
+    tracing.inRequest('request', exchange.request.headers, (span) => {
+      exchange.span = span;
+      respond(exchange);
+    }),
+  );
+}
 
-  return {
-    listen,
-    /**
-     * Stops without losing a request. It serves as before for `lameDuckMs`. Then it closes the port, sends
-     * `Connection: close` with each response, and resolves when all connections are closed. It destroys connections that
-     * are still open after `withinMs`.
-     */
-    async drain(lameDuckMs: number, withinMs: number): Promise<void> {
-      const cutOff = setTimeout(() => server.closeAllConnections(), withinMs);
-      await sleep(lameDuckMs);
-      isPortClosed = true;
-      const closed = once(server, 'close');
-      // http.Server's own close() would also close connections that have not sent their first request yet.
-      NetServer.prototype.close.call(server);
-      const closeIdle = setInterval(async () => {
-        // Waits for one tick: a request that has arrived is read first, so that its connection does not count as idle.
-        await setImmediate();
-        server.closeIdleConnections();
-        closeSilent();
-      }, NEXT_REQUEST_GRACE_MS);
-      await closed;
-      clearInterval(closeIdle);
-      clearTimeout(cutOff);
-    },
-  };
+/** Enough for probes and a few scrapers. */
+const MAX_ADMIN_CONNECTIONS = 100;
+const MAX_ADMIN_BODY_BYTES = 1_024;
+
+export interface AdminServerOptions {
+  readonly monitoring: Monitoring;
+  /** Answers `/refresh`. */
+  readonly refresh: ReturnType<typeof createRefreshAnswer>;
+  readonly log: Logger;
+}
+
+/** Creates the server for operators, bounded like the public one; it answers the monitoring paths and `POST /refresh`. */
+export function createAdminServer({ monitoring, refresh, log }: AdminServerOptions) {
+  const refuse = createRefuse([]);
+  const options = { maxBodyBytes: MAX_ADMIN_BODY_BYTES, maxConnections: MAX_ADMIN_CONNECTIONS, log };
+  return createHttpServer({ ...options, corsOrigins: [] }, (exchange) => {
+    const { method, url } = exchange;
+    const [path = '/'] = url.split('?');
+    // Only a page in a browser sends an Origin header. A foreign page must not trigger a refresh.
+    const isRefresh = path === '/refresh' && !exchange.header('origin');
+    const answer = isRefresh ? refresh(method) : monitoring(method, path);
+    if (!answer) refuse(exchange, { status: 404, message: 'Nothing is here.' });
+    else if (answer instanceof Promise) answer.then((response) => send(exchange, response));
+    else send(exchange, answer);
+  });
+}
+
+function send(exchange: NodeExchange, { status, headers, body }: PlainResponse): void {
+  const bytes = Buffer.from(body ?? '');
+  const own = { 'x-content-type-options': 'nosniff', 'content-length': String(bytes.byteLength) };
+  exchange.send(status, Object.entries({ ...headers, ...own }).flat(), [bytes]);
 }

@@ -1,10 +1,8 @@
 /** The token lists of the present state as JSON, each made on demand and once. */
-import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { shortDigest } from '../domain/digests.js';
 import type { EvmChain, TokenListState } from '../domain/history.js';
 import type { Token } from '../domain/listing.js';
-import { ReusedBody } from '../http/encodings.js';
+import { Body } from '../http/encodings.js';
 import { forEachChunk } from '../scheduling/chunks.js';
 import { type ChainSnapshot, type TokenSnapshot, tokenListStateOf } from '../snapshots/snapshot.js';
 import { tokenListContentOf } from '../snapshots/token-list-state.js';
@@ -17,18 +15,17 @@ const MAX_CHAIN_LIST_BYTES = 6 * 2 ** 20;
 const DOCUMENT_BYTES = 1_000;
 
 /** A token list as JSON. */
-export class TokenListDocument extends ReusedBody {
+export class TokenListDocument extends Body {
   /**
    * @param count how many tokens it has; the schema does not allow a list without any
    * @param omitted how many tokens of its chains are left out because the schema does not allow them
    */
   constructor(
-    body: Uint8Array<ArrayBuffer>,
-    digest: string,
+    parts: readonly Uint8Array<ArrayBuffer>[],
     readonly count: number,
     readonly omitted: number,
   ) {
-    super(body, digest);
+    super(parts, 'file');
   }
 }
 
@@ -49,10 +46,7 @@ async function createDocument(
     parts.push(Buffer.from((offset > 0 ? ',' : '') + JSON.stringify(chunk).slice(1, -1)));
   });
   parts.push(Buffer.from(']}'));
-  const digest = createHash('sha256');
-  for (const part of parts) digest.update(part);
-  const body = new Uint8Array(Buffer.concat(parts));
-  return new TokenListDocument(body, shortDigest(digest), entries.length, omitted);
+  return new TokenListDocument([Buffer.concat(parts)], entries.length, omitted);
 }
 
 export interface ServedListings {
@@ -96,8 +90,8 @@ export function createTokenListDocuments(onMade: (whole: TokenListDocument) => v
     const documents = new LRUCache<string, TokenListDocument, TokenSnapshot>({
       maxSize: MAX_CHAIN_LIST_BYTES,
       // Includes the compressed bodies. The list of all chains always fits.
-      sizeCalculation: ({ body }, key) =>
-        DOCUMENT_BYTES + (key === WHOLE ? 0 : Math.ceil(1.5 * body.byteLength)),
+      sizeCalculation: ({ plain }, key) =>
+        DOCUMENT_BYTES + (key === WHOLE ? 0 : Math.ceil(1.5 * plain.byteLength)),
       // A list that is evicted while it is made is still returned.
       ignoreFetchAbort: true,
       async fetchMethod(key, _before, { context }) {

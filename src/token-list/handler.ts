@@ -1,7 +1,7 @@
 /** Serves `/tokenlist.json`. */
 import { cachingHeaders, staleListingsHeader } from '../graph/dependencies.js';
-import { hasTag } from '../http/caching.js';
 import { encodingFor } from '../http/encodings.js';
+import { hasTag } from '../http/headers.js';
 import { type PlainResponse, plainRefusal, type Refusal, shown } from '../http/refusal.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
 import { createTokenListDocuments, type TokenListDocument } from './documents.js';
@@ -67,15 +67,16 @@ export function createTokenListHandler({ snapshots, metrics }: TokenListOptions)
           : `Expected the chainKey of an EVM chain that has tokens for a token list, got ${shown(chainKey)}.`,
       );
     }
-    const encoding = encodingFor(headers.get('accept-encoding') ?? undefined);
-    const etag = document.etag(encoding);
-    const found = headersFor(document);
-    if (hasTag(headers.get('if-none-match'), etag)) {
-      return { status: 304, headers: { ...found, etag }, body: null };
+    const found = { ...headersFor(document), etag: document.etag };
+    if (hasTag(headers.get('if-none-match'), document.etag)) {
+      return { status: 304, headers: found, body: null };
     }
-    const { body, headers: coding } = await document.encoded(encoding);
-    const content = { ...found, ...coding, 'content-length': String(body.byteLength) };
-    return { status: 200, headers: content, body: method === 'HEAD' ? null : body };
+    const { encoding, parts, byteLength } = await document.encoded(
+      encodingFor(headers.get('accept-encoding')),
+    );
+    const coding: Record<string, string> = encoding === 'identity' ? {} : { 'content-encoding': encoding };
+    const content = { ...found, ...coding, 'content-length': String(byteLength) };
+    return { status: 200, headers: content, body: method === 'HEAD' ? null : (parts[0] ?? null) };
   };
 }
 

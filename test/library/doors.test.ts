@@ -191,8 +191,7 @@ function comparable(received: Received) {
       ...Object.fromEntries(compared),
       'x-request-id': typeof headers['x-request-id'],
       'cache-control': headers['cache-control']?.replaceAll(/\d+/g, 'n'),
-      // Cached responses are compressed better.
-      etag: isTokenList ? typeof headers.etag : headers.etag?.replace('-fast"', '"'),
+      etag: isTokenList ? typeof headers.etag : headers.etag,
     },
   };
 }
@@ -219,7 +218,7 @@ describe('the process, fetch and the handler send equal responses', () => {
     const asked = QUESTIONS[name] as Asked;
     for (const door of Object.values(doors)) {
       const { status, headers } = await door(asked);
-      expect([status, headers.etag]).toEqual([200, expect.stringMatching(/^"/)]);
+      expect([status, headers.etag]).toEqual([200, expect.stringMatching(/^W\/"/)]);
       const again = await door({
         ...asked,
         headers: { ...asked.headers, 'if-none-match': headers.etag ?? '' },

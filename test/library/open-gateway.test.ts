@@ -48,16 +48,10 @@ describe('fetch', () => {
     for (let time = 0; time < 3; time++) {
       tags.push((await fetch(get(TOKENS, { 'accept-encoding': 'gzip' }))).headers.get('etag'));
     }
-    // Responses that are not cached are compressed faster.
-    expect(tags).toEqual([
-      expect.stringMatching(/-gzip-fast"$/),
-      expect.stringMatching(/-gzip"$/),
-      expect.stringMatching(/-gzip"$/),
-    ]);
+    expect(new Set(tags).size).toBe(1);
     for (const tag of tags) {
       const again = await fetch(get(TOKENS, { 'accept-encoding': 'gzip', 'if-none-match': tag ?? '' }));
       expect(again.status).toBe(304);
-      // A cache applies a 304 only to the response with this tag.
       expect(again.headers.get('etag')).toBe(tag);
     }
   });

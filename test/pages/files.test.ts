@@ -35,8 +35,8 @@ describe.each([...FILES, ...PAGES])('%s', (path) => {
       vary: isPage ? 'Accept, Accept-Encoding' : 'Accept-Encoding',
     });
     const etag = headers.etag ?? '';
-    expect(etag).toMatch(/^"[\w-]+"$/);
-    for (const known of [etag, `W/${etag}`, `"another", ${etag}`, '*']) {
+    expect(etag).toMatch(/^W\/"[\w-]+"$/);
+    for (const known of [etag, etag.slice(2), `"another", ${etag}`, '*']) {
       const same = await ask({ 'if-none-match': known });
       expect([same.status, same.headers.etag, same.body.byteLength]).toEqual([304, etag, 0]);
       expect(same.headers['cache-control']).toBeDefined();
@@ -44,7 +44,7 @@ describe.each([...FILES, ...PAGES])('%s', (path) => {
     expect((await ask({ 'if-none-match': '"other"' })).body).toEqual(body);
   });
 
-  it('is compressed as the client accepts, with an ETag for each encoding', async () => {
+  it('is compressed as the client accepts, with one ETag for all encodings', async () => {
     const plain = await ask();
     const tags = new Set([plain.headers.etag]);
     for (const encoding of ['br', 'gzip']) {
@@ -53,7 +53,7 @@ describe.each([...FILES, ...PAGES])('%s', (path) => {
       expect(plainOf(packed)).toEqual(plain.body);
       tags.add(packed.headers.etag);
     }
-    expect(tags.size).toBe(3);
+    expect(tags.size).toBe(1);
   });
 });
 

@@ -220,7 +220,7 @@ describe('The playground over HTTP', () => {
       expect(gzip.headers['content-encoding']).toBe('gzip');
       expect(brotliDecompressSync(br.body).equals(plain.body)).toBe(true);
       expect(gunzipSync(gzip.body).equals(plain.body)).toBe(true);
-      expect(new Set([plain, br, gzip].map(({ headers }) => headers.etag)).size).toBe(3);
+      expect(new Set([plain, br, gzip].map(({ headers }) => headers.etag)).size).toBe(1);
       for (const { headers } of [plain, br, gzip]) expect(headers.vary).toContain('Accept-Encoding');
     }
   });

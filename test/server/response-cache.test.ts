@@ -346,7 +346,7 @@ describe('HTTP caching', () => {
       expect(headers['cache-control']).toMatch(
         /^public, max-age=(\d|[12]\d|30), stale-while-revalidate=60, stale-if-error=86400$/,
       );
-      expect(headers.etag).toMatch(/^"[\w-]+"$/);
+      expect(headers.etag).toMatch(/^W\/"[\w-]+"$/);
       expect(Math.abs(Date.parse(headers['last-modified'] ?? '') - Date.now())).toBeLessThan(30_000);
       expect(headers.age).toBe('0');
       expect(headers.vary).toContain('Accept-Encoding');
@@ -354,19 +354,16 @@ describe('HTTP caching', () => {
     }
   });
 
-  it('sends 304 without a body to a client that has the response in the same encoding', async () => {
+  it('sends 304 without a body to a client that has the response in any encoding', async () => {
     const { ask } = await startServer(LONG);
     const { headers } = await ask(PICKER);
     const br = await ask({ ...PICKER, headers: { 'accept-encoding': 'br' } });
-    expect(br.headers.etag).not.toBe(headers.etag);
-    for (const known of [headers.etag, `W/${headers.etag}`, `"x", ${headers.etag}`, '*']) {
+    expect(br.headers.etag).toBe(headers.etag);
+    for (const known of [headers.etag, headers.etag?.slice(2), `"x", ${headers.etag}`, '*']) {
       const again = await ask({ ...PICKER, headers: { 'if-none-match': known ?? '' } });
       expect(again).toMatchObject({ status: 304, headers: { etag: headers.etag } });
       expect(again.body).toHaveLength(0);
     }
-    expect(await ask({ ...PICKER, headers: { 'if-none-match': br.headers.etag ?? '' } })).toMatchObject({
-      status: 200,
-    });
     expect(await ask({ ...BASE, headers: { 'if-none-match': headers.etag ?? '' } })).toMatchObject({
       status: 200,
     });

@@ -3,6 +3,7 @@ import { onTestFinished } from 'vitest';
 import { type Config, readConfig } from '../../src/config/config.js';
 import type { Service } from '../../src/domain/listing.js';
 import { createGateway, type Gateway } from '../../src/gateway.js';
+import { requestIdFrom } from '../../src/http/headers.js';
 import { OPTIONAL_PATHS } from '../../src/http/paths.js';
 import { createLogger, LOG_LEVELS, type Logger, type LogLevel } from '../../src/logger/logger.js';
 import { createMetrics } from '../../src/observability/metrics.js';
@@ -164,7 +165,8 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
 export async function answerOf(gateway: Gateway, request: Request, client?: string): Promise<Response> {
   const { method, url, headers } = request;
   const isOperation = gateway.isOperation({ method, url, accept: headers.get('accept') });
-  const answer = await gateway.respond({ isOperation, toRequest: () => request }, { client });
+  const requestId = requestIdFrom(headers.get('x-request-id'));
+  const answer = await gateway.respond({ isOperation, toRequest: () => request }, { client, requestId });
   if ('written' in answer) throw new TypeError('Expected a response of GraphQL Yoga');
   return answer.response;
 }

@@ -1,0 +1,69 @@
+/** Headers that several modules read or write: request ids, the use of caches, and the access of pages (CORS). */
+import { randomUUID } from 'node:crypto';
+import { TEXT_LIMITS } from '../domain/text-limits.js';
+
+const REQUEST_ID = /^[\w.:/+=-]+$/;
+const PROCESS_ID = randomUUID().slice(0, 24);
+let count = 0;
+
+/**
+ * The id of a request, for logs and for `x-request-id`: the client's own if it is short and plain, otherwise a new one.
+ * A new id is a process id and a counter in the form of a UUID: a random UUID makes cache hits noticeably slower.
+ */
+export function requestIdFrom(given: string | null | undefined): string {
+  if (given && given.length <= TEXT_LIMITS.requestId && REQUEST_ID.test(given)) return given;
+  count += 1;
+  return `${PROCESS_ID}${count.toString(16).padStart(12, '0')}`;
+}
+
+/** The header that says whether the response cache was used (RFC 9211). Each response of the endpoint has it. */
+export const CACHE_STATUS = 'cache-status';
+/** The value for a response from the cache. */
+export const HIT = 'gateway; hit';
+/** The value for all other responses: the operation was executed, or the request was refused. */
+export const MISS = 'gateway; fwd=miss';
+/** The header with the cost of an operation, in the units of MAX_COST. */
+export const COST = 'x-cost';
+
+/**
+ * Whether an If-None-Match header contains the ETag, so that the client already has the response. The comparison is
+ * weak (RFC 9110). A header that is too long counts as one without tags.
+ */
+export function hasTag(ifNoneMatch: string | null | undefined, etag: string): boolean {
+  if (!ifNoneMatch || ifNoneMatch.length > TEXT_LIMITS.header) return false;
+  const tags = ifNoneMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+  return tags.includes(etag.replace(/^W\//, '')) || tags.includes('*');
+}
+
+/** The origins whose pages may read responses, or `*` for all. */
+export type CorsOrigins = '*' | readonly string[];
+
+/** Names and values of response headers. */
+export type HeaderPairs = readonly (readonly [name: string, value: string])[];
+
+const EXPOSED = [
+  'access-control-expose-headers',
+  'age, cache-status, x-cost, x-request-id, x-stale-listings',
+] as const;
+const FOR_ALL: HeaderPairs = [['access-control-allow-origin', '*'], EXPOSED];
+
+/** The origins of pages on this machine, such as those of a development server. */
+const LOOPBACK = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/;
+
+/**
+ * Whether a request to a path for programs is from a page whose origin the settings do not name. With `*`, all origins
+ * but those of this machine are foreign. The Host header is not compared: a site can let its own host name resolve to
+ * this machine (DNS rebinding).
+ */
+export function isForeignOrigin(origins: CorsOrigins, origin: string | null): boolean {
+  if (origin === null) return false;
+  return origins === '*' ? !LOOPBACK.test(origin) : !origins.includes(origin);
+}
+
+/** The headers that let a page of this origin read a response; never with credentials. */
+export function corsHeaders(origins: CorsOrigins, origin: string | null | undefined): HeaderPairs {
+  if (origins === '*') return FOR_ALL;
+  const vary = ['vary', 'Origin'] as const;
+  if (!origin || !origins.includes(origin)) return [vary];
+  return [vary, ['access-control-allow-origin', origin], EXPOSED];
+}
