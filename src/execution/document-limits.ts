@@ -23,10 +23,8 @@ export interface DocumentLimits {
 }
 
 /**
- * The errors of a document whose operations are too deep, have too many aliases or too many fields.
- *
- * Call it before validation: fragments that spread each other can multiply, and the cost of validation and execution
- * grows with the number of expanded fields, not with the length of the document.
+ * The errors of a document whose operations are too deep, have too many aliases or too many fields. Call it before
+ * validation, whose cost grows with the expanded fields: fragments that spread each other can multiply.
  */
 export function limitErrors(document: DocumentNode, limits: DocumentLimits): readonly GraphQLError[] {
   const { maxDepth, maxAliases, maxQueryTokens } = limits;
@@ -45,12 +43,11 @@ export function limitErrors(document: DocumentNode, limits: DocumentLimits): rea
   });
 }
 
-/** The fragments of a document, by name. */
 export type Fragments = Readonly<Record<string, FragmentDefinitionNode>>;
 
 const fragmentsOfDocuments = new WeakMap<DocumentNode, Fragments>();
 
-/** The fragments of a document. They are collected once, however often the document is executed. */
+/** The fragments of a document, by name. They are collected once, however often the document is executed. */
 export function fragmentsOf(document: DocumentNode): Fragments {
   const known = fragmentsOfDocuments.get(document);
   if (known) return known;
@@ -68,8 +65,7 @@ function limitExceeded(
   actual: number | 'more',
   operation?: OperationDefinitionNode,
 ): GraphQLError {
-  const message = `An operation may have at most ${limit} ${unit}; this one has ${actual}.`;
-  return refusal(message, operation);
+  return refusal(`An operation may have at most ${limit} ${unit}; this one has ${actual}.`, operation);
 }
 
 function refusal(message: string, operation?: OperationDefinitionNode): GraphQLError {
@@ -79,46 +75,40 @@ function refusal(message: string, operation?: OperationDefinitionNode): GraphQLE
   });
 }
 
-interface Measures {
-  readonly depth: number;
-  readonly aliases: number;
-  readonly fields: number;
-}
-
-const NOTHING: Measures = { depth: 0, aliases: 0, fields: 0 };
+const NOTHING = { depth: 0, aliases: 0, fields: 0 };
 
 /**
  * Measures selection sets of one document. Each fragment is measured only once, so the work grows with the length of
  * the document. A fragment that spreads itself adds nothing: a validation rule refuses it.
  */
-function createMeasure(document: DocumentNode): (selectionSet: SelectionSetNode) => Measures {
+function createMeasure(
+  document: DocumentNode,
+): (selectionSet: SelectionSetNode | undefined) => typeof NOTHING {
   const fragments = fragmentsOf(document);
-  const measured = new Map<string, Measures>();
+  const measured = new Map<string, typeof NOTHING>();
 
-  function ofFragment(name: string): Measures {
+  function ofFragment(name: string): typeof NOTHING {
     const known = measured.get(name);
     if (known) return known;
     measured.set(name, NOTHING);
-    const fragment = fragments[name];
-    const measures = fragment ? ofSelectionSet(fragment.selectionSet) : NOTHING;
+    const measures = ofSelectionSet(fragments[name]?.selectionSet);
     measured.set(name, measures);
     return measures;
   }
 
-  function ofSelectionSet({ selections }: SelectionSetNode): Measures {
-    let depth = 0;
-    let aliases = 0;
-    let fields = 0;
-    for (const selection of selections) {
-      let below = NOTHING;
-      if (selection.kind === Kind.FRAGMENT_SPREAD) below = ofFragment(selection.name.value);
-      else if (selection.selectionSet) below = ofSelectionSet(selection.selectionSet);
+  function ofSelectionSet(selectionSet: SelectionSetNode | undefined): typeof NOTHING {
+    const sum = { ...NOTHING };
+    for (const selection of selectionSet?.selections ?? []) {
       const isField = selection.kind === Kind.FIELD;
-      depth = Math.max(depth, below.depth + (isField ? 1 : 0));
-      aliases += below.aliases + (isField && selection.alias ? 1 : 0);
-      fields += below.fields + (isField ? 1 : 0);
+      const below =
+        selection.kind === Kind.FRAGMENT_SPREAD
+          ? ofFragment(selection.name.value)
+          : ofSelectionSet(selection.selectionSet);
+      sum.depth = Math.max(sum.depth, below.depth + (isField ? 1 : 0));
+      sum.aliases += below.aliases + (isField && selection.alias ? 1 : 0);
+      sum.fields += below.fields + (isField ? 1 : 0);
     }
-    return { depth, aliases, fields };
+    return sum;
   }
 
   return ofSelectionSet;
@@ -135,10 +125,8 @@ const NAME_TOO_LONG = `Expected names of at most ${TEXT_LIMITS.name} characters 
 const LONG_WORD = new RegExp(`(?<!\\w)\\w{${TEXT_LIMITS.name + 1}}`);
 
 /**
- * Checks a document before it is parsed. The check stops at the first token over a limit, so a longer document does not
- * cost more. The check also stops at a syntax error, which the parser then reports.
- *
- * Names are limited because a response repeats the key of a field for each row.
+ * Checks a document before it is parsed. Names are limited because a response repeats the key of a field for each row.
+ * The check stops at the first token over a limit, and at a syntax error, which the parser then reports.
  *
  * @returns the error of a document that exceeds a limit
  */

@@ -24,38 +24,17 @@ export interface DocumentsOptions extends DocumentLimits {
   readonly introspection: boolean;
 }
 
-export interface AcceptedDocument {
-  readonly document: DocumentNode;
-  /** Whether the document is cached, so that the same text gives the same object. */
-  readonly isLasting: boolean;
-}
-
-/** Parses and validates documents, and caches the results. */
-export interface Documents {
-  /**
-   * The document, if it is valid and within the limits. A valid document is cached from its second request on, since
-   * most documents are sent only once.
-   *
-   * @returns undefined for any other text; GraphQL Yoga then reports the errors
-   */
-  accepted(text: string): AcceptedDocument | undefined;
-  /** @throws GraphQLError LIMIT_EXCEEDED for a text with too many lexical tokens, or with a name that is too long */
-  checkTokens(source: Source): void;
-  /** The errors of a parsed document: those of the limits, or else those of validation. */
-  errorsOf(document: DocumentNode): readonly GraphQLError[];
-  /** The parsed documents, by text. `syntaxErrors` has the errors of texts that cannot be parsed. */
-  readonly parsed: LRUCache<string, DocumentNode>;
-  readonly syntaxErrors: LRUCache<string, Error>;
-}
-
 /** Maximum characters of all cached texts: about 5 MB, since a parsed document takes fifty times its text. */
 const MAX_CACHED_LENGTH = 100_000;
 const MAX_CACHED_DOCUMENTS = 300;
 /** More errors do not help. Each costs as much as the first, and keeps a part of its document in memory. */
 const MAX_VALIDATION_ERRORS = 10;
 
+export type Documents = ReturnType<typeof createDocuments>;
+
 /** Makes an empty cache of documents for one schema. */
-export function createDocuments({ schema, introspection, ...limits }: DocumentsOptions): Documents {
+export function createDocuments({ schema, introspection, ...limits }: DocumentsOptions) {
+  /** The parsed documents, and the errors of texts that cannot be parsed, by text. GraphQL Yoga fills them, too. */
   const parsed = boundedByText<DocumentNode>();
   const syntaxErrors = boundedByText<Error>();
   const hasSeen = createSeenBefore();
@@ -66,6 +45,7 @@ export function createDocuments({ schema, introspection, ...limits }: DocumentsO
     ...(introspection ? [] : [NoSchemaIntrospectionCustomRule]),
   ]);
 
+  /** The errors of a parsed document: those of the limits, or else those of validation. */
   function errorsOf(document: DocumentNode): readonly GraphQLError[] {
     const known = errorsByDocument.get(document);
     if (known) return known;
@@ -90,33 +70,41 @@ export function createDocuments({ schema, introspection, ...limits }: DocumentsO
     }
   }
 
+  /** @throws GraphQLError LIMIT_EXCEEDED for a text with too many lexical tokens, or with a name that is too long */
+  function checkTokens(source: Source): void {
+    const error = exceededTokenLimit(source, limits.maxQueryTokens);
+    if (error) throw error;
+  }
+
   /** The last accepted document: most requests repeat it, and comparing two texts costs less than hashing one. */
   let last: { readonly text: string; readonly accepted: AcceptedDocument } | undefined;
 
-  return {
-    parsed,
-    syntaxErrors,
-    errorsOf,
-    accepted(text) {
-      if (last?.text === text) return last.accepted;
-      const known = parsed.get(text);
-      const document = known ?? parseNew(text);
-      if (!document) return undefined;
-      const errors = errorsOf(document);
-      const isValid = errors.length === 0;
-      // Also cache an invalid document: GraphQL Yoga gets the same text next, and would parse it again.
-      const isLasting = known !== undefined || !isValid || hasSeen(text);
-      if (isLasting && !known) parsed.set(text, document);
-      if (!isValid) return undefined;
-      const accepted = { document, isLasting };
-      if (isLasting && text.length <= MAX_CACHED_LENGTH) last = { text, accepted };
-      return accepted;
-    },
-    checkTokens(source) {
-      const error = exceededTokenLimit(source, limits.maxQueryTokens);
-      if (error) throw error;
-    },
-  };
+  /**
+   * The document, if it is valid and within the limits; for any other text GraphQL Yoga reports the errors. A valid
+   * document is cached from its second request on, since most documents are sent only once.
+   */
+  function accepted(text: string): AcceptedDocument | undefined {
+    if (last?.text === text) return last.accepted;
+    const known = parsed.get(text);
+    const document = known ?? parseNew(text);
+    if (!document) return undefined;
+    const isValid = errorsOf(document).length === 0;
+    // Also cache an invalid document: GraphQL Yoga gets the same text next, and would parse it again.
+    const isLasting = known !== undefined || !isValid || hasSeen(text);
+    if (isLasting && !known) parsed.set(text, document);
+    if (!isValid) return undefined;
+    const accepted = { document, isLasting };
+    if (isLasting && text.length <= MAX_CACHED_LENGTH) last = { text, accepted };
+    return accepted;
+  }
+
+  return { parsed, syntaxErrors, errorsOf, checkTokens, accepted };
+}
+
+interface AcceptedDocument {
+  readonly document: DocumentNode;
+  /** Whether the document is cached, so that the same text gives the same object. */
+  readonly isLasting: boolean;
 }
 
 function boundedByText<Value extends object>(): LRUCache<string, Value> {

@@ -9,10 +9,8 @@ import { MIN_RESPONSE_LIMIT } from '../domain/text-limits.js';
 export const FALL_BACK: unknown = Object.freeze({ message: 'The operation is left to graphql-js.' });
 
 /**
- * Leaves the operation to graphql-js.
- *
- * @param value can be or contain promises that nobody awaits any more. Their rejections are ignored, since an unhandled
- *   rejection would end the process
+ * Leaves the operation to graphql-js. The value can be or contain promises that nobody awaits any more. Their rejections
+ * are ignored, since an unhandled rejection would end the process.
  */
 export function fallBack(value?: unknown): never {
   ignoreRejections(value);
@@ -32,17 +30,9 @@ export function assertSynchronous(value: unknown): void {
 
 /** The part of an operation's context that knows what its resolvers read. */
 export interface Tracker {
-  /**
-   * Calls `write`, which writes JSON.
-   *
-   * @returns the reads of `write`; undefined if other operations cannot use its JSON
-   */
+  /** Calls `write`. @returns the reads of `write`; undefined if other operations cannot use the JSON that it wrote */
   track(write: () => void): object | undefined;
-  /**
-   * Notes the reads of kept JSON, because this operation uses it.
-   *
-   * @returns false if this operation would read something else, and cannot use the JSON; nothing is noted then
-   */
+  /** Notes the reads of kept JSON that this operation uses. @returns false, without a note, if it would read others */
   repeat(reads: object): boolean;
 }
 
@@ -57,16 +47,7 @@ export interface ExecutionContext {
 /** Appends the JSON of a value that is not null. */
 export type Write = (value: unknown, execution: Execution) => void;
 
-/** JSON that can be kept, with the reads that it depends on. */
-export interface TrackedJson {
-  /** The JSON: as bytes if it is long, since sending one more part then costs less than copying the text. */
-  readonly json: string | Buffer;
-  readonly bytes: number;
-  /** Undefined if other operations cannot use the JSON. */
-  readonly reads: object | undefined;
-}
-
-/** Minimum bytes of kept JSON that is stored as bytes; shorter JSON is stored as text. */
+/** Minimum bytes of kept JSON that is stored as bytes: sending one more part then costs less than copying the text. */
 const MIN_PART = 8_192;
 /** Maximum length of text, in UTF-16 units, before a list converts it to bytes between two items. */
 const MAX_TEXT = 32_768;
@@ -81,9 +62,7 @@ export class Execution {
   hasFallenBack = false;
   /** True once something written depends on variables: such JSON is not kept. */
   usesVariables = false;
-  /**
-   * Notes what kept JSON depends on. Undefined if no JSON is kept, and inside a value whose JSON is kept as a whole.
-   */
+  /** Undefined if no JSON is kept, and inside a value whose JSON is kept as a whole. */
   tracker: Tracker | undefined;
 
   /** @param keepsJson whether to keep JSON, because the operation is likely to be repeated */
@@ -113,23 +92,16 @@ export class Execution {
     return this.parts;
   }
 
-  /** Writes a value separately from the response, so that its JSON can be kept. */
-  track(tracker: Tracker, write: Write, value: unknown): TrackedJson {
+  /** Writes a value separately. @returns its JSON, and the reads that it depends on; undefined: do not keep it */
+  track(tracker: Tracker, write: Write, value: unknown) {
     const { text, parts, bytes, usesVariables } = this;
-    this.text = '';
-    this.parts = [];
-    this.usesVariables = false;
-    this.tracker = undefined;
+    Object.assign(this, { text: '', parts: [], usesVariables: false, tracker: undefined });
     const read = tracker.track(() => write(value, this));
     this.flush();
     const [first, ...others] = this.parts;
     const json = first && others.length === 0 ? first : Buffer.concat(this.parts);
     const reads = this.usesVariables ? undefined : read;
-    this.text = text;
-    this.parts = parts;
-    this.bytes = bytes;
-    this.usesVariables ||= usesVariables;
-    this.tracker = tracker;
+    Object.assign(this, { text, parts, bytes, usesVariables: this.usesVariables || usesVariables, tracker });
     // toString() gives flat text: V8 stores concatenated text as a tree of its parts.
     return { json: json.length < MIN_PART ? json.toString() : json, bytes: json.length, reads };
   }

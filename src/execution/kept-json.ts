@@ -1,10 +1,8 @@
 /**
  * Kept JSON. Rows and lists of snapshots are frozen and never change, so their JSON is kept, together with everything
- * else that was read to write it. A later operation with the same selections uses the whole JSON if that operation
- * would read the same values. Values within kept JSON are not kept separately.
- *
- * Two rules make this correct: a frozen value is frozen all the way down, and resolvers read everything else through
- * the context, which tracks it.
+ * else that was read to write it. A later operation with the same selections uses the whole JSON if it would read the
+ * same. This is correct by two rules: a frozen value is frozen all the way down, and resolvers read everything else
+ * through the context, which tracks it.
  */
 import type { Write } from './execution.js';
 

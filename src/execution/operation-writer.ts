@@ -23,34 +23,28 @@ export interface OperationParameters {
 }
 
 /** An operation of an accepted document, with its coerced variables. */
-export interface PreparedOperation {
+interface PreparedOperation {
   readonly schema: GraphQLSchema;
   readonly fragments: Fragments;
   readonly operation: OperationDefinitionNode;
   readonly variables: Variables;
 }
 
-/**
- * Writes the response body of an operation if the operation succeeds synchronously and without errors.
- *
- * @param prepare makes the context of the operation; returns undefined if the operation must not be executed now. The
- *   operation can be executed in part even if the writer returns undefined
- * @returns undefined if graphql-js has to execute the operation from the beginning, because it has errors, has to wait,
- *   or is of a kind that the writer does not know
- */
-export type OperationWriter = (
-  parameters: OperationParameters,
-  prepare: (operation: PreparedOperation) => ExecutionContext | undefined,
-) => readonly Buffer[] | undefined;
-
 /** Makes a writer for operations on one schema. */
-export function createOperationWriter(
-  schema: GraphQLSchema,
-  documents: Pick<Documents, 'accepted'>,
-): OperationWriter {
+export function createOperationWriter(schema: GraphQLSchema, documents: Pick<Documents, 'accepted'>) {
   const plans = new Plans(schema);
 
-  return (parameters, prepare) => {
+  /**
+   * Writes the response body of an operation if the operation succeeds synchronously and without errors.
+   *
+   * @param prepare makes the context of the operation; undefined if the operation must not be executed now
+   * @returns undefined if graphql-js has to execute the operation, from the beginning: it has errors, has to wait, or is
+   *   of a kind that the writer does not know
+   */
+  return (
+    parameters: OperationParameters,
+    prepare: (operation: PreparedOperation) => ExecutionContext | undefined,
+  ): readonly Buffer[] | undefined => {
     const { query, operationName: name = null, variables: given = null } = parameters;
     // Unusual or invalid parameters are left to GraphQL Yoga, which has the error messages.
     if (typeof query !== 'string' || !(name === null || (typeof name === 'string' && name !== '')))

@@ -25,7 +25,7 @@ import { leafJsonOf } from './json.js';
 import { kept, type Memory } from './kept-json.js';
 import type { Variables } from './variables.js';
 
-/** A place in a plan: the field whose value is written there. */
+/** The field whose value is written at a place of a plan. */
 interface Place {
   readonly nodes: readonly FieldNode[];
   readonly infoOf: (execution: Execution) => GraphQLResolveInfo;
@@ -38,13 +38,12 @@ const BYTES_OF_FIELD = 1_000;
 
 /**
  * The plan of a query: functions that write the JSON of its parts. They call the resolvers as graphql-js does, and fall
- * back if graphql-js would wait, report an error, or do anything other than write a value.
+ * back where graphql-js would not simply write a value.
  */
 export class Plan {
   private readonly fragments: Fragments;
   private readonly root: Write;
 
-  /** @param memory counts the size of the plan, which grows while it is used */
   constructor(
     private readonly schema: GraphQLSchema,
     document: DocumentNode,
@@ -58,9 +57,9 @@ export class Plan {
   }
 
   /**
-   * Writes the whole response body `{"data":{…}}` as JSON in UTF-8. It does not throw, whatever resolvers do.
+   * Writes the whole response body `{"data":{…}}`. It does not throw, whatever resolvers do. All executions of a plan
+   * must have the same values of the variables of `@skip` and `@include`.
    *
-   * @param execution the variables of `@skip` and `@include` must have the same values in all executions of a plan
    * @returns parts that must not be changed; undefined if graphql-js has to execute the operation
    */
   write(execution: Execution): readonly Buffer[] | undefined {

@@ -5,10 +5,8 @@ import { hash } from 'node:crypto';
 const SLOTS = 16_384;
 
 /**
- * Makes a function that recognises repeated texts, since only those are worth caching. The memory of the function
- * is fixed, so it forgets old texts.
- *
- * @returns a function that tells whether it was called with this text before; rarely, it is true for a new text
+ * Makes a function that tells whether it was called with a text before, since only repeated texts are worth caching. Its
+ * memory is fixed, so it forgets old texts. Rarely, it is true for a new text.
  */
 export function createSeenBefore(): (text: string) => boolean {
   const digests = new Uint32Array(SLOTS);

@@ -29,23 +29,16 @@ export class DocumentRefusal {
   ) {}
 }
 
-/** Looks up documents by id, and refuses documents that are not trusted. */
-export interface TrustedDocuments {
-  /**
-   * Puts the text into parameters that name a trusted document by `documentId`, `doc_id` or
-   * `extensions.persistedQuery.sha256Hash`, as if the client had sent the text. Other parameters with a document that
-   * may be executed are returned unchanged.
-   */
-  resolve(parameters: Parameters): Parameters | DocumentRefusal;
-}
-
 /** Matches a query for the SDL alone, as routers send it. Such a query is always accepted. */
 const SDL_ONLY = /^(?:query(?: \w+)?)?\{(?:\w+:)?(?:_service\{sdl\}|_sdl)\}$/;
 const MAX_SDL_LENGTH = 500;
 const MAX_SHOWN = 100;
 
+/** Looks up documents by id, and refuses documents that are not trusted. */
+export type TrustedDocuments = NonNullable<ReturnType<typeof createTrustedDocuments>>;
+
 /** @returns undefined if there are no trusted documents */
-export function createTrustedDocuments(options: TrustedDocumentsOptions): TrustedDocuments | undefined {
+export function createTrustedDocuments(options: TrustedDocumentsOptions) {
   const { trustedDocuments, trustedDocumentsOnly = false } = options;
   if (!trustedDocuments) return undefined;
   const texts = textsByKey(trustedDocuments);
@@ -58,15 +51,17 @@ export function createTrustedDocuments(options: TrustedDocumentsOptions): Truste
     const text = typeof id === 'string' ? texts.get(id) : undefined;
     const { query = null } = others;
     if (text === undefined) return unknownId(id);
-    if (query !== null && query !== text) {
-      const message = 'Expected a "documentId" or a "query", got both, and the id stands for another text.';
-      return new DocumentRefusal('BAD_USER_INPUT', 400, message);
-    }
-    return withText(text, others);
+    if (query === null || query === text) return withText(text, others);
+    const message = 'Expected a "documentId" or a "query", got both, and the id stands for another text.';
+    return new DocumentRefusal('BAD_USER_INPUT', 400, message);
   }
 
   return {
-    resolve(parameters) {
+    /**
+     * Puts the text into parameters that name a trusted document, by `documentId`, `doc_id` or
+     * `extensions.persistedQuery.sha256Hash`. Other parameters that may be executed are returned unchanged.
+     */
+    resolve(parameters: Parameters): Parameters | DocumentRefusal {
       const id = parameters.documentId ?? parameters.doc_id ?? undefined;
       if (id !== undefined) return byId(id, parameters);
       const { query = null } = parameters;
@@ -96,16 +91,13 @@ function createAcceptance(
   const texts = new Set([...manifest.values(), ...pageDocuments, ...ofPages]);
   const stripped = new Set([...texts].map(withoutIgnored));
   // Much longer texts cannot be trusted documents, and stripping them would take long.
-  const longest = [...texts].reduce((most, { length }) => Math.max(most, length), MAX_SDL_LENGTH);
-  const maxLength = 1.5 * longest;
+  const maxLength = 1.5 * [...texts].reduce((most, { length }) => Math.max(most, length), MAX_SDL_LENGTH);
   return (query) => {
     if (typeof query !== 'string') return false;
     if (texts.has(query)) return true;
-    if (query.length > maxLength) return false;
-    const text = withoutIgnored(query);
-    return (
-      text !== undefined && (stripped.has(text) || (text.length <= MAX_SDL_LENGTH && SDL_ONLY.test(text)))
-    );
+    const text = query.length > maxLength ? undefined : withoutIgnored(query);
+    if (text === undefined) return false;
+    return stripped.has(text) || (text.length <= MAX_SDL_LENGTH && SDL_ONLY.test(text));
   };
 }
 
@@ -146,58 +138,39 @@ export function persistedHash(extensions: unknown): string | undefined {
 
 function unknownId(id: unknown): DocumentRefusal {
   const shown = typeof id === 'string' ? JSON.stringify(id.slice(0, MAX_SHOWN)) : `a ${typeof id}`;
-  return new DocumentRefusal(
-    'PERSISTED_QUERY_NOT_FOUND',
-    400,
-    `Expected the id of a document that this gateway knows, got ${shown}. Ask its operator to add the document (TRUSTED_DOCUMENTS).`,
-  );
+  const message = `Expected the id of a document that this gateway knows, got ${shown}. Ask its operator to add the document (TRUSTED_DOCUMENTS).`;
+  return new DocumentRefusal('PERSISTED_QUERY_NOT_FOUND', 400, message);
 }
 
 function notTrusted(query: unknown): DocumentRefusal {
-  return new DocumentRefusal(
-    'DOCUMENT_NOT_TRUSTED',
-    403,
-    `This gateway executes only documents that it knows (TRUSTED_DOCUMENTS_ONLY), got ${query === null ? 'none of them' : 'another one'}. Ask for a known one by its "documentId", or ask the operator to add yours.`,
-  );
-}
-
-/** The log to which `reportInvalidDocuments` writes. */
-interface ReportLog {
-  info(facts: object, message: string): void;
-  warn(facts: object, message: string): void;
+  const message = `This gateway executes only documents that it knows (TRUSTED_DOCUMENTS_ONLY), got ${query === null ? 'none of them' : 'another one'}. Ask for a known one by its "documentId", or ask the operator to add yours.`;
+  return new DocumentRefusal('DOCUMENT_NOT_TRUSTED', 403, message);
 }
 
 /** Maximum invalid documents that the log names. */
 const MAX_LOGGED = 50;
 
-/**
- * Logs which trusted documents are invalid, so that clients cannot use them. It never rejects, and checks each document
- * in its own turn of the event loop.
- *
- * @param manifest texts by id
- */
+/** Logs which trusted documents are invalid, by their ids. It never rejects, and yields to requests. */
 export async function reportInvalidDocuments(
   manifest: ReadonlyMap<string, string>,
   documents: Pick<Documents, 'checkTokens' | 'errorsOf'>,
-  log: ReportLog,
+  log: Record<'info' | 'warn', (facts: object, message: string) => void>,
 ): Promise<void> {
-  const invalid = new Map<string, string>();
+  const errors: [id: string, message: string][] = [];
   for (const [id, text] of manifest) {
     await setImmediate();
     try {
       documents.checkTokens(new Source(text));
       const [error] = documents.errorsOf(parse(text));
-      if (error) invalid.set(id, error.message);
+      if (error) throw error;
     } catch (error) {
-      invalid.set(id, error instanceof Error ? error.message : String(error));
+      errors.push([id, error instanceof Error ? error.message : String(error)]);
     }
   }
   const count = manifest.size;
-  if (invalid.size === 0) log.info({ count }, 'All trusted documents are valid');
-  else {
-    log.warn(
-      { count, invalidCount: invalid.size, invalid: Object.fromEntries([...invalid].slice(0, MAX_LOGGED)) },
-      'Some trusted documents are invalid: clients that ask for them get these errors',
-    );
-  }
+  if (errors.length === 0) return log.info({ count }, 'All trusted documents are valid');
+  log.warn(
+    { count, invalidCount: errors.length, invalid: Object.fromEntries(errors.slice(0, MAX_LOGGED)) },
+    'Some trusted documents are invalid: clients that ask for them get these errors',
+  );
 }

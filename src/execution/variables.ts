@@ -20,9 +20,7 @@ export type Variables = Readonly<Record<string, unknown>>;
 
 /**
  * Coerces variables as getVariableValues of graphql-js does, several times as fast, because it does not record the path
- * of each value for errors.
- *
- * @returns undefined if a variable is invalid or unusual
+ * of each value for errors. Undefined if a variable is invalid or unusual.
  */
 export function coerceVariables(
   schema: GraphQLSchema,

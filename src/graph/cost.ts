@@ -17,27 +17,19 @@ import {
 } from 'graphql';
 // Not exported by graphql's index. The executor merges selections with it, so costs count the fields it executes.
 import { collectSubfields } from 'graphql/execution/collectFields.js';
-import { OperationLimitError, responseTooLong } from '../domain/errors.js';
-import { MIN_RESPONSE_LIMIT } from '../domain/text-limits.js';
+import { OperationLimitError } from '../domain/errors.js';
+import { groupBy } from '../domain/keyed-rows.js';
 
-/** The cost of an operation, or of a part of it. */
+/** The cost of an operation, or of a part of it. `rows` are those of all lists of objects. */
 export interface Cost {
   units: number;
-  /** Rows of all lists of objects. */
   rows: number;
-  /** A lower bound for the bytes of the response: its names, without its values. */
-  bytes: number;
 }
 
-type Fragments = Record<string, FragmentDefinitionNode>;
-
-/** An operation before its execution. */
-export interface MeteredOperation {
+/** The part of an operation that its cost depends on. Variables are coerced. */
+interface Selections {
   readonly schema: GraphQLSchema;
-  /** The fragments of its document. */
-  readonly fragments: Fragments;
-  readonly operation: OperationDefinitionNode;
-  /** The coerced variables. */
+  readonly fragments: Record<string, FragmentDefinitionNode>;
   readonly variables: Readonly<Record<string, unknown>>;
 }
 
@@ -48,10 +40,6 @@ export interface CostLimits {
   readonly maxRows: number;
   /** Units for one token with every field and its chain. */
   readonly unitsOfWholeToken: number;
-  /** How many tokens are listed now. */
-  readonly listedTokens: () => number;
-  /** Limit on the bytes of the response, at the present size of the token listing. */
-  readonly maxResponseBytes: () => number;
 }
 
 /** Units for the uncached routes of one token, which cost the upstream a request. */
@@ -67,22 +55,26 @@ const UNITS_AROUND_LIST = 5;
 
 /** Adds up the cost of one operation. A class, since each operation needs one, and an object of closures costs more. */
 export class CostMeter {
-  /** The cost so far. */
-  readonly spent: Cost = { units: 0, rows: 0, bytes: 0 };
+  readonly spent: Cost = { units: 0, rows: 0 };
   /** The error of an operation that is over a limit. The response then has this error and no data. */
   refusal: OperationLimitError | undefined;
 
-  constructor(private readonly limits: CostLimits) {}
+  /** @param listedTokens how many tokens are listed now */
+  constructor(
+    private readonly limits: CostLimits,
+    private readonly listedTokens: () => number,
+  ) {}
 
   /** Adds the cost of the root fields and of the objects below them that are not in lists. @returns `refusal` */
-  chargeOperation(metered: MeteredOperation): OperationLimitError | undefined {
-    const { schema, operation } = metered;
-    const type = schema.getQueryType();
-    if (!type) return undefined;
+  chargeOperation(
+    operation: Selections & { readonly operation: OperationDefinitionNode },
+  ): OperationLimitError | undefined {
+    const type = operation.schema.getQueryType();
     // The cast is safe: only the selections of the node are read.
-    const nodes = [operation as unknown as FieldNode];
-    const cost = known(operation, type, hasDirectives(operation), () => costOfObject(type, nodes, metered));
-    this.count(cost);
+    const node = operation.operation as unknown as FieldNode;
+    const units =
+      type && known(node, type, hasDirectives(node), () => unitsOfObject(type, [node], operation));
+    this.count({ units: units ?? 0, rows: 0 });
     return this.refusal;
   }
 
@@ -92,7 +84,7 @@ export class CostMeter {
    *
    * @param typeOf gives the object type of each row, for a field of an abstract type
    * @returns the rows; an empty list once the operation is over a limit
-   * @throws OperationLimitError when the operation goes over a limit
+   * @throws OperationLimitError
    */
   chargeRows<Row>(
     rows: readonly Row[],
@@ -102,53 +94,37 @@ export class CostMeter {
     if (this.refusal) return [];
     const count = rows.length;
     if (count === 0) return rows;
-    if (isListType(getNullableType(info.returnType))) this.add({ units: count, rows: count, bytes: 0 });
-    if (!typeOf) this.addObjects(getNamedType(info.returnType).name, count, info);
+    if (isListType(getNullableType(info.returnType))) this.add({ units: count, rows: count });
+    if (!typeOf) this.spend(count * unitsOfType(getNamedType(info.returnType).name, info));
     else {
-      const counts = new Map<string, number>();
-      for (const name of rows.map(typeOf)) counts.set(name, (counts.get(name) ?? 0) + 1);
-      for (const [name, ofType] of counts) this.addObjects(name, ofType, info);
+      const types = groupBy(rows, typeOf);
+      for (const [name, ofType] of types) this.spend(ofType.length * unitsOfType(name, info));
     }
     return rows;
   }
 
-  /**
-   * Adds rows without units: an operation near the limit of units must not fail because a fact is held back.
-   *
-   * @throws OperationLimitError when the operation goes over a limit
-   */
+  /** Adds rows without units: an operation near the limit of units must not fail because a fact is held back. */
   countRows(count: number): void {
-    if (count > 0 && !this.refusal) this.add({ units: 0, rows: count, bytes: 0 });
+    if (count > 0 && !this.refusal) this.add({ units: 0, rows: count });
   }
 
-  /**
-   * Adds units that do not belong to rows. Call it before the work that the units stand for.
-   *
-   * @throws OperationLimitError also if the operation was over a limit before
-   */
+  /** Adds units that do not belong to rows. Call it before the work that the units stand for. */
   spend(units: number): void {
-    this.add({ units, rows: 0, bytes: 0 });
+    this.add({ units, rows: 0 });
   }
 
-  /**
-   * Adds a cost, such as that of a part of the response that another operation has made.
-   *
-   * @throws OperationLimitError
-   */
+  /** @throws OperationLimitError if the operation is over a limit, even if it was before */
   add(cost: Readonly<Cost>): void {
     this.count(cost);
     if (this.refusal) throw this.refusal;
   }
 
-  private count({ units, rows, bytes }: Readonly<Cost>): void {
+  private count({ units, rows }: Readonly<Cost>): void {
     const { spent } = this;
-    const { maxCost, maxRows, maxResponseBytes } = this.limits;
+    const { maxCost, maxRows } = this.limits;
     spent.units += units;
     spent.rows += rows;
-    spent.bytes += bytes;
-    if (spent.bytes > MIN_RESPONSE_LIMIT && spent.bytes > maxResponseBytes()) {
-      this.refusal ??= responseTooLong(maxResponseBytes());
-    } else if (spent.rows > maxRows) {
+    if (spent.rows > maxRows) {
       this.refusal ??= limitExceeded(
         `The lists of an operation may have at most ${maxRows} rows in all; these have ${spent.rows}. Nest fewer lists in each other, or ask for fewer rows at a time.`,
       );
@@ -159,23 +135,10 @@ export class CostMeter {
     }
   }
 
-  private addObjects(typeName: string, count: number, info: GraphQLResolveInfo): void {
-    const { schema, fragments, fieldNodes } = info;
-    const type = schema.getType(typeName);
-    if (!isObjectType(type)) return;
-    // Cached by the list of nodes: graphql-js and the operation writer make another list if `@skip` has another value.
-    const { units, bytes } = known(fieldNodes, type, false, () => {
-      // Read only if there are directives: JSON that is written after a read of the variables is not kept.
-      const variables = fieldNodes.some(hasDirectives) ? info.variableValues : {};
-      return costOfObject(type, fieldNodes, { schema, fragments, variables });
-    });
-    this.add({ units: units * count, rows: 0, bytes: bytes * count });
-  }
-
   /** The limit on units: `maxCost`, or the cost of the whole token listing if that is higher. */
   private unitLimit(): number {
-    const { maxCost, unitsOfWholeToken, listedTokens } = this.limits;
-    return Math.max(maxCost, UNITS_AROUND_LIST + listedTokens() * (1 + unitsOfWholeToken));
+    const { maxCost, unitsOfWholeToken } = this.limits;
+    return Math.max(maxCost, UNITS_AROUND_LIST + this.listedTokens() * (1 + unitsOfWholeToken));
   }
 }
 
@@ -183,50 +146,53 @@ function limitExceeded(message: string): OperationLimitError {
   return new OperationLimitError('LIMIT_EXCEEDED', message);
 }
 
-type Selections = Pick<MeteredOperation, 'schema' | 'fragments' | 'variables'>;
+/** The units of one object: by the node or nodes that have its selections, then by its type. */
+const knownUnits = new WeakMap<object, Map<GraphQLObjectType, number>>();
 
-/** The cost of one object: by the nodes that have its selections, then by its type. */
-const costs = new WeakMap<object, Map<GraphQLObjectType, Cost>>();
-
-function known(nodes: object, type: GraphQLObjectType, isVariable: boolean, make: () => Cost): Cost {
-  const byType = costs.get(nodes) ?? new Map<GraphQLObjectType, Cost>();
-  const cost = byType.get(type) ?? make();
-  if (!isVariable) costs.set(nodes, byType.set(type, cost));
-  return cost;
+function known(nodes: object, type: GraphQLObjectType, isVariable: boolean, make: () => number): number {
+  const byType = knownUnits.get(nodes) ?? new Map<GraphQLObjectType, number>();
+  const units = byType.get(type) ?? make();
+  if (!isVariable) knownUnits.set(nodes, byType.set(type, units));
+  return units;
 }
 
 /** Whether the document of a node may have directives, such as `@skip`. */
-function hasDirectives({ loc }: FieldNode | OperationDefinitionNode): boolean {
+function hasDirectives({ loc }: FieldNode): boolean {
   return !loc || loc.source.body.includes('@');
 }
 
-/** The cost of one object with its selections. Resolvers charge the objects of lists and of abstract types. */
-function costOfObject(type: GraphQLObjectType, nodes: readonly FieldNode[], selections: Selections): Cost {
-  const cost = { units: 0, rows: 0, bytes: 0 };
-  for (const [key, nodesOfField] of collect()) {
+/** The units of one object of the field. */
+function unitsOfType(typeName: string, info: GraphQLResolveInfo): number {
+  const { schema, fragments, fieldNodes } = info;
+  const type = schema.getType(typeName);
+  if (!isObjectType(type)) return 0;
+  // Cached by the list of nodes: graphql-js and the operation writer make another list if `@skip` has another value.
+  return known(fieldNodes, type, false, () => {
+    // Read only if there are directives: JSON that is written after a read of the variables is not kept.
+    const variables = fieldNodes.some(hasDirectives) ? info.variableValues : {};
+    return unitsOfObject(type, fieldNodes, { schema, fragments, variables });
+  });
+}
+
+/** The units of one object with its selections. Resolvers charge the objects of lists and of abstract types. */
+function unitsOfObject(type: GraphQLObjectType, nodes: readonly FieldNode[], selections: Selections): number {
+  const { schema, fragments, variables } = selections;
+  let collected: ReadonlyMap<string, readonly FieldNode[]>;
+  try {
+    collected = collectSubfields(schema, fragments, variables, type, nodes);
+  } catch {
+    // A variable of @skip or @include is null: execution fails with the same error.
+    return ERROR_UNITS;
+  }
+  let units = 0;
+  for (const nodesOfField of collected.values()) {
     const name = nodesOfField[0]?.name.value ?? '';
     const field = type.getFields()[name];
     const below = field && getNullableType(field.type);
-    cost.units += field || name === '__typename' ? 1 : 1 + INTROSPECTION_UNITS;
-    // Plus two quotes, a colon, and a comma or brace.
-    cost.bytes += key.length + 4;
-    if (!isObjectType(below)) continue;
-    const { units, bytes } = costOfObject(below, nodesOfField, selections);
-    cost.units += units;
-    cost.bytes += bytes;
+    units += field || name === '__typename' ? 1 : 1 + INTROSPECTION_UNITS;
+    if (isObjectType(below)) units += unitsOfObject(below, nodesOfField, selections);
   }
-  return cost;
-
-  function collect(): Iterable<readonly [key: string, nodes: readonly FieldNode[]]> {
-    const { schema, fragments, variables } = selections;
-    try {
-      return collectSubfields(schema, fragments, variables, type, nodes);
-    } catch {
-      // A variable of @skip or @include is null: execution fails with the same error.
-      cost.units += ERROR_UNITS;
-      return [];
-    }
-  }
+  return units;
 }
 
 /** Units for one object of the type with every field and with the objects below it that are not in lists. */
@@ -241,10 +207,7 @@ export function unitsOfWholeObject(type: GraphQLObjectType): number {
   return units;
 }
 
-/**
- * Units for a search over this many rows: for each row one, and one more for each word. Measured with searches of one
- * to eight words over 10,000 tokens.
- */
+/** Units for a search: for each row one, and one more for each word. Measured with 10,000 tokens. */
 export function searchUnits(rows: number, query: string): number {
   return rows * (1 + query.split(/[^\p{L}\p{N}]+/u).filter(Boolean).length);
 }

@@ -1,13 +1,12 @@
+/**
+ * Dependencies: what a response was made from. They are tracked while an operation runs, and stored with its cached
+ * response. Before the response is used again, they are compared with the snapshots that are served then. The caching
+ * headers follow from them. All times are in milliseconds; points in time are since 1970.
+ */
 import { LISTING_NAMES, type ListingName } from '../snapshots/listings.js';
 import type { ReadSnapshots } from '../snapshots/operation-view.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
 import type { TrackedReads } from './dependency-tracker.js';
-
-/*
- * Dependencies: what a response was made from. Dependencies are tracked while an operation runs, and stored with its
- * cached response. Before the response is used again, they are compared with the snapshots that are served now. The
- * caching headers follow from them.
- */
 
 /** Reads the present value of everything that responses can depend on, by name. */
 const SERVED: Readonly<Record<string, (snapshots: Snapshots) => unknown>> = {
@@ -20,11 +19,10 @@ const SERVED: Readonly<Record<string, (snapshots: Snapshots) => unknown>> = {
       [`${name} prices`, (snapshots: Snapshots) => snapshots.snapshotOf(name)?.pricesTakenAt],
     ]),
   ),
-  /** The operator's rules: compared only if routes were read. The digests of the listings change with the rules. */
+  // The operator's rules: compared only if routes were read. The digests of the listings change with the rules.
   rules: (snapshots) => snapshots.rules(),
-  /** Compared only if `sources` was read. */
+  // Compared only if `sources` was read, and the number of its answers only if the response shows their time.
   routeMap: (snapshots) => snapshots.routeMap()?.changes,
-  /** How many answers the route map has received. Compared only if the response shows the time of its routes. */
   routeMapAnswers: (snapshots) => snapshots.routeMap()?.answers,
 };
 
@@ -32,13 +30,12 @@ const SERVED: Readonly<Record<string, (snapshots: Snapshots) => unknown>> = {
 export interface Dependencies {
   /** The values of the names in {@link SERVED} when the response was made. */
   readonly values: Readonly<Record<string, unknown>>;
-  /** The listings that were read. */
   readonly listings: readonly ListingName[];
-  /** When the dependencies expire even if `values` stay the same (milliseconds since 1970). */
+  /** When the dependencies expire even if `values` stay the same. */
   readonly goodUntil: number;
-  /** When a price in the response becomes too old to be shown (milliseconds since 1970); infinite without prices. */
+  /** When a price in the response becomes too old to be shown; infinite without prices. */
   readonly pricesGoodUntil: number;
-  /** When the oldest routes in the response were fetched (milliseconds since 1970); undefined without routes. */
+  /** When the oldest routes in the response were fetched; undefined without routes. */
   readonly routesTakenAt: number | undefined;
 }
 
@@ -55,34 +52,33 @@ export interface ResultFacts {
 }
 
 /** The dependencies of a response; undefined if it must not be cached. */
-export function dependenciesOf(read: ReadSnapshots, tracked: TrackedReads): Dependencies | undefined {
-  const { listings, isMissing, routes, routeMap } = read;
-  const { prices, priceTimes, pricesGoodUntil, freshness, routeTimes } = tracked;
+export function dependenciesOf(
+  { listings, isMissing, routes, routeMap }: ReadSnapshots,
+  { prices, priceTimes, pricesGoodUntil, freshness, routeTimes }: Readonly<TrackedReads>,
+): Dependencies | undefined {
   if (freshness || isMissing) return undefined;
-  const versions: Record<string, unknown> = {};
+  const values: Record<string, unknown> = {};
   const names = LISTING_NAMES.filter((name) => listings[name]);
   for (const name of names) {
     const { digest, rowsDigest, pricesTakenAt } = listings[name] ?? {};
-    versions[prices ? name : `${name} rows`] = prices ? digest : rowsDigest;
-    if (priceTimes) versions[`${name} prices`] = pricesTakenAt;
+    values[prices ? name : `${name} rows`] = prices ? digest : rowsDigest;
+    if (priceTimes) values[`${name} prices`] = pricesTakenAt;
   }
+  if (routes) values.rules = routes.rules;
+  if (routeMap) values.routeMap = routeMap.changes;
+  if (routeMap && routeTimes) values.routeMapAnswers = routeMap.answers;
   return {
     listings: names,
-    values: {
-      ...versions,
-      ...(routes && { rules: routes.rules }),
-      ...(routeMap && { routeMap: routeMap.changes }),
-      ...(routeMap && routeTimes && { routeMapAnswers: routeMap.answers }),
-    },
+    values,
     goodUntil: Math.min(routes?.goodUntil ?? Number.POSITIVE_INFINITY, pricesGoodUntil),
     pricesGoodUntil,
     routesTakenAt: routes?.takenAt,
   };
 }
 
-/** The facts from which the caching headers of a response are made. Times are in milliseconds. */
+/** The facts from which the caching headers of a response are made. */
 export interface ResponseInfo {
-  /** The time at which these facts are true (since 1970). */
+  /** The time at which these facts are true. */
   readonly now: number;
   /** The value of `x-stale-listings`; undefined if everything that was read is fresh. */
   readonly staleListings: string | undefined;
@@ -90,7 +86,7 @@ export interface ResponseInfo {
   readonly freshForMs: number;
   /** Time until a price in the response becomes too old; infinite without prices. */
   readonly pricesGoodForMs: number;
-  /** When the oldest of the listings and routes that were read was fetched (since 1970); infinite if none was read. */
+  /** When the oldest of the listings and routes that were read was fetched; infinite if none was read. */
   readonly takenAt: number;
 }
 
@@ -116,10 +112,7 @@ export function createDependencyCheck(snapshots: Snapshots): DependencyCheck {
   };
 }
 
-/**
- * The value of `x-stale-listings`: the stale listings and routes with their ages in whole seconds, such as
- * `chains;age=340, tokens;age=95`. Undefined if none was stale.
- */
+/** The value of `x-stale-listings`, with ages in whole seconds: `chains;age=340, tokens;age=95`. Undefined for none. */
 export function staleListingsHeader(
   stale: readonly { readonly name: string; readonly ageMs: number }[],
 ): string | undefined {
@@ -127,18 +120,17 @@ export function staleListingsHeader(
   return stale.map(({ name, ageMs }) => `${name};age=${Math.floor(ageMs / 1000)}`).join(', ');
 }
 
-/** Seconds for which caches may serve a stale response while they fetch a new one. */
+/** Seconds for which caches may serve a stale response while they fetch a new one, or cannot reach the gateway. */
 const STALE_WHILE_REVALIDATE = 60;
-/** Seconds for which caches may serve a stale response while the gateway is unreachable. */
 const STALE_IF_ERROR = 86_400;
 /** Seconds for which a response without listings may be served: it shows the schema, which a release can change. */
 const MAX_AGE_OF_SCHEMA = 300;
 
 /**
- * How old a stored response is, in milliseconds. The age counts from the time when the response was made or, if that
- * was later, from the last fetch of its oldest listing: a fetch of the same rows validates the response (RFC 9111).
+ * How old a stored response is. The age counts from the time when the response was made or, if that was later, from the
+ * last fetch of its oldest listing: a fetch of the same rows validates the response (RFC 9111).
  *
- * @param madeAt when the response was made (since 1970)
+ * @param madeAt when the response was made
  * @returns undefined if it is too old to be served
  */
 export function ageOf({ now, takenAt }: ResponseInfo, madeAt: number): number | undefined {
@@ -147,7 +139,6 @@ export function ageOf({ now, takenAt }: ResponseInfo, madeAt: number): number | 
   return hasListings || ageMs < 1000 * MAX_AGE_OF_SCHEMA ? ageMs : undefined;
 }
 
-/** The value of the header `Age`. @param ageMs in milliseconds */
 export function ageHeader(ageMs: number): string {
   return String(Math.floor(ageMs / 1000));
 }
@@ -156,11 +147,10 @@ export function ageHeader(ageMs: number): string {
  * The headers for browser and CDN caches, as alternating names and values.
  *
  * A cache keeps a response for `max-age` minus `Age`. This must be the time until the next refresh, so `max-age` is the
- * sum of that time and the age. One exception: if no time is left, `max-age` is 0, since some caches
- * ignore `Age`. (The age starts again with each refresh, so such caches keep a response at most one refresh interval
- * too long.)
+ * sum of that time and the age. If no time is left, `max-age` is 0, since some caches ignore `Age`: these keep a
+ * response at most one refresh interval too long, because the age starts again with each refresh.
  *
- * @param ageMs how old the response is, in milliseconds; 0 for one that was just made
+ * @param ageMs how old the response is; 0 for one that was just made
  */
 export function cachingHeaders(
   { freshForMs, pricesGoodForMs, takenAt }: ResponseInfo,

@@ -3,36 +3,27 @@ import { LISTING_NAMES, type ListingName } from '../snapshots/listings.js';
 import type { View } from '../snapshots/operation-view.js';
 import type { Cost, CostMeter } from './cost.js';
 
-/** What an operation, or a part of it, has read besides rows. Times are in milliseconds since 1970. */
-export interface TrackedReads {
-  /** True once a price was read or used to filter or order tokens. */
-  readonly prices: boolean;
-  /** True if the response shows a price's time or hides a price as too old; both change at every refresh. */
-  readonly priceTimes: boolean;
+/** What an operation has read besides rows. Times are in milliseconds since 1970. */
+export class TrackedReads {
+  /** Whether a price was read or used to filter or order tokens. */
+  prices = false;
+  /** Whether the response shows a price's time or hides a price as too old; both change at every refresh. */
+  priceTimes = false;
   /** When the first of the prices that were read becomes too old. */
-  readonly pricesGoodUntil: number;
-  /** True once the status of the listings was read, which changes every second. */
-  readonly freshness: boolean;
-  /** True once routes were read, which have lifetimes of their own. */
-  readonly routes: boolean;
-  /** True if the response shows when routes were fetched. */
-  readonly routeTimes: boolean;
+  pricesGoodUntil = Number.POSITIVE_INFINITY;
+  /** Whether the status of the listings was read, which changes every second. */
+  freshness = false;
+  /** Whether routes were read, which have lifetimes of their own. */
+  routes = false;
+  /** Whether the response shows when routes were fetched. */
+  routeTimes = false;
 }
 
 /** What a part of a response was made from, besides rows. While this stays the same, so does the part. */
-class Reads implements TrackedReads, Cost {
-  prices = false;
-  priceTimes = false;
-  pricesGoodUntil = Number.POSITIVE_INFINITY;
-  freshness = false;
-  routes = false;
-  routeTimes = false;
+interface ReadsOfPart extends Readonly<TrackedReads> {
   /** The `state` of the snapshots that were read. */
-  readonly states: Partial<Record<ListingName, string>> = {};
-  /** The cost of the part. */
-  units = 0;
-  rows = 0;
-  bytes = 0;
+  readonly states: Partial<Record<ListingName, string>>;
+  readonly cost: Cost;
 }
 
 const NO_LISTINGS: readonly ListingName[] = [];
@@ -40,17 +31,14 @@ const NO_LISTINGS: readonly ListingName[] = [];
 /** Maximum of distinct reads that are shared, and of those that a tracker remembers as already noted. */
 const MAX_SHARED = 8;
 
-/** The latest distinct reads of parts. Most parts share one object, which an operation compares and notes only once. */
-const shared: Reads[] = [];
+/** The latest distinct reads of parts, by their JSON. Parts share them: an operation compares and notes each only once. */
+const shared = new Map<string, ReadsOfPart>();
 
-/**
- * Collects what one operation reads besides rows; resolvers and loaders note it. It also separates the reads of a part
- * of the response, so that other operations can use that part again.
- */
+/** Collects what one operation reads besides rows, and separately what parts of its response read. */
 export class DependencyTracker {
-  private noted = new Reads();
+  private noted = new TrackedReads();
   /** Reads that `repeat` has already compared and noted for this operation. */
-  private readonly repeated: Reads[] = [];
+  private readonly repeated: ReadsOfPart[] = [];
 
   /** @param now milliseconds since 1970, by the clock of the operation */
   constructor(
@@ -59,8 +47,7 @@ export class DependencyTracker {
     private readonly now: number,
   ) {}
 
-  /** Everything that was read so far. */
-  get reads(): TrackedReads {
+  get reads(): Readonly<TrackedReads> {
     return this.noted;
   }
 
@@ -79,36 +66,29 @@ export class DependencyTracker {
    *
    * @returns the reads of this part; undefined if other operations cannot use it
    */
-  track(write: () => void): Reads | undefined {
+  track(write: () => void): ReadsOfPart | undefined {
     const { view, noted, cost } = this;
-    const { units, rows, bytes } = cost.spent;
+    const { units, rows } = cost.spent;
     const listingsBefore = view.swapReads(NO_LISTINGS);
-    const reads = new Reads();
-    this.noted = reads;
+    const tracked = new TrackedReads();
+    this.noted = tracked;
     write();
     this.noted = noted;
     const listings = view.swapReads(listingsBefore);
-    let isMissing = false;
-    for (const name of listings) {
-      const state = this.stateOf(name);
-      if (state !== undefined) reads.states[name] = state;
-      isMissing ||= state === undefined;
-      view.read(name);
-    }
-    reads.units = cost.spent.units - units;
-    reads.rows = cost.spent.rows - rows;
-    reads.bytes = cost.spent.bytes - bytes;
-    this.noteAll(reads);
-    return reads.freshness || reads.routes || isMissing ? undefined : sharedOf(reads);
+    for (const name of listings) view.read(name);
+    this.noteAll(tracked);
+    const states = Object.fromEntries(listings.map((name) => [name, this.stateOf(name)]));
+    if (tracked.freshness || tracked.routes || Object.values(states).includes(undefined)) return undefined;
+    const ofPart = { units: cost.spent.units - units, rows: cost.spent.rows - rows };
+    return sharedOf({ ...tracked, states, cost: ofPart });
   }
 
   /**
    * Notes the reads of a part that another operation has made, and adds the cost of the part: this operation uses it.
    *
    * @returns false if this operation would read something else and must make the part itself; nothing is noted then
-   * @throws OperationLimitError
    */
-  repeat(reads: Reads): boolean {
+  repeat(reads: ReadsOfPart): boolean {
     if (!this.repeated.includes(reads)) {
       if (this.now >= reads.pricesGoodUntil) return false;
       const listings = LISTING_NAMES.filter((name) => reads.states[name] !== undefined);
@@ -117,7 +97,7 @@ export class DependencyTracker {
       this.noteAll(reads);
       if (this.repeated.length < MAX_SHARED) this.repeated.push(reads);
     }
-    this.cost.add(reads);
+    this.cost.add(reads.cost);
     return true;
   }
 
@@ -125,7 +105,7 @@ export class DependencyTracker {
     return this.view.untracked(name)?.state;
   }
 
-  private noteAll(reads: TrackedReads): void {
+  private noteAll(reads: Readonly<TrackedReads>): void {
     const { noted } = this;
     noted.prices ||= reads.prices;
     noted.priceTimes ||= reads.priceTimes;
@@ -136,23 +116,12 @@ export class DependencyTracker {
   }
 }
 
-function sharedOf(reads: Reads): Reads {
-  for (const known of shared) if (isEqual(known, reads)) return known;
-  if (shared.length >= MAX_SHARED) shared.shift();
-  shared.push(reads);
+function sharedOf(reads: ReadsOfPart): ReadsOfPart {
+  const json = JSON.stringify(reads);
+  const known = shared.get(json);
+  if (known) return known;
+  const [oldest] = shared.keys();
+  if (oldest !== undefined && shared.size >= MAX_SHARED) shared.delete(oldest);
+  shared.set(json, reads);
   return reads;
-}
-
-/** Compares reads of parts that can be used again: such parts have read no routes and no status of listings. */
-function isEqual(one: Reads, other: Reads): boolean {
-  return (
-    one.prices === other.prices &&
-    one.priceTimes === other.priceTimes &&
-    one.pricesGoodUntil === other.pricesGoodUntil &&
-    one.routeTimes === other.routeTimes &&
-    LISTING_NAMES.every((name) => one.states[name] === other.states[name]) &&
-    one.units === other.units &&
-    one.rows === other.rows &&
-    one.bytes === other.bytes
-  );
 }

@@ -1,7 +1,7 @@
 /**
- * The reads of one operation, without repeats. Each method is named after its result, and throws or rejects with a
- * GatewayError. If the snapshot is loaded, the method returns a value and not a promise: a list of 10,000 tokens must
- * not cost 10,000 promises.
+ * The reads of one operation, without repeats. Each method is named after its result, which is null for unknown and
+ * malformed keys, and throws or rejects with a GatewayError. If the snapshot is loaded, the method returns a value and
+ * not a promise: a list of 10,000 tokens must not cost 10,000 promises.
  */
 import DataLoader from 'dataloader';
 import { tokenRequestKey } from '../domain/addresses.js';
@@ -18,24 +18,36 @@ import type { ChainSnapshot } from '../snapshots/snapshot.js';
 import type { TokenSources } from '../snapshots/sources.js';
 import { type CostMeter, ROUTE_UNITS, searchUnits } from './cost.js';
 import type { DependencyTracker } from './dependency-tracker.js';
-import { awaitAndYield, type MaybePromise, WOULD_WAIT, whenReady } from './maybe-promise.js';
+
+/** A value, or a promise of it if it must be loaded first. */
+export type MaybePromise<Value> = Value | Promise<Value>;
+
+/** Passes a value on: at once if it is loaded, otherwise when its promise resolves. */
+export function whenReady<Value, Result>(
+  value: MaybePromise<Value>,
+  use: (value: Value) => MaybePromise<Result>,
+): MaybePromise<Result> {
+  return value instanceof Promise ? value.then(use) : use(value);
+}
+
+/** Thrown in place of waiting. This object has no stack: it is no error, and can be thrown often. */
+const WOULD_WAIT: unknown = Object.freeze({ message: 'This operation has to wait for the upstream.' });
+/** The answer for a token that cannot be in any listing. */
+export const NO_ROUTES: RouteAnswer = { rows: [], takenAt: 0, isUnlisted: true };
+/** Maximum fields with the error ROUTE_BUDGET_EXCEEDED. With more of them, the whole operation fails. */
+const MAX_REFUSED_ROUTES = 1000;
 
 type RouteRequest = TokenRequest & { readonly srcToken: string };
 
 export interface LoadersOptions {
-  /** The snapshots that this operation reads. */
   readonly view: View;
   /** Waits in the queue. Called after each wait for the upstream, since one answer can resume many operations. */
   readonly yieldToQueue: () => Promise<void>;
-  /** How many distinct route requests this operation may send to the upstream. */
-  readonly maxRoutes: number;
-  /** Charges searches and route requests. */
+  readonly maxRoutesPerOperation: number;
   readonly cost: Pick<CostMeter, 'spend'>;
   /**
-   * Present for an operation that may not wait: a loader then throws {@link WOULD_WAIT} in place of returning a
-   * promise, and does not ask the upstream.
-   *
-   * @param pendingListing the listing that the operation would wait for; undefined for routes
+   * Present for an operation that may not wait. In place of returning a promise or asking the upstream, a loader calls
+   * it with the listing that the operation would wait for (undefined for routes), and throws.
    */
   readonly refuseToWait?: ((pendingListing: Promise<unknown> | undefined) => void) | undefined;
   /** Whether a price fetched at this time (milliseconds since 1970) is young enough to show. */
@@ -47,7 +59,11 @@ export interface LoadersOptions {
 export class Loaders {
   /** The listings that this operation waits for. All reads of one listing share a turn in the queue. */
   private readonly pendingListings = new Map<ListingName, Promise<unknown>>();
-  private madeRouteReads: RouteReads | undefined;
+  /** The routes that this operation has read or requested, by `tokenRequestKey`. Made when the first are read. */
+  private routes: Map<string, MaybePromise<RouteAnswer>> | undefined;
+  private routeLoader: DataLoader<RouteRequest, RouteAnswer> | undefined;
+  private requestedRoutes = 0;
+  private refusedRoutes = 0;
 
   constructor(private readonly options: LoadersOptions) {}
 
@@ -61,7 +77,6 @@ export class Loaders {
     }
   }
 
-  /** The chains that match a search; all chains for a blank search without types. */
   chainsBySearch(search: string, chainTypes?: readonly string[]): MaybePromise<readonly Chain[]> {
     return this.read('chains', (chains) => {
       const isSearch = search !== '' || chainTypes !== undefined;
@@ -70,22 +85,19 @@ export class Loaders {
     });
   }
 
-  /** The chain with this key, in any letter case. */
   chainByKey(chainKey: string): MaybePromise<Chain | null> {
     return this.read('chains', (chains) => chains.byKey(chainKey) ?? null);
   }
 
-  /** The chain with exactly this CAIP-2 identifier; null if it is unknown or malformed. */
   chainByCaip2(caip2: string): MaybePromise<Chain | null> {
     return this.read('chains', (chains) => chains.byCaip2(caip2) ?? null);
   }
 
-  /** The token at this address. All forms of an address that `foldAddress` makes equal find the same token. */
+  /** The token at this address, in any of its forms (see `foldAddress`). */
   tokenByAddress(chainKey: string, address: string): MaybePromise<Token | null> {
     return this.read('tokens', (tokens) => tokens.byAddress(chainKey, address) ?? null);
   }
 
-  /** The token with this CAIP-19 identifier; null if it is unknown or malformed. */
   tokenByCaip19(caip19: string): MaybePromise<Token | null> {
     const parts = parseCaip19(caip19);
     if (!parts) return null;
@@ -96,12 +108,10 @@ export class Loaders {
     });
   }
 
-  /** The token listing, or its tokens on one chain. */
   tokensListed(chainKey: string | undefined): MaybePromise<readonly Token[]> {
     return this.read('tokens', (tokens) => (chainKey === undefined ? tokens.rows : tokens.byChain(chainKey)));
   }
 
-  /** One page of the tokens that a search finds. */
   tokenSearch(request: Omit<TokenSearchRequest, 'pricesUsable'>): MaybePromise<FoundTokens> {
     const chains = this.chainsFor(request);
     return this.read('tokens', (tokens) => {
@@ -111,25 +121,41 @@ export class Loaders {
     });
   }
 
-  /** How the chain listing differs from an earlier state; without a cursor, all rows. */
   chainChanges(since: string | undefined): MaybePromise<ListingChanges<Chain>> {
     return this.read('chains', (chains) => chains.changesSince(since));
   }
 
-  /** How the token listing differs from an earlier state, apart from prices; without a cursor, all rows. */
   tokenChanges(since: string | undefined): MaybePromise<ListingChanges<Token>> {
     return this.read('tokens', (tokens) => tokens.changesSince(since));
   }
 
   /**
-   * The routes from a token. After very many refusals it returns empty routes: the whole operation has failed then.
+   * The routes from a token, which cost at most one request for each distinct token of the operation.
    *
    * @throws GatewayError ROUTE_BUDGET_EXCEEDED, synchronously
    */
   routesFrom(filter: RouteRequest): MaybePromise<RouteAnswer> {
-    this.options.tracker.note('routes');
-    this.madeRouteReads ??= new RouteReads(this.options);
-    return this.madeRouteReads.routesFrom(filter);
+    const { view, tracker, cost, maxRoutesPerOperation, refuseToWait } = this.options;
+    tracker.note('routes');
+    this.routes ??= new Map();
+    const key = tokenRequestKey(filter);
+    let answer = this.routes.get(key) ?? view.cachedRoutes(filter);
+    if (!answer) {
+      if (refuseToWait) {
+        refuseToWait(undefined);
+        throw WOULD_WAIT;
+      }
+      if (this.requestedRoutes >= maxRoutesPerOperation) return this.refuseRoutes();
+      this.requestedRoutes++;
+      cost.spend(ROUTE_UNITS);
+      this.routeLoader ??= new DataLoader(
+        (filters) => Promise.all(filters.map((each) => this.awaitAndYield(view.routes(each)).catch(asError))),
+        { cache: false },
+      );
+      answer = this.routeLoader.load(filter);
+    }
+    this.routes.set(key, answer);
+    return answer;
   }
 
   /** The known sources of this token; null if no background sweep collects routes. Never asks the upstream. */
@@ -139,10 +165,7 @@ export class Loaders {
     return view.isSwept ? this.read('tokens', (tokens) => view.sources(tokens, chainKey, address)) : null;
   }
 
-  /**
-   * The chain listing for a search that depends on it. A filter on chain types needs this listing. All other searches
-   * also work without it, but find less.
-   */
+  /** The chain listing for a search that depends on it. Without a filter on chain types, a search works without it. */
   private chainsFor(
     request: Pick<TokenSearchRequest, 'query' | 'filter'>,
   ): MaybePromise<ChainSnapshot | undefined> {
@@ -154,82 +177,44 @@ export class Loaders {
     return request.filter.chainTypes ? chains : ifAny;
   }
 
-  /** Reads a listing: at once if there is a snapshot, otherwise as soon as there is one. */
   private read<Name extends ListingName, Result>(
     name: Name,
     use: (snapshot: IndexedListings[Name]) => MaybePromise<Result>,
   ): MaybePromise<Result> {
-    const { view, yieldToQueue, refuseToWait } = this.options;
+    const { view, refuseToWait } = this.options;
     const snapshot = view.read(name);
     if (!(snapshot instanceof Promise)) return use(snapshot);
     if (refuseToWait) {
       refuseToWait(snapshot);
       throw WOULD_WAIT;
     }
-    const pendingListing = this.pendingListings.get(name) ?? awaitAndYield(snapshot, yieldToQueue);
+    const pendingListing = this.pendingListings.get(name) ?? this.awaitAndYield(snapshot);
     this.pendingListings.set(name, pendingListing);
     return pendingListing.then((loaded) => use(loaded as IndexedListings[Name]));
   }
-}
 
-/** Maximum fields with the error ROUTE_BUDGET_EXCEEDED. With more of them, the whole operation fails. */
-const MAX_REFUSED_ROUTES = 1000;
-
-/** Reads routes for one operation: those of each token at most once. */
-class RouteReads {
-  private readonly asked = new Set<string>();
-  private readonly atHand = new Map<string, RouteAnswer>();
-  private refused = 0;
-
-  private madeLoader: DataLoader<RouteRequest, RouteAnswer, string> | undefined;
-
-  constructor(private readonly options: LoadersOptions) {}
-
-  routesFrom(filter: RouteRequest): MaybePromise<RouteAnswer> {
-    const { view, maxRoutes, cost, refuseToWait } = this.options;
-    const key = tokenRequestKey(filter);
-    if (!this.asked.has(key)) {
-      const atHand = this.atHand.get(key) ?? view.cachedRoutes(filter);
-      if (atHand) {
-        this.atHand.set(key, atHand);
-        return atHand;
-      }
-      if (refuseToWait) {
-        refuseToWait(undefined);
-        throw WOULD_WAIT;
-      }
-      if (this.asked.size >= maxRoutes) return this.refuse();
-      this.asked.add(key);
-      cost.spend(ROUTE_UNITS);
+  /** Waits for a value of the upstream, then for a turn in the queue. */
+  private async awaitAndYield<Value>(value: Promise<Value>): Promise<Value> {
+    try {
+      return await value;
+    } finally {
+      await this.options.yieldToQueue();
     }
-    return this.loader().load(filter);
   }
 
-  private loader() {
-    this.madeLoader ??= new DataLoader<RouteRequest, RouteAnswer, string>(
-      (filters) => {
-        const { view, yieldToQueue } = this.options;
-        const routesOf = (filter: RouteRequest) => awaitAndYield(view.routes(filter), yieldToQueue);
-        return Promise.all(filters.map((filter) => routesOf(filter).catch(asError)));
-      },
-      { cacheKeyFn: tokenRequestKey },
-    );
-    return this.madeLoader;
-  }
-
-  /** Refuses a request. It throws, since each row of a list can be refused, and each promise would cost time. */
-  private refuse(): RouteAnswer {
-    const { maxRoutes } = this.options;
-    this.refused++;
-    if (this.refused > MAX_REFUSED_ROUTES + 1) return NO_ROUTES;
-    const message = `One operation may ask the upstream for the routes of at most ${maxRoutes} distinct tokens; this one asks for more. Ask for the rest in another operation.`;
-    if (this.refused > MAX_REFUSED_ROUTES) throw new OperationLimitError('ROUTE_BUDGET_EXCEEDED', message);
+  /**
+   * Refuses a request. It throws, since each row of a list can be refused, and each promise would cost time. After very
+   * many refusals it returns empty routes: the whole operation has failed then.
+   */
+  private refuseRoutes(): RouteAnswer {
+    this.refusedRoutes++;
+    if (this.refusedRoutes > MAX_REFUSED_ROUTES + 1) return NO_ROUTES;
+    const message = `One operation may ask the upstream for the routes of at most ${this.options.maxRoutesPerOperation} distinct tokens; this one asks for more. Ask for the rest in another operation.`;
+    if (this.refusedRoutes > MAX_REFUSED_ROUTES)
+      throw new OperationLimitError('ROUTE_BUDGET_EXCEEDED', message);
     throw new GatewayError('ROUTE_BUDGET_EXCEEDED', message);
   }
 }
-
-/** The answer for a token that cannot be in any listing. */
-export const NO_ROUTES: RouteAnswer = { rows: [], takenAt: 0, isUnlisted: true };
 
 function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));

@@ -2,7 +2,7 @@
 import type { TokenIndexes } from './token-indexes.js';
 import type { KnownChains } from './token-search.js';
 import { WORD_LENGTH } from './word-list.js';
-import { type FoundWords, MATCH } from './word-starts.js';
+import { MATCH } from './word-starts.js';
 
 /** Minimum length of a correction of any typo: a short typed word is often the symbol of a token that is not listed. */
 const MIN_FOR_ANY_TYPO = 5;
@@ -36,32 +36,25 @@ export function correctedWords(
   return [...respelledWords, ...others.map(({ word }) => word)].slice(0, MAX_CORRECTED);
 }
 
-/** How many texts a word matches, and whether it is a whole word of one, or the first word of a symbol. */
+/** How many tokens and chains a word matches, and whether it is a whole word, or the first word of a symbol. */
 function usesOf(word: string, { symbolStarts, nameStarts, chainKeyStarts }: TokenIndexes) {
-  const best = new Map<unknown, number>();
-  const add = (found: readonly FoundWords<unknown>[]) => {
-    for (const { match, texts } of found) {
-      for (const text of texts()) best.set(text, Math.min(match, best.get(text) ?? match));
-    }
+  const ofSymbols = symbolStarts.find(word);
+  const found = [...ofSymbols, ...nameStarts.find(word), ...chainKeyStarts.find(word)];
+  return {
+    isSymbol: ofSymbols.some(({ match }) => match === MATCH.firstWord),
+    isWord: found.some(({ match }) => match === MATCH.firstWord || match === MATCH.word),
+    count: found.reduce((count, { items }) => count + items.length, 0),
   };
-  const has = (...matches: readonly number[]) => [...best.values()].some((match) => matches.includes(match));
-  add(symbolStarts.find(word));
-  const isSymbol = has(MATCH.firstWord);
-  add(nameStarts.find(word));
-  add(chainKeyStarts.find(word));
-  return { isSymbol, isWord: has(MATCH.firstWord, MATCH.word), count: best.size };
 }
 
 /** The word with two neighbouring letters swapped, or with a doubled letter written once. The first letter stays. */
 function respelled(word: string): readonly string[] {
   const respellings = new Set<string>();
   for (let at = 1; at < word.length; at++) {
-    const isDoubled = word[at] === word[at - 1];
-    if (isDoubled && word.length > WORD_LENGTH.min) {
+    if (word[at] !== word[at - 1]) {
+      if (at > 1) respellings.add(word.slice(0, at - 1) + word[at] + word[at - 1] + word.slice(at + 1));
+    } else if (word.length > WORD_LENGTH.min) {
       respellings.add(word.slice(0, at) + word.slice(at + 1));
-    }
-    if (at > 1 && !isDoubled) {
-      respellings.add(word.slice(0, at - 1) + word[at] + word[at - 1] + word.slice(at + 1));
     }
   }
   return [...respellings];

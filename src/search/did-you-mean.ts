@@ -2,14 +2,13 @@
 import { foldText, narrowText } from '../domain/fold-text.js';
 import type { Token } from '../domain/listing.js';
 import { correctedWords } from './corrected-words.js';
-import { FILLERS } from './text.js';
+import { FILLERS, HAS_LETTER, HAS_LETTERS, PUNCTUATION } from './text.js';
 import type { TokenIndexes } from './token-indexes.js';
 import type { KnownChains, TokenPage, TokenSearch, TokenSearchRequest } from './token-search.js';
 import { WORD_LENGTH } from './word-list.js';
 
 /** The result of a search, with suggestions if it found nothing. */
 export interface FoundTokens extends TokenPage {
-  /** What was searched for. */
   readonly query: string;
   /** How many tokens were searched. */
   readonly searchedCount: number;
@@ -30,13 +29,10 @@ const MAX_WORDS_TRIED = 12;
 /** Of the tokens with a word in their names, how many are examined, and how many of their symbols are tried. */
 const NAMED_LOOKED_AT = 20;
 const MAX_SYMBOLS = 2;
-const BETWEEN_WORDS = /[^\p{L}\p{N}]+/u;
 const MARKS = /([^\p{L}\p{N}]+)/u;
 /** The request that tells whether a word finds anything at all. */
 const EVERYTHING = { filter: {}, order: 'SYMBOL', first: 1, pricesUsable: false } as const;
 const LETTERS_ONLY = /^[\p{L}\p{N}]+$/u;
-const HAS_LETTERS = /[\p{L}\p{N}]/u;
-const HAS_LETTER = /\p{L}/u;
 /** A whole address, the start of one, or a text in which one may be. */
 const LIKE_ADDRESS = /0x[0-9a-f]{4}|^(?=[^\d]*\d)[0-9a-f]{6,}$/i;
 
@@ -46,8 +42,10 @@ export function withDidYouMean(search: TokenSearch, indexes: TokenIndexes): Sugg
   function correctionsOf(query: string, chains: KnownChains | undefined): readonly Correction[] {
     const typed = narrowText(query).split(/\s+/).filter(Boolean);
     if (typed.some(isLikeAddress)) return [];
-    const words = new Map(typed.toReversed().map((word) => [foldText(word), word]));
-    // A query can repeat a word or a piece of one; each is looked up once.
+    /** The distinct words as typed, by their folded form. */
+    const words = new Map<string, string>();
+    for (const word of typed) if (!words.has(foldText(word))) words.set(foldText(word), word);
+    // A query can repeat a piece of a word; each is looked up once.
     const isRight = remembered(
       (text) =>
         text.length < WORD_LENGTH.min ||
@@ -60,18 +58,18 @@ export function withDidYouMean(search: TokenSearch, indexes: TokenIndexes): Sugg
       if (!HAS_LETTER.test(piece)) return [];
       return correctedWords(piece, indexes, chains).map((text) => ({ text, words: [text] }));
     });
-    let ways: readonly Correction[] = [{ text: '', words: [] }];
-    for (const folded of new Set(typed.map(foldText))) {
-      const isMeant = isRight(folded);
-      let meant: readonly Correction[] = [{ text: isMeant ? (words.get(folded) ?? '') : '', words: [] }];
-      for (const piece of isMeant ? [] : folded.split(MARKS))
-        meant = combined(meant, correctionsOfPiece(piece), '');
+    let ways: readonly Correction[] = [NOTHING];
+    for (const [folded, word] of words) {
+      let meant: readonly Correction[] = [{ text: word, words: [] }];
+      if (!isRight(folded)) {
+        meant = [NOTHING];
+        for (const piece of folded.split(MARKS)) meant = combined(meant, correctionsOfPiece(piece), '');
+      }
       ways = combined(ways, meant, ' ');
     }
     const corrected = ways.filter(({ words }) => words.length > 0);
-    const distinct = [...new Set(typed.map(foldText))].map((folded) => words.get(folded) ?? folded);
     // If every word is right, one may be a name instead of a symbol. A wrong word without correction leaves no ways.
-    return ways.length > corrected.length ? withSymbols(distinct, chains) : corrected;
+    return ways.length > corrected.length ? withSymbols([...words.values()], chains) : corrected;
   }
 
   /** Replaces a word of a name by the symbol of the tokens with that name: "tether arb" may mean "USDT arb". */
@@ -80,13 +78,11 @@ export function withDidYouMean(search: TokenSearch, indexes: TokenIndexes): Sugg
     const ways = words.flatMap((word, nth) => {
       if (word.length < WORD_LENGTH.min) return [];
       const request = { ...EVERYTHING, order: 'RELEVANCE', query: word, first: NAMED_LOOKED_AT } as const;
-      const named = search(request, chains).tokens.filter(({ name }) =>
-        foldText(name).split(BETWEEN_WORDS).includes(foldText(word)),
-      );
-      const symbols = new Set(
-        named.map(({ symbol }) => symbol).filter((symbol) => LETTERS_ONLY.test(symbol)),
-      );
-      return [...symbols]
+      const symbols = search(request, chains)
+        .tokens.filter(({ name }) => foldText(name).split(PUNCTUATION).includes(foldText(word)))
+        .map(({ symbol }) => symbol)
+        .filter((symbol) => LETTERS_ONLY.test(symbol));
+      return [...new Set(symbols)]
         .slice(0, MAX_SYMBOLS)
         .map((symbol) => ({ text: words.with(nth, symbol).join(' '), words: [] }));
     });
@@ -97,12 +93,10 @@ export function withDidYouMean(search: TokenSearch, indexes: TokenIndexes): Sugg
     const suggestions: string[] = [];
     let wordsLeft = MAX_WORDS_TRIED;
     for (const { text, words } of correctionsOf(request.query, chains)) {
-      const [token] = search(
-        { ...request, query: text, order: 'RELEVANCE', first: 1, after: undefined },
-        chains,
-      ).tokens;
+      const first = { ...request, query: text, order: 'RELEVANCE', first: 1, after: undefined } as const;
+      const [token] = search(first, chains).tokens;
       if (token) suggestions.push(asWritten(text, words, token, chains));
-      wordsLeft -= text.split(BETWEEN_WORDS).length;
+      wordsLeft -= text.split(PUNCTUATION).length;
       if (suggestions.length === MAX_SUGGESTIONS || wordsLeft <= 0) break;
     }
     return suggestions;
@@ -139,26 +133,26 @@ interface Correction {
   readonly words: readonly string[];
 }
 
+const NOTHING: Correction = { text: '', words: [] };
+
 /** Joins each of the first with each of the second. The most likely pairs come first; at most {@link MAX_TRIED}. */
 function combined(
   first: readonly Correction[],
   second: readonly Correction[],
   between: string,
 ): readonly Correction[] {
-  return first
-    .flatMap((one, nth) =>
-      second.map((other, mth) => ({
-        text: one.text === '' ? other.text : one.text + between + other.text,
-        words: [...one.words, ...other.words],
-        order: nth + mth,
-      })),
-    )
-    .sort((one, other) => one.order - other.order)
-    .slice(0, MAX_TRIED);
+  const pairs = first.flatMap((one, nth) =>
+    second.map((other, mth) => ({
+      text: one.text === '' ? other.text : one.text + between + other.text,
+      words: [...one.words, ...other.words],
+      order: nth + mth,
+    })),
+  );
+  return pairs.sort((one, other) => one.order - other.order).slice(0, MAX_TRIED);
 }
 
 function isLikeAddress(word: string): boolean {
-  return LIKE_ADDRESS.test(word) || word.split(BETWEEN_WORDS).some(({ length }) => length > WORD_LENGTH.max);
+  return LIKE_ADDRESS.test(word) || word.split(PUNCTUATION).some(({ length }) => length > WORD_LENGTH.max);
 }
 
 /** The text with its corrected words as the token or its chain writes them, such as "USDC". */
@@ -172,10 +166,9 @@ function asWritten(
   const written = [symbol, name, chain?.name ?? '', chain?.shortName ?? '']
     .flatMap((text) => narrowText(text).split(/\s+/))
     .filter((word) => word.length <= WORD_LENGTH.max && LETTERS_ONLY.test(word));
+  const asIn = (piece: string) => written.find((word) => foldText(word) === piece) ?? piece;
   return text
     .split(MARKS)
-    .map((piece) =>
-      words.includes(piece) ? (written.find((word) => foldText(word) === piece) ?? piece) : piece,
-    )
+    .map((piece) => (words.includes(piece) ? asIn(piece) : piece))
     .join('');
 }

@@ -1,5 +1,6 @@
 /** Recognises addresses and CAIP identifiers in a query. */
-/** What a typed word identifies, if it is not a word of a name or symbol. */
+
+/** What a typed word identifies, if it is not a word of a name or symbol. CAIP-2 identifiers are in lower case. */
 export interface Identifier {
   /** The addresses that the word may stand for, in the letter case as typed. */
   readonly addresses: readonly string[];
@@ -7,9 +8,9 @@ export interface Identifier {
   readonly addressStart?: string;
   /** The end of the address in lower case, if the middle of the address was left out. */
   readonly addressEnd?: string;
-  /** The chain that the word identifies, as a CAIP-2 identifier in lower case. */
+  /** The chain that the word identifies. */
   readonly caip2?: string;
-  /** The only chain on which the address counts, as a CAIP-2 identifier in lower case. */
+  /** The only chain on which the address counts. */
   readonly addressOn?: string;
 }
 
@@ -24,21 +25,14 @@ const HEX_WITHIN = /0x[0-9a-f]{40,64}(?![0-9a-z])(?:::\w+::\w+)?/i;
 const SHORTENED = /^(0x[\w:]{4,})\.{2,}(\w{4,})$/;
 /** A type of Move, such as `0x1::aptos_coin::AptosCoin`, or its beginning. */
 const MOVE_TYPE = /^0x[0-9a-f]+::/i;
-/** 20 bytes in hex without `0x`. */
-const BARE_HEX = /^[0-9a-f]{40}$/i;
-/** 32 bytes in base58, as on Solana. */
-const BASE58 = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/;
-/** 36 bytes in base64, as on TON. */
-const BASE64 = /^[\w-]{48}$/;
+/** Whole addresses of other forms: 20 bytes in hex without `0x`, 32 bytes in base58 (Solana), 36 in base64 (TON). */
+const ADDRESS = /^(?:[0-9a-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{32,44}|[\w-]{48})$/;
 const BETWEEN_PUNCTUATION = /[\p{L}\p{N}](?:.*[\p{L}\p{N}])?/su;
 
-/** Minimum hex digits of the start of an address in a query. Fewer digits would match addresses by chance. */
-const MIN_START_DIGITS = 6;
-/** Minimum hex digits of a whole address. Most have 40 or 64; at most about 8 zeros at the start can be missing. */
-const MIN_WHOLE_DIGITS = 32;
-const PREFIX_LENGTH = '0x'.length;
-/** Minimum length of every identifier. */
-const MIN_LENGTH = PREFIX_LENGTH + MIN_START_DIGITS;
+/** Minimum length of every identifier: `0x` and 6 hex digits. Fewer digits would match addresses by chance. */
+const MIN_LENGTH = 8;
+/** Minimum length of a whole address: most have 40 or 64 hex digits; at most about 8 zeros at the start can be missing. */
+const MIN_WHOLE_LENGTH = 34;
 
 /**
  * Recognises addresses, parts of addresses, and CAIP identifiers. Such a word must not match names or symbols: a token
@@ -55,15 +49,14 @@ export function identifierOf(typed: string): Identifier | undefined {
   if (EVM_CHAIN.test(bare)) return { caip2: bare.toLowerCase(), addresses: [] };
   if (HEX.test(bare)) {
     if (bare.length < MIN_LENGTH) return undefined;
-    const isWhole = bare.length >= PREFIX_LENGTH + MIN_WHOLE_DIGITS;
-    return { addresses: isWhole ? [bare] : [], addressStart: bare.toLowerCase() };
+    return { addresses: bare.length >= MIN_WHOLE_LENGTH ? [bare] : [], addressStart: bare.toLowerCase() };
   }
   const [, addressStart, addressEnd] = SHORTENED.exec(bare.toLowerCase()) ?? [];
   if (addressStart !== undefined && addressEnd !== undefined)
     return { addresses: [], addressStart, addressEnd };
   const within = MOVE_TYPE.test(bare) ? undefined : HEX_WITHIN.exec(typed)?.[0];
   if (within) return { addresses: [within] };
-  const whole = [typed, bare].filter((text) => isAddress(text));
+  const whole = [typed, bare].filter((text) => MOVE_TYPE.test(text) || ADDRESS.test(text));
   return whole.length > 0 ? { addresses: [...new Set(whole)] } : undefined;
 }
 
@@ -83,8 +76,4 @@ export function withWholeTypes(words: readonly string[]): readonly string[] {
 /** A word without the punctuation around it, such as quotes. */
 export function withoutPunctuationAround(typed: string): string {
   return BETWEEN_PUNCTUATION.exec(typed)?.[0] ?? '';
-}
-
-function isAddress(text: string): boolean {
-  return MOVE_TYPE.test(text) || BARE_HEX.test(text) || BASE58.test(text) || BASE64.test(text);
 }

@@ -9,12 +9,11 @@ import {
   tieBreakerOf,
 } from './token-order.js';
 
-/** The tokens that a search orders, with the values it orders them by. */
+/** The tokens that a search orders, with the values it orders them by. All are by place (see `Places`). */
 interface Ordered {
-  /** The tokens by place (see `Places`). */
   readonly tokens: readonly Token[];
   readonly indexes: TokenIndexes;
-  /** The prices by place; NaN for a token without a price. */
+  /** NaN for a token without a price. */
   readonly prices: Float64Array;
   rankAt(place: number): number;
 }
@@ -53,18 +52,17 @@ function scaleOf(order: TokenOrder, { indexes: { nameAt, nameKeys }, prices, ran
 /** Orders tokens by numbers, then by place, and converts positions to and from cursors. */
 export function orderOf(order: TokenOrder, ordered: Ordered) {
   const { keyAt, cursorValue, keyOf } = scaleOf(order, ordered);
-  const tieBreakerAt = (place: number) => tieBreakerOf(ordered.tokens[place] as Token);
+  const { tokens } = ordered;
+  const tieBreakerAt = (place: number) => tieBreakerOf(tokens[place] as Token);
   return {
     keyAt,
-    sortKeyOf: ({ key, place }: Position): SortKey => ({
-      order,
-      value: cursorValue(key),
-      tieBreaker: tieBreakerAt(place),
-    }),
+    sortKeyOf({ key, place }: Position): SortKey {
+      return { order, value: cursorValue(key), tieBreaker: tieBreakerAt(place) };
+    },
     /** The position after this cursor. */
     positionAfter({ value, tieBreaker }: SortKey): Position {
       const isAfter = (place: number) => compareTieBreakers(tieBreakerAt(place), tieBreaker) > 0;
-      return { key: keyOf(value), place: firstIndex(ordered.tokens.length, isAfter) };
+      return { key: keyOf(value), place: firstIndex(tokens.length, isAfter) };
     },
   };
 }
@@ -75,29 +73,23 @@ export interface Position {
   readonly place: number;
 }
 
-/** One page: its tokens in order, and how many of the tokens found are on earlier pages. */
-interface FoundPage {
-  readonly picked: readonly Position[];
-  readonly before: number;
-}
-
 const START: Position = { key: Number.NEGATIVE_INFINITY, place: 0 };
 const END: Position = { key: Number.POSITIVE_INFINITY, place: Number.POSITIVE_INFINITY };
 
 /**
  * Picks the first `size` tokens after a position, by key and then by place, in one pass and without sorting the others.
  *
- * @param places the places of all tokens found, in any order
+ * @returns the tokens of the page in order, and how many of the tokens found are on earlier pages
  */
 export function pageOf(
   places: readonly number[],
   keyAt: (place: number) => number,
   size: number,
   after = START,
-): FoundPage {
+): { readonly picked: readonly Position[]; readonly before: number } {
   const picked: Position[] = [];
   let before = 0;
-  let last: Position = END;
+  let last = END;
   for (const place of places) {
     const key = keyAt(place);
     if (isBefore(after, key, place)) before++;
@@ -111,7 +103,6 @@ export function pageOf(
   return { picked, before };
 }
 
-/** Whether a token with this key and place comes before a position. */
 function isBefore(position: Position, key: number, place: number): boolean {
   return key < position.key || (key === position.key && place < position.place);
 }

@@ -8,17 +8,14 @@ import { MARK } from './word-starts.js';
 export interface SearchWord {
   /** The word in the form in which symbols are compared. */
   readonly folded: string;
-  /**
-   * Its letters and digits, or the whole word if it has neither: the form in which names and symbols are searched.
-   * The text is empty for an identifier, which does not match names or symbols.
-   */
+  /** The word in the form in which names and symbols are searched; empty for an identifier, which they do not match. */
   readonly letters: string;
   /** The addresses that it may stand for, in the letter case as typed. */
   readonly addresses: readonly string[];
   readonly identifier: Identifier | undefined;
 }
 
-/** One way to understand a query. An interpretation finds the rows that match every word. */
+/** One way to understand a query. It finds the rows that match every word. */
 export interface Interpretation {
   readonly words: readonly SearchWord[];
   /** Whether a chain is also named by the symbol of its native currency. */
@@ -36,16 +33,16 @@ export const FILLERS: ReadonlySet<string> = new Set(
   ),
 );
 const ONLY_LETTERS = /^[a-z0-9]*$/;
-const HAS_LETTERS = /[\p{L}\p{N}]/u;
+export const HAS_LETTERS = /[\p{L}\p{N}]/u;
+export const HAS_LETTER = /\p{L}/u;
+export const PUNCTUATION = /[^\p{L}\p{N}]+/u;
 /** The place before a capital within a word, such as between "r" and "Z" in "LayerZero". */
 const BEFORE_CAPITAL = /(?<=\p{Ll})(?=\p{Lu})/gu;
 /** Inserted before a capital within a word, where it separates the parts of the word as punctuation does. */
 const MARK_OF_PART = '\u0001';
-const PUNCTUATION = /[^\p{L}\p{N}]+/u;
 
 /**
- * The interpretations of a query, from strict to loose: use the first that finds anything. A blank query finds
- * everything and has no interpretations.
+ * The interpretations of a query, from strict to loose: use the first that finds anything. A blank query has none.
  *
  * @throws GatewayError BAD_USER_INPUT for too many words
  */
@@ -58,11 +55,10 @@ export function interpretationsOf(typed: string): readonly Interpretation[] {
   );
   const significant = distinct(split.filter(({ folded }) => !FILLERS.has(folded)));
   const loose = significant.length > 0 ? significant : asTyped;
-  if (Math.max(asTyped.length, loose.length) > MAX_WORDS) {
-    throw new GatewayError(
-      'BAD_USER_INPUT',
-      `Expected at most ${MAX_WORDS} words to search for, got ${Math.max(asTyped.length, loose.length)}.`,
-    );
+  const count = Math.max(asTyped.length, loose.length);
+  if (count > MAX_WORDS) {
+    const message = `Expected at most ${MAX_WORDS} words to search for, got ${count}.`;
+    throw new GatewayError('BAD_USER_INPUT', message);
   }
   const isSame =
     asTyped.length === loose.length && asTyped.every((word, nth) => word.folded === loose[nth]?.folded);
@@ -86,9 +82,9 @@ export function wholeLetters(name: string): string {
 /** The indexed words of a symbol, which is found by its words, and by letters anywhere in them. */
 export function symbolStarts(symbol: string): readonly string[] {
   const starts: string[] = [];
-  for (const [nth, word] of lettersOfWords(symbol).entries()) {
+  for (const [nth, word] of wordsOf(symbol).map(lettersOf).entries()) {
     for (let from = 0; from < word.length && starts.length < MAX_STARTS; from++) {
-      starts.push((from > 0 ? MARK.rest : nth > 0 ? MARK.other : MARK.first) + word.slice(from));
+      starts.push((from > 0 ? MARK.rest : markOf(nth)) + word.slice(from));
     }
   }
   return starts;
@@ -96,8 +92,8 @@ export function symbolStarts(symbol: string): readonly string[] {
 
 /** The indexed words of the key of a chain. */
 export function keyStarts(chainKey: string): readonly string[] {
-  const words = lettersOfWords(chainKey).slice(0, MAX_STARTS);
-  return words.map((word, nth) => (nth > 0 ? MARK.other : MARK.first) + word);
+  const words = wordsOf(chainKey).slice(0, MAX_STARTS);
+  return words.map((word, nth) => markOf(nth) + lettersOf(word));
 }
 
 /**
@@ -108,21 +104,16 @@ export function keyStarts(chainKey: string): readonly string[] {
 export function nameStarts(name: string): readonly string[] {
   const text = name.replace(BEFORE_CAPITAL, MARK_OF_PART);
   const oneWord = text.replace(/\s+/g, '');
-  const starts: string[] = [];
-  for (const [nth, parts] of wordsOf(text).map(partsOf).entries()) {
-    let rest = parts.join('');
-    for (const [from, part] of parts.entries()) {
-      if (starts.length === MAX_STARTS) break;
-      starts.push((nth > 0 || from > 0 ? MARK.other : MARK.first) + rest);
-      rest = rest.slice(part.length);
-    }
-  }
-  return oneWord === text ? starts : [...starts, ...keyStarts(oneWord)];
+  const parts = wordsOf(text).map(partsOf);
+  const starts = parts.flatMap((ofWord, nth) =>
+    ofWord.slice(0, MAX_STARTS).map((_part, from) => markOf(nth + from) + ofWord.slice(from).join('')),
+  );
+  return [...starts.slice(0, MAX_STARTS), ...(oneWord === text ? [] : keyStarts(oneWord))];
 }
 
-/** The words of a text: only their letters and digits. */
-function lettersOfWords(text: string): readonly string[] {
-  return wordsOf(text).map(lettersOf);
+/** @param nth the position of a word in its text */
+function markOf(nth: number): string {
+  return nth > 0 ? MARK.other : MARK.first;
 }
 
 function wordsOf(text: string): readonly string[] {
@@ -143,7 +134,7 @@ function wordOf(typed: string): SearchWord {
   return { folded, letters: lettersOf(folded), addresses, identifier };
 }
 
-/** Drops repeated words. Also drops words without a letter or digit, unless no word has one. */
+/** Drops repeated words, and words without a letter or digit unless no word has one. */
 function distinct(words: readonly SearchWord[]): readonly SearchWord[] {
   const all = [...new Map(words.map((word) => [word.folded, word])).values()];
   const withLetters = all.filter(({ folded }) => HAS_LETTERS.test(folded));

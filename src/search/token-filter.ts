@@ -4,62 +4,52 @@ import type { Token } from '../domain/listing.js';
 import { foldSymbol } from './text.js';
 import { type ChainsByKey, nativesOn, type Places, type TokenIndexes } from './token-indexes.js';
 
-/** Tokens must match every condition given; an omitted condition matches everything. */
+/** Tokens must match every condition given; a condition that is null or omitted matches everything. */
 export interface TokenSearchFilter {
-  /** Keys of chains, in any letter case. */
-  readonly chainKeys?: readonly string[] | undefined;
-  /** Types of chains, in any letter case. */
-  readonly chainTypes?: readonly string[] | undefined;
+  /** Keys and types of chains, in any letter case. */
+  readonly chainKeys?: readonly string[] | null | undefined;
+  readonly chainTypes?: readonly string[] | null | undefined;
   /** Symbols as a person types them. */
-  readonly symbols?: readonly string[] | undefined;
-  readonly isBridgeable?: boolean | undefined;
-  readonly isNative?: boolean | undefined;
-  readonly hasPrice?: boolean | undefined;
-  readonly minPriceUsd?: number | undefined;
-  readonly maxPriceUsd?: number | undefined;
+  readonly symbols?: readonly string[] | null | undefined;
+  readonly isBridgeable?: boolean | null | undefined;
+  readonly isNative?: boolean | null | undefined;
+  readonly hasPrice?: boolean | null | undefined;
+  readonly minPriceUsd?: number | null | undefined;
+  readonly maxPriceUsd?: number | null | undefined;
   /** Only these tokens match. The tokens must be the row objects of the listing that is searched. */
   readonly reachable?: ReadonlySet<Token> | undefined;
 }
 
-/** The listing that a filter reads. */
-interface Filtered {
-  /** The tokens by place (see {@link Places}). */
-  readonly tokens: readonly Token[];
-  readonly indexes: TokenIndexes;
-  /** The prices by place; NaN for a token without a price. */
-  readonly prices: Float64Array;
-  readonly chains: ChainsByKey | undefined;
-}
-
-/** Makes the test of a token, given by its place, against the filter. Undefined if the filter has no condition. */
+/**
+ * Makes the test of a token, given by its place, against the filter. Undefined if the filter has no condition. Tokens
+ * and prices are by place; the price is NaN for a token without one.
+ */
 export function matcherOf(
   filter: TokenSearchFilter,
-  { tokens, indexes, prices, chains }: Filtered,
+  tokens: readonly Token[],
+  prices: Float64Array,
+  indexes: TokenIndexes,
+  chains: ChainsByKey | undefined,
 ): ((place: number) => boolean) | undefined {
-  if (Object.values(filter).every((condition) => condition === undefined)) return undefined;
+  if (Object.values(filter).every((condition) => condition == null)) return undefined;
   const { symbols, chainKeys, chainTypes, isBridgeable, isNative, hasPrice, reachable } = filter;
-  const { minPriceUsd = Number.NEGATIVE_INFINITY, maxPriceUsd = Number.POSITIVE_INFINITY } = filter;
-  const needsPrice = filter.minPriceUsd !== undefined || filter.maxPriceUsd !== undefined;
+  const min = filter.minPriceUsd ?? Number.NEGATIVE_INFINITY;
+  const max = filter.maxPriceUsd ?? Number.POSITIVE_INFINITY;
+  const needsPrice = filter.minPriceUsd != null || filter.maxPriceUsd != null;
   // Each condition marks its tokens in an array. Testing the texts of each found token, often thousands, is slower.
   const marked = (lists: readonly (Places | undefined)[]) => {
     const marks = new Uint8Array(prices.length);
     for (const places of lists) for (const place of places ?? []) marks[place] = 1;
     return marks;
   };
-  const placesOn = (chainKey: string) => indexes.chains.get(chainKey)?.all;
-  const onChain = chainKeys && marked(chainKeys.map((key) => placesOn(foldChainKey(key))));
   const allKeys = () => [...indexes.chains.keys()];
+  const on = (keys: readonly string[]) => marked(keys.map((key) => indexes.chains.get(key)?.all));
   const types = chainTypes && new Set<string | undefined>(chainTypes.map((type) => type.toLowerCase()));
-  const ofType =
-    types &&
-    marked(
-      allKeys()
-        .filter((key) => types.has(chains?.byKey(key)?.chainType))
-        .map(placesOn),
-    );
+  const onChain = chainKeys && on(chainKeys.map(foldChainKey));
+  const ofType = types && on(allKeys().filter((key) => types.has(chains?.byKey(key)?.chainType)));
   const ofSymbol = symbols && marked(symbols.map((symbol) => indexes.symbols.get(foldSymbol(symbol))));
   const natives =
-    isNative === undefined ? undefined : marked(allKeys().map((key) => nativesOn(key, indexes, chains)));
+    isNative == null ? undefined : marked(allKeys().map((key) => nativesOn(key, indexes, chains)));
   return (place) => {
     const price = prices[place] ?? Number.NaN;
     return (
@@ -67,10 +57,10 @@ export function matcherOf(
       (!ofType || ofType[place] === 1) &&
       (!ofSymbol || ofSymbol[place] === 1) &&
       (!natives || natives[place] === Number(isNative)) &&
-      (isBridgeable === undefined || indexes.isBridgeable[place] === Number(isBridgeable)) &&
-      (hasPrice === undefined || Number.isNaN(price) !== hasPrice) &&
+      (isBridgeable == null || tokens[place]?.isBridgeable === isBridgeable) &&
+      (hasPrice == null || Number.isNaN(price) !== hasPrice) &&
       (!reachable || reachable.has(tokens[place] as Token)) &&
-      (!needsPrice || (price >= minPriceUsd && price <= maxPriceUsd))
+      (!needsPrice || (price >= min && price <= max))
     );
   };
 }

@@ -1,7 +1,7 @@
 /** Searches one token listing. */
 import type { Token } from '../domain/listing.js';
 import { orderOf, type Position, pageOf } from './orders.js';
-import { blankRankOf, NO_SYMBOL_MATCH, rankOf, STATE, STATES, symbolMatchOf } from './ranks.js';
+import { blankRankOf, NO_SYMBOL_MATCH, ownRankOf, rankOf, stateOf, symbolMatchOf } from './ranks.js';
 import { type Interpretation, interpretationsOf } from './text.js';
 import { matcherOf, type TokenSearchFilter } from './token-filter.js';
 import type { Places, TokenIndexes } from './token-indexes.js';
@@ -11,11 +11,10 @@ import { type KnownChains, NO_MATCH, scoresOf, type WordScores } from './word-sc
 export type { KnownChains };
 
 export interface TokenSearchRequest {
-  /** The query as a person types it; a blank query finds all tokens. */
+  /** As a person types it; a blank query finds all tokens. */
   readonly query: string;
   readonly filter: TokenSearchFilter;
   readonly order: TokenOrder;
-  /** Maximum size of the page. */
   readonly first: number;
   /** The page starts after this position, which must belong to the same order. */
   readonly after?: SortKey | undefined;
@@ -36,7 +35,7 @@ export interface TokenPage {
 
 /** Whether the result of this request depends on the chain listing. */
 export function needsChains({ query, filter }: Pick<TokenSearchRequest, 'query' | 'filter'>): boolean {
-  return query.trim() !== '' || filter.chainTypes !== undefined || filter.isNative !== undefined;
+  return query.trim() !== '' || filter.chainTypes != null || filter.isNative != null;
 }
 
 /**
@@ -52,56 +51,34 @@ const BLANK: Interpretation = { words: [], byCurrency: false };
 
 /** Makes the search of a listing. The rows may have other prices than the rows that were indexed. */
 export function createTokenSearch(rows: readonly Token[], indexes: TokenIndexes): TokenSearch {
-  const { isBridgeable, staticRanks, nativeTwins } = indexes;
   const tokens = Array.from(indexes.rowAt, (row) => rows[row] as Token);
-  const listedPrices = Float64Array.from(tokens, ({ price }) => price?.usd ?? Number.NaN);
   const all = tokens.map((_token, place) => place);
-  const noPrices = new Float64Array(tokens.length).fill(Number.NaN);
+  const listed = pricedTokens(tokens, indexes, ({ price }) => price?.usd ?? Number.NaN);
+  /** Without prices; made when it is needed, since it is only used while prices are too old. */
+  let unpriced: typeof listed | undefined;
 
-  return (request, chains) => {
-    const prices = request.pricesUsable ? listedPrices : noPrices;
-    const matches = matcherOf(request.filter, { tokens, indexes, prices, chains });
+  return ({ query, filter, order: orderBy, first, after, pricesUsable }, chains) => {
+    if (!pricesUsable) unpriced ??= pricedTokens(tokens, indexes, () => Number.NaN);
+    const { prices, ownRanks } = unpriced && !pricesUsable ? unpriced : listed;
+    const matches = matcherOf(filter, tokens, prices, indexes, chains);
 
     function matchesOf(interpretation: Interpretation): Matches {
       const scored = scoresOf(interpretation, indexes, chains);
       const matching = matchedByAll(scored, all);
-      const found = matches ? matching.filter(matches) : matching;
-      const namesSymbol = matching.some((place) => symbolMatchAt(scored, place) < NO_SYMBOL_MATCH);
-      return { scored, found, namesSymbol };
+      return { scored, matching, found: matches ? matching.filter(matches) : matching };
     }
 
-    const [asTyped = BLANK, ...looser] = interpretationsOf(request.query);
-    const strict = matchesOf(asTyped);
-    const loosely = looser.find(({ byCurrency }) => !byCurrency);
-    const isSure = strict.namesSymbol && strict.found.length > 0;
-    const loose = loosely && !isSure ? matchesOf(loosely) : strict;
-    // "eth coin" does not mean a coin on Ethereum: if the words name a symbol only after filler words are dropped, the
-    // loose interpretation comes first. The filter has no influence on this, so that it can only narrow the result.
-    const inOrder = loose.namesSymbol && !strict.namesSymbol ? [loose, strict] : [strict, loose];
-    const byCurrency = looser.at(-1);
-    const best =
-      inOrder.find(({ found }) => found.length > 0) ?? (byCurrency ? matchesOf(byCurrency) : strict);
-    const { scored, found } = best;
-
-    function stateAt(place: number): number {
-      const isPriced = !Number.isNaN(prices[place]);
-      return (isBridgeable[place] === 1 ? 0 : STATE.notBridgeable) + (isPriced ? 0 : STATE.notPriced);
-    }
+    const { scored, found } = bestMatches(interpretationsOf(query), matchesOf);
 
     function rankAt(place: number): number {
-      // A native asset gets the best state of the tokens with its symbol on its chain, so that it comes before them.
-      const twins = nativeTwins.get(place);
-      const state = twins
-        ? twins.reduce((least, twin) => Math.min(least, stateAt(twin)), STATES)
-        : stateAt(place);
-      const staticRank = staticRanks[place] ?? 0;
-      if (scored.length === 0) return blankRankOf(state, staticRank);
-      const sum = scored.reduce((total, { scores }) => total + (scores[place] ?? 0), 0);
-      return rankOf(symbolMatchAt(scored, place), sum, state, staticRank);
+      const ownRank = ownRanks[place] ?? 0;
+      if (scored.length === 0) return blankRankOf(ownRank);
+      let sum = 0;
+      for (const { scores } of scored) sum += scores[place] ?? 0;
+      return rankOf(symbolMatchAt(scored, place), sum, ownRank);
     }
 
-    const order = orderOf(request.order, { tokens, indexes, prices, rankAt });
-    const { first, after } = request;
+    const order = orderOf(orderBy, { tokens, indexes, prices, rankAt });
     const { picked, before } = pageOf(found, order.keyAt, first, after && order.positionAfter(after));
     return {
       tokens: picked.map(({ place }) => tokens[place] as Token),
@@ -113,13 +90,54 @@ export function createTokenSearch(rows: readonly Token[], indexes: TokenIndexes)
   };
 }
 
-/** The tokens that one interpretation finds. */
+/** The prices of tokens (NaN for none), and the parts of their ranks that do not depend on the query, by place. */
+function pricedTokens(
+  tokens: readonly Token[],
+  { staticRanks, nativeTwins }: TokenIndexes,
+  priceOf: (token: Token) => number,
+) {
+  const prices = Float64Array.from(tokens, priceOf);
+  const states = Uint8Array.from(tokens, ({ isBridgeable }, place) =>
+    stateOf(isBridgeable, !Number.isNaN(prices[place])),
+  );
+  // A native asset gets the best state of the tokens with its symbol on its chain, so that it comes before them.
+  for (const [native, twins] of nativeTwins) {
+    states[native] = twins.reduce((least, twin) => Math.min(least, states[twin] ?? 0), states[native] ?? 0);
+  }
+  return {
+    prices,
+    ownRanks: Float64Array.from(states, (state, place) => ownRankOf(state, staticRanks[place] ?? 0)),
+  };
+}
+
+/** The tokens that match all words of an interpretation, and those of them that also match the filter. */
 interface Matches {
   readonly scored: readonly WordScores[];
-  /** The tokens that match it and the filter. */
+  readonly matching: Places;
   readonly found: Places;
-  /** Whether a token that matches all words has a symbol match, even if the filter excludes it. */
-  readonly namesSymbol: boolean;
+}
+
+/** The matches of the first interpretation that finds anything, with one exception. */
+function bestMatches(
+  [asTyped = BLANK, ...looser]: readonly Interpretation[],
+  matchesOf: (interpretation: Interpretation) => Matches,
+): Matches {
+  const strict = matchesOf(asTyped);
+  const loosely = looser.find(({ byCurrency }) => !byCurrency);
+  let inOrder = [strict];
+  if (loosely && !(strict.found.length > 0 && namesSymbol(strict))) {
+    const loose = matchesOf(loosely);
+    // "eth coin" does not mean a coin on Ethereum: if the words name a symbol only after filler words are dropped, the
+    // loose interpretation comes first. The filter has no influence on this, so that it can only narrow the result.
+    inOrder = namesSymbol(loose) && !namesSymbol(strict) ? [loose, strict] : [strict, loose];
+  }
+  const byCurrency = looser.at(-1);
+  return inOrder.find(({ found }) => found.length > 0) ?? (byCurrency ? matchesOf(byCurrency) : strict);
+}
+
+/** Whether a token that matches all words has a symbol match. */
+function namesSymbol({ scored, matching }: Matches): boolean {
+  return matching.some((place) => symbolMatchAt(scored, place) < NO_SYMBOL_MATCH);
 }
 
 /** The best symbol match of a token. */

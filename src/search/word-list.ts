@@ -1,11 +1,9 @@
 /** A list of words, which finds the words that differ from a given word by one typo. */
 import { foldText, isOneTypo } from '../domain/fold-text.js';
+import { HAS_LETTER, PUNCTUATION } from './text.js';
 
 /** Words of other lengths are left out: shorter words are too similar to others, and people do not type longer ones. */
 export const WORD_LENGTH = { min: 4, max: 24 } as const;
-
-const BETWEEN_WORDS = /[^\p{L}\p{N}]+/u;
-const HAS_LETTER = /\p{L}/u;
 
 /** The words of texts. They are folded, and split at white space and punctuation. */
 export class WordList {
@@ -13,7 +11,7 @@ export class WordList {
   readonly #groups = new Map<string, Set<string>>();
 
   add(text: string): void {
-    for (const word of foldText(text).split(BETWEEN_WORDS)) {
+    for (const word of foldText(text).split(PUNCTUATION)) {
       const { length } = word;
       if (length < WORD_LENGTH.min || length > WORD_LENGTH.max || !HAS_LETTER.test(word)) continue;
       const group = groupOf(word, length);
@@ -27,14 +25,11 @@ export class WordList {
 
   /** Up to `max` listed words, one typo from this word, that have its first letter and at least `minLength` letters. */
   near(word: string, minLength: number, max: number): readonly string[] {
-    const found: string[] = [];
-    for (const length of [word.length, word.length + 1, word.length - 1]) {
-      if (length < minLength) continue;
-      for (const other of this.#groups.get(groupOf(word, length)) ?? []) {
-        if (found.length < max && isOneTypo(word, other)) found.push(other);
-      }
-    }
-    return found;
+    return [word.length, word.length + 1, word.length - 1]
+      .filter((length) => length >= minLength)
+      .flatMap((length) => [...(this.#groups.get(groupOf(word, length)) ?? [])])
+      .filter((other) => isOneTypo(word, other))
+      .slice(0, max);
   }
 }
 

@@ -2,9 +2,9 @@
 import { foldAddress } from '../domain/addresses.js';
 import type { ChainNames } from './chain-names.js';
 import { chainScore, NOT_NATIVE, nameScore, SCORES, symbolScore } from './ranks.js';
-import { foldSymbol, type Interpretation, type SearchWord } from './text.js';
+import type { Interpretation, SearchWord } from './text.js';
 import { type ChainsByKey, nativesOn, type Places, type TokenIndexes } from './token-indexes.js';
-import { MATCH, type Match } from './word-starts.js';
+import type { Match } from './word-starts.js';
 
 /** Exceeds every score: the largest number of a Uint8Array. */
 export const NO_MATCH = 255;
@@ -62,10 +62,8 @@ function scoresOfWord(
   const { letters, folded, addresses, identifier: { addressOn, addressStart, addressEnd = '' } = {} } = word;
   const scores = new Uint8Array(indexes.rowAt.length).fill(NO_MATCH);
   const matching: number[] = [];
-  const improve = (places: ArrayLike<number>, score: number) => {
-    // A loop by index, because an iterator is slow if it meets both arrays and typed arrays.
-    for (let nth = 0; nth < places.length; nth++) {
-      const place = places[nth] as number;
+  const improve = (places: Places | undefined, score: number) => {
+    for (const place of places ?? []) {
       const before = scores[place] ?? 0;
       if (before === NO_MATCH) matching.push(place);
       if (score < before) scores[place] = score;
@@ -73,19 +71,15 @@ function scoresOfWord(
   };
   const improveChain = (chainKey: string, match: Match) => {
     improve(nativesOn(chainKey, indexes, chains), chainScore(match));
-    improve(indexes.chains.get(chainKey)?.all ?? [], chainScore(match) + NOT_NATIVE);
+    improve(indexes.chains.get(chainKey)?.all, chainScore(match) + NOT_NATIVE);
   };
 
-  for (const { match, texts, places } of indexes.symbolStarts.find(letters)) {
-    if (match !== MATCH.firstWord) improve(places, symbolScore(match, false));
-    else
-      for (const [symbol, ofSymbol] of texts())
-        improve(ofSymbol, symbolScore(match, foldSymbol(symbol) === folded));
-  }
+  if (letters !== '') improve(indexes.symbols.get(folded), SCORES.symbol);
   improve(named, SCORES.wholeName);
-  for (const { match, places } of indexes.nameStarts.find(letters)) improve(places, nameScore(match));
-  for (const { match, texts } of indexes.chainKeyStarts.find(letters)) {
-    for (const [chainKey] of texts()) improveChain(chainKey, match);
+  for (const { match, items } of indexes.symbolStarts.find(letters)) improve(items, symbolScore(match));
+  for (const { match, items } of indexes.nameStarts.find(letters)) improve(items, nameScore(match));
+  for (const { match, items } of indexes.chainKeyStarts.find(letters)) {
+    for (const chainKey of items) improveChain(chainKey, match);
   }
   for (const [chainKey, match] of chains?.named(word, byCurrency) ?? []) improveChain(chainKey, match);
 
@@ -93,11 +87,11 @@ function scoresOfWord(
   const isOn = (place: number) =>
     onChains?.some((chainKey) => indexes.chains.get(chainKey)?.all.includes(place)) ?? true;
   for (const typed of addresses) {
-    improve((indexes.addresses.get(foldAddress(typed)) ?? []).filter(isOn), SCORES.address);
+    improve(indexes.addresses.get(foldAddress(typed))?.filter(isOn), SCORES.address);
   }
-  for (const { texts } of indexes.addressStarts.find(addressStart ?? '')) {
-    for (const [address, places] of texts()) {
-      if (address.toLowerCase().endsWith(addressEnd)) improve(places, SCORES.address);
+  for (const { items } of indexes.addressStarts.find(addressStart ?? '')) {
+    for (const address of items) {
+      if (address.toLowerCase().endsWith(addressEnd)) improve(indexes.addresses.get(address), SCORES.address);
     }
   }
   return { scores, places: matching };

@@ -1,7 +1,6 @@
-/** Finds texts by the starts of their words. */
+/** Finds items, such as tokens, by the starts of the words of their texts. */
 import { forEachChunk } from '../scheduling/chunks.js';
-import { sortInSteps } from './sort-in-steps.js';
-import { compare, firstIndex } from './token-order.js';
+import { compare, firstIndex, sortInSteps } from './token-order.js';
 
 /**
  * How well a word matches a text; lower is better: it is the first word of the text, the start of the first word,
@@ -22,93 +21,51 @@ const MATCHES: readonly (readonly [mark: string, whole: Match, start: Match])[] 
   [MARK.rest, MATCH.inside, MATCH.inside],
 ];
 
-/**
- * Sorts the words of all texts, so that words with the same start are neighbours.
- *
- * @param wordsOf the words of a text, each with its {@link MARK} before it
- * @param placesOf the tokens that have a text
- */
-export async function createWordStarts<Text>(
-  texts: readonly Text[],
-  wordsOf: (text: Text) => readonly string[],
-  placesOf: (text: Text) => readonly number[] = () => [],
-): Promise<WordStarts<Text>> {
+/** The sorted words of many texts. */
+export type WordStarts<Item> = Awaited<ReturnType<typeof createWordStarts<Item>>>;
+
+/** Indexes texts, each with its items, by their words with marks (see {@link MARK}). It yields to requests. */
+export async function createWordStarts<Item>(
+  texts: Iterable<readonly [text: string, items: readonly Item[]]>,
+  wordsOf: (text: string) => readonly string[],
+) {
+  const sorted: { readonly word: string; readonly ofWord: readonly Item[] }[] = [];
+  await forEachChunk([...texts], (chunk) => {
+    for (const [text, ofWord] of chunk) for (const word of wordsOf(text)) sorted.push({ word, ofWord });
+  });
+  await sortInSteps(sorted, (a, b) => compare(a.word, b.word));
   const words: string[] = [];
-  const textOf: Text[] = [];
-  await forEachChunk(texts, (chunk) => {
-    for (const text of chunk) {
-      for (const word of wordsOf(text)) {
-        words.push(word);
-        textOf.push(text);
-      }
+  /** The items of the first word, then of the second, and so on: one array, because reading it is fast. */
+  const items: Item[] = [];
+  /** For each word, how many of `items` come before its own. */
+  const itemsBefore = [0];
+  await forEachChunk(sorted, (chunk) => {
+    for (const { word, ofWord } of chunk) {
+      if (word !== words.at(-1)) words.push(word);
+      for (const item of ofWord) items.push(item);
+      itemsBefore[words.length] = items.length;
     }
   });
-  const order = await sortInSteps(words.length, (a, b) => compare(words[a] ?? '', words[b] ?? ''));
-  const sorted: string[] = [];
-  const sortedTexts: Text[] = [];
-  const places: number[] = [];
-  const placesBefore = new Uint32Array(words.length + 1);
-  await forEachChunk([...order], (chunk) => {
-    for (const word of chunk) {
-      const text = textOf[word] as Text;
-      for (const place of placesOf(text)) places.push(place);
-      sorted.push(words[word] ?? '');
-      placesBefore[sortedTexts.push(text)] = places.length;
-    }
-  });
-  return new WordStarts(sorted, sortedTexts, Uint32Array.from(places), placesBefore);
-}
 
-/** Finds texts by the starts of their words. */
-export class WordStarts<Text> {
-  /**
-   * @param words all words with their marks, in order
-   * @param texts the text of each word
-   * @param places the tokens of the first word, then of the second, and so on: one array, because reading it is fast
-   * @param placesBefore for each word, how many entries of `places` come before its own
-   */
-  constructor(
-    private readonly words: readonly string[],
-    private readonly texts: readonly Text[],
-    private readonly places: Uint32Array,
-    private readonly placesBefore: Uint32Array,
-  ) {}
-
-  /** The words that begin with these letters, in groups that match equally well. A text can be found several times. */
-  find(letters: string): readonly FoundWords<Text>[] {
-    if (letters === '') return [];
-    const groups: FoundWords<Text>[] = [];
-    for (const [mark, whole, other] of MATCHES) {
-      const wanted = mark + letters;
-      const start = this.firstFrom(0, (word) => word >= wanted);
-      if (!this.words[start]?.startsWith(wanted)) continue;
-      const middle = this.firstFrom(start, (word) => word !== wanted);
-      const end = this.firstFrom(middle, (word) => !word.startsWith(wanted));
-      if (start < middle) groups.push(this.found(whole, start, middle));
-      if (middle < end) groups.push(this.found(other, middle, end));
-    }
-    return groups;
+  function firstFrom(start: number, isBehind: (word: string) => boolean): number {
+    return start + firstIndex(words.length - start, (nth) => isBehind(words[start + nth] ?? ''));
   }
 
-  private firstFrom(start: number, isBehind: (word: string) => boolean): number {
-    return start + firstIndex(this.words.length - start, (nth) => isBehind(this.words[start + nth] ?? ''));
-  }
-
-  private found(match: Match, start: number, end: number): FoundWords<Text> {
-    const { texts, placesBefore } = this;
-    return {
-      match,
-      texts: () => texts.slice(start, end),
-      places: this.places.subarray(placesBefore[start], placesBefore[end]),
-    };
-  }
-}
-
-/** Words that match equally well. */
-export interface FoundWords<Text> {
-  readonly match: Match;
-  /** The text of each word. */
-  texts(): readonly Text[];
-  /** The tokens that have these texts. */
-  readonly places: Uint32Array;
+  return {
+    /** The items of the words that begin with these letters, in groups that match equally well; items can repeat. */
+    find(letters: string): readonly { readonly match: Match; readonly items: readonly Item[] }[] {
+      if (letters === '') return [];
+      return MATCHES.flatMap(([mark, whole, other]) => {
+        const wanted = mark + letters;
+        const start = firstFrom(0, (word) => word >= wanted);
+        const middle = words[start] === wanted ? start + 1 : start;
+        const end = firstFrom(middle, (word) => !word.startsWith(wanted));
+        const found = [
+          { match: whole, items: items.slice(itemsBefore[start], itemsBefore[middle]) },
+          { match: other, items: items.slice(itemsBefore[middle], itemsBefore[end]) },
+        ];
+        return found.filter((group) => group.items.length > 0);
+      });
+    },
+  };
 }

@@ -4,8 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { buildSchema, isInterfaceType, isNonNullType, isObjectType, Kind, parse, print } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { withDirectives } from '../../src/graph/federation/sdl.js';
-import { schema } from '../../src/graph/schema/index.js';
+import { schema, sdlOf, withMarks } from '../../src/graph/schema/index.js';
 import { createTestGateway } from '../support/test-gateway.js';
 
 const SDLS = '{ _service { sdl } _sdl }';
@@ -95,16 +94,16 @@ describe('the SDL for other graphs', () => {
   });
 
   it('fails for a directive on an unknown type or field', () => {
-    const named = (name: string) => () =>
-      withDirectives(schema, { prelude: 'scalar X', types: { [name]: '@x' } });
+    const named = (name: string) => () => withMarks(sdlOf(schema), new Map([[name, '@x']]));
     expect(named('Chain')).not.toThrow();
     expect(named('Chian')).toThrow('The schema lacks: Chian');
   });
 
   it('keeps directives of the schema itself', () => {
-    const odd = buildSchema('type Query { old: String @deprecated(reason: "Use new.") new: String }');
-    const flavour = { prelude: 'scalar X', types: {}, fields: { 'Query.old': '@x' } };
-    expect(print(withDirectives(odd, flavour))).toContain('old: String @deprecated(reason: "Use new.") @x');
+    const odd = 'type Query { old: String @deprecated(reason: "Use new.") new: String }';
+    expect(withMarks(odd, new Map([['Query.old', '@x']]))).toContain(
+      '@deprecated(reason: "Use new.") @x new',
+    );
   });
 });
 

@@ -8,7 +8,7 @@ import { createTestGateway } from '../support/test-gateway.js';
 const LIMITS = {
   isPriceFresh: () => true,
   tracker: { note() {} },
-  maxRoutes: 10,
+  maxRoutesPerOperation: 10,
   cost: { spend() {} },
   yieldToQueue: async () => {},
   mayWait: true,

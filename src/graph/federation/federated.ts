@@ -4,6 +4,7 @@ import { GatewayError, OperationLimitError } from '../../domain/errors.js';
 import type { Chain, Token } from '../../domain/listing.js';
 import type { GatewayContext } from '../context.js';
 import { ID_UNITS } from '../cost.js';
+import type { MaybePromise } from '../loaders.js';
 import { boundEnumValues } from '../schema/arguments.js';
 import { identityOf } from '../schema/ids.js';
 import { objectOf } from '../schema/node.js';
@@ -65,80 +66,56 @@ function once(make: () => string): () => string {
 /** The maximum of malformed representations. Each adds an error, which costs fifty times as much as an entity. */
 const MAX_MALFORMED = 1_000;
 
-type Loaders = GatewayContext['loaders'];
-type Entity = Chain | Token | null;
-
-/**
- * Looks up the entity of each representation, in their order. The result is null for an unknown entity, and an
- * error for a malformed representation, which does not affect the others.
- *
- * @throws OperationLimitError for too many malformed representations
- */
+/** Looks up entities: null for an unknown one, and an error for a malformed representation, up to a limit. */
 function entitiesOf(
   representations: readonly unknown[],
   { loaders, cost }: GatewayContext,
   info: GraphQLResolveInfo,
-): readonly (Entity | Promise<Entity> | GatewayError)[] {
-  const membersOf = (representation: unknown) => (representation ?? {}) as Representation;
-  cost.spend(ID_UNITS * representations.filter((each) => typeof membersOf(each).id === 'string').length);
-  const admitted = cost.chargeRows(representations, info, (each) =>
-    membersOf(each).__typename === 'Token' ? 'Token' : 'Chain',
-  );
+): readonly MaybePromise<Chain | Token | GatewayError | null>[] {
+  const members = representations.map((each) => (each ?? {}) as Representation);
+  cost.spend(ID_UNITS * members.filter(({ id }) => typeof id === 'string').length);
   let malformedCount = 0;
-  return admitted.map((representation) => {
-    try {
-      return entityOf(representation, loaders);
-    } catch (error) {
-      if (!(error instanceof GatewayError)) throw error;
-      malformedCount++;
-      if (malformedCount > MAX_MALFORMED) {
+  return cost
+    .chargeRows(members, info, ({ __typename }) => (__typename === 'Token' ? 'Token' : 'Chain'))
+    .map((representation) => {
+      try {
+        return entityOf(representation, loaders);
+      } catch (error) {
+        if (!(error instanceof GatewayError)) throw error;
+        malformedCount++;
+        if (malformedCount <= MAX_MALFORMED) return error;
         throw new OperationLimitError(
           'BAD_USER_INPUT',
           `More than ${MAX_MALFORMED} representations are malformed, so the entities are not looked up. Each needs a __typename, "Chain" or "Token", and a key: chainKey, id or caip2 of a Chain; chainKey and address, id or caip19 of a Token.`,
         );
       }
-      return error;
-    }
-  });
+    });
 }
 
 type Representation = Readonly<Record<string, unknown>>;
 
-/** The key by which the entity is looked up: the first that is complete. */
-function keyNameOf(representation: Representation): 'chainKey' | 'id' | 'caip2' | 'caip19' {
-  const { __typename, id, chainKey, address } = representation;
-  const isToken = __typename === 'Token';
-  if (chainKey !== undefined && !(isToken && address === undefined)) return 'chainKey';
-  if (id !== undefined) return 'id';
-  const caip = isToken ? 'caip19' : 'caip2';
-  return representation[caip] === undefined ? 'chainKey' : caip;
-}
-
-function entityOf(representation: unknown, loaders: Loaders) {
-  if (typeof representation !== 'object' || representation === null) {
+/** Looks up the entity by the first key that is complete. @throws GatewayError for a malformed representation */
+function entityOf(representation: Representation, loaders: GatewayContext['loaders']) {
+  if (typeof representation !== 'object') {
     throw malformed('be an object with a __typename and a key', representation);
   }
-  const members = representation as Representation;
-  const { __typename, address } = members;
+  const { __typename, chainKey, address, id } = representation;
   if (__typename !== 'Chain' && __typename !== 'Token') {
     throw malformed('have "Chain" or "Token" as its __typename', __typename);
   }
-  const name = keyNameOf(members);
-  const key = keyPart(name, members[name]);
-  switch (name) {
-    case 'chainKey':
-      return __typename === 'Chain'
-        ? loaders.chainByKey(key)
-        : loaders.tokenByAddress(key, keyPart('address', address));
-    case 'id': {
-      const identity = identityOf(key);
-      return identity?.type === __typename ? objectOf(identity, loaders) : null;
-    }
-    case 'caip2':
-      return loaders.chainByCaip2(key);
-    case 'caip19':
-      return loaders.tokenByCaip19(key);
+  const isToken = __typename === 'Token';
+  const caip = isToken ? 'caip19' : 'caip2';
+  const hasKey = chainKey !== undefined && !(isToken && address === undefined);
+  if (!hasKey && id !== undefined) {
+    const identity = identityOf(keyPart('id', id));
+    return identity?.type === __typename ? objectOf(identity, loaders) : null;
   }
+  if (!hasKey && representation[caip] !== undefined) {
+    const key = keyPart(caip, representation[caip]);
+    return isToken ? loaders.tokenByCaip19(key) : loaders.chainByCaip2(key);
+  }
+  const key = keyPart('chainKey', chainKey);
+  return isToken ? loaders.tokenByAddress(key, keyPart('address', address)) : loaders.chainByKey(key);
 }
 
 function keyPart(name: string, value: unknown): string {

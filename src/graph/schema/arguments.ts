@@ -3,15 +3,12 @@ import { GraphQLError, type GraphQLSchema, isEnumType, Kind } from 'graphql';
 import { GatewayError } from '../../domain/errors.js';
 import { MAX_CONDITIONS, TEXT_LIMITS } from '../../domain/text-limits.js';
 
-/** The description of an argument that is the address of a token. */
+/** The descriptions of arguments that identify a chain or a token. */
+export const CHAIN_KEY = '`chainKey`, such as "ethereum"; letter case does not matter.';
 export const TOKEN_ADDRESS =
   'Address of the token. In a hex address, letter case and zeros at its start do not matter. The zero address and the native placeholder (0xEeee…) mean the same.';
 
-/**
- * Checks the length of a text from a client: a search, or a text that is sent to the upstream or cached.
- *
- * @throws GatewayError BAD_USER_INPUT
- */
+/** Checks the length of a text that is searched, cached or sent to the upstream. @throws GatewayError BAD_USER_INPUT */
 export function textWithin(
   limit: keyof typeof TEXT_LIMITS,
   name: string,
@@ -21,11 +18,7 @@ export function textWithin(
   return text ?? undefined;
 }
 
-/**
- * Checks the number and the lengths of the texts of a condition.
- *
- * @throws GatewayError BAD_USER_INPUT
- */
+/** Checks the number and the lengths of the texts of a condition. @throws GatewayError BAD_USER_INPUT */
 export function textsWithin(
   limit: keyof typeof TEXT_LIMITS,
   name: string,
@@ -47,10 +40,7 @@ function badInput(message: string): GatewayError {
   return new GatewayError('BAD_USER_INPUT', message);
 }
 
-/**
- * Makes the enums of a schema refuse long texts at once. For a wrong value, graphql-js searches for similar names,
- * which takes a tenth of a second for a megabyte.
- */
+/** Makes enums refuse long texts at once: for a wrong value, graphql-js searches for similar names, which takes long. */
 export function boundEnumValues(schema: GraphQLSchema): void {
   for (const type of Object.values(schema.getTypeMap())) {
     if (!isEnumType(type)) continue;

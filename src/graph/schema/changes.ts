@@ -2,7 +2,7 @@
 import type { Chain, Token } from '../../domain/listing.js';
 import type { ListingChanges } from '../../snapshots/change-log.js';
 import type { CostMeter } from '../cost.js';
-import { type MaybePromise, whenReady } from '../maybe-promise.js';
+import { type MaybePromise, whenReady } from '../loaders.js';
 import { builder } from './builder.js';
 import { ChainType } from './chain.js';
 import { idOfChainKey, idOfTokenKey } from './ids.js';
@@ -76,10 +76,7 @@ builder.queryFields((t) => ({
 }));
 
 /** Charges a unit for each row that was looked up. A reset needs no look-ups. */
-function counted<Row>(
-  found: MaybePromise<ListingChanges<Row>>,
-  cost: CostMeter,
-): MaybePromise<ListingChanges<Row>> {
+function counted<Row>(found: MaybePromise<ListingChanges<Row>>, cost: CostMeter) {
   return whenReady(found, (changes) => {
     if (!changes.isReset) cost.spend(changes.changed.length + changes.removed.length);
     return changes;

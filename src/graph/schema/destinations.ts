@@ -2,7 +2,7 @@
 import { foldChainKey } from '../../domain/addresses.js';
 import { groupBy } from '../../domain/keyed-rows.js';
 import type { Token } from '../../domain/listing.js';
-import { whenReady } from '../maybe-promise.js';
+import { whenReady } from '../loaders.js';
 import { TOKEN_ADDRESS } from './arguments.js';
 import { builder } from './builder.js';
 import { ChainType } from './chain.js';
@@ -57,10 +57,7 @@ builder.objectField(TokenType, 'destinations', (t) =>
     description: `The tokens on other chains that this token can be moved to, grouped by chain, as \`Query.destinations\` gives them. Select this field on one chosen token, not on a list: every distinct token whose routes are not cached costs the upstream a request. One operation may cause 10 such requests; for further tokens the field is null with the error code ROUTE_BUDGET_EXCEEDED. ${OPTIMISTIC}`,
     resolve: ({ chainKey, address }, _args, { loaders, cost }, info) =>
       whenReady(loaders.routesFrom({ srcChainKey: chainKey, srcToken: address }), ({ rows, takenAt }) =>
-        cost.chargeRows(
-          groupByChain(elsewhere(chainKey, rows), () => takenAt),
-          info,
-        ),
+        cost.chargeRows(groupByChain(elsewhere(chainKey, rows), takenAt), info),
       ),
   }),
 );
@@ -75,10 +72,7 @@ builder.queryField('destinations', (t) =>
         required: true,
         description: '`chainKey` of the chain that the source token is on; letter case does not matter.',
       }),
-      srcToken: t.arg.string({
-        required: true,
-        description: TOKEN_ADDRESS,
-      }),
+      srcToken: t.arg.string({ required: true, description: TOKEN_ADDRESS }),
       includeSourceChain: t.arg.boolean({
         defaultValue: false,
         description: 'Whether to include tokens on the source chain itself; null means false.',
@@ -88,10 +82,7 @@ builder.queryField('destinations', (t) =>
       return whenReady(routesOfPair(srcChainKey, srcToken, loaders), ({ rows, takenAt, isUnlisted }) => {
         if (isUnlisted) return null;
         const shown = includeSourceChain ? rows : elsewhere(srcChainKey, rows);
-        return cost.chargeRows(
-          groupByChain(shown, () => takenAt),
-          info,
-        );
+        return cost.chargeRows(groupByChain(shown, takenAt), info);
       });
     },
   }),
@@ -103,15 +94,8 @@ export function elsewhere(srcChainKey: string, tokens: readonly Token[]): readon
   return tokens.filter(({ chainKey }) => chainKey !== source);
 }
 
-/**
- * Groups tokens by chain, in the order of the first token of each chain.
- *
- * @param asOf tells when the routes of a group were fetched
- */
-export function groupByChain(
-  tokens: readonly Token[],
-  asOf: (group: readonly Token[]) => number | null,
-): readonly ChainDestinations[] {
+/** Groups tokens by chain, in the order of the first token of each chain. @param asOf when the routes were fetched */
+export function groupByChain(tokens: readonly Token[], asOf: number | null): readonly ChainDestinations[] {
   const groups = groupBy(tokens, ({ chainKey }) => chainKey);
-  return [...groups].map(([chainKey, group]) => ({ chainKey, tokens: group, asOf: asOf(group) }));
+  return [...groups].map(([chainKey, group]) => ({ chainKey, tokens: group, asOf }));
 }

@@ -10,16 +10,21 @@ export type Identity =
   | { readonly type: 'Chain'; readonly chainKey: string }
   | { readonly type: 'Token'; readonly chainKey: string; readonly address: string };
 
-// Encoding is too slow to repeat for every operation.
+/** The ids of rows: encoding is too slow to repeat for every operation. */
 const ids = new WeakMap<Chain | Token, string>();
 
 export function idOfChain(chain: Chain): string {
-  return remembered(chain, () => idOfChainKey(chain.chainKey));
+  return ids.get(chain) ?? remembered(chain, idOfChainKey(chain.chainKey));
 }
 
 /** The id of a token, which is the same for all forms of its address. */
 export function idOfToken(token: Token): string {
-  return remembered(token, () => idOfTokenKey(tokenKey(token.chainKey, token.address)));
+  return ids.get(token) ?? remembered(token, idOfTokenKey(tokenKey(token.chainKey, token.address)));
+}
+
+function remembered(row: Chain | Token, id: string): string {
+  ids.set(row, id);
+  return id;
 }
 
 /** The id of a chain that may no longer be listed. */
@@ -44,33 +49,19 @@ const IDENTITY =
 export function identityOf(id: string): Identity | undefined {
   if (id.length > TEXT_LIMITS.id || !STARTS.some((start) => id.startsWith(start))) return undefined;
   const json = jsonOfOpaque(id);
-  if (json === undefined || !IDENTITY.test(json)) return undefined;
-  const parts = JSON.parse(json) as readonly string[];
+  const parts = IDENTITY.test(json) ? (JSON.parse(json) as readonly string[]) : [];
   const [type, chainKey = '', address = ''] = parts;
   if (type === 'Chain' && parts.length === 2) return { type, chainKey };
   return type === 'Token' && parts.length === 3 ? { type, chainKey, address } : undefined;
-}
-
-function remembered(row: Chain | Token, make: () => string): string {
-  const known = ids.get(row);
-  if (known !== undefined) return known;
-  const id = make();
-  ids.set(row, id);
-  return id;
 }
 
 export function encodeCursor({ order, value, tieBreaker }: SortKey): string {
   return encodeOpaque([order, value, ...tieBreaker]);
 }
 
-/**
- * Decodes the output of {@link encodeCursor}.
- *
- * @throws GatewayError BAD_USER_INPUT for anything else, and for a cursor of another order
- */
+/** Decodes a cursor. @throws GatewayError BAD_USER_INPUT for any other text, and for a cursor of another order */
 export function decodeCursor(cursor: string, order: TokenOrder): SortKey {
-  const parts = cursor.length <= TEXT_LIMITS.cursor ? decodeOpaque(cursor) : undefined;
-  const [cursorOrder, value, ...tieBreaker] = Array.isArray(parts) ? (parts as unknown[]) : [];
+  const [cursorOrder, value, ...tieBreaker] = cursor.length <= TEXT_LIMITS.cursor ? listIn(cursor) : [];
   if (typeof cursorOrder !== 'string' || !isValueOf(cursorOrder, value) || !isTieBreaker(tieBreaker)) {
     throw badCursor('one from an earlier page of this search', 'something else');
   }
@@ -78,17 +69,18 @@ export function decodeCursor(cursor: string, order: TokenOrder): SortKey {
   return { order, value, tieBreaker };
 }
 
-/** For each order, whether tokens can be sorted by this value. */
-const IS_VALUE: Readonly<Record<TokenOrder, (value: unknown) => boolean>> = {
-  RELEVANCE: (value) => typeof value === 'number',
-  SYMBOL: (value) => value === null,
-  NAME: (value) => typeof value === 'string',
-  PRICE_ASC: (value) => value === null || typeof value === 'number',
-  PRICE_DESC: (value) => value === null || typeof value === 'number',
+/** For each order, the types of the values by which tokens can be sorted. */
+const VALUE_TYPES: Readonly<Record<TokenOrder, readonly string[]>> = {
+  RELEVANCE: ['number'],
+  SYMBOL: ['null'],
+  NAME: ['string'],
+  PRICE_ASC: ['null', 'number'],
+  PRICE_DESC: ['null', 'number'],
 };
 
 function isValueOf(order: string, value: unknown): value is SortKey['value'] {
-  return Object.hasOwn(IS_VALUE, order) && IS_VALUE[order as TokenOrder](value);
+  const type = value === null ? 'null' : typeof value;
+  return Object.hasOwn(VALUE_TYPES, order) && VALUE_TYPES[order as TokenOrder].includes(type);
 }
 
 function isTieBreaker(tieBreaker: readonly unknown[]): tieBreaker is SortKey['tieBreaker'] {
@@ -107,19 +99,20 @@ function encodeOpaque(value: unknown): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url');
 }
 
-/** The JSON in the output of {@link encodeOpaque}, also as plain base64 with padding; undefined for other texts. */
-function jsonOfOpaque(text: string): string | undefined {
+/** The JSON in the output of {@link encodeOpaque}, also as plain base64 with padding; empty for other texts. */
+function jsonOfOpaque(text: string): string {
   const bytes = Buffer.from(text, 'base64url');
   // Node skips characters that are not base64, so accept only what it would write itself.
   const isWhole = text === bytes.toString('base64url') || text === bytes.toString('base64');
-  return isWhole ? bytes.toString() : undefined;
+  return isWhole ? bytes.toString() : '';
 }
 
-/** Decodes the output of {@link encodeOpaque}; undefined for anything else. */
-function decodeOpaque(text: string): unknown {
+/** The list in the output of {@link encodeOpaque}; empty for anything else. */
+function listIn(text: string): readonly unknown[] {
   try {
-    return JSON.parse(jsonOfOpaque(text) ?? '');
+    const value: unknown = JSON.parse(jsonOfOpaque(text));
+    return Array.isArray(value) ? value : [];
   } catch {
-    return undefined;
+    return [];
   }
 }

@@ -1,5 +1,6 @@
 /** The schema of the graph, and its text. */
 import {
+  type ASTNode,
   DirectiveLocation,
   GraphQLDirective,
   GraphQLInt,
@@ -52,22 +53,51 @@ export const schema = builder.toSchema({ directives: [...specifiedDirectives, SE
 
 /** The text of `schema.graphql`, for clients. It marks the fields that are null only with an error. */
 export function sdlOf(schema: GraphQLSchema): string {
-  const plain = plainSdlOf(schema);
-  let marked = '';
-  let from = 0;
-  for (const type of parse(plain).definitions) {
-    if (type.kind !== Kind.OBJECT_TYPE_DEFINITION) continue;
-    for (const field of type.fields ?? []) {
-      if (!NULL_ONLY_WITH_ERROR.includes(`${type.name.value}.${field.name.value}`)) continue;
-      const { end = 0 } = field.loc ?? {};
-      marked += `${plain.slice(from, end)} @${SEMANTIC_NON_NULL.name}`;
-      from = end;
-    }
-  }
-  return marked + plain.slice(from);
+  const { name } = SEMANTIC_NON_NULL;
+  return withMarks(plainSdlOf(schema), new Map(NULL_ONLY_WITH_ERROR.map((path) => [path, `@${name}`])));
 }
 
 /** The schema as text without the marks of {@link sdlOf}. Sorted, so that moving code does not change the text. */
 export function plainSdlOf(schema: GraphQLSchema): string {
   return `${printSchema(lexicographicSortSchema(schema))}\n`;
+}
+
+/**
+ * Adds directives to an SDL, and leaves parts of it out.
+ *
+ * @param marks the directives to add, or null to leave the part out, by `Type`, `Type.field` or `@directive`
+ * @throws Error if the SDL lacks one of these parts, such as after a renaming
+ */
+export function withMarks(sdl: string, marks: ReadonlyMap<string, string | null>): string {
+  const missing = new Set(marks.keys());
+  const edits: { readonly from: number; readonly to: number; readonly text: string }[] = [];
+
+  function mark(name: string, { loc }: ASTNode, head: ASTNode | undefined): void {
+    const directives = marks.get(name);
+    if (directives === undefined) return;
+    missing.delete(name);
+    const { start = 0, end = 0 } = loc ?? {};
+    const to = head?.loc?.end ?? end;
+    edits.push(
+      directives === null ? { from: start, to: end, text: '' } : { from: to, to, text: ` ${directives}` },
+    );
+  }
+
+  for (const definition of parse(sdl).definitions) {
+    if (definition.kind === Kind.DIRECTIVE_DEFINITION)
+      mark(`@${definition.name.value}`, definition, undefined);
+    if (definition.kind !== Kind.OBJECT_TYPE_DEFINITION && definition.kind !== Kind.INTERFACE_TYPE_DEFINITION)
+      continue;
+    const { name, interfaces = [], fields = [] } = definition;
+    mark(name.value, definition, interfaces.at(-1) ?? name);
+    for (const field of fields) mark(`${name.value}.${field.name.value}`, field, undefined);
+  }
+  if (missing.size > 0) throw new Error(`The schema lacks: ${[...missing].join(', ')}`);
+  let marked = '';
+  let at = 0;
+  for (const { from, to, text } of edits.sort((one, other) => one.from - other.from)) {
+    marked += sdl.slice(at, from) + text;
+    at = to;
+  }
+  return marked + sdl.slice(at);
 }

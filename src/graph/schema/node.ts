@@ -9,9 +9,7 @@ import { type Identity, identityOf } from './ids.js';
 export const NodeType = builder.interfaceRef<Chain | Token>('Node').implement({
   description: 'An object with an id: caches use the id as a key, and `node` finds the object by it.',
   resolveType: (row) => ('nativeCurrency' in row ? 'Chain' : 'Token'),
-  fields: (t) => ({
-    id: t.id({ description: 'Opaque, stable id, unique in the whole graph.' }),
-  }),
+  fields: (t) => ({ id: t.id({ description: 'Opaque, stable id, unique in the whole graph.' }) }),
 });
 
 builder.queryFields((t) => ({

@@ -1,6 +1,5 @@
 /** The query for the tokens that can be moved to a token. */
 import type { TokenSources } from '../../snapshots/sources.js';
-import { whenReady } from '../maybe-promise.js';
 import { TOKEN_ADDRESS, textWithin } from './arguments.js';
 import { builder } from './builder.js';
 import { ChainDestinationsType, groupByChain } from './destinations.js';
@@ -22,7 +21,11 @@ const TokenSourcesType = builder.objectRef<TokenSources>('TokenSources').impleme
         cost.spend(UNITS_OF_SOURCE * Math.ceil(sources.pairs / PAIRS_LOOKED_AT));
         const rows = sources.rows();
         cost.spend(UNITS_OF_SOURCE * rows.length);
-        return cost.chargeRows(groupByChain(rows, sources.oldestOf), info);
+        const groups = groupByChain(rows, null).map((group) => ({
+          ...group,
+          asOf: sources.oldestOf(group.tokens),
+        }));
+        return cost.chargeRows(groups, info);
       },
     }),
     isComplete: t.exposeBoolean('isComplete', {
@@ -53,15 +56,12 @@ builder.queryField('sources', (t) =>
         required: true,
         description: '`chainKey` of the chain that the token is on.',
       }),
-      dstToken: t.arg.string({
-        required: true,
-        description: TOKEN_ADDRESS,
-      }),
+      dstToken: t.arg.string({ required: true, description: TOKEN_ADDRESS }),
     },
     resolve(_query, { dstChainKey, dstToken }, { loaders }) {
       const chainKey = textWithin('chainKey', 'dstChainKey', dstChainKey) ?? '';
       const address = textWithin('address', 'dstToken', dstToken) ?? '';
-      return whenReady(loaders.sourcesOf(chainKey, address), (sources) => sources);
+      return loaders.sourcesOf(chainKey, address);
     },
   }),
 );

@@ -6,7 +6,7 @@ import type { FoundTokens } from '../../search/did-you-mean.js';
 import type { TokenOrder } from '../../search/token-order.js';
 import type { TokenPage } from '../../search/token-search.js';
 import { searchUnits } from '../cost.js';
-import { whenReady } from '../maybe-promise.js';
+import { whenReady } from '../loaders.js';
 import { textsWithin, textWithin } from './arguments.js';
 import { builder } from './builder.js';
 import { elsewhere } from './destinations.js';
@@ -56,11 +56,7 @@ const TokenFilterInput = builder.inputType('TokenFilter', {
   }),
 });
 
-interface Edge {
-  readonly page: TokenPage;
-  readonly index: number;
-  readonly node: Token;
-}
+type Edge = { readonly page: TokenPage; readonly index: number; readonly node: Token };
 
 const TokenEdgeType = builder.objectRef<Edge>('TokenEdge').implement({
   description: 'A token found, with its cursor.',
@@ -161,27 +157,19 @@ builder.queryField('tokenSearch', (t) =>
     resolve(_query, { query, filter, orderBy, first, after }, { loaders, tracker, cost }) {
       // Most orders and some filters read prices. The few other searches are treated as if they read prices, too.
       tracker.note('prices');
-      const order = orderBy ?? 'RELEVANCE';
-      const symbols = textsWithin('symbol', 'filter.symbols', filter?.symbols);
+      const { reachableFrom: source, ...conditions } = filter ?? {};
+      const symbols = textsWithin('symbol', 'filter.symbols', conditions.symbols);
       // The symbols are folded, which takes time for each character.
       cost.spend(symbols?.join('').length ?? 0);
+      const order = orderBy ?? 'RELEVANCE';
       const request = {
         query: textWithin('search', 'query', query) ?? '',
         order,
         first: pageSize(first ?? DEFAULT_FIRST),
         after: after == null ? undefined : decodeCursor(after, order),
       };
-      const conditions = {
-        chainKeys: textsWithin('chainKey', 'filter.chainKeys', filter?.chainKeys),
-        chainTypes: textsWithin('chainType', 'filter.chainTypes', filter?.chainTypes),
-        symbols,
-        isBridgeable: filter?.isBridgeable ?? undefined,
-        isNative: filter?.isNative ?? undefined,
-        hasPrice: filter?.hasPrice ?? undefined,
-        minPriceUsd: filter?.minPriceUsd ?? undefined,
-        maxPriceUsd: filter?.maxPriceUsd ?? undefined,
-      };
-      const source = filter?.reachableFrom;
+      textsWithin('chainKey', 'filter.chainKeys', conditions.chainKeys);
+      textsWithin('chainType', 'filter.chainTypes', conditions.chainTypes);
       if (!source) return loaders.tokenSearch({ ...request, filter: conditions });
       return whenReady(routesOfPair(source.chainKey, source.address, loaders, SOURCE_NAMES), ({ rows }) => {
         cost.spend(rows.length);

@@ -4,12 +4,10 @@ import { caip19Of } from '../../domain/caip.js';
 import type { Price, Token } from '../../domain/listing.js';
 import type { RouteAnswer } from '../../snapshots/routes.js';
 import type { GatewayContext } from '../context.js';
-import { NO_ROUTES } from '../loaders.js';
-import { type MaybePromise, whenReady } from '../maybe-promise.js';
-import { TOKEN_ADDRESS, textWithin } from './arguments.js';
+import { type MaybePromise, NO_ROUTES, whenReady } from '../loaders.js';
+import { CHAIN_KEY, TOKEN_ADDRESS, textWithin } from './arguments.js';
 import { builder } from './builder.js';
-import { ChainType } from './chain.js';
-import { heldBackField } from './held-back.js';
+import { ChainType, heldBackField } from './chain.js';
 import { idOfToken } from './ids.js';
 import { NodeType } from './node.js';
 
@@ -146,14 +144,8 @@ export function routesOfPair(
 export const TokenKeyInput = builder.inputType('TokenKey', {
   description: 'Identifies one token: its chain and its address.',
   fields: (t) => ({
-    chainKey: t.string({
-      required: true,
-      description: '`chainKey`, such as "ethereum"; letter case does not matter.',
-    }),
-    address: t.string({
-      required: true,
-      description: TOKEN_ADDRESS,
-    }),
+    chainKey: t.string({ required: true, description: CHAIN_KEY }),
+    address: t.string({ required: true, description: TOKEN_ADDRESS }),
   }),
 });
 
@@ -187,14 +179,8 @@ builder.queryFields((t) => ({
     nullable: true,
     description: 'The listed token with this address on this chain; null if it is unknown.',
     args: {
-      chainKey: t.arg.string({
-        required: true,
-        description: '`chainKey`, such as "ethereum"; letter case does not matter.',
-      }),
-      address: t.arg.string({
-        required: true,
-        description: TOKEN_ADDRESS,
-      }),
+      chainKey: t.arg.string({ required: true, description: CHAIN_KEY }),
+      address: t.arg.string({ required: true, description: TOKEN_ADDRESS }),
     },
     resolve: (_query, { chainKey, address }, { loaders }) => loaders.tokenByAddress(chainKey, address),
   }),
