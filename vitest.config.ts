@@ -31,6 +31,9 @@ const INTEGRATION = [
   'federation/{routers,chain-facts}.test.ts',
 ];
 
+/** Runs for minutes: `npm run soak`. */
+const SOAK = ['soak.test.ts'];
+
 /** Tests that install the package, other servers and the production packages. `npm run project package` runs them. */
 const PACKAGE = ['library/hosts.test.ts', 'production.test.ts'];
 
@@ -90,7 +93,15 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['**/*.test.ts'],
-          exclude: ['**/node_modules/**', ...SLOW, ...ATTACKS, ...INTEGRATION, ...PACKAGE, ...DEPLOY],
+          exclude: [
+            '**/node_modules/**',
+            ...SLOW,
+            ...ATTACKS,
+            ...INTEGRATION,
+            ...PACKAGE,
+            ...DEPLOY,
+            ...SOAK,
+          ],
           sequence: { groupOrder: 0 },
           // More workers than cores: most of the time goes into waiting for other processes.
           maxWorkers: 6,
@@ -118,13 +129,7 @@ export default defineConfig({
       {
         extends: true,
         // One worker: some of these tests measure.
-        test: {
-          name: 'deploy',
-          include: DEPLOY,
-          sequence: { groupOrder: 4 },
-          maxWorkers: 1,
-          isolate: false,
-        },
+        test: { name: 'deploy', include: DEPLOY, sequence: { groupOrder: 4 }, maxWorkers: 1, isolate: false },
       },
       {
         extends: true,
@@ -137,6 +142,7 @@ export default defineConfig({
           isolate: false,
         },
       },
+      { extends: true, test: { name: 'soak', include: SOAK, sequence: { groupOrder: 6 } } },
     ],
   },
 });

@@ -6,16 +6,14 @@
  */
 import { cpus } from 'node:os';
 import { against } from './parts/against.js';
-import { documents } from './parts/documents.js';
 import { hits } from './parts/hits.js';
 import { memory } from './parts/memory.js';
-import { misses } from './parts/misses.js';
+import { documents, misses } from './parts/new-requests.js';
 import { refresh } from './parts/refresh.js';
 import { starts } from './parts/starts.js';
-import { endAll, installPeers, isPinned, pin } from './processes.js';
+import { endAll, gatewayLog, installPeers, isPinned, pin, startServer } from './processes.js';
 import { type Goal, type Part, table } from './report.js';
 import { ROUNDS } from './rounds.js';
-import { gatewayLog, startServer } from './targets.js';
 
 const PARTS: Readonly<Record<string, Part>> = {
   starts,

@@ -1,14 +1,69 @@
-import { type ChildProcess, execFileSync } from 'node:child_process';
+/** The processes of the bench: the built gateway, the other servers, and the upstream of all. */
+import { type ChildProcess, execFileSync, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { cpus } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { freePort } from '../support/free-port.js';
+import { ask, send } from './load.js';
+import type { Counts } from './servers/upstream.js';
+
+/** A server in a separate process. */
+export interface Target {
+  readonly name: string;
+  /** The address to which requests are sent. */
+  readonly url: string;
+  readonly child: ChildProcess;
+  /** The name by which the upstream counts its requests; empty if it sends no requests to the upstream. */
+  readonly asker: string;
+}
+
+/** Options of {@link startGateway}. */
+export interface GatewayOptions {
+  /** How many tokens the upstream lists. */
+  readonly listed: number;
+  /** Whether a price changes with each response of the upstream. */
+  readonly isMoving?: boolean;
+  readonly delayMs?: number;
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Whether to measure how long its event loop is blocked. */
+  readonly isProbed?: boolean;
+  readonly hasAllCores?: boolean;
+  /** The folder of the built checkout to start; this one unless given. */
+  readonly root?: string;
+}
+
+const UPSTREAM_DELAY_MS = 50;
+/** Long, so that the gateway refuses no operation on a busy machine. */
+const MAX_WAIT_MS = 60_000;
+const ROOT = new URL('../../../', import.meta.url);
+const PEERS = new URL('test/bench/peers/', ROOT);
+const PROBE = new URL('servers/loop-probe.js', import.meta.url).href;
+const ANY_OPERATION = JSON.stringify({ query: '{ chains { chainKey } }' });
+const MAX_LOGGED = 2_000;
+const TASKSET = '/usr/bin/taskset';
+
+/** Whether servers and load run on separate cores. */
+export const isPinned = cpus().length >= 2 && existsSync(TASKSET);
 
 const children = new Set<ChildProcess>();
+let askers = 0;
+let logged = '';
+
+/** The first part of what the gateways have logged: lines of level `warn` and above, unless their settings differ. */
+export const gatewayLog = () => logged.slice(0, MAX_LOGGED);
+
+/** Pins a process and its children to the core of the servers or of the load, if the system supports it. */
+export function pin(pid: number | undefined, side: 'server' | 'load' | 'any'): void {
+  if (!isPinned || pid === undefined) return;
+  const cores = { server: '0', load: '1', any: `0-${cpus().length - 1}` };
+  execFileSync(TASKSET, ['-a', '-c', '-p', cores[side], String(pid)]);
+}
 
 /** Ends the child process when this process ends. */
-export function keep<Child extends ChildProcess>(child: Child): Child {
+function keep<Child extends ChildProcess>(child: Child): Child {
   children.add(child);
   child.once('exit', () => children.delete(child));
   return child;
@@ -28,33 +83,91 @@ export function endAll(): void {
   for (const child of children) child.kill('SIGKILL');
 }
 
-const TASKSET = '/usr/bin/taskset';
-
-/** Whether servers and load run on separate cores. */
-export const isPinned = cpus().length >= 2 && existsSync(TASKSET);
-
-/** Pins a process and its children to the core of the servers or of the load, if the system supports it. */
-export function pin(pid: number | undefined, side: 'server' | 'load' | 'any'): void {
-  if (!isPinned || pid === undefined) return;
-  const cores = { server: '0', load: '1', any: `0-${cpus().length - 1}` };
-  execFileSync(TASKSET, ['-a', '-c', '-p', cores[side], String(pid)]);
-}
-
-const PEERS = new URL('../../../test/bench/peers/', import.meta.url);
-
 /** Installs the packages of the other servers, unless they are installed. */
 export function installPeers(): void {
   // npm writes this file at the end of an installation.
   if (existsSync(new URL('node_modules/.package-lock.json', PEERS))) return;
   process.stderr.write('Installing what the gateway is measured against: npm ci --prefix test/bench/peers\n');
-  execFileSync(
-    'npm',
-    ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--prefix', fileURLToPath(PEERS)],
-    {
-      stdio: ['ignore', process.stderr, process.stderr],
-    },
-  );
+  const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--prefix', fileURLToPath(PEERS)];
+  execFileSync('npm', args, { stdio: ['ignore', process.stderr, process.stderr] });
 }
 
 /** Loads one of the packages that {@link installPeers} installs. */
 export const requirePeer: (name: string) => unknown = createRequire(new URL('package.json', PEERS));
+
+/** Starts a server of the bench other than the gateway. Given the upstream, it gets its address as an argument. */
+export async function startServer(
+  name: string,
+  file: string,
+  upstream?: Target,
+  listed?: number,
+): Promise<Target> {
+  const args = upstream && listed ? [addressIn(upstream, { listed }).address] : [];
+  const path = fileURLToPath(new URL(`servers/${file}.js`, import.meta.url));
+  const child = keep(fork(path, args, { env: { ...process.env, NODE_ENV: 'production' } }));
+  pin(child.pid, file === 'upstream' ? 'load' : 'server');
+  const ended = once(child, 'exit').then(() => []);
+  const [port] = (await Promise.race([once(child, 'message'), ended])) as [number?];
+  if (port === undefined) throw new Error(`${name} did not start`);
+  return { name, url: `http://127.0.0.1:${port}/graphql`, child, asker: '' };
+}
+
+/** Starts the built gateway as `npm start` does, with only these settings, and waits for its first answer. */
+export async function startGateway(upstream: Target, options: GatewayOptions, operation = ANY_OPERATION) {
+  const { settings = {}, isProbed = false, hasAllCores = false, root = fileURLToPath(ROOT) } = options;
+  const { asker, address } = addressIn(upstream, options);
+  const port = await freePort();
+  const env = {
+    PORT: String(port),
+    UPSTREAM_URL: address,
+    LOG_LEVEL: 'warn',
+    MAX_WAIT_MS: String(MAX_WAIT_MS),
+    ...settings,
+  };
+  const { scripts } = JSON.parse(readFileSync(new URL('package.json', ROOT), 'utf8')) as {
+    scripts: { start: string };
+  };
+  const start = scripts.start.replace(/^exec node /, '').split(' ');
+  const began = performance.now();
+  const child = keep(
+    spawn(process.execPath, [...(isProbed ? ['--import', PROBE] : []), ...start], {
+      cwd: root,
+      env,
+      stdio: ['ignore', 'pipe', 'pipe', ...(isProbed ? ['ipc' as const] : [])],
+    }),
+  );
+  pin(child.pid, hasAllCores ? 'any' : 'server');
+  for (const stream of [child.stdout, child.stderr]) {
+    // Read the whole output, so that the gateway's log does not wait for a reader.
+    stream?.on('data', (text) => {
+      if (logged.length < MAX_LOGGED) logged += text;
+    });
+  }
+  const url = `http://127.0.0.1:${port}/graphql`;
+  while (child.exitCode === null) {
+    try {
+      await ask(url, operation);
+      return { name: 'gateway', url, child, asker, firstAnswerMs: performance.now() - began };
+    } catch (error) {
+      // `fetch` throws this before the port is open.
+      if (!(error instanceof TypeError)) throw error;
+      await sleep(1);
+    }
+  }
+  throw new Error(`The gateway did not start: ${logged}`);
+}
+
+/** How many requests the upstream got from this server: all of them, or those for one listing. */
+export async function requestsOf(upstream: Target, { asker }: Target, only?: string): Promise<number> {
+  const counts = (await (await send(new URL('/count', upstream.url).href, {})).json()) as Counts;
+  return Object.entries(counts[asker] ?? {})
+    .filter(([listing]) => only === undefined || listing === only)
+    .reduce((sum, [, count]) => sum + count, 0);
+}
+
+function addressIn(upstream: Target, options: GatewayOptions) {
+  const { listed, delayMs = UPSTREAM_DELAY_MS, isMoving = false } = options;
+  const asker = String(++askers);
+  const path = `/${asker}/${delayMs}/${listed}/${isMoving ? 'moving' : 'still'}/v1`;
+  return { asker, address: new URL(path, upstream.url).href };
+}

@@ -1,6 +1,6 @@
 import { cpuMicrosOf, megabytesOf } from '../support/process-facts.js';
 import { ask, type Load, type LoadRun, runLoad } from './load.js';
-import { requestsOf, type Target } from './targets.js';
+import { requestsOf, type Target } from './processes.js';
 
 /** The measurements of one run. NaN if the system does not report them. */
 export interface Sample {
@@ -30,10 +30,9 @@ export interface Contest {
   readonly entries: readonly Entry[];
 }
 
-/** How the rounds are run. */
-export interface RoundsOptions {
+/** The servers' upstream, and the length of each run in seconds. */
+export interface Bench {
   readonly upstream: Target;
-  /** The length of each run. */
   readonly seconds: number;
 }
 
@@ -51,8 +50,7 @@ export function entry(name: string, target: Target, load: Load, against?: string
 }
 
 /** Measures all entries of all contests in each round, in alternating order. */
-export async function runRounds(contests: readonly Contest[], options: RoundsOptions): Promise<void> {
-  const { upstream, seconds } = options;
+export async function runRounds(contests: readonly Contest[], { upstream, seconds }: Bench): Promise<void> {
   for (const { label, entries } of contests) {
     for (const { name, target, load } of entries) {
       tell(`${label}: ${name} is warming up`);
@@ -108,17 +106,8 @@ export function middle({ samples }: Entry, key: keyof Sample): number {
   return median(samples.map((sample) => sample[key]));
 }
 
-/** The CPU time of the other entry for an answer, divided by that of this entry: the median of all rounds. */
-export function cpuRatio(entry: Entry, other: Entry): number {
-  return ratio(other, entry, 'cpuMicros');
-}
-
-/** The answers of an entry per second, divided by those of the other entry: the median of all rounds. */
-export function rateRatio(entry: Entry, other: Entry): number {
-  return ratio(entry, other, 'perSecond');
-}
-
-function ratio(over: Entry, under: Entry, key: keyof Sample): number {
+/** `over` divided by `under`: the median of all rounds. */
+export function ratio(over: Entry, under: Entry, key: keyof Sample): number {
   return median(
     over.samples.map((sample, round) => sample[key] / (under.samples[round]?.[key] ?? Number.NaN)),
   );

@@ -1,195 +1,270 @@
+/** What the bench asks the servers, and the rows that they list. */
 import { parse, print } from 'graphql';
 import type { RawChain, RawToken } from '../fixtures/demo.js';
-import { type Listings, listingsOf } from './listings.js';
+import { generatedListings } from '../fixtures/rows.js';
+import { oneOf, randomFrom, shuffled } from '../support/random.js';
 
-/** The questions of clients. */
+/** The size up to which speed is promised is 5,000 tokens; the bench measures at these two. */
+export const SMALL = 2_000;
+export const LARGE = 10_000;
+
+/** The same operations of clients, again and again. */
 export interface Workload {
   readonly name: string;
-  readonly about: string;
-  /** The number of listed tokens. */
   readonly listed: number;
   readonly connections: number;
-  /** The bodies to post. */
+  /** The bodies to post, in rotation. */
   readonly bodies: readonly string[];
-  /** The {@link facts} of the right answer to each body, from the rows of the upstream. */
-  readonly expected: readonly unknown[];
 }
 
-type AnsweredToken = Pick<RawToken, 'symbol' | 'address' | 'decimals' | 'price'> & {
-  chain: { name: string };
-};
+/** Operations of one kind with known documents and new variables each time. */
+export interface NewVariables {
+  readonly name: string;
+  readonly connections: number;
+  /** Returns a function that gives the next body. Equal numbers give equal series. */
+  series(number: number): () => string;
+}
 
-/** The data of an answer to a question of a workload. */
-export type Answer = { chains: readonly RawChain[] } | { tokens: readonly AnsweredToken[] };
+const CHAINS = 80;
+const SEED = 20_261_122;
+/** The syllables of names. They do not occur in names of chains, in symbols, or in words that a search ignores. */
+const SYLLABLES =
+  'lu mo ra vas ti qui ner bol dex pra sum wi gar zen fi yor bas kel dra pio cus mel jun rix'.split(' ');
+const made = new Map<
+  number,
+  { readonly chains: readonly RawChain[]; readonly tokens: readonly RawToken[] }
+>();
 
-/** The default number of listed tokens. */
-const LISTED = 2000;
-/** How many connections send at once. */
-export const CONNECTIONS = 16;
+/**
+ * The rows of the upstream. Nearly every token has its own symbol and name, as in long listings. The order of the rows is
+ * random: otherwise rows that are read one after another would be next to each other in memory, and be read several times as
+ * fast as real ones.
+ */
+export function listingsOf(tokenCount: number) {
+  const known = made.get(tokenCount);
+  if (known) return known;
+  const { chains, tokens } = generatedListings(CHAINS, tokenCount);
+  const random = randomFrom(SEED);
+  const word = () => {
+    const letters = Array.from({ length: 3 }, () => oneOf(SYLLABLES, random)).join('');
+    return letters.charAt(0).toUpperCase() + letters.slice(1);
+  };
+  const named = (tokens as readonly RawToken[]).map((token) => ({ ...token, name: `${word()} ${word()}` }));
+  const listings = { chains: chains as readonly RawChain[], tokens: shuffled(named, random) };
+  made.set(tokenCount, listings);
+  return listings;
+}
+
+const CONNECTIONS = 16;
 /** The number of connections for answers of megabytes: with more connections, each would only wait longer. */
 const FEW_CONNECTIONS = 4;
 const PAGE = 20;
+const ENTITIES = 50;
 
 /** What a picker shows of each token. */
-export const LIST_FIELDS = `{ symbol address decimals price { usd __typename }
+const LIST_FIELDS = `{ symbol address decimals price { usd __typename }
   chain { name nativeCurrency { symbol __typename } __typename } __typename }`;
 const ALL_FIELDS = `{ id address chainKey decimals isBridgeable isNative name symbol price { usd asOf __typename }
   chain { id chainKey chainId chainType name shortName __typename } __typename }`;
 
-/** Every chain, two fields. */
-export const q1: Workload = {
-  name: 'Q1',
-  about: 'every chain, two fields',
-  listed: LISTED,
+const byKeyBody = (rows: readonly RawToken[]) => byKeyWith({ keys: rows.map(keyOf) });
+const byKeyWith = writerOf(`query ByKey($keys: [TokenKey!]!) { tokensByKey(keys: $keys) ${LIST_FIELDS} }`);
+const entitiesWith = writerOf(
+  'query Portfolio__tokens__1($representations: [_Any!]!) { _entities(representations: $representations) { ...on Token { symbol name decimals price { usd } chain { name } } } }',
+);
+const oneWith = writerOf(
+  'query One($chainKey: String!, $address: String!) { token(chainKey: $chainKey, address: $address) { symbol name decimals price { usd __typename } chain { name __typename } __typename } }',
+);
+const searchWith = writerOf(`query Search($query: String, $filter: TokenFilter) {
+  tokenSearch(query: $query, filter: $filter, first: ${PAGE}) {
+    totalCount pageInfo { hasNextPage endCursor __typename } edges { cursor node ${LIST_FIELDS} __typename } __typename } }`);
+
+export const chainNames: Workload = {
+  name: 'chains',
+  listed: SMALL,
   connections: CONNECTIONS,
-  bodies: [bodyOf('query Q1 { chains { chainKey name __typename } }')],
-  expected: [facts({ chains: listingsOf(LISTED).chains })],
+  bodies: [bodyOf('query Chains { chains { chainKey name __typename } }')],
 };
 
-/** The tokens of a chain that has many. */
-export const q2: Workload = {
-  name: 'Q2',
-  about: 'the tokens of a chain that has many, with price and chain',
-  listed: LISTED,
+/** The tokens of each of the 80 chains, in turn. */
+export const ofChain: Workload = {
+  name: 'list of a chain',
+  listed: SMALL,
   connections: CONNECTIONS,
-  bodies: [bodyOf(`query Q2 { tokens(srcChainKey: "ethereum") ${LIST_FIELDS} }`)],
-  expected: [facts({ tokens: withChains(listingsOf(LISTED), 'ethereum') })],
-};
-
-/** Every token, every field. */
-export const q3: Workload = {
-  name: 'Q3',
-  about: 'every token, every field, with chain',
-  listed: LISTED,
-  connections: CONNECTIONS,
-  bodies: [bodyOf(`query Q3 { tokens ${ALL_FIELDS} }`)],
-  expected: [facts({ tokens: withChains(listingsOf(LISTED)) })],
-};
-
-/** Q2 for all chains, in rotation. */
-export const q4: Workload = {
-  name: 'Q4',
-  about: 'Q2 by a variable that runs over all 80 chains',
-  listed: LISTED,
-  connections: CONNECTIONS,
-  bodies: listingsOf(LISTED).chains.map(({ chainKey: srcChainKey }) =>
-    bodyOf(`query Q4($srcChainKey: String) { tokens(srcChainKey: $srcChainKey) ${LIST_FIELDS} }`, {
+  bodies: listingsOf(SMALL).chains.map(({ chainKey: srcChainKey }) =>
+    bodyOf(`query OfChain($srcChainKey: String) { tokens(srcChainKey: $srcChainKey) ${LIST_FIELDS} }`, {
       srcChainKey,
     }),
   ),
-  expected: listingsOf(LISTED).chains.map(({ chainKey }) =>
-    facts({ tokens: withChains(listingsOf(LISTED), chainKey) }),
-  ),
 };
 
-/** Q3 with 10,000 listed tokens. */
-export const q3x10k: Workload = {
-  ...q3,
-  name: 'Q3 x10k',
-  about: 'Q3 where 10,000 tokens are listed: 5.5 MB',
-  listed: 10_000,
+export const wholeList: Workload = {
+  name: 'whole list',
+  listed: SMALL,
   connections: FEW_CONNECTIONS,
-  expected: [facts({ tokens: withChains(listingsOf(10_000)) })],
+  bodies: [bodyOf(`query Whole { tokens ${ALL_FIELDS} }`)],
 };
 
-/** The workloads for every server. */
-export const common: readonly Workload[] = [q1, q2, q3, q4, q3x10k];
+/** The bare server has one answer for each body, so the longer list has a body of its own. */
+export const longList: Workload = {
+  ...wholeList,
+  name: 'whole list x10k',
+  listed: LARGE,
+  bodies: [bodyOf(`query Long { tokens ${ALL_FIELDS} }`)],
+};
 
-/** The rows of 500 sets of keys, in rotation. All 500 answers fit into the cache. */
-export const lookUps: Workload = {
-  name: 'K x10k',
-  about: '20 rows of 10,000 by their keys, 500 sets of keys in turn',
-  listed: 10_000,
+/** 20 tokens by their keys, 500 different sets of keys in turn. All 500 answers fit into the cache. */
+export const keySets: Workload = {
+  name: '20 by key x10k',
+  listed: LARGE,
   connections: CONNECTIONS,
-  ...lookUpsIn(10_000, 500),
+  bodies: keySetsIn(LARGE, 500),
 };
 
-/** Many different searches, to measure their memory. Each finds some 100 rows of 10,000. */
-export const searches: readonly string[] = Array.from({ length: 90 * 30 }, (_nothing, nth) =>
-  searchFor(`tok${10 + Math.floor(nth / 30)}`, (nth % 30) / 100),
-);
+export const repeated: readonly Workload[] = [chainNames, ofChain, wholeList, longList, keySets];
 
-/** `sets` questions, each for 20 rows by their keys. */
-export function lookUpsIn(listed: number, sets: number): Pick<Workload, 'bodies' | 'expected'> {
-  const all = withChains(listingsOf(listed));
-  const apart = Math.floor(all.length / PAGE);
-  const pages = Array.from({ length: sets }, (_nothing, nth) =>
-    all.filter((_token, row) => row % apart === nth % apart).slice(0, PAGE),
+/** `sets` bodies, each for 20 rows by their keys. */
+export function keySetsIn(listed: number, sets: number): readonly string[] {
+  const { tokens } = listingsOf(listed);
+  const apart = Math.floor(tokens.length / PAGE);
+  return Array.from({ length: sets }, (_nothing, nth) =>
+    byKeyBody(tokens.filter((_token, row) => row % apart === nth % apart).slice(0, PAGE)),
   );
-  return {
-    bodies: pages.map((page) =>
-      bodyOf(`query K($keys: [TokenKey!]!) { tokens: tokensByKey(keys: $keys) ${LIST_FIELDS} }`, {
-        keys: page.map(({ chainKey, address }) => ({ chainKey, address })),
-      }),
-    ),
-    expected: pages.map((page) => facts({ tokens: page })),
-  };
 }
+
+/** One token by its chain and address. The letter case of the address differs each time. */
+export const oneToken: NewVariables = {
+  name: 'one token',
+  connections: CONNECTIONS,
+  series(number) {
+    const { tokens } = listingsOf(LARGE);
+    let asked = Math.floor(randomFrom(number)() * tokens.length);
+    return () => {
+      const { chainKey, address } = at(tokens, asked % tokens.length);
+      const writing = number * 1000 + Math.floor(asked++ / tokens.length);
+      return oneWith({ chainKey, address: inCase(address, writing) });
+    };
+  },
+};
+
+/** 20 random tokens by their keys. */
+export const byKey: NewVariables = {
+  name: '20 by key',
+  connections: CONNECTIONS,
+  series(number) {
+    const { tokens } = listingsOf(LARGE);
+    const random = randomFrom(number);
+    return () => byKeyBody(Array.from({ length: PAGE }, () => oneOf(tokens, random)));
+  },
+};
+
+/** A router's request for the fields of 50 random tokens in a list from another subgraph. */
+export const entities: NewVariables = {
+  name: '50 entities',
+  connections: CONNECTIONS,
+  series(number) {
+    const { tokens } = listingsOf(LARGE);
+    const random = randomFrom(number);
+    const one = () => ({ __typename: 'Token', ...keyOf(oneOf(tokens, random)) });
+    return () => entitiesWith({ representations: Array.from({ length: ENTITIES }, one) });
+  },
+};
+
+/** Searches of seven kinds in turn, only for first pages, because two checkouts can have different cursors. */
+export const searchMix: NewVariables = {
+  name: 'search mix',
+  connections: CONNECTIONS,
+  series(number) {
+    const { tokens } = listingsOf(LARGE);
+    const random = randomFrom(number);
+    const below = (limit: number) => Math.floor(random() * limit);
+    const token = () => oneOf(tokens, random);
+    const chosen = () => ({
+      chainKeys: ['ethereum', token().chainKey],
+      isBridgeable: true,
+      minPriceUsd: below(10),
+    });
+    const kinds: readonly (() => readonly [query: string, filter?: object])[] = [
+      () => [`tok${1 + below(999)}`],
+      () => [token().symbol],
+      () => [`${token().name.slice(0, 3 + below(2))} ${token().chainKey}`],
+      () => [(token().name.split(' ')[1] ?? '').slice(0, 3 + below(4))],
+      () => [token().address],
+      () => [`zq${below(1e6)}`],
+      () => [token().name.slice(0, 2), chosen()],
+    ];
+    let asked = 0;
+    return () => {
+      const [text, filter = null] = at(kinds, asked++ % kinds.length)();
+      // Spaces do not change what is found, but make most requests new.
+      return searchWith({ query: inCase(text, below(2 ** 30)) + ' '.repeat(below(80)), filter });
+    };
+  },
+};
 
 /** A search for this text. A different lowest price makes each search a new one; below 1 dollar it excludes no row. */
-export function searchFor(typed: string, minPriceUsd: number): string {
-  return bodyOf(
-    `query S($query: String, $filter: TokenFilter) {
-      tokenSearch(query: $query, filter: $filter, first: ${PAGE}) {
-        totalCount edges { cursor node ${LIST_FIELDS} __typename } __typename } }`,
-    { query: typed, filter: { minPriceUsd } },
-  );
-}
+export const searchFor = (query: string, minPriceUsd: number): string =>
+  searchWith({ query, filter: { minPriceUsd } });
 
 let asked = 0;
 
-/** The questions of a workload, each with a new operation name: documents that were never sent before. */
-export function inNewWords({ bodies }: Pick<Workload, 'bodies'>): () => string {
+/** The bodies in turn, each with a new operation name: documents that were never sent before. */
+export function asNewDocuments(bodies: readonly string[]): () => string {
   const parts = bodies.map((body) => body.split(/(?<=query |"operationName":")\w+/));
   return () => {
     asked++;
-    return (parts[asked % parts.length] ?? []).join(`M${asked}`);
+    return at(parts, asked % parts.length).join(`M${asked}`);
   };
 }
 
-/**
- * The workload's questions in turn. Each also asks for a chain that is not listed, by a variable: so the document stays
- * the same, and the variables are new each time.
- */
-export function withNewVariables({ bodies }: Pick<Workload, 'bodies'>): () => string {
+/** The operations in turn. Each also asks for an unlisted chain by a variable, so that the variables are new each time. */
+export function withNewVariables({ name, connections, bodies }: Workload): NewVariables {
   const nobody = 'nobody';
   const parts = bodies.map((body) => {
     const { query, variables } = JSON.parse(body) as { query: string; variables: object };
     const more = query
       .replace(
         /^query (\w+)(?:\((.*?)\))?/,
-        (_head, name: string, own = '') => `query ${name}V($other: String!, ${own})`,
+        (_head, own: string, defined = '') => `query ${own}V($other: String!, ${defined})`,
       )
       .replace(/\}\s*$/, 'chain(chainKey: $other) { name __typename } }');
     return bodyOf(more, { ...variables, other: nobody }).split(nobody);
   });
-  return () => {
+  const next = () => {
     asked++;
-    return (parts[asked % parts.length] ?? []).join(`none-${asked}`);
+    return at(parts, asked % parts.length).join(`none-${asked}`);
   };
+  return { name, connections, series: () => next };
 }
 
-/** The values of each row, in order, that decide whether an answer is right. */
-export function facts(answer: Answer): unknown {
-  if ('chains' in answer) return answer.chains.map(({ chainKey, name }) => [chainKey, name]);
-  return answer.tokens.map(({ symbol, address, decimals, price, chain }) => [
-    symbol,
-    address,
-    decimals,
-    price.usd,
-    chain.name,
-  ]);
-}
-
-/** A request body as Apollo Client writes it: the query has `__typename` everywhere, and many lines. */
-export function bodyOf(query: string, variables = {}): string {
+/** A request body as Apollo Client writes it: the query has many lines. */
+function bodyOf(query: string, variables = {}): string {
   const operationName = /^query (\w+)/.exec(query)?.[1];
   return JSON.stringify({ operationName, variables, query: print(parse(query)) });
 }
 
-function withChains({ chains, tokens }: Listings, only?: string): (RawToken & AnsweredToken)[] {
-  const names = new Map(chains.map(({ chainKey, name }) => [chainKey, name]));
-  return tokens
-    .filter(({ chainKey }) => only === undefined || chainKey === only)
-    .map((token) => ({ ...token, chain: { name: names.get(token.chainKey) ?? '' } }));
+/** Returns a function that writes the body of this operation with the given variables. */
+function writerOf(query: string): (variables: object) => string {
+  const parts = bodyOf(query).split('"variables":{}');
+  return (variables) => parts.join(`"variables":${JSON.stringify(variables)}`);
+}
+
+/** The text with each letter in upper or lower case, as the bits of a number say; the x of 0x stays. */
+function inCase(text: string, bits: number): string {
+  let left = bits;
+  return text.replaceAll(/(?<!^0)[a-z]/gi, (letter) => {
+    const isUpper = left % 2 === 1;
+    left = Math.floor(left / 2);
+    return isUpper ? letter.toUpperCase() : letter.toLowerCase();
+  });
+}
+
+function keyOf({ chainKey, address }: RawToken) {
+  return { chainKey, address };
+}
+
+function at<Item>(items: readonly Item[], index: number): Item {
+  const item = items[index];
+  if (item === undefined) throw new Error(`Expected an index below ${items.length}, got ${index}`);
+  return item;
 }

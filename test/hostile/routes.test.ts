@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { generatedListings, tokenRow } from '../fixtures/rows.js';
 import { type Answer, json, mostInASecond, type SeenRequest, status } from '../support/fake-upstream.js';
-import { attack, exchange, startTarget, type Target } from '../support/hostile.js';
+import { attack, startTarget, type Target } from '../support/hostile.js';
 
 const PER_SECOND = 10;
 /** Slack in milliseconds: on a busy machine, evenly sent requests arrive in groups. Other tests check the rate limit. */
@@ -207,7 +207,7 @@ describe('unlisted pairs that fail while the listing is stale', () => {
       .toContain('STALE');
     const { served } = await target.besiege(6_000, [TEN_UNLISTED]);
     expect(served).toEqual(ALL_ANSWERED);
-    const { body } = await exchange(target.address, '/metrics', 'GET', undefined, {}, undefined);
+    const { body } = await target.send({ path: '/metrics' });
     expect(body).toMatch(
       /gateway_upstream_route_breaker_state\{upstream="v1",tokens="listed",state="closed"\} 1/,
     );

@@ -1,23 +1,35 @@
 import { once } from 'node:events';
-import { Agent } from 'node:http';
+import { Agent, type IncomingHttpHeaders } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { expect, onTestFinished } from 'vitest';
 import { generatedListings } from '../fixtures/rows.js';
-import { startFakeUpstream } from './fake-upstream.js';
+import { type FakeListings, startFakeUpstream } from './fake-upstream.js';
 import { startGatewayProcess } from './gateway-process.js';
 import { mainThreadMs, megabytesOf } from './process-facts.js';
 import { sendHttp } from './send-http.js';
 
 export interface HttpAnswer {
   readonly status: number;
-  readonly headers: Record<string, string | string[] | undefined>;
+  readonly headers: IncomingHttpHeaders;
   readonly body: string;
+}
+
+/** A request. With a body it is sent by POST as JSON to `/graphql`, unless said otherwise. */
+export interface Asked {
+  readonly path?: string;
+  readonly method?: string;
+  /** In it, `$N` becomes a different number each time. */
+  readonly body?: string | object;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly agent?: Agent;
 }
 
 export interface TargetOptions {
   readonly chainCount?: number;
   readonly tokenCount?: number;
+  /** The rows of the upstream, in place of generated ones. */
+  readonly listings?: FakeListings;
   /** Settings in addition to PORT and UPSTREAM_URL. */
   readonly env?: Record<string, string>;
 }
@@ -31,7 +43,7 @@ export type Target = Awaited<ReturnType<typeof startTarget>>;
 /** Starts the built gateway with an upstream that has a large listing. The end of the test ends both. */
 export async function startTarget(options: TargetOptions = {}) {
   const { chainCount = 80, tokenCount = 10_000, env = {} } = options;
-  const upstream = await startFakeUpstream(generatedListings(chainCount, tokenCount));
+  const upstream = await startFakeUpstream(options.listings ?? generatedListings(chainCount, tokenCount));
   onTestFinished(() => upstream.close());
   const gateway = await startGatewayProcess({
     UPSTREAM_URL: upstream.url,
@@ -40,7 +52,7 @@ export async function startTarget(options: TargetOptions = {}) {
     ...env,
   });
   const { address, child } = gateway;
-  await untilReady(address);
+  while ((await send(address, { path: '/ready' })).status !== 200) await sleep(50);
   return {
     ...gateway,
     upstream,
@@ -48,55 +60,28 @@ export async function startTarget(options: TargetOptions = {}) {
     cpuMs: () => mainThreadMs(child.pid),
     /** Resident memory now, in megabytes. */
     memoryMb: () => megabytesOf(child.pid).now,
-    /** Sends one operation by POST on a new connection. */
-    ask: (body: string | object, headers?: Record<string, string>) => post(address, body, headers),
+    send: (asked: Asked) => send(address, asked),
+    /** Sends one operation. */
+    ask: (body: string | object) => send(address, { body }),
     /** Watches the process from outside, until `stop`. */
     watch: () => watch(address, child.pid),
   };
 }
 
-async function untilReady(address: string): Promise<void> {
-  for (;;) {
-    const { status } = await exchange(address, '/ready', 'GET', undefined, {}, undefined);
-    if (status === 200) return;
-    await sleep(50);
-  }
-}
+let sent = 0;
 
-/** Sends an operation as JSON. */
-export function post(
-  address: string,
-  body: string | object,
-  headers: Record<string, string> = {},
-  agent?: Agent,
-): Promise<HttpAnswer> {
-  const text = typeof body === 'string' ? body : JSON.stringify(body);
-  return exchange(
-    address,
-    '/graphql',
-    'POST',
-    text,
-    { 'content-type': 'application/json', ...headers },
-    agent,
-  );
-}
-
-/** Sends any request, and reads the whole response. */
-export async function exchange(
-  address: string,
-  path: string,
-  method: string,
-  body: string | undefined,
-  headers: Record<string, string>,
-  agent: Agent | undefined,
-): Promise<HttpAnswer> {
-  const received = await sendHttp(`${address}${path}`, {
+/** Sends a request, on a new connection unless there is an agent, and reads the whole response. */
+export async function send(address: string, asked: Asked): Promise<HttpAnswer> {
+  const { path = '/graphql', body, method = body === undefined ? 'GET' : 'POST', headers, ...rest } = asked;
+  const type = body === undefined ? {} : { 'content-type': 'application/json' };
+  const text = (typeof body === 'object' ? JSON.stringify(body) : body)?.replaceAll('$N', String(sent++));
+  const answer = await sendHttp(address + path, {
     method,
-    headers,
-    body,
-    ...(agent ? { agent } : {}),
+    headers: { ...type, ...headers },
+    body: text,
+    ...rest,
   });
-  return { ...received, body: received.body.toString() };
+  return { ...answer, body: answer.body.toString() };
 }
 
 /**
@@ -136,10 +121,10 @@ function watch(address: string, pid: number | undefined) {
   };
   let isStopped = false;
 
-  async function probe(name: 'liveMs' | 'cachedMs', ask: () => Promise<HttpAnswer>): Promise<void> {
+  async function probe(name: 'liveMs' | 'cachedMs', asked: Asked): Promise<void> {
     while (!isStopped) {
       const before = mainThreadMs(pid);
-      const status = await ask().then(
+      const status = await send(address, asked).then(
         (answer) => answer.status,
         () => 0,
       );
@@ -150,10 +135,7 @@ function watch(address: string, pid: number | undefined) {
       await sleep(PROBE_EVERY_MS);
     }
   }
-  const probes = [
-    probe('liveMs', () => exchange(address, '/live', 'GET', undefined, {}, agent)),
-    probe('cachedMs', () => post(address, CACHED, {}, agent)),
-  ];
+  const probes = [probe('liveMs', { path: '/live', agent }), probe('cachedMs', { body: CACHED, agent })];
   return {
     async stop() {
       isStopped = true;
@@ -178,8 +160,6 @@ function slowness(): number {
   return Math.max(1, Math.min(...times) / REFERENCE_MS);
 }
 
-type Send = () => Promise<HttpAnswer>;
-
 /** The highest allowed resident memory of the gateway, in megabytes. */
 const MOST_MEMORY_MB = 300;
 const TIMES = 4;
@@ -188,11 +168,11 @@ const TIMES = 4;
  * The least CPU time of a few attempts, so that loading and other work of the process do not count. Stops at the first
  * attempt that takes at most `enoughMs`.
  */
-async function leastMs(target: Target, send: Send, enoughMs: number) {
+async function leastMs(target: Target, asked: Asked, enoughMs: number) {
   let ms = Number.POSITIVE_INFINITY;
   for (let time = 1; ; time++) {
     const before = target.cpuMs();
-    const { status } = await send();
+    const { status } = await target.send(asked);
     ms = Math.min(ms, target.cpuMs() - before);
     if (ms <= enoughMs || time === TIMES) return { ms, status };
   }
@@ -201,19 +181,19 @@ async function leastMs(target: Target, send: Send, enoughMs: number) {
 /**
  * Fails unless a request costs at most this CPU time of the main thread. A slow machine may take longer in proportion.
  *
- * @param sendControl a request whose cost is subtracted, such as one of the same size whose text is ignored
+ * @param control a request whose cost is subtracted, such as one of the same size whose text is ignored
  */
 export async function expectCheap(
   target: Target,
   name: string,
-  send: Send,
+  asked: Asked,
   mostMs: number,
-  sendControl?: Send,
+  control?: Asked,
 ): Promise<void> {
-  const { ms, status } = await leastMs(target, send, mostMs);
+  const { ms, status } = await leastMs(target, asked, mostMs);
   expect(status, name).toBeLessThan(500);
   expect(target.memoryMb(), name).toBeLessThan(MOST_MEMORY_MB);
   if (ms <= mostMs) return;
-  const control = sendControl ? (await leastMs(target, sendControl, 0)).ms : 0;
-  expect(ms - control, name).toBeLessThan(mostMs * slowness());
+  const unavoidable = control ? (await leastMs(target, control, 0)).ms : 0;
+  expect(ms - unavoidable, name).toBeLessThan(mostMs * slowness());
 }

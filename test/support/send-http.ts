@@ -11,7 +11,7 @@ export interface Received {
 /** Sends a request by `node:http`, which adds and changes no headers, and reads the whole response. */
 export function sendHttp(
   url: string,
-  { body, ...options }: RequestOptions & { readonly body?: string | undefined } = {},
+  { body, ...options }: RequestOptions & { readonly body?: string | Buffer | undefined } = {},
 ): Promise<Received> {
   return new Promise((resolve, reject) => {
     request(url, options)

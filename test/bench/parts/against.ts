@@ -1,58 +1,56 @@
-import { rightAnswers } from '../answers.js';
-import { byKey, entities as entityQuestions, LISTED, oneToken, searchMix } from '../new-variables.js';
-import { end } from '../processes.js';
+import { checkEqual } from '../check.js';
+import type { Load } from '../load.js';
+import { end, startGateway, type Target } from '../processes.js';
 import { contestTable, type Part } from '../report.js';
 import { type Contest, entry, runRounds } from '../rounds.js';
-import { startGateway, type Target } from '../targets.js';
-import { common, inNewWords, lookUps, q2, q4, type Workload, withNewVariables } from '../workloads.js';
+import {
+  asNewDocuments,
+  byKey,
+  entities,
+  LARGE,
+  ofChain,
+  oneToken,
+  repeated,
+  SMALL,
+  searchMix,
+  withNewVariables,
+} from '../workloads.js';
 
 /** Compares the gateway of this checkout with the gateway of another built checkout: `BENCH_AGAINST=<its folder>`. */
-export const against: Part = async ({ upstream, seconds }) => {
+export const against: Part = async (bench) => {
   const root = process.env.BENCH_AGAINST;
   if (!root) throw new Error('Expected the folder of another checkout, built, as BENCH_AGAINST');
-  const gateways = new Map<number, readonly [Target, Target]>();
-  for (const listed of new Set([...common, lookUps].map((workload) => workload.listed))) {
-    gateways.set(listed, [
-      await startGateway(upstream, { listed }),
-      await startGateway(upstream, { listed, root }),
-    ]);
+  const gateways = new Map<number, readonly [own: Target, other: Target]>();
+  for (const listed of [SMALL, LARGE]) {
+    const own = await startGateway(bench.upstream, { listed });
+    gateways.set(listed, [own, await startGateway(bench.upstream, { listed, root })]);
   }
-  const entries = async (workload: Workload, loads: (nth: number) => object) => {
-    const [own, other] = gateways.get(workload.listed) ?? [];
-    if (!own || !other) throw new Error(`Expected gateways with ${workload.listed} tokens`);
-    for (const gateway of [own, other]) await rightAnswers(gateway, workload);
-    const load = (nth: number) => ({ connections: workload.connections, ...loads(nth) });
-    return [
-      entry('this', own, load(0)),
-      entry('other', other, load(1)),
-      entry('other, again', other, load(2), 'other'),
-    ];
-  };
   const contests: Contest[] = [];
-  for (const workload of [...common, lookUps]) {
-    const { name, bodies } = workload;
-    contests.push({ label: name, entries: await entries(workload, () => ({ bodies })) });
-  }
-  for (const workload of [q2, q4]) {
-    const nexts = [0, 1, 2].map(() => inNewWords(workload));
+  /** Each of three entries gets its own series of requests. */
+  function add(label: string, listed: number, load: (nth: number) => Load): void {
+    const [own, other] = gateways.get(listed) ?? [];
+    if (!own || !other) throw new Error(`Expected gateways with ${listed} tokens`);
     contests.push({
-      label: `${workload.name}, new document`,
-      entries: await entries(workload, (nth) => ({ next: nexts[nth] })),
-    });
-    const variables = [0, 1, 2].map(() => withNewVariables(workload));
-    contests.push({
-      label: `${workload.name}, new variables`,
-      entries: await entries(workload, (nth) => ({ next: variables[nth] })),
+      label,
+      entries: [
+        entry('this', own, load(0)),
+        entry('other', other, load(1)),
+        entry('other, again', other, load(2), 'other'),
+      ],
     });
   }
-  const tenThousand = { ...lookUps, listed: LISTED };
-  for (const questions of [oneToken, byKey, entityQuestions, searchMix]) {
-    contests.push({
-      label: `${questions.name}, new variables`,
-      entries: await entries(tenThousand, (nth) => ({ next: questions.series(nth) })),
-    });
+  for (const { name, listed, ...load } of repeated) {
+    const [own, other] = gateways.get(listed) ?? [];
+    if (own && other) await checkEqual(load.bodies, own, other);
+    add(name, listed, () => load);
   }
-  await runRounds(contests, { upstream, seconds });
+  const { bodies, connections } = ofChain;
+  const documents = [0, 1, 2].map(() => asNewDocuments(bodies));
+  add('new document', SMALL, (nth) => ({ connections, next: documents[nth] ?? (() => '') }));
+  for (const kind of [oneToken, byKey, entities, searchMix, withNewVariables(ofChain)]) {
+    add(`${kind.name}, new variables`, LARGE, (nth) => ({ connections, next: kind.series(nth) }));
+  }
+  await runRounds(contests, bench);
   await end(...[...gateways.values()].flat());
   return {
     title: 'Two checkouts',

@@ -1,84 +1,58 @@
-import { checkEqual, rightAnswers, teach } from '../answers.js';
-import { end } from '../processes.js';
+import { checkEqual } from '../check.js';
+import { ask, HEADERS, send } from '../load.js';
+import { end, startGateway, startServer, type Target } from '../processes.js';
 import { contestTable, type Goal, type Part, shown } from '../report.js';
-import { type Contest, cpuRatio, entry, runRounds } from '../rounds.js';
-import { startGateway, startPeer, startServer } from '../targets.js';
-import { common, lookUps, q2, type Workload } from '../workloads.js';
+import { type Contest, entry, ratio, runRounds } from '../rounds.js';
+import type { BareAnswers } from '../servers/bare.js';
+import { LARGE, repeated, SMALL } from '../workloads.js';
 
 const OF_BARE = 0.9;
-const OF_MERCURIUS = 10;
-const SIZES = [2000, 10_000];
 
-/** Measures questions that are repeated again and again. */
-export const hits: Part = async ({ upstream, seconds }) => {
-  const servers = await Promise.all(
-    SIZES.map(async (listed) => ({
-      listed,
-      gateway: await startGateway(upstream, { listed }),
-      mercurius: await startPeer('Mercurius, cached', upstream, { listed }, 'mercurius', 'upstream'),
-    })),
-  );
+/** Measures operations that are repeated again and again. */
+export const hits: Part = async (bench) => {
+  const gateways = new Map<number, Target>();
+  for (const listed of [SMALL, LARGE]) gateways.set(listed, await startGateway(bench.upstream, { listed }));
   const bare = await startServer('bare', 'bare');
-  const serversFor = ({ listed }: Workload) => {
-    const found = servers.find((of) => of.listed === listed);
-    if (!found) throw new Error(`Expected servers with ${listed} tokens`);
-    return found;
-  };
-
   const contests: Contest[] = [];
-  // The bare server has only one answer for each request text, but the answer to Q3 depends on the length of the listing.
-  for (const workload of [...common, lookUps]) {
-    const { gateway, mercurius } = serversFor(workload);
-    const isCommon = common.includes(workload);
-    const asked = workload.name === 'Q3 x10k' ? renamed(workload) : workload;
-    const answers = await rightAnswers(gateway, asked);
-    await checkEqual(answers, isCommon ? [mercurius] : []);
-    await teach(bare, gateway, answers);
+  for (const { name, listed, ...load } of repeated) {
+    const gateway = gateways.get(listed) ?? bare;
+    await teach(bare, gateway, load.bodies);
+    await checkEqual(load.bodies, gateway, bare);
     contests.push({
-      label: workload.name,
+      label: name,
       entries: [
-        entry('gateway', gateway, asked),
-        entry('bare', bare, asked),
-        entry('bare, again', bare, asked, 'bare'),
-        ...(isCommon ? [entry(mercurius.name, mercurius, asked)] : []),
+        entry('gateway', gateway, load),
+        entry('bare', bare, load),
+        entry('bare, again', bare, load, 'bare'),
       ],
     });
   }
-  await runRounds(contests, { upstream, seconds });
-  for (const workload of [...common, lookUps]) await rightAnswers(serversFor(workload).gateway, workload);
-  await end(bare, ...servers.flatMap(({ gateway, mercurius }) => [gateway, mercurius]));
-
+  await runRounds(contests, bench);
+  await end(bare, ...gateways.values());
   return {
-    title: 'Repeated questions',
+    title: 'Repeated requests',
     text: `${contestTable(contests)}
 
-The last columns: how many times as good as this server the gateway is; for "bare, again", the bare server as itself.
-${[...common, lookUps].map(({ name, about }) => `${name}: ${about}.`).join('\n')}`,
-    goals: contests.flatMap((contest) => goalsOf(contest)),
+The last columns: how many times as good as this server the gateway is; for "bare, again", the bare server as itself.`,
+    goals: contests.map(goalOf),
   };
 };
 
-function renamed(workload: Workload): Workload {
-  return { ...workload, bodies: workload.bodies.map((body) => body.replaceAll('Q3', 'Q3x10k')) };
+/** Stores the gateway's answers in the bare server, with their content type. */
+async function teach(bare: Target, gateway: Target, bodies: readonly string[]): Promise<void> {
+  const like = await send(gateway.url, { method: 'POST', headers: HEADERS, body: bodies[0] ?? '' });
+  const answers: [string, string][] = [];
+  for (const body of bodies) answers.push([body, await ask(gateway.url, body)]);
+  const put: BareAnswers = { contentType: like.headers.get('content-type') ?? '', answers };
+  await send(bare.url, { method: 'PUT', body: JSON.stringify(put) });
 }
 
-function goalsOf({ label, entries: [gateway, bare, control, mercurius] }: Contest): readonly Goal[] {
-  if (!gateway || !bare || !control) return [];
-  const ofBare = cpuRatio(gateway, bare);
-  const goals: Goal[] = [
-    {
-      goal: `hits on ${label}: ${OF_BARE} or more of the bare server, by CPU a request`,
-      measured: `${shown(ofBare, 2)} (the bare server of itself: ${shown(cpuRatio(bare, control), 2)})`,
-      isMet: ofBare >= OF_BARE,
-    },
-  ];
-  if (label === q2.name && mercurius) {
-    const ofMercurius = cpuRatio(gateway, mercurius);
-    goals.push({
-      goal: `hits on ${label}: ${OF_MERCURIUS} times Mercurius with its cache, by CPU a request`,
-      measured: shown(ofMercurius, 1),
-      isMet: ofMercurius >= OF_MERCURIUS,
-    });
-  }
-  return goals;
+function goalOf({ label, entries: [gateway, bare, again] }: Contest): Goal {
+  if (!gateway || !bare || !again) throw new Error('Expected three entries');
+  const ofBare = ratio(bare, gateway, 'cpuMicros');
+  return {
+    goal: `hits on ${label}: ${OF_BARE} or more of the bare server, by CPU a request`,
+    measured: `${shown(ofBare, 2)} (the bare server of itself: ${shown(ratio(again, bare, 'cpuMicros'), 2)})`,
+    isMet: ofBare >= OF_BARE,
+  };
 }

@@ -5,22 +5,23 @@
  */
 import { createServer } from 'node:http';
 import type { RawToken } from '../../fixtures/demo.js';
-import { createMemoryReads, type TokenKey } from './reads.js';
-import { serve } from './serve.js';
+import { readRows, serve } from './serve.js';
 
-interface Variables {
-  readonly chainKey: string;
-  readonly address: string;
+type TokenKey = Pick<RawToken, 'chainKey' | 'address'>;
+interface Variables extends TokenKey {
   readonly keys: readonly TokenKey[];
   readonly representations: readonly TokenKey[];
 }
 
-const reads = await createMemoryReads(process.argv[2] ?? '');
+const { tokens, chainByKey } = await readRows(process.argv[2] ?? '');
+const textOf = ({ chainKey, address }: TokenKey) => `${chainKey} ${address.toLowerCase()}`;
+const tokenByKey = new Map(tokens.map((token) => [textOf(token), token]));
+const find = (key: TokenKey) => tokenByKey.get(textOf(key)) ?? null;
 
 function one(token: RawToken | null) {
   if (!token) return null;
   const { symbol, name, decimals, price, chainKey } = token;
-  const chain = reads.chain(chainKey);
+  const chain = chainByKey.get(chainKey) ?? null;
   return {
     symbol,
     name,
@@ -34,7 +35,7 @@ function one(token: RawToken | null) {
 function listItem(token: RawToken | null) {
   if (!token) return null;
   const { symbol, address, decimals, price, chainKey } = token;
-  const chain = reads.chain(chainKey);
+  const chain = chainByKey.get(chainKey) ?? null;
   return {
     symbol,
     address,
@@ -52,15 +53,15 @@ function listItem(token: RawToken | null) {
 function entity(token: RawToken | null) {
   if (!token) return null;
   const { symbol, name, decimals, price, chainKey } = token;
-  const chain = reads.chain(chainKey);
+  const chain = chainByKey.get(chainKey) ?? null;
   return { symbol, name, decimals, price: { usd: price.usd }, chain: chain && { name: chain.name } };
 }
 
 const operations: Readonly<Record<string, (variables: Variables) => object>> = {
-  One: (key) => ({ token: one(reads.token(key)) }),
-  ByKey: ({ keys }) => ({ tokensByKey: keys.map((key) => listItem(reads.token(key))) }),
+  One: (key) => ({ token: one(find(key)) }),
+  ByKey: ({ keys }) => ({ tokensByKey: keys.map((key) => listItem(find(key))) }),
   Portfolio__tokens__1: ({ representations }) => ({
-    _entities: representations.map((key) => entity(reads.token(key))),
+    _entities: representations.map((key) => entity(find(key))),
   }),
 };
 

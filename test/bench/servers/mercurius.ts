@@ -1,13 +1,9 @@
-/**
- * Mercurius with its JIT. `mercurius.js <upstream> memory` reads rows from memory, without a promise.
- * `mercurius.js <upstream> upstream` requests rows from the upstream, and caches the results with mercurius-cache.
- */
+/** Mercurius with its JIT, over all rows in memory, which its resolvers read without a promise: `mercurius.js <upstream>`. */
+import { readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
-import type { RawToken } from '../../fixtures/demo.js';
+import type { RawChain, RawToken } from '../../fixtures/demo.js';
 import { requirePeer } from '../processes.js';
-import { rowResolvers, SDL } from './graph.js';
-import { createMemoryReads, createUpstreamReads } from './reads.js';
-import { serve } from './serve.js';
+import { readRows, serve } from './serve.js';
 
 /** The used part of Fastify's type: the package is not installed where only types are checked. */
 interface Fastify {
@@ -16,38 +12,41 @@ interface Fastify {
   ready(): Promise<void>;
 }
 
-/** Longer than any run of the bench, so that a cached answer is never requested from the upstream again. */
-const KEPT_SECONDS = 86_400;
+const { chains, tokens, chainByKey } = await readRows(process.argv[2] ?? '');
+const byChain = new Map(
+  chains.map(({ chainKey }) => [chainKey, tokens.filter((token) => token.chainKey === chainKey)]),
+);
+const NATIVE = new Set([
+  '0xeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee',
+  '0x0000000000000000000000000000000000000000',
+]);
+/** The same time for all prices, because the true times would cost this server more. */
+const startedAt = new Date().toISOString();
+const ids = new Map<object, string>();
+const idOf = (...identity: readonly string[]) => Buffer.from(JSON.stringify(identity)).toString('base64url');
+for (const chain of chains) ids.set(chain, idOf('Chain', chain.chainKey));
+for (const token of tokens) ids.set(token, idOf('Token', token.chainKey, token.address.toLowerCase()));
 
-const [, , address = '', kind] = process.argv;
 const fastify = requirePeer('fastify') as () => Fastify;
 const app = fastify();
-const isInMemory = kind === 'memory';
-const reads = isInMemory ? await createMemoryReads(address) : createUpstreamReads(address);
-
 app.register(requirePeer('mercurius'), {
-  schema: SDL,
+  schema: readFileSync(new URL('../../../../schema.graphql', import.meta.url), 'utf8'),
   jit: 1,
   resolvers: {
-    ...rowResolvers,
     Query: {
-      chains: () => reads.chains(),
-      chain: (_root: unknown, { chainKey }: { chainKey: string }) => reads.chain(chainKey),
+      chains: () => chains,
+      chain: (_root: unknown, { chainKey }: RawChain) => chainByKey.get(chainKey) ?? null,
       tokens: (_root: unknown, { srcChainKey }: { srcChainKey?: string | null }) =>
-        reads.tokens(srcChainKey ?? undefined),
+        typeof srcChainKey === 'string' ? (byChain.get(srcChainKey) ?? []) : tokens,
     },
-    Token: { ...rowResolvers.Token, chain: ({ chainKey }: RawToken) => reads.chain(chainKey) },
+    Chain: { id: (chain: RawChain) => ids.get(chain) },
+    Token: {
+      id: (token: RawToken) => ids.get(token),
+      isNative: ({ address }: RawToken) => NATIVE.has(address.toLowerCase()),
+      chain: ({ chainKey }: RawToken) => chainByKey.get(chainKey) ?? null,
+    },
+    Price: { asOf: () => startedAt },
   },
 });
-if (!isInMemory) {
-  app.register(requirePeer('mercurius-cache'), {
-    ttl: KEPT_SECONDS,
-    policy: {
-      Query: { chains: true, chain: true, tokens: true },
-      // The chain depends only on `chainKey`. By default the cache would use the whole row as the key.
-      Token: { chain: { key: ({ self }: { self: RawToken }) => self.chainKey } },
-    },
-  });
-}
 await app.ready();
 serve(app.server);

@@ -1,8 +1,17 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { RawChain, RawToken } from '../../fixtures/demo.js';
 
 /** Opens a port and sends its number to the parent process. This process ends when the parent process ends. */
 export function serve(server: Server): void {
   process.once('disconnect', () => process.exit());
   server.listen(0, '127.0.0.1', () => process.send?.((server.address() as AddressInfo).port));
+}
+
+/** Fetches all rows from the upstream at this address. */
+export async function readRows(address: string) {
+  const read = async (listing: string) => (await fetch(`${address}/${listing}`)).json();
+  const { chains } = (await read('chains')) as { chains: readonly RawChain[] };
+  const { tokens } = (await read('tokens')) as { tokens: readonly RawToken[] };
+  return { chains, tokens, chainByKey: new Map(chains.map((chain) => [chain.chainKey, chain])) };
 }

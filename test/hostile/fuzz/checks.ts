@@ -1,138 +1,102 @@
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
-
 import { Kind, type OperationDefinitionNode, parse, print, visit } from 'graphql';
 import { ERROR_CODES } from '../../../src/domain/error-codes.js';
 import type { Operation } from '../../support/generated-operations.js';
-
-import type { Answer } from './answer-reader.js';
-import { type Exchange, exchangeOf } from './exchange.js';
+import type { Received } from '../../support/send-http.js';
 
 /** Codes of the GraphQL server and of persisted queries, but not INTERNAL_SERVER_ERROR, which is always a fault. */
 const SERVER_CODES =
-  'GRAPHQL_PARSE_FAILED GRAPHQL_VALIDATION_FAILED BAD_REQUEST OPERATION_RESOLUTION_FAILURE PERSISTED_QUERY_NOT_FOUND PERSISTED_QUERY_MISMATCH'.split(
-    ' ',
-  );
-const CODES: ReadonlySet<unknown> = new Set([...ERROR_CODES, ...SERVER_CODES, 'OVERLOADED']);
+  'GRAPHQL_PARSE_FAILED GRAPHQL_VALIDATION_FAILED BAD_REQUEST OPERATION_RESOLUTION_FAILURE PERSISTED_QUERY_NOT_FOUND PERSISTED_QUERY_MISMATCH OVERLOADED';
+const CODES: ReadonlySet<unknown> = new Set([...ERROR_CODES, ...SERVER_CODES.split(' ')]);
+
+const DECODERS: Readonly<Record<string, (body: Buffer) => Buffer>> = {
+  br: brotliDecompressSync,
+  gzip: gunzipSync,
+  deflate: inflateSync,
+};
+
+/** The decoded text of a body. An answer to HEAD has none. @throws Error if it is not encoded as its header says */
+function textOf({ headers, body }: Received): string {
+  const decode = body.byteLength > 0 ? DECODERS[headers['content-encoding'] ?? ''] : undefined;
+  return (decode?.(body) ?? body).toString();
+}
+
+/** The JSON documents in a body. @throws Error if the body is not what its content type says */
+function documentsOf(answer: Received): readonly unknown[] {
+  const text = textOf(answer);
+  const [type = ''] = (answer.headers['content-type'] ?? '').split(';');
+  if (text === '') return [];
+  if (/^application\/([\w-]+\+)?json$/.test(type)) return [JSON.parse(text)];
+  if (type === 'text/event-stream')
+    return [...text.matchAll(/(?:^|[\r\n])data: ([^\r\n]+)/g)].map(([, data = '']) => JSON.parse(data));
+  if (type === 'multipart/mixed')
+    return [...text.matchAll(/\r\n\r\n([^\r\n]+)\r\n---/g)].map(([, part = '']) => JSON.parse(part));
+  return [];
+}
+
+interface Response {
+  readonly data?: Record<string, unknown> | null;
+  readonly errors?: readonly { message?: unknown; path?: unknown; extensions?: { code?: unknown } }[];
+}
 
 /** The faults of an answer that do not depend on its request. */
-export function faultsOf(answer: Answer, method: string): readonly string[] {
+export function faultsOf(answer: Received): readonly string[] {
   const { status, headers } = answer;
-  const faults: string[] = [];
-  if (!headers.has('x-request-id')) faults.push(`Status ${status} without x-request-id`);
-  const text = textOf(answer);
-  if (text === undefined) return [...faults, `A body that is not ${headers.get('content-encoding')}`];
-  const documents =
-    method === 'HEAD' || text === '' ? [] : documentsOf(headers.get('content-type') ?? '', text);
-  if (!documents)
-    return [
-      ...faults,
-      `Not well-formed: ${headers.get('content-type')} ${JSON.stringify(text.slice(0, 200))}`,
-    ];
-  const codes = documents.flatMap(codesOf);
-  faults.push(...documents.flatMap(shapeFaults));
-  if (status >= 500 && !(status === 503 && codes.includes('OVERLOADED'))) {
-    faults.push(`Status ${status}: ${text.slice(0, 300)}`);
+  const said = () => `${status} ${headers['content-type']}: ${answer.body.toString().slice(0, 300)}`;
+  let documents: readonly (Response | null)[];
+  try {
+    documents = documentsOf(answer).flat() as readonly (Response | null)[];
+  } catch (error) {
+    return [`A body that is not what its headers say (${error}): ${said()}`];
   }
-  for (const code of codes)
-    if (!CODES.has(code)) faults.push(`Code ${code} in an answer with status ${status}`);
+  const faults: string[] = [];
+  if (!headers['x-request-id']) faults.push(`An answer without x-request-id: ${said()}`);
+  const codes: unknown[] = [];
+  for (const document of documents) {
+    if (typeof document !== 'object' || !document) faults.push(`Expected a JSON object, got ${said()}`);
+    const errors = document?.errors;
+    if (errors === undefined) continue;
+    const isList = Array.isArray(errors) && errors.length > 0;
+    if (!isList || errors.some(({ message }) => typeof message !== 'string'))
+      faults.push(`Expected "errors" to be a list of errors with messages, got ${said()}`);
+    else codes.push(...errors.map(({ extensions }) => extensions?.code));
+  }
+  for (const code of codes) if (!CODES.has(code)) faults.push(`An unknown code ${code}: ${said()}`);
+  if (status >= 500 && !(status === 503 && codes.includes('OVERLOADED'))) faults.push(`A failure: ${said()}`);
   return faults;
 }
 
-/** The decoded text of a body. Undefined if it is not encoded as its header says. */
-function textOf({ headers, body }: Answer): string | undefined {
-  try {
-    switch (headers.get('content-encoding')) {
-      case 'br':
-        return brotliDecompressSync(body).toString('utf8');
-      case 'gzip':
-        return gunzipSync(body).toString('utf8');
-      case 'deflate':
-        return inflateSync(body).toString('utf8');
-      default:
-        return body.toString('utf8');
-    }
-  } catch {
-    // An answer to HEAD has no body.
-    return body.byteLength === 0 ? '' : undefined;
-  }
-}
+const ADDED = 'addedByTheFuzzer';
+const ADDED_FIELD = {
+  kind: Kind.FIELD,
+  name: { kind: Kind.NAME, value: '__typename' },
+  alias: { kind: Kind.NAME, value: ADDED },
+} as const;
 
-/** The JSON documents in a body. Undefined if an expected one is missing. */
-function documentsOf(contentType: string, text: string): readonly unknown[] | undefined {
-  const type = contentType.split(';')[0]?.trim() ?? '';
-  try {
-    if (/^application\/([\w-]+\+)?json$/.test(type)) return [JSON.parse(text)];
-    if (type === 'text/event-stream') {
-      return [...text.matchAll(/(?:^|[\r\n])data: ([^\r\n]+)/g)].map(([, data]) => JSON.parse(data ?? ''));
-    }
-    if (type === 'multipart/mixed') {
-      return [...text.matchAll(/\r\n\r\n([^\r\n]+)\r\n---/g)].map(([, part]) => JSON.parse(part ?? ''));
-    }
-    return [];
-  } catch {
-    return undefined;
-  }
-}
-
-/** Checks that a GraphQL response has data or errors, and that other JSON has an `error` or facts. */
-function shapeFaults(document: unknown): readonly string[] {
-  if (typeof document !== 'object' || document === null) return ['Expected a JSON object'];
-  if (Array.isArray(document)) return document.flatMap(shapeFaults);
-  const { errors } = document as { errors?: unknown };
-  if (errors === undefined) return [];
-  if (!Array.isArray(errors) || errors.length === 0)
-    return ['Expected "errors" to be a list that is not empty'];
-  return errors.every((error) => typeof error?.message === 'string') ? [] : ['An error without a message'];
-}
-
-function codesOf(document: unknown): readonly unknown[] {
-  if (Array.isArray(document)) return document.flatMap(codesOf);
-  const { errors } = (document ?? {}) as { errors?: unknown };
-  return Array.isArray(errors) ? errors.map((error) => error?.extensions?.code) : [];
-}
-
-const ALIAS = 'addedByTheFuzzer';
-
-/** The same operation with one more field and other white space, so that no cache has its response. */
-export function rewritten(operation: Operation): Exchange {
-  const document = visit(parse(operation.query), {
-    OperationDefinition: (node): OperationDefinitionNode => ({
-      ...node,
-      selectionSet: {
-        ...node.selectionSet,
-        selections: [
-          ...node.selectionSet.selections,
-          {
-            kind: Kind.FIELD,
-            name: { kind: Kind.NAME, value: '__typename' },
-            alias: { kind: Kind.NAME, value: ALIAS },
-          },
-        ],
-      },
-    }),
+/** The operation with one more field, so that no cached response is used. */
+export function rewritten(operation: Operation): Operation {
+  const addTo = (node: OperationDefinitionNode): OperationDefinitionNode => ({
+    ...node,
+    selectionSet: { ...node.selectionSet, selections: [...node.selectionSet.selections, ADDED_FIELD] },
   });
-  const body = Buffer.from(JSON.stringify({ ...operation, query: print(document) }));
-  const headers = [['content-type', 'application/json']] as const;
-  return exchangeOf('rewritten', { method: 'POST', target: '/graphql', headers, body });
+  return { ...operation, query: print(visit(parse(operation.query), { OperationDefinition: addTo })) };
 }
 
 /** The difference between the answers to an operation and to the same one rewritten. Undefined if they are equal. */
-export function differenceOf(first: Answer, second: Answer): string | undefined {
+export function differenceOf(first: Received, second: Received): string | undefined {
   const [one, other] = [comparable(first), comparable(second)];
   // The additional field can exceed a limit.
   if (!one || !other || other.includes('LIMIT_EXCEEDED') || one === other) return undefined;
   return `Another answer to the same operation: ${one.slice(0, 500)} and ${other.slice(0, 500)}`;
 }
 
-/** The data and the codes of errors. Undefined if the answer is not JSON of an operation. */
-function comparable(answer: Answer): string | undefined {
-  if (!/^application\/(graphql-response\+)?json/.test(answer.headers.get('content-type') ?? ''))
-    return undefined;
-  const response = JSON.parse(textOf(answer) || 'null');
-  if (response?.data === undefined && response?.errors === undefined) return undefined;
-  const { [ALIAS]: _added, ...data } = response.data ?? {};
-  const errors = (response.errors ?? []).map((error: { path?: unknown; extensions?: { code?: unknown } }) =>
-    JSON.stringify([error.path, error.extensions?.code]),
+/** The data and the codes of errors. Undefined if the answer has several parts. */
+function comparable(answer: Received): string | undefined {
+  const [response, ...more] = documentsOf(answer) as readonly Response[];
+  if (!response || more.length > 0) return undefined;
+  const { [ADDED]: _added, ...data } = response.data ?? {};
+  const errors = (response.errors ?? []).map(({ path, extensions }) =>
+    JSON.stringify([path, extensions?.code]),
   );
   return JSON.stringify({ data: response.data ? data : null, errors: errors.sort() });
 }

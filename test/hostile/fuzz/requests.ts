@@ -1,215 +1,320 @@
+import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import { type Exchange, exchangeOf, type PlainRequest } from './exchange.js';
-import type { Parameters } from './parameters.js';
-import { type Random, times } from './random.js';
-import { jsonOf, nested, ODD_NAMES, oddText, oddValue } from './values.js';
+import fc from 'fast-check';
+import { type Operation, operationsOf } from '../../support/generated-operations.js';
+import { hostileDocument, mutated } from './documents.js';
+import { bytesOf, type Header, type PlainRequest } from './exchange.js';
+import {
+  jsonOf,
+  many,
+  nested,
+  oddName,
+  oddText,
+  oddValue,
+  opaque,
+  representation,
+  size,
+  times,
+  weighted,
+} from './values.js';
+
+/** The parameters of an operation. Some of the values are invalid for every GraphQL server. */
+interface Parameters {
+  readonly query?: unknown;
+  readonly variables?: unknown;
+  readonly operationName?: unknown;
+  readonly extensions?: unknown;
+}
+
+/** Fields whose value can differ between two equal operations, so that their answers could not be compared. */
+const CHANGING = ['ListingStatus.ageSeconds', 'ListingFailure.at'];
+/** Lists of all rows. Few operations select them, because these operations take most of the time. */
+const LONG = ['Query.tokens', 'Query.chains', 'Chain.tokens'];
+const validOperation: fc.Arbitrary<Operation> = fc.oneof(
+  weighted(24, operationsOf({ without: [...CHANGING, ...LONG], hasRoutes: true })),
+  weighted(1, operationsOf({ without: CHANGING, hasRoutes: true })),
+);
+
+/** Documents with one variable: its type, the rest of the document, and a valid value of the variable. */
+const TYPED: readonly (readonly [type: string, rest: string, good: unknown])[] = [
+  ['[ID!]!', '{ nodes(ids: $v) { id } }', 'WyJDaGFpbiIsImJhc2UiXQ'],
+  ['ID!', '{ node(id: $v) { id } }', 'WyJDaGFpbiIsImJhc2UiXQ'],
+  ['[String!]!', '{ chainsByKey(chainKeys: $v) { id name } }', 'ethereum'],
+  ['[TokenKey!]!', '{ tokensByKey(keys: $v) { id symbol } }', { chainKey: 'ethereum', address: '0x1' }],
+  [
+    '[_Any!]!',
+    '{ _entities(representations: $v) { __typename } }',
+    { __typename: 'Chain', chainKey: 'base' },
+  ],
+  ['[_Any!]!', '{ _entities(representations: $v) { ... on Token { symbol } } }', { __typename: 'Token' }],
+  ['TokenFilter', '{ tokenSearch(filter: $v) { totalCount } }', { symbols: ['ETH'], chainTypes: ['evm'] }],
+  ['[String!]', '{ tokenSearch(filter: {symbols: $v, chainKeys: $v}) { totalCount } }', 'ETH'],
+  ['String', '{ tokenSearch(query: $v) { edges { node { id } } } }', 'eth'],
+  ['String', '{ tokenSearch(after: $v, orderBy: SYMBOL) { edges { cursor } } }', null],
+  ['Int', '{ tokenSearch(first: $v) { totalCount } }', 5],
+  ['Int = 3', '{ tokenSearch(first: $v) { totalCount } }', 5],
+  ['TokenOrder! = NAME', '{ tokenSearch(orderBy: $v) { totalCount } }', 'SYMBOL'],
+  ['[String!] = ["evm"]', '{ chains(chainTypes: $v) { id } }', 'evm'],
+  ['Boolean!', '{ chains @include(if: $v) { id } }', true],
+  ['String!', '{ chain(chainKey: $v) { tokens { id } } tokens(srcChainKey: $v) { id } }', 'ethereum'],
+  ['String!', '{ destinations(srcChainKey: "ethereum", srcToken: $v) { chainKey } }', '0x1'],
+];
+
+/** Objects with many different members. */
+const manyMembers = (max: number) =>
+  size(max).map((count) => Object.fromEntries(times(count, (nth) => [`v${nth}`, nth])));
+
+/** The variables with invalid values for one or more of them, or an odd value in place of the whole object. */
+function oddVariables(variables: Readonly<Record<string, unknown>>): fc.Arbitrary<unknown> {
+  const name = fc.oneof(oddName, fc.constantFrom('v', 'v0', ...Object.keys(variables)));
+  const members = fc.dictionary(name, oddValue(), { maxKeys: 2 });
+  const whole = fc.constantFrom(JSON.stringify(variables), [], [variables], 5, '', '{', null, '@raw:1e999');
+  const missing = fc.constant(Object.fromEntries(Object.entries(variables).slice(1)));
+  return fc.oneof(
+    weighted(
+      3,
+      members.map((odd) => ({ ...variables, ...odd })),
+    ),
+    missing,
+    whole,
+    manyMembers(20_000),
+  );
+}
+
+const typed: fc.Arbitrary<Parameters> = fc.constantFrom(...TYPED).chain(([type, rest, good]) => {
+  const items = (make: (nth: number) => unknown) => size(20_000).map((count) => times(count, make));
+  const raw = (open: string, close: string) =>
+    size(200_000).map((depth) => `@raw:${nested(depth, open, '1', close)}`);
+  const value = fc.oneof(
+    oddValue(),
+    items(() => good),
+    items((nth) => (nth % 9 ? good : nth)),
+    items((nth) => [{}, 0, null, true][nth % 4]),
+    many(300, representation),
+    many(300, opaque),
+    manyMembers(20_000),
+    manyMembers(5_000).map((odd) => ({ symbols: Object.keys(odd), chainKeys: Object.keys(odd) })),
+    raw('[', ']'),
+    raw("{'a':", '}'),
+    oddText(300_000),
+  );
+  const variables = fc.oneof(
+    weighted(
+      5,
+      value.map((v) => ({ v })),
+    ),
+    weighted(1, oddVariables({ v: good })),
+  );
+  return variables.map((all) => ({ query: `query ($v: ${type}) ${rest}`, variables: all }));
+});
+
+/** The parameters of an automatic persisted query, valid or not. */
+const persisted: fc.Arbitrary<Parameters> = validOperation.chain((operation) => {
+  const hash = createHash('sha256').update(operation.query).digest('hex');
+  const version = fc.oneof(fc.constant(1), oddValue(1));
+  const sha256Hash = fc.oneof(fc.constantFrom(hash, hash.toUpperCase(), '0'.repeat(64)), oddValue(1));
+  const persistedQuery = fc.oneof(fc.record({ version, sha256Hash }), oddValue(2));
+  const query = fc.constantFrom(operation.query, undefined);
+  return fc.record({ query, persistedQuery }).map((all) => ({
+    ...operation,
+    query: all.query,
+    extensions: { persistedQuery: all.persistedQuery },
+  }));
+});
+
+const mutatedOperation: fc.Arbitrary<Parameters> = fc
+  .tuple(validOperation, validOperation)
+  .chain(([{ query, variables, operationName }, other]) =>
+    fc.record({
+      query: mutated(query, other.query),
+      variables: fc.oneof(fc.constant(variables), oddVariables(variables)),
+      operationName: fc.constant(operationName),
+    }),
+  );
+
+const oddParameters: fc.Arbitrary<Parameters> = validOperation.chain(({ query, variables }) =>
+  fc.record({
+    query: fc.oneof(fc.constant<unknown>(query), oddValue(2)),
+    variables: fc.oneof(fc.constant<unknown>(variables), oddValue(2)),
+    operationName: oddValue(2),
+    extensions: oddValue(2),
+  }),
+);
+
+/** A document that is valid, nearly valid, or harmful, with variables that may be. */
+const parameters: fc.Arbitrary<Parameters> = fc.oneof(
+  weighted(3, validOperation),
+  weighted(3, mutatedOperation),
+  weighted(5, fc.record({ query: hostileDocument, variables: oddVariables({}) })),
+  weighted(3, typed),
+  weighted(1, oddParameters),
+  weighted(1, persisted),
+);
 
 const JSON_TYPE: Header = ['content-type', 'application/json'];
+const post = (body: string | Buffer, headers: readonly Header[] = [JSON_TYPE]): PlainRequest => ({
+  method: 'POST',
+  target: '/graphql',
+  headers,
+  body: bytesOf(body),
+});
+
+/** The text percent-encoded. Lone surrogates, which have no encoding, are replaced. */
+const encoded = (text: string): string => encodeURIComponent(Buffer.from(text).toString());
+/** A text unchanged, any other value as JSON. */
+const plain = (value: unknown): string => (typeof value === 'string' ? value : jsonOf(value));
+
+function byPost(all: Parameters): fc.Arbitrary<PlainRequest> {
+  // In deeply nested objects, single quotes stand for double quotes, which would be escaped.
+  const text = jsonOf(all).replaceAll("'a'", '"a"');
+  const doubled = `${text.slice(0, -1)},"query":"{__typename}","__proto__":{"query":"{_sdl}"}}`;
+  const batch = `[${times(20, () => text.slice(0, 2_000)).join(',')}]`;
+  const odd = fc.constantFrom(doubled, batch, `${' \n'.repeat(1_000)}${text}`);
+  return fc.oneof(weighted(9, fc.constant(text)), weighted(1, odd)).map((body) => post(body));
+}
+
+function byGet(all: Parameters): fc.Arbitrary<PlainRequest> {
+  const pairs = Object.entries(all).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}=${encoded(plain(value))}`],
+  );
+  const more = fc.oneof(weighted(9, fc.constant('')), fc.constantFrom(...pairs, 'query'), oddName);
+  return fc.tuple(fc.constantFrom('GET', 'GET', 'GET', 'HEAD'), more).map(([method, odd]) => ({
+    method,
+    target: `/graphql?${[...pairs, odd].join('&')}`.slice(0, 15_000),
+    headers: [],
+  }));
+}
+
+function byForm({ query, variables }: Parameters): fc.Arbitrary<PlainRequest> {
+  const part = (name: string, value: string, more = '') =>
+    `--x\r\ncontent-disposition: form-data; name="${name}"${more}\r\n\r\n${value}\r\n`;
+  const map = part('map', '{"0":["variables.__proto__.x"]}') + part('0', 'x', '; filename="a"');
+  const multipart = 'multipart/form-data; boundary=x';
+  return fc
+    .constantFrom<readonly [type: string, text: string]>(
+      [
+        'application/x-www-form-urlencoded',
+        `query=${encoded(plain(query))}&variables=${encoded(jsonOf(variables))}`,
+      ],
+      [multipart, `${part('query', plain(query))}${part('variables', jsonOf(variables))}--x--\r\n`],
+      [multipart, part('query', plain(query))],
+      [multipart, `${part('operations', jsonOf({ query, variables }))}${map}--x--\r\n`],
+      ['application/graphql', plain(query)],
+      ['text/plain', plain(query)],
+    )
+    .map(([type, text]) => post(text, [['content-type', type]]));
+}
+
+/** A body that is not JSON, nearly JSON, or very long JSON. */
+const oddBody: fc.Arbitrary<string | Buffer> = size(1_200_000).chain((bytes) => {
+  const good = '{"query":"{ chains { chainKey } }"}';
+  const repeated = (part: string) => part.repeat(bytes / part.length);
+  const list = (width: number, make: (nth: number) => string) => times(bytes / width, make).join(',');
+  const bodies: readonly (() => string | Buffer)[] = [
+    () => '',
+    () => good.slice(0, bytes % good.length),
+    () => `\u{feff}${good}`,
+    () => Buffer.from(good.replace('chainKey', '\u{d8}\u{ff}'), 'latin1'),
+    () => Buffer.from(good, 'utf16le'),
+    () => gzipSync(good),
+    () => nested(bytes / 2, '[', '1', ']'),
+    () => nested(bytes / 6, '{"a":', '1', '}'),
+    () => repeated('['),
+    () => repeated('{"a":'),
+    () => `{"query":"{__typename}","variables":${nested(bytes / 2, '[', '', ']')}}`,
+    () => `{"query":"{__typename}","extensions":${nested(bytes / 6, '{"a":', '1', '}')}}`,
+    () => repeated(' '),
+    () => repeated('\0'),
+    () => repeated('9'),
+    () => `${repeated(' ')}${good}`,
+    () => `{${list(60, (nth) => `"query":"{ a${nth}: __typename }"`)}}`,
+    () => `{${list(20, (nth) => `"k${nth}":${nth}`)},"query":"{__typename}"}`,
+    () => `[${list(40, () => good)}]`,
+    () => `query=${repeated('%7B')}&query=%&=&&&variables=%ff`,
+  ];
+  const known = fc.constantFrom(...bodies).map((make) => make());
+  const random = fc.uint8Array({ maxLength: 200 }).map((odd) => Buffer.from(odd));
+  return fc.oneof(weighted(9, known), oddValue(4).map(jsonOf), random);
+});
+
+/** The text in those bytes that Node's client allows in a header. */
+const headerText = oddText(9_000).map((text) => bytesOf(text).replaceAll(/[^\t -~\x80-\xff]/g, ' '));
+
+/** Odd values of headers, or parts of such values. */
+const ODD_HEADERS = Object.entries({
+  accept: 'text/html|text/event-stream|multipart/mixed|*|;;;|text/html,*/*;q=0|a/b|application/json|;q=1|',
+  'accept-encoding': 'br;q=0|gzip;q=0.0001|*|zstd|br|x|q=|',
+  'if-none-match': '*|"x"|W/"x"|"',
+  'x-request-id': 'a|\u{ff}',
+  traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01|00-|ff',
+  origin: 'null|https://evil.test|http://localhost',
+  'access-control-request-headers': 'x-a|authorization',
+  'content-type':
+    'application/json; charset=utf-8|application/json;charset=utf-16|application/json;|APPLICATION/JSON|application/jsonx|application/graphql+json|text/plain|multipart/form-data|multipart/form-data; boundary=|multipart/mixed|',
+  'content-encoding': 'gzip|br|identity|x',
+  host: '|a:99999|[::1',
+  expect: '100-continue|nothing',
+  connection: 'close|keep-alive|upgrade|host|x-request-id',
+  upgrade: 'websocket|h2c|TLS/1.0',
+  range: 'bytes=0-1|bytes=-1|5-',
+  'x-forwarded-for': '127.0.0.1|::1|x',
+});
+const oddHeader: fc.Arbitrary<Header> = fc.constantFrom(...ODD_HEADERS).chain(([name, values]) => {
+  const value = fc.constantFrom(...values.split('|'));
+  const list = fc.tuple(many(300, value), fc.constantFrom(',', ', ', ' , ')).map(([all, by]) => all.join(by));
+  return fc.tuple(fc.oneof(fc.constant(name), oddName), fc.oneof(value, list, headerText));
+});
+const oddHeaders = fc.uniqueArray(oddHeader, { maxLength: 4, selector: ([name]) => name });
+/** Some headers that clients send. */
+const usualHeaders: fc.Arbitrary<readonly Header[]> = fc.subarray<Header>([
+  ['accept', 'application/graphql-response+json'],
+  ['accept-encoding', 'gzip, deflate, br, zstd'],
+]);
+
 const PATHS =
-  '/ /graphql /live /ready /metrics /picker/ /picker/main.js /graphql/playground/ /nope //live //graphql /graphql/ /graphql/../metrics /./live /%6cive /graphql%2f /%00 /%ff%fe /% /..%2f..%2fetc%2fpasswd /picker/../../package.json /graphql;a=b /graphql? /graphql#x * http://other.test/graphql http://user:secret@other.test:99999/live https:///live javascript:alert(1) graphql ?query={__typename} /graphql?query=%7B__typename%7D /graphql?query={__typename}&query={chains{id}} /graphql?variables=%7B&query={__typename} /graphql?query={__typename}&variables=[]&extensions=5 /graphql?extensions={"persistedQuery":{"version":1}} /graphql?query={__typename}&operationName=constructor /graphql?__proto__=1&constructor=2&query={__typename} /graphql?%f0%9f&query=%c3%28'.split(
+  '/ /graphql /live /ready /metrics /picker/ /picker/main.js /graphql/playground/ /mcp /tokenlist.json /nope //live //graphql /graphql/ /graphql/../metrics /./live /%6cive /graphql%2f /%00 /%ff%fe /% /..%2f..%2fetc%2fpasswd /picker/../../package.json /graphql;a=b /graphql? /graphql#x * http://other.test/graphql http://user:secret@other.test:99999/live https:///live javascript:alert(1) graphql ?query={__typename} /graphql?query=%7B__typename%7D /graphql?query={__typename}&query={chains{id}} /graphql?variables=%7B&query={__typename} /graphql?query={__typename}&variables=[]&extensions=5 /graphql?extensions={"persistedQuery":{"version":1}} /graphql?query={__typename}&operationName=constructor /graphql?__proto__=1&constructor=2&query={__typename} /graphql?%f0%9f&query=%c3%28'.split(
     ' ',
   );
 const METHODS = 'GET HEAD POST PUT DELETE PATCH OPTIONS TRACE PROPFIND QUERY M-SEARCH'.split(' ');
 
-/** A request with these parameters, by POST or GET, with usual or odd headers. */
-export function requestBy(random: Random, parameters: Parameters): Exchange {
-  const { kind, operation } = parameters;
-  if (operation && random.oneIn(2)) {
-    const body = Buffer.from(JSON.stringify(operation));
-    const headers = [JSON_TYPE, ...usualHeaders(random)];
-    return exchangeOf(kind, { method: 'POST', target: '/graphql', headers, body }, operation);
-  }
-  const request = random.weighted<() => PlainRequest>([
-    [14, () => byPost(random, parameters)],
-    [5, () => byGet(random, parameters)],
-    [1, () => byForm(random, parameters)],
-  ])();
-  const odd = random.oneIn(4) ? oddHeaders(random) : usualHeaders(random);
-  return exchangeOf(kind, { ...request, headers: [...request.headers, ...odd] });
-}
-
 /** A request for any path by any method, with any body. */
-export function oddRequest(random: Random, hasBig: boolean): Exchange {
-  const method = random.pick(METHODS);
-  const target = random.oneIn(8) ? `/${oddTarget(random)}` : random.pick(PATHS);
-  const body = random.oneIn(3) ? oddBody(random, hasBig) : undefined;
-  const headers = [...(body && random.oneIn(2) ? [JSON_TYPE] : []), ...oddHeaders(random)];
-  return exchangeOf('odd path', { method, target, headers, ...(body && { body }) });
-}
+const oddRequest: fc.Arbitrary<PlainRequest> = fc.record({
+  method: fc.constantFrom(...METHODS),
+  target: fc.oneof(
+    weighted(7, fc.constantFrom(...PATHS)),
+    weighted(
+      1,
+      oddText(14_000).map(
+        (text) => `/${encoded(text).slice(0, 14_000).replaceAll('%2F', '/').replaceAll('%3F', '?')}`,
+      ),
+    ),
+  ),
+  headers: oddHeaders,
+  body: fc.oneof(fc.constant(''), oddBody.map(bytesOf)),
+});
 
-/** A request to the graph with invalid or odd JSON. */
-export function oddBodyRequest(random: Random, hasBig: boolean): Exchange {
-  const headers = [
-    random.oneIn(3) ? (['content-type', oddContentType(random)] as const) : JSON_TYPE,
-    ...usualHeaders(random),
-  ];
-  return exchangeOf('odd body', {
-    method: 'POST',
-    target: '/graphql',
-    headers,
-    body: oddBody(random, hasBig),
-  });
-}
+/** A valid operation by POST. Its answer can be compared. */
+const validRequest: fc.Arbitrary<PlainRequest> = fc
+  .tuple(validOperation, usualHeaders)
+  .map(([operation, headers]) => ({
+    ...post(JSON.stringify(operation), [JSON_TYPE, ...headers]),
+    operation,
+  }));
 
-function byPost(random: Random, { query, variables, operationName, extensions }: Parameters): PlainRequest {
-  const members = jsonOf({ query, operationName, variables, extensions });
-  // In deeply nested objects, single quotes stand for double quotes, which would be escaped.
-  const text = members.replaceAll("'a'", '"a"');
-  const body = random.weighted<() => string>([
-    [30, () => text],
-    [1, () => `[${times(random.size(50), () => text.slice(0, 2_000)).join(',')}]`],
-    [1, () => `${text.slice(0, -1)},"query":"{__typename}","__proto__":{"query":"{_sdl}"}}`],
-    [1, () => `${' \n'.repeat(random.size(2_000))}${text}`],
-  ])();
-  return { method: 'POST', target: '/graphql', headers: [JSON_TYPE], body: Buffer.from(body) };
-}
+const byParameters = parameters.chain((all) =>
+  fc.oneof(weighted(14, byPost(all)), weighted(5, byGet(all)), weighted(1, byForm(all))),
+);
+const withHeaders = fc
+  .tuple(byParameters, fc.oneof(weighted(3, usualHeaders), weighted(1, oddHeaders)))
+  .map(([request, headers]) => ({ ...request, headers: [...request.headers, ...headers] }));
 
-function byGet(random: Random, parameters: Parameters): PlainRequest {
-  const { query, variables, operationName, extensions } = parameters;
-  const pairs = Object.entries({ query, operationName, variables, extensions })
-    .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => `${name}=${encoded(plain(value))}`);
-  if (random.oneIn(12)) pairs.push(random.pick(pairs.length > 0 ? pairs : ['query']));
-  if (random.oneIn(12)) pairs.push(`${random.pick(ODD_NAMES)}=1`);
-  const target = `/graphql?${pairs.join('&')}`;
-  // Node itself refuses heads of more than 16 kB, so most long queries are sent by POST.
-  if (target.length > 15_000 && !random.oneIn(20)) return byPost(random, parameters);
-  return { method: random.oneIn(20) ? 'HEAD' : 'GET', target: target.slice(0, 70_000), headers: [] };
-}
-
-function byForm(random: Random, { query, variables, operationName }: Parameters): PlainRequest {
-  const values = { query: plain(query), variables: jsonOf(variables), operationName: plain(operationName) };
-  const pairs = Object.entries(values);
-  const part = (name: string, value: string, more = '') =>
-    `--x\r\ncontent-disposition: form-data; name="${name}"${more}\r\n\r\n${value}\r\n`;
-  const parts = pairs.map(([name, value]) => part(name, value)).join('');
-  const upload = [
-    part('operations', jsonOf({ query, variables })),
-    part('map', '{"0":["variables.__proto__.x"]}'),
-    part('0', 'x', '; filename="a"'),
-  ];
-  const multipart = 'multipart/form-data; boundary=x';
-  const urlencoded = pairs.map(([name, value]) => `${name}=${encoded(value)}`).join('&');
-  const [type, text] = random.weighted<readonly [string, string]>([
-    [2, ['application/x-www-form-urlencoded', urlencoded]],
-    [1, [multipart, parts + random.pick(['--x--\r\n', ''])]],
-    [1, [multipart, `${upload.join('')}--x--\r\n`]],
-    [1, ['application/graphql', values.query]],
-    [1, ['text/plain', values.query]],
-  ]);
-  return { method: 'POST', target: '/graphql', headers: [['content-type', type]], body: Buffer.from(text) };
-}
-
-/** A text unchanged, any other value as JSON. */
-function plain(value: unknown): string {
-  return typeof value === 'string' ? value : jsonOf(value);
-}
-
-/** The text percent-encoded. Lone surrogates, which have no encoding, are replaced. */
-function encoded(text: string): string {
-  return encodeURIComponent(Buffer.from(text).toString('utf8'));
-}
-
-function oddTarget(random: Random): string {
-  return encoded(oddText(random, 20_000)).replaceAll(/%2F/g, '/').replaceAll(/%3F/g, '?');
-}
-
-/** A body that is not JSON, nearly JSON, or very long JSON. */
-function oddBody(random: Random, hasBig: boolean): Buffer {
-  const max = hasBig ? 1_200_000 : 20_000;
-  const good = '{"query":"{ chains { chainKey } }"}';
-  const many = (bytesEach: number, make: (nth: number) => string) =>
-    times(random.size(max / bytesEach), make).join(',');
-  const objects = (end: string) => nested(random.size(max / 6), '{"a":', '1', end);
-  const body = random.weighted<() => string | Buffer>([
-    [2, () => ''],
-    [3, () => good.slice(0, random.int(good.length))],
-    [2, () => `\u{feff}${good}`],
-    [2, () => Buffer.from(good.replace('chainKey', '\u{d8}\u{ff}'), 'latin1')],
-    [1, () => Buffer.from(good, 'utf16le')],
-    [1, () => gzipSync(good)],
-    [2, () => nested(random.size(max / 2), '[', random.pick(['', '1']), random.pick([']', '']))],
-    [2, () => objects(random.pick(['}', '']))],
-    [1, () => `{"query":"{__typename}","variables":${nested(random.size(max / 2), '[', '', ']')}}`],
-    [1, () => `{"query":"{__typename}","extensions":${objects('}')}}`],
-    [1, () => random.pick([' ', '\n', '\0', '0', '"', '9']).repeat(random.size(max))],
-    [1, () => `${' '.repeat(random.size(max / 2))}${good}`],
-    [2, () => `{${many(60, (nth) => `"query":"{ a${nth}: __typename }"`)}}`],
-    [1, () => `{${many(20, (nth) => `"k${nth}":${nth}`)},"query":"{__typename}"}`],
-    [1, () => `[${many(40, () => good)}]`],
-    [2, () => jsonOf(oddValue(random, 4))],
-    [1, () => Buffer.from(times(random.size(200), () => random.int(256)))],
-    [1, () => `query=${'%7B'.repeat(random.size(max / 4))}&query=%&=&&&variables=%ff`],
-  ])();
-  return typeof body === 'string' ? Buffer.from(body) : body;
-}
-
-/** A header line. */
-type Header = readonly [name: string, value: string];
-
-/** Some headers that clients send. */
-function usualHeaders(random: Random): Header[] {
-  const headers: Header[] = [];
-  if (random.oneIn(3))
-    headers.push(['accept', random.pick(['*/*', 'application/json', 'application/graphql-response+json'])]);
-  if (random.oneIn(4))
-    headers.push(['accept-encoding', random.pick(['gzip', 'br', 'gzip, deflate, br, zstd', 'identity'])]);
-  return headers;
-}
-
-/** Some headers that no usual client sends, or that have odd values. */
-function oddHeaders(random: Random): Header[] {
-  return times(random.int(4), () => oddHeader(random));
-}
-
-function oddHeader(random: Random): Header {
-  const rubbish = () => headerText(oddText(random, 9_000));
-  const list = (...items: readonly string[]) =>
-    times(random.size(300), () => random.pick(items)).join(random.pick([',', ', ', ' , ']));
-  const headers: readonly (readonly [weight: number, name: string, values: () => readonly string[]])[] = [
-    [2, 'accept', () => ['text/html', 'text/event-stream', 'multipart/mixed', 'image/*', '', ';;;', '*']],
-    [1, 'accept', () => ['application/graphql-response+json', 'application/json;charset=latin1']],
-    [1, 'accept', () => ['text/html,*/*;q=0', rubbish(), list('a/b', '*/*', 'application/json', ';q=1', '')]],
-    [2, 'accept-encoding', () => ['br;q=0', 'gzip;q=0.0001', '*', 'zstd', 'br, br']],
-    [1, 'accept-encoding', () => [rubbish(), list('br', 'gzip;q=0', 'x', 'q=', '')]],
-    [3, 'if-none-match', () => ['*', '"x"', 'W/"x"', rubbish(), list('"abc"', 'W/"d"', '*', '"')]],
-    [2, 'x-request-id', () => [rubbish()]],
-    [2, 'origin', () => ['null', 'https://evil.test', 'http://localhost', rubbish()]],
-    [1, 'access-control-request-headers', () => ['content-type', rubbish(), list('x-a', 'authorization')]],
-    [1, 'access-control-request-method', () => [rubbish()]],
-    [1, 'content-type', () => [oddContentType(random)]],
-    [1, 'content-encoding', () => ['gzip', 'br', 'identity', 'x', 'gzip, gzip']],
-    [1, 'host', () => ['', 'a:99999', '[::1', rubbish()]],
-    [1, 'expect', () => ['100-continue', 'nothing', rubbish()]],
-    [1, 'connection', () => ['close', 'keep-alive', 'upgrade', 'host, x-request-id', rubbish()]],
-    [1, 'upgrade', () => ['websocket', 'h2c', 'TLS/1.0']],
-    [1, 'range', () => ['bytes=0-1', 'bytes=-1', list('0-1', '5-')]],
-    [1, 'if-modified-since', () => ['Thu, 01 Jan 1970 00:00:00 GMT', rubbish()]],
-    [1, 'cookie', () => [list('a=b', '__proto__=1', ';')]],
-    [1, 'x-http-method-override', () => ['DELETE', 'POST']],
-    [1, 'x-forwarded-for', () => [list('127.0.0.1', '::1', 'x')]],
-    [1, 'content-length', () => ['-1', '0x10', '1e3', '99999999999999999999', '', '+5', '5, 5']],
-    [1, 'transfer-encoding', () => ['chunked', 'gzip, chunked', 'identity', 'chunked, chunked', 'xchunked']],
-    [1, random.pick(ODD_NAMES), () => [rubbish()]],
-    [0.2, 'x'.repeat(random.size(5_000)), () => [rubbish()]],
-    [0.8, random.pick(['te', 'trailer', 'via', 'authorization']), () => [rubbish()]],
-  ];
-  const [name, values] = random.weighted(headers.map(([weight, ...header]) => [weight, header] as const));
-  return [name, random.pick(values())];
-}
-
-/** A value of Content-Type, usual or odd. */
-function oddContentType(random: Random): string {
-  if (random.oneIn(9)) return headerText(oddText(random, 3_000));
-  return random.pick([
-    ...['application/json; charset=utf-8', 'application/json;charset=utf-16', 'application/json;'],
-    ...['APPLICATION/JSON', 'application/jsonx', 'application/graphql+json', 'application/json, text/plain'],
-    ...['text/plain', 'application/graphql', 'application/x-www-form-urlencoded', 'multipart/form-data'],
-    ...['multipart/form-data; boundary=', 'multipart/form-data; boundary=x', 'multipart/mixed', ''],
-  ]);
-}
-
-/** The text without characters that would start another line. */
-function headerText(text: string): string {
-  return text.replaceAll(/[\r\n]/g, ' ');
-}
+/** A request that any HTTP client could send. */
+export const plainRequest: fc.Arbitrary<PlainRequest> = fc.oneof(
+  weighted(10, validRequest),
+  weighted(60, withHeaders),
+  weighted(
+    6,
+    oddBody.map((body) => post(body)),
+  ),
+  weighted(8, oddRequest),
+);

@@ -1,94 +1,190 @@
+import { Agent } from 'node:http';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { onTestFinished } from 'vitest';
+import { demoChains, demoTokens } from '../../fixtures/demo.js';
+import { generatedListings } from '../../fixtures/rows.js';
+import { json } from '../../support/fake-upstream.js';
+import { startTarget } from '../../support/hostile.js';
+import { isIdle, megabytesOf } from '../../support/process-facts.js';
+import { sendHttp } from '../../support/send-http.js';
 import { differenceOf, faultsOf, rewritten } from './checks.js';
-import { type Client, createClient, type Outcome, untilIdle } from './client.js';
-import type { Exchange } from './exchange.js';
-import { type FuzzTarget, type FuzzTargetOptions, startFuzzTarget } from './target.js';
+import { bytesOf, type Exchange, type PlainRequest, type RawBytes } from './exchange.js';
 
-/** The verdict on one exchange. */
-export interface Verdict {
-  /** The faults of the answers, and of the process and its log during the exchange. */
+const HOUR = '3600000';
+/** CPU time of the gateway after which an answer counts as lost, in milliseconds. */
+const HANG_CPU_MS = 10_000;
+const LOOK_EVERY_MS = 100;
+/** If the gateway was idle at this many looks in a row, no further answer is expected. */
+const IDLE_LOOKS = 150;
+/** The time between sending and cutting the connection, so that some bytes have been read. */
+const CUT_AFTER_MS = 2;
+
+/** What an exchange showed. */
+export interface Outcome {
   readonly faults: readonly string[];
+  readonly statuses: readonly number[];
   /** CPU time of the main thread from sending to the last answer, in milliseconds. */
   readonly cpuMs: number;
 }
 
-/** Options of {@link openSession}. */
-export interface SessionOptions extends FuzzTargetOptions {
-  /** Called with the status of each answer. */
-  readonly onStatus?: (status: number) => void;
-}
+export type Session = Awaited<ReturnType<typeof openSession>>;
 
-const NO_ANSWER = 'No answer';
+/** Starts the built gateway with a large listing. The end of the test ends it. */
+export async function openSession(tokenCount: number) {
+  const generated = generatedListings(80, tokenCount);
+  const tokens = [...demoTokens, ...generated.tokens].slice(0, tokenCount);
+  const target = await startTarget({
+    // Valid operations ask for rows of the demo.
+    listings: { chains: [...demoChains, ...generated.chains.slice(1)], tokens },
+    // Without refreshes, because their CPU time would count as the cost of a request.
+    env: { CHAINS_FRESH_MS: HOUR, TOKENS_FRESH_MS: HOUR, UPSTREAM_REQUESTS_PER_SECOND: '1000' },
+  });
+  const { child, address, upstream } = target;
+  const routes = json({ tokens: tokens.slice(0, 50) });
+  upstream.plan('routes', (...asked) => {
+    // The fake upstream stores each request. There are very many here, so they are removed.
+    upstream.seen.length = 0;
+    routes(...asked);
+  });
+  const agent = new Agent({ keepAlive: true });
+  onTestFinished(() => agent.destroy());
 
-/** Starts a gateway and prepares to send requests. A process that ended or hangs is replaced by a new one. */
-export async function openSession(options: SessionOptions) {
-  const { onStatus = () => {} } = options;
-  let target: FuzzTarget = await startFuzzTarget(options);
-  let client: Client = createClient(target);
-
-  function judgeAnswers({ answers, fault }: Outcome, { methods }: Exchange): string[] {
-    for (const { status } of answers) onStatus(status);
-    const faults = answers.flatMap((answer, nth) => faultsOf(answer, methods[nth] ?? 'GET'));
-    return fault ? [fault, ...faults] : faults;
+  /** Lines of the log that must not occur, and other output. */
+  const complaints: string[] = [];
+  for (const stream of [child.stdout, child.stderr]) {
+    let rest = '';
+    stream.on('data', (chunk) => {
+      const lines = (rest + chunk).split('\n');
+      rest = lines.pop() ?? '';
+      complaints.push(...lines.filter((line) => !/^\{"level":"(trace|debug|info|warn)"/.test(line)));
+    });
   }
+  const isAlive = () => child.exitCode === null && child.signalCode === null;
+  const peakMb = () => megabytesOf(child.pid).most;
+  let isHung = false;
 
-  /** The faults of the process since the last call. */
-  function judgeProcess(): string[] {
-    const said = target.takeComplaints().join('\n').slice(0, 2_000);
-    if (!target.isAlive()) return [`The process ended: ${said}`];
-    return said === '' ? [] : [`Said: ${said}`];
-  }
-
-  async function replaceIfLost(faults: readonly string[]): Promise<void> {
-    if (target.isAlive() && !faults.some((fault) => fault.startsWith(NO_ANSWER))) return;
-    client.close();
-    await target.stop();
-    target = await startFuzzTarget(options);
-    client = createClient(target);
-  }
-
-  async function judge(exchange: Exchange, { isCompared = false } = {}): Promise<Verdict> {
-    const before = target.cpuMs();
-    const outcome = await client.send(exchange);
-    const cpuMs = target.cpuMs() - before;
-    const faults = judgeAnswers(outcome, exchange);
-    const [answer] = outcome.answers;
-    if (isCompared && exchange.operation && answer && faults.length === 0) {
-      const [other] = (await client.send(rewritten(exchange.operation))).answers;
-      const difference = other && differenceOf(answer, other);
-      if (difference) faults.push(difference);
+  async function untilIdle(): Promise<void> {
+    const until = target.cpuMs() + HANG_CPU_MS;
+    for (let looks = 0; looks < 3 && isAlive() && target.cpuMs() < until; ) {
+      await sleep(3);
+      looks = isIdle(child.pid) ? looks + 1 : 0;
     }
-    // The log arrives on another channel than the answers, perhaps later. So wait for it after a fault.
-    if (faults.length > 0) await untilIdle(target);
-    faults.push(...judgeProcess());
-    await replaceIfLost(faults);
-    return { faults, cpuMs };
   }
 
-  async function judgeBurst(exchanges: readonly Exchange[]): Promise<readonly (readonly string[])[]> {
-    const judged = await Promise.all(
-      exchanges.map(async (exchange) => {
-        const own = createClient(target);
-        const outcome = await own.send(exchange);
-        own.close();
-        return judgeAnswers(outcome, exchange);
-      }),
+  /** Aborts when no answer can be expected any more. */
+  async function watched<Result>(act: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+    const abort = new AbortController();
+    const before = target.cpuMs();
+    let idleLooks = 0;
+    const look = setInterval(() => {
+      idleLooks = isIdle(child.pid) ? idleLooks + 1 : 0;
+      isHung = idleLooks > IDLE_LOOKS || target.cpuMs() - before > HANG_CPU_MS;
+      if (isHung || !isAlive()) abort.abort();
+    }, LOOK_EVERY_MS);
+    try {
+      return await act(abort.signal);
+    } finally {
+      clearInterval(look);
+    }
+  }
+
+  function sendPlain({ method, target: path, headers, body = '' }: PlainRequest) {
+    const bytes = Buffer.from(body, 'latin1');
+    const names = headers.map(([name]) => name);
+    const all = [...(names.includes('host') ? [] : [['host', 'gateway.test']]), ...headers];
+    if (bytes.byteLength > 0) all.push(['content-length', String(bytes.byteLength)]);
+    return watched((signal) =>
+      sendHttp(address, { method, path, headers: all.flat(), body: bytes, agent, signal }),
     );
-    await untilIdle(target);
-    judged.at(-1)?.push(...judgeProcess());
-    await replaceIfLost(judged.flat());
-    return judged;
+  }
+
+  async function outcomeOfPlain(request: PlainRequest): Promise<Omit<Outcome, 'cpuMs'>> {
+    try {
+      const answer = await sendPlain(request);
+      const faults = [...faultsOf(answer)];
+      if (request.operation && faults.length === 0) {
+        const body = (operation: object) => bytesOf(JSON.stringify(operation));
+        const again = await sendPlain(request);
+        const other = await sendPlain({ ...request, body: body(rewritten(request.operation)) });
+        faults.push(...[again, other].flatMap((next) => differenceOf(answer, next) ?? []));
+      }
+      return { faults, statuses: [answer.status] };
+    } catch (error) {
+      // A request that Node cannot parse is refused with a body, also to HEAD, since its method is not known.
+      if (request.method === 'HEAD' && String(error).includes('Data after'))
+        return { faults: [], statuses: [] };
+      return { faults: [`No answer, or a malformed one: ${error}`], statuses: [] };
+    }
+  }
+
+  /** The bytes that the gateway sends on a connection until it ends. */
+  async function sendRaw({ writes, isCut, answersAtLeast }: RawBytes): Promise<string> {
+    const socket = connect({ port: Number(new URL(address).port), host: '127.0.0.1', allowHalfOpen: true });
+    const received: Buffer[] = [];
+    const ended = new Promise<void>((resolve) => {
+      socket
+        .on('data', (chunk) => received.push(chunk))
+        .once('end', resolve)
+        .once('close', resolve);
+      // The answers that arrived before the connection ended decide whether an error is a fault.
+      socket.on('error', () => {});
+    });
+    for (const part of writes) socket.write(part, 'latin1');
+    if (isCut) {
+      await sleep(CUT_AFTER_MS);
+      socket.destroy();
+      await untilIdle();
+      return '';
+    }
+    if (answersAtLeast === 0) socket.end();
+    await watched((signal) => {
+      signal.addEventListener('abort', () => socket.destroy());
+      return ended;
+    });
+    socket.destroy();
+    return Buffer.concat(received).toString('latin1');
+  }
+
+  async function outcomeOfRaw(raw: RawBytes): Promise<Omit<Outcome, 'cpuMs'>> {
+    const text = await sendRaw(raw);
+    const faults: string[] = [];
+    if (text !== '' && !text.startsWith('HTTP/1.1 '))
+      faults.push(`Expected HTTP/1.1, got ${text.slice(0, 200)}`);
+    // Interim responses, such as 100, do not count.
+    const answers = text
+      .split(/(?=HTTP\/1\.1 [2-5]\d\d )/)
+      .filter((answer) => /^HTTP\/1\.1 [2-5]/.test(answer));
+    for (const answer of answers) {
+      if (!/^x-request-id: /im.test(answer))
+        faults.push(`An answer without x-request-id: ${answer.slice(0, 300)}`);
+      const isRefusal = answer.startsWith('HTTP/1.1 503') && answer.includes('OVERLOADED');
+      if (answer.startsWith('HTTP/1.1 5') && !isRefusal) faults.push(`A failure: ${answer.slice(0, 300)}`);
+    }
+    if (answers.length < raw.answersAtLeast)
+      faults.push(`Expected ${raw.answersAtLeast} answers, got ${answers.length}`);
+    if (isHung) faults.push('The connection was left open without an answer');
+    return { faults, statuses: [] };
   }
 
   return {
-    judge,
-    /** Sends all exchanges at once, on separate connections. The last verdict includes the faults of the process. */
-    judgeBurst,
-    untilIdle: () => untilIdle(target),
-    /** The peak of resident memory of the current process, in megabytes. */
-    peakMb: () => target.peakMb(),
-    async close() {
-      client.close();
-      await target.stop();
+    /** False if the process has ended, hangs, or has taken too much memory. */
+    isUsable: (maxPeakMb: number) => isAlive() && !isHung && peakMb() <= maxPeakMb,
+    untilIdle,
+    peakMb,
+    /** Sends these exchanges at once. The faults include those of the process. */
+    async send(exchanges: readonly Exchange[]): Promise<Outcome> {
+      const before = target.cpuMs();
+      const outcomes = await Promise.all(
+        exchanges.map((each) => ('writes' in each ? outcomeOfRaw(each) : outcomeOfPlain(each))),
+      );
+      const cpuMs = target.cpuMs() - before;
+      const faults = outcomes.flatMap((outcome) => outcome.faults);
+      // The log arrives on another channel than the answers, perhaps later. So wait for it after a fault.
+      if (faults.length > 0) await untilIdle();
+      faults.push(...complaints.splice(0).map((line) => `The process wrote ${line.slice(0, 1_000)}`));
+      if (!isAlive()) faults.push('The process ended');
+      return { faults, statuses: outcomes.flatMap(({ statuses }) => statuses), cpuMs };
     },
   };
 }

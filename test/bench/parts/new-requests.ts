@@ -1,0 +1,91 @@
+import { checkEqual } from '../check.js';
+import { end, startGateway, startServer, type Target } from '../processes.js';
+import { contestTable, cpuGoal, type Part } from '../report.js';
+import { type Bench, type Contest, entry, runRounds } from '../rounds.js';
+import {
+  asNewDocuments,
+  byKey,
+  chainNames,
+  entities,
+  LARGE,
+  longList,
+  type NewVariables,
+  ofChain,
+  oneToken,
+  SMALL,
+  wholeList,
+  withNewVariables,
+} from '../workloads.js';
+
+const CHECKED = 8;
+const CHECKED_SERIES = 9;
+/** The most refreshes of listings during the measurements of known documents. */
+const MOST_REFRESHES = 40;
+
+/** Measures the gateway beside another server, which gets the same requests in the same order. */
+async function contestOf(
+  { name, connections, series }: NewVariables,
+  gateway: Target,
+  rival: Target,
+): Promise<Contest> {
+  const next = series(CHECKED_SERIES);
+  await checkEqual(Array.from({ length: CHECKED }, next), gateway, rival);
+  return {
+    label: name,
+    entries: [gateway, rival].map((target) => entry(target.name, target, { connections, next: series(1) })),
+  };
+}
+
+async function startAll({ upstream }: Bench, listed: number) {
+  return {
+    gateway: await startGateway(upstream, { listed }),
+    mercurius: await startServer('Mercurius', 'mercurius', upstream, listed),
+  };
+}
+
+/** Measures known documents with variables that were never sent before. */
+export const misses: Part = async (bench) => {
+  const { gateway, mercurius } = await startAll(bench, LARGE);
+  const byHand = await startServer('hand-written', 'hand-written', bench.upstream, LARGE);
+  const contests: Contest[] = [];
+  for (const kind of [oneToken, byKey, entities]) contests.push(await contestOf(kind, gateway, byHand));
+  for (const kind of [ofChain, longList]) {
+    contests.push(await contestOf(withNewVariables(kind), gateway, mercurius));
+  }
+  await runRounds(contests, bench);
+  await end(gateway, byHand, mercurius);
+  const asked = contests
+    .flatMap(({ entries }) => entries[0]?.samples ?? [])
+    .reduce((sum, { upstreamRequests }) => sum + upstreamRequests, 0);
+  const most = [1.4, 1.4, 1.4, 0.5, 0.6];
+  return {
+    title: 'Known documents, new variables, 10,000 tokens',
+    text: contestTable(contests),
+    goals: [
+      ...contests.map((contest, nth) => cpuGoal('new variables', contest, most[nth] ?? 0)),
+      {
+        goal: 'new variables: no upstream request but for refreshes',
+        measured: `${asked} in all of these lines together`,
+        isMet: asked <= MOST_REFRESHES,
+      },
+    ],
+  };
+};
+
+/** Measures documents that were never sent before. */
+export const documents: Part = async (bench) => {
+  const { gateway, mercurius } = await startAll(bench, SMALL);
+  const contests: Contest[] = [];
+  for (const { bodies, ...kind } of [chainNames, ofChain, wholeList]) {
+    const next = asNewDocuments(bodies);
+    contests.push(await contestOf({ ...kind, series: () => next }, gateway, mercurius));
+  }
+  await runRounds(contests, bench);
+  await end(gateway, mercurius);
+  const most = [1, 1, 0.6];
+  return {
+    title: 'New documents, 2,000 tokens',
+    text: contestTable(contests),
+    goals: contests.map((contest, nth) => cpuGoal('new documents', contest, most[nth] ?? 0)),
+  };
+};

@@ -1,0 +1,281 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { TOOLS } from '../../src/mcp/tools.js';
+import { generatedListings } from '../fixtures/rows.js';
+import { callOf } from '../mcp/support.js';
+import { json } from '../support/fake-upstream.js';
+import { type Asked, expectCheap, startTarget, type Target } from '../support/hostile.js';
+import { longRequests, MATERIALS } from '../support/long-texts.js';
+
+/** The most CPU time of the main thread for one request, with 10,000 tokens. The whole listing takes a third of it. */
+const MOST_MS = 100;
+/** The highest CPU time for requests that may take as long as graphql-js takes for the largest list. */
+const MOST_ROWS_MS = 300;
+/** Slightly less than the limit of a body, and than that of a request head. */
+const BYTES = 1_000_000;
+const HEADER_BYTES = 14_000;
+
+const times = <Item>(count: number, make: (nth: number) => Item) =>
+  Array.from({ length: count }, (_nothing, nth) => make(nth));
+const members = (count: number, value: unknown = 1) =>
+  Object.fromEntries(times(count, (nth) => [`a${nth}`, value]));
+const aliased = (count: number, field: (nth: number) => string): string =>
+  `{ ${times(count, (nth) => `a${nth}: ${field(nth)}`).join(' ')} }`;
+/** A document that is new each time. */
+const graph = (query: string, variables?: object): Asked => ({ body: { query: `${query} # $N`, variables } });
+/** A message to the tools for agents. */
+const mcp = (body: string): Asked => ({ path: '/mcp', body });
+const listTools = (more: object) =>
+  mcp(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', ...more }));
+const list = (query: string, headers: Record<string, string> = {}): Asked => ({
+  path: `/tokenlist.json${query}`,
+  headers,
+});
+
+async function expectAllCheap(target: Target, requests: Readonly<Record<string, Asked>>, most = MOST_MS) {
+  for (const [name, asked] of Object.entries(requests)) await expectCheap(target, name, asked, most);
+}
+
+describe('one request costs little', () => {
+  it('whatever its document and variables are', async () => {
+    const target = await startTarget();
+    await target.ask({ query: '{ tokens { symbol } }' });
+    const spreads = (count: number, body: (nth: number) => string) =>
+      times(count, (nth) => `fragment F${nth} on Chain { ${body(nth)} }`).join(' ');
+    const search = 'query ($f: TokenFilter) { tokenSearch(filter: $f) { totalCount } }';
+    const ask = (query: string, variables?: object): Asked => ({ body: { query, variables } });
+    const requests: Readonly<Record<string, Asked>> = {
+      'fragments that each spread the next one twice': ask(
+        `{ chains { ...F0 } } ${spreads(40, (nth) => (nth < 39 ? `...F${nth + 1} ...F${nth + 1}` : 'name'))}`,
+      ),
+      'fragments that spread all that follow': ask(
+        `{ chains { ...F0 } } ${spreads(28, (nth) => `name ${times(27 - nth, (next) => `...F${nth + next + 1}`).join(' ')}`)}`,
+      ),
+      'one field by the hundred': ask(`{ chains { ${'name '.repeat(1_900)} } }`),
+      'one object by the hundred': ask(`{ ${'chains { name } '.repeat(490)} }`),
+      'a list of wrong variables': ask('query ($k: [TokenKey!]!) { tokensByKey(keys: $k) { id } }', {
+        k: Array(250_000).fill(1),
+      }),
+      'an object of wrong names': ask(search, { f: members(200, 'x'.repeat(5_000)) }),
+      'an object of very many wrong names': ask(search, { f: members(60_000) }),
+      'malformed representations': ask(
+        'query ($r: [_Any!]!) { _entities(representations: $r) { __typename } }',
+        { r: Array(100_000).fill({ x: 1 }) },
+      ),
+      'the longest names that there may be': ask(
+        `{ tokens { ${times(30, (nth) => `${'x'.repeat(190)}${nth}: symbol`).join(' ')} } }`,
+      ),
+      'a name as long as a document may be': ask(`{ tokens { ${'x'.repeat(BYTES)}: symbol } }`),
+      'a long document': ask(`{ ${'a '.repeat(500_000)} }`),
+      'nested brackets': ask('{ chains { name } }', { a: '['.repeat(500_000) }),
+    };
+    await expectAllCheap(target, requests, MOST_ROWS_MS);
+  });
+
+  it('at /mcp', async () => {
+    const deep = `${'['.repeat(55)}${']'.repeat(55)}`;
+    const find = (args: object) => mcp(callOf('find_tokens', args));
+    await expectAllCheap(await startTarget(), {
+      'the list of tools': listTools({}),
+      'a long query': find({ query: 'x'.repeat(BYTES) }),
+      'a long search': find({ query: 't o k e n 1 2 $N', first: 100 }),
+      'a long name of an argument': find({ ['x'.repeat(BYTES)]: 1 }),
+      'a long name of a tool': mcp(callOf('x'.repeat(BYTES))),
+      'many arguments': find(members(80_000)),
+      'many members of an argument': find({ filter: members(60_000) }),
+      'many wrong members of an argument': find({ filter: members(4_000) }),
+      'many items of an argument': find({ filter: { symbols: Array(250_000).fill('a') } }),
+      'many deep items': mcp(
+        callOf('find_tokens', { query: [] }).replace('[]', `[${Array(8_000).fill(deep)}]`),
+      ),
+      'many parameters': listTools({ params: members(80_000) }),
+      'many members': listTools(members(80_000)),
+      'a long id': listTools({ id: 'x'.repeat(BYTES) }),
+    });
+  });
+
+  it('at /tokenlist.json', async () => {
+    const lists = times(79, (nth) => list(`?chainKey=chain-${nth + 1}`));
+    await expectAllCheap(await startTarget(), {
+      'all tokens': list(''),
+      'all tokens, compressed': list('', { 'accept-encoding': 'br' }),
+      'many tags': list('', { 'if-none-match': '"a",'.repeat(3_500) }),
+      'many keys': list(`?${'chainKey=a&'.repeat(1_200)}`),
+      'a long key': list(`?chainKey=${'%00'.repeat(4_000)}`),
+      ...Object.fromEntries(lists.map((request) => [request.path, request])),
+    });
+  });
+
+  it('for identifiers, changes, sources and corrected spellings', async () => {
+    const target = await startTarget();
+    const byCaip19 = 'query ($c: [String!]!) { tokensByCaip19(caip19s: $c) { id } }';
+    const search = (query: string) => `tokenSearch(query: "${query}") { didYouMean }`;
+    const letters = (nth: number) =>
+      times(24, (at) => String.fromCharCode(97 + ((nth * 7 + at * 5) % 26))).join('');
+    await expectAllCheap(target, {
+      'eight words of 24 letters': graph(aliased(1, () => search(times(8, letters).join(' ')))),
+      'eight words with slips': graph(
+        aliased(1, () => search('tokne chian nubmer tokeen chaain nmuber tkoen chani')),
+      ),
+      'six searches with a slip': graph(aliased(6, (nth) => search(`tokne${nth}`))),
+      'thirty searches with a slip': graph(aliased(30, (nth) => search(`tokne${nth}`))),
+      'one question thirty times': graph(
+        `{ tokenSearch(query: "tokne chian") ${aliased(30, () => 'didYouMean')} }`,
+      ),
+      'many unknown identifiers': graph(byCaip19, { c: times(50_000, (nth) => `eip155:1/erc20:${nth}`) }),
+      'too many identifiers': graph(byCaip19, { c: Array(250_000).fill('') }),
+      'a long cursor': graph('query ($c: String) { tokenChanges(since: $c) { cursor } }', {
+        c: 'x'.repeat(BYTES),
+      }),
+      'everything, as changes': graph(
+        '{ tokenChanges { removedIds changed { id symbol name chain { name } } } }',
+      ),
+      'sources by the dozen': graph(
+        aliased(30, (nth) => `sources(dstChainKey: "ethereum", dstToken: "0x${nth}") { isComplete }`),
+      ),
+    });
+    const everything = graph(aliased(30, (nth) => `tokenChanges(since: "${nth}") { changed { id } }`));
+    await expectAllCheap(target, { 'thirty times everything': everything }, MOST_ROWS_MS);
+  });
+
+  it('for changes since a cursor of long ago', async () => {
+    const target = await startTarget({ env: { TOKENS_FRESH_MS: '1000', HOLD_BACK_TIMES: '1' } });
+    const cursorOf = async () => {
+      const { body } = await target.ask({ query: '{ tokenChanges { cursor } }' });
+      return (JSON.parse(body) as { data: { tokenChanges: { cursor: string } } }).data.tokenChanges.cursor;
+    };
+    const first = await cursorOf();
+    const { tokens } = generatedListings(80, 10_000);
+    const renamed = (tokens as readonly { name: string }[]).map((token, nth) =>
+      nth < 3_000 ? { ...token, name: `${token.name} again` } : token,
+    );
+    target.upstream.plan('tokens', json({ tokens: renamed }));
+    while ((await cursorOf()) === first) await sleep(200);
+    const ask = (fields: string) => graph(aliased(30, () => `tokenChanges(since: "${first}") { ${fields} }`));
+    await expectAllCheap(target, { 'the cursor alone': ask('cursor') });
+    await expectAllCheap(target, { '90,000 rows': ask('changed { id }') }, MOST_ROWS_MS);
+  });
+});
+
+/** Beyond the cost of an unread request of the same size. */
+describe('a text of a megabyte costs little', () => {
+  it.each(MATERIALS)('in every place of the graph where a text fits: $name', async (material) => {
+    const target = await startTarget();
+    let count = 0;
+    for (const { name, body, control } of longRequests([material], BYTES)) {
+      await expectCheap(target, name, { body }, MOST_MS, { body: control });
+      count++;
+    }
+    expect(count).toBeGreaterThan(100);
+  });
+
+  it('in a document and beside it', async () => {
+    const target = await startTarget();
+    const long = 'x'.repeat(BYTES);
+    const persisted = (sha256Hash: string) => ({ persistedQuery: { version: 1, sha256Hash } });
+    const documents: Readonly<Record<string, string>> = {
+      'an alias': `{ tokens { ${long}: symbol } }`,
+      'a field': `{ ${long} }`,
+      'a field that is like many': `{ tokens { ${'symbo'.repeat(BYTES / 5)} } }`,
+      'an argument': `{ chains(${long}: 1) { name } }`,
+      'a fragment': `{ ...${long} } fragment ${long.slice(0, 9)} on Query { __typename }`,
+      'a type': `query ($v: ${long}) { __typename }`,
+      'a variable': `query ($${long}: Int) { __typename }`,
+      'a directive': `{ __typename @${long} }`,
+      'an operation': `query ${long} { nope }`,
+      'an operation with ten errors': `query ${long} { ${'nope '.repeat(20)} }`,
+      'a value of an enum': `{ tokenSearch(orderBy: ${long}) { totalCount } }`,
+      'a text that is no value of an enum': `{ tokenSearch(orderBy: "${long}") { totalCount } }`,
+      'a text that is no number': `{ tokenSearch(first: "${long}") { totalCount } }`,
+      'a number': `{ tokenSearch(first: ${'1'.repeat(BYTES)}) { totalCount } }`,
+      'a comment': `{ __typename } # ${long}`,
+      'a block string': `{ chain(chainKey: """${'\n x'.repeat(BYTES / 4)}""") { name } }`,
+      'a text after a syntax error': `{ chain("${long}") }`,
+      'no document': long,
+    };
+    const bodies: Readonly<Record<string, object>> = {
+      ...Object.fromEntries(Object.entries(documents).map(([name, query]) => [name, { query }])),
+      'names of variables': { query: '{ __typename }', variables: { [long]: 1 } },
+      'the name of the operation': { query: 'query A { nope }', operationName: long },
+      'the id of a document': { query: '{ __typename }', documentId: long },
+      'the hash of a document': { extensions: persisted(long) },
+      'the hash of a long document': {
+        query: `{ __typename } # ${long}`,
+        extensions: persisted('a'.repeat(64)),
+      },
+      'a member': { query: '{ __typename }', [long]: 1 },
+    };
+    for (const [name, body] of Object.entries(bodies)) {
+      const control = { query: '{ __typename }', extensions: { ignored: JSON.stringify(body) } };
+      await expectCheap(target, name, { body }, MOST_MS, { body: control });
+    }
+  });
+
+  it('as an argument of a tool', async () => {
+    const target = await startTarget();
+    for (const { name, document } of TOOLS) {
+      for (const [, argument = ''] of document.matchAll(/\$(\w+):/g)) {
+        for (const { start, part } of MATERIALS) {
+          const text = start + part.repeat(BYTES / Buffer.byteLength(part) - start.length);
+          const value = argument === 'filter' ? { symbols: [text] } : text;
+          const call = (args: object) => mcp(callOf(name, args));
+          await expectCheap(
+            target,
+            `${name}.${argument}: ${part}`,
+            call({ [argument]: value }),
+            MOST_MS,
+            call({ nope: value }),
+          );
+        }
+      }
+    }
+  });
+
+  it('in the head of a request, at its greatest length', async () => {
+    const target = await startTarget();
+    const path = `/graphql?query=${encodeURIComponent('{ tokens { symbol } }')}`;
+    const control = { path, headers: { 'x-nobody-reads': 'x'.repeat(HEADER_BYTES) } };
+    const filled = (part: string) => part.repeat(HEADER_BYTES / part.length);
+    const names =
+      'x-request-id if-none-match accept accept-encoding content-type origin x-forwarded-for access-control-request-headers user-agent traceparent';
+    for (const name of names.split(' ')) {
+      for (const part of ['x', 'a,', 'a;q=0,', '"a",', '1.1.1.1,', '00-', ' ;']) {
+        const asked = { path, headers: { [name]: filled(part) } };
+        await expectCheap(target, `${name}: ${part}`, asked, MOST_MS, control);
+      }
+    }
+    for (const parameter of ['query', 'variables', 'operationName', 'extensions', 'documentId', 'chainKey']) {
+      for (const part of ['x', '%7B', '%CC%81', '%5B', `&${parameter}=`]) {
+        for (const before of [`${path}&`, '/tokenlist.json?']) {
+          const asked = { path: `${before}${parameter}=${filled(part)}` };
+          await expectCheap(target, asked.path.slice(0, 80), asked, MOST_MS, control);
+        }
+      }
+    }
+  });
+});
+
+it('client text in the log is short and escaped, and each request is counted once', async () => {
+  const target = await startTarget();
+  const lines = () => target.output().split('\n');
+  const isAnswered = (line: string) => line.includes('"msg":"Answered"') && !line.includes('/ready');
+  // Refused requests of one client share a line each second.
+  const answered = () =>
+    lines()
+      .filter(isAnswered)
+      .reduce((sum, line) => sum + Number(/"count":(\d+)/.exec(line)?.[1] ?? 1), 0);
+  const text = 'x\n\u001b[31m\u2028'.repeat(1_000);
+  const requests: readonly Asked[] = [
+    mcp(callOf(text)),
+    mcp(callOf('find_tokens', { [text]: 1 })),
+    listTools({ id: text, method: text }),
+    mcp(`{${text}`),
+    list(`?chainKey=${encodeURIComponent(text.slice(0, 1_000))}`),
+    { method: 'QUERY', body: text },
+    graph(`query { tokenChanges(since: ${JSON.stringify(text)}) { cursor } }`),
+  ];
+  for (const asked of requests) await target.send(asked);
+  await expect.poll(answered).toBe(requests.length);
+  for (const line of lines()) expect(line.length).toBeLessThan(1_000);
+  for (const character of ['\u001b', '\u2028']) expect(target.output()).not.toContain(character);
+});
