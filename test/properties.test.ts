@@ -2,32 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { demoChains, demoTokens } from './fixtures/demo.js';
 import { startFakeUpstream, text } from './support/fake-upstream.js';
-import { operationsOf } from './support/generated-operations.js';
 import { createTestGateway } from './support/test-gateway.js';
 
-describe('properties', () => {
-  it('any valid query without srcToken costs the upstream at most two requests, and then none', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(operationsOf(), { minLength: 1, maxLength: 3 }), async (operations) => {
-        const upstream = await startFakeUpstream({
-          chains: demoChains.slice(0, 20),
-          tokens: demoTokens.slice(0, 60),
-        });
-        const { post, query } = await createTestGateway({ upstream });
-        const ask = (operation: object) => post(operation);
-        await Promise.all(operations.map(ask));
-        const cold = upstream.seen.map(({ path }) => path);
-        expect(cold).toEqual([...new Set(cold)]);
-        for (const operation of operations) await ask(operation);
-        await query('{ chains { name } tokens { name } }');
-        expect(upstream.count()).toBe(2);
-        await upstream.close();
-      }),
-      { numRuns: 40 },
-    );
-  });
-
-  it('random JSON from the upstream never crashes the process, and never replaces a good snapshot', async () => {
+describe('a gateway', () => {
+  it('stays up with its good snapshots, whatever JSON the upstream sends', async () => {
     const good = { chains: demoChains.slice(0, 3), tokens: demoTokens.slice(0, 3) };
     const rows = fc.array(
       fc.oneof(

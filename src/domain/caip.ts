@@ -14,17 +14,17 @@ const NUMBERED: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Chains whose reference is not in their row. They are found by `chainKey`, because chains of one type have different
- * references: Movement, for example, has the type of Aptos.
+ * Chains whose reference is not in their row, by `chainKey`, which is also their `chainType`. Another chain of the type
+ * has another reference: Movement, for example, has the type of Aptos.
  */
-const MAINNETS: ReadonlyMap<string, { readonly chainType: string; readonly caip2: string }> = new Map([
-  ['aptos', { chainType: 'aptos', caip2: 'aptos:1' }], // aptos/caip2: the chain id of the node API
-  ['solana', { chainType: 'solana', caip2: 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp' }], // solana/caip2: genesis hash
-  ['ton', { chainType: 'ton', caip2: 'tvm:-239' }], // tvm/caip2: the global_id; there is no namespace "ton"
-  ['sui', { chainType: 'sui', caip2: 'sui:mainnet' }], // sui/caip2
-  ['starknet', { chainType: 'starknet', caip2: 'starknet:SN_MAIN' }], // starknet/caip2
-  ['iotamove', { chainType: 'iotamove', caip2: 'iota:mainnet' }], // iota/caip2
-  ['stellar', { chainType: 'stellar', caip2: 'stellar:pubnet' }], // stellar/caip2
+const MAINNETS: ReadonlyMap<string, string> = new Map([
+  ['aptos', 'aptos:1'], // aptos/caip2: the chain id of the node API
+  ['solana', 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp'], // solana/caip2: the genesis hash
+  ['ton', 'tvm:-239'], // tvm/caip2: the global_id; there is no namespace "ton"
+  ['sui', 'sui:mainnet'], // sui/caip2
+  ['starknet', 'starknet:SN_MAIN'], // starknet/caip2
+  ['iotamove', 'iota:mainnet'], // iota/caip2
+  ['stellar', 'stellar:pubnet'], // stellar/caip2
 ]);
 
 /**
@@ -47,8 +47,7 @@ export function caip2Of({
 }: Pick<Chain, 'chainKey' | 'chainType' | 'chainId'>): string | null {
   const namespace = NUMBERED.get(chainType);
   if (namespace !== undefined) return chainId > 0 ? `${namespace}:${chainId}` : null;
-  const mainnet = MAINNETS.get(chainKey);
-  return mainnet?.chainType === chainType ? mainnet.caip2 : null;
+  return chainKey === chainType ? (MAINNETS.get(chainKey) ?? null) : null;
 }
 
 /**
@@ -75,7 +74,7 @@ export function parseCaip2(text: string): string | undefined {
 }
 
 const NUMBERED_NAMESPACES = new Set(NUMBERED.values());
-const MAINNET_CAIP2S = new Set([...MAINNETS.values()].map(({ caip2 }) => caip2));
+const MAINNET_CAIP2S = new Set(MAINNETS.values());
 
 /** The parts of a CAIP-19 identifier by which a token can be looked up. */
 export interface Caip19Parts {

@@ -22,6 +22,7 @@ export interface HeldRow<Row> {
 /** Why a change of a guarded value was accepted: it stayed for the hold-back period, or a rule accepts it. */
 export type AcceptedBy = 'time' | 'operator';
 
+/** A changed guarded value that was accepted. */
 export interface AcceptedChange {
   readonly key: string;
   /** A text that is equal for equal accepted values. If the address changed, it includes the key of the new row. */

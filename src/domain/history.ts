@@ -7,6 +7,7 @@ export interface ChangeStep {
   readonly keys: readonly string[];
 }
 
+/** The last changes of a listing. */
 export interface ChangeLog {
   /** A digest of the present rows without prices. It does not depend on the order of the rows. */
   readonly cursor: string;
@@ -14,6 +15,7 @@ export interface ChangeLog {
   readonly steps: readonly ChangeStep[];
 }
 
+/** The version of a token list, as its schema has it. */
 export interface TokenListVersion {
   readonly major: number;
   readonly minor: number;

@@ -6,13 +6,10 @@ import type { Chain, GuardedFact, Token } from './listing.js';
 
 /** Parsed rules of the operator. */
 export interface ListingRules {
-  /** The number of rules. */
   readonly size: number;
   /**
-   * Finds the rows that the rules name.
-   *
-   * @param chains the chains in which CAIP identifiers are looked up, including hidden ones; of several with one
-   *   identifier the last one counts. Called only if a rule has such an identifier
+   * Finds the rows that the rules name. CAIP identifiers are looked up in `chains`, which includes hidden ones; of
+   * several chains with one identifier the last one counts.
    */
   resolve(chains: () => readonly Chain[]): ResolvedRules;
 }
@@ -23,9 +20,8 @@ export interface ResolvedRules {
   readonly rows: string;
   /** The chains to serve, in the operator's order; the same array if the rules change nothing. */
   selectChains(rows: readonly Chain[]): readonly Chain[];
-  /** The tokens to serve, in the operator's order of chains; the same array if the rules change nothing. */
+  /** The tokens to serve, in the order of their chains; the same array if the rules change nothing. */
   selectTokens(rows: readonly Token[]): readonly Token[];
-  /** True if the token or its chain is hidden. */
   hides(token: Pick<Token, 'chainKey' | 'address'>): boolean;
   /**
    * The operator's decision on a change of a guarded fact: `accept` it now, `keep` the old value for ever, or undefined.
@@ -41,12 +37,11 @@ export interface ResolvedRules {
 interface Place {
   /** A text that is equal for all spellings of one key, or of one CAIP identifier. */
   readonly text: string;
-  /** The folded address of a token. */
+  /** Folded, like `chainKey`. */
   readonly address?: string;
-  /** The folded key of the chain; undefined if the place has a CAIP identifier, by which the chain is looked up. */
+  /** Undefined if the chain is looked up by `caip2`. */
   readonly chainKey?: string;
   readonly caip2?: string;
-  /** The parts of a CAIP-19 identifier. */
   readonly asset?: Caip19Parts;
 }
 
@@ -75,7 +70,7 @@ const SHOWN_LENGTH = 100;
 /** The text of rules has an error. */
 export class ListingRulesError extends Error {}
 
-/** Throws the error of a line. Its message names the expected form and the found text: the whole line unless given. */
+/** Throws the error of a line: the expected form and the found text, which is the whole line unless given. */
 type Refuse = (expected: string, got?: string) => never;
 
 /**
@@ -197,9 +192,8 @@ function isSameValue(fact: GuardedFact, one: string, other: string): boolean {
 
 /** Makes the rules from their parsed lines. The parser has refused rules that contradict each other. */
 function createListingRules(rules: readonly Rule[]): ListingRules {
-  const places = rules
-    .flatMap((rule) => (rule.verb === 'chains' ? rule.places : rule.place))
-    .filter(({ caip2 }) => caip2 !== undefined);
+  const isByCaip = ({ caip2 }: Place) => caip2 !== undefined;
+  const places = rules.flatMap((rule) => ('places' in rule ? rule.places : [rule.place]).filter(isByCaip));
   const resolveBy = (chains: readonly Chain[]) => {
     const byCaip2 = new Map(chains.map((chain) => [chain.caip2, chain]));
     const rowOf = (place: Place) => rowAt(place, byCaip2);
@@ -213,11 +207,9 @@ function createListingRules(rules: readonly Rule[]): ListingRules {
 export const NO_RULES: ListingRules = createListingRules([]);
 
 /** The row at a place; undefined if no chain has the identifier, or the chain cannot have such an asset. */
-function rowAt(
-  { chainKey, caip2 = '', asset, address }: Place,
-  byCaip2: ReadonlyMap<string | null, Chain>,
-): NamedRow | undefined {
-  if (chainKey !== undefined) return { chainKey, address };
+function rowAt(place: Place, byCaip2: ReadonlyMap<string | null, Chain>): NamedRow | undefined {
+  const { chainKey, caip2 = '', asset, address } = place;
+  if (chainKey !== undefined) return place as NamedRow;
   const chain = byCaip2.get(caip2);
   if (!chain || (asset && !isIdentifiedBy(asset, chain, asset))) return undefined;
   return { chainKey: foldChainKey(chain.chainKey), address };
@@ -237,9 +229,10 @@ function resolve(
   for (const rule of rules) {
     if (rule.verb === 'chains') {
       ranks ??= new Map();
-      for (const { chainKey } of rule.places.flatMap((place) => rowOf(place) ?? [])) {
+      for (const place of rule.places) {
+        const chainKey = rowOf(place)?.chainKey;
         // If a chain is named twice, its first position counts.
-        if (!ranks.has(chainKey)) ranks.set(chainKey, ranks.size);
+        if (chainKey !== undefined && !ranks.has(chainKey)) ranks.set(chainKey, ranks.size);
       }
       continue;
     }
@@ -283,7 +276,6 @@ function foldRowKey(key: string): string {
   return key.includes(' ') ? key : foldChainKey(key);
 }
 
-/** The change of a fact of a row as one string. */
 function changeKey(row: string, fact: GuardedFact, from: string, to: string): string {
   return JSON.stringify([row, fact, foldValue(fact, from), foldValue(fact, to)]);
 }

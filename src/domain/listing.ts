@@ -88,6 +88,7 @@ export interface UnreadableRows {
   readonly unnamed: number;
 }
 
+/** The largest listing that was served within a day. */
 export interface LargestListing {
   readonly rows: number;
   /** When the listing was last served (milliseconds since 1970). */
@@ -105,6 +106,7 @@ export interface RowsAge {
   readonly upstreamAgeMs?: number | undefined;
 }
 
+/** The service that sent rows, and their age. */
 export interface SourceAndAge extends RowsAge {
   readonly source: ServiceName;
 }
@@ -152,6 +154,7 @@ export interface RouteClients {
   watch(listener: (client: RouteClient) => void): void;
 }
 
+/** The type of the rows of each listing. */
 export interface ListingRows {
   readonly chains: Chain;
   readonly tokens: Token;

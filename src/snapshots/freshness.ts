@@ -18,15 +18,6 @@ export interface StaleListing {
   readonly ageMs: number;
 }
 
-/** The freshness of several listings and routes together. */
-export interface Freshness {
-  readonly stale: readonly StaleListing[];
-  /** How long until the first of them is stale, in milliseconds; infinite if nothing was read. */
-  readonly freshForMs: number;
-  /** `takenAt` of the oldest snapshot or routes (milliseconds since 1970); infinite if there are none. */
-  readonly takenAt: number;
-}
-
 /** The status of one listing. Times are milliseconds since 1970. */
 export interface ListingStatus {
   readonly name: keyof ListingRows;
@@ -51,13 +42,16 @@ export interface ListingStatus {
 /** The largest age at which each listing, and routes, count as fresh, in milliseconds. */
 export type FreshMs = Readonly<Record<StaleListing['name'], number>>;
 
-/** The freshness of the data that was read. A listing without a snapshot counts as infinitely old. */
+/**
+ * The freshness of the data that was read: what is stale, in how many milliseconds the first of it will be, and the
+ * `takenAt` of the oldest (milliseconds since 1970). A listing without a snapshot counts as infinitely old.
+ */
 export function freshnessOf(
   snapshotOf: (name: keyof ListingRows) => Snapshot<unknown> | undefined,
   { listings, routesTakenAt }: Reads,
   freshMs: FreshMs,
   now: number,
-): Freshness {
+) {
   const stale: StaleListing[] = [];
   let freshForMs = Number.POSITIVE_INFINITY;
   let oldestAt = Number.POSITIVE_INFINITY;

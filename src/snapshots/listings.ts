@@ -3,9 +3,8 @@ import type { EmbeddedFacts } from '../domain/guarded-facts.js';
 import type { Chain, Fetched, ListingRows, Token } from '../domain/listing.js';
 import type { ResolvedRules } from '../domain/listing-rules.js';
 import { CHAINS, type ListingKind, TOKENS } from '../upstream/listing-kinds.js';
-import { compareNatives, numberChains } from './changes/agreement.js';
-import { guardListing } from './changes/guard.js';
-import { guardPrices } from './changes/price-guard.js';
+import { compareNatives, guardPrices, numberChains } from './cross-checks.js';
+import { guardListing } from './guard.js';
 import type { Refresher, RefresherOptions } from './refresher.js';
 import {
   type ChainSnapshot,

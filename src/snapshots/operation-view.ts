@@ -12,8 +12,7 @@ import {
   type Refreshers,
   type ServedSnapshots,
 } from './listings.js';
-import { createAgreement, type Reconcile } from './route-rows.js';
-import type { RouteAnswer, Routes } from './routes.js';
+import { createAgreement, type Reconcile, type RouteAnswer, type Routes } from './routes.js';
 import type { Snapshot, TokenSnapshot } from './snapshot.js';
 import type { RouteMapState, Sources, TokenSources } from './sources.js';
 

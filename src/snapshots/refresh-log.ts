@@ -1,13 +1,13 @@
 /** The log lines about refreshes and guarded values. */
 import type { AcceptedBy } from '../domain/guard-memory.js';
 import { keyedRows } from '../domain/keyed-rows.js';
-import { type GuardedFact, type HeldBackFact, type SourceAndAge, sentAtOf } from '../domain/listing.js';
+import { type GuardedFact, type HeldBackFact, sentAtOf } from '../domain/listing.js';
 import { ruleToPaste } from '../domain/listing-rules.js';
 import type { UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger/logger.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
-import type { Contradiction, GuardResult } from './changes/guard.js';
-import type { HoldBackReason } from './changes/listing-check.js';
+import type { Contradiction, GuardResult } from './guard.js';
+import type { HoldBackReason } from './listing-check.js';
 import type { Snapshot } from './snapshot.js';
 
 /** Where a snapshot is from, as log lines say it. `rules`: made again with changed rules of the operator. */
@@ -135,13 +135,6 @@ function adviceOn<Row>(
   const rule = ruleToPaste(isSentSo ? 'keep' : 'accept', placeOf(row), fact, served, upstream);
   const right = isSentSo ? 'value that is served' : 'upstream';
   return rule === undefined ? '' : ` If the ${right} is right, add this line to LISTING_RULES: ${rule}`;
-}
-
-/** Logs that an answer is not used because the served snapshot is newer. */
-export function logOlder(log: Logger, listing: string, { upstreamAgeMs = 0 }: SourceAndAge): void {
-  const age = seconds(upstreamAgeMs);
-  const text = `Kept the ${listing} listing: the upstream's answer carries "Age: ${age}" and is older`;
-  log.info({ listing, upstreamAgeSeconds: age }, text);
 }
 
 /** Logs that a refresh failed, or that its listing is held back, with advice for the operator. */

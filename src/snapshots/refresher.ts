@@ -5,17 +5,16 @@ import { internalError, UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger/logger.js';
 import { growingPause, withJitter } from '../scheduling/growing-pause.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
-import type { GuardedListing, GuardResult } from './changes/guard.js';
+import type { ListingStatus } from './freshness.js';
+import { asSent, type GuardedListing, type GuardResult, heldBackIn, withKnownFacts } from './guard.js';
 import {
   checkFirstListing,
   createListingCheck,
   HeldBackError,
   type HoldBackReason,
   type HoldBackRules,
-} from './changes/listing-check.js';
-import { asSent, heldBackIn, withKnownFacts } from './changes/unguarded.js';
-import type { ListingStatus } from './freshness.js';
-import { logAccepted, logGuarded, logOlder, logRejected, type SnapshotOrigin } from './refresh-log.js';
+} from './listing-check.js';
+import { logAccepted, logGuarded, logRejected, type SnapshotOrigin } from './refresh-log.js';
 import { isOlder, type Snapshot } from './snapshot.js';
 import {
   type BackOff,
@@ -214,7 +213,9 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
   function keep(served: Indexed, fetched: Fetched<Row>): Indexed {
     sharedAt = sentAtOf(fetched);
     failuresInARow = 0;
-    logOlder(log, name, fetched);
+    const age = Math.floor((fetched.upstreamAgeMs ?? 0) / 1000);
+    const text = `Kept the ${name} listing: the upstream's answer carries "Age: ${age}" and is older`;
+    log.info({ listing: name, upstreamAgeSeconds: age }, text);
     metrics.refresh?.(name, 'older');
     schedule(freshMs);
     // Peers get the snapshot with the time of this request, so that they do not repeat the request.

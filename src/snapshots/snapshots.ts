@@ -14,8 +14,7 @@ import {
 } from './listings.js';
 import { MAX_UPSTREAM_WAIT_MS, OperationView, type View } from './operation-view.js';
 import { createRefresher, type RefreshOptions } from './refresher.js';
-import { createReconcile } from './route-rows.js';
-import { createRoutes } from './routes.js';
+import { createReconcile, createRoutes } from './routes.js';
 import type { Snapshot } from './snapshot.js';
 import { createSources } from './sources.js';
 import { NO_PEERS } from './stores.js';
@@ -79,7 +78,7 @@ export function createSnapshots(options: SnapshotsOptions) {
     onAnswer: sources?.enter,
     log,
   });
-  const reconcile = createReconcile({ operator, onConflicts: metrics?.conflictingRouteRows, log });
+  const reconcile = createReconcile(operator, metrics?.conflictingRouteRows, log);
   const onWaited = metrics?.waited;
   const held = { service, refreshers, freshMs, sources, routes, reconcile, operator, now, onWaited, log };
 

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { RouteMap } from '../../src/snapshots/route-map.js';
+import { RouteMap } from '../../src/snapshots/sources.js';
 import { type StoppedClock, stopClock, untilCachesSeeTheTime } from '../support/clock.js';
 import { type Answer, json, stall, status } from '../support/fake-upstream.js';
 import {

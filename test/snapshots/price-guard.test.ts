@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { chainRow } from '../../fixtures/rows.js';
+import { chainRow } from '../fixtures/rows.js';
 import {
   type GuardedGateway,
   MINUTE,
@@ -7,7 +7,7 @@ import {
   onDisk,
   restart,
   startGuarded,
-} from '../../support/guarded-gateway.js';
+} from '../support/guarded-gateway.js';
 
 const CHAINS = [chainRow('a')];
 const token = (number: number, usd: number | null, symbol = `S${number}`) =>

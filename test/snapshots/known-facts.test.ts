@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { chainRow, successorChain, successorToken, tokenRow } from '../../fixtures/rows.js';
-import { until } from '../../support/clock.js';
-import { startFakeSuccessor } from '../../support/fake-successor.js';
-import { json, startFakeUpstream, status } from '../../support/fake-upstream.js';
+import { chainRow, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
+import { until } from '../support/clock.js';
+import { startFakeSuccessor } from '../support/fake-successor.js';
+import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
 import {
   DAY,
   HOUR,
@@ -13,7 +13,7 @@ import {
   rowOf,
   startGuarded,
   stopGuarded,
-} from '../../support/guarded-gateway.js';
+} from '../support/guarded-gateway.js';
 
 const USDC = '0xA0b86991c6218b36c1d19d4a2e9eb0ce3606eb48';
 const CHAINS = [chainRow('ethereum', { chainId: 1 }), chainRow('a')];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { parseListingRules } from '../../../src/domain/listing-rules.js';
-import { chainRow } from '../../fixtures/rows.js';
-import { DAY, HOUR, numbered, startGuarded } from '../../support/guarded-gateway.js';
+import { parseListingRules } from '../../src/domain/listing-rules.js';
+import { chainRow } from '../fixtures/rows.js';
+import { DAY, HOUR, numbered, startGuarded } from '../support/guarded-gateway.js';
 
 const CHAINS = [chainRow('a')];
 const token = (number: number, symbol = 'USDC') => numbered(number, { symbol, price: { usd: 1 } });

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { chainRow } from '../../fixtures/rows.js';
-import { until } from '../../support/clock.js';
+import { chainRow } from '../fixtures/rows.js';
+import { until } from '../support/clock.js';
 import {
   DAY,
   type GuardedGateway,
@@ -9,8 +9,8 @@ import {
   numbered,
   startGuarded,
   WRONG,
-} from '../../support/guarded-gateway.js';
-import { temporaryFile } from '../../support/temporary-files.js';
+} from '../support/guarded-gateway.js';
+import { temporaryFile } from '../support/temporary-files.js';
 
 const { tokens: RIGHT } = LISTINGS;
 const [, ...REST] = RIGHT;

@@ -1,9 +1,9 @@
 /** Checks whole listings: a new listing that lacks too many known rows is held back. */
-import { digestOf } from '../../domain/digests.js';
-import { groupBy, keyedRows } from '../../domain/keyed-rows.js';
-import { type Fetched, type LargestListing, sentAtOf, type UnreadableRows } from '../../domain/listing.js';
-import { malformed, UpstreamError } from '../../domain/upstream-error.js';
-import type { ListingKind } from '../../upstream/listing-kinds.js';
+import { digestOf } from '../domain/digests.js';
+import { groupBy, keyedRows } from '../domain/keyed-rows.js';
+import { type Fetched, type LargestListing, sentAtOf, type UnreadableRows } from '../domain/listing.js';
+import { malformed, UpstreamError } from '../domain/upstream-error.js';
+import type { ListingKind } from '../upstream/listing-kinds.js';
 
 /** The settings that decide which losses of rows are too large to accept the first time. */
 export interface HoldBackRules {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { chainRow, tokenRow } from '../../fixtures/rows.js';
-import { startGuarded } from '../../support/guarded-gateway.js';
+import { chainRow, tokenRow } from '../fixtures/rows.js';
+import { startGuarded } from '../support/guarded-gateway.js';
 
 const USDC = '0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85';
 /** A token of the embedded listing, with 6 decimals there. */

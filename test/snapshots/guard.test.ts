@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { parseListingRules } from '../../../src/domain/listing-rules.js';
-import { chainRow } from '../../fixtures/rows.js';
-import type { FakeListings } from '../../support/fake-upstream.js';
-import { DAY, HOUR, MINUTE, numbered, startGuarded } from '../../support/guarded-gateway.js';
+import { parseListingRules } from '../../src/domain/listing-rules.js';
+import { chainRow } from '../fixtures/rows.js';
+import type { FakeListings } from '../support/fake-upstream.js';
+import { DAY, HOUR, MINUTE, numbered, startGuarded } from '../support/guarded-gateway.js';
 
 const NATIVE = { chainKey: 'a', name: 'Ether', symbol: 'ETH', decimals: 18, address: '0xEe' };
 const CHAIN = chainRow('a', { nativeCurrency: NATIVE });

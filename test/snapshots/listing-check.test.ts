@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { chainRow } from '../../fixtures/rows.js';
-import { status } from '../../support/fake-upstream.js';
+import { chainRow } from '../fixtures/rows.js';
+import { status } from '../support/fake-upstream.js';
 import {
   DAY,
   type GuardedGateway,
@@ -10,7 +10,7 @@ import {
   onDisk,
   restart,
   startGuarded,
-} from '../../support/guarded-gateway.js';
+} from '../support/guarded-gateway.js';
 
 type Rows = readonly unknown[];
 

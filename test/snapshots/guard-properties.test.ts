@@ -1,12 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Fetched, Token } from '../../../src/domain/listing.js';
-import { lookalikeKey } from '../../../src/domain/lookalikes.js';
-import { type GuardedListing, guardListing } from '../../../src/snapshots/changes/guard.js';
-import { asSent } from '../../../src/snapshots/changes/unguarded.js';
-import { decodeListing, encodeListing } from '../../../src/storage/stored-listing.js';
-import { type ListingKind, TOKENS } from '../../../src/upstream/listing-kinds.js';
-import { tokenRow } from '../../fixtures/rows.js';
+import type { Fetched, Token } from '../../src/domain/listing.js';
+import { lookalikeKey } from '../../src/domain/lookalikes.js';
+import { asSent, type GuardedListing, guardListing } from '../../src/snapshots/guard.js';
+import { decodeListing, encodeListing } from '../../src/storage/stored-listing.js';
+import { type ListingKind, TOKENS } from '../../src/upstream/listing-kinds.js';
+import { tokenRow } from '../fixtures/rows.js';
 
 const HOUR = 3_600_000;
 const HOLD_BACK_MS = 24 * HOUR;

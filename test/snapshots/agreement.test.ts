@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { EMPTY_GUARD_MEMORY } from '../../../src/domain/guard-memory.js';
-import { parseListingRules } from '../../../src/domain/listing-rules.js';
-import { numberChains } from '../../../src/snapshots/changes/agreement.js';
-import { CHAINS } from '../../../src/upstream/listing-kinds.js';
-import { demoChains } from '../../fixtures/demo.js';
-import { chainRow, tokenRow } from '../../fixtures/rows.js';
-import { until } from '../../support/clock.js';
-import { json, late, startFakeUpstream } from '../../support/fake-upstream.js';
-import { DAY, type GuardedGateway, onDisk, restart, startGuarded } from '../../support/guarded-gateway.js';
+import { EMPTY_GUARD_MEMORY } from '../../src/domain/guard-memory.js';
+import { parseListingRules } from '../../src/domain/listing-rules.js';
+import { numberChains } from '../../src/snapshots/cross-checks.js';
+import { CHAINS } from '../../src/upstream/listing-kinds.js';
+import { demoChains } from '../fixtures/demo.js';
+import { chainRow, tokenRow } from '../fixtures/rows.js';
+import { until } from '../support/clock.js';
+import { json, late, startFakeUpstream } from '../support/fake-upstream.js';
+import { DAY, type GuardedGateway, onDisk, restart, startGuarded } from '../support/guarded-gateway.js';
 
 const USDC = '0xA0b86991c6218b36c1d19d4a2e9eb0ce3606eb48';
 const ETHEREUM = demoChains.find(({ chainKey }) => chainKey === 'ethereum') ?? chainRow('ethereum');

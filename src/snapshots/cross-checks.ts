@@ -1,0 +1,158 @@
+/**
+ * Checks that rows agree: on one chain for each CAIP-2 identifier, on the decimals of native assets, and on the prices
+ * of one token or symbol.
+ */
+import { isNativeOf, tokenKey } from '../domain/addresses.js';
+import { caip2Of } from '../domain/caip.js';
+import type { DoubtedPrice } from '../domain/guard-memory.js';
+import { groupBy, keyedRows } from '../domain/keyed-rows.js';
+import { type Chain, type Fetched, sentAtOf, type Token } from '../domain/listing.js';
+import { forEachChunk, yieldThen } from '../scheduling/chunks.js';
+import { TOKENS } from '../upstream/listing-kinds.js';
+import type { GuardedListing, OperatorWord } from './guard.js';
+
+/**
+ * Decides which chain has a CAIP-2 identifier that several chains claim: the chain that had it before; otherwise the
+ * chain that has it in the embedded listing; otherwise no chain. A wrong identifier would join the tokens of two chains.
+ *
+ * @param embedded the keys of the chains in the embedded listing, by CAIP-2 identifier
+ * @param holdBackMs how long a chain that is no longer listed keeps its identifier
+ */
+export function numberChains(
+  listing: GuardedListing<Chain>,
+  before: Fetched<Chain> | undefined,
+  embedded: ReadonlyMap<string, string>,
+  holdBackMs: number,
+): GuardedListing<Chain> {
+  const unnumberedBefore = new Set(before?.guard?.unnumbered);
+  const numbers = new Map(listing.rows.map((chain) => [chain.chainKey, caip2Of(chain)]));
+  const gone = [...(before?.guard?.gone ?? []), ...listing.guard.gone]
+    .filter(({ at }) => listing.takenAt - at < holdBackMs)
+    .map(({ row }) => row);
+  // A chain that is now listed with another identifier has lost its earlier one.
+  const listed = (before?.rows ?? []).filter((chain) => numbers.get(chain.chainKey) === caip2Of(chain));
+  // In this map the last entry of an identifier wins: a listed chain; without one, the chain that was removed first.
+  const holders = new Map(
+    [...gone.reverse(), ...listed]
+      .filter(({ chainKey }) => !unnumberedBefore.has(chainKey))
+      .map((chain) => [caip2Of(chain), chain.chainKey]),
+  );
+  const unnumbered = new Set<string>();
+  for (const [caip2, claimants] of groupBy(listing.rows, caip2Of)) {
+    if (caip2 === null) continue;
+    const first = claimants.length === 1 ? claimants[0]?.chainKey : embedded.get(caip2);
+    const holder = holders.get(caip2) ?? first;
+    for (const { chainKey } of claimants) if (chainKey !== holder) unnumbered.add(chainKey);
+  }
+  const rows = listing.rows.map((chain) => {
+    const caip2 = unnumbered.has(chain.chainKey) ? null : caip2Of(chain);
+    return caip2 === chain.caip2 ? chain : Object.freeze({ ...chain, caip2 });
+  });
+  for (const { row } of listing.guard.gone)
+    if (unnumberedBefore.has(row.chainKey)) unnumbered.add(row.chainKey);
+  return {
+    ...listing,
+    rows: Object.freeze(rows),
+    guard: { ...listing.guard, unnumbered: [...unnumbered] },
+  };
+}
+
+/**
+ * Marks native assets whose decimals differ between the two listings, unless a `keep` rule decides: the gateway cannot
+ * know which listing is wrong.
+ */
+export function compareNatives(
+  listing: GuardedListing<Token>,
+  before: Fetched<Token> | undefined,
+  chains: readonly Chain[],
+  rules: Pick<OperatorWord, 'keptFacts'>,
+): GuardedListing<Token> {
+  const rows = new Map(keyedRows(listing.rows, TOKENS.keyOf));
+  const held = new Map(listing.guard.held.map((each) => [each.key, each]));
+  const clocks = new Map(before?.guard?.held.map((each) => [each.key, each]));
+  for (const chain of chains) {
+    const { address, decimals } = chain.nativeCurrency;
+    const key = tokenKey(chain.chainKey, address);
+    const token = rows.get(key);
+    if (!token || token.decimals === decimals || token.heldBack.length > 0 || !isNativeOf(chain, token))
+      continue;
+    if (rules.keptFacts(key)?.has('decimals')) continue;
+    const since = clocks.get(key)?.since ?? sentAtOf(listing);
+    const values = { served: String(token.decimals), upstream: String(decimals) };
+    rows.set(key, TOKENS.heldBack(token, [Object.freeze({ fact: 'decimals', ...values, since })]));
+    held.set(key, { key, rows: [token], since });
+  }
+  return {
+    ...listing,
+    rows: Object.freeze([...rows.values()]),
+    guard: { ...listing.guard, held: [...held.values()] },
+  };
+}
+
+const DOUBTED_TIMES = 10;
+const DOUBTED_MS = 600_000;
+
+/**
+ * Hides prices that differ by a factor of ten from the token's last price, or from a median price of its symbol in the
+ * same answer, until the upstream has sent them for ten minutes. The work yields to requests.
+ *
+ * @param listing rows with the upstream's prices
+ * @param before the listing that is served; undefined for the first one
+ */
+export async function guardPrices(
+  listing: GuardedListing<Token>,
+  before: Fetched<Token> | undefined,
+): Promise<GuardedListing<Token>> {
+  const { takenAt } = listing;
+  const served = keyedRows(before?.rows ?? [], TOKENS.keyOf);
+  const doubts = new Map(before?.guard?.prices.map((doubt) => [doubt.key, doubt]));
+  const medians = await yieldThen(() => mediansBySymbol(listing.rows));
+  const prices: DoubtedPrice[] = [];
+  const rows: Token[] = [];
+
+  function guarded(key: string, token: Token): Token {
+    const doubt = doubts.get(key);
+    // If the same listing is guarded again, its prices are compared with the same earlier ones.
+    const compared = before?.takenAt === takenAt ? doubt?.before : undefined;
+    const last = compared ?? served.get(key)?.price?.usd ?? doubt?.before ?? null;
+    const usd = token.price?.usd ?? null;
+    if (usd === null) {
+      // The last price is remembered, to compare it with the next one that the upstream sends.
+      if (last !== null) prices.push({ key, before: last, usd, since: takenAt });
+      return token;
+    }
+    const others = medians.get(token.symbol.toLowerCase()) ?? [];
+    if (![last ?? usd, ...others].some((other) => isFarFrom(usd, other))) return token;
+    const isSame = doubt?.usd != null && !isFarFrom(usd, doubt.usd);
+    const since = isSame ? doubt.since : takenAt;
+    prices.push({ key, before: last, usd, since });
+    return takenAt - since >= DOUBTED_MS ? token : TOKENS.withPrice(token, null, takenAt);
+  }
+
+  await forEachChunk([...keyedRows(listing.rows, TOKENS.keyOf)], (chunk) => {
+    for (const [key, token] of chunk) rows.push(guarded(key, token));
+  });
+  // The last price of a removed row is remembered, too: the row can be listed again.
+  for (const { row } of listing.guard.gone) {
+    const key = TOKENS.keyOf(row);
+    const last = served.get(key)?.price?.usd ?? doubts.get(key)?.before ?? null;
+    if (last !== null) prices.push({ key, before: last, usd: null, since: takenAt });
+  }
+  return { ...listing, rows: Object.freeze(rows), guard: { ...listing.guard, prices } };
+}
+
+function isFarFrom(one: number, other: number): boolean {
+  return Math.max(one, other) >= DOUBTED_TIMES * Math.min(one, other);
+}
+
+/** The lower and the upper median price of each symbol: of only two prices that differ so much, both are doubted. */
+function mediansBySymbol(tokens: readonly Token[]): ReadonlyMap<string, readonly [number, number]> {
+  const priced = tokens.filter(({ price }) => price !== null);
+  return new Map(
+    [...groupBy(priced, ({ symbol }) => symbol.toLowerCase())].map(([symbol, ofSymbol]) => {
+      const sorted = Float64Array.from(ofSymbol, ({ price }) => price?.usd ?? 0).sort();
+      const last = sorted.length - 1;
+      return [symbol, [sorted[last >> 1] ?? 0, sorted[(last + 1) >> 1] ?? 0]];
+    }),
+  );
+}
