@@ -93,5 +93,5 @@ async function openClientLimit(
   const local = createClientLimit(rateLimit);
   if (redisUrl === undefined) return local;
   const { createSharedClientLimit } = await import('./storage/redis/client-limit.js');
-  return createSharedClientLimit({ url: redisUrl, local, log });
+  return createSharedClientLimit(redisUrl, local, log);
 }

@@ -92,7 +92,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const { basePath, maxWaitMs, metrics, corsOrigins } = options;
   const path = basePath + GRAPHQL_PATH;
   const operationPaths = options.mcp ? [path, basePath + MCP_PATH] : [path];
-  const queue = createOperationQueue({ maxWaitMs, onWaited: (seconds) => metrics.waited('turn', seconds) });
+  const queue = createOperationQueue(maxWaitMs, (seconds) => metrics.waited('turn', seconds));
   const tracing = currentTracing();
   const documents = createDocuments({ ...options, schema: graph });
   const trusted = createTrustedDocuments(options);

@@ -20,13 +20,11 @@ export interface OpenOptions
   extends Omit<SnapshotsOptions, 'service' | 'disk' | 'embedded' | 'rules' | 'metrics'>,
     Omit<UpstreamOptions, keyof Addresses | 'rateLimiter' | 'onChangeOver' | 'metrics'> {
   readonly addresses: Addresses;
-  /** The directory where listings are stored for the next start. */
   readonly snapshotDir: string | undefined;
-  /** The file of the operator's rules. */
+  /** The path of the file. */
   readonly listingRules: string | undefined;
-  /** The Redis server through which gateways share snapshots. */
   readonly redisUrl: string | undefined;
-  /** How long a Redis command may take, in milliseconds; a second unless given. */
+  /** How long a Redis command may take; a second unless given. */
   readonly redisTimeoutMs?: number | undefined;
   readonly metrics: Omit<Metrics, 'connectionCut' | 'watchListings' | 'expose'>;
   /** Wraps the upstream service, for tests. */
@@ -40,8 +38,7 @@ const DEMO_SWEEP_MS = 180_000;
 const WRITTEN_WITHIN_MS = 1_000;
 
 /**
- * Connects upstream, storage and snapshots, and restores the listings from disk. It sends no request to the upstream
- * yet.
+ * Connects upstream, storage and snapshots, and restores the listings from disk.
  *
  * @throws an error of `node:fs` if `snapshotDir` is not the path of a directory
  */
@@ -49,9 +46,7 @@ export async function openSnapshots(options: OpenOptions) {
   const { addresses, snapshotDir, listingRules, redisUrl, metrics, log } = options;
   const { upstreamRequestsPerSecond, decorate = (service) => service } = options;
   const services = fingerprintsOf(addresses);
-  const disk = snapshotDir
-    ? await openDiskStore({ directory: snapshotDir, services, onStored: metrics.stored, log })
-    : undefined;
+  const disk = snapshotDir ? await openDiskStore(snapshotDir, services, log, metrics.stored) : undefined;
   // Loaded only if needed: loading it makes the time until the first response a tenth longer.
   const redis = redisUrl ? await import('./storage/redis/peers.js') : undefined;
   const redisPeers = redis?.createRedisPeers({
@@ -63,7 +58,7 @@ export async function openSnapshots(options: OpenOptions) {
     log,
   });
   const rulesFile = listingRules
-    ? await openRulesFile({ path: listingRules, onChange: (rules) => snapshots.applyRules(rules), log })
+    ? await openRulesFile(listingRules, (rules) => snapshots.applyRules(rules), log)
     : undefined;
   const rateLimiter = createRateLimiter(upstreamRequestsPerSecond);
   const upstream = createUpstream({

@@ -26,10 +26,7 @@ export async function forEachChunk<Row>(
   }
 }
 
-/**
- * Yields to requests, then calls the function, which blocks requests until it returns. For scale: sorting 10,000 rows in
- * one call takes 3 to 8 ms.
- */
+/** Yields to requests, then calls the function. For scale: sorting 10,000 rows in one call takes 3 to 8 ms. */
 export async function yieldThen<Result>(make: () => Result): Promise<Result> {
   await yieldToRequests();
   return make();

@@ -12,21 +12,17 @@ const SLICE_MS = 1;
 /** Operations that resume have priority over operations that begin. */
 const PRIORITY = { begin: 0, resume: 1 } as const;
 
-export interface OperationQueueOptions {
-  /** An operation that has waited longer to begin is refused. */
-  readonly maxWaitMs: number;
-  /** Called when an operation has its turn, to begin or to be refused. */
-  readonly onWaited?: (waitedSeconds: number) => void;
-}
-
 export type OperationQueue = ReturnType<typeof createOperationQueue>;
 
 /**
  * Creates the queue that all operations of a process share. It executes one after the other, and yields to the event loop
  * when an operation waits for something, and after each millisecond of execution: health checks and cached responses are
  * served then. Clients take turns (round-robin), so that a client with many operations delays only its own.
+ *
+ * @param maxWaitMs an operation that has waited longer to begin is refused
+ * @param onWaited called when an operation has its turn, to begin or to be refused
  */
-export function createOperationQueue({ maxWaitMs, onWaited }: OperationQueueOptions) {
+export function createOperationQueue(maxWaitMs: number, onWaited?: (waitedSeconds: number) => void) {
   const waiting = createFairQueue<{ run(): void; refuse(reason: QueueFullError): void }>(MAX_WAITING);
   let isRunning = false;
   /** Until this time, by `performance.now()`, further operations begin without a yield to the event loop. */

@@ -9,15 +9,6 @@ import type { DiskStore } from '../snapshots/stores.js';
 import type { StoredKind } from '../upstream/listing-kinds.js';
 import { decodeListing, encodeListing, RECORD_FORMAT } from './stored-listing.js';
 
-export interface DiskStoreOptions {
-  /** It is created if it does not exist. */
-  readonly directory: string;
-  /** The services whose listings may be served. Files of other services are not changed. */
-  readonly services: ServiceFingerprints;
-  readonly onStored?: ((isStored: boolean) => void) | undefined;
-  readonly log: Logger;
-}
-
 /** A temporary file older than this was left by a killed process, because a write takes less than a minute. */
 const LEFT_BEHIND_AFTER_MS = 60_000;
 /** How often the same fault of the directory is logged, in milliseconds. */
@@ -29,14 +20,16 @@ const TEMPORARY = /^\w+-\w+\.\d+\.snapshot\.[0-9a-f]{16}\.tmp$/;
 /**
  * Opens the store. A directory that cannot be used yet is logged, and tried again at each write.
  *
+ * @param services the services whose listings may be served. Files of other services are not changed
+ * @param onStored called after each attempt to store a listing
  * @throws an error of `node:fs` if the path is not the path of a directory
  */
-export async function openDiskStore({
-  directory,
-  services,
-  onStored,
-  log,
-}: DiskStoreOptions): Promise<DiskStore> {
+export async function openDiskStore(
+  directory: string,
+  services: ServiceFingerprints,
+  log: Logger,
+  onStored?: (isStored: boolean) => void,
+): Promise<DiskStore> {
   try {
     await mkdir(directory, { recursive: true });
     await sweep(directory);
@@ -53,26 +46,25 @@ export async function openDiskStore({
   /** When a failed write was last logged, on the monotonic clock; undefined after a successful write. */
   let warnedAt: number | undefined;
 
-  async function writeWaiting(file: string): Promise<void> {
-    for (let encode = waiting.get(file); encode; encode = waiting.get(file)) {
-      waiting.delete(file);
-      try {
-        await writeWhole(directory, file, await encode());
-        if (warnedAt !== undefined) log.info({ file }, 'SNAPSHOT_DIR can be written again');
-        warnedAt = undefined;
-        onStored?.(true);
-      } catch (err) {
-        onStored?.(false);
-        const now = performance.now();
-        const isNews = warnedAt === undefined || now - warnedAt >= WARN_AGAIN_AFTER_MS;
-        if (isNews) warnedAt = now;
-        log[isNews ? 'warn' : 'debug'](
-          { err, file },
-          'The last good listing could not be kept in SNAPSHOT_DIR: make room there, and let the gateway write to it. Until then it serves from memory only',
-        );
-      }
+  async function writeNext(file: string): Promise<void> {
+    const encode = waiting.get(file);
+    waiting.delete(file);
+    if (!encode) return;
+    try {
+      await writeWhole(directory, file, await encode());
+      if (warnedAt !== undefined) log.info({ file }, 'SNAPSHOT_DIR can be written again');
+      warnedAt = undefined;
+      onStored?.(true);
+    } catch (err) {
+      onStored?.(false);
+      const now = performance.now();
+      const isNews = warnedAt === undefined || now - warnedAt >= WARN_AGAIN_AFTER_MS;
+      if (isNews) warnedAt = now;
+      log[isNews ? 'warn' : 'debug'](
+        { err, file },
+        'The last good listing could not be kept in SNAPSHOT_DIR: make room there, and let the gateway write to it. Until then it serves from memory only',
+      );
     }
-    writing.delete(file);
   }
 
   /** Reads a file; undefined if there is none, or if it is refused. @param of as in {@link decodeListing} */
@@ -104,12 +96,9 @@ export async function openDiskStore({
       const files = (await readdir(directory).catch(() => [])).filter(
         (file) => file.startsWith(`${kind.name}-`) && formatOf(file) <= RECORD_FORMAT,
       );
-      const dated = await Promise.all(
-        files.map(async (file) => {
-          const found = await stat(join(directory, file)).catch(() => undefined);
-          return { file, at: found?.mtimeMs ?? 0 };
-        }),
-      );
+      const timeOf = async (file: string) =>
+        (await stat(join(directory, file)).catch(() => undefined))?.mtimeMs ?? 0;
+      const dated = await Promise.all(files.map(async (file) => ({ file, at: await timeOf(file) })));
       dated.sort((one, other) => other.at - one.at);
       const read: Fetched<Row>[] = [];
       for (const { file } of dated) {
@@ -123,7 +112,7 @@ export async function openDiskStore({
     write(kind, fetched) {
       const file = fileOf(kind.name, services[fetched.source]);
       waiting.set(file, () => encodeListing(kind, fetched, services));
-      const written = writing.get(file) ?? writeWaiting(file);
+      const written = Promise.resolve(writing.get(file)).then(() => writeNext(file));
       writing.set(file, written);
       return written;
     },
@@ -147,7 +136,7 @@ function formatOf(file: string): number {
   return named ? Number(named[1] ?? 0) : Number.POSITIVE_INFINITY;
 }
 
-/** Writes atomically (temporary file, fsync, rename): a crash at any point leaves the old file or the new one. */
+/** Writes atomically: a crash at any point leaves the old file or the new one. */
 async function writeWhole(directory: string, file: string, content: Buffer): Promise<void> {
   const temporary = join(directory, `${file}.${randomBytes(8).toString('hex')}.tmp`);
   try {
@@ -168,7 +157,6 @@ async function writeWhole(directory: string, file: string, content: Buffer): Pro
   await handle.sync().finally(() => handle.close());
 }
 
-/** Deletes temporary files that killed processes left behind. */
 async function sweep(directory: string): Promise<void> {
   for (const name of await readdir(directory)) {
     if (!TEMPORARY.test(name)) continue;
@@ -179,7 +167,6 @@ async function sweep(directory: string): Promise<void> {
   }
 }
 
-/** The code of an error of `node:fs`, such as `ENOENT`. */
 function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : '';
 }

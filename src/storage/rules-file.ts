@@ -4,24 +4,21 @@ import { readFile } from 'node:fs/promises';
 import { type ListingRules, parseListingRules } from '../domain/listing-rules.js';
 import type { Logger } from '../logger/logger.js';
 
-export interface RulesFileOptions {
-  readonly path: string;
-  /** Called with the new rules each time the text of the file has changed. */
-  readonly onChange: (rules: ListingRules) => void;
-  /** How long a changed file must stay the same before it is read, in milliseconds; a second unless given. */
-  readonly settleMs?: number | undefined;
-  readonly log: Logger;
-}
-
 /**
  * Reads a file of rules, and again whenever it has changed and then stayed the same for a while: a file that has just
- * changed may be half written. It polls: unlike notifications of the file system, polling works on every file system,
- * and after renames and changes of links.
+ * changed may be half written. It polls, which works on every file system, and after renames and changes of links.
  *
+ * @param onChange called each time the text of the file has changed
+ * @param settleMs how long a changed file must stay the same before it is read
  * @throws ListingRulesError or an error of `node:fs`, if the file cannot be read at the start. Later errors are logged,
  *   and the last rules stay in force
  */
-export async function openRulesFile({ path, onChange, settleMs = 1_000, log }: RulesFileOptions) {
+export async function openRulesFile(
+  path: string,
+  onChange: (rules: ListingRules) => void,
+  log: Logger,
+  settleMs = 1_000,
+) {
   let { text, rules } = await read(path);
   /** The error in the present content of the file; undefined if it has none. */
   let fault: string | undefined;

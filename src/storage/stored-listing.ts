@@ -15,7 +15,7 @@ export class InvalidStoredListing extends Error {
 /** The number of the format of stored listings. It changes when older gateways cannot read the new form. */
 export const RECORD_FORMAT = 1;
 const HEAD = `chains-and-tokens-gateway ${RECORD_FORMAT} `;
-/** The first line is shorter than this, in bytes: it has a fixed text and a digest of 64 digits. */
+/** The first line is shorter than this, in bytes. */
 const MAX_LINE = 200;
 /** How far the clocks of machines that share listings may differ, in milliseconds. */
 const MAX_EARLY_MS = 60_000;
@@ -40,7 +40,7 @@ const history = v.object({
   ),
 });
 
-/** The memory of the guard. Its rows are checked separately, like those of the listing. */
+/** The rows in it are checked separately, like those of the listing. */
 const guardMemory = v.object({
   beganAt: time,
   gone: v.array(v.object({ row: v.unknown(), at: time })),

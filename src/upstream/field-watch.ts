@@ -14,7 +14,7 @@ export interface FieldWatchMetrics {
 /** Compares the fields of the rows of a whole listing with those of earlier answers. The rows can have any form. */
 export type FieldWatch = (listing: string, rows: readonly unknown[]) => Promise<void>;
 
-/** The most fields of a listing that are remembered; rows have about twenty. Further ones are ignored. */
+/** The most fields of a listing that are remembered; rows have about twenty. */
 const MAX_FIELDS = 200;
 /** The most fields that one log line names, for each kind of change. */
 const MAX_SHOWN = 20;
@@ -62,11 +62,7 @@ export function createFieldWatch(metrics: FieldWatchMetrics, log: Logger): Field
   };
 }
 
-/**
- * Counts the fields of an object by name, such as `price.usd`, and the object itself by the name of its parent.
- *
- * @param parent empty for a row; for an object in it, the name of its field and a dot
- */
+/** Counts an object as `parent` (empty for a row; for an object in it, such as `price.`), and its fields by name. */
 function countFields(value: unknown, parent: string, counts: Map<string, number>): void {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return;
   counts.set(parent, (counts.get(parent) ?? 0) + 1);

@@ -46,9 +46,7 @@ const chainRow = v.object({
   nativeCurrency: v.object({ chainKey, name, symbol, decimals, address }),
 });
 
-/**
- * A field that is added later must be optional, or have a fallback: listings that older gateways have stored lack it.
- */
+/** A field that is added later must be optional, or have a fallback: stored listings of older gateways lack it. */
 const tokenEntries = {
   chainKey,
   address,

@@ -20,10 +20,8 @@ const PUBLIC_IPV6 = new BlockList();
 PUBLIC_IPV6.addSubnet('2000::', 3, 'ipv6');
 
 /**
- * Returns the address of a picture if it is safe for pages to load, and null otherwise. It must be `https:` or `http:`,
- * at a public host, without a user name and password, and without characters that have a meaning in markup.
- *
- * @param sent the `logoUrl` of a row, of any type
+ * The address of a picture if it is safe for pages to load, and null otherwise. It must be `https:` or `http:`, at a
+ * public host, without a user name and password, and without characters that have a meaning in markup.
  */
 export function logoUrlOf(sent: unknown): string | null {
   if (typeof sent !== 'string' || sent.length > MAX_LENGTH || MARKUP.test(sent)) return null;

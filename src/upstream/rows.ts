@@ -7,7 +7,7 @@ import { MAX_LENGTHS } from '../domain/text-limits.js';
 import { malformed, type UpstreamError } from '../domain/upstream-error.js';
 import { forEachChunk } from '../scheduling/chunks.js';
 
-/** The most rejected rows that are reported with index and reason. Further ones are only counted. */
+/** The most rejected rows that are reported. Further ones are only counted. */
 const SHOWN_REJECTED_ROWS = 20;
 /** The most contradictory rows that are stored for a key. */
 const MAX_CONTRADICTORY = 10;
@@ -28,11 +28,9 @@ export interface RowKind<Row> {
 }
 
 /**
- * Checks the rows of an answer or of a stored listing. It yields to requests.
+ * Checks the rows of an answer or of a stored listing.
  *
- * @param form checks one row
  * @param rowFrom makes the row to serve from a checked one
- * @param unknownRows rows of any form
  * @param mayBeEmpty true for routes; a listing without rows is an error
  * @throws UpstreamError UPSTREAM_MALFORMED by rejection, if all rows are rejected, or if there are more than
  *   {@link MAX_LISTING_ROWS}
@@ -114,11 +112,7 @@ function identityOf(row: unknown, hasAddress: boolean) {
   return { chainKey: chainKey.replace(ALL_UNSEEN, ''), address: address.replace(ALL_UNSEEN, '') };
 }
 
-/**
- * Takes the unchecked rows out of an answer.
- *
- * @throws UpstreamError UPSTREAM_MALFORMED if it is not `{ [name]: [...] }`
- */
+/** The unchecked rows of an answer. @throws UpstreamError UPSTREAM_MALFORMED if it is not `{ [name]: [...] }` */
 export function rowsOf(name: string, json: unknown): readonly unknown[] {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) {
     throw malformed(`expected a JSON object with an array "${name}", got ${describeType(json)}`);
@@ -128,7 +122,7 @@ export function rowsOf(name: string, json: unknown): readonly unknown[] {
   return rows;
 }
 
-/** The error for an answer with more than {@link MAX_LISTING_ROWS} rows. */
+/** The error for an answer with too many rows. */
 export function tooManyRows(name: string, count: number): UpstreamError {
   return malformed(`expected at most ${MAX_LISTING_ROWS} rows in "${name}", got ${count}`);
 }

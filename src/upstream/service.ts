@@ -18,7 +18,6 @@ import { describeType, rowsOf, tooManyRows } from './rows.js';
 /** Makes the {@link Service} of one kind of service. */
 export type CreateService = (options: ServiceOptions) => Service;
 
-/** What each service needs. */
 export interface ServiceOptions {
   readonly http: UpstreamHttp;
   readonly source: ServiceName;
@@ -57,10 +56,7 @@ export function createRestService({ forms, isPaged, routeQuery }: ServiceForm): 
   });
 }
 
-/**
- * Requests the first page. For routes from an unknown token, the services answer HTTP 422. That is not a failure, but
- * means that there are no routes.
- */
+/** Requests the first page. For routes, HTTP 422 means that the token is unknown, and so has no routes. */
 async function getFirst(http: UpstreamHttp, request: UpstreamRequest): Promise<UpstreamAnswer> {
   const sentAt = Date.now();
   try {
@@ -78,12 +74,10 @@ async function getFirst(http: UpstreamHttp, request: UpstreamRequest): Promise<U
 const MAX_PAGES = 100;
 
 /**
- * Fetches the unchecked rows of all pages. All rows get the age of the oldest page, as of the first request.
+ * Fetches the unchecked rows of all pages. All rows get the age of the oldest page, as of the first request. If a page
+ * cannot be fetched, the whole listing fails: the missing rows would look as if they were removed.
  *
- * If a page cannot be fetched, the whole listing fails: the missing rows would look as if they were removed. A page
- * that names an earlier page as its next one is the last.
- *
- * @param request the request for the first page; its path is also the name of the array of rows
+ * @param request for the first page; its path is also the name of the array of rows
  * @throws UpstreamError of the page that fails; UPSTREAM_MALFORMED if a page does not have the specified form, or if
  *   there are too many pages, rows or bytes
  */

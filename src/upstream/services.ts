@@ -13,10 +13,7 @@ import {
 import { valueTransferToken } from './listing-kinds.js';
 import { type CreateService, createRestService } from './service.js';
 
-/**
- * Every service that can be the upstream, by its name in `UPSTREAM_PROFILE` and in the `source` of its rows. To add
- * one, add a row here and the name to the setting.
- */
+/** Every service that can be the upstream, by its name in `UPSTREAM_PROFILE` and in the `source` of its rows. */
 export const SERVICES: Services = {
   /** `GET {base}/chains` and `GET {base}/tokens?srcChainKey&srcToken`. */
   v1: createRestService({
@@ -91,7 +88,7 @@ function chosenServices(addresses: Addresses): [ServiceAddress, ServiceAddress?]
   return successorUrl === undefined ? [v1] : [v1, serviceAt('value-transfer', successorUrl)];
 }
 
-/** The services whose stored rows may be served, each with the fingerprint of its address. */
+/** The services whose stored rows may be served. */
 export function fingerprintsOf(addresses: Addresses): ServiceFingerprints {
   if (addresses.isDemo) return { demo: 'demo' };
   const services = chosenServices(addresses).filter((service) => service !== undefined);
@@ -104,10 +101,7 @@ export function peerScope({ profile, url, successorUrl = '', isDemo }: Addresses
   return fingerprint(JSON.stringify([profile, fingerprint(url), fingerprint(successorUrl)]));
 }
 
-/**
- * Creates the service for these addresses. With {@link AUTO} it is v1 with failover to its successor. It sends no
- * request yet.
- */
+/** Creates the service for these addresses. With {@link AUTO} it is v1 with failover to its successor. */
 export function createUpstream(options: UpstreamOptions) {
   const { upstreamMaxBytes: maxBytes, metrics, log } = options;
   const opened: UpstreamHttp[] = [];

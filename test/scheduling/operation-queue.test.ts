@@ -5,7 +5,7 @@ import { stopClock } from '../support/clock.js';
 import { startFakeUpstream } from '../support/fake-upstream.js';
 import { createTestGateway } from '../support/test-gateway.js';
 
-const SHORT = { maxWaitMs: 60_000 };
+const MAX_WAIT_MS = 60_000;
 
 /** Blocks the event loop, as the execution of a long list does. */
 function block(ms: number): void {
@@ -33,7 +33,7 @@ describe('the operation queue', () => {
       },
     ],
   ])('lets the event loop handle connections between two operations %s', async (_name, execute) => {
-    const queue = createOperationQueue(SHORT);
+    const queue = createOperationQueue(MAX_WAIT_MS);
     const order: string[] = [];
     // Each immediate stands for one pass of the event loop over its connections.
     const looking = (async () => {
@@ -58,7 +58,7 @@ describe('the operation queue', () => {
   it('refuses an operation that waited too long, without executing it', async () => {
     // Time passes in the operations only.
     const clock = stopClock();
-    const queue = createOperationQueue({ maxWaitMs: 20 });
+    const queue = createOperationQueue(20);
     const execute = () => {
       clock.advance(15);
       return 'executed';
@@ -77,7 +77,7 @@ describe('the operation queue', () => {
   });
 
   it('refuses operations at once while a thousand wait, first those of the client with the most', async () => {
-    const queue = createOperationQueue(SHORT);
+    const queue = createOperationQueue(MAX_WAIT_MS);
     let refused = 0;
     let refusedByProcess = 0;
     const ask = (client: string) =>
@@ -106,7 +106,7 @@ describe('the operation queue', () => {
   });
 
   it('lets one client have at most a quarter of the operations that wait for the upstream', async () => {
-    const queue = createOperationQueue(SHORT);
+    const queue = createOperationQueue(MAX_WAIT_MS);
     let answer: (value: string) => void = () => {};
     const upstream = new Promise<string>((resolve) => {
       answer = resolve;
@@ -137,7 +137,7 @@ describe('an operation', () => {
   const unused = () => expect.unreachable();
 
   it('passes its value, promise or error to the caller', async () => {
-    const queue = createOperationQueue(SHORT);
+    const queue = createOperationQueue(MAX_WAIT_MS);
     expect(await queue.run('a', () => 7, unused)).toBe(7);
     expect(await queue.run('a', async () => 8, unused)).toBe(8);
     await expect(queue.run('a', broken, unused)).rejects.toThrow('broken');
@@ -145,7 +145,7 @@ describe('an operation', () => {
   });
 
   it('is executed at once if no other runs or waits, and otherwise not', async () => {
-    const queue = createOperationQueue(SHORT);
+    const queue = createOperationQueue(MAX_WAIT_MS);
     expect(queue.runNow(() => 7)).toEqual({ result: 7 });
     await setImmediate();
     expect(() => queue.runNow(broken)).toThrow('broken');

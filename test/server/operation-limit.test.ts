@@ -130,7 +130,7 @@ describe('the count', () => {
     async function share(url: string, timeoutMs?: number): Promise<ClientLimit> {
       const { log } = await createTestLog();
       const local = createClientLimit({ perSecond: 1, burst: 40 });
-      const limit = createSharedClientLimit({ url, local, log, ...(timeoutMs && { timeoutMs }) });
+      const limit = createSharedClientLimit(url, local, log, timeoutMs);
       onTestFinished(() => limit.close());
       return limit;
     }

@@ -229,8 +229,7 @@ describe('a directory that cannot be written', () => {
     const directory = temporaryDirectory();
     const metrics = createMetrics();
     const isStored = async () => /^gateway_listings_stored (\d)$/m.exec((await metrics.expose()).text)?.[1];
-    const options = { services: { v1: 'm' }, onStored: metrics.stored };
-    const store = await openDiskStore({ directory, log, ...options });
+    const store = await openDiskStore(directory, { v1: 'm' }, log, metrics.stored);
     expect(await isStored()).toBeUndefined();
     const taken = await TOKENS.parse([tokenRow('a', '0x1')], { source: 'v1', takenAt: 1 });
     rmSync(directory, { recursive: true });
@@ -285,7 +284,7 @@ describe('a process that is killed', () => {
       const left = readdirSync(directory).filter((name) => name.endsWith('.tmp'));
       if (left.length > 0) cutWrites++;
       for (const name of left) rmSync(join(directory, name));
-      const store = await openDiskStore({ directory, services: { v1: 'mark' }, log });
+      const store = await openDiskStore(directory, { v1: 'mark' }, log);
       const read = await store.read(TOKENS);
       expect(read?.rows).toHaveLength(2_500);
       expect(new Set(read?.rows.map(({ name }) => name)).size).toBe(1);
@@ -309,11 +308,8 @@ describe('a process that is killed', () => {
       .toContain('New snapshot of the tokens listing from the upstream');
     child.kill('SIGINT');
     expect(await exited).toBe(0);
-    const store = await openDiskStore({
-      directory,
-      services: { v1: fingerprint(upstream.url) },
-      log: (await createTestLog()).log,
-    });
+    const { log } = await createTestLog();
+    const store = await openDiskStore(directory, { v1: fingerprint(upstream.url) }, log);
     const kept = await store.read(TOKENS);
     const loggedAt = (msg: string) =>
       Date.parse(new RegExp(`"time":"([^"]+)".*"msg":"${msg}`).exec(output())?.[1] ?? '');
@@ -333,7 +329,7 @@ describe('a process that is killed', () => {
     execFileSync('mkfifo', [path(fifo)]);
     const anHourAgo = Date.now() / 1000 - 3600;
     for (const name of [file, link, fifo, 'notes.tmp']) lutimesSync(path(name), anHourAgo, anHourAgo);
-    await openDiskStore({ directory, services: {}, log });
+    await openDiskStore(directory, {}, log);
     expect(readdirSync(directory).sort()).toEqual(['notes.tmp', young]);
     expect(logged).toEqual([]);
   });

@@ -30,12 +30,7 @@ const hiddenBy = (rules: ListingRules) =>
 async function watch(path: string) {
   const { log, logged } = await createTestLog();
   const changes: string[][] = [];
-  const file = await openRulesFile({
-    path,
-    settleMs: SETTLE_MS,
-    onChange: (rules) => changes.push([...hiddenBy(rules)]),
-    log,
-  });
+  const file = await openRulesFile(path, (rules) => changes.push([...hiddenBy(rules)]), log, SETTLE_MS);
   onTestFinished(file.close);
   return { file, changes, hidden: () => hiddenBy(file.rules), logged };
 }
@@ -184,7 +179,7 @@ describe('a file of rules', () => {
     const onChange = () => {
       throw new Error('of the receiver');
     };
-    const file = await openRulesFile({ path, settleMs: SETTLE_MS, onChange, log });
+    const file = await openRulesFile(path, onChange, log, SETTLE_MS);
     onTestFinished(file.close);
     const internal = () => logged.filter(({ msg }) => msg.startsWith('Internal error')).length;
     writeFileSync(path, 'hide b');
@@ -195,7 +190,7 @@ describe('a file of rules', () => {
 
   it('with an error rejects the call that opens it', async () => {
     const { log } = await createTestLog();
-    const opened = (path: string) => openRulesFile({ path, onChange: () => {}, log });
+    const opened = (path: string) => openRulesFile(path, () => {}, log);
     await expect(opened(temporaryFile('broken'))).rejects.toThrow(/^line 1: expected a rule/);
     await expect(opened('/nowhere/at-all')).rejects.toThrow(/ENOENT/);
   });

@@ -9,7 +9,7 @@ const [{ openDiskStore }, { TOKENS }] = await Promise.all([
   load('upstream/listing-kinds'),
 ]);
 const log = { warn: (facts) => process.stderr.write(`${JSON.stringify(facts)}\n`), info() {}, debug() {} };
-const store = await openDiskStore({ directory, services: { v1: 'mark' }, log });
+const store = await openDiskStore(directory, { v1: 'mark' }, log);
 
 for (let turn = 0; ; turn++) {
   const rows = Array.from({ length: Number(count) }, (_, index) => ({

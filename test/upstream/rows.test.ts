@@ -37,76 +37,73 @@ async function serve(rows: { chains?: readonly unknown[]; tokens?: readonly unkn
   };
 }
 
-/** Rejected rows of each listing, and the log lines about them. */
-const BAD_ROWS: Readonly<Record<'chains' | 'tokens', readonly [string, unknown, RegExp][]>> = {
+/** Rejected rows of each listing, and the log lines about them; at most twenty, because further ones are only counted. */
+const BAD_ROWS: Readonly<Record<'chains' | 'tokens', readonly [unknown, RegExp][]>> = {
   chains: [
-    ['null', null, /Object/],
-    ['a text', 'ethereum', /Object/],
-    ['a list', [], /Object|chainKey/],
-    ['no chainKey', chainRow('x', { chainKey: undefined }), /chainKey/],
-    ['an empty chainKey', chainRow('x', { chainKey: '' }), /chainKey/],
-    ['no chainId', chainRow('x', { chainId: undefined }), /chainId/],
-    ['a chainId that is text', chainRow('x', { chainId: '1' }), /chainId: .*number.*"1"/],
-    ['a chainId that is no whole number', chainRow('x', { chainId: 1.5 }), /chainId/],
-    ['a chainId that JSON cannot hold', chainRow('x', { chainId: 2 ** 60 }), /chainId/],
-    ['no chainType', chainRow('x', { chainType: undefined }), /chainType/],
-    ['a null name', chainRow('x', { name: null }), /name: .*null/],
-    ['no shortName', chainRow('x', { shortName: undefined }), /shortName/],
-    ['an endless chainKey', chainRow('x'.repeat(257)), /chainKey: .*length/],
-    ['an endless chainType', chainRow('x', { chainType: 't'.repeat(65) }), /chainType: .*length/],
-    ['an endless shortName', chainRow('x', { shortName: 'n'.repeat(1025) }), /shortName: .*length/],
+    [null, /Object/],
+    ['ethereum', /Object/],
+    [[], /Object|chainKey/],
+    [chainRow('x', { chainKey: undefined }), /chainKey/],
+    [chainRow('x', { chainKey: '' }), /chainKey/],
+    [chainRow('x', { chainId: undefined }), /chainId/],
+    [chainRow('x', { chainId: '1' }), /chainId: .*number.*"1"/],
+    [chainRow('x', { chainId: 1.5 }), /chainId/],
+    [chainRow('x', { chainId: 2 ** 60 }), /chainId/],
+    [chainRow('x', { chainType: undefined }), /chainType/],
+    [chainRow('x', { name: null }), /name: .*null/],
+    [chainRow('x', { shortName: undefined }), /shortName/],
+    [chainRow('x'.repeat(257)), /chainKey: .*length/],
+    [chainRow('x', { chainType: 't'.repeat(65) }), /chainType: .*length/],
+    [chainRow('x', { shortName: 'n'.repeat(1025) }), /shortName: .*length/],
     [
-      'a nativeCurrency with an endless symbol',
       chainRow('x', { nativeCurrency: { ...ETHER, symbol: 's'.repeat(257) } }),
       /nativeCurrency\.symbol: .*length/,
     ],
-    ['no nativeCurrency', chainRow('x', { nativeCurrency: undefined }), /nativeCurrency/],
-    [
-      'a nativeCurrency without decimals',
-      chainRow('x', { nativeCurrency: { ...ETHER, decimals: null } }),
-      /nativeCurrency\.decimals/,
-    ],
-    [
-      'a nativeCurrency with an empty address',
-      chainRow('x', { nativeCurrency: { ...ETHER, address: '' } }),
-      /nativeCurrency\.address/,
-    ],
+    [chainRow('x', { nativeCurrency: undefined }), /nativeCurrency/],
+    [chainRow('x', { nativeCurrency: { ...ETHER, decimals: null } }), /nativeCurrency\.decimals/],
+    [chainRow('x', { nativeCurrency: { ...ETHER, address: '' } }), /nativeCurrency\.address/],
   ],
   tokens: [
-    ['null', null, /Object/],
-    ['an empty chainKey', tokenRow('', '0x1'), /chainKey/],
-    ['an empty address', tokenRow('good', ''), /address/],
-    ['no address', tokenRow('good', '0x1', { address: undefined }), /address/],
-    ['decimals that are text', tokenRow('good', '0x1', { decimals: '6' }), /decimals: .*number.*"6"/],
-    ['decimals that are no whole number', tokenRow('good', '0x1', { decimals: 6.5 }), /decimals/],
-    ['decimals below zero', tokenRow('good', '0x1', { decimals: -1 }), /decimals/],
-    ['decimals that no asset has', tokenRow('good', '0x1', { decimals: 256 }), /decimals/],
-    ['no decimals', tokenRow('good', '0x1', { decimals: undefined }), /decimals/],
-    ['a null symbol', tokenRow('good', '0x1', { symbol: null }), /symbol/],
-    ['a null name', tokenRow('good', '0x1', { name: null }), /name/],
-    ['isBridgeable that is text', tokenRow('good', '0x1', { isBridgeable: 'true' }), /isBridgeable/],
-    ['a null isBridgeable', tokenRow('good', '0x1', { isBridgeable: null }), /isBridgeable/],
-    ['a symbol that is a number', tokenRow('good', '0x1', { symbol: 1 }), /symbol: .*string/],
-    ['an endless chainKey', tokenRow('c'.repeat(257), '0x1'), /chainKey: .*length.*256.*257/],
-    ['an endless address', tokenRow('good', 'a'.repeat(513)), /address: .*length.*512.*513/],
-    ['an endless symbol', tokenRow('good', '0x1', { symbol: 's'.repeat(257) }), /symbol: .*length.*256/],
-    ['an endless name', tokenRow('good', '0x1', { name: 'n'.repeat(1025) }), /name: .*length.*1024/],
+    [null, /Object/],
+    [tokenRow('', '0x1'), /chainKey/],
+    [tokenRow('good', ''), /address/],
+    [tokenRow('good', '0x1', { address: undefined }), /address/],
+    [tokenRow('good', '0x1', { decimals: '6' }), /decimals: .*number.*"6"/],
+    [tokenRow('good', '0x1', { decimals: 6.5 }), /decimals/],
+    [tokenRow('good', '0x1', { decimals: -1 }), /decimals/],
+    [tokenRow('good', '0x1', { decimals: 256 }), /decimals/],
+    [tokenRow('good', '0x1', { decimals: undefined }), /decimals/],
+    [tokenRow('good', '0x1', { symbol: null }), /symbol/],
+    [tokenRow('good', '0x1', { name: null }), /name/],
+    [tokenRow('good', '0x1', { isBridgeable: 'true' }), /isBridgeable/],
+    [tokenRow('good', '0x1', { isBridgeable: null }), /isBridgeable/],
+    [tokenRow('good', '0x1', { symbol: 1 }), /symbol: .*string/],
+    [tokenRow('c'.repeat(257), '0x1'), /chainKey: .*length.*256.*257/],
+    [tokenRow('good', 'a'.repeat(513)), /address: .*length.*512.*513/],
+    [tokenRow('good', '0x1', { symbol: 's'.repeat(257) }), /symbol: .*length.*256/],
+    [tokenRow('good', '0x1', { name: 'n'.repeat(1025) }), /name: .*length.*1024/],
   ],
 };
 
-describe.each(['chains', 'tokens'] as const)(
-  'a bad row of the %s listing is left out, counted and logged with its place',
-  (listing) => {
-    it.each(BAD_ROWS[listing])('%s', async (_name, row, reason) => {
-      const after = { chains: chainRow('after'), tokens: tokenRow('good', '0x2') }[listing];
-      const good = { chains: GOOD_CHAIN, tokens: GOOD_TOKEN }[listing];
-      const { listings, warnings, ...served } = await serve({ [listing]: [good, row, after] });
-      expect(served[listing]).toHaveLength(2);
-      expect(served[listing][1]).toMatchObject({ chainKey: after.chainKey });
-      expect(listings.find(({ name }) => name === listing)).toMatchObject({ rows: 2, rejectedRows: 1 });
-      expect(warnings).toEqual([[expect.stringMatching(new RegExp(`^${listing}\\[1\\]: `))]]);
-      expect(warnings[0]?.[0]).toMatch(reason);
+it.each(['chains', 'tokens'] as const)(
+  'bad rows of the %s listing are left out, counted and logged with their places',
+  async (listing) => {
+    const bad = BAD_ROWS[listing];
+    // As many good rows, because a listing of which most rows are bad is refused.
+    const good = bad.map((_, nth) =>
+      listing === 'chains' ? chainRow(`c${nth}`, { chainId: nth }) : tokenRow('good', `0x${nth}`),
+    );
+    const { listings, warnings, ...served } = await serve({
+      [listing]: [...bad.map(([row]) => row), ...good],
     });
+    expect(served[listing]).toHaveLength(bad.length);
+    const counts = { rows: bad.length, rejectedRows: bad.length };
+    expect(listings.find(({ name }) => name === listing)).toMatchObject(counts);
+    expect(warnings).toHaveLength(1);
+    for (const [nth, [, reason]] of bad.entries()) {
+      expect(warnings[0]?.[nth]).toMatch(new RegExp(`^${listing}\\[${nth}\\]: `));
+      expect(warnings[0]?.[nth]).toMatch(reason);
+    }
   },
 );
 

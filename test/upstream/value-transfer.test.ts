@@ -84,15 +84,6 @@ describe('the rows of the successor', () => {
     }
   });
 
-  it.each<[string, unknown]>([
-    ['missing', undefined],
-    ['empty', {}],
-    ['null', null],
-  ])('may have a %s price', async (_name, price) => {
-    const { query } = await serve(await startSmall({ tokens: [token('a', '0x1', { price })] }));
-    expect(await query('{ tokens { price { usd } } }')).toEqual({ data: { tokens: [{ price: null }] } });
-  });
-
   it.each([
     ['no isSupported', { isSupported: undefined }],
     ['isBridgeable in its place', { isSupported: undefined, isBridgeable: true }],
@@ -104,13 +95,6 @@ describe('the rows of the successor', () => {
   });
 
   it.each<[string, 'chains' | 'tokens', unknown, RegExp]>([
-    ['a chain without chainId', 'chains', chain('b', { chainId: undefined }), /^chains\[1\]: chainId/],
-    [
-      'a chain without nativeCurrency',
-      'chains',
-      chain('b', { nativeCurrency: undefined }),
-      /^chains\[1\]: nativeCurrency/,
-    ],
     [
       'a token whose isSupported is text',
       'tokens',
@@ -135,18 +119,6 @@ describe('the rows of the successor', () => {
     expect(logged.find(({ msg }) => msg.startsWith('Left out bad rows'))).toMatchObject({
       rejected: [expect.stringMatching(reason)],
     });
-  });
-
-  it.each<[string, Answer]>([
-    ['no rows', json({ tokens: [], pagination: {} })],
-    ['rows of the other listing', json({ chains: [chain('a')], pagination: {} })],
-    ['no good row', json({ tokens: [token('a', '0x1', { decimals: null })] })],
-    ['a bare array', json([token('a', '0x1')])],
-  ])('are refused whole if there are %s', async (_name, answer) => {
-    const upstream = await startSmall();
-    upstream.plan('tokens', answer);
-    const { query } = await serve(upstream);
-    expect(codesOf(await query(TOKENS))).toEqual(['UPSTREAM_MALFORMED']);
   });
 });
 

@@ -4,15 +4,6 @@ import type { Logger } from '../../logger/logger.js';
 import { type ClientLimit, refusedMs, windowSeconds } from '../../scheduling/client-limit.js';
 import { AWAY_MS, CONNECT_MS, openClient } from './connection.js';
 
-export interface SharedClientLimitOptions {
-  readonly url: string;
-  /** The limit of this gateway alone. It is checked first. */
-  readonly local: ClientLimit;
-  readonly log: Logger;
-  /** The longest wait for Redis, in milliseconds; 50 unless given: a client must not notice a slow Redis. */
-  readonly timeoutMs?: number;
-}
-
 /** Replaces the script of the library, which allows only whole seconds. ARGV points, whole seconds, limit, seconds. */
 const COUNT = `
 redis.call('set', KEYS[1], 0, 'PX', math.ceil(1000 * ARGV[4]), 'NX')
@@ -22,9 +13,16 @@ return {redis.call('incrby', KEYS[1], ARGV[1]), redis.call('pttl', KEYS[1])}`;
  * Counts the operations of each client at all gateways with this Redis and this rate. A client that exceeds the limit
  * at this gateway is refused without a request to Redis, so that a flood does not reach Redis. While Redis is
  * unreachable or slow, only the limit of this gateway applies.
+ *
+ * @param local the limit of this gateway alone
+ * @param timeoutMs the longest wait for Redis: a client must not notice a slow Redis
  */
-export function createSharedClientLimit(options: SharedClientLimitOptions): ClientLimit {
-  const { url, local, log, timeoutMs = 50 } = options;
+export function createSharedClientLimit(
+  url: string,
+  local: ClientLimit,
+  log: Logger,
+  timeoutMs = 50,
+): ClientLimit {
   const { rate } = local;
   const client = openClient(url, {
     commandTimeout: timeoutMs,

@@ -148,7 +148,7 @@ export function createRedisPeers(options: RedisPeersOptions): RedisPeers {
     return call('EVAL', script, keys.length, ...keys, ...args);
   }
 
-  /** Writes a snapshot. It never rejects. @param holder the gateway whose lease it ends; empty without one */
+  /** It never rejects. @param holder the gateway whose lease it ends; empty without one */
   function put<Row>(
     topic: string,
     kind: StoredKind<Row>,

@@ -3,10 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { LocalRateLimiter, RateLimiter } from '../../upstream/http/rate-limit.js';
 import type { RedisConnection } from './connection.js';
 
-/**
- * A second as the upstream may measure it, in milliseconds. It is longer than in the local limiter because of the round
- * trip to Redis.
- */
+/** Longer than in the local limiter, because of the round trip to Redis. */
 const WINDOW_MS = 1_200;
 /** How long a free permit stays reserved for routes, in milliseconds. A waiting request for routes asks more often. */
 const ROUTE_ASKS_WITHIN_MS = 200;

@@ -12,7 +12,7 @@ export interface AdmissionOptions {
   readonly backoff: Backoff;
   readonly rateLimiter: RateLimiter;
   readonly upstreamRequestsPerSecond: number;
-  /** How long a request for routes may wait until it is sent; {@link MAX_ROUTE_WAIT_MS} unless given. */
+  /** {@link MAX_ROUTE_WAIT_MS} unless given. */
   readonly maxRouteWaitMs?: number;
   /** When it aborts, all waiting requests are rejected with its reason, an UpstreamError. */
   readonly closing: AbortSignal;
@@ -21,13 +21,16 @@ export interface AdmissionOptions {
 /** An entry of the queue. A request has one for each of its clients, and is sent when the first of them has its turn. */
 interface Turn {
   begin(): void;
-  /** Called if the queue refuses this entry. The request fails if it has no other entries. */
+  /** Removes this entry. The request fails if it has no other entries. */
   refuse(reason: QueueFullError): void;
   /** Fails the request for all its clients. */
   end(error: UpstreamError): void;
 }
 
-/** As many requests for routes may wait as can be sent in this time. Requests for listings have no limit. */
+/**
+ * How long a request for routes may wait until it is sent. As many may wait as can be sent in this time; beyond that, the
+ * client with the most is refused first. Requests for listings have neither limit.
+ */
 const MAX_ROUTE_WAIT_MS = 20_000;
 /** How often a lane is checked again while failures delay it, in milliseconds. */
 const POLL_MS = 50;
@@ -99,8 +102,7 @@ export function createAdmission(options: AdmissionOptions) {
   /**
    * Calls `send` when the backoff and the rate limiter let the request through.
    *
-   * @returns a promise that resolves when the request is sent. The promise of the answer is inside an object, because
-   *   the outer promise would otherwise wait for the answer
+   * @returns when the request is sent; the answer is inside an object, because the promise would otherwise wait for it
    * @throws UpstreamError by rejection, if the request is not sent
    */
   return function admit<Answer>(
@@ -113,7 +115,6 @@ export function createAdmission(options: AdmissionOptions) {
       if (closing.aborted) throw stoppingError(closing.reason);
       backoff.check(request);
       backoff.delayBefore(lane, waits);
-      /** The functions that remove the entries of this request from the queue. */
       const removals: (() => void)[] = [];
       let isOver = false;
       let turns = 0;

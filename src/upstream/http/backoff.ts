@@ -13,10 +13,7 @@ export const LANES = ['listings', 'routes'] as const;
 
 export type Lane = (typeof LANES)[number];
 
-/**
- * The state of the circuit breaker of a lane. Closed: requests are sent. Open: they are not. Half-open: only one is
- * sent, as a probe.
- */
+/** Of the circuit breaker of a lane. Closed: requests are sent. Open: they are not. Half-open: only one, as a probe. */
 export type BreakerState = 'closed' | 'half-open' | 'open';
 
 /** A request to one service. */
@@ -28,12 +25,6 @@ export interface LaneRequest {
   readonly clients: RouteClients;
 }
 
-export interface BackoffOptions {
-  readonly onBreaker: (lane: Lane, state: BreakerState, before: BreakerState) => void;
-  /** Called when a lane has to pause because of a Retry-After. */
-  readonly onPause: (ms: number, lane: Lane) => void;
-}
-
 /** This many failures in a row open the breaker. */
 const FAILURES_TO_OPEN = 5;
 /** For how long an open breaker refuses requests, in milliseconds. After that the next request is sent as a probe. */
@@ -42,12 +33,12 @@ const OPEN_MS = 2_000;
 const PROBE_POLL_MS = 50;
 /** The longest pause while only one URL for routes has answered with Retry-After since the last good answer. */
 const MAX_PAUSE_BY_ONE_ROUTE_MS = 30_000;
-/** How many URLs are remembered as gone; the least recently used is forgotten first. */
+/** How many URLs are remembered as gone. */
 const MAX_GONE = 1_000;
 
-/** A pause, and until when it lasts on the monotonic clock. */
 interface Pause {
   readonly error: UpstreamError;
+  /** On the monotonic clock. */
   readonly until: number;
 }
 
@@ -64,10 +55,15 @@ interface LaneState {
 export type Backoff = ReturnType<typeof createBackoff>;
 
 /**
- * Creates the backoff of one service, for the whole process. It stops requests during a Retry-After, for a while after
- * the upstream has said that it is gone, and while the circuit breaker of a lane is open.
+ * Creates the backoff of one service. It stops requests during a Retry-After, for a while after the upstream has said
+ * that it is gone, and while the circuit breaker of a lane is open.
+ *
+ * @param onPause called when a lane has to pause because of a Retry-After
  */
-export function createBackoff({ onBreaker, onPause }: BackoffOptions) {
+export function createBackoff(
+  onBreaker: (lane: Lane, state: BreakerState, before: BreakerState) => void,
+  onPause: (ms: number, lane: Lane) => void,
+) {
   const gone = new LRUCache<string, Pause & { readonly timesInARow: number }>({ max: MAX_GONE });
   const newLane = (): LaneState => ({ breaker: 'closed', failed: new Set(), pausing: new Set() });
   const lanes = { listings: newLane(), routes: newLane() };
@@ -97,7 +93,6 @@ export function createBackoff({ onBreaker, onPause }: BackoffOptions) {
     else failed.clear();
   }
 
-  /** @returns the error with the pause that it causes */
   function noteGone(url: string, { code, message, status, detail }: UpstreamError): UpstreamError {
     const before = gone.get(url)?.timesInARow ?? 0;
     const retryAfterMs = growingPause(GONE_PAUSE_MS, LONGEST_PAUSE_MS, before);
@@ -193,12 +188,10 @@ function leftOf(pause: Pause | undefined): RequestDelay | undefined {
   return pause && leftMs > 0 ? { error: pause.error, leftMs } : undefined;
 }
 
-/** The delay by the breaker; undefined if it is closed, or if a probe is due. */
 function breakerDelay({ breaker, opened }: LaneState): RequestDelay | undefined {
   return breaker === 'half-open' && opened ? { error: opened.error, leftMs: PROBE_POLL_MS } : leftOf(opened);
 }
 
-/** The error that causes the delay, for a request that was not sent. */
 function notSent({ error, leftMs }: RequestDelay): UpstreamError {
   const { code, message, status, detail } = error;
   return new UpstreamError(code, message, {

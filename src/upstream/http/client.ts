@@ -25,7 +25,6 @@ export interface UpstreamHttpOptions extends Omit<AdmissionOptions, 'backoff' | 
   readonly upstreamHeaders: Readonly<Record<string, string>>;
   /** The limit of one attempt, from its start to the last byte of the answer. */
   readonly upstreamTimeoutMs: number;
-  /** How many attempts may follow a first one that failed transiently. */
   readonly upstreamRetries: number;
   /** The limit on one answer, counted after decompression. */
   readonly upstreamMaxBytes: number;
@@ -44,11 +43,11 @@ export interface UpstreamMetrics {
 /** An answer of the upstream. */
 export interface UpstreamAnswer {
   readonly json: unknown;
-  /** Its length, counted after decompression. */
+  /** Counted after decompression. */
   readonly bytes: number;
   /** When the successful attempt was sent (milliseconds since 1970). */
   readonly sentAt: number;
-  /** How long caches had held the answer, by its `Age` header, in milliseconds. */
+  /** By its `Age` header. */
   readonly ageMs: number;
 }
 
@@ -56,11 +55,11 @@ export interface UpstreamAnswer {
 export interface UpstreamRequest {
   /** The path below the base address, such as `tokens`. */
   readonly path: string;
-  /** Query parameters; undefined ones are left out. */
+  /** Undefined parameters are left out. */
   readonly query?: Readonly<Record<string, string | undefined>>;
   /** True for listings: they go before waiting requests for routes, as {@link createAdmission} says. */
   readonly first: boolean;
-  /** The clients that ask, if it is for routes. */
+  /** If it is for routes. */
   readonly clients?: RouteClients | undefined;
 }
 
@@ -70,7 +69,7 @@ export type UpstreamHttp = ReturnType<typeof createUpstreamHttp>;
 /** A host that does not accept a connection within this time is down; a longer wait would only delay the retry. */
 const CONNECT_TIMEOUT_MS = 5_000;
 
-/** Creates the client of one service, with its own connections, backoff and queues. */
+/** Creates the client of one service. */
 export function createUpstreamHttp(options: UpstreamHttpOptions) {
   const { service, upstreamTimeoutMs: timeoutMs, rateLimiter, metrics, log } = options;
   const base = options.baseUrl.replace(/\/+$/, '');
@@ -84,19 +83,19 @@ export function createUpstreamHttp(options: UpstreamHttpOptions) {
     headersTimeout: 0,
     bodyTimeout: 0,
   });
-  const backoff = createBackoff({
-    onBreaker(lane, state, before) {
+  const backoff = createBackoff(
+    (lane, state, before) => {
       // A failed probe opens the breaker again, which is logged at debug level only.
       const level = state === 'closed' ? 'info' : before === 'closed' ? 'warn' : 'debug';
       log[level]({ upstream: base, requests: lane, breaker: state }, BREAKER_NEWS[state]);
       metrics.breaker(service, state, lane);
     },
-    onPause(ms, lane) {
-      // Tells all gateways to pause this lane. A pause of listings is also a pause of routes.
+    (ms, lane) => {
+      // A pause of listings is also a pause of routes.
       for (const paused of LANES.slice(LANES.indexOf(lane)))
         rateLimiter.pause?.(pauseKey(service, paused), ms);
     },
-  });
+  );
   for (const lane of LANES) metrics.breaker(service, 'closed', lane);
   const closing = new AbortController();
   // Every request in progress listens to it. Without this, Node would warn about too many listeners.
@@ -134,7 +133,6 @@ export function createUpstreamHttp(options: UpstreamHttpOptions) {
     }
   }
 
-  /** Makes one attempt. It is counted, and has its own span if the request is traced. */
   function attempt(path: string, url: string): Promise<UpstreamAnswer> {
     const observed = async (span?: TraceSpan, traceHeaders?: Readonly<Record<string, string>>) => {
       const startedAt = performance.now();

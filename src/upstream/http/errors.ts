@@ -71,7 +71,7 @@ export function retryDelay(
   return Math.max(pauseMs, retryAfterMs);
 }
 
-/** The error for an attempt that took too long. */
+/** The error for an attempt that takes too long. */
 export function timeoutError(timeoutMs: number, url: string): UpstreamError {
   const message = `The upstream did not answer within ${timeoutMs} ms. Try again in a few seconds.`;
   return new UpstreamError('UPSTREAM_TIMEOUT', message, { detail: url });

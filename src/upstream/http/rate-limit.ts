@@ -3,17 +3,14 @@ export interface RateLimiter {
   /**
    * Acquires the permit for one request, which must then be sent at once.
    *
-   * @param key names the requests that are paused together: those of a service, or of one lane of it
-   * @param isFirst whether this request goes before others that wait for a permit
+   * @param key of the requests that are paused together
+   * @param isFirst whether this request goes before others that wait
    * @returns 0 if the permit was acquired; otherwise how long to wait before the next try, in milliseconds
    */
   acquire(key: string, isFirst: boolean): number | Promise<number>;
   /** Notes that the upstream has answered. */
   answered?(): void;
-  /**
-   * Tells the other gateways that share the limit to send no requests with this key for a time (milliseconds). The
-   * backoff of this gateway stops its own.
-   */
+  /** Tells the other gateways that share the limit to send no requests with this key for a time. */
   pause?(key: string, ms: number): void;
 }
 
@@ -23,7 +20,7 @@ export type LocalRateLimiter = ReturnType<typeof createRateLimiter>;
 /** A little more than a second, because requests can arrive at the upstream closer together than they were sent. */
 const WINDOW_MS = 1_050;
 
-/** Creates the limiter of one process. It uses a sliding window, so that any second has at most this many requests. */
+/** Creates the limiter of one process. Its window slides, so that any second has at most this many requests. */
 export function createRateLimiter(requestsPerSecond: number) {
   /** When the requests in the window were sent, on the monotonic clock. */
   const sent: number[] = [];
