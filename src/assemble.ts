@@ -9,12 +9,6 @@ import { notReadyReason } from './observability/monitoring.js';
 import { openSnapshots } from './open-snapshots.js';
 import type { ClientLimit } from './scheduling/client-limit.js';
 
-export interface AssembleOptions {
-  readonly config: Config;
-  readonly metrics: Metrics;
-  readonly log: Logger;
-}
-
 /** How long after the start GraphQL Yoga is loaded. Loading delays the first responses, and most do not need Yoga. */
 const LOAD_AFTER_MS = 1_000;
 
@@ -22,8 +16,7 @@ const LOAD_AFTER_MS = 1_000;
  * Puts together all parts of a gateway except its entry, which is the port of the process or the functions of the
  * library. The gateway sends no request to the upstream before `start`.
  */
-export async function assemble(options: AssembleOptions) {
-  const { config, metrics, log } = options;
+export async function assemble({ config, metrics, log }: { config: Config; metrics: Metrics; log: Logger }) {
   const isDemo = config.upstreamUrl === undefined;
   const { snapshots, refreshOnRequest, giveUp, close } = await openSnapshots({
     ...config,
@@ -72,9 +65,7 @@ export async function assemble(options: AssembleOptions) {
       clearTimeout(loading);
       snapshots.stop();
     },
-    /** Refreshes both listings now, at the operator's request. */
     refreshOnRequest,
-    /** Aborts all requests to the upstream, and no longer waits for other gateways. */
     giveUp,
     async close() {
       clientLimit?.close();

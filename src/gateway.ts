@@ -59,11 +59,10 @@ export interface GatewayRequest {
 
 /** Responds to requests; it opens no port. */
 export interface Gateway {
-  /** The path of the GraphQL endpoint, such as `/graphql`. */
+  /** The path of the GraphQL endpoint. */
   readonly path: string;
   /** Whether a request asks to execute an operation, at the endpoint or by the Model Context Protocol. */
   readonly isOperation: (head: RequestHead) => boolean;
-  /** The origins whose pages may read responses. */
   readonly corsOrigins: CorsOrigins;
   /** Present if clients may send ids in place of documents. */
   readonly trusted?: TrustedDocuments | undefined;

@@ -14,7 +14,7 @@ import { createAdminServer, createGatewayServer } from './server/server.js';
 
 /** Time from the closing of the port until requests that still wait for the upstream get an error. */
 const GIVE_UP_UPSTREAM_AFTER_MS = 6_000;
-/** Time from the closing of the port until all connections that are still open are destroyed. */
+/** Time from the closing of the port until all open connections are destroyed. */
 const CUT_OFF_AFTER_MS = 7_000;
 /** The longest time from the closing of the port to the exit. */
 const STOP_WITHIN_MS = 8_500;
@@ -48,27 +48,17 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
   if (isShort) log.warn({ maxConnections }, 'The limit on open files (ulimit -n) is below MAX_CONNECTIONS');
   const isDemo = config.upstreamUrl === undefined;
   const parts = await assemble({ config, metrics, log });
-  const { gateway } = parts;
-  const server = createGatewayServer({
-    ...config,
-    ...parts,
-    maxConnections,
-    metrics,
-    log,
-  });
-
+  const server = createGatewayServer({ ...config, ...parts, maxConnections, metrics, log });
   const { adminPort } = config;
-  const { notReadyReason, refreshOnRequest } = parts;
   const admin = createAdminServer({
-    monitoring: createMonitoring({ notReadyReason, isDemo, metrics, log }),
-    refresh: createRefreshAnswer(refreshOnRequest, log),
+    monitoring: createMonitoring({ notReadyReason: parts.notReadyReason, isDemo, metrics, log }),
+    refresh: createRefreshAnswer(parts.refreshOnRequest, log),
     log,
   });
-
   parts.start();
   const adminAddress = adminPort === undefined ? undefined : await admin.listen(config.host, adminPort);
   // Loading opens hundreds of files at once. So load now, before connections can use up the file handles.
-  if (isShort) await gateway.load();
+  if (isShort) await parts.gateway.load();
   const address = await server.listen(config.host, config.port);
   let stopping = false;
   let signal: NodeJS.Signals | undefined;
@@ -114,15 +104,9 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
   if (isDemo && !isTerminal) log.warn({ source: 'demo' }, DEMO_WARNING);
   if (isTerminal) process.stdout.write(screen(address + config.basePath, upstream, isDemo, config.graphiql));
   else {
-    const facts = {
-      address: address + config.basePath + GRAPHQL_PATH,
-      upstream,
-      isDemo,
-      adminAddress,
-      version: VERSION,
-      revision: REVISION,
-    };
-    log.info(facts, 'Listening');
+    const endpoint = address + config.basePath + GRAPHQL_PATH;
+    const build = { version: VERSION, revision: REVISION };
+    log.info({ address: endpoint, upstream, isDemo, adminAddress, ...build }, 'Listening');
   }
 }
 
@@ -151,50 +135,36 @@ function fileHandles(): number {
   return Number(report.userLimits?.open_files?.soft);
 }
 
-/** Why the process could not start. */
-interface StartFault {
-  readonly message: string;
-  /** Further lines of the message. */
-  readonly details?: readonly string[];
-  /** Texts to remove from the log. */
-  readonly secrets?: readonly string[];
-}
-
-/** Ends a process that could not start, with status 1. Writes a line of the log, or plain lines on a terminal. */
-async function endWith({ message, details, secrets = [] }: StartFault): Promise<never> {
+/**
+ * Ends a process that could not start, with status 1. Writes a line of the log, or plain lines on a terminal.
+ *
+ * @param secrets texts to remove from the log
+ */
+async function endWith(
+  message: string,
+  details: readonly string[] | undefined,
+  secrets: readonly string[] = [],
+): Promise<never> {
   const destination = { write: (line: string) => void process.stderr.write(line) };
   if (process.stdout.isTTY) destination.write(`${[message, ...(details ?? [])].join('\n  ')}\n`);
-  else
-    (await createLogger({ level: 'fatal', readable: false, secrets, destination })).fatal(
-      { details },
-      message,
-    );
+  else {
+    const log = await createLogger({ level: 'fatal', readable: false, secrets, destination });
+    log.fatal({ details }, message);
+  }
   process.exit(1);
 }
 
-/** Describes an error of the start, with what the operator can do about it. */
-function explain(error: unknown, { host, port, adminPort, snapshotDir }: Config): StartFault {
+/** What the operator can do about an error of the start. Undefined for an unexpected error. */
+function adviceOn(error: unknown, { host, port, adminPort, snapshotDir }: Config): string | undefined {
   const { code, port: failed = port } = error as NodeJS.ErrnoException & { readonly port?: number };
   const name = failed === adminPort ? 'ADMIN_PORT' : 'PORT';
-  if (code === 'EADDRINUSE') {
-    return {
-      message: `Port ${failed} on ${host} is taken. Set ${name} to another port; ${name}=0 takes a free one.`,
-    };
-  }
-  if (code === 'EACCES' || code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
-    return {
-      message: `Cannot listen on ${host}, port ${failed} (${code}). Set HOST and ${name} to an address of this machine.`,
-    };
-  }
-  if (snapshotDir !== undefined && (code === 'EEXIST' || code === 'ENOTDIR')) {
-    return {
-      message: `SNAPSHOT_DIR: expected a directory, got ${snapshotDir}, which is not one. Set it to another path.`,
-    };
-  }
-  return {
-    message: 'The gateway could not start.',
-    details: [String(error instanceof Error ? error.stack : error)],
-  };
+  if (code === 'EADDRINUSE')
+    return `Port ${failed} on ${host} is taken. Set ${name} to another port; ${name}=0 takes a free one.`;
+  if (code === 'EACCES' || code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
+    return `Cannot listen on ${host}, port ${failed} (${code}). Set HOST and ${name} to an address of this machine.`;
+  if (snapshotDir !== undefined && (code === 'EEXIST' || code === 'ENOTDIR'))
+    return `SNAPSHOT_DIR: expected a directory, got ${snapshotDir}, which is not one. Set it to another path.`;
+  return undefined;
 }
 
 /** Starts the gateway with the settings in an environment. Invalid settings end the process with status 1. */
@@ -202,11 +172,13 @@ export function start(env: NodeJS.ProcessEnv, onSignal: OnSignal): void {
   const settings = readConfig(env);
   if ('errors' in settings) {
     const details = [...settings.errors, ...mistypedNames(env).map(mistypedText)];
-    endWith({ message: 'The gateway did not start. Correct these settings:', details });
+    endWith('The gateway did not start. Correct these settings:', details);
     return;
   }
   const { config } = settings;
-  run(config, onSignal).catch((error: unknown) =>
-    endWith({ ...explain(error, config), secrets: secretsOf(config) }),
-  );
+  run(config, onSignal).catch((error: unknown) => {
+    const advice = adviceOn(error, config);
+    const details = advice ? undefined : [String(error instanceof Error ? error.stack : error)];
+    return endWith(advice ?? 'The gateway could not start.', details, secretsOf(config));
+  });
 }

@@ -65,20 +65,22 @@ import { createTokenListHandler } from './token-list/handler.js';
 
 export type { OperationOutcome } from './plugins/results.js';
 
+/** Settings (`config/config.ts` says what they mean), and the parts that GraphQL Yoga uses. */
 export interface YogaOptions extends BodyLimitOptions, OverloadOptions {
-  readonly schema: GraphQLSchema;
-  /** The prefix of all paths, such as `/tokens`. Empty for none. */
   readonly basePath: string;
-  /** The paths to serve besides the endpoint and the Model Context Protocol. */
   readonly servedPaths: readonly OptionalPath[];
-  /** The port for operators. If this port is set, `/metrics` is served only there. */
+  /** If this port is set, `/metrics` is served only there. */
   readonly adminPort?: number | undefined;
-  /** Whether to compress responses. False leaves it to the server in front. */
   readonly compression: boolean;
+  readonly trustedDocumentsOnly?: boolean | undefined;
+  readonly corsOrigins: CorsOrigins;
+  readonly graphiql: boolean;
+  readonly introspection: boolean;
+  readonly mcp: boolean;
+  readonly logos: boolean;
+  readonly schema: GraphQLSchema;
   readonly documents: Documents;
   readonly trusted: TrustedDocuments | undefined;
-  /** Whether to refuse documents that are not trusted. */
-  readonly trustedDocumentsOnly?: boolean | undefined;
   readonly createContext: (context: ServerContext) => GatewayContext;
   readonly snapshots: Snapshots;
   readonly metrics: Metrics;
@@ -87,20 +89,12 @@ export interface YogaOptions extends BodyLimitOptions, OverloadOptions {
   readonly isDemo: boolean;
   /** True once the process is about to stop. */
   readonly isStopping: () => boolean;
-  readonly corsOrigins: CorsOrigins;
-  readonly graphiql: boolean;
-  /** Whether clients may see the schema. */
-  readonly introspection: boolean;
-  /** Whether to serve the Model Context Protocol. */
-  readonly mcp: boolean;
   /** Executes an operation for a tool of `/mcp`. */
   readonly executeForTool: (
     operation: ToolOperation,
     request: Request,
     context: ServerContext,
   ) => Promise<string>;
-  /** Whether the picker may load logos of tokens from other hosts. */
-  readonly logos: boolean;
 }
 
 /** Facts about one request that the HTTP server and the gateway exchange. */

@@ -56,7 +56,7 @@ export function createBodyReader(maxBodyBytes: number) {
   };
 }
 
-/** The body that a framework has read. Undefined if no framework has read it. */
+/** The body that a framework has read; undefined if none has. */
 function parsedBody(request: NodeRequest, maxBodyBytes: number): ReadBody | undefined {
   if (request.method === 'GET' || request.method === 'HEAD') return undefined;
   try {

@@ -4,7 +4,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { AcceptedBy } from '../domain/guard-memory.js';
 import type { GuardedFact } from '../domain/listing.js';
 import type { ListingState, ListingStatus } from '../snapshots/freshness.js';
-import { type CacheSize, createRequestMetrics } from './request-metrics.js';
+import { type CacheSize, createRequestMetrics, type RequestMetrics } from './request-metrics.js';
 
 /** The rows of one listing that are held back now. */
 export interface HeldBackCount {
@@ -54,26 +54,108 @@ const ACCEPTED_BY: readonly AcceptedBy[] = ['time', 'operator'];
 const LISTING_STATES: readonly ListingState[] = ['FRESH', 'STALE', 'EMPTY'];
 const BREAKER_STATES = ['closed', 'half-open', 'open'] as const;
 
-/** Name and help of each gauge of the sweep, and the function that gives its value at each scrape. */
-const SWEEP_GAUGES: readonly (readonly [string, string, (facts: SweepFacts) => number | undefined])[] = [
-  ['gateway_sweep_tokens_known', 'Tokens whose routes are known.', ({ known }) => known],
-  ['gateway_sweep_tokens_left', 'Bridgeable tokens whose routes are not known yet.', ({ left }) => left],
-  ['gateway_sweep_pairs', 'Known pairs of a token and a destination.', ({ pairs }) => pairs],
-  [
-    'gateway_sweep_age_seconds',
-    'Age of the oldest known routes. Absent if no routes are known.',
-    ({ ageMs }) => ageMs && ageMs / 1000,
-  ],
-  [
-    'gateway_sweep_interval_seconds',
+/** The help of each metric, as Prometheus shows it. */
+const HELP = {
+  gateway_listing_state:
+    'State of a listing by its age: 1 for its current state (FRESH, STALE or EMPTY), 0 for the others.',
+  gateway_listing_age_seconds: 'Age of the snapshot that is served. Absent while the listing is EMPTY.',
+  gateway_listing_rows: 'Rows of the snapshot that is served; 0 while the listing is EMPTY.',
+  gateway_listing_rejected_rows:
+    'Rows that were left out of the snapshot that is served, as malformed or duplicate.',
+  gateway_listing_source: '1 for the service that sent the rows; other services are absent.',
+  gateway_listing_gone:
+    'Whether the last refresh failed because the upstream says that it is gone (1). The last good snapshot is still served.',
+  gateway_listing_held_back:
+    'Whether a whole refresh is held back (1). The last good snapshot is still served.',
+  gateway_listing_refreshes_total:
+    'Refreshes that ended, by outcome: upstream or peer (where the new listing is from), older, held_back, or the code of the failure.',
+  gateway_listing_hold_backs_total:
+    'Refreshes that were held back whole, by reason: shrink or rejected_rows. One refresh can have both.',
+  gateway_listings_stored:
+    'Whether the last listing could be stored in SNAPSHOT_DIR (1). If not (0), a restart would find an older one. Absent until one is stored, and without SNAPSHOT_DIR.',
+  gateway_held_back_rows:
+    'Rows that are held back, by the guarded fact: listed rows that the upstream contradicts, and new rows that would replace a removed one.',
+  gateway_held_back_oldest_seconds:
+    'How long the oldest held-back row of the listing has been held back; 0 if no row is held back.',
+  gateway_accepted_changes_total:
+    'Changes of guarded facts that were accepted: by time (the upstream repeated them for HOLD_BACK_MS) or by the operator (LISTING_RULES).',
+  gateway_contradictory_rows_total:
+    'Keys that one response contains several times with different guarded facts. Each refresh counts them again.',
+  gateway_token_list_omitted_rows:
+    'Listed tokens of EVM chains that /tokenlist.json leaves out because its schema does not allow them; natives do not count. Absent until the first request for the list.',
+  gateway_upstream_field_drift_total:
+    'Fields of upstream rows that are new (appeared), or were in all rows before and are missing now (missing). Each field counts once for each.',
+  gateway_upstream_requests_total:
+    'Attempts at the upstream, including retries, by outcome: ok, or the code of the error.',
+  gateway_upstream_request_duration_seconds:
+    'Duration of one attempt at the upstream, until its response was read or it failed.',
+  gateway_upstream_breaker_state:
+    'The circuit breaker of the upstream: 1 for its current state, 0 for the others. Failed listing requests open it; while it is open, nothing is requested.',
+  gateway_upstream_route_breaker_state:
+    'The circuit breaker for routes, which failed requests for the routes of listed tokens open: 1 for its current state, 0 for the others. While it is open, no routes are requested, but listings are.',
+  gateway_upstream_changeovers_total:
+    'Changes from one service to its successor that this gateway detected first.',
+  gateway_route_rows_conflicting_total:
+    'Rows of routes that were left out because the token listing has other decimals for the same token.',
+  gateway_sweep_tokens_known: 'Tokens whose routes are known.',
+  gateway_sweep_tokens_left: 'Bridgeable tokens whose routes are not known yet.',
+  gateway_sweep_pairs: 'Known pairs of a token and a destination.',
+  gateway_sweep_age_seconds: 'Age of the oldest known routes. Absent if no routes are known.',
+  gateway_sweep_interval_seconds:
     'The time in which the routes of each token are requested once (ROUTES_SWEEP_MS).',
-    ({ intervalMs }) => intervalMs / 1000,
-  ],
-  [
-    'gateway_sweep_stopped',
+  gateway_sweep_stopped:
     'Whether the sweep pauses now (1): the upstream has asked for a pause or is gone, or the map of routes is full.',
-    ({ isStopped }) => (isStopped ? 1 : 0),
+  gateway_sweep_requests_total:
+    'Requests of the sweep of routes that this gateway sent, by outcome: ok, or the code of the error.',
+  gateway_operation_wait_seconds:
+    'How long operations that could not be executed at once waited: for their turn, or for the upstream (a first listing, or routes).',
+  gateway_rate_limited_operations_total:
+    'Operations refused by RATE_LIMIT, by how their client is known: known, forwarded (has X-Forwarded-For from a proxy that is not trusted) or unknown.',
+  gateway_rate_limited_clients:
+    'Clients with operations that RATE_LIMIT refused in the last minute; 10000 at most.',
+  gateway_requests_total:
+    'Requests of clients, by the use of the response cache (hit, miss, refused; none: not an operation) and by outcome: ok, or the code of the most severe error. Overloads and failures of the upstream have a scope: client (it has caused them itself, and nobody else has them) or process.',
+  gateway_request_duration_seconds:
+    'Duration from the complete request until its response is passed on to be sent, by the use of the response cache.',
+  gateway_response_bytes_total: 'Bytes of response bodies as sent, compressed ones after compression.',
+  gateway_requests_in_flight: 'Requests that were read and wait for their response. Hits never wait.',
+  gateway_response_cache_bytes: 'Estimated size of the response cache.',
+  gateway_response_cache_entries: 'Responses in the response cache.',
+  gateway_http_connections_cut_total:
+    'Connections that the server closed early, by reason: too_many_connections, pipelining, slow_reader, response_bytes, request_bytes (or only the request refused, for lack of memory), accept_failed.',
+  gateway_redis_connected:
+    'Whether snapshots are shared with other gateways now (1), or this gateway works alone (0). Absent if sharing is not configured.',
+  gateway_log_lines_dropped_total: 'Lines of the log that were dropped because its reader is too slow.',
+  gateway_build_info: 'Always 1; the labels say which build runs.',
+} as const;
+
+type Name = keyof typeof HELP;
+
+/** One value of a gauge for one listing, with its labels. */
+type Sample = { readonly value: number } & Partial<Pick<ListingStatus, 'state' | 'source'>>;
+
+/** The gauges of the listings, with the function that gives the samples of one listing. */
+const LISTING_GAUGES: readonly (readonly [Name, (status: ListingStatus) => readonly Sample[]])[] = [
+  [
+    'gateway_listing_state',
+    ({ state }) => LISTING_STATES.map((each) => ({ state: each, value: Number(state === each) })),
   ],
+  ['gateway_listing_age_seconds', ({ ageMs }) => (ageMs === null ? [] : [{ value: ageMs / 1000 }])],
+  ['gateway_listing_rows', ({ rows }) => [{ value: rows }]],
+  ['gateway_listing_rejected_rows', ({ rejectedRows }) => [{ value: rejectedRows }]],
+  ['gateway_listing_source', ({ source }) => [{ source, value: 1 }]],
+  ['gateway_listing_gone', ({ isGone }) => [{ value: Number(isGone) }]],
+  ['gateway_listing_held_back', ({ isHeldBack }) => [{ value: Number(isHeldBack) }]],
+];
+
+/** The gauges of the sweep, with the function that gives the value; undefined if there is none. */
+const SWEEP_GAUGES: readonly (readonly [Name, (facts: SweepFacts) => number | undefined])[] = [
+  ['gateway_sweep_tokens_known', ({ known }) => known],
+  ['gateway_sweep_tokens_left', ({ left }) => left],
+  ['gateway_sweep_pairs', ({ pairs }) => pairs],
+  ['gateway_sweep_age_seconds', ({ ageMs }) => ageMs && ageMs / 1000],
+  ['gateway_sweep_interval_seconds', ({ intervalMs }) => intervalMs / 1000],
+  ['gateway_sweep_stopped', ({ isStopped }) => Number(isStopped)],
 ];
 
 /** How long a client counts as refused after its last refusal. */
@@ -83,48 +165,6 @@ const MAX_CLIENTS = 10_000;
 
 /** Limits of buckets in seconds, from the response of a nearby cache to an attempt that ends by its timeout. */
 const DURATION_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
-
-/** One value of a gauge for one listing, with its labels. */
-type Sample = { readonly value: number } & Partial<Pick<ListingStatus, 'state' | 'source'>>;
-
-/** Name and help of each gauge of the listings, and the function that gives its samples for one listing. */
-const LISTING_GAUGES: readonly (readonly [string, string, (status: ListingStatus) => readonly Sample[]])[] = [
-  [
-    'gateway_listing_state',
-    'State of a listing by its age: 1 for its current state (FRESH, STALE or EMPTY), 0 for the others.',
-    ({ state }) => LISTING_STATES.map((each) => ({ state: each, value: state === each ? 1 : 0 })),
-  ],
-  [
-    'gateway_listing_age_seconds',
-    'Age of the snapshot that is served. Absent while the listing is EMPTY.',
-    ({ ageMs }) => (ageMs === null ? [] : [{ value: ageMs / 1000 }]),
-  ],
-  [
-    'gateway_listing_rows',
-    'Rows of the snapshot that is served; 0 while the listing is EMPTY.',
-    ({ rows }) => [{ value: rows }],
-  ],
-  [
-    'gateway_listing_rejected_rows',
-    'Rows that were left out of the snapshot that is served, as malformed or duplicate.',
-    ({ rejectedRows }) => [{ value: rejectedRows }],
-  ],
-  [
-    'gateway_listing_source',
-    '1 for the service that sent the rows; other services are absent.',
-    ({ source }) => [{ source, value: 1 }],
-  ],
-  [
-    'gateway_listing_gone',
-    'Whether the last refresh failed because the upstream says that it is gone (1). The last good snapshot is still served.',
-    ({ isGone }) => [{ value: isGone ? 1 : 0 }],
-  ],
-  [
-    'gateway_listing_held_back',
-    'Whether a whole refresh is held back (1). The last good snapshot is still served.',
-    ({ isHeldBack }) => [{ value: isHeldBack ? 1 : 0 }],
-  ],
-];
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
@@ -139,187 +179,95 @@ export type Metrics = ReturnType<typeof createMetrics>;
 export function createMetrics({ version = 'unknown', revision = 'unknown', ofProcess = true } = {}) {
   const registry = new Registry();
   const registers = [registry];
-  const counter = <Label extends string>(name: string, help: string, labelNames: Label[] = []) =>
-    new Counter({ name, help, labelNames, registers });
-  const gauge = <Label extends string>(
-    name: string,
-    help: string,
-    labelNames: Label[] = [],
-    collect?: (gauge: Gauge<Label>) => void,
-  ) =>
+  const counter = <Label extends string>(name: Name, ...labelNames: Label[]) =>
+    new Counter({ name, help: HELP[name], labelNames, registers });
+  const gauge = <Label extends string>(name: Name, ...labelNames: Label[]) =>
+    new Gauge({ name, help: HELP[name], labelNames, registers });
+  const histogram = <Label extends string>(name: Name, ...labelNames: Label[]) =>
+    new Histogram({ name, help: HELP[name], labelNames, buckets: DURATION_BUCKETS, registers });
+  /** A gauge whose values are computed at each scrape. */
+  function computed<Label extends string>(
+    name: Name,
+    labelNames: Label[],
+    compute: (gauge: Gauge<Label>) => void,
+  ): void {
     new Gauge({
       name,
-      help,
+      help: HELP[name],
       labelNames,
       registers,
-      ...(collect
-        ? {
-            collect() {
-              collect(this);
-            },
-          }
-        : {}),
-    });
-
-  let listings: () => readonly ListingStatus[] = () => [];
-  for (const [name, help, samplesOf] of LISTING_GAUGES) {
-    gauge(name, help, ['listing', 'state', 'source'], (listingGauge) => {
-      listingGauge.reset();
-      for (const status of listings())
-        for (const { value, ...labels } of samplesOf(status))
-          listingGauge.set({ listing: status.name, ...labels }, value);
+      collect() {
+        compute(this);
+      },
     });
   }
-  const refreshes = counter(
-    'gateway_listing_refreshes_total',
-    'Refreshes that ended, by outcome: upstream or peer (where the new listing is from), older, held_back, or the code of the failure.',
-    ['listing', 'outcome'],
-  );
-  const holdBacks = counter(
-    'gateway_listing_hold_backs_total',
-    'Refreshes that were held back whole, by reason: shrink or rejected_rows. One refresh can have both.',
-    ['listing', 'reason'],
-  );
-  const drifts = counter(
-    'gateway_upstream_field_drift_total',
-    'Fields of upstream rows that are new (appeared), or were in all rows before and are missing now (missing). Each field counts once for each.',
-    ['listing', 'drift'],
-  );
 
-  // Every series exists from the start, so that alerts see the first change.
-  for (const listing of Object.keys(FACTS))
-    for (const drift of ['appeared', 'missing']) drifts.inc({ listing, drift }, 0);
+  let listings: () => readonly ListingStatus[] = () => [];
+  for (const [name, samplesOf] of LISTING_GAUGES) {
+    computed(name, ['listing', 'state', 'source'], (ofListings) => {
+      ofListings.reset();
+      for (const status of listings())
+        for (const { value, ...labels } of samplesOf(status))
+          ofListings.set({ listing: status.name, ...labels }, value);
+    });
+  }
+  const refreshes = counter('gateway_listing_refreshes_total', 'listing', 'outcome');
+  const holdBacks = counter('gateway_listing_hold_backs_total', 'listing', 'reason');
+  const drifts = counter('gateway_upstream_field_drift_total', 'listing', 'drift');
 
   let heldBack: () => readonly HeldBackCount[] = () => [];
   const heldBackOf = (listing: string) => heldBack().find((each) => each.listing === listing);
-  gauge(
-    'gateway_held_back_rows',
-    'Rows that are held back, by the guarded fact: listed rows that the upstream contradicts, and new rows that would replace a removed one.',
-    ['listing', 'fact'],
-    (rowsGauge) => {
-      for (const [listing, facts] of Object.entries(FACTS)) {
-        const rows = heldBackOf(listing)?.rowsByFact;
-        for (const fact of facts) rowsGauge.set({ listing, fact }, rows?.get(fact) ?? 0);
-      }
-    },
-  );
-  gauge(
-    'gateway_held_back_oldest_seconds',
-    'How long the oldest held-back row of the listing has been held back; 0 if no row is held back.',
-    ['listing'],
-    (ageGauge) => {
-      const now = Date.now();
-      for (const listing of Object.keys(FACTS)) {
-        const since = heldBackOf(listing)?.oldestSince ?? now;
-        ageGauge.set({ listing }, Math.max(0, now - since) / 1000);
-      }
-    },
-  );
-  const accepted = counter(
-    'gateway_accepted_changes_total',
-    'Changes of guarded facts that were accepted: by time (the upstream repeated them for HOLD_BACK_MS) or by the operator (LISTING_RULES).',
-    ['listing', 'fact', 'by'],
-  );
-  const contradictory = counter(
-    'gateway_contradictory_rows_total',
-    'Keys that one response contains several times with different guarded facts. Each refresh counts them again.',
-    ['listing'],
-  );
+  computed('gateway_held_back_rows', ['listing', 'fact'], (ofRows) => {
+    for (const [listing, facts] of Object.entries(FACTS)) {
+      const rows = heldBackOf(listing)?.rowsByFact;
+      for (const fact of facts) ofRows.set({ listing, fact }, rows?.get(fact) ?? 0);
+    }
+  });
+  computed('gateway_held_back_oldest_seconds', ['listing'], (ofAges) => {
+    const now = Date.now();
+    for (const listing of Object.keys(FACTS)) {
+      const since = heldBackOf(listing)?.oldestSince ?? now;
+      ofAges.set({ listing }, Math.max(0, now - since) / 1000);
+    }
+  });
+  const accepted = counter('gateway_accepted_changes_total', 'listing', 'fact', 'by');
+  const contradictory = counter('gateway_contradictory_rows_total', 'listing');
+  // Every series exists from the start, so that alerts see the first change.
   for (const [listing, facts] of Object.entries(FACTS)) {
+    for (const drift of ['appeared', 'missing']) drifts.inc({ listing, drift }, 0);
     contradictory.inc({ listing }, 0);
     for (const fact of facts) for (const by of ACCEPTED_BY) accepted.inc({ listing, fact, by }, 0);
   }
 
-  const attempts = counter(
-    'gateway_upstream_requests_total',
-    'Attempts at the upstream, including retries, by outcome: ok, or the code of the error.',
-    ['upstream', 'path', 'outcome'],
-  );
-  const durations = new Histogram({
-    name: 'gateway_upstream_request_duration_seconds',
-    help: 'Duration of one attempt at the upstream, until its response was read or it failed.',
-    labelNames: ['upstream', 'path', 'outcome'],
-    buckets: DURATION_BUCKETS,
-    registers,
-  });
-  const waits = new Histogram({
-    name: 'gateway_operation_wait_seconds',
-    help: 'How long operations that could not be executed at once waited: for their turn, or for the upstream (a first listing, or routes).',
-    labelNames: ['reason'],
-    buckets: DURATION_BUCKETS,
-    registers,
-  });
+  const attempts = counter('gateway_upstream_requests_total', 'upstream', 'path', 'outcome');
+  const durations = histogram('gateway_upstream_request_duration_seconds', 'upstream', 'path', 'outcome');
+  const waits = histogram('gateway_operation_wait_seconds', 'reason');
   for (const reason of ['turn', 'upstream']) waits.zero({ reason });
-  const breakers = gauge(
-    'gateway_upstream_breaker_state',
-    'The circuit breaker of the upstream: 1 for its current state, 0 for the others. Failed listing requests open it; while it is open, nothing is requested.',
-    ['upstream', 'state'],
-  );
-  const routeBreakers = gauge(
-    'gateway_upstream_route_breaker_state',
-    'The circuit breaker for routes, which failed requests for the routes of listed tokens open: 1 for its current state, 0 for the others. While it is open, no routes are requested, but listings are.',
-    ['upstream', 'tokens', 'state'],
-  );
-  const changeovers = counter(
-    'gateway_upstream_changeovers_total',
-    'Changes from one service to its successor that this gateway detected first.',
-    ['from', 'to'],
-  );
-  const conflicts = counter(
-    'gateway_route_rows_conflicting_total',
-    'Rows of routes that were left out because the token listing has other decimals for the same token.',
-  );
-
+  const breakers = gauge('gateway_upstream_breaker_state', 'upstream', 'state');
+  const routeBreakers = gauge('gateway_upstream_route_breaker_state', 'upstream', 'tokens', 'state');
+  const changeovers = counter('gateway_upstream_changeovers_total', 'from', 'to');
+  const conflicts = counter('gateway_route_rows_conflicting_total');
   let sweepRequests: Counter<'outcome'> | undefined;
-  function watchSweep(facts: () => SweepFacts): void {
-    sweepRequests = counter(
-      'gateway_sweep_requests_total',
-      'Requests of the sweep of routes that this gateway sent, by outcome: ok, or the code of the error.',
-      ['outcome'],
-    );
-    for (const [name, help, read] of SWEEP_GAUGES) {
-      gauge(name, help, [], (sweepGauge) => {
-        const value = read(facts());
-        if (value === undefined) sweepGauge.remove();
-        else sweepGauge.set(value);
-      });
-    }
-  }
 
-  const limited = counter(
-    'gateway_rate_limited_operations_total',
-    'Operations refused by RATE_LIMIT, by how their client is known: known, forwarded (has X-Forwarded-For from a proxy that is not trusted) or unknown.',
-    ['client'],
-  );
+  const limited = counter('gateway_rate_limited_operations_total', 'client');
   for (const client of SOURCES) limited.inc({ client }, 0);
   const limitedClients = new LRUCache<string, true>({ max: MAX_CLIENTS, ttl: RECENT_MS });
-  gauge(
-    'gateway_rate_limited_clients',
-    `Clients with operations that RATE_LIMIT refused in the last minute; ${MAX_CLIENTS} at most.`,
-    [],
-    (clientsGauge) => {
-      limitedClients.purgeStale();
-      clientsGauge.set(limitedClients.size);
-    },
-  );
-  const cuts = counter(
-    'gateway_http_connections_cut_total',
-    'Connections that the server closed early, by reason: too_many_connections, pipelining, slow_reader, response_bytes, request_bytes (or only the request refused, for lack of memory), accept_failed.',
-    ['reason'],
-  );
+  computed('gateway_rate_limited_clients', [], (ofClients) => {
+    limitedClients.purgeStale();
+    ofClients.set(limitedClients.size);
+  });
+  const cuts = counter('gateway_http_connections_cut_total', 'reason');
   let cacheSize = (): CacheSize => ({ bytes: 0, entries: 0 });
-  const requests = createRequestMetrics(registry, () => cacheSize());
+  computed('gateway_response_cache_bytes', [], (ofCache) => ofCache.set(cacheSize().bytes));
+  computed('gateway_response_cache_entries', [], (ofCache) => ofCache.set(cacheSize().entries));
+  const requests = createRequestMetrics();
+  register(requests, registers);
+  computed('gateway_requests_in_flight', [], (ofRequests) => ofRequests.set(requests.inFlight));
   let omittedRows: Gauge | undefined;
   let redisConnected: Gauge | undefined;
   let listingsStored: Gauge | undefined;
-  const droppedLines = counter(
-    'gateway_log_lines_dropped_total',
-    'Lines of the log that were dropped because its reader is too slow.',
-  );
-  gauge('gateway_build_info', 'Always 1; the labels say which build runs.', ['version', 'revision']).set(
-    { version, revision },
-    1,
-  );
+  const droppedLines = counter('gateway_log_lines_dropped_total');
+  gauge('gateway_build_info', 'version', 'revision').set({ version, revision }, 1);
   if (ofProcess) {
     collectDefaultMetrics({ register: registry });
     // Removed, because these gauges have names of counters. The metrics without `_total` have the same values by type.
@@ -327,22 +275,28 @@ export function createMetrics({ version = 'unknown', revision = 'unknown', ofPro
       registry.removeSingleMetric(`nodejs_active_${what}_total`);
   }
 
-  const rateLimit: RateLimitMetrics = {
-    refused(client, source) {
-      limited.inc({ client: source });
-      limitedClients.set(client, true);
-    },
-  };
-
+  /** The functions that report. {@link HELP} says what they count. */
   return {
-    /** Requests of clients. */
     requests,
     /** Operations that `RATE_LIMIT` refuses. */
-    rateLimit,
+    rateLimit: {
+      refused(client, source) {
+        limited.inc({ client: source });
+        limitedClients.set(client, true);
+      },
+    } satisfies RateLimitMetrics,
     /** The sweep of routes. Its metrics are absent until `watch` is called. */
     sweep: {
       /** Sets the function that returns the facts; it is called at each scrape. */
-      watch: watchSweep,
+      watch(facts: () => SweepFacts) {
+        sweepRequests = counter('gateway_sweep_requests_total', 'outcome');
+        for (const [name, read] of SWEEP_GAUGES)
+          computed(name, [], (ofSweep) => {
+            const value = read(facts());
+            if (value === undefined) ofSweep.remove();
+            else ofSweep.set(value);
+          });
+      },
       /** The routes of one token were requested: `ok`, or the code of the error. */
       asked: (outcome: string) => sweepRequests?.inc({ outcome }),
     },
@@ -350,17 +304,18 @@ export function createMetrics({ version = 'unknown', revision = 'unknown', ofPro
     watchHeldBack(count: typeof heldBack) {
       heldBack = count;
     },
-    /** A guarded fact of one row was changed to the value that the upstream sends. */
-    acceptedChange: (listing: string, fact: GuardedFact, by: AcceptedBy) =>
-      accepted.inc({ listing, fact, by }),
-    /** Keys that one response of the upstream contains several times, with different guarded facts. */
-    contradictoryRows: (listing: string, count: number) => contradictory.inc({ listing }, count),
-    /** A line of the log was dropped because its reader is too slow. */
-    logLineDropped: () => droppedLines.inc(),
     /** Sets the function that returns the size of the response cache; it is called at each scrape. */
-    watchCache(size: () => CacheSize) {
+    watchCache(size: typeof cacheSize) {
       cacheSize = size;
     },
+    /** Sets the function that returns the status of the listings; it is called at each scrape. */
+    watchListings(status: typeof listings) {
+      listings = status;
+    },
+    acceptedChange: (listing: string, fact: GuardedFact, by: AcceptedBy) =>
+      accepted.inc({ listing, fact, by }),
+    contradictoryRows: (listing: string, count: number) => contradictory.inc({ listing }, count),
+    logLineDropped: () => droppedLines.inc(),
     /** One attempt at the upstream: the service, the operation, 'ok' or the error's code, the duration in seconds. */
     upstreamRequest(upstream: string, path: string, outcome: string, seconds: number) {
       const labels = { upstream, path, outcome };
@@ -374,63 +329,75 @@ export function createMetrics({ version = 'unknown', revision = 'unknown', ofPro
       lane: 'listings' | 'routes' = 'listings',
     ) {
       for (const each of BREAKER_STATES) {
-        const value = each === state ? 1 : 0;
-        if (lane === 'listings') breakers.set({ upstream, state: each }, value);
-        else routeBreakers.set({ upstream, tokens: 'listed', state: each }, value);
+        if (lane === 'listings') breakers.set({ upstream, state: each }, Number(each === state));
+        else routeBreakers.set({ upstream, tokens: 'listed', state: each }, Number(each === state));
       }
     },
-    /** Rows of routes that were left out because the token listing has other decimals for the same tokens. */
     conflictingRouteRows: (count: number) => conflicts.inc(count),
     /**
      * The end of one refresh.
      *
      * @param outcome 'upstream' or 'peer' (where a new snapshot is from), 'older' (not used), 'held_back', or an error's code
-     * @param heldBackFor the reasons why the listing is held back, from a closed set; empty for other outcomes
+     * @param heldBackFor the reasons why the listing is held back, from a closed set
      */
     refresh(listing: string, outcome: string, heldBackFor: readonly string[] = []) {
       refreshes.inc({ listing, outcome });
       for (const reason of heldBackFor) holdBacks.inc({ listing, reason });
     },
-    /** A field of upstream rows is new, or was in all rows before and is missing now. */
     fieldDrift: (listing: string, drift: 'appeared' | 'missing', fields: number) =>
       drifts.inc({ listing, drift }, fields),
-    /** How many rows `/tokenlist.json` of all chains leaves out. */
     tokenListOmitted(rows: number) {
-      omittedRows ??= gauge(
-        'gateway_token_list_omitted_rows',
-        'Listed tokens of EVM chains that /tokenlist.json leaves out because its schema does not allow them; natives do not count. Absent until the first request for the list.',
-      );
+      omittedRows ??= gauge('gateway_token_list_omitted_rows');
       omittedRows.set(rows);
     },
-    /** A change from one service to its successor. */
     changedOver: (from: string, to: string) => changeovers.inc({ from, to }),
     /** An operation has waited in the queue (`turn`) or for the upstream. */
     waited: (reason: 'turn' | 'upstream', seconds: number) => waits.observe({ reason }, seconds),
-    /** Whether the last listing could be stored in `SNAPSHOT_DIR`. Not called without that setting. */
     stored(isStored: boolean) {
-      listingsStored ??= gauge(
-        'gateway_listings_stored',
-        'Whether the last listing could be stored in SNAPSHOT_DIR (1). If not (0), a restart would find an older one. Absent until one is stored, and without SNAPSHOT_DIR.',
-      );
-      listingsStored.set(isStored ? 1 : 0);
+      listingsStored ??= gauge('gateway_listings_stored');
+      listingsStored.set(Number(isStored));
     },
-    /** Whether snapshots are shared with other gateways now. Not called if sharing is not configured. */
     sharing(isShared: boolean) {
-      redisConnected ??= gauge(
-        'gateway_redis_connected',
-        'Whether snapshots are shared with other gateways now (1), or this gateway works alone (0). Absent if sharing is not configured.',
-      );
-      redisConnected.set(isShared ? 1 : 0);
+      redisConnected ??= gauge('gateway_redis_connected');
+      redisConnected.set(Number(isShared));
     },
-    /** A connection that was cut, or a request that was refused for lack of memory. */
     connectionCut: (reason: string) => cuts.inc({ reason }),
-    /** Sets the function that returns the status of the listings; it is called at each scrape. */
-    watchListings(status: typeof listings) {
-      listings = status;
-    },
     /** All metrics in the exposition format. Rejects if a watched function throws. */
     async expose() {
       return { contentType: registry.contentType as string, text: await registry.metrics() };
     },
   };
+}
+
+/** Registers the counts of requests as two counters and a histogram, which are computed at each scrape. */
+function register({ counts }: RequestMetrics, registers: Registry[]): void {
+  new Counter({
+    name: 'gateway_requests_total',
+    help: HELP.gateway_requests_total,
+    labelNames: ['cache', 'outcome', 'scope'],
+    registers,
+    collect() {
+      this.reset();
+      for (const each of counts) for (const { labels, count } of each.requests()) this.inc(labels, count);
+    },
+  });
+  new Counter({
+    name: 'gateway_response_bytes_total',
+    help: HELP.gateway_response_bytes_total,
+    labelNames: ['cache'],
+    registers,
+    collect() {
+      this.reset();
+      for (const { cache, bytes } of counts) this.inc({ cache }, bytes);
+    },
+  });
+  const name = 'gateway_request_duration_seconds';
+  const help = HELP[name];
+  const histogram = new Histogram({ name, help, labelNames: ['cache'], registers });
+  const read = async () => {
+    const values = counts.flatMap((each) => each.samplesOfDurations(name));
+    return { name, help, type: 'histogram', values };
+  };
+  // Replaces the function that prom-client calls at a scrape: a histogram cannot show counts that it has not observed itself.
+  Object.assign(histogram, { get: read, getForPromString: read });
 }

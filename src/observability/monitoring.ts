@@ -21,13 +21,7 @@ export type Monitoring = (method: string, path: string) => PlainResponse | Promi
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/**
- * Creates the responses of `/live`, `/ready` and `/metrics`. `/live`: the process runs. `/ready`: the gateway has listings
- * to serve and is not about to stop; otherwise 503. `/metrics`: the metrics for Prometheus; if one cannot be read, the
- * status is 500, and nothing else is affected.
- *
- * @param paths the paths to serve, below `basePath`
- */
+/** Creates the responses of the monitoring paths. @param paths the paths to serve, below `basePath` */
 export function createMonitoring(
   { notReadyReason, isDemo, metrics, log }: MonitoringOptions,
   paths: readonly string[] = MONITORING_PATHS,
@@ -50,10 +44,8 @@ export function createMonitoring(
       ({ contentType, text }) => respond(text, contentType),
       (err) => {
         log.error({ err }, 'The metrics could not be collected');
-        return plainRefusal({
-          status: 500,
-          message: 'The metrics could not be collected; the log says why.',
-        });
+        const message = 'The metrics could not be collected; the log says why.';
+        return plainRefusal({ status: 500, message });
       },
     );
   };
@@ -86,11 +78,8 @@ export function createRefreshAnswer(
 
   return (method) => {
     if (method !== 'POST') {
-      return plainRefusal({
-        status: 405,
-        message: `Expected POST, got ${method}.`,
-        headers: { allow: 'POST' },
-      });
+      const message = `Expected POST, got ${method}.`;
+      return plainRefusal({ status: 405, message, headers: { allow: 'POST' } });
     }
     answer ??= refreshBoth().finally(() => {
       answer = undefined;

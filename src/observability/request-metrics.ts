@@ -1,33 +1,14 @@
-/** The metrics of client requests and of the response cache. */
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+/** The counts of client requests. */
 import { ERROR_CODES, hasScope } from '../domain/error-codes.js';
 
 /**
  * What the response cache did for a request. `hit`: the response is from the cache. `miss`: the operation was executed.
  * `refused`: the operation was not executed. `none`: the request is not an operation, such as one for a page.
  */
-export type CacheResult = (typeof CACHE_RESULTS)[number];
-
-const CACHE_RESULTS = ['hit', 'miss', 'refused', 'none'] as const;
+export type CacheResult = 'hit' | 'miss' | 'refused' | 'none';
 
 /** The part that executed an operation: the operation writer, from the snapshots alone, or GraphQL Yoga. */
 export type Executor = 'writer' | 'yoga';
-
-/** Counts client requests. A request costs a few additions; the metrics are computed at a scrape. */
-export interface RequestMetrics {
-  /** A request that cannot be answered at once has begun. Call `ended` when it is answered. */
-  began(): void;
-  ended(): void;
-  /**
-   * One request was answered.
-   *
-   * @param outcome of {@link outcomeOf}, or `ABORTED`
-   * @param ms from the complete request until its response was passed to Node
-   * @param bytes of the response body as sent
-   * @param isByClient whether the client itself has caused the overload, or the failure of the upstream
-   */
-  answered(cache: CacheResult, outcome: string, ms: number, bytes: number, isByClient: boolean): void;
-}
 
 export interface CacheSize {
   readonly bytes: number;
@@ -86,6 +67,20 @@ class Counts {
     if (isByClient) counts.byClient++;
   }
 
+  /** The samples of a counter of requests. */
+  *requests() {
+    const { cache } = this;
+    for (const [outcome, { count, byClient }] of this.outcomes) {
+      if (!hasScope(outcome)) yield { labels: { cache, outcome }, count };
+      else {
+        const ofProcess = count - byClient;
+        if (byClient > 0) yield { labels: { cache, outcome, scope: 'client' }, count: byClient };
+        if (ofProcess > 0) yield { labels: { cache, outcome, scope: 'process' }, count: ofProcess };
+      }
+    }
+  }
+
+  /** The samples of a histogram of durations. */
   samplesOfDurations(name: string) {
     const { cache } = this;
     let count = 0;
@@ -99,84 +94,33 @@ class Counts {
   }
 }
 
-/**
- * Creates the metrics of client requests and of the response cache.
- *
- * @param cacheSize read at each scrape
- */
-export function createRequestMetrics(registry: Registry, cacheSize: () => CacheSize): RequestMetrics {
-  const registers = [registry];
-  const [hit, miss, refused, none] = CACHE_RESULTS.map((cache) => new Counts(cache)) as [
-    Counts,
-    Counts,
-    Counts,
-    Counts,
-  ];
+export type RequestMetrics = ReturnType<typeof createRequestMetrics>;
+
+/** Counts client requests. A request costs a few additions; the metrics are computed at a scrape. */
+export function createRequestMetrics() {
+  const [hit, miss] = [new Counts('hit'), new Counts('miss')];
+  const [refused, none] = [new Counts('refused'), new Counts('none')];
   const all = { hit, miss, refused, none };
-  let inFlight = 0;
-
-  new Counter({
-    name: 'gateway_requests_total',
-    help: 'Requests of clients, by the use of the response cache (hit, miss, refused; none: not an operation) and by outcome: ok, or the code of the most severe error. Overloads and failures of the upstream have a scope: client (it has caused them itself, and nobody else has them) or process.',
-    labelNames: ['cache', 'outcome', 'scope'],
-    registers,
-    collect() {
-      this.reset();
-      for (const { cache, outcomes } of Object.values(all))
-        for (const [outcome, { count, byClient }] of outcomes) {
-          if (!hasScope(outcome)) this.inc({ cache, outcome }, count);
-          else {
-            if (byClient > 0) this.inc({ cache, outcome, scope: 'client' }, byClient);
-            if (count > byClient) this.inc({ cache, outcome, scope: 'process' }, count - byClient);
-          }
-        }
-    },
-  });
-  const name = 'gateway_request_duration_seconds';
-  const help =
-    'Duration from the complete request until its response is passed on to be sent, by the use of the response cache.';
-  const read = async () => {
-    const values = Object.values(all).flatMap((counts) => counts.samplesOfDurations(name));
-    return { name, help, type: 'histogram', values };
-  };
-  // Replaces the function that prom-client calls at a scrape: a histogram cannot show counts that it has not observed itself.
-  const histogram = new Histogram({ name, help, labelNames: ['cache'], registers });
-  Object.assign(histogram, { get: read, getForPromString: read });
-
-  new Counter({
-    name: 'gateway_response_bytes_total',
-    help: 'Bytes of response bodies as sent, compressed ones after compression.',
-    labelNames: ['cache'],
-    registers,
-    collect() {
-      this.reset();
-      for (const { cache, bytes } of Object.values(all)) this.inc({ cache }, bytes);
-    },
-  });
-  const gauge = (gaugeName: string, gaugeHelp: string, value: () => number) =>
-    new Gauge({
-      name: gaugeName,
-      help: gaugeHelp,
-      registers,
-      collect() {
-        this.set(value());
-      },
-    });
-  gauge(
-    'gateway_requests_in_flight',
-    'Requests that were read and wait for their response. Hits never wait.',
-    () => inFlight,
-  );
-  gauge('gateway_response_cache_bytes', 'Estimated size of the response cache.', () => cacheSize().bytes);
-  gauge('gateway_response_cache_entries', 'Responses in the response cache.', () => cacheSize().entries);
-
-  return {
+  const metrics = {
+    counts: [hit, miss, refused, none],
+    inFlight: 0,
+    /** A request that cannot be answered at once has begun. Call `ended` when it is answered. */
     began: () => {
-      inFlight++;
+      metrics.inFlight++;
     },
     ended: () => {
-      inFlight--;
+      metrics.inFlight--;
     },
-    answered: (cache, outcome, ms, bytes, isByClient) => all[cache].add(outcome, ms, bytes, isByClient),
+    /**
+     * One request was answered.
+     *
+     * @param outcome of {@link outcomeOf}, or `ABORTED`
+     * @param ms from the complete request until its response was passed to Node
+     * @param bytes of the response body as sent
+     * @param isByClient whether the client itself has caused the overload, or the failure of the upstream
+     */
+    answered: (cache: CacheResult, outcome: string, ms: number, bytes: number, isByClient: boolean) =>
+      all[cache].add(outcome, ms, bytes, isByClient),
   };
+  return metrics;
 }

@@ -1,5 +1,4 @@
 /** Plugins that find the document of a request, and decide whether it may be executed. */
-
 import { createHash } from 'node:crypto';
 import { GraphQLError, Source } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
@@ -29,8 +28,8 @@ export function useTrustedDocuments(trusted: TrustedDocuments): Plugin<object, O
   };
 }
 
-/** Reads the ids of documents from a URL, where GraphQL Yoga reads only the standard parameters of GraphQL. */
-function idsInUrl({ method, url }: Request): { readonly documentId?: string; readonly doc_id?: string } {
+/** Reads the id of a document from a URL, where GraphQL Yoga reads only the standard parameters of GraphQL. */
+function idsInUrl({ method, url }: Request): { readonly documentId?: string } {
   if (method !== 'GET') return {};
   const { searchParams } = new URL(url);
   const documentId = searchParams.get('documentId') ?? searchParams.get('doc_id');
@@ -42,9 +41,8 @@ const MAX_STORED_LENGTH = 2 ** 21;
 const HASH = /^[0-9a-f]{64}$/;
 
 /**
- * Automatic persisted queries, as in Apollo Client and urql. A client first sends a query with the SHA-256 of its text,
- * and later only the hash, which fits into a short, cacheable URL. The response to an unknown hash is
- * PERSISTED_QUERY_NOT_FOUND; then the client sends the text again.
+ * Automatic persisted queries, as in Apollo Client and urql: a client sends the SHA-256 of a query, which fits into a
+ * short, cacheable URL. It sends the text, too, after the error PERSISTED_QUERY_NOT_FOUND.
  */
 export function usePersistedQueries(): Plugin {
   const texts = new LRUCache<string, string>({

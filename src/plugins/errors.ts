@@ -1,5 +1,4 @@
 /** Plugins that decide what a client sees of errors. */
-
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import { type ErrorCode, hasScope } from '../domain/error-codes.js';
@@ -66,15 +65,15 @@ function withBadInputCode(error: GraphQLError): GraphQLError {
   return error;
 }
 
+const INTERNAL = {
+  code: 'INTERNAL_SERVER_ERROR',
+  message:
+    'Something went wrong in the gateway itself. Try again; if it persists, report it with the x-request-id of this response.',
+};
+
 /** A copy of the error with a code and without its cause. */
 function withCode({ locations, path }: GraphQLError, cause: unknown): GraphQLError {
-  const [code, message] =
-    cause instanceof GatewayError
-      ? [cause.code, cause.message]
-      : [
-          'INTERNAL_SERVER_ERROR',
-          'Something went wrong in the gateway itself. Try again; if it persists, report it with the x-request-id of this response.',
-        ];
+  const { code, message } = cause instanceof GatewayError ? cause : INTERNAL;
   const copy = new GraphQLError(message, { path: path ?? null, extensions: { code } });
   return Object.assign(copy, { locations });
 }
@@ -102,14 +101,11 @@ export function useShortMessages(): Plugin {
       for (const each of Array.isArray(result) ? result : [result]) {
         for (const error of each.errors ?? []) {
           const { message } = error;
-          if (message.length > MAX_LENGTH) error.message = shortened(message);
+          const left = message.length - 2 * HALF;
+          if (message.length > MAX_LENGTH)
+            error.message = `${message.slice(0, HALF)} … (${left} characters left out) … ${message.slice(-HALF)}`;
         }
       }
     },
   };
-}
-
-function shortened(message: string): string {
-  const left = `${message.length - 2 * HALF} characters left out`;
-  return `${message.slice(0, HALF)} … (${left}) … ${message.slice(-HALF)}`;
 }

@@ -1,4 +1,4 @@
-/** Sets the headers that every response has, and responds to preflight requests. */
+/** The headers that every response of GraphQL Yoga has, and preflight requests. */
 import type { Plugin } from 'graphql-yoga';
 import { CACHE_STATUS, type CorsOrigins, corsHeaders, MISS } from '../http/headers.js';
 import { QUERY } from '../http/operations.js';
@@ -7,12 +7,8 @@ const METHODS = `GET, POST, ${QUERY}, OPTIONS`;
 const PREFLIGHT_SECONDS = '86400';
 
 /**
- * Sets the headers of every response, and responds to preflight requests.
- *
- * - `X-Content-Type-Options`: browsers must not guess another content type.
- * - CORS: pages of the given origins may read responses; never with credentials, because the gateway uses none. The
- *   CORS of Yoga repeats the request's origin even if all are allowed, and then shared caches cannot reuse responses.
- * - `Cache-Status` of the endpoint: always a miss, because GraphQL Yoga gets only requests that are not in the cache.
+ * Sets the headers of every response, and responds to preflight requests. The CORS of Yoga is not used: it repeats the
+ * request's origin even if all are allowed, and then shared caches cannot reuse responses.
  *
  * @param path the path of the GraphQL endpoint
  */
@@ -23,6 +19,7 @@ export function useHeaders(path: string, origins: CorsOrigins): Plugin {
     },
     onResponse({ request, response: { status, headers } }) {
       headers.set('x-content-type-options', 'nosniff');
+      // Always a miss: GraphQL Yoga gets only requests that are not in the cache.
       if (new URL(request.url).pathname === path) headers.set(CACHE_STATUS, MISS);
       // GraphQL Yoga repeats the list of supported types for each type in the Accept header. One list is enough.
       const types = status === 406 ? headers.get('accept') : null;

@@ -1,13 +1,5 @@
 /** Plugins that refuse operations: because the gateway is busy, or because they exceed a limit. */
-
-import {
-  GraphQLError,
-  type GraphQLSchema,
-  getOperationAST,
-  getVariableValues,
-  locatedError,
-  type OperationDefinitionNode,
-} from 'graphql';
+import { GraphQLError, getOperationAST, getVariableValues, locatedError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import type { ErrorCode } from '../domain/error-codes.js';
 import { type OperationLimitError, responseTooLong } from '../domain/errors.js';
@@ -29,16 +21,13 @@ export interface RefusalContext {
   readonly costRefusal?: OperationLimitError | undefined;
 }
 
-/** A refused client may try again after this many seconds. */
-const RETRY_AFTER_SECONDS = 1;
-
 /** Refuses an operation with HTTP 503, before it is parsed, if it would wait too long for its turn. */
 export function useOverload({ maxWaitMs }: OverloadOptions): Plugin<RefusalContext, RefusalContext> {
   const refusal = {
     status: 503,
-    message: `The gateway is busy: this operation would have waited longer than ${maxWaitMs} ms (MAX_WAIT_MS) and was not executed. Send it again in ${RETRY_AFTER_SECONDS} s.`,
+    message: `The gateway is busy: this operation would have waited longer than ${maxWaitMs} ms (MAX_WAIT_MS) and was not executed. Send it again in 1 s.`,
     code: 'OVERLOADED' satisfies ErrorCode,
-    headers: { 'retry-after': String(RETRY_AFTER_SECONDS) },
+    headers: { 'retry-after': '1' },
   };
   return {
     onRequest({ serverContext, endResponse, fetchAPI }) {
@@ -52,47 +41,34 @@ const MAX_VARIABLE_ERRORS = 10;
 /** Maximum members of an object in invalid variables. Errors quote the object: with 60,000 members this takes 40 ms. */
 const MAX_QUOTED_MEMBERS = 50;
 
-/**
- * Refuses an operation before it is executed if its variables are invalid or its known cost is too high.
- *
- * The plugin coerces the variables itself, because the executor would report up to 50 long errors.
- */
+/** Refuses an operation before it is executed if its variables are invalid or its known cost is too high. */
 export function useCostLimit(): Plugin<GatewayContext & RefusalContext> {
   return {
     onExecute({ args, setResultAndStopExecution }) {
       const { schema, document, operationName, variableValues, contextValue } = args;
       const operation = getOperationAST(document, operationName);
       if (!operation) return;
-      const { errors, coerced } = coercedVariables(schema, operation, variableValues ?? {});
-      if (errors) {
+      const given: Variables = variableValues ?? {};
+      // Coerced here, too, because the executor would report up to 50 long errors.
+      const coerce = (maxErrors: number) =>
+        getVariableValues(schema, operation.variableDefinitions ?? [], given, { maxErrors });
+      const { coerced: variables } = coerce(0);
+      if (!variables) {
+        const members = mostMembersIn(given);
+        const isLarge = members > MAX_QUOTED_MEMBERS;
+        const { errors = [] } = isLarge ? { errors: [tooManyMembers(members)] } : coerce(MAX_VARIABLE_ERRORS);
         setResultAndStopExecution({ errors });
         return;
       }
       const { cost, costRefusal } = contextValue;
       const fragments = fragmentsOf(document);
-      const refusal =
-        costRefusal ?? cost.chargeOperation({ schema, fragments, operation, variables: coerced });
+      const refusal = costRefusal ?? cost.chargeOperation({ schema, fragments, operation, variables });
       if (refusal) setResultAndStopExecution({ errors: [locatedError(refusal, undefined)] });
     },
   };
 }
 
 type Variables = Readonly<Record<string, unknown>>;
-
-/** Coerces variables as graphql-js does. If they are invalid, returns a bounded number of short errors. */
-function coercedVariables(
-  schema: GraphQLSchema,
-  operation: OperationDefinitionNode,
-  variables: Variables,
-): ReturnType<typeof getVariableValues> {
-  const coerce = (maxErrors: number) =>
-    getVariableValues(schema, operation.variableDefinitions ?? [], variables, { maxErrors });
-  const all = coerce(0);
-  if (all.coerced) return all;
-  const members = mostMembersIn(variables);
-  if (members > MAX_QUOTED_MEMBERS) return { errors: [tooManyMembers(members)] };
-  return coerce(MAX_VARIABLE_ERRORS);
-}
 
 /** The number of members of the largest object in the variables. */
 function mostMembersIn(variables: Variables): number {

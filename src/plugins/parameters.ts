@@ -1,5 +1,4 @@
 /** Plugins that change how GraphQL Yoga reads a request: its method, the limit on its body, and its parameters. */
-
 import { GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import type { ErrorCode } from '../domain/error-codes.js';
@@ -9,8 +8,7 @@ import { refusalResponse, shown } from '../http/refusal.js';
 const JSON_TYPE = /^application\/json *(;|$)/i;
 
 /**
- * Supports the method QUERY (RFC 10008): GraphQL Yoga gets such a request as a POST. This must be the first plugin,
- * since the others keep facts by the identity of the request.
+ * Supports the method QUERY (RFC 10008): GraphQL Yoga, and all later plugins, get such a request as a POST.
  *
  * @param path the path of the GraphQL endpoint
  */

@@ -1,5 +1,4 @@
 /** Plugins that respond to requests without GraphQL. */
-
 import type { Plugin } from 'graphql-yoga';
 import { type PlainResponse, plainRefusal } from '../http/refusal.js';
 import { type Encoded, fileResponse, type Page } from '../pages/static-page.js';

@@ -135,14 +135,13 @@ export class Connection {
     else this.socket.destroy();
   }
 
-  /** Closes the connection at once, and counts the reason. */
   cut(reason: CutReason): void {
     if (this.socket.destroyed) return;
     this.onCut(reason);
     this.socket.destroy();
   }
 
-  /** Whether the connection is still without a complete request head. */
+  /** Whether no request head was complete so far. */
   isSilent(): boolean {
     return this.#newest === undefined;
   }

@@ -19,15 +19,13 @@ export abstract class Exchange {
   /** When the request was complete and earlier ones of its connection were answered, by `performance.now()`. */
   startedAt = 0;
   read: ReadBody = { bytes: 0 };
-  /** The span of the request, if it is traced. */
   span: TraceSpan | undefined;
   /** The client, such as its address. Clients take turns, and all requests without a client count as one client. */
   abstract readonly client: string | undefined;
   /** Whether a proxy that is not trusted may have sent the request for another client. */
   abstract readonly isForwarded: boolean;
-  /** The HTTP status, once a response was sent. */
+  /** The HTTP status and the length of the body, once a response was sent. */
   abstract readonly status: number;
-  /** The length of the response body, once it was sent. */
   bodyBytes = 0;
   /** Whether the client closed the connection before the whole response was sent. */
   abstract readonly isAborted: boolean;

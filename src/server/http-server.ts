@@ -14,14 +14,11 @@ import { NodeExchange, type NodeServerFacts } from './exchange.js';
 import { refuseConnection, unreadable } from './refusals.js';
 import { createRefuse, type RequestObserver } from './request-observer.js';
 
+/** Settings, and what the server reports to. Unless given: no limit of connections, all origins, no proxies. */
 export interface HttpServerOptions {
-  /** A larger request body is dropped. */
   readonly maxBodyBytes: number;
-  /** How many connections can be open at once; unlimited unless given. */
   readonly maxConnections?: number | undefined;
-  /** The origins whose pages may read the refusals of the server; all unless given. */
   readonly corsOrigins?: CorsOrigins | undefined;
-  /** Networks of proxies whose `X-Forwarded-For` is trusted; none unless given. */
   readonly trustedProxies?: readonly string[] | undefined;
   readonly metrics?: CutCounter | undefined;
   readonly log: Logger;

@@ -6,24 +6,23 @@ import type { ClientLimit } from '../scheduling/client-limit.js';
 import type { Exchange } from './exchange.js';
 import type { ServerRefusal } from './refusals.js';
 
-/** Counts an operation that is about to be executed. The result is a refusal if its client has exceeded the limit. */
-export type OperationLimit = (exchange: Exchange) => Promise<ServerRefusal | undefined>;
-
 export interface OperationLimitOptions {
   readonly limit: ClientLimit;
   readonly metrics?: RateLimitMetrics | undefined;
-  /** Networks of proxies whose `X-Forwarded-For` is trusted; none unless given. */
   readonly trustedProxies?: readonly string[] | undefined;
   readonly log: Pick<Logger, 'warn'>;
 }
 
-/** Creates the limit on executed operations of each client. Cached responses do not count. */
-export function createOperationLimit(options: OperationLimitOptions): OperationLimit {
+/**
+ * Creates the limit on executed operations of each client. The function counts an operation that is about to be executed,
+ * and returns a refusal if its client has exceeded the limit.
+ */
+export function createOperationLimit(options: OperationLimitOptions) {
   const { limit, metrics, trustedProxies = [], log } = options;
   /** The sources that a warning has named. Any client can cause a warning, so each is written once. */
   const warned = new Set<ClientSource>();
 
-  return async ({ client, isForwarded }) => {
+  return async ({ client, isForwarded }: Exchange): Promise<ServerRefusal | undefined> => {
     const waitMs = await limit.take(client ?? '');
     if (waitMs <= 0) return undefined;
     const source = client === undefined ? 'unknown' : isForwarded ? 'forwarded' : 'known';

@@ -4,6 +4,7 @@ import type { Logger } from '../logger/logger.js';
 import { createRequestLog, type LogRequests } from '../observability/request-log.js';
 import {
   type CacheResult,
+  createRequestMetrics,
   type Executor,
   outcomeOf,
   type RequestMetrics,
@@ -15,9 +16,7 @@ import { refusalMessage, type ServerRefusal } from './refusals.js';
 export interface RequestObserverOptions {
   readonly metrics?: { readonly requests: RequestMetrics } | undefined;
   readonly log: Logger;
-  /** Which requests are logged; all unless given. */
   readonly logRequests?: LogRequests | undefined;
-  /** The prefix of all paths; empty unless given. */
   readonly basePath?: string | undefined;
 }
 
@@ -35,12 +34,11 @@ export interface AnsweredFacts {
 
 export type RequestObserver = ReturnType<typeof createRequestObserver>;
 
-const NO_METRICS: RequestMetrics = { began() {}, ended() {}, answered() {} };
 const NO_CODES: readonly string[] = [];
 
 /** Creates the observer. Exactly one of `answered`, `refused` and `unreadable` must be called for each request. */
 export function createRequestObserver(options: RequestObserverOptions) {
-  const metrics = options.metrics?.requests ?? NO_METRICS;
+  const metrics = options.metrics?.requests ?? createRequestMetrics();
   const log = createRequestLog(options.log, options.logRequests, options.basePath);
 
   function answered(exchange: Exchange, facts: AnsweredFacts): void {

@@ -28,9 +28,8 @@ export interface ResponderOptions {
   readonly compression?: boolean | undefined;
   /** The limit on the estimated size of the response cache, in bytes; 24 MB unless given. */
   readonly maxCacheBytes?: number;
-  /** Limits the operations that each client may have executed; no limit unless given. */
+  /** No limit unless given. */
   readonly clientLimit?: ClientLimit | undefined;
-  /** Networks of proxies whose `X-Forwarded-For` is trusted; none unless given. */
   readonly trustedProxies?: readonly string[] | undefined;
   readonly observer: RequestObserver;
   readonly metrics?:
@@ -39,15 +38,12 @@ export interface ResponderOptions {
   readonly log: Logger;
 }
 
-/** Responds to a request whose body was read. */
-export type Responder = (exchange: Exchange) => void;
-
 const MAX_CACHE_BYTES = 24 * 2 ** 20;
 /** How long a request waits for an identical one that is already executing, which may itself wait for the upstream. */
 const COALESCE_WITHIN_MS = 1_000;
 
-/** Creates the responder with an empty cache of responses. */
-export function createResponder(options: ResponderOptions): Responder {
+/** Creates the function that responds to a request whose body was read. Its cache of responses is empty at first. */
+export function createResponder(options: ResponderOptions): (exchange: Exchange) => void {
   const { gateway, checkDependencies, observer, metrics, clientLimit, trustedProxies, log } = options;
   const { maxQueryTokens, maxCacheBytes = MAX_CACHE_BYTES, compression = true } = options;
   const { path } = gateway;

@@ -6,7 +6,6 @@ import { exceededTokenLimit } from '../execution/document-limits.js';
 import { createSeenBefore } from '../execution/seen-before.js';
 import { DocumentRefusal, type TrustedDocuments } from '../execution/trusted-documents.js';
 import type { Dependencies } from '../graph/dependencies.js';
-import { isAskedByBody } from '../http/operations.js';
 import { type CacheableRequest, parametersOf } from './request.js';
 import type { CompleteResponse } from './send-response.js';
 
@@ -20,31 +19,12 @@ export interface CachedResponse {
 
 export type ResponseCache = ReturnType<typeof createResponseCache>;
 
-/** The key of a longer text is computed for each request, and not remembered. */
-const MAX_TEXT_LENGTH = 16_384;
+/** The key of a longer request is computed each time, and not remembered. */
+const MAX_REMEMBERED_LENGTH = 16_384;
 /** A longer request is not cached: keys are computed before an operation waits for its turn, so they must be cheap. */
 const MAX_KEYED_LENGTH = 65_536;
-/** Requests with longer headers are not cached. Those of browsers have about 100 characters. */
-const MAX_HEADERS_LENGTH = 500;
-/** How many variants of one text are remembered. Few are needed: clients of one page send equal headers. */
-const MAX_VARIANTS = 8;
 /** Estimated size of an entry without its key and body, in bytes. */
 const ENTRY_BYTES = 500;
-
-/** The parts of a request besides its text that the response varies by (RFC 9111), and the cache key for them. */
-interface Variant extends Pick<CacheableRequest, 'method' | 'url' | 'accept' | 'origin' | 'contentType'> {
-  readonly key: string;
-}
-
-function isVariantOf(request: CacheableRequest, variant: Variant): boolean {
-  return (
-    variant.method === request.method &&
-    variant.url === request.url &&
-    variant.accept === request.accept &&
-    variant.contentType === request.contentType &&
-    variant.origin === request.origin
-  );
-}
 
 /**
  * Creates an empty cache of responses by cache key, of bounded size. It does not check whether an entry is current.
@@ -68,26 +48,16 @@ export function createResponseCache(
     sizeCalculation: ({ response: { body } }, key) =>
       ENTRY_BYTES + 2 * key.length + Math.ceil(1.5 * body.plain.byteLength),
   });
-  const variantsByText = new LRUCache<string, readonly Variant[]>({
+  /** The keys by the text of the request. Computing a key costs more than the rest of a hit. */
+  const keys = new LRUCache<string, string>({
     maxSize: Math.ceil(maxBytes * 0.16),
-    sizeCalculation: (variants, text) => ENTRY_BYTES * (1 + variants.length) + 2 * text.length,
+    sizeCalculation: (_key, text) => ENTRY_BYTES + 2 * text.length,
   });
-
   const isTextKnown = createSeenBefore();
 
-  /**
-   * The key of a request, if it was computed before for the same text and headers; otherwise undefined. Computing a key
-   * costs more than the rest of a hit.
-   */
-  function knownKey(request: CacheableRequest): string | undefined {
-    for (const variant of variantsByText.get(textOf(request)) ?? []) {
-      if (isVariantOf(request, variant)) return variant.key;
-    }
-    return undefined;
-  }
-
   return {
-    knownKey,
+    /** The key of a request, if it was computed before for the same text. */
+    knownKey: (request: CacheableRequest) => keys.get(textOf(request)),
     /** Whether a request with this text was seen lately. Remembers the text. */
     hasSeen(request: CacheableRequest) {
       const text = textOf(request);
@@ -95,33 +65,23 @@ export function createResponseCache(
     },
     /** The key of a request, equal for requests that mean the same. Undefined if the response cannot be cached. */
     cacheKey(request: CacheableRequest): string | undefined {
-      const known = knownKey(request);
-      if (known !== undefined) return known;
       const text = textOf(request);
       if (text.length > MAX_KEYED_LENGTH) return undefined;
-      const key = canonicalKey(request, path, maxQueryTokens, trusted);
-      if (key !== undefined && text.length <= MAX_TEXT_LENGTH) {
-        const { method, url, accept, origin, contentType } = request;
-        const variant = { method, url, accept, origin, contentType, key };
-        const others = variantsByText.get(text) ?? [];
-        variantsByText.set(text, [variant, ...others.slice(0, MAX_VARIANTS - 1)]);
-      }
+      const key = keys.get(text) ?? canonicalKey(request, path, maxQueryTokens, trusted);
+      if (key !== undefined && text.length <= MAX_REMEMBERED_LENGTH) keys.set(text, key);
       return key;
     },
     get: (key: string) => responses.get(key),
     set: (key: string, cached: CachedResponse) => responses.set(key, cached),
     delete: (key: string) => responses.delete(key),
     /** The estimated size of the responses and of the texts that they are found by, and the number of responses. */
-    size: () => ({
-      bytes: responses.calculatedSize + variantsByText.calculatedSize,
-      entries: responses.size,
-    }),
+    size: () => ({ bytes: responses.calculatedSize + keys.calculatedSize, entries: responses.size }),
   };
 }
 
-/** The part of a request that differs between most requests: the body, or the URL. */
-function textOf({ method, url, body }: CacheableRequest): string {
-  return isAskedByBody(method) ? body : url;
+/** Everything in a request that its response varies by (RFC 9111), as one text. Headers contain no line break. */
+function textOf({ method, url, accept, origin, contentType, body }: CacheableRequest): string {
+  return `${method} ${url}\n${accept ?? ''}\n${origin ?? ''}\n${contentType ?? ''}\n${body}`;
 }
 
 /**
@@ -134,9 +94,6 @@ function canonicalKey(
   maxQueryTokens: number,
   trusted: TrustedDocuments | undefined,
 ): string | undefined {
-  const { method, accept = '', origin = '', contentType = '' } = request;
-  // Each variant stores these headers, but its estimated size does not include them, so they must be short.
-  if (accept.length + origin.length + contentType.length > MAX_HEADERS_LENGTH) return undefined;
   const given = parametersOf(request, path);
   const parameters = given && trusted ? trusted.resolve(given) : given;
   if (!parameters || parameters instanceof DocumentRefusal) return undefined;
@@ -144,12 +101,10 @@ function canonicalKey(
   try {
     // With extensions, the key has the exact text, because they can hold its hash. The text itself can be missing.
     const document = typeof query === 'string' && !extensions ? stripped(query, maxQueryTokens) : query;
-    const parts = [document ?? null, operationName ?? null, variables ?? null, extensions ?? null].map(
-      withSortedKeys,
-    );
-    return createHash('sha256')
-      .update(JSON.stringify([method, request.accept, request.origin, ...parts]))
-      .digest('base64url');
+    const members = [document, operationName, variables, extensions].map((each) => each ?? null);
+    const { method, accept, origin } = request;
+    const text = JSON.stringify([method, accept, origin, ...members.map(withSortedKeys)]);
+    return createHash('sha256').update(text).digest('base64url');
   } catch {
     return undefined;
   }

@@ -4,8 +4,6 @@ import { json, late } from '../support/fake-upstream.js';
 import { AT, open, post, startUpstream } from '../support/open-gateway.js';
 
 const TOKENS = '{ tokens { symbol name address chain { name } } }';
-const get = (query: string, headers = {}) =>
-  new Request(`${AT}?${new URLSearchParams({ query })}`, { headers });
 
 describe('fetch', () => {
   it('serves the tools for agents and the files for machines, too', async () => {
@@ -40,20 +38,6 @@ describe('fetch', () => {
     expect(response.status).toBe(200);
     expect(await response.json()).toMatchObject({ data: { tokens: expect.any(Array) } });
     expect((await fetch(new Request('http://gateway/graphql', { method: 'POST' }))).status).toBe(404);
-  });
-
-  it('caches the response to a repeated request', async () => {
-    const { fetch } = await open();
-    const tags = [];
-    for (let time = 0; time < 3; time++) {
-      tags.push((await fetch(get(TOKENS, { 'accept-encoding': 'gzip' }))).headers.get('etag'));
-    }
-    expect(new Set(tags).size).toBe(1);
-    for (const tag of tags) {
-      const again = await fetch(get(TOKENS, { 'accept-encoding': 'gzip', 'if-none-match': tag ?? '' }));
-      expect(again.status).toBe(304);
-      expect(again.headers.get('etag')).toBe(tag);
-    }
   });
 
   it('rejects with the reason of an aborted request', async () => {
