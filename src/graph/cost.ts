@@ -17,13 +17,17 @@ import {
 } from 'graphql';
 // Not exported by graphql's index. The executor merges selections with it, so costs count the fields it executes.
 import { collectSubfields } from 'graphql/execution/collectFields.js';
-import { OperationLimitError } from '../domain/errors.js';
+import { OperationLimitError, responseTooLong } from '../domain/errors.js';
 import { groupBy } from '../domain/keyed-rows.js';
+import { MIN_RESPONSE_LIMIT, maxResponseBytes } from '../domain/text-limits.js';
 
-/** The cost of an operation, or of a part of it. `rows` are those of all lists of objects. */
+/** The cost of an operation, or of a part of it. */
 export interface Cost {
   units: number;
+  /** Rows of all lists of objects. */
   rows: number;
+  /** A lower bound for the bytes of the response: its names, without its values. */
+  bytes: number;
 }
 
 /** The part of an operation that its cost depends on. Variables are coerced. */
@@ -55,7 +59,7 @@ const UNITS_AROUND_LIST = 5;
 
 /** Adds up the cost of one operation. A class, since each operation needs one, and an object of closures costs more. */
 export class CostMeter {
-  readonly spent: Cost = { units: 0, rows: 0 };
+  readonly spent: Cost = { units: 0, rows: 0, bytes: 0 };
   /** The error of an operation that is over a limit. The response then has this error and no data. */
   refusal: OperationLimitError | undefined;
 
@@ -72,9 +76,8 @@ export class CostMeter {
     const type = operation.schema.getQueryType();
     // The cast is safe: only the selections of the node are read.
     const node = operation.operation as unknown as FieldNode;
-    const units =
-      type && known(node, type, hasDirectives(node), () => unitsOfObject(type, [node], operation));
-    this.count({ units: units ?? 0, rows: 0 });
+    const cost = type && known(node, type, hasDirectives(node), () => costOfObject(type, [node], operation));
+    this.count(cost ?? NOTHING);
     return this.refusal;
   }
 
@@ -94,23 +97,20 @@ export class CostMeter {
     if (this.refusal) return [];
     const count = rows.length;
     if (count === 0) return rows;
-    if (isListType(getNullableType(info.returnType))) this.add({ units: count, rows: count });
-    if (!typeOf) this.spend(count * unitsOfType(getNamedType(info.returnType).name, info));
-    else {
-      const types = groupBy(rows, typeOf);
-      for (const [name, ofType] of types) this.spend(ofType.length * unitsOfType(name, info));
-    }
+    if (isListType(getNullableType(info.returnType))) this.add({ units: count, rows: count, bytes: 0 });
+    if (!typeOf) this.addObjects(count, getNamedType(info.returnType).name, info);
+    else for (const [name, ofType] of groupBy(rows, typeOf)) this.addObjects(ofType.length, name, info);
     return rows;
   }
 
   /** Adds rows without units: an operation near the limit of units must not fail because a fact is held back. */
   countRows(count: number): void {
-    if (count > 0 && !this.refusal) this.add({ units: 0, rows: count });
+    if (count > 0 && !this.refusal) this.add({ units: 0, rows: count, bytes: 0 });
   }
 
   /** Adds units that do not belong to rows. Call it before the work that the units stand for. */
   spend(units: number): void {
-    this.add({ units, rows: 0 });
+    this.add({ units, rows: 0, bytes: 0 });
   }
 
   /** @throws OperationLimitError if the operation is over a limit, even if it was before */
@@ -119,12 +119,21 @@ export class CostMeter {
     if (this.refusal) throw this.refusal;
   }
 
-  private count({ units, rows }: Readonly<Cost>): void {
+  private addObjects(count: number, typeName: string, info: GraphQLResolveInfo): void {
+    const { units, bytes } = costOfType(typeName, info);
+    this.add({ units: count * units, rows: 0, bytes: count * bytes });
+  }
+
+  private count({ units, rows, bytes }: Readonly<Cost>): void {
     const { spent } = this;
     const { maxCost, maxRows } = this.limits;
     spent.units += units;
     spent.rows += rows;
-    if (spent.rows > maxRows) {
+    spent.bytes += bytes;
+    const maxBytes = spent.bytes > MIN_RESPONSE_LIMIT ? maxResponseBytes(this.listedTokens()) : spent.bytes;
+    if (spent.bytes > maxBytes) {
+      this.refusal ??= responseTooLong(maxBytes);
+    } else if (spent.rows > maxRows) {
       this.refusal ??= limitExceeded(
         `The lists of an operation may have at most ${maxRows} rows in all; these have ${spent.rows}. Nest fewer lists in each other, or ask for fewer rows at a time.`,
       );
@@ -146,14 +155,16 @@ function limitExceeded(message: string): OperationLimitError {
   return new OperationLimitError('LIMIT_EXCEEDED', message);
 }
 
-/** The units of one object: by the node or nodes that have its selections, then by its type. */
-const knownUnits = new WeakMap<object, Map<GraphQLObjectType, number>>();
+const NOTHING: Cost = { units: 0, rows: 0, bytes: 0 };
 
-function known(nodes: object, type: GraphQLObjectType, isVariable: boolean, make: () => number): number {
-  const byType = knownUnits.get(nodes) ?? new Map<GraphQLObjectType, number>();
-  const units = byType.get(type) ?? make();
-  if (!isVariable) knownUnits.set(nodes, byType.set(type, units));
-  return units;
+/** The cost of one object: by the node or nodes that have its selections, then by its type. */
+const costs = new WeakMap<object, Map<GraphQLObjectType, Cost>>();
+
+function known(nodes: object, type: GraphQLObjectType, isVariable: boolean, make: () => Cost): Cost {
+  const byType = costs.get(nodes) ?? new Map<GraphQLObjectType, Cost>();
+  const cost = byType.get(type) ?? make();
+  if (!isVariable) costs.set(nodes, byType.set(type, cost));
+  return cost;
 }
 
 /** Whether the document of a node may have directives, such as `@skip`. */
@@ -161,38 +172,40 @@ function hasDirectives({ loc }: FieldNode): boolean {
   return !loc || loc.source.body.includes('@');
 }
 
-/** The units of one object of the field. */
-function unitsOfType(typeName: string, info: GraphQLResolveInfo): number {
+/** The cost of one object of the field. */
+function costOfType(typeName: string, info: GraphQLResolveInfo): Cost {
   const { schema, fragments, fieldNodes } = info;
   const type = schema.getType(typeName);
-  if (!isObjectType(type)) return 0;
+  if (!isObjectType(type)) return NOTHING;
   // Cached by the list of nodes: graphql-js and the operation writer make another list if `@skip` has another value.
   return known(fieldNodes, type, false, () => {
     // Read only if there are directives: JSON that is written after a read of the variables is not kept.
     const variables = fieldNodes.some(hasDirectives) ? info.variableValues : {};
-    return unitsOfObject(type, fieldNodes, { schema, fragments, variables });
+    return costOfObject(type, fieldNodes, { schema, fragments, variables });
   });
 }
 
-/** The units of one object with its selections. Resolvers charge the objects of lists and of abstract types. */
-function unitsOfObject(type: GraphQLObjectType, nodes: readonly FieldNode[], selections: Selections): number {
+/** The cost of one object with its selections. Resolvers charge the objects of lists and of abstract types. */
+function costOfObject(type: GraphQLObjectType, nodes: readonly FieldNode[], selections: Selections): Cost {
   const { schema, fragments, variables } = selections;
   let collected: ReadonlyMap<string, readonly FieldNode[]>;
   try {
     collected = collectSubfields(schema, fragments, variables, type, nodes);
   } catch {
     // A variable of @skip or @include is null: execution fails with the same error.
-    return ERROR_UNITS;
+    return { ...NOTHING, units: ERROR_UNITS };
   }
-  let units = 0;
-  for (const nodesOfField of collected.values()) {
+  const cost = { ...NOTHING };
+  for (const [key, nodesOfField] of collected) {
     const name = nodesOfField[0]?.name.value ?? '';
     const field = type.getFields()[name];
     const below = field && getNullableType(field.type);
-    units += field || name === '__typename' ? 1 : 1 + INTROSPECTION_UNITS;
-    if (isObjectType(below)) units += unitsOfObject(below, nodesOfField, selections);
+    const { units, bytes } = isObjectType(below) ? costOfObject(below, nodesOfField, selections) : NOTHING;
+    cost.units += units + (field || name === '__typename' ? 1 : 1 + INTROSPECTION_UNITS);
+    // Plus two quotes, a colon, and a comma or brace.
+    cost.bytes += bytes + key.length + 4;
   }
-  return units;
+  return cost;
 }
 
 /** Units for one object of the type with every field and with the objects below it that are not in lists. */

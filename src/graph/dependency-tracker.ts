@@ -68,7 +68,7 @@ export class DependencyTracker {
    */
   track(write: () => void): ReadsOfPart | undefined {
     const { view, noted, cost } = this;
-    const { units, rows } = cost.spent;
+    const before = { ...cost.spent };
     const listingsBefore = view.swapReads(NO_LISTINGS);
     const tracked = new TrackedReads();
     this.noted = tracked;
@@ -79,7 +79,8 @@ export class DependencyTracker {
     this.noteAll(tracked);
     const states = Object.fromEntries(listings.map((name) => [name, this.stateOf(name)]));
     if (tracked.freshness || tracked.routes || Object.values(states).includes(undefined)) return undefined;
-    const ofPart = { units: cost.spent.units - units, rows: cost.spent.rows - rows };
+    const { units, rows, bytes } = cost.spent;
+    const ofPart = { units: units - before.units, rows: rows - before.rows, bytes: bytes - before.bytes };
     return sharedOf({ ...tracked, states, cost: ofPart });
   }
 

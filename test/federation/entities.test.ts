@@ -217,15 +217,6 @@ describe('_entities', () => {
     expect(codesOf(refused)).toEqual(['BAD_USER_INPUT']);
   });
 
-  it('counts its entities as rows', async () => {
-    const { query } = await createTestGateway({ config: { maxRows: 100 } });
-    const asked = (count: number) => ({ representations: Array(count).fill(chain('base')) });
-    expect((await query<Entities>(ENTITIES, asked(100))).data?._entities).toHaveLength(100);
-    const refused = await query(ENTITIES, asked(101));
-    expect(refused.data).toBeUndefined();
-    expect(codesOf(refused)).toEqual(['LIMIT_EXCEEDED']);
-  });
-
   it('finds the same as the look-ups of the query type, for all keys', async () => {
     const { query } = await createTestGateway();
     const keys = fc.oneof(fc.constantFrom(...demoChains.map(({ chainKey }) => chainKey)), fc.string());

@@ -45,7 +45,7 @@ describe('a response beyond its limit of bytes', () => {
     expect(codesOf(JSON.parse(byGraphqlJs.body.toString()))).toEqual(['LIMIT_EXCEEDED']);
   });
 
-  it('is refused if the names are too long', async () => {
+  it('is refused before its operation is executed if the names are too long', async () => {
     const tokens = Array.from({ length: 3_000 }, (_nothing, nth) => tokenRow('ethereum', `0x${nth}`));
     const upstream = await startFakeUpstream({ chains: [chainRow('ethereum')], tokens });
     const { query } = await createTestGateway({ upstream });

@@ -38,48 +38,33 @@ async function search(query: string, filter = {}, { query: ask } = gateway): Pro
 
 const lowered = ({ didYouMean }: Found) => didYouMean.map((query) => query.toLowerCase());
 
-/** What people type, and what they mean; undefined where a guess could be another token. */
-const TYPOS: readonly (readonly [typed: string, meant: string | undefined])[] = [
-  // Swapped or doubled letters, also in symbols.
-  ['usdcc', 'usdc'],
-  ['USDCC', 'usdc'],
-  ['uscd', 'usdc'],
-  ['udsc', 'usdc'],
-  ['usdtt', 'usdt'],
-  ['weht', 'weth'],
-  ['wetth', 'weth'],
-  ['wbct', 'wbtc'],
-  ['cbbct', 'cbbtc'],
-  ['pednle', 'pendle'],
-  ['bsae', 'base'],
-  ['aaev', 'aave'],
-  ['pyuds', 'pyusd'],
-  ['abritrum', 'arbitrum'],
-  ['polygonn', 'polygon'],
-  ['soalna', 'solana'],
-  ['tehter', 'tether'],
-  // Any other typo of one letter, in longer words of chains and names.
-  ['etherem', 'ethereum'],
-  ['ethreum', 'ethereum'],
-  ['etherium', 'ethereum'],
-  ['arbitrm', 'arbitrum'],
-  ['arbitrun', 'arbitrum'],
-  ['optimsm', 'optimism'],
-  ['polygn', 'polygon'],
-  ['avalance', 'avalanche'],
-  ['solona', 'solana'],
-  ['chainlnk', 'chainlink'],
-  ['worldcon', 'worldcoin'],
-  ['starknt', 'starknet'],
-  ['binanse', 'binance'],
-  // One word of several.
-  ['usdc etherem', 'usdc ethereum'],
-  ['usdcc on arbitrm', 'usdc on arbitrum'],
-  ['usdcc/base', 'usdc/base'],
-  ['pudgy pengiuns', 'pudgy penguins'],
-  // A wrong letter in a symbol is another symbol.
-  ['usfc', undefined],
-];
+const typos = (text: string) =>
+  text
+    .trim()
+    .split(/,\s*/)
+    .filter(Boolean)
+    .map((typo) => typo.split(' → ') as [typed: string, meant: string]);
+
+/** What people type, and what they mean: swapped or doubled letters, also in symbols. */
+const RESPELLED = typos(`
+  usdcc → usdc, USDCC → usdc, uscd → usdc, udsc → usdc, usdtt → usdt, weht → weth, wetth → weth,
+  wbct → wbtc, cbbct → cbbtc, pednle → pendle, bsae → base, aaev → aave, pyuds → pyusd,
+  abritrum → arbitrum, polygonn → polygon, soalna → solana, tehter → tether,
+`);
+/** Any other typo of one letter, in longer words of chains and names. */
+const MISTYPED = typos(`
+  etherem → ethereum, ethreum → ethereum, etherium → ethereum, arbitrm → arbitrum, arbitrun → arbitrum,
+  optimsm → optimism, polygn → polygon, avalance → avalanche, solona → solana, chainlnk → chainlink,
+  worldcon → worldcoin, starknt → starknet, binanse → binance,
+`);
+/** A typo in one word of several. */
+const AMONG_OTHERS = typos(`
+  usdc etherem → usdc ethereum, usdcc on arbitrm → usdc on arbitrum, usdcc/base → usdc/base,
+  pudgy pengiuns → pudgy penguins,
+`);
+/** A wrong letter in a symbol is another symbol, so a guess could be another token. */
+const NOT_CORRECTED = ['usfc', undefined] as const;
+const TYPOS = [...RESPELLED, ...MISTYPED, ...AMONG_OTHERS, NOT_CORRECTED];
 
 /** Real tokens that the demo listing lacks. */
 const UNLISTED =

@@ -81,10 +81,10 @@ function isMeant({ chainKey, isBridgeable, price }: Token, { filter, pricesUsabl
   const { minPriceUsd: min, maxPriceUsd: max } = filter;
   return (
     filter.chainKeys?.includes(chainKey) !== false &&
-    [undefined, isBridgeable].includes(filter.isBridgeable) &&
-    [undefined, usd !== null].includes(filter.hasPrice) &&
-    (min === undefined || (usd !== null && usd >= min)) &&
-    (max === undefined || (usd !== null && usd <= max))
+    [null, undefined, isBridgeable].includes(filter.isBridgeable) &&
+    [null, undefined, usd !== null].includes(filter.hasPrice) &&
+    (min == null || (usd !== null && usd >= min)) &&
+    (max == null || (usd !== null && usd <= max))
   );
 }
 

@@ -195,10 +195,10 @@ describe('the age of routes', () => {
     const gateway = await serve(json({ tokens: ROUTES }, { age: '720' }));
     const { times, header } = await askWith(gateway);
     expect(Date.now() - Math.max(...times)).toBeGreaterThanOrEqual(720_000);
-    expect(header).toMatch(/^routes;age=7(19|2\d)$/);
+    expect(header).toMatch(/^routes;age=7[12]\d$/);
     const pair =
       'query ($srcChainKey: String, $srcToken: String) { tokens(srcChainKey: $srcChainKey, srcToken: $srcToken) { name } }';
-    expect((await askWith(gateway, pair)).header).toMatch(/^routes;age=7(19|2\d)$/);
+    expect((await askWith(gateway, pair)).header).toMatch(/^routes;age=7[12]\d$/);
     expect(await askWith(gateway)).toMatchObject({ times });
     expect(gateway.routesAsked()).toHaveLength(1);
   });

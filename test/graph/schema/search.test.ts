@@ -65,112 +65,84 @@ const ON_SOLANA =
   demoTokens.find(({ address }) => /^[1-9A-HJ-NP-Za-km-z]{40,}$/.test(address))?.address ?? '';
 
 describe('a query as a person types it', () => {
-  it.each<[typed: string, symbols: string]>([
-    // Symbols that are the word or begin with it come before symbols that contain it further inside.
-    ['usdc', 'USDC USDC.e USDC.n stgUSDC S*USDC'],
-    ['USDC', 'USDC USDC.e USDC.n stgUSDC S*USDC'],
-    ['UsDc', 'USDC USDC.e'],
-    ['USDC.n', 'USDC.n'],
-    ['susdc', 'S*USDC'],
-    ['usd', 'USD'],
-    ['usdt', 'USDT USDt USD₮0 USDT0'],
-    ['usd₮', 'USDT USDt USD₮0 USDT0'],
-    ['usdt0', 'USD₮0 USDT0'],
-    ['usd₮0', 'USD₮0 USDT0'],
-    ['musdt', 'm.USDT'],
-    ['reth', 'rETH'],
-    ['btc', 'BTC BTC.b ₿TCx BTCN'],
-    ['₿tc', 'BTC BTC.b ₿TCx BTCN'],
-    ['1inch', '1INCH'],
-    ['ausd', 'aUSD_'],
-    ['0g', '0G'],
-    ['stg', 'STG stgUSDC'],
-    ['g', 'G'],
-    ['sol', 'SOL'],
-    // The query is a name, or words of a name.
-    ['tether', 'USDT USDt'],
-    ['coin usd', 'USDC'],
-    ['stargate', 'STG USD₮0'],
-    ['pudgy', 'PENGU'],
-    ['pengu', 'PENGU'],
-    ['yearn.finance', 'YFI'],
-    ['finance', 'YFI'],
-    ['curve fi', 'crvUSD'],
-    ['bridged noble', 'USDC.n'],
-    ['savings', 'sDAI'],
-    // The query has characters that a keyboard or a clipboard adds.
-    ['  usdc ', 'USDC USDC.e'],
-    ['ＵＳＤＣ', 'USDC USDC.e'],
-    ['ｕｓｄ₮０', 'USD₮0 USDT0'],
-    ['us\u200bdc', 'USDC USDC.e'],
-    ['\ufeffusdc\u00a0', 'USDC USDC.e'],
-    ['usdc,', 'USDC USDC.e'],
-    ['"usdc"', 'USDC USDC.e'],
-    ['$usdc', 'USDC USDC.e'],
-    ['poke', 'POKÉ'],
-    ['munze', 'POKÉ'],
-    ['pokémon', 'POKÉ'],
+  // Symbols that are the word or begin with it come before symbols that contain it further inside. A query can be the name
+  // or words of the name, and have characters that a keyboard or a clipboard adds.
+  it.each<[symbols: string, typed: string]>([
+    ['USDC USDC.e USDC.n stgUSDC S*USDC', 'usdc|USDC'],
+    [
+      'USDC USDC.e',
+      'UsDc|  usdc |ＵＳＤＣ|us\u200bdc|\ufeffusdc\u00a0|usdc,|"usdc"|$usdc|native usdc|usdc token',
+    ],
+    ['USDC.n', 'USDC.n|bridged noble'],
+    ['S*USDC', 'susdc'],
+    ['USD', 'usd'],
+    ['USDT USDt USD₮0 USDT0', 'usdt|usd₮'],
+    ['USD₮0 USDT0', 'usdt0|usd₮0|ｕｓｄ₮０'],
+    ['m.USDT', 'musdt'],
+    ['rETH', 'reth'],
+    ['BTC BTC.b ₿TCx BTCN', 'btc|₿tc'],
+    ['1INCH', '1inch'],
+    ['aUSD_', 'ausd'],
+    ['0G', '0g'],
+    ['STG stgUSDC', 'stg'],
+    ['G', 'g'],
+    ['SOL', 'sol'],
+    ['USDT USDt', 'tether'],
+    ['USDC', 'coin usd|usdcoin|usd-coin'],
+    ['STG USD₮0', 'stargate'],
+    ['PENGU', 'pudgy|pengu'],
+    ['YFI', 'yearn.finance|finance'],
+    ['crvUSD', 'curve fi'],
+    ['sDAI', 'savings'],
+    ['POKÉ', 'poke|munze|pokémon'],
     ['🚀', '🚀'],
-    ['btcx', '₿TCx'],
-    ['usdcoin', 'USDC'],
-    ['usd-coin', 'USDC'],
-    ['native usdc', 'USDC USDC.e'],
-    ['usdc token', 'USDC USDC.e'],
-  ])('"%s" finds first %s', async (typed, symbols) => {
-    const { found } = await search(typed);
+    ['₿TCx', 'btcx'],
+  ])('finds first %s by any of %j', async (symbols, queries) => {
     const expected = symbols.split(' ');
-    expect(symbolsOf(found).slice(0, expected.length)).toEqual(expected);
+    for (const typed of queries.split('|')) {
+      const { found } = await search(typed);
+      expect([typed, symbolsOf(found).slice(0, expected.length)]).toEqual([typed, expected]);
+    }
   });
 
-  it.each<[typed: string, symbols: string, chainKeys: string]>([
-    ['eth arb', 'ETH ARB', 'arbitrum ethereum'],
-    ['arb eth', 'ARB ETH', 'ethereum arbitrum'],
-    ['ethereum arb', 'ARB', 'ethereum'],
-    ['eth arbitrum', 'ETH', 'arbitrum ethereum'],
-    ['usdc base', 'USDC S*USDC', 'base'],
-    ['base usdc', 'USDC S*USDC', 'base'],
-    ['usdc kaia', 'USDC.e', 'klaytn'],
-    ['kaia', 'KAIA USDC.e USDT WETH', 'klaytn'],
-    ['klaytn', 'KAIA USDC.e USDT WETH', 'klaytn'],
-    ['vana', 'VANA', 'islander'],
-    ['usdc hyperevm', 'USDC', 'hyperliquid'],
-    ['usdc op', 'USDC USDC.e', 'optimism'],
-    ['usdc op mainnet', 'USDC USDC.e', 'optimism'],
-    ['usdc opmainnet', 'USDC USDC.e', 'optimism'],
-    ['usdt bnb', 'USDT S*USDT', 'bsc'],
-    ['usdt bsc', 'USDT S*USDT', 'bsc'],
-    ['usdc zksync era', 'USDC', 'zksync'],
-    ['usdt bnb chain', 'USDT S*USDT', 'bsc'],
-    ['usdc x layer', 'USDC', 'xlayer'],
-    ['usdc avax', 'USDC', 'avalanche'],
-    ['usdc matic', 'USDC', 'polygon'],
-    ['lost unlisted', 'LOST', 'unlisted'],
-    ['viction', 'VIC', 'tomo'],
-    // The query has punctuation between words, or filler words.
-    ['usdc/base', 'USDC S*USDC', 'base'],
-    ['usdc-base', 'USDC S*USDC', 'base'],
-    ['usdc@base', 'USDC S*USDC', 'base'],
-    ['base:usdc', 'USDC S*USDC', 'base'],
-    ['usdc (base)', 'USDC S*USDC', 'base'],
-    ['usdc on base', 'USDC S*USDC', 'base'],
-    ['usdc to base chain', 'USDC S*USDC', 'base'],
-    ['avax network', 'AVAX', 'avalanche'],
-    // The query has another common name of the chain.
-    ['usdc arbitrum one', 'USDC', 'arbitrum'],
-    ['usdc arb one', 'USDC', 'arbitrum'],
-    ['usdt binance', 'USDT S*USDT', 'bsc'],
-    ['usdt bnb smart chain', 'USDT S*USDT', 'bsc'],
-    ['usdc polygon pos', 'USDC S*USDC', 'polygon'],
-    ['weth berachain', 'WETH', 'bera'],
-    ['usdt ethereum mainnet', 'USDT S*USDT', 'ethereum'],
-    ['eth mainnet', 'ETH', 'ethereum optimism celo'],
-    ['usdc mainnet', 'USDC', 'ethereum optimism celo'],
-  ])('"%s" finds %s on %s', async (typed, symbols, chainKeys) => {
-    const { found } = await search(typed);
+  // A query names the chain by any of its common names, also with punctuation or filler words between the words.
+  it.each<[symbols: string, chainKeys: string, typed: string]>([
+    ['ETH ARB', 'arbitrum ethereum', 'eth arb'],
+    ['ARB ETH', 'ethereum arbitrum', 'arb eth'],
+    ['ARB', 'ethereum', 'ethereum arb'],
+    ['ETH', 'arbitrum ethereum', 'eth arbitrum'],
+    [
+      'USDC S*USDC',
+      'base',
+      'usdc base|base usdc|usdc/base|usdc-base|usdc@base|base:usdc|usdc (base)|usdc on base|usdc to base chain',
+    ],
+    ['USDC.e', 'klaytn', 'usdc kaia'],
+    ['KAIA USDC.e USDT WETH', 'klaytn', 'kaia|klaytn'],
+    ['VANA', 'islander', 'vana'],
+    ['USDC', 'hyperliquid', 'usdc hyperevm'],
+    ['USDC USDC.e', 'optimism', 'usdc op|usdc op mainnet|usdc opmainnet'],
+    ['USDT S*USDT', 'bsc', 'usdt bnb|usdt bsc|usdt bnb chain|usdt binance|usdt bnb smart chain'],
+    ['USDC', 'zksync', 'usdc zksync era'],
+    ['USDC', 'xlayer', 'usdc x layer'],
+    ['USDC', 'avalanche', 'usdc avax'],
+    ['USDC', 'polygon', 'usdc matic'],
+    ['LOST', 'unlisted', 'lost unlisted'],
+    ['VIC', 'tomo', 'viction'],
+    ['AVAX', 'avalanche', 'avax network'],
+    ['USDC', 'arbitrum', 'usdc arbitrum one|usdc arb one'],
+    ['USDC S*USDC', 'polygon', 'usdc polygon pos'],
+    ['WETH', 'bera', 'weth berachain'],
+    ['USDT S*USDT', 'ethereum', 'usdt ethereum mainnet'],
+    ['ETH', 'ethereum optimism celo', 'eth mainnet'],
+    ['USDC', 'ethereum optimism celo', 'usdc mainnet'],
+  ])('finds %s only on %s by any of %j', async (symbols, chainKeys, queries) => {
     const expected = symbols.split(' ');
-    expect(symbolsOf(found).slice(0, expected.length)).toEqual(expected);
-    const foundOn = [...new Set(found.map(({ chainKey }) => chainKey))];
-    expect(foundOn).toEqual(chainKeys.split(' '));
+    for (const typed of queries.split('|')) {
+      const { found } = await search(typed);
+      expect([typed, symbolsOf(found).slice(0, expected.length)]).toEqual([typed, expected]);
+      const foundOn = [...new Set(found.map(({ chainKey }) => chainKey))];
+      expect([typed, foundOn]).toEqual([typed, chainKeys.split(' ')]);
+    }
   });
 
   it.each<[what: string, typed: string, address: string]>([
