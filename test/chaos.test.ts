@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, type ExpectStatic, it, vi } from 'vitest';
+import { beforeAll, describe, type ExpectStatic, it, vi } from 'vitest';
 import { demoChains as chains, demoTokens as tokens } from './fixtures/demo.js';
+import { afterTests } from './support/ends.js';
 import { type FakeUpstream, mostInASecond, startFakeUpstream } from './support/fake-upstream.js';
 import { FAULTS, type Fault, LASTING_FAULTS, mend, ODDITIES } from './support/faults.js';
 import { ask, type GatewayProcess, startGatewayProcess } from './support/gateway-process.js';
@@ -118,10 +119,8 @@ async function expectAlive({ gateway, grownMegabytes }: World, expect: ExpectSta
 
 /** Waits until both listings were fetched by requests after this time. A busy machine may let them become stale. */
 async function expectNewSnapshots(world: World, since: number, expect: ExpectStatic): Promise<void> {
-  const isNew = ({ takenAt }: Standing) => takenAt >= since;
-  await expect
-    .poll(async () => (await standings(world, since)).map(isNew), { timeout: NEW_WITHIN_MS })
-    .toEqual([true, true]);
+  const areNew = async () => (await standings(world, since)).every(({ takenAt }) => takenAt >= since);
+  await expect.poll(areNew, { timeout: NEW_WITHIN_MS }).toBe(true);
 }
 
 /** Lets the upstream fail until the gateway reports the fault, and at least for `lastsMs`. Clients must not notice. */
@@ -165,19 +164,23 @@ function faultNamed(wanted: string): Fault {
   return found;
 }
 
+/** Starts a world for all tests of a `describe`. */
+function shareWorld(settings: Record<string, string>): { readonly world: World } {
+  const shared = {} as { world: World };
+  const atEnd = afterTests();
+  beforeAll(async () => {
+    shared.world = await startWorld(atEnd, settings);
+  });
+  return shared;
+}
+
 // `describe.concurrent.for` runs them one after another.
 describe.concurrent.each(Object.keys(FAULTS))('a gateway survives each fault of the kind %s:', (kind) => {
-  const ends: (() => Promise<void>)[] = [];
-  let world: World;
-  beforeAll(async () => {
-    world = await startWorld((end) => ends.unshift(end), WITH_STALLS.includes(kind) ? {} : PATIENT);
-  });
-  afterAll(async () => {
-    for (const end of ends) await end();
-  });
+  const shared = shareWorld(WITH_STALLS.includes(kind) ? {} : PATIENT);
 
   // One fault after another, with the same process.
   it.sequential.for(FAULTS[kind] ?? [])('$name', async (fault, { expect, onTestFailed }) => {
+    const { world } = shared;
     // The next fault must begin with a good state, even if this test fails.
     onTestFailed(() => recover(world, expect));
     const failuresBefore = world.load.failures.length;
@@ -188,16 +191,10 @@ describe.concurrent.each(Object.keys(FAULTS))('a gateway survives each fault of 
 });
 
 describe.concurrent('a gateway accepts the rows of a response that only looks wrong:', () => {
-  const ends: (() => Promise<void>)[] = [];
-  let world: World;
-  beforeAll(async () => {
-    world = await startWorld((end) => ends.unshift(end), PATIENT);
-  });
-  afterAll(async () => {
-    for (const end of ends) await end();
-  });
+  const shared = shareWorld(PATIENT);
 
   it.sequential.for(ODDITIES)('$name', async ({ begin }, { expect }) => {
+    const { world } = shared;
     const began = Date.now();
     await begin(world.upstream, GOOD);
     await expectNewSnapshots(world, began, expect);

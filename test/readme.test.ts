@@ -20,68 +20,43 @@ const MAX_WORDS = 1_500;
 const MAX_PICTURE_BYTES = 150_000;
 
 const HERE = 'test/readme.test.ts';
-const CLIENTS = 'test/clients/recipes.test.ts';
-const GUIDES = 'test/graph/recipes.test.ts';
-const NULLABILITY = 'test/clients/nullability.test.ts';
-const FEDERATION = 'test/federation/recipes.test.ts';
 
 /** Every block of every README, and the test that runs it. */
-const RUN_BY: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+const RUN_BY: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   [README]: {
-    start: HERE,
-    tests: HERE,
-    rest: HERE,
-    query: HERE,
-    answer: HERE,
-    ChainPicker: HERE,
-    TokenPicker: HERE,
-    DestinationPicker: HERE,
-    'recipes/fetch.ts': CLIENTS,
-    'recipes/apollo.ts': CLIENTS,
-    'real upstream': HERE,
-    'hosts/node-http.js': 'test/library/hosts.test.ts',
+    [HERE]: [
+      ...['start', 'tests', 'rest', 'query', 'answer', 'real upstream'],
+      ...['ChainPicker', 'TokenPicker', 'DestinationPicker'],
+    ],
+    'test/clients/recipes.test.ts': ['recipes/fetch.ts', 'recipes/apollo.ts'],
+    'test/library/hosts.test.ts': ['hosts/node-http.js'],
   },
   [GRAPH]: {
-    Listings: HERE,
-    Identifiers: HERE,
-    HeldFirst: GUIDES,
-    TokenChanges: 'test/graph/schema/changes.test.ts',
-    Sources: HERE,
-    machines: HERE,
+    [HERE]: ['Listings', 'Identifiers', 'Sources', 'machines'],
+    'test/graph/recipes.test.ts': ['HeldFirst'],
+    'test/graph/schema/changes.test.ts': ['TokenChanges'],
   },
-  'src/search/searching.md': { ReachableAndOthers: GUIDES },
+  'src/search/searching.md': { 'test/graph/recipes.test.ts': ['ReachableAndOthers'] },
   [STORAGE]: {
-    disk: HERE,
-    successor: HERE,
-    redis: HERE,
-    sharing: HERE,
-    cluster: 'test/storage/cores.test.ts',
+    [HERE]: ['disk', 'successor', 'redis', 'sharing'],
+    'test/storage/cores.test.ts': ['cluster'],
   },
   'src/library/README.md': {
-    'hosts/next/app/tokens/[[...path]]/route.js': 'test/library/hosts.test.ts',
-    'hosts/next/next.config.js': 'test/library/hosts.test.ts',
+    'test/library/hosts.test.ts': ['hosts/next/app/tokens/[[...path]]/route.js', 'hosts/next/next.config.js'],
   },
   'src/graph/federation/README.md': {
-    'apollo-router.yaml': FEDERATION,
-    'chain-facts.js': FEDERATION,
-    'hive-gateway.js': FEDERATION,
-    'mesh.config.js': FEDERATION,
-    'router.yaml': FEDERATION,
-    'cosmo.yaml': FEDERATION,
-    'stitching.js': FEDERATION,
+    'test/federation/recipes.test.ts': [
+      ...['apollo-router.yaml', 'chain-facts.js', 'hive-gateway.js', 'mesh.config.js', 'router.yaml'],
+      ...['cosmo.yaml', 'stitching.js'],
+    ],
   },
-  '.deploy/README.md': {
-    'prometheus.yaml': 'test/deploy/prometheus.test.ts',
-  },
+  '.deploy/README.md': { 'test/deploy/prometheus.test.ts': ['prometheus.yaml'] },
   'test/clients/README.md': {
-    'recipes/urql.ts': CLIENTS,
-    'projects/relay/relay.config.json': CLIENTS,
-    'projects/relay/src/TokenPicker.ts': CLIENTS,
-    'projects/codegen/codegen.json': CLIENTS,
-    'projects/tada/tada.json': CLIENTS,
-    'projects/tada/src/graphql.ts': CLIENTS,
-    'codegen-nullability.json': NULLABILITY,
-    'semantic-to-strict': NULLABILITY,
+    'test/clients/recipes.test.ts': [
+      ...['recipes/urql.ts', 'projects/relay/relay.config.json', 'projects/relay/src/TokenPicker.ts'],
+      ...['projects/codegen/codegen.json', 'projects/tada/tada.json', 'projects/tada/src/graphql.ts'],
+    ],
+    'test/clients/nullability.test.ts': ['codegen-nullability.json', 'semantic-to-strict'],
   },
 };
 
@@ -105,26 +80,22 @@ describe('the commands', () => {
   }, async () => {
     const copy = copyProject();
     const port = await freePort();
+    const sh = async (command: string) => (await promisify(execFile)('bash', ['-c', command])).stdout;
     const env = { PORT: String(port), npm_config_prefer_offline: 'true', NO_COLOR: '1' };
+    const elsewhere = { ...env, PORT: '0' };
     const started = run(blockOf(README, 'start'), copy, env);
     await expect.poll(started.output, { timeout: 900_000 }).toContain('"msg":"Listening"');
     expect(started.output()).not.toMatch(/npm warn (?!Unknown \w+ config)|EBADENGINE|deprecated/i);
     await expect.poll(async () => (await fetch(`http://127.0.0.1:${port}/ready`)).status).toBe(200);
-    const { stdout } = await promisify(execFile)('bash', [
-      '-c',
-      blockOf(README, 'query').replace(':4000/', `:${port}/`),
-    ]);
-    expect(JSON.parse(stdout)).toEqual(JSON.parse(blockOf(README, 'answer')));
+    const answer = await sh(blockOf(README, 'query').replace(':4000/', `:${port}/`));
+    expect(JSON.parse(answer)).toEqual(JSON.parse(blockOf(README, 'answer')));
 
     const lines = blockOf(GRAPH, 'machines')
       .replaceAll(':4000/', `:${port}/`)
       .replaceAll('\\\n', '')
       .trim()
       .split('\n');
-    const answers = await Promise.all(
-      lines.map(async (line) => JSON.parse((await promisify(execFile)('bash', ['-c', line])).stdout)),
-    );
-    expect(answers).toMatchObject([
+    expect(await Promise.all(lines.map(async (line) => JSON.parse(await sh(line))))).toMatchObject([
       { tokens: expect.arrayContaining([expect.objectContaining({ chainId: 8453 })]) },
       { result: { structuredContent: { tokenSearch: { totalCount: expect.any(Number) } } } },
       { data: { chains: expect.arrayContaining([{ caip2: 'eip155:8453' }]) } },
@@ -136,17 +107,11 @@ describe('the commands', () => {
 
     const upstream = await startFakeUpstream();
     onTestFinished(upstream.close);
-    const other = run(blockOf(README, 'real upstream').replace(/https:\S+/, upstream.url), copy, {
-      ...env,
-      PORT: '0',
-    });
+    const other = run(blockOf(README, 'real upstream').replace(/https:\S+/, upstream.url), copy, elsewhere);
     await expect.poll(() => upstream.count(), { timeout: 300_000 }).toBe(2);
     await expect.poll(other.output).toContain(`"upstream":"${upstream.url}","isDemo":false`);
 
-    const kept = run(blockOf(STORAGE, 'disk').replace(/https:\S+/, upstream.url), copy, {
-      ...env,
-      PORT: '0',
-    });
+    const kept = run(blockOf(STORAGE, 'disk').replace(/https:\S+/, upstream.url), copy, elsewhere);
     await expect
       .poll(() => existsSync(join(copy, 'snapshots')) && readdirSync(join(copy, 'snapshots')).sort(), {
         timeout: 300_000,
@@ -169,13 +134,12 @@ describe('the commands', () => {
     const changing = blockOf(STORAGE, 'successor')
       .replace(/https:\S+/g, () => services.shift() ?? '')
       .replace('snapshots', 'new');
-    const changed = run(changing, copy, { ...env, PORT: '0' });
+    const changed = run(changing, copy, elsewhere);
     await expect
       .poll(changed.output, { timeout: 300_000 })
       .toContain('the listings are from the value-transfer service from now on');
 
-    // The whole of it is what runs this test: one file of it shows that the command works there, too, where its
-    // first half has been run.
+    // The whole command runs this test. One file shows that it works there, too, where its first half has been run.
     const tested = run(`${blockOf(README, 'tests').trim().replace('npm ci && ', '')} -- schema-file`, copy, {
       ...env,
       CI: 'true',
@@ -250,7 +214,7 @@ describe('every guide', () => {
   it('has only blocks that a test runs', () => {
     const found = readmes().flatMap((path) => blocksOf(path).map(({ name }) => `${path}: ${name}`));
     const known = Object.entries(RUN_BY).flatMap(([path, blocks]) =>
-      Object.keys(blocks).map((name) => `${path}: ${name}`),
+      Object.values(blocks).flatMap((names) => names.map((name) => `${path}: ${name}`)),
     );
     const hint = 'Put <!-- test: name --> above the block, run it in a test, and add it to RUN_BY here.';
     expect(found.toSorted(), hint).toEqual(known.toSorted());
@@ -309,16 +273,7 @@ describe('the map in src', () => {
     const names = [...readText('src/README.md').matchAll(/`([\w/-]+\.ts|[\w/-]+\/)`/g)].map(
       ([, name = '']) => name,
     );
-    const inPages = [
-      'http/',
-      'request/',
-      'execution/',
-      'schema/',
-      'cost/',
-      'picker/',
-      'page/',
-      'playground/',
-    ];
+    const inPages = 'http/ request/ execution/ schema/ cost/ picker/ page/ playground/'.split(' ');
     const gone = names.filter(
       (name) =>
         !inPages.includes(name) && !existsSync(join(ROOT, 'src', name)) && !existsSync(join(ROOT, name)),

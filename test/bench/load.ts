@@ -9,14 +9,6 @@ export interface Load {
   readonly next?: () => string;
 }
 
-/** The result of one run. Times are in milliseconds, except CPU time. */
-export interface LoadRun {
-  readonly answers: number;
-  readonly seconds: number;
-  readonly p50: number;
-  readonly p99: number;
-}
-
 /** The headers of Apollo Client. */
 export const HEADERS = {
   accept: 'application/graphql-response+json,application/json;q=0.9',
@@ -28,29 +20,24 @@ const ANSWER_SECONDS = 60;
 /** How long a server may send nothing before the run fails, in milliseconds. */
 const SILENT_MS = 60_000;
 const BUFFER_BYTES = 1 << 18;
-const HEAD_END = Buffer.from('\r\n\r\n');
-const CHUNKS_END = Buffer.from('0\r\n\r\n');
+const CHUNKS_END = '0\r\n\r\n';
 
 /**
  * Sends requests for this time, each connection as fast as it gets responses. Waits for the last responses.
  *
  * @throws Error if a response is lost or has another status
  */
-export async function runLoad(url: string, load: Load, seconds: number): Promise<LoadRun> {
+export async function runLoad(url: string, load: Load, seconds: number) {
   const next = requestsOf(url, load);
   const latencies: number[] = [];
   const began = performance.now();
   const isOver = () => performance.now() - began >= seconds * 1000;
-  const connection = () =>
-    askOn(
-      url,
-      () => (isOver() ? undefined : next()),
-      (status, ms) => {
-        if (status !== 200) throw new Error(`${url} answered ${status}, not 200`);
-        latencies.push(ms);
-      },
-    );
-  await Promise.all(Array.from({ length: load.connections }, connection));
+  const nextOrEnd = () => (isOver() ? undefined : next());
+  const onAnswer = (status: number, ms: number) => {
+    if (status !== 200) throw new Error(`${url} answered ${status}, not 200`);
+    latencies.push(ms);
+  };
+  await Promise.all(Array.from({ length: load.connections }, () => askOn(url, nextOrEnd, onAnswer)));
   const ms = performance.now() - began;
   const sorted = Float64Array.from(latencies).sort();
   return {
@@ -118,11 +105,12 @@ function askOn(
         // One buffer for all input: the load must cost less than the servers.
         buffer: Buffer.allocUnsafe(BUFFER_BYTES),
         callback(count, { buffer, byteOffset }) {
-          const status = answer(Buffer.from(buffer, byteOffset, count));
-          if (status === undefined) return true;
           try {
-            onAnswer(status, performance.now() - sentAt);
-            send();
+            const status = answer(Buffer.from(buffer, byteOffset, count));
+            if (status !== undefined) {
+              onAnswer(status, performance.now() - sentAt);
+              send();
+            }
           } catch (error) {
             fail(error);
           }
@@ -144,34 +132,30 @@ function askOn(
 
 /** Reads a response chunk by chunk. Returns its status with the last chunk, which must end the response. */
 function createAnswerReader(): (chunk: Buffer) => number | undefined {
-  let head = '';
   let status: number | undefined;
   /** Missing bytes of the body; undefined for a chunked body. */
   let missing: number | undefined;
   let tail = '';
-
-  function readHead(chunk: Buffer): Buffer | undefined {
-    const headEnd = chunk.indexOf(HEAD_END);
-    // Heads this small are never split over two chunks.
-    head += chunk.toString('latin1', 0, headEnd < 0 ? undefined : headEnd);
-    if (headEnd < 0) return undefined;
-    status = Number(head.slice(9, 12));
-    if (!/^transfer-encoding: *chunked/im.test(head)) {
-      missing = Number(/^content-length: *(\d+)/im.exec(head)?.[1] ?? 0);
-    }
-    return chunk.subarray(headEnd + HEAD_END.byteLength);
-  }
-
   return (chunk) => {
-    const body = status === undefined ? readHead(chunk) : chunk;
-    if (!body) return undefined;
+    let body = chunk;
+    if (status === undefined) {
+      // Heads are so small that they are never split over two chunks.
+      const headEnd = chunk.indexOf('\r\n\r\n');
+      if (headEnd < 0) throw new Error('Expected the whole head in one chunk');
+      const head = chunk.toString('latin1', 0, headEnd);
+      status = Number(head.slice(9, 12));
+      if (!/^transfer-encoding: *chunked/im.test(head)) {
+        missing = Number(/^content-length: *(\d+)/im.exec(head)?.[1] ?? 0);
+      }
+      body = chunk.subarray(headEnd + 4);
+    }
     if (missing !== undefined) {
       missing -= body.byteLength;
       return missing > 0 ? undefined : status;
     }
-    tail = (tail + body.toString('latin1', Math.max(0, body.byteLength - CHUNKS_END.byteLength))).slice(
-      -CHUNKS_END.byteLength,
+    tail = (tail + body.toString('latin1', Math.max(0, body.byteLength - CHUNKS_END.length))).slice(
+      -CHUNKS_END.length,
     );
-    return tail === CHUNKS_END.toString('latin1') ? status : undefined;
+    return tail === CHUNKS_END ? status : undefined;
   };
 }

@@ -17,19 +17,14 @@ export interface Findings {
 /** Measures one thing, and ends the processes that it has started. */
 export type Part = (bench: Bench) => Promise<Findings>;
 
-/** A Markdown table with aligned columns. All columns except the first ones are numbers. */
+/** A Markdown table. All columns except the first ones are numbers. */
 export function table(
   head: readonly string[],
   rows: readonly (readonly string[])[],
   textColumns: number,
 ): string {
-  const widths = head.map((name, column) =>
-    Math.max(name.length, 3, ...rows.map((row) => row[column]?.length ?? 0)),
-  );
-  const line = (cells: readonly string[]) =>
-    `| ${widths.map((width, i) => (i < textColumns ? (cells[i] ?? '').padEnd(width) : (cells[i] ?? '').padStart(width))).join(' | ')} |`;
-  const rule = widths.map((width, i) => (i < textColumns ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`));
-  return [line(head), line(rule), ...rows.map(line)].join('\n');
+  const rule = head.map((_name, column) => (column < textColumns ? '---' : '---:'));
+  return [head, rule, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
 /** A table of contests. The line of each entry says how many times as good the entry is with which it is compared. */

@@ -1,5 +1,5 @@
 import { cpuMicrosOf, megabytesOf } from '../support/process-facts.js';
-import { ask, type Load, type LoadRun, runLoad } from './load.js';
+import { ask, type Load, runLoad } from './load.js';
 import { requestsOf, type Target } from './processes.js';
 
 /** The measurements of one run. NaN if the system does not report them. */
@@ -9,7 +9,7 @@ export interface Sample {
   readonly p99: number;
   /** CPU time of the server per answer. */
   readonly cpuMicros: number;
-  /** The peak of resident memory. */
+  /** Resident memory after the run. */
   readonly megabytes: number;
   readonly upstreamRequests: number;
 }
@@ -80,23 +80,16 @@ async function measure({ target, load }: Entry, upstream: Target, seconds: numbe
   const { pid } = target.child;
   // The server may have fetched new rows since the last round. Then the first request would not be answered from a cache.
   if (load.bodies?.[0] !== undefined) await ask(target.url, load.bodies[0]);
-  const megabytes: number[] = [];
-  const watch = setInterval(() => megabytes.push(megabytesOf(pid).now), 200);
   const upstreamBefore = await requestsOf(upstream, target);
   const cpuBefore = cpuMicrosOf(pid);
-  let run: LoadRun;
-  try {
-    run = await runLoad(target.url, load, seconds);
-  } finally {
-    clearInterval(watch);
-  }
+  const run = await runLoad(target.url, load, seconds);
   const cpuMicros = cpuMicrosOf(pid) - cpuBefore;
   return {
     perSecond: run.answers / run.seconds,
     p50: run.p50,
     p99: run.p99,
     cpuMicros: cpuMicros / run.answers,
-    megabytes: Math.max(...megabytes, megabytesOf(pid).now),
+    megabytes: megabytesOf(pid).now,
     upstreamRequests: (await requestsOf(upstream, target)) - upstreamBefore,
   };
 }

@@ -67,7 +67,7 @@ describe('Apollo Client', () => {
     const cache = new InMemoryCache();
     const client = createPlainClient(gateway.endpoint, cache);
     const { data } = await client.query<{ token: PricedToken }>({ query: TOKEN, variables: USDC });
-    const { id, symbol } = data?.token ?? {};
+    const { id } = data?.token ?? {};
     await client.query({ query: gql(TOKEN_PICKER), variables: { query: USDC.srcToken } });
     await client.query({ query: USDC_ROWS });
     await client.query({ query: gql(CHAIN_PICKER), variables: { search: 'ethereum' } });
@@ -76,24 +76,15 @@ describe('Apollo Client', () => {
     expect(found.data?.node.symbol).toBe('USDC');
 
     const kept = Object.entries(cache.extract());
-    expect(symbol).toBe('USDC');
     expect(kept.filter(([, entry]) => entry?.address === USDC.srcToken)).toEqual([
       [
         `Token:${id}`,
-        expect.objectContaining({
-          symbol,
-          decimals: 6,
-          isNative: false,
-          chain: { __ref: expect.any(String) },
-        }),
+        expect.objectContaining({ symbol: 'USDC', decimals: 6, chain: { __ref: expect.any(String) } }),
       ],
     ]);
     expect(kept.filter(([, entry]) => entry?.name === 'Ethereum')).toEqual([
       [expect.stringMatching(/^Chain:./), expect.objectContaining({ chainKey: 'ethereum' })],
     ]);
-    expect(kept.map(([key]) => key.split(':')[0])).toEqual(
-      expect.arrayContaining(['Token', 'Chain', 'ROOT_QUERY']),
-    );
   });
 
   it('updates a token in all queries when one of them refetches it', async () => {
@@ -131,10 +122,8 @@ describe('Apollo Client', () => {
 
     expect(pages).toBe(4);
     const ids = shown().edges.map(({ node }) => node.id);
-    const { data } = await createPlainClient(gateway.endpoint).query<TokenPicker>({
-      query: gql(TOKEN_PICKER),
-      variables: { query: SEARCHED, first: 100 },
-    });
+    const whole = { query: gql(TOKEN_PICKER), variables: { query: SEARCHED, first: 100 } };
+    const { data } = await createPlainClient(gateway.endpoint).query<TokenPicker>(whole);
     expect(ids).toEqual(data?.tokenSearch.edges.map(({ node }) => node.id));
     expect(new Set(ids).size).toBe(searchedTokens.length);
     expect(sorted(shown().edges.map(({ node }) => node))).toMatchObject(searchedTokens);

@@ -2,19 +2,9 @@ import { expect } from 'vitest';
 import { demoChains, demoTokens, type RawToken } from '../fixtures/demo.js';
 
 /** The chain picker: the typed text, and the chains found. */
-export const CHAIN_PICKER = /* GraphQL */ `
-  query ChainPicker($search: String) {
-    chains(search: $search) {
-      id
-      chainKey
-      name
-      tokenCount
-      nativeCurrency {
-        symbol
-      }
-    }
-  }
-`;
+export const CHAIN_PICKER = `query ChainPicker($search: String) {
+  chains(search: $search) { id chainKey name tokenCount nativeCurrency { symbol } }
+}`;
 
 export interface ChainPicker {
   readonly chains: readonly {
@@ -27,46 +17,29 @@ export interface ChainPicker {
 }
 
 /** The token picker: the typed text, and the tokens found, page by page. */
-export const TOKEN_PICKER = /* GraphQL */ `
-  query TokenPicker($query: String, $filter: TokenFilter, $first: Int, $after: String) {
-    tokenSearch(query: $query, filter: $filter, first: $first, after: $after) {
-      totalCount
-      edges {
-        cursor
-        node {
-          id
-          symbol
-          name
-          decimals
-          address
-          price {
-            usd
-            asOf
-          }
-          chain {
-            id
-            name
-          }
-        }
-      }
-      pageInfo {
-        hasNextPage
-        hasPreviousPage
-        startCursor
-        endCursor
-      }
-    }
+export const TOKEN_PICKER = `query TokenPicker($query: String, $filter: TokenFilter, $first: Int, $after: String) {
+  tokenSearch(query: $query, filter: $filter, first: $first, after: $after) {
+    totalCount
+    edges { cursor node { id symbol name decimals address price { usd asOf } chain { id name } } }
+    pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
   }
-`;
+}`;
 
-export interface PickedToken {
+interface Named {
+  readonly id: string;
+  readonly name: string;
+}
+
+interface Reachable {
   readonly id: string;
   readonly symbol: string;
-  readonly name: string;
   readonly decimals: number;
   readonly address: string;
+}
+
+export interface PickedToken extends Named, Reachable {
   readonly price: { readonly usd: number; readonly asOf: string } | null;
-  readonly chain: { readonly id: string; readonly name: string } | null;
+  readonly chain: Named | null;
 }
 
 export interface TokenPicker {
@@ -83,34 +56,17 @@ export interface TokenPicker {
 }
 
 /** The destination picker: the tokens that a chosen token can be moved to, by chain. */
-export const DESTINATION_PICKER = /* GraphQL */ `
-  query DestinationPicker($srcChainKey: String!, $srcToken: String!) {
-    destinations(srcChainKey: $srcChainKey, srcToken: $srcToken) {
-      chainKey
-      chain {
-        id
-        name
-      }
-      tokens {
-        id
-        symbol
-        decimals
-        address
-      }
-    }
+export const DESTINATION_PICKER = `query DestinationPicker($srcChainKey: String!, $srcToken: String!) {
+  destinations(srcChainKey: $srcChainKey, srcToken: $srcToken) {
+    chainKey chain { id name } tokens { id symbol decimals address }
   }
-`;
+}`;
 
 export interface DestinationPicker {
   readonly destinations: readonly {
     readonly chainKey: string;
-    readonly chain: { readonly id: string; readonly name: string } | null;
-    readonly tokens: readonly {
-      readonly id: string;
-      readonly symbol: string;
-      readonly decimals: number;
-      readonly address: string;
-    }[];
+    readonly chain: Named | null;
+    readonly tokens: readonly Reachable[];
   }[];
 }
 

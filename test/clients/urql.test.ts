@@ -74,12 +74,12 @@ describe('urql', () => {
       expect(error?.message).toBeUndefined();
       return data;
     });
-    expect(sent.map(({ method }) => method)).toEqual(['GET', 'GET', 'GET']);
-    expect(sent.map(({ url }) => new URL(url).searchParams.get('operationName'))).toEqual([
-      'ChainPicker',
-      'TokenPicker',
-      'DestinationPicker',
-    ]);
+    expect(sent).toMatchObject(
+      ['ChainPicker', 'TokenPicker', 'DestinationPicker'].map((name) => ({
+        method: 'GET',
+        url: expect.stringContaining(`operationName=${name}&`),
+      })),
+    );
   });
 
   it('sends queries by POST that are too long for an address', async () => {
@@ -103,12 +103,9 @@ describe('urql', () => {
     onTestFinished(unsubscribe);
     await expect.poll(() => shown.length).toBe(1);
 
-    const refetch = async () => {
-      const options = { requestPolicy: 'network-only' as const };
-      const { data } = await client.query<{ token: PricedToken }>(TOKEN, USDC, options);
-      return data?.token;
-    };
-    await expect.poll(async () => (await refetch())?.price.asOf).not.toBe(shown[0]?.price.asOf);
+    const refetch = () =>
+      client.query<{ token: PricedToken }>(TOKEN, USDC, { requestPolicy: 'network-only' }).toPromise();
+    await expect.poll(async () => (await refetch()).data?.token.price.asOf).not.toBe(shown[0]?.price.asOf);
     await expect.poll(() => shown.at(-1)).toEqual(client.readQuery(TOKEN, USDC)?.data?.token);
     expect(shown.at(-1)?.price).not.toEqual(shown[0]?.price);
   });
@@ -138,10 +135,8 @@ describe('urql', () => {
     }
 
     expect(lengths).toEqual([20, 40, 60, searchedTokens.length]);
-    const whole = await createClient(gateway.endpoint).query<TokenPicker>(TOKEN_PICKER, {
-      query: SEARCHED,
-      first: 100,
-    });
+    const everything = { query: SEARCHED, first: 100 };
+    const whole = await createClient(gateway.endpoint).query<TokenPicker>(TOKEN_PICKER, everything);
     expect(shown?.edges).toEqual(whole.data?.tokenSearch.edges);
     expect(sorted(shown?.edges.map(({ node }) => node) ?? [])).toMatchObject(searchedTokens);
     expect(shown?.totalCount).toBe(searchedTokens.length);
@@ -197,14 +192,13 @@ async function startGatewayWithAFailure(): Promise<string> {
     const isListing = !request.url?.includes('srcToken');
     (isListing && ++listed === 2 ? status(500) : rows)(response, request, nth);
   });
-  const settings = {
+  const { address } = await startGatewayProcess({
     UPSTREAM_URL: upstream.url,
     UPSTREAM_RETRIES: '0',
     UPSTREAM_REQUESTS_PER_SECOND: '1000',
     TOKENS_FRESH_MS: '100',
     ROUTES_SWEEP_MS: '60000',
-  };
-  const { address } = await startGatewayProcess(settings);
+  });
   await expect
     .poll(async () => (await ask<unknown>(address, '{ listings { state lastFailure { code } } }')).data)
     .toMatchObject({ listings: [{ state: 'FRESH' }, { lastFailure: { code: 'UPSTREAM_STATUS' } }] });
@@ -218,12 +212,8 @@ async function startGatewayWithAFailure(): Promise<string> {
 
 /** The console output while the client queries everything, from the gateway and then from its cache. */
 async function warningsOf(client: Client): Promise<readonly string[]> {
-  const spies = [vi.spyOn(console, 'warn'), vi.spyOn(console, 'error')].map((spy) =>
-    spy.mockImplementation(() => {}),
-  );
-  onTestFinished(() => {
-    for (const spy of spies) spy.mockRestore();
-  });
+  const spies = (['warn', 'error'] as const).map((name) => vi.spyOn(console, name).mockReturnValue());
+  onTestFinished(() => spies.forEach((spy) => void spy.mockRestore()));
   for (const _time of ['asked', 'kept']) {
     for (const document of EVERYTHING) {
       const { data, error } = await client.query<Partial<TokenPicker>>(document, USDC);

@@ -45,6 +45,20 @@ const oddObjects = (count: number) =>
 const changed = (change: (row: (typeof TOKENS)[number], index: number) => unknown) =>
   json({ tokens: TOKENS.map(change) });
 
+const GOOD_ROW = `${JSON.stringify(TOKENS[0])},`;
+const LEVELS = 999_990;
+const TEXTS = (row: object) => ({ ...row, decimals: '6' });
+const ODD_NAMES = ['constructor', '__proto__', 'toString'];
+const oddlyNamed = () =>
+  rows(ODD_NAMES.map((name) => JSON.stringify(tokenRow(name, name, { symbol: name }))).join(','));
+const shortRows = () =>
+  Array.from({ length: 150_000 }, (_, nth) =>
+    tokenRow('a', `${nth}`, { symbol: '', name: '', price: undefined }),
+  );
+const longSymbol = (row: object, nth: number) =>
+  nth < 900 ? { ...row, symbol: nth === 0 ? 'x'.repeat(20 * MB) : 1 } : row;
+const manyObjects = () => Array.from({ length: 6 }, () => `[${'{},'.repeat(160_000)}{}]`).join(',');
+
 /** The responses, each with its text in the log. The first ones once cost 13 s and 1.8 GB each, or ended the process. */
 const ATTACKS: readonly (readonly [name: string, answer: () => Answer, said: RegExp])[] = [
   ['32 MB of {},', () => rows(`${filled('{},')}{}`), /at most 1000000 objects/],
@@ -52,60 +66,26 @@ const ATTACKS: readonly (readonly [name: string, answer: () => Answer, said: Reg
   ['32 MB of 0,', () => rows(`${filled('0,')}0`), /at most 2800000 values/],
   ['32 MB of [[[[', () => text(filled('[')), /at most 1000000 objects/],
   ['32 MB of {"":{"":{', () => text(filled('{"":')), /at most 1000000 objects/],
+  ['32 MB of one good row', () => rows(`${filled(GOOD_ROW)}{}`), /at most 200000|lacks 999/],
+  ['a million levels', () => rows(`${'['.repeat(LEVELS)}${']'.repeat(LEVELS)}`), /none of the 1 rows/],
   [
-    '32 MB of one good row',
-    () => rows(`${filled(`${JSON.stringify(TOKENS[0])},`)}{}`),
-    /at most 200000|lacks 999/,
-  ],
-  ['a million levels', () => rows(`${'['.repeat(999_990)}${']'.repeat(999_990)}`), /none of the 1 rows/],
-  [
-    'as many bare rows as there may be values',
+    'as many bare rows as values',
     () => rows(`${'0,'.repeat(2_399_990)}0`),
-    /at most 200000 rows in "tokens", got 2399991/,
+    /at most 200000 rows .* got 2399991/,
   ],
   ['a row of two million members', () => rows(objects(1, 2_000_000)), /at most 1000 names/],
-  [
-    'a symbol of 20 MB',
-    () => changed((row, nth) => (nth < 900 ? { ...row, symbol: nth === 0 ? 'x'.repeat(20 * MB) : 1 } : row)),
-    /cannot be read/,
-  ],
+  ['a symbol of 20 MB', () => changed(longSymbol), /cannot be read/],
   ['a text of 32 MB', () => text(`"${filled('x')}"`), /expected a JSON object/],
-  ['as many bad rows as there may be', () => rows(`${'{},'.repeat(199_999)}{}`), /none of the 200000 rows/],
-  [
-    'as many short rows as there may be',
-    () =>
-      json({
-        tokens: Array.from({ length: 150_000 }, (_, nth) =>
-          tokenRow('a', `${nth}`, { symbol: '', name: '', price: undefined }),
-        ),
-      }),
-    /lacks 1000 of 1000 known rows/,
-  ],
-  [
-    'as many objects as there may be',
-    () => rows(Array.from({ length: 6 }, () => `[${'{},'.repeat(160_000)}{}]`).join(',')),
-    /none of the 6 rows/,
-  ],
+  ['the most bad rows', () => rows(`${'{},'.repeat(199_999)}{}`), /none of the 200000 rows/],
+  ['the most short rows', () => json({ tokens: shortRows() }), /lacks 1000 of 1000 known rows/],
+  ['the most objects', () => rows(manyObjects()), /none of the 6 rows/],
   ['names of members that are all different', () => rows(objects(2_000, 900)), /at most 1000 names/],
-  [
-    'objects of which each has members of its own',
-    () => rows(oddObjects(115_000)),
-    /none of the 115000 rows/,
-  ],
-  [
-    'rows that are called like members of objects',
-    () =>
-      rows(
-        ['constructor', '__proto__', 'toString']
-          .map((name) => JSON.stringify(tokenRow(name, name, { symbol: name })))
-          .join(','),
-      ),
-    /lacks 1000 of 1000/,
-  ],
-  ['decimals that are texts', () => changed((row) => ({ ...row, decimals: '6' })), /none of the 1000 rows/],
+  ['objects that each have members of their own', () => rows(oddObjects(115_000)), /none of the 115000 rows/],
+  ['rows that are called like members of objects', oddlyNamed, /lacks 1000 of 1000/],
+  ['decimals that are texts', () => changed(TEXTS), /none of the 1000 rows/],
   [
     'decimals that are texts, but for five rows',
-    () => changed((row, nth) => (nth < 5 ? row : { ...row, decimals: '6' })),
+    () => changed((row, nth) => (nth < 5 ? row : TEXTS(row))),
     /accepted only when its rows can be read/,
   ],
   ['five rows', () => json({ tokens: TOKENS.slice(0, 5) }), /lacks 995 of 1000 known rows/],

@@ -2,21 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished, vi } from 'vitest';
 
 /** The monotonic clock of this process, stopped: only `advance` moves the clock. Timers still run. */
-export interface StoppedClock {
-  advance(ms: number): void;
-}
-
-/** Both clocks of this process, stopped. */
-export interface StoppedClocks extends StoppedClock {
-  /** Sets the date back, but not the monotonic clock, as a system does that corrects a clock that was ahead. */
-  setBack(ms: number): void;
-}
+export type StoppedClock = ReturnType<typeof stopClock>;
 
 /**
  * Stops `performance.now` until the end of the test, so that on a slow machine no pause ends too early. The clock never
  * goes back, not even after the test, because modules that several tests share may have stored the time.
  */
-export function stopClock(): StoppedClock {
+export function stopClock() {
   const real = performance.now;
   let now = real.call(performance);
   performance.now = () => now;
@@ -25,7 +17,7 @@ export function stopClock(): StoppedClock {
     performance.now = ahead > 0 ? () => real.call(performance) + ahead : real;
   });
   return {
-    advance(ms) {
+    advance(ms: number) {
       now += ms;
     },
   };
@@ -39,17 +31,21 @@ export function untilCachesSeeTheTime(): Promise<void> {
   return sleep(1);
 }
 
+/** Both clocks of this process, stopped. */
+export type StoppedClocks = ReturnType<typeof stopClocks>;
+
 /** Stops `Date`, too. */
-export function stopClocks(): StoppedClocks {
+export function stopClocks() {
   const clock = stopClock();
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() });
   onTestFinished(() => void vi.useRealTimers());
   return {
-    advance(ms) {
+    advance(ms: number) {
       clock.advance(ms);
       vi.setSystemTime(Date.now() + ms);
     },
-    setBack: (ms) => void vi.setSystemTime(Date.now() - ms),
+    /** Sets the date back, but not the monotonic clock, as a system does that corrects a clock that was ahead. */
+    setBack: (ms: number) => void vi.setSystemTime(Date.now() - ms),
   };
 }
 

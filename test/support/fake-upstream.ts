@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -18,7 +19,6 @@ export interface SeenRequest {
 export interface FakeUpstream {
   /** Base address with a version segment, without a trailing slash. */
   readonly url: string;
-  /** Every request so far. */
   readonly seen: SeenRequest[];
   /** How many requests were received, in all or for one path. */
   count(path?: string): number;
@@ -67,14 +67,7 @@ export async function startFakeUpstream(listings: FakeListings = {}): Promise<Fa
   });
   // Never close idle connections: if this process was blocked, a request may have been sent on one of them.
   server.keepAliveTimeout = 0;
-  const listen = (port: number) =>
-    new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen(port, '127.0.0.1', () => {
-        server.off('error', reject);
-        resolve();
-      });
-    });
+  const listen = (port: number) => once(server.listen(port, '127.0.0.1'), 'listening');
   const close = async () => {
     const closed = new Promise((resolve) => server.close(resolve));
     server.closeAllConnections();

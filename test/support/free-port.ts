@@ -19,15 +19,12 @@ export async function freePort(): Promise<number> {
   for (;;) {
     const port = FIRST_PORT + WORKERS * randomInt(PORTS / WORKERS) + WORKER;
     if (given.has(port)) continue;
+    given.add(port);
     const server = createServer().listen(port, '127.0.0.1');
-    try {
-      await once(server, 'listening');
-    } catch {
-      continue;
-    }
+    const isFree = await once(server, 'listening').then(Boolean, () => false);
+    if (!isFree) continue;
     server.close();
     await once(server, 'close');
-    given.add(port);
     return port;
   }
 }

@@ -32,20 +32,13 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** The project of a client in a temporary directory outside of the repository. */
-export interface ClientProject {
-  /** Runs a command of an installed package in the project. */
-  tool(name: string, ...args: readonly string[]): Promise<Ended>;
-  /** Runs a script of the project with Node. */
-  node(script: string, ...args: readonly string[]): Promise<Ended>;
-  /** Compiles the project by its tsconfig.json, and returns all errors. */
-  compile(): Promise<readonly string[]>;
-  write(path: string, text: string): void;
-  remove(): void;
-}
+export type ClientProject = ReturnType<typeof createClientProject>;
 
-/** Merges folders of test/clients/projects, and adds schema.graphql. It generates no code. */
-export function createClientProject(...folders: readonly string[]): ClientProject {
+/**
+ * Merges folders of test/clients/projects in a temporary directory outside of the repository, and adds schema.graphql. It
+ * generates no code.
+ */
+export function createClientProject(...folders: readonly string[]) {
   if (!isInstalled) {
     throw new Error(
       'npm ci --prefix test/clients has not been run, and in CI its tests must not be skipped.',
@@ -68,13 +61,17 @@ export function createClientProject(...folders: readonly string[]): ClientProjec
       });
     });
   return {
-    tool: (name, ...args) => run(join(INSTALLED, '.bin', name), args),
-    node: (script, ...args) => run(process.execPath, [join(directory, script), ...args]),
+    /** Runs a command of an installed package in the project. */
+    tool: (name: string, ...args: readonly string[]) => run(join(INSTALLED, '.bin', name), args),
+    /** Runs a script of the project with Node. */
+    node: (script: string, ...args: readonly string[]) =>
+      run(process.execPath, [join(directory, script), ...args]),
+    /** Compiles the project by its tsconfig.json, and returns all errors. */
     async compile() {
       const { stdout, stderr } = await run(join(ROOT, 'node_modules', '.bin', 'tsc'), ['--pretty', 'false']);
       return (stdout + stderr).split(/\n(?=\S)/).filter((error) => error.trim() !== '');
     },
-    write: (path, text) => writeFileSync(join(directory, path), text),
+    write: (path: string, text: string) => writeFileSync(join(directory, path), text),
     remove: () => rmSync(directory, { recursive: true, force: true }),
   };
 }

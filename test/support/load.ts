@@ -12,6 +12,10 @@ export interface Question {
 const MAX_ANSWER_MS = 30_000;
 const CHAIN = 'ethereum';
 
+/** The object with only these members. */
+const pick = <Row extends object>(row: Row, ...names: readonly (keyof Row)[]) =>
+  Object.fromEntries(names.map((name) => [name, row[name]]));
+
 /** Questions for both whole listings, for a join, and for single tokens. */
 export function questionsAbout({ chains, tokens }: GoodListings): readonly Question[] {
   const there = tokens.filter(({ chainKey }) => chainKey === CHAIN);
@@ -19,44 +23,36 @@ export function questionsAbout({ chains, tokens }: GoodListings): readonly Quest
   return [
     {
       query: '{ tokens { chainKey address decimals symbol } }',
-      expected: {
-        tokens: tokens.map(({ chainKey, address, decimals, symbol }) => ({
-          chainKey,
-          address,
-          decimals,
-          symbol,
-        })),
-      },
+      expected: { tokens: tokens.map((token) => pick(token, 'chainKey', 'address', 'decimals', 'symbol')) },
     },
     {
       query: '{ chains { chainKey chainId name nativeCurrency { symbol decimals address } } }',
       expected: {
-        chains: chains.map(({ chainKey, chainId, name, nativeCurrency: { symbol, decimals, address } }) => ({
-          chainKey,
-          chainId,
-          name,
-          nativeCurrency: { symbol, decimals, address },
+        chains: chains.map((row) => ({
+          ...pick(row, 'chainKey', 'chainId', 'name'),
+          nativeCurrency: pick(row.nativeCurrency, 'symbol', 'decimals', 'address'),
         })),
       },
     },
     {
       query: `{ tokens(srcChainKey: "${CHAIN}") { address decimals price { usd } chain { name chainId } } }`,
       expected: {
-        tokens: there.map(({ address, decimals, price }) => ({
-          address,
-          decimals,
-          price: { usd: price.usd },
-          chain: { name: chain?.name, chainId: chain?.chainId },
+        tokens: there.map((token) => ({
+          ...pick(token, 'address', 'decimals'),
+          price: pick(token.price, 'usd'),
+          chain: chain && pick(chain, 'name', 'chainId'),
         })),
       },
     },
     // The addresses are in lower case, as people often paste them.
-    ...there.slice(0, 5).map(({ address, decimals, symbol }) => ({
+    ...there.slice(0, 5).map((token) => ({
       query: `query ($address: String!) {
         token(chainKey: "${CHAIN}", address: $address) { address decimals symbol chain { chainKey } }
       }`,
-      variables: { address: address.toLowerCase() },
-      expected: { token: { address, decimals, symbol, chain: { chainKey: CHAIN } } },
+      variables: { address: token.address.toLowerCase() },
+      expected: {
+        token: { ...pick(token, 'address', 'decimals', 'symbol'), chain: { chainKey: CHAIN } },
+      },
     })),
   ];
 }

@@ -1,4 +1,4 @@
-import { expect, onTestFinished } from 'vitest';
+import { expect, onTestFinished, vi } from 'vitest';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { type Answer, type FakeUpstream, json, startFakeUpstream } from './fake-upstream.js';
 import {
@@ -11,15 +11,7 @@ import {
 /** The routes of an upstream: the destinations of each source. Tokens are written as "chain address". */
 export type Network = Readonly<Record<string, readonly string[]>>;
 
-/** An upstream that responds to requests for routes by a network, and records the requested tokens. */
-export interface SweptUpstream extends FakeUpstream {
-  /** The tokens whose routes were requested so far, in order. */
-  asked(): readonly string[];
-  /** From now on the upstream has the routes of this network, and lists its tokens and these further rows. */
-  planNetwork(network: Network, listedBeside?: readonly object[]): void;
-  /** Sets how requests for routes are answered from now on. */
-  planRoutes(answer: (token: string) => Answer): void;
-}
+export type SweptUpstream = Awaited<ReturnType<typeof startSweptUpstream>>;
 
 /** A row of the token "chain address". Its symbol is unique, so that it does not replace another row. */
 export function rowOf(token: string, changes: Parameters<typeof tokenRow>[2] = {}) {
@@ -40,18 +32,21 @@ function tokenOf(url: string | undefined): string | undefined {
 }
 
 /** Starts an upstream that lists the source tokens of the network and has its routes. */
-export async function startSweptUpstream(network: Network): Promise<SweptUpstream> {
+export async function startSweptUpstream(network: Network) {
   const upstream = await startFakeUpstream({ chains: ['a', 'b', 'c'].map((key) => chainRow(key)) });
   let listing: Answer;
   let routes: (token: string) => Answer;
-  const swept: SweptUpstream = {
+  const swept = {
     ...upstream,
+    /** The tokens whose routes were requested so far, in order. */
     asked: () => upstream.seen.flatMap(({ url }) => tokenOf(url) ?? []),
-    planNetwork(next, beside = []) {
+    /** From now on the upstream has the routes of this network, and lists its tokens and these further rows. */
+    planNetwork(next: Network, beside: readonly object[] = []) {
       listing = json({ tokens: [...Object.keys(next).map((token) => rowOf(token)), ...beside] });
       routes = routesOf(next);
     },
-    planRoutes(next) {
+    /** Sets how requests for routes are answered from now on. */
+    planRoutes(next: (token: string) => Answer) {
       routes = next;
     },
   };
@@ -65,17 +60,9 @@ export async function startSweptUpstream(network: Network): Promise<SweptUpstrea
 
 /** Stops `Date.now`, so that no second sweep begins. Timers and `performance.now` continue. */
 export function stopDate(): { advance(ms: number): void } {
-  const real = Date.now;
-  let now = real.call(Date);
-  Date.now = () => now;
-  onTestFinished(() => {
-    Date.now = real;
-  });
-  return {
-    advance(ms) {
-      now += ms;
-    },
-  };
+  const stopped = vi.spyOn(Date, 'now').mockReturnValue(Date.now());
+  onTestFinished(() => stopped.mockRestore());
+  return { advance: (ms) => void stopped.mockReturnValue(Date.now() + ms) };
 }
 
 /** Settings for a sweep that takes a fifth of a second, without automatic refreshes of the listings. */

@@ -35,9 +35,8 @@ export function isAtLeast({ level }: LogLine, least: LogLevel): boolean {
 }
 
 export interface TestGatewayOptions {
-  /** The upstream. Unless given, a fake one with `listings` is started. */
+  /** Unless given, a fake one with `listings` is started, which are the demo listings unless given. */
   readonly upstream?: FakeUpstream;
-  /** The rows of the upstream; the demo listings unless given. */
   readonly listings?: FakeListings;
   /** Settings that differ from the defaults. Unless set here, limits that a busy machine could reach are very high. */
   readonly config?: Partial<Config>;
@@ -46,7 +45,6 @@ export interface TestGatewayOptions {
   readonly redisTimeoutMs?: number;
   /** The peers with which the gateway shares, in place of Redis. */
   readonly peers?: Peers;
-  /** Wraps the upstream service. */
   readonly decorate?: (service: Service) => Service;
   readonly isStopping?: () => boolean;
   /** Registers the function that ends the gateway. The default ends it after the test in which it was started. */
@@ -148,11 +146,8 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     refreshOnRequest,
     /** How many changes from one service to its successor were counted. */
     changeOvers: () => changeOvers,
-    /** The lines of the log so far. */
     logged,
-    /** Sends any request for a path. */
     fetch,
-    /** Sends this JSON by POST, with further headers. */
     post,
     /** Sends a query by POST, as most clients do. */
     async query<Data = Record<string, never>>(query: string, variables?: object) {

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { Ajv, type ValidateFunction } from 'ajv';
+import { Ajv } from 'ajv';
 import addFormats from 'ajv-formats';
 import { expect } from 'vitest';
 import type { TestGateway } from './test-gateway.js';
@@ -29,16 +29,13 @@ export interface TokenInfo {
 
 const PACKAGE = '@uniswap/token-lists';
 
+const ajv = new Ajv({ allErrors: true, strict: false });
+// Its CommonJS module has no named export.
+(addFormats as unknown as (ajv: Ajv) => void)(ajv);
 /** Validates lists by the schema that the package publishes. */
-const isTokenList: ValidateFunction<TokenList> = compile();
-
-function compile(): ValidateFunction<TokenList> {
-  const ajv = new Ajv({ allErrors: true, strict: false });
-  // Its CommonJS module has no named export.
-  (addFormats as unknown as (ajv: Ajv) => void)(ajv);
-  const schema: object = createRequire(import.meta.url)(`${PACKAGE}/src/tokenlist.schema.json`);
-  return ajv.compile<TokenList>(schema);
-}
+const isTokenList = ajv.compile<TokenList>(
+  createRequire(import.meta.url)(`${PACKAGE}/src/tokenlist.schema.json`) as object,
+);
 
 /** The next version of a list, as the functions of the package compute it. */
 export async function nextVersionByPackage(

@@ -18,16 +18,17 @@ const textOf = ({ chainKey, address }: TokenKey) => `${chainKey} ${address.toLow
 const tokenByKey = new Map(tokens.map((token) => [textOf(token), token]));
 const find = (key: TokenKey) => tokenByKey.get(textOf(key)) ?? null;
 
+/** `__typename` everywhere, as Apollo Client asks for it. */
 function one(token: RawToken | null) {
   if (!token) return null;
   const { symbol, name, decimals, price, chainKey } = token;
-  const chain = chainByKey.get(chainKey) ?? null;
+  const chain = chainByKey.get(chainKey);
   return {
     symbol,
     name,
     decimals,
     price: { usd: price.usd, __typename: 'Price' },
-    chain: chain && { name: chain.name, __typename: 'Chain' },
+    chain: chain ? { name: chain.name, __typename: 'Chain' } : null,
     __typename: 'Token',
   };
 }
@@ -35,17 +36,14 @@ function one(token: RawToken | null) {
 function listItem(token: RawToken | null) {
   if (!token) return null;
   const { symbol, address, decimals, price, chainKey } = token;
-  const chain = chainByKey.get(chainKey) ?? null;
+  const chain = chainByKey.get(chainKey);
+  const nativeCurrency = { symbol: chain?.nativeCurrency.symbol, __typename: 'NativeCurrency' };
   return {
     symbol,
     address,
     decimals,
     price: { usd: price.usd, __typename: 'Price' },
-    chain: chain && {
-      name: chain.name,
-      nativeCurrency: { symbol: chain.nativeCurrency.symbol, __typename: 'NativeCurrency' },
-      __typename: 'Chain',
-    },
+    chain: chain ? { name: chain.name, nativeCurrency, __typename: 'Chain' } : null,
     __typename: 'Token',
   };
 }
@@ -53,8 +51,8 @@ function listItem(token: RawToken | null) {
 function entity(token: RawToken | null) {
   if (!token) return null;
   const { symbol, name, decimals, price, chainKey } = token;
-  const chain = chainByKey.get(chainKey) ?? null;
-  return { symbol, name, decimals, price: { usd: price.usd }, chain: chain && { name: chain.name } };
+  const chain = chainByKey.get(chainKey);
+  return { symbol, name, decimals, price: { usd: price.usd }, chain: chain ? { name: chain.name } : null };
 }
 
 const operations: Readonly<Record<string, (variables: Variables) => object>> = {

@@ -26,6 +26,8 @@ export const nested = (depth: number, open: string, core: string, close: string)
   open.repeat(depth) + core + close.repeat(depth);
 
 const words = (text: string) => fc.constantFrom(...text.split(' '));
+/** One of the texts between the bars. */
+export const among = (texts: string): fc.Arbitrary<string> => fc.constantFrom(...texts.split('|'));
 
 /** Names that have a special meaning in JavaScript or GraphQL. */
 export const oddName = words(
