@@ -9,16 +9,16 @@ const MAX_COLOURED = 6000;
 /** Makes the text of each tab. @type {Record<string, (answered: Answered, url: string) => string>} */
 const TABS = {
   Query: ({ query }) => query,
-  Variables: ({ variables }) => json(variables, 2),
-  Answer: ({ text }) => pretty(text),
+  Variables: ({ variables }) => pretty(variables),
+  Answer: ({ text }) => prettyText(text),
   curl: ({ query, variables }, url) =>
-    `curl -s ${url} \\\n  -H 'content-type: application/json' \\\n  -d '${inShell(json({ query: oneLine(query), variables }))}'`,
+    `curl -s ${url} \\\n  -H 'content-type: application/json' \\\n  -d '${inShell({ query: query.replaceAll(/\s+/g, ' '), variables })}'`,
   fetch: ({ query, variables }, url) => `const response = await fetch('${url}', {
   method: 'POST',
   headers: { 'content-type': 'application/json' },
   body: JSON.stringify({
     query: \`${query}\`,
-    variables: ${indent(json(variables, 2), 4)},
+    variables: ${pretty(variables, 4)},
   }),
 });
 const { data, errors } = await response.json();`,
@@ -33,7 +33,7 @@ const client = new ApolloClient({
 });
 const { data } = await client.query({
   query: gql\`${query}\`,
-  variables: ${indent(json(variables, 2), 2)},
+  variables: ${pretty(variables, 2)},
 });`,
 };
 
@@ -45,9 +45,11 @@ const { data } = await client.query({
 export function createCodePanel({ tab: first, onTab }) {
   const side = byId('side', HTMLElement);
   const tabs = byId('tabs', HTMLElement);
+  const shown = byId('shown', HTMLElement);
   const code = byId('code', HTMLElement);
   const toggle = byId('sheet', HTMLButtonElement);
   const close = byId('close', HTMLButtonElement);
+  const copyButton = byId('copy', HTMLButtonElement);
   const { endpoint = '', hasPlayground } = document.body.dataset;
   const url = new URL(endpoint, location.href).href;
   let tab = Object.hasOwn(TABS, first) ? first : 'Query';
@@ -57,7 +59,7 @@ export function createCodePanel({ tab: first, onTab }) {
   const buttons = Object.keys(TABS).map((name) => {
     const made = make(
       'button',
-      { type: 'button', role: 'tab', id: `tab-${name}`, 'aria-controls': 'code' },
+      { type: 'button', role: 'tab', id: `tab-${name}`, 'aria-controls': 'shown' },
       name,
     );
     made.addEventListener('click', () => choose(name));
@@ -86,37 +88,40 @@ export function createCodePanel({ tab: first, onTab }) {
       one.ariaSelected = String(isChosen);
       one.tabIndex = isChosen ? 0 : -1;
     }
-    code.setAttribute('aria-labelledby', `tab-${tab}`);
-    const text = last ? (TABS[tab]?.(last, url) ?? '') : '';
-    // Do not replace the same text: the person may be selecting a part of it.
-    if (code.textContent !== text) code.replaceChildren(...coloured(text));
+    shown.setAttribute('aria-labelledby', `tab-${tab}`);
+    byId('with', HTMLElement).hidden = tab !== 'Query' || !last;
+    if (!last) return;
+    write(code, TABS[tab]?.(last, url) ?? '');
+    write(byId('variables', HTMLElement), pretty(last.variables));
   }
 
-  const copyButton = byId('copy', HTMLButtonElement);
   copyButton.addEventListener('click', async () =>
     flash(copyButton, await copy(code.textContent ?? '', code)),
   );
   toggle.addEventListener('click', () => open(true));
   close.addEventListener('click', () => open(false));
-  // The shade behind the open sheet belongs to `side` itself.
-  side.addEventListener('click', ({ target }) => {
-    if (target === side) open(false);
-  });
   side.addEventListener('keydown', ({ key }) => {
-    if (key === 'Escape') open(false);
+    if (key === 'Escape' && !document.querySelector(':popover-open')) open(false);
+  });
+  // In a large window there is no sheet.
+  matchMedia('(min-width: 900px) and (min-height: 520px)').addEventListener('change', () => open(false));
+  document.addEventListener('click', ({ target }) => {
+    if (target instanceof Element && !target.closest('#side, #status')) open(false);
   });
 
   /** On a phone the panel is a bar that opens as a sheet. @param {boolean} isOpen */
   function open(isOpen) {
+    if (isOpen === side.classList.contains('open')) return;
     side.classList.toggle('open', isOpen);
     toggle.ariaExpanded = String(isOpen);
+    for (const behind of document.querySelectorAll('.skip, nav, main > .card'))
+      behind.toggleAttribute('inert', isOpen);
     // The sheet has its own button to close it, in place of the one that opened it.
-    if (isOpen) close.focus();
-    else if (side.contains(document.activeElement)) toggle.focus();
+    (isOpen ? close : toggle).focus();
   }
 
   // Focusable, so that it can be scrolled without a mouse.
-  code.tabIndex = 0;
+  shown.tabIndex = 0;
   show();
 
   return {
@@ -127,69 +132,64 @@ export function createCodePanel({ tab: first, onTab }) {
       show();
       say(byId('took', HTMLElement), `${Math.max(1, Math.round(tookMs))} ms`);
       say(byId('size', HTMLElement), `${(text.length / 1000).toFixed(1)} kB`);
-      say(
-        byId('answered-by', HTMLElement),
-        cacheStatus
-          .split(',')
-          .at(-1)
-          ?.replace(/; (fwd=)?/, ': ')
-          .trim() ?? '',
-      );
+      const [by = ''] = cacheStatus.split(',').slice(-1);
+      say(byId('answered-by', HTMLElement), by.replace(/; (fwd=)?/, ': ').trim());
       if (hasPlayground !== 'true') return;
       const link = byId('open', HTMLAnchorElement);
-      link.href = `${endpoint}?${new URLSearchParams({ query, variables: json(variables, 2) })}`;
+      link.href = `${endpoint}?${new URLSearchParams({ query, variables: pretty(variables) })}`;
       link.hidden = false;
     },
   };
 }
 
-/**
- * Makes JSON in which invisible characters, and characters that change the writing direction, are escapes.
- *
- * @param {unknown} value
- * @param {number} [spaces]
- */
-function json(value, spaces) {
-  return JSON.stringify(value, null, spaces).replaceAll(
-    /[\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu,
-    (unseen) =>
-      unseen
-        .split('')
-        .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
-        .join(''),
+/** Makes invisible characters, and characters that change the writing direction, escapes. @param {string} json */
+function escaped(json) {
+  return json.replaceAll(/[\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu, (unseen) =>
+    unseen
+      .split('')
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+      .join(''),
   );
 }
 
+/** Makes JSON with short objects and arrays in one line. @param {unknown} value @param {number} [indent] */
+function pretty(value, indent = 0) {
+  return escaped(JSON.stringify(value, null, 2))
+    .replaceAll(/([[{])\n\s+([^[\]{}]{1,60}?)\n\s+([\]}])/g, (_, start, content, end) => {
+      const line = content.replaceAll(/\n\s+/g, ' ');
+      return start === '{' ? `{ ${line} }` : `[${line}${end}`;
+    })
+    .replaceAll('\n', `\n${' '.repeat(indent)}`);
+}
+
 /** @param {string} text */
-function pretty(text) {
+function prettyText(text) {
   try {
-    return json(JSON.parse(text), 2);
+    return pretty(JSON.parse(text));
   } catch {
     return text;
   }
 }
 
-/** @param {string} query */
-function oneLine(query) {
-  return query.replaceAll(/\s+/g, ' ');
+/** Makes JSON for single quotes of a shell. @param {unknown} value */
+function inShell(value) {
+  return escaped(JSON.stringify(value)).replaceAll("'", `'\\''`);
 }
 
-/** Escapes a text for single quotes of a shell. @param {string} text */
-function inShell(text) {
-  return text.replaceAll("'", `'\\''`);
-}
-
-/** @param {string} text @param {number} spaces */
-function indent(text, spaces) {
-  return text.replaceAll('\n', `\n${' '.repeat(spaces)}`);
-}
-
-/** Makes lines whose wrapped parts are indented, with colours. @param {string} text */
-function coloured(text) {
-  if (text.length > MAX_COLOURED) return [text];
-  return text
-    .split('\n')
-    .flatMap((line, index) => [index ? '\n' : '', make('span', { class: 'code-line' }, ...partsOf(line))]);
+/** Writes a text with colours, in lines whose wrapped parts are indented. @param {Element} place @param {string} text */
+function write(place, text) {
+  // Do not replace the same text: the person may be selecting a part of it.
+  if (place.textContent === text) return;
+  if (text.length > MAX_COLOURED) place.replaceChildren(text);
+  else
+    place.replaceChildren(
+      ...text
+        .split('\n')
+        .flatMap((line, index) => [
+          index ? '\n' : '',
+          make('span', { class: 'code-line' }, ...partsOf(line)),
+        ]),
+    );
 }
 
 /** Splits a line into coloured parts: strings, variables and keywords. @param {string} line */

@@ -1,5 +1,5 @@
 /** The search box and its list: first the tokens that can be moved or reached, then those that are only listed. */
-import { button, byId, make, say, tell } from './dom.js';
+import { age, button, byId, make, say, tell } from './dom.js';
 import { ask, isCancelled } from './graph.js';
 import { MORE_TOKENS, TOKENS, TOKENS_BY_KEY } from './queries.js';
 import { nameOf, rowOf } from './rows.js';
@@ -27,8 +27,8 @@ const MAX_REFRESHED = 300;
  * @property {Token | undefined} source the token whose destinations are searched
  * @property {string} chosenId
  */
-/** @typedef {{ token: Token, element: HTMLElement, isOther: boolean }} Row */
-/** @typedef {{ filter: TokenFilter, total: number, cursor: string | null, element: HTMLElement, count: number }} Group */
+/** @typedef {{ filter: TokenFilter, total: number, cursor: string | null, element: HTMLElement, count: number, isOther: boolean }} Group */
+/** @typedef {{ token: Token, group: Group, place: number, element: HTMLElement }} Row place: its position in the group, from 1 */
 
 /**
  * @param {object} options
@@ -64,6 +64,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered }
   /** @type {Promise<void>} */
   let settled = Promise.resolve();
   let fetching = new AbortController();
+  let isLoading = false;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let typing;
   /** @type {Row | undefined} the row that was selected with the keyboard */
@@ -83,30 +84,29 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered }
     fetching.abort();
     fetching = new AbortController();
     list.ariaBusy = 'true';
-    settled = load(variables, next, key, fetching.signal);
+    settled = load(variables, next, key);
     return settled;
   }
 
-  /**
-   * @param {{ query: string, filter: TokenFilter, others: TokenFilter }} variables
-   * @param {Scope} next
-   * @param {string} key
-   * @param {AbortSignal} signal
-   */
-  async function load(variables, next, key, signal) {
+  /** @param {{ query: string, filter: TokenFilter, others: TokenFilter }} variables @param {Scope} next @param {string} key */
+  async function load(variables, next, key) {
     try {
-      const { found, others } = await ask(TOKENS, variables, { signal, onAnswered });
+      const { found, others } = await ask(TOKENS, variables, { signal: fetching.signal, onAnswered });
       query = variables.query;
       scopeShown = next;
       shownKey = key;
-      draw(variables, found, others);
-      failed = undefined;
-      fault.replaceChildren();
+      draw(found, others);
+      succeed();
     } catch (error) {
       if (isCancelled(error)) return;
       fail(error, () => find());
     }
     list.ariaBusy = 'false';
+  }
+
+  function succeed() {
+    failed = undefined;
+    fault.replaceChildren();
   }
 
   /** @param {unknown} error @param {() => Promise<void>} again */
@@ -118,69 +118,72 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered }
     if (fault.querySelector('p')?.textContent !== text)
       fault.replaceChildren(
         make('p', {}, text),
-        button('Try again', () => void again()),
+        button('Try again', () => void failed?.()),
       );
     say(status, rows.length > 0 ? 'These are the earlier rows.' : '');
   }
 
-  /**
-   * @param {{ filter: TokenFilter, others: TokenFilter }} variables
-   * @param {TokenPage} found
-   * @param {TokenPage} others
-   */
-  function draw({ filter, others: othersFilter }, found, others) {
-    const isTo = scopeShown.source !== undefined;
+  /** @param {TokenPage} found @param {TokenPage} others */
+  function draw(found, others) {
+    const { filter, others: othersFilter, source } = scopeShown;
+    const onlyListed = others.totalCount - (source ? found.totalCount : 0);
+    const label = `Listed, but cannot be ${source ? 'reached' : 'moved'} (${onlyListed})`;
     rows = [];
     ids = new Set();
     looks = new Map();
-    const total = others.totalCount - (isTo ? found.totalCount : 0);
-    const label = `Listed, but cannot be ${isTo ? 'reached' : 'moved'} (${total})`;
-    groups = [
-      group('Tokens that can be chosen', filter, found.totalCount, 'found'),
-      group(label, othersFilter, total, 'others'),
-    ];
+    const first = group('Tokens that can be chosen', filter, found.totalCount, false);
+    groups = [first, group(label, othersFilter, onlyListed, true)];
     list.replaceChildren(...groups.map(({ element }) => element));
     held = others;
     noteLooks(others.nodes);
-    append(0, found);
-    reveal();
+    append(first, found);
     list.scrollTop = 0;
     setActive(undefined);
-    describe(found, others, total);
+    describe(found, others, onlyListed);
+    showPrices();
   }
 
-  /** @param {string} label @param {TokenFilter} filter @param {number} total @param {string} name */
-  function group(label, filter, total, name) {
-    return {
-      filter,
-      total,
-      cursor: null,
-      count: 0,
-      element: make('div', { role: 'group', 'aria-label': label, class: name }),
-    };
+  /** @param {string} label @param {TokenFilter} filter @param {number} total @param {boolean} isOther @returns {Group} */
+  function group(label, filter, total, isOther) {
+    const element = make('div', {
+      role: 'group',
+      'aria-label': label,
+      class: isOther ? 'others' : 'found',
+    });
+    return { filter, total, cursor: null, count: 0, element, isOther };
   }
 
-  /** Adds the rows of a page to those of a group. @param {number} index @param {TokenPage} page */
-  function append(index, { nodes, pageInfo }) {
-    const to = groups[index];
-    if (!to) return;
-    const isOther = index === 1;
-    to.cursor = pageInfo.hasNextPage ? pageInfo.endCursor : null;
+  /**
+   * Adds the rows of a page to those of a group. The tokens that are only listed follow when the first group is whole: a
+   * token must not be in both.
+   *
+   * @param {Group} group
+   * @param {TokenPage} page
+   */
+  function append(group, { nodes, pageInfo }) {
+    group.cursor = pageInfo.hasNextPage ? pageInfo.endCursor : null;
     noteLooks(nodes);
-    let chunk = to.element.lastElementChild;
+    let chunk = group.element.lastElementChild;
     for (const token of nodes) {
       if (ids.has(token.id)) continue;
       ids.add(token.id);
-      to.count++;
-      const row = { token, isOther, element: elementOf(token, isOther, to, to.count) };
-      rows.push(row);
+      const place = ++group.count;
+      const element = elementOf(token, group, place);
+      rows.push({ token, group, place, element });
       // The browser lays out and paints only the visible chunks.
       if (!chunk || chunk.childElementCount === CHUNK_ROWS) {
         chunk = make('div', { role: 'none', class: 'chunk' });
-        to.element.append(chunk);
+        group.element.append(chunk);
       }
-      chunk.append(row.element);
+      chunk.append(element);
     }
+    const [, others] = groups;
+    if (held && others && !group.cursor) {
+      const page = held;
+      held = undefined;
+      append(others, page);
+    }
+    for (const { element, count } of groups) element.hidden = count === 0;
   }
 
   /** Remembers how tokens look, and marks rows that now have a twin. @param {Token[]} tokens */
@@ -193,8 +196,8 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered }
     }
   }
 
-  /** @param {Token} token @param {boolean} isOther @param {Group} group @param {number} place */
-  function elementOf(token, isOther, { total }, place) {
+  /** @param {Token} token @param {Group} group @param {number} place */
+  function elementOf(token, { isOther, total }, place) {
     const { source, chosenId } = scopeShown;
     return rowOf(token, {
       id: `token-${isOther ? 'other-' : ''}${place}`,
@@ -208,18 +211,12 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered }
     });
   }
 
-  /** Draws one row again, in its place. @param {Row | undefined} row */
-  function redraw(row) {
-    const to = groups[row?.isOther ? 1 : 0];
-    if (!row || !to) return;
-    const place = Number(row.element.ariaPosInSet);
-    const next = [...elementOf(row.token, row.isOther, to, place).childNodes];
-    const before = [...row.element.childNodes];
-    if (next.length !== before.length) row.element.replaceChildren(...next);
-    // Keep an equal element: a person may be pressing it.
-    else
-      for (const [index, node] of before.entries())
-        if (!node.isEqualNode(next[index] ?? null)) node.replaceWith(next[index] ?? '');
+  /** Draws one row again, in its place. An equal glyph stays: its picture would be loaded again. @param {Row} row */
+  function redraw({ token, group, place, element }) {
+    const next = elementOf(token, group, place);
+    const glyph = element.firstElementChild;
+    if (glyph?.isEqualNode(next.firstElementChild)) next.firstElementChild?.replaceWith(glyph);
+    element.replaceChildren(...next.childNodes);
   }
 
   /** Whether another token in the list looks the same. @param {Token} token */
@@ -227,47 +224,38 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered }
     return (looks.get(lookOf(token))?.size ?? 0) > 1;
   }
 
-  /** Adds the tokens that are only listed. It waits until the first group is whole: a token must not be in both. */
-  function reveal() {
-    const [found, others] = groups;
-    if (!found || !others) return;
-    if (held && found.cursor === null) {
-      append(1, held);
-      held = undefined;
-    }
-    found.element.hidden = found.count === 0;
-    others.element.hidden = others.count === 0;
+  /** Shows how old the prices of the rows are. */
+  function showPrices() {
+    const [oldest] = rows.flatMap(({ token }) => token.price?.asOf ?? []).sort();
+    const place = byId('prices', HTMLElement);
+    if (place.querySelector('time')?.dateTime !== oldest)
+      place.replaceChildren(...(oldest ? ['prices ', age(oldest), ' old'] : []));
   }
 
   /** @param {TokenPage} found @param {TokenPage} others @param {number} onlyListed */
   function describe(found, others, onlyListed) {
-    const { source } = scopeShown;
-    const typed = markedText(query);
-    const forQuery = query ? ` for “${typed}”` : '';
-    const count = source
-      ? countText(found.totalCount, 'place')
-      : countText(found.totalCount + onlyListed, 'token');
+    const { source, filter } = scopeShown;
+    const typed = query && `“${markedText(query)}”`;
     say(
       status,
       source
-        ? `${count} for ${markedText(source.symbol)}${query ? ` and “${typed}”` : ''}`
-        : `${count}${forQuery}`,
+        ? `${countText(found.totalCount, 'place')} for ${markedText(source.symbol)}${typed && ` and ${typed}`}`
+        : countText(found.totalCount + onlyListed, 'token') + (typed && ` for ${typed}`),
     );
     note.replaceChildren();
     const [first] = rows;
     if (first && query && needsCare(first)) sayWhyNot(first);
     // The tokens that are only listed follow below, under a heading with the reason.
     if (found.totalCount > 0 || (onlyListed > 0 && !source)) return;
-    if (source && !query && !scopeShown.filter.chainKeys)
+    if (source && !query && !filter.chainKeys)
       note.append('The service lists nothing that this token can be moved to. ');
-    else if (onlyListed === 0) note.append('No listed token matches. ');
-    else if (source) note.append('None of these can be reached. ');
+    else note.append(onlyListed > 0 ? 'None of these can be reached. ' : 'No listed token matches. ');
     const meant = [...found.didYouMean, ...others.didYouMean];
     // "usdc" and "USDC" find the same.
     const keys = meant.map((text) => text.toLowerCase());
     for (const text of meant.filter((_, at) => keys.indexOf(keys[at] ?? '') === at).slice(0, 3))
       note.append(button(`Did you mean ${markedText(text)}?`, () => searchFor(text)));
-    if (scopeShown.filter.chainKeys) note.append(button('Search all chains', onAllChains));
+    if (filter.chainKeys) note.append(button('Search all chains', onAllChains));
     if (query) note.append(button('Clear the search', () => searchFor('')));
   }
 
@@ -280,15 +268,15 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered }
   }
 
   /** Whether a person has to check the address before choosing this row. @param {Row} row */
-  function needsCare(row) {
-    return hasTwin(row.token) || isMixed(row.token.symbol);
+  function needsCare({ token }) {
+    return hasTwin(token) || isMixed(token.symbol);
   }
 
   /** @param {Row} row */
-  function sayWhyNot(row) {
-    const text = row.isOther
-      ? `${nameOf(row.token)} is listed, but cannot be ${scopeShown.source ? 'reached' : 'moved'}.`
-      : hasTwin(row.token)
+  function sayWhyNot({ token, group }) {
+    const text = group.isOther
+      ? `${nameOf(token)} is listed, but cannot be ${scopeShown.source ? 'reached' : 'moved'}.`
+      : hasTwin(token)
         ? 'Two tokens look alike here: check the address, then choose one with the arrow keys or by a click.'
         : 'This symbol has letters that look like others: check the address, then choose it with the arrow keys or by a click.';
     note.replaceChildren(make('span', { class: 'warning' }, text));
@@ -299,7 +287,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered }
   function rowOfEnter() {
     const [first] = rows;
     if (active || !query || !first) return active;
-    return first.isOther || needsCare(first) ? undefined : first;
+    return first.group.isOther || needsCare(first) ? undefined : first;
   }
 
   /** @param {Row | undefined} row */
@@ -319,31 +307,29 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered }
     const from = at < 0 && steps > 0 && rowOfEnter() === rows[0] ? 0 : at;
     const to = steps < 0 && from <= 0 ? -1 : Math.max(0, from + steps);
     if (to >= rows.length) await loadMore();
-    const shown = rows.filter(({ element }) => !element.closest('[hidden]'));
-    setActive(shown[Math.min(to, shown.length - 1)]);
+    setActive(rows[Math.min(to, rows.length - 1)]);
   }
 
-  let isLoading = false;
   /** Adds the next page below the present rows. */
   async function loadMore() {
-    const index = groups.findIndex(({ cursor }) => cursor !== null);
-    const next = groups[index];
+    const next = groups.find(({ cursor }) => cursor !== null);
     if (!next || isLoading || askedKey !== shownKey) return;
     isLoading = true;
-    const { signal } = fetching;
     try {
       const variables = { query, filter: next.filter, after: next.cursor };
-      const { tokenSearch } = await ask(MORE_TOKENS, variables, { signal });
-      append(index, tokenSearch);
-      reveal();
-      failed = undefined;
-      fault.replaceChildren();
+      append(next, (await ask(MORE_TOKENS, variables, { signal: fetching.signal })).tokenSearch);
+      succeed();
     } catch (error) {
       if (!isCancelled(error)) fail(error, loadMore);
     }
     isLoading = false;
     // The end of the list may still be visible.
     loadNearEnd();
+  }
+
+  function loadNearEnd() {
+    const { bottom = 0 } = list.lastElementChild?.getBoundingClientRect() ?? {};
+    if (!failed && bottom < innerHeight + NEAR_PX) void loadMore();
   }
 
   function enter() {
@@ -382,8 +368,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered }
     onChoose(row.token);
   }
 
-  /** @param {KeyboardEvent} event */
-  function onKey(event) {
+  box.addEventListener('keydown', (event) => {
     if (event.isComposing || event.ctrlKey || event.altKey || event.metaKey) return;
     /** @type {Record<string, (() => void) | false | undefined>} */
     const keys = {
@@ -401,9 +386,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered }
     if (!act) return;
     event.preventDefault();
     act();
-  }
-
-  box.addEventListener('keydown', onKey);
+  });
   box.addEventListener('input', () => {
     onInput();
     if (waiting > 0) return;
@@ -417,10 +400,6 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered }
     const row = rows.find(({ element }) => element === pressed);
     if (row) choose(row);
   });
-  function loadNearEnd() {
-    const { bottom = 0 } = list.lastElementChild?.getBoundingClientRect() ?? {};
-    if (!failed && bottom < innerHeight + NEAR_PX) void loadMore();
-  }
   list.addEventListener('scroll', loadNearEnd);
   addEventListener('scroll', loadNearEnd);
 
@@ -444,28 +423,22 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered }
     async retry() {
       await failed?.();
     },
-    /** The time of the oldest price that is shown. */
-    oldestPrice() {
-      return rows.flatMap(({ token }) => token.price?.asOf ?? []).sort()[0];
-    },
     /** Updates prices and facts in the rows, without moving any. @param {Token[]} also further tokens to fetch */
     async refresh(also) {
       if (failed || askedKey !== shownKey) return [];
       const refreshed = rows.slice(0, MAX_REFRESHED);
-      const keys = [...refreshed.map(({ token }) => token), ...also].map(({ chainKey, address }) => ({
-        chainKey,
-        address,
-      }));
+      const tokensShown = [...refreshed.map(({ token }) => token), ...also];
+      const keys = tokensShown.map(({ chainKey, address }) => ({ chainKey, address }));
       if (keys.length === 0) return [];
       /** @type {(Token | null)[]} */
       const tokens = (await ask(TOKENS_BY_KEY, { keys })).tokensByKey;
       for (const [index, row] of refreshed.entries()) {
         const token = tokens[index];
-        if (!token || token.id !== row.token.id || JSON.stringify(token) === JSON.stringify(row.token))
-          continue;
+        if (token?.id !== row.token.id || JSON.stringify(token) === JSON.stringify(row.token)) continue;
         row.token = token;
         redraw(row);
       }
+      showPrices();
       return tokens.slice(refreshed.length);
     },
   };

@@ -53,11 +53,7 @@ export function watchListings(onAnswer) {
       wrong.length > 0
         ? wrong.flatMap((one) => [...one, ' '])
         : [state === 'STALE' ? 'being refreshed, ' : 'fresh, ', ...(takenAt ? [age(takenAt)] : []), ' old'];
-    const text = make('span', {}, ...parts);
-    if (line.textContent !== text.textContent) line.replaceChildren(text);
-    else
-      for (const [index, time] of line.querySelectorAll('time').entries())
-        time.dateTime = text.querySelectorAll('time')[index]?.dateTime ?? '';
+    line.replaceChildren(make('span', {}, ...parts));
     if (listings) byId('listings', HTMLElement).replaceChildren(...listings.map(rowOf));
   }
 
@@ -67,7 +63,6 @@ export function watchListings(onAnswer) {
     if (document.visibilityState === 'visible') void poll();
   });
   void poll();
-  return { poll };
 }
 
 /** A sentence for each problem of a listing. @param {Listing} listing @returns {(Node | string)[][]} */

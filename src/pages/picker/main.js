@@ -1,6 +1,6 @@
 /** Puts the page together: the two slots, the chips of chains, the recent choices, and the page's address. */
 import { createCodePanel } from './code.js';
-import { age, button, byId, copy, draw, flash, listed, make, say, tell } from './dom.js';
+import { button, byId, copy, draw, flash, listed, make, say, tell } from './dom.js';
 import { ask } from './graph.js';
 import { createList } from './list.js';
 import { watchListings } from './listings.js';
@@ -13,6 +13,8 @@ const CHIPS = 8;
 const MAX_RECENT = 4;
 const RECENT = 'token-picker.recent';
 const NO_SHORTCUT = 'token-picker.no-shortcut';
+const SIDES = /** @type {const} */ (['from', 'to']);
+const LABELS = { from: 'From', to: 'To' };
 
 /** @typedef {import('./queries.js').Token} Token */
 /** @typedef {import('./queries.js').TokenKey} TokenKey */
@@ -20,6 +22,9 @@ const NO_SHORTCUT = 'token-picker.no-shortcut';
 
 const box = byId('search', HTMLInputElement);
 const finder = byId('find-chain', HTMLInputElement);
+const chips = byId('chains', HTMLElement);
+const shortcut = byId('shortcut', HTMLButtonElement);
+const hasMouse = matchMedia('(hover: hover)').matches;
 /** @type {Record<Side, { key?: TokenKey | undefined, token?: Token | undefined }>} */
 const chosen = { from: {}, to: {} };
 /** @type {Side} the side that the search is for */
@@ -27,15 +32,13 @@ let side = 'from';
 let chain = '';
 /** Whether it is known that the destination cannot be reached. */
 let isUnreached = false;
-/** @type {import('./queries.js').Chain[]} */
-let chains = [];
+let chainCount = 0;
 let areAllChains = false;
 /** Whether loading the tokens of a link has failed. */
 let isUnopened = false;
 
-const address = new URL(location.href);
 const panel = createCodePanel({
-  tab: address.searchParams.get('code') ?? '',
+  tab: new URL(location.href).searchParams.get('code') ?? '',
   onTab: (tab) => writeAddress({ code: tab }, false),
 });
 const list = createList({
@@ -53,15 +56,13 @@ const list = createList({
     if (side === 'from' && token.id !== chosen.from.token?.id) chosen.to = {};
     chosen[side] = { key: keyOf(token), token };
     isUnreached = false;
-    tell(
-      `${side === 'from' ? 'From' : 'To'}: ${nameOf(token)}. ${side === 'from' ? 'Now choose where to.' : ''}`,
-    );
+    tell(`${LABELS[side]}: ${nameOf(token)}. ${side === 'from' ? 'Now choose where to.' : ''}`);
     remember(token);
     chain = '';
     if (side === 'from') list.clear();
     side = 'to';
     showAll(true);
-    void list.find().then(showPrices);
+    void list.find();
   },
   onInput: () => writeState(false),
   onAllChains: () => chooseChain(''),
@@ -78,23 +79,22 @@ function turnTo(next) {
   if (next === 'to' && !chosen.from.token) next = 'from';
   if (next !== side) {
     side = next;
-    chain = '';
-    box.value = '';
+    chain = box.value = '';
     list.clear();
     showAll(true);
-    void list.find().then(showPrices);
+    void list.find();
   }
   // On a touch screen the keyboard would hide the rows.
-  if (matchMedia('(hover: hover)').matches) box.focus();
+  if (hasMouse) box.focus();
 }
 
-async function swap() {
+function swap() {
   [chosen.from, chosen.to] = [chosen.to, chosen.from];
-  if (!chosen.from.key) side = 'from';
-  list.clear();
   chain = '';
+  list.clear();
   showAll(true);
-  await Promise.all([list.find(), checkReach()]);
+  void list.find();
+  void checkReach();
 }
 
 /** Finds out whether there is a route from the source to the destination. A route back does not imply one. */
@@ -109,81 +109,6 @@ async function checkReach() {
   showSlots();
 }
 
-function showSlots() {
-  for (const one of /** @type {const} */ (['from', 'to'])) {
-    const { key, token } = chosen[one];
-    const label = one === 'from' ? 'From' : 'To';
-    const slot = byId(one, HTMLButtonElement);
-    const isBad = one === 'to' && isUnreached;
-    slot.ariaPressed = String(one === side);
-    slot.replaceChildren(
-      ...(token ? [glyph(token)] : []),
-      make(
-        'span',
-        { class: 'what' },
-        make('span', { class: token ? 'unseen' : 'label' }, `${label} `),
-        ...(token ? titleOf(token) : [make('b', {}, key ? 'Not listed' : 'Choose a token')]),
-        ...(isBad ? [' ', make('span', { class: 'differs' }, 'cannot be reached')] : []),
-      ),
-    );
-  }
-  byId('swap', HTMLButtonElement).disabled = !chosen.from.token || !chosen.to.token;
-  showPair();
-}
-
-/** Shows both chosen tokens with identifiers to copy, or the recent choices if there are none. */
-function showPair() {
-  const lines = /** @type {const} */ (['from', 'to']).flatMap((one) => {
-    const { token } = chosen[one];
-    if (!token) return [];
-    // The end stays visible where the middle does not fit.
-    const text = make('code', {}, listed(token.address.slice(0, -6)), listed(token.address.slice(-6)));
-    const press = button('Copy', async () => flash(press, await copy(token.address, text)));
-    press.ariaLabel = `Copy the address of ${nameOf(token)}`;
-    return [
-      make('span', { class: 'label' }, one === 'from' ? 'From' : 'To'),
-      make(
-        'span',
-        { class: 'id' },
-        make('span', {}, listed(token.chain?.caip2 ?? token.chainKey), ' · '),
-        text,
-      ),
-      press,
-      ...warningsOf(token, false),
-    ];
-  });
-  const recent = readRecent().filter(
-    ({ chainKey, address }) =>
-      ![chosen.from, chosen.to].some(({ key }) => key?.address === address && key.chainKey === chainKey),
-  );
-  const again = recent.map((one) => button('', () => void open(one, undefined, true)));
-  for (const [index, one] of again.entries()) {
-    const { symbol = '', chain: on = '' } = recent[index] ?? {};
-    one.append(make('b', {}, listed(symbol)), ' ', listed(on));
-  }
-  const place = byId('pair', HTMLElement);
-  const forget = button('Forget', () => {
-    store(RECENT, '');
-    showPair();
-  });
-  forget.ariaLabel = 'Forget the recent choices';
-  place.replaceChildren(
-    ...lines,
-    ...(again.length > 0
-      ? [
-          make(
-            'div',
-            { class: 'recent', role: 'group', 'aria-label': 'Recent choices' },
-            make('span', { class: 'label' }, 'Recent'),
-            ...again,
-            forget,
-          ),
-        ]
-      : []),
-  );
-  place.hidden = !place.firstChild;
-}
-
 /** @param {boolean} isChoice whether a person chose something, so that the Back button undoes it */
 function showAll(isChoice) {
   showSlots();
@@ -192,74 +117,183 @@ function showAll(isChoice) {
   writeState(isChoice);
 }
 
+function showSlots() {
+  for (const one of SIDES) {
+    const { key, token } = chosen[one];
+    const slot = byId(one, HTMLButtonElement);
+    slot.ariaPressed = String(one === side);
+    slot.replaceChildren(
+      ...(token ? [glyph(token)] : []),
+      make(
+        'span',
+        { class: 'what' },
+        make('span', { class: token ? 'unseen' : 'label' }, `${LABELS[one]} `),
+        ...(token ? titleOf(token) : [make('b', {}, key ? 'Not listed' : 'Choose a token')]),
+        ...(one === 'to' && isUnreached
+          ? [' ', make('span', { class: 'differs' }, 'cannot be reached')]
+          : []),
+      ),
+    );
+  }
+  byId('swap', HTMLButtonElement).disabled = !chosen.from.token || !chosen.to.token;
+  showPair();
+}
+
+/** Shows the chosen tokens with identifiers to copy, and the recent choices. */
+function showPair() {
+  const place = byId('pair', HTMLElement);
+  place.replaceChildren(
+    ...SIDES.flatMap((one) => (chosen[one].token ? identifiersOf(LABELS[one], chosen[one].token) : [])),
+    ...recentChoices(),
+  );
+  place.hidden = !place.firstChild;
+}
+
+/** @param {string} label @param {Token} token */
+function identifiersOf(label, token) {
+  const { address } = token;
+  // The end stays visible where the middle does not fit.
+  const text = make('code', {}, listed(address.slice(0, -6)), listed(address.slice(-6)));
+  const press = button('Copy', async () => flash(press, await copy(address, text)));
+  press.ariaLabel = `Copy the address of ${nameOf(token)}`;
+  const chainId = make('span', {}, listed(token.chain?.caip2 ?? token.chainKey), ' · ');
+  return [
+    make('span', { class: 'label' }, label),
+    make('span', { class: 'id' }, chainId, text),
+    press,
+    ...warningsOf(token, false),
+  ];
+}
+
+function recentChoices() {
+  const isChosen = (/** @type {TokenKey} */ { chainKey, address }) =>
+    SIDES.some((one) => chosen[one].key?.address === address && chosen[one].key?.chainKey === chainKey);
+  const again = readRecent()
+    .filter((one) => !isChosen(one))
+    .map((one) => {
+      const made = button('', () => {
+        writeAddress({ q: '', chain: '', token: textOf(one), to: '', side: '' }, true);
+        void readState();
+      });
+      made.append(make('b', {}, listed(one.symbol)), ' ', listed(one.chain));
+      return made;
+    });
+  if (again.length === 0) return [];
+  const forget = button('Forget', () => {
+    store(RECENT, '');
+    showPair();
+  });
+  forget.ariaLabel = 'Forget the recent choices';
+  const label = make('span', { class: 'label' }, 'Recent');
+  return [
+    make('div', { class: 'recent', role: 'group', 'aria-label': 'Recent choices' }, label, ...again, forget),
+  ];
+}
+
+/** @param {Token} token */
+function remember({ chainKey, address, symbol, chain: on }) {
+  const others = readRecent().filter((one) => one.chainKey !== chainKey || one.address !== address);
+  const recent = [{ chainKey, address, symbol, chain: on?.name ?? chainKey }, ...others].slice(0, MAX_RECENT);
+  store(RECENT, JSON.stringify(recent));
+}
+
+/** @returns {(TokenKey & { symbol: string, chain: string })[]} */
+function readRecent() {
+  try {
+    return JSON.parse(stored(RECENT) ?? '[]').filter((/** @type {any} */ one) =>
+      [one.chainKey, one.address, one.symbol, one.chain].every((text) => typeof text === 'string'),
+    );
+  } catch {
+    // Another program has written to the storage.
+    return [];
+  }
+}
+
+/** @param {string} name */
+function stored(name) {
+  try {
+    return localStorage.getItem(name);
+  } catch {
+    // The browser forbids storage.
+    return null;
+  }
+}
+
+/** @param {string} name @param {string} value empty to remove it */
+function store(name, value) {
+  try {
+    if (value) localStorage.setItem(name, value);
+    else localStorage.removeItem(name);
+  } catch {
+    // Without storage the value lasts until the page closes.
+  }
+}
+
 /** @param {string} chainKey */
 function chooseChain(chainKey) {
   chain = chainKey;
   showChips();
   writeState(true);
-  void list.find().then(showPrices);
+  void list.find();
+}
+
+/** Makes the chips of all chains, most movable tokens first. @param {import('./queries.js').Chain[]} chains */
+function makeChips(chains) {
+  const movable = new Map(
+    chains.map((one) => [one, one.tokens?.filter(({ isBridgeable }) => isBridgeable).length ?? 0]),
+  );
+  chains.sort((a, b) => (movable.get(b) ?? 0) - (movable.get(a) ?? 0));
+  chainCount = chains.length;
+  const hadFocus = chips.contains(document.activeElement);
+  chips.replaceChildren(...[{ chainKey: '', name: 'All chains', heldBack: [] }, ...chains].map(chipOf));
+  showChips();
+  if (hadFocus) chips.querySelector('input')?.focus();
 }
 
 /** @param {{ chainKey: string, name: string, heldBack: import('./queries.js').HeldBackFact[] }} chain */
 function chipOf({ chainKey, name, heldBack }) {
-  const input = make('input', { type: 'radio', name: 'chain', value: chainKey });
-  input.addEventListener('change', () => chooseChain(chainKey));
   const square = draw('rect', { width: '10', height: '10', rx: '3', fill: chainColor(chainKey) });
   return make(
     'label',
     {},
-    input,
+    make('input', { type: 'radio', name: 'chain', value: chainKey }),
     ...(chainKey ? [draw('svg', { viewBox: '0 0 10 10', 'aria-hidden': 'true' }, square)] : []),
     listed(name || chainKey),
     ...heldBackLines(heldBack).map((line) => make('span', { class: 'warning' }, line)),
   );
 }
 
-/** Shows the chips of chains, most movable tokens first, and counts those that match. The chosen one is always among them. */
+/** Shows the first chips, or all that match the search for a chain, and counts these. The chosen one is always shown. */
 function showChips() {
-  const known = chains.find(({ chainKey }) => chainKey === chain);
-  const first = chains.slice(0, CHIPS);
-  const shown = areAllChains ? chains : [...first, ...(known && !first.includes(known) ? [known] : [])];
-  const place = byId('chains', HTMLElement);
-  const all = [
-    { chainKey: '', name: 'All chains', heldBack: [] },
-    ...shown,
-    ...(chain && !known ? [{ chainKey: chain, name: chain, heldBack: [] }] : []),
-  ];
-  // Keep existing chips: one of them may have the focus.
-  if (place.dataset.chips !== JSON.stringify(all)) {
-    const hadFocus = place.contains(document.activeElement);
-    place.dataset.chips = JSON.stringify(all);
-    place.replaceChildren(...all.map(chipOf));
-    if (hadFocus) place.querySelector('input')?.focus();
-  }
+  const inputs = () => [...chips.querySelectorAll('input')];
+  if (!inputs().some(({ value }) => value === chain))
+    chips.append(chipOf({ chainKey: chain, name: chain, heldBack: [] }));
   const sought = finder.value.trim().toLowerCase();
   let matches = 0;
-  for (const input of place.querySelectorAll('input')) {
-    input.checked = input.value === chain;
+  for (const [index, input] of inputs().entries()) {
     const label = input.closest('label');
-    const isMatch = `${input.value} ${label?.textContent}`.toLowerCase().includes(sought);
-    if (input.value && isMatch) matches++;
+    const isMatch = areAllChains
+      ? `${input.value} ${label?.textContent}`.toLowerCase().includes(sought)
+      : index <= CHIPS;
+    if (isMatch && input.value) matches++;
+    input.checked = input.value === chain;
     // The Tab key reaches a radio group only by its chosen radio.
     if (label) label.hidden = !isMatch && !input.checked && input.value !== '';
   }
-  place.classList.toggle('none', matches === 0);
-  const rest = chains.length - shown.length;
-  const more = byId('more-chains', HTMLButtonElement);
-  more.hidden = chains.length <= CHIPS;
-  more.ariaExpanded = String(areAllChains);
-  say(more, areAllChains ? 'Fewer' : `+${rest}`);
-  more.ariaLabel = areAllChains ? 'Fewer chains' : `${rest} more chains`;
+  chips.classList.toggle('none', areAllChains && matches === 0);
   byId('chips', HTMLElement).classList.toggle('all', areAllChains);
+  const more = byId('more-chains', HTMLButtonElement);
+  const rest = chainCount - CHIPS;
+  more.hidden = rest <= 0;
+  more.ariaExpanded = String(areAllChains);
+  more.ariaLabel = areAllChains ? 'Fewer chains' : `${rest} more chains`;
+  say(more, areAllChains ? 'Fewer' : `+${rest}`);
   return matches;
 }
 
-/** Shows how old the prices of the rows are. */
-function showPrices() {
-  const place = byId('prices', HTMLElement);
-  const oldest = list.oldestPrice();
-  if (place.querySelector('time')?.dateTime !== oldest)
-    place.replaceChildren(...(oldest ? ['prices ', age(oldest), ' old'] : []));
+/** The text of a key in the address, such as "base:0x8335…". @param {TokenKey | undefined} key */
+function textOf(key) {
+  return key ? `${key.chainKey}:${key.address}` : '';
 }
 
 /** @param {Record<string, string>} values @param {boolean} isChoice */
@@ -278,108 +312,46 @@ function writeAddress(values, isChoice) {
 
 /** Writes a link to the present state into the address. @param {boolean} isChoice */
 function writeState(isChoice) {
-  const textOf = (/** @type {TokenKey | undefined} */ key) => (key ? `${key.chainKey}:${key.address}` : '');
   const { from, to } = chosen;
-  const isAside = side === 'from' && from.key;
+  const aside = side === 'from' && from.key ? 'from' : '';
   writeAddress(
-    { q: box.value.trim(), chain, token: textOf(from.key), to: textOf(to.key), side: isAside ? 'from' : '' },
+    { q: box.value.trim(), chain, token: textOf(from.key), to: textOf(to.key), side: aside },
     isChoice,
   );
 }
 
-/** Shows the state that the page's address describes. */
+/** Loads and shows the state that the address describes. */
 async function readState() {
   const { searchParams } = new URL(location.href);
-  /** @param {string} name such as "base:0x8335…"; addresses can contain further colons */
-  const key = (name) => {
+  /** @param {string} name of a parameter with a key. Addresses can contain further colons */
+  const keyIn = (name) => {
     const [, chainKey = '', address = ''] = /^([^:]+):(.+)$/s.exec(searchParams.get(name) ?? '') ?? [];
     return chainKey ? { chainKey, address } : undefined;
   };
   box.value = searchParams.get('q') ?? '';
   chain = searchParams.get('chain') ?? '';
-  const from = key('token');
-  if (from) await open(from, key('to'), false, searchParams.get('side') === 'from' ? 'from' : 'to');
-  else {
-    Object.assign(chosen, { from: {}, to: {} });
-    side = 'from';
-    showSlots();
-    showChips();
-    await list.find();
-    showPrices();
-  }
-}
-
-/**
- * Loads and shows tokens by their keys.
- *
- * @param {TokenKey} from
- * @param {TokenKey | undefined} to
- * @param {boolean} isChoice
- * @param {Side} [next]
- */
-async function open(from, to, isChoice, next = 'to') {
-  const keys = [from, ...(to ? [to] : [])].map(keyOf);
-  /** @type {[Token | null, Token | null | undefined]} */
-  let tokens = [null, null];
-  try {
-    tokens = (await ask(TOKENS_BY_KEY, { keys })).tokensByKey;
-    isUnopened = false;
-  } catch {
-    // The search shows the error. The next poll of the listings tries again.
-    isUnopened = true;
-  }
-  chosen.from = { key: keyOf(from), token: tokens[0] ?? undefined };
-  chosen.to = { key: to && keyOf(to), token: tokens[1] ?? undefined };
-  side = chosen.from.token ? next : 'from';
-  if (isChoice) {
-    box.value = chain = '';
-    showAll(true);
-  }
+  const from = keyIn('token');
+  const to = from && keyIn('to');
+  /** @type {(Token | null)[]} */
+  let tokens = [];
+  isUnopened = false;
+  if (from)
+    try {
+      tokens = (await ask(TOKENS_BY_KEY, { keys: to ? [from, to] : [from] })).tokensByKey;
+    } catch {
+      // The search shows the error. The next poll of the listings tries again.
+      isUnopened = true;
+    }
+  chosen.from = { key: from, token: tokens[0] ?? undefined };
+  chosen.to = { key: to, token: tokens[1] ?? undefined };
+  side = chosen.from.token && searchParams.get('side') !== 'from' ? 'to' : 'from';
   list.clear();
-  showSlots();
-  showChips();
+  showAll(false);
   await Promise.all([list.find(), checkReach()]);
-  showPrices();
-}
-/** @param {Token} token */
-function remember({ chainKey, address, symbol, chain: on }) {
-  const others = readRecent().filter((one) => one.chainKey !== chainKey || one.address !== address);
-  const recent = [{ chainKey, address, symbol, chain: on?.name ?? chainKey }, ...others].slice(0, MAX_RECENT);
-  store(RECENT, JSON.stringify(recent));
 }
 
-/** @returns {(TokenKey & { symbol: string, chain: string })[]} */
-function readRecent() {
-  try {
-    const stored = JSON.parse(localStorage.getItem(RECENT) ?? '[]');
-    return stored
-      .filter((/** @type {any} */ one) =>
-        [one.chainKey, one.address, one.symbol, one.chain].every((text) => typeof text === 'string'),
-      )
-      .slice(0, MAX_RECENT);
-  } catch {
-    // The browser forbids storage, or another program has written to it.
-    return [];
-  }
-}
-
-/** @param {string} name @param {string} value empty to remove it */
-function store(name, value) {
-  try {
-    if (value) localStorage.setItem(name, value);
-    else localStorage.removeItem(name);
-  } catch {
-    // Without storage the value lasts until the page closes.
-  }
-}
-
-/** Whether the key "/" focuses the search. It can be switched off, since it disturbs speech input. */
-const shortcut = byId('shortcut', HTMLButtonElement);
-try {
-  shortcut.ariaPressed = String(localStorage.getItem(NO_SHORTCUT) === null);
-} catch {
-  // Without storage the button stays as the page has it.
-}
+// The key "/" can be switched off, since it disturbs speech input.
+shortcut.ariaPressed = String(stored(NO_SHORTCUT) === null);
 shortcut.addEventListener('click', () => {
   const isOn = shortcut.ariaPressed !== 'true';
   shortcut.ariaPressed = String(isOn);
@@ -387,32 +359,27 @@ shortcut.addEventListener('click', () => {
 });
 addEventListener('keydown', (event) => {
   const { key, target, ctrlKey, altKey, metaKey } = event;
-  if (
-    key !== '/' ||
-    shortcut.ariaPressed !== 'true' ||
-    ctrlKey ||
-    altKey ||
-    metaKey ||
-    (target instanceof HTMLInputElement && target.type !== 'radio')
-  )
-    return;
+  if (key !== '/' || shortcut.ariaPressed !== 'true' || ctrlKey || altKey || metaKey) return;
+  if (target instanceof HTMLInputElement && target.type !== 'radio') return;
   event.preventDefault();
   box.focus();
   box.select();
 });
-byId('from', HTMLButtonElement).addEventListener('click', () => turnTo('from'));
-byId('to', HTMLButtonElement).addEventListener('click', () => turnTo('to'));
+for (const one of SIDES) byId(one, HTMLButtonElement).addEventListener('click', () => turnTo(one));
 byId('swap', HTMLButtonElement).addEventListener('click', swap);
 byId('more-chains', HTMLButtonElement).addEventListener('click', () => {
   areAllChains = !areAllChains;
   finder.value = '';
   showChips();
 });
+chips.addEventListener('change', ({ target }) => {
+  if (target instanceof HTMLInputElement) chooseChain(target.value);
+});
 finder.addEventListener('input', () => tell(countText(showChips(), 'chain')));
 addEventListener('popstate', readState);
 
 void readState();
-if (matchMedia('(hover: hover)').matches) box.focus({ preventScroll: true });
+if (hasMouse) box.focus({ preventScroll: true });
 
 let chainsKnown = '';
 let shownFrom = '';
@@ -421,17 +388,12 @@ watchListings(async ([ofChains, ofTokens]) => {
   if (isUnopened) await readState();
   const version = `${ofChains?.version} ${ofTokens?.rows}`;
   if (version !== chainsKnown) {
-    chains = (await ask(CHAINS, {})).chains;
-    const movable = new Map(
-      chains.map((one) => [one, one.tokens?.filter(({ isBridgeable }) => isBridgeable).length ?? 0]),
-    );
-    chains.sort((a, b) => (movable.get(b) ?? 0) - (movable.get(a) ?? 0));
+    makeChips((await ask(CHAINS, {})).chains);
     chainsKnown = version;
-    showChips();
   }
   const now = `${ofTokens?.takenAt}`;
   if (shownFrom && now !== shownFrom) {
-    const sides = [chosen.from, chosen.to].filter(({ token }) => token);
+    const sides = SIDES.map((one) => chosen[one]).filter(({ token }) => token);
     const fresh = await list.refresh(sides.flatMap(({ token }) => token ?? []));
     for (const [index, token] of fresh.entries()) {
       const one = sides[index];
@@ -440,5 +402,4 @@ watchListings(async ([ofChains, ofTokens]) => {
     showPair();
   }
   shownFrom = now;
-  showPrices();
 });

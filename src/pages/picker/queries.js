@@ -29,8 +29,12 @@ const PAGE = `fragment Page on TokenConnection {
 
 /** The tokens that can be moved or reached, and those that are only listed. */
 export const TOKENS = `query Tokens($query: String, $filter: TokenFilter, $others: TokenFilter) {
-  found: tokenSearch(query: $query, filter: $filter, first: 30) { ...Page }
-  others: tokenSearch(query: $query, filter: $others, first: 30) { ...Page }
+  found: tokenSearch(query: $query, filter: $filter, first: 30) {
+    ...Page
+  }
+  others: tokenSearch(query: $query, filter: $others, first: 30) {
+    ...Page
+  }
 }
 
 ${PAGE}`;

@@ -70,15 +70,16 @@ export function glyph({ symbol, chain, chainKey, logoUrl }) {
       ? draw('path', { d: sign, fill: 'none', stroke: '#fff', 'stroke-width': '1.9' })
       : draw('text', { x: '12', y: '16.2', 'font-size': '12' }, initialOf(symbol).toUpperCase()),
     draw('rect', {
-      x: '15.5',
-      y: '15.5',
-      width: '9',
-      height: '9',
-      rx: '2.6',
+      x: '14.8',
+      y: '14.8',
+      width: '10',
+      height: '10',
+      rx: '3',
       fill: chainColor(chainKey),
+      'stroke-width': '1.2',
       class: 'badge',
     }),
-    draw('text', { x: '20', y: '22', 'font-size': '5.6' }, badge),
+    draw('text', { x: '19.8', y: '22', 'font-size': '6.2' }, badge),
   );
   const place = make('span', { class: 'glyph' }, drawn);
   if (logoUrl && document.body.dataset.logos === 'true') {
@@ -191,14 +192,10 @@ export function rowOf(token, { id, place, count, query, hasTwin, isChosen, isDis
       isNative ? 'native asset' : make('code', { title: markedText(address) }, listed(shortAddress(address))),
     ),
     ' ',
-    make(
-      'span',
-      { class: 'end' },
-      make('span', { class: 'price' }, price ? priceText(price.usd) : 'no price'),
-      ...(differs
-        ? [' ', make('span', { class: 'differs' }, `${token.decimals} decimals, not ${decimals}`)]
-        : []),
-    ),
+    make('span', { class: 'price' }, price ? priceText(price.usd) : 'no price'),
+    ...(differs
+      ? [' ', make('span', { class: 'differs' }, `${token.decimals} decimals, not ${decimals}`)]
+      : []),
     ...warningsOf(token, hasTwin).flatMap((line) => [' ', line]),
   );
 }

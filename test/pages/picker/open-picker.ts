@@ -86,7 +86,7 @@ function partsOf(page: Page) {
     note: page.locator('#note'),
     fault: page.getByRole('alert'),
     state: page.locator('#state'),
-    code: page.getByRole('tabpanel'),
+    code: page.getByRole('tabpanel').locator('#code'),
   };
 }
 

@@ -181,7 +181,16 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
       const last = sent.findLast(({ query }) => query.startsWith('query Tokens('));
       expect({ query: await tab('Query'), variables: JSON.parse(await tab('Variables')) }).toEqual(last);
       expect(last?.variables.filter).toEqual({ reachableFrom: { chainKey: 'base', address: USDC_ON_BASE } });
+      // The query is shown with its variables, and its lines do not wrap.
+      await tab('Query');
+      const [variables, heights] = await Promise.all([
+        page.locator('#variables').innerText(),
+        code.locator('.code-line').evaluateAll((lines) => lines.map(({ clientHeight }) => clientHeight)),
+      ]);
+      expect(JSON.parse(variables)).toEqual(last?.variables);
+      expect(new Set(heights.filter((height) => height > 0)).size).toBe(1);
       const answer = JSON.parse(await tab('Answer'));
+      expect(await page.locator('#variables').isVisible()).toBe(false);
       expect(answer.data.found.totalCount).toBe(35);
 
       const same = (given: string) =>
@@ -233,9 +242,13 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
       const toggle = page.getByRole('button', { name: 'Code' });
       const close = page.getByRole('button', { name: 'Close' });
       const hasFocus = (one: Locator) => one.evaluate((element) => element === document.activeElement);
-      for (const shut of [() => page.keyboard.press('Escape'), () => close.tap()]) {
+      const shade = () => page.touchscreen.tap(180, 20);
+      for (const shut of [() => page.keyboard.press('Escape'), () => close.tap(), shade]) {
         await toggle.tap();
         expect([await code.isVisible(), await hasFocus(close)]).toEqual([true, true]);
+        expect(await page.locator('.skip, nav, main > .card').evaluateAll(areInert)).toEqual(
+          Array(3).fill(true),
+        );
         for (const tab of await page.getByRole('tab').all()) {
           const { x, width } = (await tab.boundingBox()) ?? { x: 0, width: 360 };
           expect(x + width).toBeLessThan(360);
@@ -243,6 +256,7 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
         expect((await pair.locator('.id').boundingBox())?.height).toBeLessThan(24);
         await shut();
         expect([await code.isVisible(), await hasFocus(toggle)]).toEqual([false, true]);
+        expect(await search.evaluate((box) => box.closest('[inert]'))).toBe(null);
         expect(await toggle.getAttribute('aria-expanded')).toBe('false');
       }
     });
@@ -448,6 +462,11 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
     });
   });
 });
+
+/** Whether neither a pointer nor the keyboard reaches each of these elements. */
+function areInert(elements: (Element & { inert?: boolean })[]) {
+  return elements.map((element) => element.inert === true);
+}
 
 /** Changes prices, as between two responses of the upstream. */
 function withoutPrices(answer: unknown): unknown {

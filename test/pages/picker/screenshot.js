@@ -8,7 +8,7 @@ import { chromium } from 'playwright-core';
 const MAIN = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
 const PICTURE = fileURLToPath(new URL('../../../src/pages/picker/picker.png', import.meta.url));
 /** Small enough for a README: the file should stay below about 150 kB. */
-const SIZE = { width: 1200, height: 640 };
+const SIZE = { width: 1280, height: 592 };
 const BROWSERS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
 const executablePath = process.env.CHROMIUM_PATH ?? BROWSERS.find((path) => existsSync(path));
@@ -16,7 +16,10 @@ if (!executablePath) throw new Error('Chromium was not found. Install it, or set
 
 // Demo data, which is the same on every machine, without the settings of this machine.
 const gateway = spawn(process.execPath, [MAIN], { env: { PORT: '0' }, stdio: ['ignore', 'pipe', 'inherit'] });
-const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] });
+const browser = await chromium.launch({
+  executablePath,
+  args: ['--no-sandbox', '--disable-gpu', '--disable-lcd-text', '--hide-scrollbars'],
+});
 try {
   const page = await browser.newPage({ viewport: SIZE, colorScheme: 'light' });
   await page.goto(await addressOf(gateway));
@@ -24,7 +27,6 @@ try {
   await page.keyboard.type('usdc base\narb\n');
   await page.getByRole('button', { name: 'To USDC on Arbitrum' }).waitFor();
   await page.getByText('places for USDC').waitFor();
-  await page.getByRole('tab', { name: 'Variables' }).click();
   await page.screenshot({ path: PICTURE });
   process.stdout.write(`Wrote ${PICTURE}\n`);
 } finally {
