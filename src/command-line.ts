@@ -13,10 +13,11 @@ export interface Reply {
 /** Handles `--help` and `--version`. Settings are environment variables, so any other option is an error. */
 export function replyTo(options: readonly string[]): Reply {
   const [option] = options;
-  const isOne = options.length === 1;
-  if (isOne && (option === '--help' || option === '-h')) return { text: help(), isError: false };
-  if (isOne && (option === '--version' || option === '-v'))
+  if (options.length === 1 && (option === '--help' || option === '-h'))
+    return { text: help(), isError: false };
+  if (options.length === 1 && (option === '--version' || option === '-v')) {
     return { text: `${readPackage().name} ${VERSION} (${REVISION})\n`, isError: false };
+  }
   const text = `Unknown options: ${options.join(' ')}\nSettings are environment variables; --help lists them.\n`;
   return { text, isError: true };
 }

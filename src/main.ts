@@ -34,8 +34,7 @@ if (process.versions.bun || process.versions.deno) {
   (isError ? process.stderr : process.stdout).write(text);
   process.exitCode = isError ? 1 : 0;
 } else {
-  // `#start` resolves to the bundle or, in `npm run dev`, to the files that tsc compiles.
-  const { start } = await import('#start');
+  const { start } = await import('./start.js');
   start(env, (gracefulStop) => {
     stop = gracefulStop;
   });

@@ -2,7 +2,7 @@
 import closeWithGrace from 'close-with-grace';
 import { assemble } from './assemble.js';
 import { type Config, readConfig, secretsOf } from './config/config.js';
-import { mistypedNames, mistypedText } from './config/names.js';
+import { nameWarnings } from './config/names.js';
 import { DEMO_LABEL } from './demo/listings.js';
 import { GRAPHQL_PATH } from './http/paths.js';
 import { openLogDestination } from './logger/destination.js';
@@ -41,11 +41,11 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
     ...(destination ? { destination } : {}),
     secrets: secretsOf(config),
   });
-  for (const mistyped of mistypedNames(process.env)) log.warn(mistyped, mistypedText(mistyped));
+  for (const { name, message } of nameWarnings(process.env)) log.warn({ name }, message);
   const forConnections = Math.max(1, fileHandles() - OWN_FILE_HANDLES);
   const isShort = forConnections < config.maxConnections;
   const maxConnections = isShort ? forConnections : config.maxConnections;
-  if (isShort) log.warn({ maxConnections }, 'The limit on open files (ulimit -n) is below MAX_CONNECTIONS');
+  if (isShort) log.warn({ maxConnections }, 'The limit on open files (ulimit -n) lowers that on connections');
   const isDemo = config.upstreamUrl === undefined;
   const parts = await assemble({ config, metrics, log });
   const server = createGatewayServer({ ...config, ...parts, maxConnections, metrics, log });
@@ -171,7 +171,7 @@ function adviceOn(error: unknown, { host, port, adminPort, snapshotDir }: Config
 export function start(env: NodeJS.ProcessEnv, onSignal: OnSignal): void {
   const settings = readConfig(env);
   if ('errors' in settings) {
-    const details = [...settings.errors, ...mistypedNames(env).map(mistypedText)];
+    const details = [...settings.errors, ...nameWarnings(env).map(({ message }) => message)];
     endWith('The gateway did not start. Correct these settings:', details);
     return;
   }

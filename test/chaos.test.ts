@@ -4,6 +4,7 @@ import { demoChains as chains, demoTokens as tokens } from './fixtures/demo.js';
 import { afterTests } from './support/ends.js';
 import { type FakeUpstream, mostInASecond, startFakeUpstream } from './support/fake-upstream.js';
 import { FAULTS, type Fault, LASTING_FAULTS, mend, ODDITIES } from './support/faults.js';
+import { fixedLimits } from './support/fixed-limits.js';
 import { ask, type GatewayProcess, startGatewayProcess } from './support/gateway-process.js';
 import { type Load, questionsAbout, startLoad } from './support/load.js';
 import { megabytesOf } from './support/process-facts.js';
@@ -40,11 +41,9 @@ const SETTINGS = {
   CHAINS_FRESH_MS: String(FRESH_MS),
   TOKENS_FRESH_MS: String(FRESH_MS),
   UPSTREAM_TIMEOUT_MS: '700',
-  UPSTREAM_RETRIES: '1',
   UPSTREAM_REQUESTS_PER_SECOND: String(CEILING),
-  UPSTREAM_MAX_BYTES: String(8 * 2 ** 20),
-  // With the default of 3, a fault of this length would be accepted as a true change.
-  HOLD_BACK_TIMES: '1000',
+  // With the limit of production, a fault of this length would be accepted as a true change.
+  ...fixedLimits({ upstreamRetries: 1, holdBackTimes: 1000 }),
   LOG_LEVEL: 'info',
 };
 /** Settings for faults other than stalls: a delay on a busy machine must not be taken for a stall. */

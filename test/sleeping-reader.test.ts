@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { fixedLimits } from './support/fixed-limits.js';
 import { freePort } from './support/free-port.js';
 
 const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
@@ -21,8 +22,7 @@ async function startUnread(throughPipe: boolean) {
   const env = {
     PATH: process.env.PATH ?? '',
     PORT: port,
-    // On a busy machine operations wait long in the queue.
-    MAX_WAIT_MS: '60000',
+    ...fixedLimits(),
     // Time for the reader to start reading after the signal to stop.
     ...(throughPipe ? {} : { DRAIN_MS: '5000' }),
   };

@@ -39,8 +39,20 @@ interface Setting<Value> {
   readonly meaning: string;
 }
 
-// The longest delay of Node's timers. A timer with a longer delay fires at once.
-const MAX_MS = 2 ** 31 - 1;
+function setting<Value>(name: string, fallback: Value, parse: Parse<Value>, meaning: string): Setting<Value> {
+  return { name, fallback, parse, meaning };
+}
+
+function optional<Value>(name: string, parse: Parse<Value>, meaning: string): Setting<Value | undefined> {
+  return { name, fallback: undefined, parse, meaning };
+}
+
+function flag(name: string, fallback: boolean, meaning: string): Setting<boolean> {
+  return { name, fallback, parse: boolean, meaning };
+}
+
+/** A time in milliseconds, at most the longest delay of Node's timers: a timer with a longer delay fires at once. */
+const MS = integer(1, 2 ** 31 - 1);
 
 /** The values of `UPSTREAM_PROFILE`. */
 export const UPSTREAM_PROFILES = ['v1', 'value-transfer', 'auto'] as const;
@@ -50,9 +62,8 @@ export type UpstreamProfile = (typeof UPSTREAM_PROFILES)[number];
 const PROCESS = {
   host: setting('HOST', '127.0.0.1', host, 'Address to listen on.'),
   port: setting('PORT', 4000, integer(0, 65_535), 'Port to listen on. 0 takes a free port.'),
-  adminPort: setting<number | undefined>(
+  adminPort: optional(
     'ADMIN_PORT',
-    undefined,
     integer(0, 65_535),
     'Port of `/metrics`, `/live`, `/ready` and `POST /refresh` on the same host, without `BASE_PATH`. `/metrics` is then not on the public port. 0 takes a free port.',
   ),
@@ -72,15 +83,9 @@ const PROCESS = {
 };
 
 const UPSTREAM = {
-  upstreamUrl: setting<string | undefined>(
-    'UPSTREAM_URL',
-    undefined,
-    baseUrl,
-    'Base address of the upstream with its version segment.',
-  ),
-  demo: setting<boolean | undefined>(
+  upstreamUrl: optional('UPSTREAM_URL', baseUrl, 'Base address of the upstream with its version segment.'),
+  demo: optional(
     'DEMO',
-    undefined,
     boolean,
     'Whether the embedded demo listing is served in place of an upstream. If `DEMO` and `UPSTREAM_URL` are unset, the demo listing is served; with `NODE_ENV=production` the process ends with status 1 instead.',
   ),
@@ -90,9 +95,8 @@ const UPSTREAM = {
     oneOf(UPSTREAM_PROFILES),
     'Service of the upstream: `v1`, `value-transfer`, or `auto` (v1 until it is gone, then `UPSTREAM_SUCCESSOR_URL`).',
   ),
-  upstreamSuccessorUrl: setting<string | undefined>(
+  upstreamSuccessorUrl: optional(
     'UPSTREAM_SUCCESSOR_URL',
-    undefined,
     baseUrl,
     'Base address of the value-transfer service, for `auto`.',
   ),
@@ -102,24 +106,12 @@ const UPSTREAM = {
     headers,
     'JSON object of headers to send, for services that need a key.',
   ),
-  upstreamTimeoutMs: setting('UPSTREAM_TIMEOUT_MS', 10_000, integer(1, MAX_MS), 'Time limit of one attempt.'),
-  upstreamRetries: setting(
-    'UPSTREAM_RETRIES',
-    2,
-    integer(0, 10),
-    'Highest number of further attempts after a failed one.',
-  ),
+  upstreamTimeoutMs: setting('UPSTREAM_TIMEOUT_MS', 10_000, MS, 'Time limit of one attempt.'),
   upstreamRequestsPerSecond: setting(
     'UPSTREAM_REQUESTS_PER_SECOND',
     3,
     integer(1, 1000),
     'Highest number of attempts in any second, bursts included.',
-  ),
-  upstreamMaxBytes: setting(
-    'UPSTREAM_MAX_BYTES',
-    33_554_432,
-    integer(1, 2 ** 30),
-    'Limit on one response of the upstream, after decompression.',
   ),
 };
 
@@ -127,25 +119,24 @@ const FRESHNESS = {
   chainsFreshMs: setting(
     'CHAINS_FRESH_MS',
     300_000,
-    integer(1, MAX_MS),
+    MS,
     'Age of the chain listing after which a refresh runs.',
   ),
   tokensFreshMs: setting(
     'TOKENS_FRESH_MS',
     30_000,
-    integer(1, MAX_MS),
+    MS,
     'Age of the token listing after which a refresh runs.',
   ),
-  routesSweepMs: setting<number | undefined>(
+  routesSweepMs: optional(
     'ROUTES_SWEEP_MS',
-    undefined,
-    integer(1, MAX_MS),
+    MS,
     'Time in which each gateway requests the routes of all bridgeable tokens once, in the background, for `sources`: one request for each token. If unset, `sources` is null, except for demo data.',
   ),
   priceMaxAgeMs: setting(
     'PRICE_MAX_AGE_MS',
     3_600_000,
-    integer(0, MAX_MS),
+    integer(0, 2 ** 31 - 1),
     'Highest age of a price. An older price is null.',
   ),
   holdBackMs: setting(
@@ -154,30 +145,21 @@ const FRESHNESS = {
     timeOrNever,
     'A changed guarded value (decimals or symbol of a token, the address to which a symbol belongs, chainId, type or native currency of a chain) is accepted when every listing during this time had the same new value; with `never` only `LISTING_RULES` accept it.',
   ),
-  holdBackTimes: setting(
-    'HOLD_BACK_TIMES',
-    3,
-    integer(1, 1000),
-    'A refresh that is held back because rows are missing is accepted when the same rows have been missing this many times in a row.',
-  ),
-  listingRules: setting<string | undefined>(
+  listingRules: optional(
     'LISTING_RULES',
-    undefined,
     listingRulesFile,
     'Text file of rules about the listings: the chains to serve and their order, chains and tokens to hide, and changes to accept or to reject. It is read again when it changes.',
   ),
 };
 
 const STORAGE = {
-  snapshotDir: setting<string | undefined>(
+  snapshotDir: optional(
     'SNAPSHOT_DIR',
-    undefined,
     path,
     'Directory where the last good listings are stored for the next start.',
   ),
-  redisUrl: setting<string | undefined>(
+  redisUrl: optional(
     'REDIS_URL',
-    undefined,
     redisUrl,
     'Address of a Redis server through which gateways share listings and routes.',
   ),
@@ -208,33 +190,29 @@ const OFFER = {
     origins,
     'Origins whose pages may read responses, separated by commas, or `*`; never with credentials.',
   ),
-  graphiql: setting('GRAPHIQL', true, boolean, 'Whether browsers get the playground.'),
-  logos: setting(
+  graphiql: flag('GRAPHIQL', true, 'Whether browsers get the playground.'),
+  logos: flag(
     'LOGOS',
     false,
-    boolean,
     'Whether the token picker may load logos from other hosts, by HTTPS; the upstream chooses the hosts.',
   ),
-  introspection: setting('INTROSPECTION', true, boolean, 'Whether clients may query the schema.'),
-  mcp: setting('MCP', true, boolean, 'Whether agents get the tools of `/mcp` (Model Context Protocol).'),
-  trustedDocuments: setting<DocumentManifest | undefined>(
+  introspection: flag('INTROSPECTION', true, 'Whether clients may query the schema.'),
+  mcp: flag('MCP', true, 'Whether agents get the tools of `/mcp` (Model Context Protocol).'),
+  trustedDocuments: optional<DocumentManifest>(
     'TRUSTED_DOCUMENTS',
-    undefined,
     documentManifest,
     'File of documents that clients may request by id, as the tools of Apollo, Relay and GraphQL Code Generator write it.',
   ),
-  trustedDocumentsOnly: setting(
+  trustedDocumentsOnly: flag(
     'TRUSTED_DOCUMENTS_ONLY',
     false,
-    boolean,
     "Whether documents that are not in `TRUSTED_DOCUMENTS` are refused. The gateway's own pages and tools still work, and so do queries for `_service { sdl }` and `_sdl`.",
   ),
 };
 
 const CLIENT_LIMITS = {
-  rateLimit: setting<{ readonly perSecond: number; readonly burst: number } | undefined>(
+  rateLimit: optional(
     'RATE_LIMIT',
-    undefined,
     rate,
     'Operations a second that one client may have executed, such as `20`, or `20/100` with 100 at once. Further ones are refused with `RATE_LIMITED`. Responses from the cache are not counted. With `REDIS_URL`, gateways count together.',
   ),
@@ -249,31 +227,6 @@ const CLIENT_LIMITS = {
     250_000,
     integer(1, 1_000_000_000),
     'Highest cost of one operation in units: each field of each row is a unit; searches and routes cost more. One whole token listing with every field and its chain is always allowed.',
-  ),
-  maxDepth: setting(
-    'MAX_DEPTH',
-    12,
-    integer(1, 1000),
-    'Highest number of levels of fields in one operation.',
-  ),
-  maxAliases: setting('MAX_ALIASES', 30, integer(0, 100_000), 'Highest number of aliases in one operation.'),
-  maxBodyBytes: setting(
-    'MAX_BODY_BYTES',
-    1_048_576,
-    integer(1, 2 ** 30),
-    'Highest number of bytes in one request body.',
-  ),
-  maxWaitMs: setting(
-    'MAX_WAIT_MS',
-    1_000,
-    integer(1, 600_000),
-    'How long an operation that is not cached may wait for its turn. One that would wait longer is refused with `OVERLOADED`. Every response is sent within 29 s after this time, so the timeout of a proxy must be longer.',
-  ),
-  maxConnections: setting(
-    'MAX_CONNECTIONS',
-    5000,
-    integer(1, 1_000_000),
-    'Connections that can be open at once. Further ones are closed.',
   ),
 };
 
@@ -292,16 +245,32 @@ export const SETTINGS = { ...PROCESS, ...UPSTREAM, ...FRESHNESS, ...STORAGE, ...
 
 /** Limits that are not settings: no deployment needs to change them, only tests do. */
 export const FIXED_LIMITS = {
+  /** Maximum further attempts after a failed one: most failures are short, and attempts use up the rate limit. */
+  upstreamRetries: 2,
+  /** Maximum bytes of one response of the upstream, after decompression: enough for some 20,000 tokens. */
+  upstreamMaxBytes: 8 * 2 ** 20,
   /** How long the routes from a token are cached. */
   destinationsFreshMs: 60_000,
   /** A refresh is held back if it lacks more than this share of the served rows, or of the day's largest listing. */
   holdBackShrink: 0.5,
+  /** Such a refresh is accepted when the same rows have been missing this many times in a row. */
+  holdBackTimes: 3,
   /** Maximum distinct requests for routes that one operation may send to the upstream. */
   maxRoutesPerOperation: 10,
+  /** Maximum levels of fields in one operation: joins such as token, chain, tokens can be nested without end. */
+  maxDepth: 12,
+  /** Maximum aliases in one operation. For more objects than this there are look-ups by many keys. */
+  maxAliases: 30,
   /** Maximum lexical tokens of one document. */
   maxQueryTokens: 2_000,
   /** Maximum rows of all lists of one operation together: aliases and nested lists multiply the rows. */
   maxRows: 100_000,
+  /** Maximum open connections of the process: more than a reverse proxy needs. A low `ulimit -n` lowers it. */
+  maxConnections: 5_000,
+  /** Maximum bytes of one request body: enough for some 10,000 keys of tokens. */
+  maxBodyBytes: 1_048_576,
+  /** How long an operation may wait for its turn. A gateway that is busy for longer should get fewer requests. */
+  maxWaitMs: 1_000,
 };
 
 /** A default in the form of an environment variable; undefined if there is none. */
@@ -375,10 +344,6 @@ export function crossChecks(config: Config, mayBeDemo: boolean): ReadonlyMap<str
     errors.set('TRUSTED_DOCUMENTS', 'expected a file of documents for TRUSTED_DOCUMENTS_ONLY=true, got none');
   }
   return errors;
-}
-
-function setting<Value>(name: string, fallback: Value, parse: Parse<Value>, meaning: string): Setting<Value> {
-  return { name, fallback, parse, meaning };
 }
 
 /** The texts in the settings that the log must not show. */

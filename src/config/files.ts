@@ -1,49 +1,55 @@
 /** Reads the files that settings name, and checks their content at the start. */
 import { readFileSync, statSync } from 'node:fs';
+import {
+  array,
+  getDotPath,
+  literal,
+  maxLength,
+  minLength,
+  object,
+  pipe,
+  record,
+  safeParse,
+  string,
+} from 'valibot';
 import { ListingRulesError, MAX_RULES_LENGTH, parseListingRules } from '../domain/listing-rules.js';
 import { SettingError } from './values.js';
 
-/** Throws a SettingError. Its message names the file and then the fault, such as "which is empty". */
-type Refuse = (fault: string) => never;
-
-function refusing(expected: string, path: string): Refuse {
-  return (fault) => {
-    throw new SettingError(expected, () => `${JSON.stringify(path.slice(0, 100))}, ${fault}`);
-  };
+/** @param fault follows the name of the file */
+function fileError(expected: string, path: string, fault: string): SettingError {
+  return new SettingError(expected, () => JSON.stringify(path.slice(0, 100)) + fault);
 }
 
-/** @param maxBytes the limit for a regular file; without a limit, a file of any kind and size is read */
-function readText(path: string, refuse: Refuse, maxBytes?: number): string {
+/** @throws SettingError if it is no regular file (reading a FIFO would never end), is too large or cannot be read */
+function readText(path: string, expected: string, maxBytes = Number.POSITIVE_INFINITY): string {
   try {
-    if (maxBytes !== undefined) {
-      const found = statSync(path);
-      // A FIFO would block the start for ever, and a device has no end.
-      if (!found.isFile()) refuse('which is not a regular file');
-      if (found.size > maxBytes) refuse(`which has ${found.size} bytes and may have ${maxBytes}`);
-    }
+    const found = statSync(path);
+    if (!found.isFile()) throw fileError(expected, path, ', which is not a regular file');
+    if (found.size > maxBytes)
+      throw fileError(expected, path, `, which has ${found.size} bytes and may have ${maxBytes}`);
     return readFileSync(path, 'utf8');
   } catch (error) {
     if (error instanceof SettingError) throw error;
-    return refuse(`which cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`);
+    const { code = 'unknown error' } = error as NodeJS.ErrnoException;
+    throw fileError(expected, path, `, which cannot be read (${code})`);
   }
 }
 
 /**
- * Checks the file of listing rules at the start.
+ * Checks the file of listing rules.
  *
  * @returns its path and not its rules, because the file is read again whenever it changes
- * @throws SettingError if it cannot be read, or has an error
+ * @throws SettingError
  */
 export function listingRulesFile(path: string): string {
   const expected = 'a text file of rules about the listings';
-  const text = readText(path, refusing(expected, path), MAX_RULES_LENGTH);
+  const text = readText(path, expected, MAX_RULES_LENGTH);
   try {
     parseListingRules(text);
     return path;
   } catch (error) {
     if (!(error instanceof ListingRulesError)) throw error;
-    const shown = `${JSON.stringify(path.slice(0, 100))} with this error: ${error.message}`;
-    throw new SettingError(expected, () => shown);
+    throw fileError(expected, path, ` with this error: ${error.message}`);
   }
 }
 
@@ -58,95 +64,73 @@ export function fileVariable(name: string): string {
 }
 
 /**
- * Reads the value of a setting from a file.
+ * Reads the value of a setting from a file, without the white space around it.
  *
- * @returns the content without the white space around it
- * @throws SettingError if it is not a regular file, is empty, has more than 64 KiB, or cannot be read
+ * @throws SettingError
  */
 export function readSecret(name: string, path: string): string {
-  const refuse = refusing(`${fileVariable(name)} to name a file with the value`, path);
-  return readText(path, refuse, MAX_SECRET_BYTES).trim() || refuse('which is empty');
+  const expected = `${fileVariable(name)} to name a file with the value`;
+  const text = readText(path, expected, MAX_SECRET_BYTES).trim();
+  if (!text) throw fileError(expected, path, ', which is empty');
+  return text;
 }
 
 /** The texts of documents, by the ids that clients send in place of them. */
 export type DocumentManifest = ReadonlyMap<string, string>;
 
-const APOLLO_FORMAT = 'apollo-persisted-query-manifest';
+const EXPECTED =
+  'a JSON file of documents as generate-persisted-query-manifest, relay-compiler or GraphQL Code Generator writes it';
+
 /** Ids are hashes or names. A longer text is a mistake. */
-const MAX_ID_LENGTH = 200;
+const Id = pipe(string(), minLength(1), maxLength(200));
+const ApolloManifest = object({
+  format: literal('apollo-persisted-query-manifest'),
+  version: literal(1),
+  operations: array(object({ id: Id, body: string() })),
+});
+const TextsById = record(Id, string());
 
 /**
  * Reads a file of documents: an Apollo manifest, or a JSON object of ids and texts, which Relay's compiler and GraphQL
  * Code Generator write.
  *
- * @throws SettingError if it cannot be read, or is of another format
+ * @throws SettingError
  */
 export function documentManifest(path: string): DocumentManifest {
-  const refuse = refusing(EXPECTED, path);
-  const text = readText(path, refuse);
+  const text = readText(path, EXPECTED);
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch {
-    refuse('which is not JSON');
+    throw fileError(EXPECTED, path, ', which is not JSON');
   }
-  return documentsOf(json, refuse);
+  return documentsIn(json, JSON.stringify(path.slice(0, 100)));
 }
 
 /**
- * Reads the documents from the content of a file of documents, after JSON.parse.
+ * Reads the documents from the content of such a file, after JSON.parse.
  *
- * @throws SettingError if it is of another format
+ * @param source where the content is from, for error messages
+ * @throws SettingError
  */
-export function documentsIn(json: unknown): DocumentManifest {
-  return documentsOf(json, (fault) => {
-    throw new SettingError(EXPECTED, () => `${kindOf(json)}, ${fault}`);
-  });
-}
-
-const EXPECTED =
-  'a JSON file of documents as generate-persisted-query-manifest, relay-compiler or GraphQL Code Generator writes it';
-
-function documentsOf(json: unknown, refuse: Refuse): DocumentManifest {
-  const documents = new Map<string, string>();
-  for (const [id, text] of isObject(json) ? entriesOf(json, refuse) : refuse(`which is ${kindOf(json)}`)) {
-    const shown = JSON.stringify(String(id).slice(0, 100));
-    if (typeof id !== 'string' || id === '' || id.length > MAX_ID_LENGTH)
-      refuse(`where ${shown} is not an id of 1 to ${MAX_ID_LENGTH} characters`);
-    else if (typeof text !== 'string') refuse(`where the text of ${shown} is ${kindOf(text)}`);
-    else if ((documents.get(id) ?? text) !== text) refuse(`where ${shown} stands for two documents`);
-    else documents.set(id, text);
-  }
-  if (documents.size === 0) refuse('which has no documents');
-  return documents;
-}
-
-function entriesOf(
-  json: Readonly<Record<string, unknown>>,
-  refuse: Refuse,
-): readonly (readonly [id: unknown, text: unknown])[] {
-  const { format, version, operations } = json;
-  if (operations === undefined || (typeof operations === 'string' && format === undefined))
-    return Object.entries(json);
-  if (format !== APOLLO_FORMAT || version !== 1)
-    return refuse(
-      `whose format is ${JSON.stringify(format)} and version ${JSON.stringify(version)}, not "${APOLLO_FORMAT}" and 1`,
-    );
-  if (!Array.isArray(operations)) return refuse(`whose "operations" are ${kindOf(operations)}, not an array`);
-  return operations.map((operation: unknown) =>
-    isObject(operation)
-      ? ([operation.id, operation.body] as const)
-      : refuse(`with an operation that is ${kindOf(operation)}`),
+export function documentsIn(json: unknown, source: string): DocumentManifest {
+  const refuse = (fault: string) => new SettingError(EXPECTED, () => `${source} ${fault}`);
+  const isManifest = typeof json === 'object' && json !== null && 'operations' in json;
+  const { success, output, issues } = safeParse(
+    isManifest && typeof json.operations !== 'string' ? ApolloManifest : TextsById,
+    json,
   );
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function kindOf(value: unknown): string {
-  if (value === undefined) return 'missing';
-  if (value === null) return 'null';
-  if (Array.isArray(value)) return 'an array';
-  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+  if (!success) {
+    const [issue] = issues;
+    const message = [getDotPath(issue), issue.message].filter(Boolean).join(': ');
+    throw refuse(`with this error: ${message.slice(0, 300)}`);
+  }
+  const entries = Array.isArray(output.operations)
+    ? output.operations.map(({ id, body }) => [id, body] as const)
+    : Object.entries(output as Record<string, string>);
+  const documents = new Map(entries);
+  if (documents.size === 0) throw refuse('without documents');
+  const doubtful = entries.find(([id, text]) => documents.get(id) !== text);
+  if (doubtful) throw refuse(`where ${JSON.stringify(doubtful[0])} stands for two documents`);
+  return documents;
 }

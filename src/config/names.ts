@@ -1,51 +1,51 @@
 /** Finds environment variables that look like misspelt or former settings. */
-
 import { isOneTypo } from '../domain/fold-text.js';
-import { SETTINGS } from './config.js';
+import { FIXED_LIMITS, SETTINGS } from './config.js';
 import { fileVariable, SECRET_SETTINGS } from './files.js';
 
-/** An environment variable whose name resembles that of a setting. */
-export interface MistypedName {
+/** A variable that is set but not read, and the warning about it. The warning never has the value: it can be a secret. */
+export interface NameWarning {
   readonly name: string;
-  /** The setting that was probably meant. Undefined for a former setting. */
-  readonly meant: string | undefined;
+  readonly message: string;
 }
 
-/** Settings of earlier versions. An operator who still sets one of them expects its old effect, which is gone. */
-const FORMER_SETTINGS = [
-  'DESTINATIONS_FRESH_MS',
-  'HOLD_BACK_SHRINK',
-  'MAX_QUERY_TOKENS',
-  'MAX_ROUTES_PER_OPERATION',
-  'MAX_ROWS',
-  'REDIS_SECRET',
-  'REQUIRE_UPSTREAM',
-];
+/** Former settings that no fixed limit replaces, and what holds now. */
+const FORMER_SETTINGS: Readonly<Record<string, string>> = {
+  REDIS_SECRET: 'Protect Redis by a password and TLS.',
+  REQUIRE_UPSTREAM: 'Without UPSTREAM_URL the process ends if NODE_ENV=production or DEMO=false.',
+};
 
 /** Variables with other names are not reported: such names can contain anything. */
 const PLAIN_NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
 
 /**
- * Finds former settings, and variables whose names differ from a setting only by one typo, by letter case or by the
- * separators of words. Only names are reported, because the values can be secrets.
+ * Warns about former settings, and about variables whose names differ from a setting only by one typo, by letter case
+ * or by the separators of words.
  */
-export function mistypedNames(env: Readonly<Record<string, string | undefined>>): readonly MistypedName[] {
+export function nameWarnings(env: Readonly<Record<string, string | undefined>>): readonly NameWarning[] {
   const known = [...Object.values(SETTINGS).map(({ name }) => name), ...SECRET_SETTINGS.map(fileVariable)];
-  const mistyped: MistypedName[] = [];
+  const warnings: NameWarning[] = [];
   for (const [name, text] of Object.entries(env)) {
     if (!text?.trim() || !PLAIN_NAME.test(name) || known.includes(name)) continue;
+    const now = replacementOf(name);
     const meant = known.find(
       (setting) => lettersOf(setting) === lettersOf(name) || isOneTypo(name.toUpperCase(), setting),
     );
-    if (meant !== undefined || FORMER_SETTINGS.includes(name)) mistyped.push({ name, meant });
+    if (now) warnings.push({ name, message: `${name} is no longer a setting, and is not read. ${now}` });
+    else if (meant) {
+      const message = `${name} is not a setting, and is not read. Did you mean ${meant}?`;
+      warnings.push({ name, message });
+    }
   }
-  return mistyped;
+  return warnings;
 }
 
-/** The warning for the operator. */
-export function mistypedText({ name, meant }: MistypedName): string {
-  if (meant === undefined) return `${name} is no longer a setting, and is not read.`;
-  return `${name} is not a setting, and is not read. Did you mean ${meant}?`;
+/** What holds in place of a former setting. Undefined for any other name. */
+function replacementOf(name: string): string | undefined {
+  for (const [key, value] of Object.entries(FIXED_LIMITS)) {
+    if (key.replace(/[A-Z]/g, '_$&').toUpperCase() === name) return `The value is always ${value}.`;
+  }
+  return Object.hasOwn(FORMER_SETTINGS, name) ? FORMER_SETTINGS[name] : undefined;
 }
 
 function lettersOf(name: string): string {

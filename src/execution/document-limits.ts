@@ -33,8 +33,8 @@ export function limitErrors(document: DocumentNode, limits: DocumentLimits): rea
     if (operation.kind !== Kind.OPERATION_DEFINITION) return [];
     const { depth, aliases, fields } = measure(operation.selectionSet);
     const checks = [
-      ['levels of fields (MAX_DEPTH)', maxDepth, isIntrospection(operation) ? 0 : depth],
-      ['aliases (MAX_ALIASES)', maxAliases, aliases],
+      ['levels of fields', maxDepth, isIntrospection(operation) ? 0 : depth],
+      ['aliases', maxAliases, aliases],
       ['fields with its fragments expanded', maxQueryTokens, fields],
     ] as const;
     return checks

@@ -5,7 +5,7 @@ import { type Parse, SettingError } from '../config/values.js';
 import { PATHS_WITHOUT_METRICS } from '../http/paths.js';
 
 /** Settings of the process that a gateway inside another server does not have. */
-const PORT_SETTINGS = ['host', 'port', 'adminPort', 'maxConnections'] as const;
+const PORT_SETTINGS = ['host', 'port', 'adminPort'] as const;
 
 /** Settings that may be an empty list. */
 const EMPTY_LISTS = ['trustedProxies', 'servedPaths'] as const satisfies readonly (keyof Config)[];
@@ -62,7 +62,7 @@ export function checkSettings(
 /** @throws SettingError if the value is invalid */
 function parseValue(key: string, value: unknown, parse: Parse<unknown>): unknown {
   if (key === ('trustedDocuments' satisfies keyof OwnForms) && typeof value === 'object' && value !== null) {
-    return documentsIn(value instanceof Map ? Object.fromEntries(value) : value);
+    return documentsIn(value instanceof Map ? Object.fromEntries(value) : value, 'an object');
   }
   // For other settings an empty list is refused below, since it has no clear meaning.
   if (EMPTY_LISTS.some((each) => each === key) && Array.isArray(value) && value.length === 0) return [];

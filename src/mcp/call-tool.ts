@@ -1,9 +1,10 @@
 /** Prepares the tools for agents, and executes their operations. */
-import { type GraphQLSchema, Kind, type OperationDefinitionNode, parse, print, visit } from 'graphql';
+import { type GraphQLSchema, type OperationDefinitionNode, parse, print, visit } from 'graphql';
+import type { ErrorCode } from '../domain/error-codes.js';
 import { dataSchema, type ObjectSchema, variablesSchema } from './json-schemas.js';
 import type { Tool } from './tools.js';
 
-/** An operation that a tool executes. Its members are checked like the parameters of any request. */
+/** An operation of a tool. Its members are checked like the parameters of any request. */
 export interface ToolOperation {
   readonly query: unknown;
   readonly operationName?: string;
@@ -13,15 +14,13 @@ export interface ToolOperation {
 /** Executes an operation as if a client had requested it. Resolves with the JSON of the response. */
 export type ExecuteOperation = (operation: ToolOperation) => Promise<string>;
 
-/** The result of a tool. */
-export interface ToolResult {
-  /** The result in the form of the protocol. */
+/** The result of a tool in the form of the protocol, and the distinct codes of its errors. */
+interface ToolResult {
   readonly result: {
     readonly content: { readonly type: 'text'; readonly text: string }[];
     readonly structuredContent?: Readonly<Record<string, unknown>>;
     readonly isError?: true;
   };
-  /** The distinct codes of the errors in it. */
   readonly codes: readonly string[];
 }
 
@@ -39,13 +38,11 @@ export interface PreparedTool extends Omit<Tool, 'document'> {
 
 interface GraphResponse {
   readonly data?: Readonly<Record<string, unknown>> | null;
-  readonly errors?: readonly GraphError[];
-}
-
-interface GraphError {
-  readonly message: string;
-  readonly path?: readonly (string | number)[];
-  readonly extensions?: { readonly code?: string };
+  readonly errors?: readonly {
+    readonly message: string;
+    readonly path?: readonly (string | number)[];
+    readonly extensions?: { readonly code?: string };
+  }[];
 }
 
 /** Maximum length of messages and of texts of the client in them; longer ones are cut. */
@@ -54,13 +51,9 @@ const MAX_ERRORS = 5;
 /** Maximum characters of the data. A result has it twice, as text and as a structure; agents cannot use more. */
 const MAX_RESULT_LENGTH = 4_194_304;
 
-/**
- * Derives the schemas of a tool.
- *
- * @throws TypeError if its document is not one query with a name; GraphQLError if it cannot be parsed
- */
+/** Derives the schemas of a tool from its document, which is one query with a name. */
 export function prepareTool(schema: GraphQLSchema, { document: query, ...tool }: Tool): PreparedTool {
-  const operation = operationIn(tool.name, query);
+  const [operation] = parse(query, { noLocation: true }).definitions as [OperationDefinitionNode];
   const operationName = operation.name?.value ?? '';
   return {
     ...tool,
@@ -72,11 +65,7 @@ export function prepareTool(schema: GraphQLSchema, { document: query, ...tool }:
   };
 }
 
-/**
- * The tool that takes a document, for queries that the other tools do not cover.
- *
- * @param sdl the schema as text
- */
+/** The tool that takes a document, for queries that the other tools do not cover. `sdl` is the schema as text. */
 export function queryTool(sdl: string): PreparedTool {
   const withoutDescriptions = visit(parse(sdl, { noLocation: true }), {
     enter: (node) => ('description' in node ? { ...node, description: undefined } : undefined),
@@ -100,13 +89,6 @@ export function queryTool(sdl: string): PreparedTool {
   };
 }
 
-function operationIn(name: string, document: string): OperationDefinitionNode {
-  const [operation, ...others] = parse(document, { noLocation: true }).definitions;
-  if (operation?.kind === Kind.OPERATION_DEFINITION && operation.name && others.length === 0)
-    return operation;
-  throw new TypeError(`${name}: expected one query with a name`);
-}
-
 /**
  * Executes the operation of a tool. Errors are results that the agent can read, never rejections.
  *
@@ -122,12 +104,12 @@ export async function callTool(
   if (unknown !== undefined) {
     const expected = known.length > 0 ? `only ${known.join(', ')}` : 'no arguments';
     const message = `Expected ${expected}, got ${JSON.stringify(shortened(unknown))}.`;
-    return errorResult(tool, { errors: [{ message, extensions: { code: 'BAD_USER_INPUT' } }] });
+    return errorResult(tool, errorOf('BAD_USER_INPUT', message));
   }
   const json = await execute(tool.operationOf(given));
   if (json.length > MAX_RESULT_LENGTH) {
     const message = `Expected a result of at most ${MAX_RESULT_LENGTH} characters, got ${json.length}. Ask for less at a time.`;
-    return errorResult(tool, { errors: [{ message, extensions: { code: 'LIMIT_EXCEEDED' } }] });
+    return errorResult(tool, errorOf('LIMIT_EXCEEDED', message));
   }
   const response = JSON.parse(json) as GraphResponse;
   if (response.errors || !response.data) return errorResult(tool, response);
@@ -137,6 +119,10 @@ export async function callTool(
     result: { content: [{ type: 'text', text: JSON.stringify(data) }], structuredContent: data },
     codes: [],
   };
+}
+
+function errorOf(code: ErrorCode, message: string): GraphResponse {
+  return { errors: [{ message, extensions: { code } }] };
 }
 
 /** A result with errors. It includes the data of the parts that succeeded, which may be enough for the agent. */

@@ -58,17 +58,12 @@ export function variablesSchema(schema: GraphQLSchema, operation: OperationDefin
   return inputFields(variables);
 }
 
-/**
- * The schema of an operation's data.
- *
- * @throws TypeError for a selection that has a fragment
- */
+/** The schema of the data of a query, which has no fragments. @throws TypeError for a fragment */
 export function dataSchema(schema: GraphQLSchema, operation: OperationDefinitionNode): ObjectSchema {
-  const query = schema.getQueryType();
-  if (!query) throw new TypeError('The schema has no queries');
-  return selectionSchema(query, operation.selectionSet);
+  return selectionSchema(schema.getQueryType() as GraphQLObjectType, operation.selectionSet);
 }
 
+/** The arguments that have a variable as their whole value, by the name of the variable. */
 function argumentsByVariable(
   schema: GraphQLSchema,
   operation: OperationDefinitionNode,
@@ -139,13 +134,9 @@ function selectionSchema(type: GraphQLObjectType, { selections }: SelectionSetNo
 }
 
 function outputSchema(type: GraphQLOutputType, field: FieldNode): JsonSchema {
-  if (!isNonNullType(type)) {
-    const schema = nonNullSchema(type, field);
-    return typeof schema.enum === 'object'
-      ? { anyOf: [schema, { type: 'null' }] }
-      : { ...schema, type: [schema.type, 'null'] };
-  }
-  return nonNullSchema(type.ofType, field);
+  if (isNonNullType(type)) return nonNullSchema(type.ofType, field);
+  const schema = nonNullSchema(type, field);
+  return schema.enum ? { anyOf: [schema, { type: 'null' }] } : { ...schema, type: [schema.type, 'null'] };
 }
 
 function nonNullSchema(type: GraphQLOutputType, field: FieldNode): JsonSchema {

@@ -11,17 +11,14 @@ export interface McpOptions {
   readonly schema: GraphQLSchema;
   /** Makes the schema as text, for the tool `query`; undefined: that tool is not offered. */
   readonly sdl: (() => string) | undefined;
-  /** The version of the gateway. */
   readonly version: string;
   /** Called for requests that the protocol refuses, and for internal errors. */
   readonly onError: (error: Error) => void;
 }
 
-/** An out-parameter: facts about a request for the log. */
+/** An out-parameter: the operation of the called tool and the distinct codes of its errors, for the log. */
 export interface ToolFacts {
-  /** The operation of the tool that was called. */
   operation?: string;
-  /** The distinct codes of its errors. */
   codes?: readonly string[];
 }
 
@@ -38,9 +35,8 @@ export type McpHandler = (
   facts: ToolFacts,
 ) => Promise<Response>;
 
-/** How long agents may cache the list of tools, in milliseconds. The list changes only with the version. */
-const LIST_TTL_MS = 3_600_000;
-const CACHED = { ttlMs: LIST_TTL_MS, cacheScope: 'public' } as const;
+/** How long agents may cache the list of tools. It changes only with the version of the gateway. */
+const CACHED = { ttlMs: 3_600_000, cacheScope: 'public' } as const;
 
 const CallParams = object({ name: string(), arguments: optional(record(string(), unknown())) });
 const ListParams = object({});
@@ -53,24 +49,22 @@ const NO_VALIDATOR = {
   },
 };
 
-/** The package of the protocol. */
 type Protocol = typeof import('@modelcontextprotocol/server');
 
 const require = createRequire(import.meta.url);
 const PACKAGE = require.resolve('@modelcontextprotocol/server');
 
 /**
- * Loads the package of the protocol. The package takes 10 MB, and most processes never need it. `require` opens one
- * file after another, while import() would open a hundred at once. If no file handle is free, this throws before it
- * calls `require`: Node would remember a failure of `require` and never load the package. So a later call can still
- * succeed.
+ * Loads the package of the protocol, which takes 10 MB and which most processes never need. `require` opens one file
+ * after another; import() would open a hundred at once. If no file handle is free, this throws before `require`, whose
+ * failure Node would remember: so a later call can still succeed.
  */
 function loadProtocol(): Protocol {
   closeSync(openSync(PACKAGE, 'r'));
   return require(PACKAGE) as Protocol;
 }
 
-/** Makes the handler. The first message loads the package of the protocol, and derives the tools from the graph. */
+/** Creates the handler. The first message loads the package of the protocol, and derives the tools from the graph. */
 export function createMcp(options: McpOptions): McpHandler {
   let handler: McpHandler | undefined;
   return async (...request) => {

@@ -1,4 +1,5 @@
 /** The tools for agents, with their operations. */
+
 /** A tool for agents: a named operation of the graph, whose variables are the tool's arguments. */
 export interface Tool {
   readonly name: string;

@@ -14,11 +14,11 @@ function settingsGuide(): string {
   });
   return `# Settings
 
-All settings are environment variables. An empty value counts as unset. Words such as \`true\` may have any letter case. If some values are invalid, the process reports all of them and ends with status 1. A variable whose name resembles a setting, or was one, is named in a warning at the start. \`npm start -- --help\` prints this list.
+All settings are environment variables. An empty value counts as unset. Words such as \`true\` may have any letter case. If some values are invalid, the process reports all of them and ends with status 1. A variable whose name resembles a setting, or was one, is named in a warning at the start, which for a former setting says what holds now. \`npm start -- --help\` prints this list.
 
 \`UPSTREAM_HEADERS\` and \`REDIS_URL\` can hold secrets, so each can also be read from a file: \`REDIS_URL_FILE=/run/secrets/redis\`.
 
-In the [library](../library/README.md) the same settings are options in camel case, such as \`maxDepth\`. These settings of the process are missing there: \`HOST\`, \`PORT\`, \`ADMIN_PORT\` and \`MAX_CONNECTIONS\`.
+In the [library](../library/README.md) the same settings are options in camel case, such as \`maxCost\`. These settings of the process are missing there: \`HOST\`, \`PORT\` and \`ADMIN_PORT\`.
 
 ${groups.join('\n')}`;
 }

@@ -25,7 +25,7 @@ export interface RefusalContext {
 export function useOverload({ maxWaitMs }: OverloadOptions): Plugin<RefusalContext, RefusalContext> {
   const refusal = {
     status: 503,
-    message: `The gateway is busy: this operation would have waited longer than ${maxWaitMs} ms (MAX_WAIT_MS) and was not executed. Send it again in 1 s.`,
+    message: `The gateway is busy: this operation would have waited longer than ${maxWaitMs} ms and was not executed. Send it again in 1 s.`,
     code: 'OVERLOADED' satisfies ErrorCode,
     headers: { 'retry-after': '1' },
   };

@@ -57,7 +57,7 @@ export function useBodyLimit({ maxBodyBytes }: BodyLimitOptions): Plugin<BodyLim
       const declared = Number(request.headers.get('content-length')) || 0;
       const bytes = Math.max(declared, serverContext.bodyBytes ?? 0);
       if (bytes <= maxBodyBytes) return;
-      const message = `A request body may have at most ${maxBodyBytes} bytes (MAX_BODY_BYTES); this one has ${bytes}.`;
+      const message = `A request body may have at most ${maxBodyBytes} bytes; this one has ${bytes}.`;
       const code: ErrorCode = 'LIMIT_EXCEEDED';
       endResponse(refusalResponse({ status: 413, message, code }, fetchAPI));
     },

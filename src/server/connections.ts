@@ -153,7 +153,7 @@ export class Connection {
 
 /** Why the server closed a connection before its client did, with the message of the log. */
 const CUT_MESSAGES = {
-  too_many_connections: 'Closed connections beyond MAX_CONNECTIONS',
+  too_many_connections: 'Closed connections: too many were open',
   pipelining: 'Closed connections with too many unanswered requests',
   slow_reader: 'Closed connections that did not read their response',
   response_bytes: 'Closed connections: unread responses took too much memory',

@@ -1,5 +1,4 @@
-/** The token lists of the present state as JSON, each made on demand and once. */
-import { LRUCache } from 'lru-cache';
+/** Makes the token lists as JSON, each on demand and once. */
 import type { EvmChain, TokenListState } from '../domain/history.js';
 import type { Token } from '../domain/listing.js';
 import { Body } from '../http/encodings.js';
@@ -9,10 +8,6 @@ import { tokenListContentOf } from '../snapshots/token-list-state.js';
 
 /** The name of the lists. The schema allows letters, digits and spaces. */
 const NAME = 'Chains and Tokens';
-/** Limit on the lists of single chains with their compressed bodies. The lists of 10,000 tokens take less than 3 MB. */
-const MAX_CHAIN_LIST_BYTES = 6 * 2 ** 20;
-/** Estimated size of a list without its body. */
-const DOCUMENT_BYTES = 1_000;
 
 /** A token list as JSON. */
 export class TokenListDocument extends Body {
@@ -49,11 +44,6 @@ async function createDocument(
   return new TokenListDocument([Buffer.concat(parts)], entries.length, omitted);
 }
 
-export interface ServedListings {
-  readonly chains: ChainSnapshot | undefined;
-  readonly tokens: TokenSnapshot | undefined;
-}
-
 /**
  * Gives the list of all chains, or of the chain with this key in any letter case.
  *
@@ -61,58 +51,39 @@ export interface ServedListings {
  *   history of the token listing; a promise of undefined if the chain has no list
  */
 export type TokenListDocuments = (
-  served: ServedListings,
+  served: { readonly chains: ChainSnapshot | undefined; readonly tokens: TokenSnapshot | undefined },
   chainKey?: string,
 ) => Promise<TokenListDocument | undefined> | undefined;
 
-/** The key of the list of all chains. No chain has this key. */
-const WHOLE = '';
-
-/** The lists of one state. */
-interface Lists {
-  readonly state: TokenListState;
-  /** The chains by their lower-case key. */
-  readonly chains: ReadonlyMap<string, EvmChain>;
-  /** The lists by the lower-case key of their chain; the list of all chains by {@link WHOLE}. */
-  readonly documents: LRUCache<string, TokenListDocument, TokenSnapshot>;
-}
+const NONE = Promise.resolve(undefined);
 
 /**
- * Creates the lists. They are kept until the token list changes. A refresh of prices alone does not change it.
+ * Creates the lists. Each is made once and kept until the token list changes. New prices do not change it.
  *
  * @param onMade called with each new list of all chains
  */
 export function createTokenListDocuments(onMade: (whole: TokenListDocument) => void): TokenListDocuments {
-  let lists: Lists | undefined;
-
-  function createLists(state: TokenListState): Lists {
-    const chains = new Map(state.chains.map((chain) => [chain[0].toLowerCase(), chain]));
-    const documents = new LRUCache<string, TokenListDocument, TokenSnapshot>({
-      maxSize: MAX_CHAIN_LIST_BYTES,
-      // Includes the compressed bodies. The list of all chains always fits.
-      sizeCalculation: ({ plain }, key) =>
-        DOCUMENT_BYTES + (key === WHOLE ? 0 : Math.ceil(1.5 * plain.byteLength)),
-      // A list that is evicted while it is made is still returned.
-      ignoreFetchAbort: true,
-      async fetchMethod(key, _before, { context }) {
-        const chain = chains.get(key);
-        if (chain) return createDocument(context.byChain(chain[0]), [chain], state);
-        const whole = await createDocument(context.rows, state.chains, state);
-        onMade(whole);
-        return whole;
-      },
-    });
-    return { state, chains, documents };
-  }
+  let state: TokenListState | undefined;
+  /** The lists of `state` by the lower-case key of their chain; the list of all chains by undefined. */
+  let documents = new Map<string | undefined, Promise<TokenListDocument>>();
 
   return ({ chains, tokens }, chainKey) => {
-    const state = tokens && tokenListStateOf(tokens, chains);
-    if (!tokens || !state) return undefined;
-    if (lists?.state !== state) lists = createLists(state);
-    const key = chainKey?.toLowerCase() ?? WHOLE;
-    const isKnown = chainKey === undefined || lists.chains.has(key);
-    return isKnown ? lists.documents.fetch(key, { context: tokens }) : NONE;
+    const current = tokens && tokenListStateOf(tokens, chains);
+    if (!tokens || !current) return undefined;
+    if (current !== state) {
+      state = current;
+      documents = new Map();
+    }
+    const key = chainKey?.toLowerCase();
+    const known = documents.get(key);
+    if (known) return known;
+    const chain = current.chains.find(([each]) => each.toLowerCase() === key);
+    if (key !== undefined && !chain) return NONE;
+    const document = chain
+      ? createDocument(tokens.byChain(chain[0]), [chain], current)
+      : createDocument(tokens.rows, current.chains, current);
+    documents.set(key, document);
+    document.then(chain ? undefined : onMade, () => documents.delete(key));
+    return document;
   };
 }
-
-const NONE = Promise.resolve(undefined);

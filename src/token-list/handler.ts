@@ -6,11 +6,6 @@ import { type PlainResponse, plainRefusal, type Refusal, shown } from '../http/r
 import type { Snapshots } from '../snapshots/snapshots.js';
 import { createTokenListDocuments, type TokenListDocument } from './documents.js';
 
-export interface TokenListOptions {
-  readonly snapshots: Pick<Snapshots, 'current' | 'freshness'>;
-  readonly metrics: { tokenListOmitted(rows: number): void };
-}
-
 /** Responds to a request for a token list. @param params the parameters of the query string */
 export type TokenListHandler = (
   request: Pick<Request, 'method' | 'headers'>,
@@ -21,7 +16,13 @@ export type TokenListHandler = (
  * Creates the handler of `/tokenlist.json`: the listed tokens of all EVM chains or, with `?chainKey=`, of one chain, in
  * the format of Uniswap's token lists.
  */
-export function createTokenListHandler({ snapshots, metrics }: TokenListOptions): TokenListHandler {
+export function createTokenListHandler({
+  snapshots,
+  metrics,
+}: {
+  readonly snapshots: Pick<Snapshots, 'current' | 'freshness'>;
+  readonly metrics: { tokenListOmitted(rows: number): void };
+}): TokenListHandler {
   const find = createTokenListDocuments(({ omitted }) => metrics.tokenListOmitted(omitted));
 
   function headersFor({ omitted }: TokenListDocument): Record<string, string> {

@@ -6,6 +6,7 @@ import { buildSchema, isObjectType, parse, TypeInfo, visit, visitWithTypeInfo } 
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
 import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
+import { fixedLimits } from '../support/fixed-limits.js';
 import { ask, startGatewayProcess } from '../support/gateway-process.js';
 import { watchRequests } from '../support/seen-requests.js';
 import { shareGateway } from '../support/shared-gateway.js';
@@ -194,7 +195,7 @@ async function startGatewayWithAFailure(): Promise<string> {
   });
   const { address } = await startGatewayProcess({
     UPSTREAM_URL: upstream.url,
-    UPSTREAM_RETRIES: '0',
+    ...fixedLimits({ upstreamRetries: 0 }),
     UPSTREAM_REQUESTS_PER_SECOND: '1000',
     TOKENS_FRESH_MS: '100',
     ROUTES_SWEEP_MS: '60000',

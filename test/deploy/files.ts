@@ -11,35 +11,28 @@ export const imageEnv: Readonly<Record<string, string>> = Object.fromEntries(
   ),
 );
 
-export interface ComposeService {
+interface ComposeService {
   readonly image: string;
-  readonly environment?: Readonly<Record<string, string>>;
-  readonly build?: {
-    readonly context: string;
-    readonly dockerfile: string;
-    readonly args: Readonly<Record<string, string>>;
-  };
-  readonly volumes?: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  readonly volumes: readonly string[];
   readonly ports?: readonly string[];
-  readonly logging?: { readonly options: Readonly<Record<string, string>> };
-  readonly stop_grace_period?: string;
-  readonly read_only?: boolean;
-  readonly networks: readonly string[] | Readonly<Record<string, { readonly ipv4_address: string }>>;
-  readonly deploy?: {
-    readonly resources: { readonly limits: { memory: string }; readonly reservations: { memory: string } };
+  readonly stop_grace_period: string;
+  readonly networks: Readonly<Record<string, { readonly ipv4_address: string }>>;
+  readonly deploy: {
+    readonly resources: Readonly<Record<'limits' | 'reservations', { readonly memory: string }>>;
   };
 }
 
+/** The gateways have all of these members, other services only some. */
 export const compose = parse(deployed('compose.yaml'), { merge: true }) as {
-  readonly services: Readonly<Record<string, ComposeService>>;
-  readonly volumes: Readonly<Record<string, unknown>>;
+  readonly services: Readonly<Record<'gateway-1' | 'gateway-2', ComposeService>> &
+    Readonly<Record<string, ComposeService>>;
   readonly networks: Readonly<Record<string, { readonly ipam: { config: readonly { subnet: string }[] } }>>;
 };
 
 export const kustomization = parse(deployed('kustomization.yaml')) as {
-  readonly resources: readonly string[];
-  readonly images: readonly { readonly name: string; readonly newName: string; readonly newTag: string }[];
-  readonly configMapGenerator: readonly { readonly name: string; readonly literals: readonly string[] }[];
+  readonly images: readonly { readonly name: string; readonly newTag: string }[];
+  readonly configMapGenerator: readonly { readonly literals: readonly string[] }[];
 };
 
 /** The settings of the gateways in Kubernetes. */
@@ -62,8 +55,6 @@ export const kubernetes = parseAllDocuments(deployed('kubernetes.yaml')).map(
   (document) => document.toJS() as KubernetesObject,
 );
 
-export const kinds = kubernetes.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
-
 /** An object by its kind and name; throws an Error if there is none. */
 export function kubernetesObject<Spec = unknown>(kind: string, name = 'gateway'): KubernetesObject<Spec> {
   const found = kubernetes.find((object) => object.kind === kind && object.metadata.name === name);
@@ -71,38 +62,30 @@ export function kubernetesObject<Spec = unknown>(kind: string, name = 'gateway')
   return found as KubernetesObject<Spec>;
 }
 
-export interface Probe {
+interface Probe {
   readonly httpGet: { readonly path: string; readonly port: string };
 }
 
-export interface DeploymentSpec {
+interface Container {
+  readonly image: string;
+  readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
+  readonly startupProbe: Probe;
+  readonly readinessProbe: Probe;
+  readonly livenessProbe: Probe;
+  readonly lifecycle: { readonly preStop: { readonly exec: { readonly command: readonly string[] } } };
+  readonly resources: Readonly<Record<'requests' | 'limits', { readonly memory: string }>>;
+  readonly securityContext: { readonly readOnlyRootFilesystem: boolean };
+  readonly volumeMounts: readonly { readonly mountPath: string }[];
+}
+
+interface DeploymentSpec {
   readonly selector: { readonly matchLabels: Readonly<Record<string, string>> };
   readonly template: {
-    readonly metadata: {
-      readonly labels: Readonly<Record<string, string>>;
-    };
+    readonly metadata: { readonly labels: Readonly<Record<string, string>> };
     readonly spec: {
       readonly terminationGracePeriodSeconds: number;
       readonly securityContext: Readonly<Record<string, unknown>>;
-      readonly containers: readonly [
-        {
-          readonly image: string;
-          readonly envFrom: readonly { readonly configMapRef: { readonly name: string } }[];
-          readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
-          readonly startupProbe: Probe;
-          readonly readinessProbe: Probe;
-          readonly livenessProbe: Probe;
-          readonly lifecycle: {
-            readonly preStop: { readonly exec: { readonly command: readonly string[] } };
-          };
-          readonly resources: {
-            readonly requests: { readonly cpu: string; readonly memory: string };
-            readonly limits: { readonly memory: string };
-          };
-          readonly securityContext: { readonly readOnlyRootFilesystem: boolean };
-          readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
-        },
-      ];
+      readonly containers: readonly [Container];
     };
   };
 }
@@ -110,10 +93,9 @@ export interface DeploymentSpec {
 export const deployment = kubernetesObject<DeploymentSpec>('Deployment');
 export const gatewayContainer = deployment.spec.template.spec.containers[0];
 
-export interface Alert {
+interface Alert {
   readonly alert: string;
   readonly expr: string;
-  readonly for?: string;
   readonly labels: { readonly severity: string };
   readonly annotations: { readonly summary: string; readonly description: string };
 }
@@ -123,11 +105,9 @@ export const alerts = (
 ).groups.flatMap(({ rules }) => rules);
 
 interface Panel {
-  readonly id: number;
   readonly type: string;
   readonly title: string;
   readonly description?: string;
-  readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
   readonly targets?: readonly { readonly expr: string }[];
 }
 

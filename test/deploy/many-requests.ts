@@ -8,60 +8,32 @@ interface Question {
   readonly data: unknown;
 }
 
-const known = demoTokens.find(({ chainKey }) => chainKey === 'ethereum') ?? demoTokens[0];
-const { chainKey = '', address = '', symbol = '', decimals = 0 } = known ?? {};
-const there = demoTokens.filter((token) => token.chainKey === 'degen');
+const [{ chainKey = '', address = '', symbol = '' } = {}] = demoTokens;
 
-/** Questions with small answers, whose responses are cached. Those of LARGE have large answers. */
-const CACHED: readonly Question[] = [
-  {
-    query: '{ tokens(srcChainKey: "degen") { symbol decimals } }',
-    data: { tokens: there.map((token) => ({ symbol: token.symbol, decimals: token.decimals })) },
-  },
-  {
-    query: `{ token(chainKey: "${chainKey}", address: "${address}") { symbol decimals } }`,
-    data: { token: { symbol, decimals } },
-  },
-];
-const LARGE: readonly Question[] = [
-  {
-    query: '{ chains { chainKey chainType chainId shortName name } }',
-    data: {
-      chains: demoChains.map(({ chainKey, chainType, chainId, shortName, name }) => ({
-        chainKey,
-        chainType,
-        chainId,
-        shortName,
-        name,
-      })),
-    },
-  },
-  {
-    query: '{ tokens { chainKey address symbol decimals } }',
-    data: {
-      tokens: demoTokens.map((token) => ({
-        chainKey: token.chainKey,
-        address: token.address,
-        symbol: token.symbol,
-        decimals: token.decimals,
-      })),
-    },
-  },
-];
-
-/** A question with new variables each time, so that the gateway must execute it. */
-const executed = (nth: number): Question => ({
-  query:
-    'query ($a: String!, $b: String!) { tokensByKey(keys: [{ chainKey: $a, address: $b }, { chainKey: "none", address: $b }]) { symbol } }',
-  variables: { a: chainKey, b: address, nth },
-  data: { tokensByKey: [{ symbol }, null] },
-});
-
-/** Every third question is executed, one of fifty has a large answer (up to 100 kB), the others are cached. */
+/** Every third question has new variables, so that the gateway must execute it. Others have cached responses. */
 function questionNumber(nth: number): Question {
-  const from = nth % 50 === 1 ? LARGE : CACHED;
-  return (nth % 3 === 0 ? undefined : from[nth % from.length]) ?? executed(nth);
+  if (nth % 3 === 0) {
+    return {
+      query:
+        'query ($a: String!, $b: String!) { tokensByKey(keys: [{ chainKey: $a, address: $b }, { chainKey: "none", address: $b }]) { symbol } }',
+      variables: { a: chainKey, b: address, nth },
+      data: { tokensByKey: [{ symbol }, null] },
+    };
+  }
+  // One of fifty responses is large, up to 100 kB.
+  if (nth % 50 === 1) return { query: '{ tokens { chainKey address symbol decimals } }', data: ALL_TOKENS };
+  return { query: '{ chains { chainKey name } }', data: ALL_CHAINS };
 }
+
+const ALL_TOKENS = {
+  tokens: demoTokens.map((row) => ({
+    chainKey: row.chainKey,
+    address: row.address,
+    symbol: row.symbol,
+    decimals: row.decimals,
+  })),
+};
+const ALL_CHAINS = { chains: demoChains.map(({ chainKey, name }) => ({ chainKey, name })) };
 
 /** Sends questions without a pause over this many connections, by POST and some by GET. None is repeated if it fails. */
 export function startManyRequests(origin: string, connections: number) {

@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { demoTokens } from '../fixtures/demo.js';
 import { json, stall, startFakeUpstream } from '../support/fake-upstream.js';
+import { LIMITS_OF_PRODUCTION } from '../support/fixed-limits.js';
 import { startGatewayProcess } from '../support/gateway-process.js';
 import { startNginx } from './nginx.js';
 import { areMissing } from './programs.js';
@@ -19,7 +20,7 @@ async function startPair(stalled: 'listing' | 'routes') {
     const isRoute = request.url?.includes('srcToken') === true;
     (isRoute === (stalled === 'routes') ? stall : listing)(response, request, nth);
   });
-  const env = { UPSTREAM_URL: upstream.url, LOG_REQUESTS: 'none', MAX_WAIT_MS: '1000' };
+  const env = { UPSTREAM_URL: upstream.url, LOG_REQUESTS: 'none', ...LIMITS_OF_PRODUCTION };
   const gateways = await Promise.all([startGatewayProcess(env), startGatewayProcess(env)]);
   const nginx = await startNginx(gateways.map(({ address }) => Number(new URL(address).port)));
   const ask = async (query: string) => {

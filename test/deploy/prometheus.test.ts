@@ -7,6 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
 import { demoTokens } from '../fixtures/demo.js';
 import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
+import { fixedLimits } from '../support/fixed-limits.js';
 import { startGatewayProcess } from '../support/gateway-process.js';
 import { blockOf, ROOT } from '../support/readme.js';
 import { isRedisMissing, startRedis } from '../support/redis.js';
@@ -30,9 +31,8 @@ async function startBusyGateway() {
     UPSTREAM_URL: upstream.url,
     REDIS_URL: redis.url,
     TOKENS_FRESH_MS: '1000',
-    HOLD_BACK_TIMES: '1000',
     UPSTREAM_REQUESTS_PER_SECOND: '100',
-    MAX_CONNECTIONS: String(MAX_CONNECTIONS),
+    ...fixedLimits({ holdBackTimes: 1000, maxConnections: MAX_CONNECTIONS }),
     LOG_REQUESTS: 'none',
     SNAPSHOT_DIR: temporaryDirectory(),
     ROUTES_SWEEP_MS: '60000',
@@ -160,16 +160,5 @@ describe.skipIf(areMissing('prometheus') || isRedisMissing)('a Prometheus that s
         `${new URL(admin).host} holds back the whole listing of tokens, or did within the last 5 minutes`,
       );
     expect((await summaries()).filter((text) => /<error|<no value>/.test(text))).toEqual([]);
-  });
-});
-
-describe('the names of metrics', () => {
-  it.each([
-    ['sum by (job, le) (rate(a_total{b="c_total"}[5m])) / on (x) d > 0.2', ['a_total', 'd']],
-    ['a unless a offset 15m or increase(b_c[15m]) > 0', ['a', 'b_c']],
-    ['absent(up{job="gateway"} == 1)', ['up']],
-    ['time() - start_seconds', ['start_seconds']],
-  ])('are found in %s', (expr, names) => {
-    expect(metricNames(expr)).toEqual(names);
   });
 });

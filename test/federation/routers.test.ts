@@ -5,6 +5,7 @@ import { parse as parseYaml } from 'yaml';
 import { schema } from '../../src/graph/schema/index.js';
 import { demoChains } from '../fixtures/demo.js';
 import { afterTests } from '../support/ends.js';
+import { fixedLimits } from '../support/fixed-limits.js';
 import { ask } from '../support/gateway-process.js';
 import { operationsOf } from '../support/generated-operations.js';
 import type { PassedRequest } from './support/counting-proxy.js';
@@ -89,7 +90,10 @@ describe.skipIf(areRoutersMissing)('a larger graph', () => {
 
   beforeAll(async () => {
     // The generated queries use many aliases, so the limit on them is raised.
-    subgraphs = await startSubgraphs(atEnd, { MAX_ALIASES: '1000', TRUSTED_PROXIES: 'loopback' });
+    subgraphs = await startSubgraphs(atEnd, {
+      TRUSTED_PROXIES: 'loopback',
+      ...fixedLimits({ maxAliases: 1000 }),
+    });
     await Promise.all(
       ROUTERS.map(async (router) => addresses.set(router, await startRouter(router, subgraphs, atEnd))),
     );

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { fixedLimits } from '../support/fixed-limits.js';
 import { startTarget, type Target } from '../support/hostile.js';
 import { openRaw, postOf, type RawConnection } from '../support/raw-http.js';
 
@@ -93,7 +94,7 @@ describe('request bodies', () => {
 describe('unread responses', () => {
   it('do not fill the memory; only connections of clients that do not read are cut', async () => {
     // Even on a busy machine no operation may be refused, because a refusal takes no memory.
-    const target = await startTarget({ env: { MAX_WAIT_MS: '600000' } });
+    const target = await startTarget({ env: fixedLimits({ maxWaitMs: 600_000 }) });
     const watch = target.watch();
     const { body } = await target.ask({ query: FULL });
     const honest = await openRaw(target.address, { from: '127.0.0.2', isReading: false });
@@ -180,8 +181,8 @@ describe('connections', () => {
     expectAlive(await watch.stop(), 250);
   });
 
-  it('are closed beyond MAX_CONNECTIONS, with one line in the log', async () => {
-    const target = await startTarget({ tokenCount: 100, env: { MAX_CONNECTIONS: '20' } });
+  it('are closed beyond their limit, with one line in the log', async () => {
+    const target = await startTarget({ tokenCount: 100, env: fixedLimits({ maxConnections: 20 }) });
     const all = await Promise.all(
       Array.from({ length: 200 }, () => openRaw(target.address, { from: '127.0.0.1' })),
     );
@@ -192,7 +193,7 @@ describe('connections', () => {
     const other = await openRaw(target.address, { from: '127.0.0.2' });
     await other.send('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n');
     await expect.poll(other.received).toMatch(/connections_cut_total\{reason="too_many_connections"\} 18\d/);
-    expect(target.output().split('Closed connections beyond MAX_CONNECTIONS')).toHaveLength(2);
+    expect(target.output().split('Closed connections: too many were open')).toHaveLength(2);
     for (const one of open()) one.socket.destroy();
     await expect.poll(() => fetch(`${target.address}/live`).then(({ status }) => status)).toBe(200);
   });

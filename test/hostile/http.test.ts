@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { afterTests } from '../support/ends.js';
+import { fixedLimits } from '../support/fixed-limits.js';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.js';
 import { openRaw, postOf, sendRaw } from '../support/raw-http.js';
 import { spawnKept } from '../support/server-process.js';
@@ -12,7 +13,7 @@ import { startServer } from '../support/test-server.js';
 let gateway: GatewayProcess;
 const atEnd = afterTests();
 beforeAll(async () => {
-  gateway = await startGatewayProcess({ MAX_BODY_BYTES: '1000' }, atEnd);
+  gateway = await startGatewayProcess(fixedLimits({ maxBodyBytes: 1000 }), atEnd);
 });
 
 const get = (target: string, headers = 'Host: x\r\n') => head('GET', target, headers);
@@ -167,7 +168,7 @@ describe('few file handles', () => {
   it('are not all taken by connections: modules can still be loaded late', async () => {
     // The limit cannot be much lower: Node opens more than a hundred files at once when it starts.
     const few = await startWithFewFileHandles(250);
-    expect(few.output()).toContain('The limit on open files (ulimit -n) is below MAX_CONNECTIONS');
+    expect(few.output()).toContain('The limit on open files (ulimit -n) lowers that on connections');
     const flood = await Promise.all(Array.from({ length: 400 }, () => openRaw(few.address)));
     for (const { send } of flood) send('GET /live HTTP/1.1\r\nHost: x\r\n\r\n');
     for (const [path, headers] of LATE) {

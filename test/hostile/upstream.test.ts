@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { generatedListings, tokenRow } from '../fixtures/rows.js';
 import { type Answer, json, text } from '../support/fake-upstream.js';
+import { fixedLimits } from '../support/fixed-limits.js';
 import { ask } from '../support/gateway-process.js';
 import { startTarget } from '../support/hostile.js';
 
@@ -101,8 +102,13 @@ describe('a hostile upstream', () => {
         env: {
           // The response is sent again and again during the test, and must not be accepted because of that.
           TOKENS_FRESH_MS: '400',
-          UPSTREAM_RETRIES: '0',
-          HOLD_BACK_TIMES: '1000',
+          ...fixedLimits({
+            upstreamRetries: 0,
+            holdBackTimes: 1000,
+            maxWaitMs: 1_000,
+            // Four times the limit of production.
+            upstreamMaxBytes: 32 * MB,
+          }),
           // A busy machine takes long to read such a large response.
           UPSTREAM_TIMEOUT_MS: '120000',
         },

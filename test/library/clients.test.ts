@@ -5,7 +5,7 @@ import { sendHttp } from '../support/send-http.js';
 
 const BURST = 30;
 /** The window of this limit is half a minute, so that even a slow machine exceeds the limit within the window. */
-const LIMITED: OpenGatewayOptions = { rateLimit: { perSecond: 1, burst: BURST }, maxWaitMs: 600_000 };
+const LIMITED: OpenGatewayOptions = { rateLimit: { perSecond: 1, burst: BURST } };
 const query = (nth: number) => `{ chain(chainKey: "key${nth}") { name } }`;
 const refusal = { errors: [{ extensions: { code: 'RATE_LIMITED' } }] };
 

@@ -1,10 +1,9 @@
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { openGateway } from '../../src/library/index.js';
 import { demoTokens } from '../fixtures/demo.js';
 import { callOf } from '../mcp/support.js';
 import { afterTests } from '../support/ends.js';
-import { startAround, startUpstream } from '../support/open-gateway.js';
+import { openLimited, startAround, startUpstream } from '../support/open-gateway.js';
 import { type Received, sendHttp } from '../support/send-http.js';
 import { plainOf, startServer } from '../support/test-server.js';
 
@@ -147,12 +146,7 @@ const FRESH = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 };
 beforeAll(async () => {
   const upstream = await startUpstream(atEnd);
   const server = await startServer({ upstream, atEnd, config: FRESH });
-  const gateway = await openGateway({
-    ...FRESH,
-    upstreamUrl: upstream.url,
-    maxWaitMs: 600_000,
-    logTo: { write() {} },
-  });
+  const gateway = await openLimited({ ...FRESH, upstreamUrl: upstream.url, logTo: { write() {} } });
   atEnd(gateway.close);
   doors = {
     process: overHttp(server.address),

@@ -7,9 +7,7 @@ const TOKENS = '{ tokens { symbol name address chain { name } } }';
 
 describe('fetch', () => {
   it('serves the tools for agents and the files for machines, too', async () => {
-    // A busy machine takes long to load the modules for the first response.
-    const patient = { maxWaitMs: 600_000 };
-    const { fetch, lines } = await open(patient);
+    const { fetch, lines } = await open();
     const call = {
       jsonrpc: '2.0',
       id: 1,
@@ -26,7 +24,7 @@ describe('fetch', () => {
     const text = await llms.text();
     expect(text).toContain('`/api/graphql` by POST');
     expect(text).toContain('Demo: prices, routes and some flags are made up');
-    const off = await open({ ...patient, mcp: false });
+    const off = await open({ mcp: false });
     const request = new Request('http://gateway/api/mcp', { method: 'POST', headers, body: '{}' });
     expect((await off.fetch(request)).status).toBe(404);
   });
@@ -51,8 +49,8 @@ describe('fetch', () => {
   });
 
   it('applies the limits of its options', async () => {
-    const { fetch } = await open({ maxDepth: 1, introspection: false });
-    const response = await fetch(post('{ tokens { chain { name } } }'));
+    const { fetch } = await open({ maxCost: 1 });
+    const response = await fetch(post('{ chains { name } tokens { name } }'));
     expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'LIMIT_EXCEEDED' } }] });
   });
 
@@ -69,10 +67,10 @@ describe('an open gateway', () => {
     const listeners = () => process.eventNames().map((name) => [name, process.listenerCount(name)]);
     const ports = () => process.getActiveResourcesInfo().filter((name) => /Server/.test(name)).length;
     const [before, portsBefore] = [listeners(), ports()];
-    process.env.MAX_DEPTH = '1';
+    process.env.MAX_COST = 'x';
     process.env.UPSTREAM_URL = 'nonsense';
     onTestFinished(() => {
-      delete process.env.MAX_DEPTH;
+      delete process.env.MAX_COST;
       delete process.env.UPSTREAM_URL;
     });
     const { fetch } = await open();
@@ -152,7 +150,7 @@ describe('an open gateway', () => {
   });
 
   it('reads a body that is too large to its end, so that the connection survives', async () => {
-    const { fetch } = await open({ maxBodyBytes: 1_000 });
+    const { fetch } = await open({}, undefined, { maxBodyBytes: 1_000 });
     let sent = 0;
     let isCancelled = false;
     const body = new ReadableStream({
@@ -171,7 +169,7 @@ describe('an open gateway', () => {
   });
 
   it('stops reading a body that is too large after two seconds', async () => {
-    const { fetch } = await open({ maxBodyBytes: 1_000 });
+    const { fetch } = await open({}, undefined, { maxBodyBytes: 1_000 });
     let isCancelled = false;
     const body = new ReadableStream({
       async pull(controller) {
@@ -207,7 +205,7 @@ describe('an option', () => {
     ['of the port', { port: 4000 }, /port: there is no such option/],
     ['that is empty', { upstreamUrl: '' }, /upstreamUrl: expected another value than an empty one/],
     ['that is null', { upstreamUrl: null }, /upstreamUrl: expected an address/],
-    ['out of range', { maxDepth: 0 }, /maxDepth: expected a whole number from 1 to 1000/],
+    ['out of range', { maxCost: 0 }, /maxCost: expected a whole number from 1 to/],
     ['of another type', { graphiql: 'yes' }, /graphiql: expected true or false/],
     ['without another', { upstreamProfile: 'auto' }, /upstreamUrl: expected .* for upstreamProfile=auto/],
     ['without an origin', { corsOrigins: [] }, /corsOrigins: expected another value/],
@@ -224,6 +222,7 @@ describe('an option', () => {
       /logTo: expected an object with a method `write`$/,
     ],
     ['that names what is not there', { servedPaths: ['/nope'] }, /servedPaths: expected none, or some of \//],
+    ['that is a fixed limit', { maxDepth: 20 }, /maxDepth: there is no such option/],
   ])('%s is refused', async (_name, options, message) => {
     await expect(openGateway(options as OpenGatewayOptions)).rejects.toThrow(message);
   });
@@ -235,7 +234,10 @@ describe('an option', () => {
   });
 
   it('accepts all other values that an environment variable can have', async () => {
-    const { fetch } = await open({ corsOrigins: ['https://a.example', 'https://b.example'], maxAliases: 0 });
+    const { fetch } = await open({
+      corsOrigins: ['https://a.example', 'https://b.example'],
+      maxCost: 300_000,
+    });
     const asked = post(TOKENS, {
       headers: { 'content-type': 'application/json', origin: 'https://b.example' },
     });

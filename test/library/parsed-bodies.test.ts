@@ -111,12 +111,12 @@ describe('a body that a framework has parsed', () => {
   });
 
   it.each<[string, () => unknown]>([
-    ['long', () => ({ query: QUERY, variables: { a: 'x'.repeat(200_000) } })],
+    ['long', () => ({ query: QUERY, variables: { a: 'x'.repeat(2_000_000) } })],
     ['a long list', () => ({ query: QUERY, variables: { a: Array.from({ length: 1_000_000 }, () => 1) } })],
     ['a list without items', () => ({ query: QUERY, variables: { a: new Array(50_000_000) } })],
-    ['many bytes', () => Buffer.alloc(200_000, ' ')],
+    ['many bytes', () => Buffer.alloc(2_000_000, ' ')],
   ])('is refused with 413 if it is %s', async (_name, bodyOf) => {
-    const { ask, thrown } = await startHost(() => ({ value: bodyOf() }), { maxBodyBytes: 100_000 });
+    const { ask, thrown } = await startHost(() => ({ value: bodyOf() }));
     const { status, text } = await ask();
     expect([status, text]).toEqual([413, expect.stringContaining('LIMIT_EXCEEDED')]);
     expect(thrown).toEqual([]);

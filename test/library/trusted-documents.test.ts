@@ -42,13 +42,13 @@ describe('trustedDocuments', () => {
   });
 
   it.each<[string, OpenGatewayOptions, RegExp]>([
+    ['none', { trustedDocuments: {} }, /trustedDocuments: expected .*, got an object without documents/],
+    ['a list', { trustedDocuments: [1] }, /got an object with this error: 0: Invalid type/],
     [
-      'none',
-      { trustedDocuments: {} },
-      /trustedDocuments: expected .*, got an object, which has no documents/,
+      'no texts',
+      { trustedDocuments: { a: 1 } },
+      /got an object with this error: a: Invalid type: Expected string but received 1/,
     ],
-    ['a list', { trustedDocuments: [] }, /got an array, which is an array/],
-    ['no texts', { trustedDocuments: { a: 1 } }, /got an object, where the text of "a" is a number/],
     [
       'no file',
       { trustedDocuments: '/no/such/file' },

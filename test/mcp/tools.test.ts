@@ -334,11 +334,8 @@ describe('the tool query', () => {
   });
 
   it.each<[limit: string, config: object, query: string]>([
-    ['rows', { maxRows: 5 }, '{ chains { name } }'],
     ['cost', { maxCost: 1 }, '{ tokens { chain { tokens { chain { tokens { name } } } } } }'],
-    ['aliases', { maxAliases: 2 }, '{ a: __typename b: __typename c: __typename }'],
     ['depth', { maxDepth: 2 }, '{ chains { tokens { chain { name } } } }'],
-    ['tokens of a document', { maxQueryTokens: 5 }, '{ chains { name shortName chainKey } }'],
   ])('is held to the limit on %s', async (_limit, config, query) => {
     const limited = await startServer({ config });
     await limited.query('{ listings { name } }');

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { demoTokens } from '../fixtures/demo.js';
 import { startFakeUpstream } from '../support/fake-upstream.js';
+import { fixedLimits } from '../support/fixed-limits.js';
 import { freePort } from '../support/free-port.js';
 import { ask } from '../support/gateway-process.js';
 import { blockOf, ROOT } from '../support/readme.js';
@@ -24,7 +25,7 @@ async function startCluster(env: Readonly<Record<string, string>>) {
   const port = await freePort();
   const child = spawn(process.execPath, ['--max-semi-space-size=8', '--v8-pool-size=1', 'cluster.js'], {
     cwd: folder,
-    env: { PATH: process.env.PATH ?? '', PORT: String(port), MAX_WAIT_MS: '60000', ...env },
+    env: { PATH: process.env.PATH ?? '', PORT: String(port), ...fixedLimits(), ...env },
     detached: true,
   });
   let output = '';

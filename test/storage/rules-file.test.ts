@@ -199,11 +199,11 @@ describe('a file of rules', () => {
 describe('LISTING_RULES', () => {
   it('with an error ends the process with status 1, beside the errors of other settings', async () => {
     const path = temporaryFile('chains base\nhide\n');
-    const { output, exited } = spawnGateway({ LISTING_RULES: path, MAX_DEPTH: '0' });
+    const { output, exited } = spawnGateway({ LISTING_RULES: path, MAX_COST: '0' });
     expect(await exited).toBe(1);
     expect(JSON.parse(output()).details).toEqual([
       `LISTING_RULES: expected a text file of rules about the listings, got "${path}" with this error: line 2: expected one chain (key or CAIP-2) or token (chain:address or CAIP-19) after "hide"; got "hide"`,
-      'MAX_DEPTH: expected a whole number from 1 to 1000, got "0"',
+      'MAX_COST: expected a whole number from 1 to 1000000000, got "0"',
     ]);
   });
 
@@ -214,8 +214,8 @@ describe('LISTING_RULES', () => {
 
   it('is an option of the library, too: the path of the file', async () => {
     await open({ listingRules: temporaryFile('hide gnosis') });
-    await expect(open({ listingRules: temporaryFile('broken'), maxDepth: 0 })).rejects.toThrow(
-      /listingRules: expected a text file of rules .* with this error: line 1: .*; maxDepth: expected/,
+    await expect(open({ listingRules: temporaryFile('broken'), maxCost: 0 })).rejects.toThrow(
+      /listingRules: expected a text file of rules .* with this error: line 1: .*; maxCost: expected/,
     );
   });
 });

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
+import { fixedLimits } from './fixed-limits.js';
 import { spawnKept } from './server-process.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
@@ -41,13 +42,10 @@ export async function startGatewayProcess(
   };
 }
 
-/** On busy machines operations wait long for their turns. With this setting the gateway does not refuse them. */
-const OF_TESTS = { MAX_WAIT_MS: '60000' };
-
 /** Starts the built gateway with only these settings, and does not wait for it. */
 export function spawnGateway(env: Record<string, string>, main = MAIN) {
   return spawnKept(process.execPath, [...FLAGS, main], {
-    env: { PATH: process.env.PATH ?? '', ...OF_TESTS, ...env },
+    env: { PATH: process.env.PATH ?? '', ...fixedLimits(), ...env },
   });
 }
 

@@ -2,25 +2,42 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
-import { OPTIONAL_PATHS } from '../../src/http/paths.js';
+import { FIXED_LIMITS } from '../../src/config/config.js';
 import { type OpenGatewayOptions, openGateway } from '../../src/library/index.js';
 import { type FakeUpstream, startFakeUpstream } from './fake-upstream.js';
 
 /** The endpoint of {@link open}. */
 export const AT = 'http://gateway/api/graphql';
 
+/** On busy machines operations wait long for their turns. */
+const OF_TESTS = { maxWaitMs: 600_000 };
+
+/** Opens a gateway with other fixed limits, which it reads before its first `await`. */
+export function openLimited(
+  options: OpenGatewayOptions = {},
+  limits: Partial<typeof FIXED_LIMITS> = {},
+): ReturnType<typeof openGateway> {
+  const fixed = { ...FIXED_LIMITS };
+  Object.assign(FIXED_LIMITS, OF_TESTS, limits);
+  const opening = openGateway(options);
+  Object.assign(FIXED_LIMITS, fixed);
+  return opening;
+}
+
 /** Opens a gateway as a host server would, with demo data unless there is an upstream. The test's end closes it. */
-export async function open(options: OpenGatewayOptions = {}, upstream?: FakeUpstream) {
+export async function open(
+  options: OpenGatewayOptions = {},
+  upstream?: FakeUpstream,
+  limits: Partial<typeof FIXED_LIMITS> = {},
+) {
   const lines: string[] = [];
-  const gateway = await openGateway({
+  const settings = {
     basePath: '/api',
-    servedPaths: OPTIONAL_PATHS,
-    // With the default the gateway could refuse operations on a busy machine.
-    maxWaitMs: 600_000,
     ...(upstream ? { upstreamUrl: upstream.url } : options.upstreamUrl === undefined ? { demo: true } : {}),
-    logTo: { write: (line) => lines.push(line) },
+    logTo: { write: (line: string) => lines.push(line) },
     ...options,
-  });
+  };
+  const gateway = await openLimited(settings, limits);
   onTestFinished(gateway.close);
   return { ...gateway, lines };
 }

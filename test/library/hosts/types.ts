@@ -7,7 +7,7 @@ const options: OpenGatewayOptions = {
   upstreamSuccessorUrl: 'https://example.org/v2',
   upstreamHeaders: { 'x-api-key': 'secret' },
   corsOrigins: ['https://app.example.org'],
-  maxDepth: 9,
+  maxCost: 100_000,
   basePath: '/tokens',
   logTo: process.stderr,
 };

@@ -3,6 +3,7 @@ import { beforeAll, onTestFinished } from 'vitest';
 import { BROWSER_TIMEOUT_MS, launchBrowser } from '../../support/browser.js';
 import { afterTests } from '../../support/ends.js';
 import { type FakeListings, startFakeUpstream } from '../../support/fake-upstream.js';
+import { fixedLimits } from '../../support/fixed-limits.js';
 import { startGatewayProcess } from '../../support/gateway-process.js';
 
 /** The requests of the page to the graph. */
@@ -35,7 +36,7 @@ export function usePicker() {
     onTestFinished(upstream.close);
     const { address } = await startGatewayProcess({
       UPSTREAM_URL: upstream.url,
-      UPSTREAM_RETRIES: '0',
+      ...fixedLimits({ upstreamRetries: 0 }),
       ...settings,
     });
     return { upstream, address, ...(await open(address + path, options)) };

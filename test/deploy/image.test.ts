@@ -1,10 +1,11 @@
-/** Tests the Dockerfile, and the command that its image runs. */
+/** Tests the command and the health check of the image, outside a container. */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { generatedListings } from '../fixtures/rows.js';
 import { json, startFakeUpstream } from '../support/fake-upstream.js';
+import { fixedLimits } from '../support/fixed-limits.js';
 import { freePort } from '../support/free-port.js';
 import { ask } from '../support/gateway-process.js';
 import { megabytesOf } from '../support/process-facts.js';
@@ -23,10 +24,7 @@ const CAN_CHANGE_USER = spawnSync('sh', ['-c', `${AS_USER} true`]).status === 0;
 
 const dockerfile = deployed('Dockerfile');
 const PATH = process.env.PATH ?? '';
-const lines = (keyword: string) =>
-  [...dockerfile.matchAll(new RegExp(`^${keyword} (.*)$`, 'gm'))].map(([, rest = '']) => rest);
-const lastStage = dockerfile.slice(dockerfile.lastIndexOf('FROM '));
-const command = JSON.parse(lines('CMD')[0] ?? '') as string[];
+const command = JSON.parse(/^CMD (.*)$/m.exec(dockerfile)?.[1] ?? '') as string[];
 const healthCheck = JSON.parse(/^HEALTHCHECK .*? CMD (.*)$/m.exec(dockerfile)?.[1] ?? '') as string[];
 
 /** Runs the command as the user of the image, who can write only the folder of snapshots. The end of the test kills it. */
@@ -66,54 +64,8 @@ async function startImage(settings: Readonly<Record<string, string>>) {
   };
 }
 
-describe('the Dockerfile', () => {
-  it('has stages of the Node in .nvmrc', () => {
-    const base = `node:${readText('.nvmrc').trim()}-bookworm-slim`;
-    expect(lines('FROM')).toEqual([`${base} AS build`, `${base} AS packages`, base]);
-  });
-
-  it('has a last stage of only production packages, built code and a folder of its user', () => {
-    expect(lines('RUN')).toEqual([
-      'npm ci --ignore-scripts',
-      'npm run build',
-      'mkdir snapshots',
-      'npm ci --omit=dev --omit=optional --ignore-scripts',
-    ]);
-    expect(lastStage).not.toContain('\nRUN ');
-    expect(lastStage.match(/^COPY .*$/gm)).toEqual([
-      'COPY --from=packages /gateway/node_modules node_modules',
-      'COPY --from=build /gateway/dist dist',
-      `COPY --from=build --chown=${USER}:${USER} /gateway/snapshots snapshots`,
-      'COPY package.json ./',
-    ]);
-    expect(lines('USER')).toEqual([`${USER}:${USER}`]);
-    expect(lines('EXPOSE')).toEqual([`${imageEnv.PORT} ${imageEnv.ADMIN_PORT}`]);
-  });
-
-  it('copies only files that .dockerignore allows, which are those that the build needs', () => {
-    const ignored = readText('.dockerignore')
-      .split('\n')
-      .filter((line) => line && !line.startsWith('#'));
-    expect(ignored[0]).toBe('*');
-    const copied = lines('COPY').filter((line) => !line.startsWith('--from'));
-    const sources = copied.flatMap((line) => line.split(' ').slice(0, -1));
-    expect(ignored.filter((line) => line.startsWith('!')).toSorted()).toEqual(
-      [...new Set(sources)].map((source) => `!${source}`).toSorted(),
-    );
-  });
-
-  it('has labels with the version and the commit, which are arguments of the build', () => {
-    expect(lines('LABEL')[0]?.split(' ')).toEqual([
-      'org.opencontainers.image.title="chains-and-tokens-gateway"',
-      'org.opencontainers.image.version="$VERSION"',
-      'org.opencontainers.image.revision="$REVISION"',
-    ]);
-    expect(lastStage).toMatch(/^ARG VERSION=unknown\nARG REVISION=unknown\nLABEL /m);
-    const build = dockerfile.slice(0, dockerfile.indexOf('RUN npm run build'));
-    expect(build).toContain('\nARG REVISION=unknown\n');
-  });
-
-  it('runs the command of npm start', () => {
+describe('the command of the image', () => {
+  it('is that of npm start', () => {
     const { scripts } = JSON.parse(readText('package.json')) as { scripts: { start: string } };
     expect(`exec ${command.join(' ')}`).toBe(scripts.start);
   });
@@ -123,9 +75,7 @@ describe('the Dockerfile', () => {
     expect(await exited).toBe(1);
     expect(output()).toContain('UPSTREAM_URL: expected the base address of an upstream');
   });
-});
 
-describe('the command of the image', () => {
   it('responds, is healthy, writes only snapshots, and stops at SIGTERM', async () => {
     const upstream = await startFakeUpstream();
     onTestFinished(upstream.close);
@@ -173,7 +123,7 @@ describe('the command of the image', () => {
         UPSTREAM_URL: upstream.url,
         TOKENS_FRESH_MS: '1000',
         LOG_REQUESTS: 'none',
-        MAX_WAIT_MS: '60000',
+        ...fixedLimits(),
       });
       await ask(address, '{ tokens { symbol } }');
       const idle = megabytesOf(child.pid).now;

@@ -1,0 +1,75 @@
+/** The last step of the build: adds to the compiled code the files that the gateway reads at run time. */
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { marked } from 'marked';
+
+const ROOT = new URL('../../', import.meta.url);
+const DIST = new URL('dist/', ROOT);
+const PICKER = new URL('pages/picker/', DIST);
+const GRAPHIQL = new URL('pages/graphiql/', DIST);
+/** GraphiQL is packaged as modules that export texts. Only the texts and the licence are needed. */
+const PACKED = '@graphql-yoga/render-graphiql/graphiql';
+
+/** Copies the files of a folder whose names have one of these endings. */
+function copy(folder: string, isServed: RegExp): void {
+  const from = new URL(`src/${folder}`, ROOT);
+  const to = new URL(folder, DIST);
+  mkdirSync(to, { recursive: true });
+  for (const name of readdirSync(from)) {
+    if (isServed.test(name)) copyFileSync(new URL(name, from), new URL(name, to));
+  }
+}
+
+async function unpackGraphiql(): Promise<void> {
+  const packed = (await import(PACKED)) as Readonly<Record<string, string>>;
+  const texts = {
+    'graphiql.js': packed.js,
+    'graphiql.css': packed.css,
+    'editor.worker.js': packed.editorWorkerService,
+    'json.worker.js': packed.jsonWorker,
+    'graphql.worker.js': packed.graphqlWorker,
+    LICENSE: readFileSync(new URL('../LICENSE', import.meta.resolve(PACKED)), 'utf8'),
+  };
+  mkdirSync(GRAPHIQL, { recursive: true });
+  for (const [name, text] of Object.entries(texts)) {
+    if (!text) throw new TypeError(`Expected the text of ${name} in ${PACKED}, got none`);
+    writeFileSync(new URL(name, GRAPHIQL), text);
+  }
+}
+
+/** The README as a page. Only links to other sites stay links: the pictures and guides are not served. */
+function guide(): string {
+  const readme = readFileSync(new URL('README.md', ROOT), 'utf8')
+    .replaceAll(/^!\[.*\n/gm, '')
+    .replaceAll(/<!--.*?-->\n?/gs, '')
+    .replaceAll(/<(http:[^>]*)>/g, '`$1`')
+    .replaceAll(/\[([^\]]+)\]\((?!https:)[^)]*\)/g, '$1');
+  return `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <title>Guide</title>
+    <link rel="icon" href="./icon.svg">
+    <link rel="stylesheet" href="./guide.css">
+  </head>
+  <body>
+${marked.parse(readme, { async: false })}  </body>
+</html>
+`;
+}
+
+/** The commit that is built, with `-dirty` if files have changed since. The build of an image gets it as REVISION. */
+function revision(): string {
+  const describe = ['describe', '--always', '--dirty', '--abbrev=40', '--exclude=*'];
+  const git = spawnSync('git', describe, { cwd: ROOT, encoding: 'utf8' });
+  return process.env.REVISION || git.stdout?.trim() || 'unknown';
+}
+
+// The gateway serves all files of this folder, so none may be left from an earlier build.
+rmSync(PICKER, { recursive: true, force: true });
+copy('demo/', /\.json$/);
+copy('pages/picker/', /\.(css|html|js|svg)$/);
+writeFileSync(new URL('guide.html', PICKER), guide());
+await unpackGraphiql();
+writeFileSync(new URL('revision.json', DIST), JSON.stringify(revision()));
