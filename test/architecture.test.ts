@@ -41,7 +41,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'observability',
     'pages/static-page',
   ],
-  mcp: [],
+  mcp: ['domain/error-codes'],
   'token-list': ['domain', 'graph/dependencies', 'http', 'scheduling', 'snapshots'],
   'pages/static-page': ['http'],
   'pages/llms-text': ['demo'],
@@ -108,7 +108,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   // A gateway inside another server uses all parts except those of the process and its port.
   library: ['assemble', 'config', 'demo', 'http', 'logger', 'observability', 'server'],
   start: ['assemble', 'config', 'demo', 'http', 'logger', 'observability', 'server'],
-  'command-line': ['observability/version'],
+  'command-line': ['config', 'observability/version'],
   packaging: ['config', 'domain'],
   main: ['command-line', 'start'],
 };

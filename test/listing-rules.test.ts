@@ -87,7 +87,7 @@ async function startUpstream(): Promise<FakeUpstream> {
 }
 
 /** Settings without automatic refreshes. NO_LIMITS has limits that the walk through the graph (see WALK) cannot reach. */
-const SELDOM = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, upstreamRetries: 0 };
+const SELDOM = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 };
 const NO_LIMITS = { maxRoutesPerOperation: 1000, maxDepth: 100, maxAliases: 10_000 };
 
 async function start(rules: string, options: TestGatewayOptions = {}): Promise<TestGateway> {
@@ -95,7 +95,13 @@ async function start(rules: string, options: TestGatewayOptions = {}): Promise<T
     firstPauseMs: 10,
     ...options,
     upstream: options.upstream ?? (await startUpstream()),
-    config: { ...SELDOM, ...NO_LIMITS, listingRules: temporaryFile(rules), ...options.config },
+    config: {
+      ...SELDOM,
+      ...NO_LIMITS,
+      upstreamRetries: 0,
+      listingRules: temporaryFile(rules),
+      ...options.config,
+    },
   });
 }
 

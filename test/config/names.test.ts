@@ -33,10 +33,8 @@ describe('a variable that is not a setting', () => {
     ['MAX_WAIT_MS', 'The value is always 1000.'],
     ['UPSTREAM_MAX_BYTES', 'The value is always 8388608.'],
     ['UPSTREAM_RETRIES', 'The value is always 2.'],
-    ['COMPRESSION', 'Responses are compressed as Accept-Encoding asks.'],
     ['REDIS_SECRET', 'Protect Redis by a password and TLS.'],
     ['REQUIRE_UPSTREAM', 'Without UPSTREAM_URL the process ends if'],
-    ['SERVED_PATHS', 'All paths are served, except'],
   ])('and was one is reported, with what holds now: %s', (name, now) => {
     const [warning, ...others] = nameWarnings({ [name]: 'x' });
     expect(warning?.message).toContain(`${name} is no longer a setting, and is not read. ${now}`);

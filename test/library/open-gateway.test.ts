@@ -95,7 +95,7 @@ describe('an open gateway', () => {
   });
 
   it('logs and counts each request once, as the process does', async () => {
-    const { fetch, lines, ...gateway } = await open();
+    const { fetch, lines, ...gateway } = await open({ servedPaths: ['/metrics'] });
     for (let times = 0; times < 3; times++) await (await fetch(post(TOKENS), { client: 'me' })).text();
     await (await fetch(post('{ no }'))).text();
     const answered = lines

@@ -277,8 +277,8 @@ describe('the log and the metrics', () => {
     const { text } = await server.metrics.expose();
     const counted = [...text.matchAll(/outcome="UPSTREAM_STATUS",scope="(\w+)"\} (\d+)/g)];
     expect(counted.map(([, scope, count]) => [scope, count])).toEqual([
-      ['process', '2'],
       ['client', '3'],
+      ['process', '2'],
     ]);
   });
 });

@@ -263,34 +263,6 @@ describe('a cached response', () => {
     expect(server.upstream.seen.filter(({ url }) => url.includes('srcToken'))).toHaveLength(1);
   });
 
-  it('is replaced when routes have a newer time, but only if it shows the time', async () => {
-    const server = await startServer({
-      config: { ...LONG.config, destinationsFreshMs: 3_600_000, maxRows: 1_000_000, maxCost: 10_000_000 },
-    });
-    await server.ask(BASE);
-    const large = Array.from({ length: 25_000 }, (_, nth) => tokenRow('base', `0x${nth + 1}`));
-    server.upstream.plan('tokens', (response, request, nth) =>
-      json({ tokens: request.url?.includes('ethereum') ? large.slice(0, 1) : large })(response, request, nth),
-    );
-    const timed = { query: `{ destinations(${USDC}) { asOf } }` };
-    const untimed = { query: `{ destinations(${USDC}) { chainKey } }` };
-    const { bodies } = await server.countExecuted(timed, untimed, timed, untimed);
-    expect((await server.countExecuted(timed, untimed)).count).toBe(0);
-    // Two large responses evict the first.
-    const listed = demoTokens.filter(({ chainKey, isBridgeable }) => chainKey === 'base' && isBridgeable);
-    for (const { address } of listed.slice(0, 2))
-      await server.ask({
-        query: `{ destinations(srcChainKey: "base", srcToken: "${address}", includeSourceChain: true) { chainKey } }`,
-      });
-    const again = await server.countExecuted(untimed, timed, {
-      query: `{ other: destinations(${USDC}) { asOf } }`,
-    });
-    expect(again.count).toBe(2);
-    const asOf = (body = '') => /"asOf":"([^"]+)"/.exec(body)?.[1] ?? '';
-    expect(asOf(again.bodies[1])).toBe(asOf(again.bodies[2]));
-    expect(Date.parse(asOf(again.bodies[1]))).toBeGreaterThan(Date.parse(asOf(bodies[0])));
-  });
-
   it('of an unlisted token without routes is sent until the listing is stale', async () => {
     const clock = stopClocks();
     const server = await startServer({ config: { tokensFreshMs: 3_600_000 } });
