@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Tests that start many gateways and count their requests. They run after the others: a busy machine slows Redis down. */
 const COUNTING = ['chaos.test.ts', 'storage/redis*.test.ts'];
@@ -39,6 +40,36 @@ const PACKAGE = ['library/hosts.test.ts', 'production.test.ts'];
 /** Tests of the files in `.deploy`, with Prometheus, nginx and Redis. `npm run project deploy` runs them. */
 const DEPLOY = ['deploy/*.test.ts'];
 
+/** The longest tests, the longest first: otherwise one worker would still run one of them at the end. */
+const LONG = [
+  'server/stop',
+  'process',
+  'sleeping-reader',
+  'server/server',
+  'storage/disk',
+  'server/admin',
+  'pages/picker/picker-states',
+  'pages/picker/picker',
+  'readme',
+  'pages/playground',
+  'kill',
+  'storage/redis',
+  'chaos',
+  'storage/redis-outage',
+  'graph/long-texts',
+  'storage/redis-glitch',
+];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const placeOf = ({ moduleId }: TestSpecification) => {
+      const place = LONG.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`));
+      return place < 0 ? LONG.length : place;
+    };
+    return (await super.sort(files)).toSorted((a, b) => placeOf(a) - placeOf(b));
+  }
+}
+
 export default defineConfig({
   // Some dependencies import graphql's CommonJS files and some its modules. The alias gives all of them the CommonJS files:
   // graphql refuses types from a second copy of itself.
@@ -53,6 +84,7 @@ export default defineConfig({
     expect: { poll: { timeout: 120_000 } },
     // A busy machine can delay a test. A second attempt tells delay from failure; the report names the test.
     retry: 1,
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         extends: true,
