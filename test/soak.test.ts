@@ -5,6 +5,7 @@ import type { RawChain, RawToken } from './fixtures/demo.js';
 import { generatedListings } from './fixtures/rows.js';
 import { mostInASecond, startFakeUpstream } from './support/fake-upstream.js';
 import { FAULTS, LASTING_FAULTS, mend, ODDITIES } from './support/faults.js';
+import { fixedLimits } from './support/fixed-limits.js';
 import { startGatewayProcess } from './support/gateway-process.js';
 import { send } from './support/hostile.js';
 import { questionsAbout, startLoad } from './support/load.js';
@@ -24,10 +25,9 @@ const SETTINGS = {
   CHAINS_FRESH_MS: '2000',
   TOKENS_FRESH_MS: '1000',
   UPSTREAM_TIMEOUT_MS: '1000',
-  UPSTREAM_RETRIES: '1',
   UPSTREAM_REQUESTS_PER_SECOND: '3',
   // Wrong rows would be accepted after enough repetitions.
-  HOLD_BACK_TIMES: '1000',
+  ...fixedLimits({ upstreamRetries: 1, holdBackTimes: 1000 }),
 };
 const GOOD = generatedListings(80, 1000) as { chains: RawChain[]; tokens: RawToken[] };
 

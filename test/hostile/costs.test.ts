@@ -4,6 +4,7 @@ import { TOOLS } from '../../src/mcp/tools.js';
 import { generatedListings } from '../fixtures/rows.js';
 import { callOf } from '../mcp/support.js';
 import { json } from '../support/fake-upstream.js';
+import { fixedLimits } from '../support/fixed-limits.js';
 import { type Asked, expectCheap, startTarget, type Target } from '../support/hostile.js';
 import { longRequests, MATERIALS } from '../support/long-texts.js';
 
@@ -139,7 +140,9 @@ describe('one request costs little', () => {
   });
 
   it('for changes since a cursor of long ago', async () => {
-    const target = await startTarget({ env: { TOKENS_FRESH_MS: '1000', HOLD_BACK_TIMES: '1' } });
+    const target = await startTarget({
+      env: { TOKENS_FRESH_MS: '1000', ...fixedLimits({ holdBackTimes: 1 }) },
+    });
     const cursorOf = async () => {
       const { body } = await target.ask({ query: '{ tokenChanges { cursor } }' });
       return (JSON.parse(body) as { data: { tokenChanges: { cursor: string } } }).data.tokenChanges.cursor;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { generatedListings } from '../fixtures/rows.js';
 import { json } from '../support/fake-upstream.js';
+import { fixedLimits } from '../support/fixed-limits.js';
 import { attack, type HttpAnswer, startTarget, type Target } from '../support/hostile.js';
 
 /** How long each attack lasts, in milliseconds. `HOSTILE_MS` makes it longer. */
@@ -107,7 +108,8 @@ describe('responses whose names are repeated for each row', () => {
   });
 
   it('are refused, too, if the texts of the upstream are long', async () => {
-    const target = await startTarget({ env: { TOKENS_FRESH_MS: '1000' } });
+    const limits = fixedLimits({ upstreamMaxBytes: 64 * 2 ** 20 });
+    const target = await startTarget({ env: { TOKENS_FRESH_MS: '1000', ...limits } });
     const before = target.upstream.count('tokens');
     const long = (row: object) => ({ ...row, name: '\u2603'.repeat(1_000) });
     target.upstream.plan('tokens', json({ tokens: generatedListings(80, 10_000).tokens.map(long) }));
@@ -124,7 +126,7 @@ describe('responses whose names are repeated for each row', () => {
 
 describe('an operation that is refused because the gateway is busy', () => {
   it('gets OVERLOADED and the time to send it again', async () => {
-    const target = await startTarget({ env: { MAX_WAIT_MS: '1' } });
+    const target = await startTarget({ env: fixedLimits({ maxWaitMs: 1 }) });
     const attacked = attack(target.address, CONNECTIONS, ATTACK_MS, [aliased(1, `tokens ${FIELDS}`)]);
     let refused: HttpAnswer | undefined;
     const until = performance.now() + ATTACK_MS;
@@ -149,8 +151,8 @@ describe('an operation that is refused because the gateway is busy', () => {
 
 describe('a client that sends as many requests as it can', () => {
   it('slows down itself, and not a client at another address', async () => {
-    // On a busy machine one operation of the attacker may take longer than the default of this setting.
-    const target = await startTarget({ env: { MAX_WAIT_MS: '60000' } });
+    // On a busy machine one operation of the attacker may take longer than the limit of production.
+    const target = await startTarget({ env: fixedLimits() });
     const bodies = [aliased(1, `tokens ${FIELDS}`)];
     const attacked = attack(target.address, CONNECTIONS, ATTACK_MS, bodies, '127.0.0.2');
     const waits: number[] = [];

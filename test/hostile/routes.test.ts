@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { generatedListings, tokenRow } from '../fixtures/rows.js';
 import { type Answer, json, mostInASecond, type SeenRequest, status } from '../support/fake-upstream.js';
+import { fixedLimits } from '../support/fixed-limits.js';
 import { attack, startTarget, type Target } from '../support/hostile.js';
 
 const PER_SECOND = 10;
@@ -71,9 +72,8 @@ async function start(answer: (url: URL) => Answer, env: Record<string, string> =
     ...SIZE,
     env: {
       UPSTREAM_REQUESTS_PER_SECOND: `${PER_SECOND}`,
-      UPSTREAM_RETRIES: '0',
       // On a busy machine an operation may wait long behind one of the attacker.
-      MAX_WAIT_MS: '60000',
+      ...fixedLimits({ upstreamRetries: 0 }),
       ...env,
     },
   });
@@ -164,7 +164,7 @@ describe('one faulty pair that is requested again and again', () => {
   const [odd] = FLOOD;
   const isOdd = (url: URL) => url.searchParams.get('srcToken') === odd?.address;
   const again = [pairQuery(odd as Pair)];
-  const env = { CHAINS_FRESH_MS: '500', UPSTREAM_RETRIES: '2' };
+  const env = { CHAINS_FRESH_MS: '500', ...fixedLimits() };
 
   it('costs few requests if it fails with 500, and blocks neither other routes nor listings', async () => {
     const target = await start((url) => (isOdd(url) ? status(500) : routes), env);
@@ -186,7 +186,7 @@ describe('one faulty pair that is requested again and again', () => {
   it('blocks other routes for a while, but no listing, if its response is 429 with Retry-After', async () => {
     const target = await start((url) => (isOdd(url) ? status(429, { 'retry-after': '2' }) : routes), {
       ...env,
-      UPSTREAM_RETRIES: '0',
+      ...fixedLimits({ upstreamRetries: 0 }),
     });
     const { upstream } = target;
     const refreshed = upstream.count('chains');

@@ -5,6 +5,7 @@ import { Worker } from 'node:worker_threads';
 import { expect, onTestFinished } from 'vitest';
 import { generatedListings } from '../fixtures/rows.js';
 import { type FakeListings, startFakeUpstream } from './fake-upstream.js';
+import { LIMITS_OF_PRODUCTION } from './fixed-limits.js';
 import { startGatewayProcess } from './gateway-process.js';
 import { mainThreadMs, megabytesOf } from './process-facts.js';
 import { sendHttp } from './send-http.js';
@@ -47,8 +48,7 @@ export async function startTarget(options: TargetOptions = {}) {
   onTestFinished(() => upstream.close());
   const gateway = await startGatewayProcess({
     UPSTREAM_URL: upstream.url,
-    // The default of this setting is tested.
-    MAX_WAIT_MS: '1000',
+    ...LIMITS_OF_PRODUCTION,
     ...env,
   });
   const { address, child } = gateway;
