@@ -115,6 +115,8 @@ export function documentManifest(path: string): DocumentManifest {
  */
 export function documentsIn(json: unknown, source: string): DocumentManifest {
   const refuse = (fault: string) => new SettingError(EXPECTED, () => `${source} ${fault}`);
+  // The schema of a record would take an array for an object whose ids are numbers.
+  if (Array.isArray(json)) throw refuse('which is an array');
   const isManifest = typeof json === 'object' && json !== null && 'operations' in json;
   const { success, output, issues } = safeParse(
     isManifest && typeof json.operations !== 'string' ? ApolloManifest : TextsById,

@@ -47,7 +47,7 @@ describe('a file of documents', () => {
 
   it.each([
     ['{', ', which is not JSON'],
-    ['[]', ' without documents'],
+    ['["{ a }"]', ' which is an array'],
     ['null', ' with this error: Invalid type: Expected Object but received null'],
     ['{}', ' without documents'],
     ['{"a":1}', ' with this error: a: Invalid type: Expected string but received 1'],
