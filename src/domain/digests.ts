@@ -1,14 +1,9 @@
 /** Short digests: of content, to compare it, and of addresses, to distinguish services. */
-import { createHash, type Hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 
-/** Finishes a digest. Its 22 characters are 132 bits: enough to exclude that two contents have the same digest. */
-export function shortDigest(hash: Hash): string {
-  return hash.digest('base64url').slice(0, 22);
-}
-
-/** A short digest of a text. */
+/** A short digest of a text. Its 22 characters are 132 bits: enough to exclude that two texts have the same digest. */
 export function textDigest(text: string): string {
-  return shortDigest(createHash('sha256').update(text));
+  return createHash('sha256').update(text).digest('base64url').slice(0, 22);
 }
 
 /** A short digest of JSON. */

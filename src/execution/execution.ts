@@ -6,7 +6,7 @@
 import { MIN_RESPONSE_LIMIT } from '../domain/text-limits.js';
 
 /** Thrown by {@link fallBack}. This object has no stack, so that attackers cannot make falling back expensive. */
-export const FALL_BACK: unknown = Object.freeze({ message: 'The operation is left to graphql-js.' });
+const FALL_BACK: unknown = Object.freeze({ message: 'The operation is left to graphql-js.' });
 
 /**
  * Leaves the operation to graphql-js. The value can be or contain promises that nobody awaits any more. Their rejections

@@ -21,9 +21,6 @@ const MATCHES: readonly (readonly [mark: string, whole: Match, start: Match])[] 
   [MARK.rest, MATCH.inside, MATCH.inside],
 ];
 
-/** The sorted words of many texts. */
-export type WordStarts<Item> = Awaited<ReturnType<typeof createWordStarts<Item>>>;
-
 /** Indexes texts, each with its items, by their words with marks (see {@link MARK}). It yields to requests. */
 export async function createWordStarts<Item>(
   texts: Iterable<readonly [text: string, items: readonly Item[]]>,

@@ -17,8 +17,6 @@ export interface CachedResponse {
   readonly madeAt: number;
 }
 
-export type ResponseCache = ReturnType<typeof createResponseCache>;
-
 /** The key of a longer request is computed each time, and not remembered. */
 const MAX_REMEMBERED_LENGTH = 16_384;
 /** A longer request is not cached: keys are computed before an operation waits for its turn, so they must be cheap. */
