@@ -356,7 +356,7 @@ export function oldest(answers: Iterable<RowsAge | undefined>): number | undefin
   return earliest;
 }
 
-/** The name of a destination. A key has one space, within it: so only names of this key begin with `key` and a space. */
+/** The name of a destination. An address has no space: so only names of this key begin with `key` and a space. */
 function nameOf(key: string, decimals: number | ''): string {
   return `${key} ${decimals}`;
 }
