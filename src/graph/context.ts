@@ -21,7 +21,7 @@ export interface OperationFacts extends Pick<LoadersOptions, 'yieldToQueue' | 'r
   readonly client: string | undefined;
   /** Until when the operation waits for the upstream, on the monotonic clock; undefined: the maximum wait from now. */
   readonly waitsUntil?: number | undefined;
-  /** The id of the operation's request; undefined for an operation that does not log. */
+  /** The id of the request, for log lines; undefined for an operation that does not log. */
   readonly requestId?: string | undefined;
 }
 
@@ -37,7 +37,7 @@ export function createContext(options: ContextOptions, operation: OperationFacts
   const listedTokens = () => view.untracked('tokens')?.rows.length ?? 0;
   const cost = new CostMeter(options, listedTokens);
   const tracker = new DependencyTracker(view, cost, now);
-  /** Whether a price fetched at this time (milliseconds since 1970) is young enough to show. Notes the answer. */
+  /** Whether a price fetched at this time (milliseconds since 1970) is young enough to show. Notes the dependency. */
   const isPriceFresh = (asOf: number): boolean => {
     const isFresh = asOf >= now - priceMaxAgeMs;
     if (isFresh) tracker.notePriceGoodUntil(asOf + priceMaxAgeMs);

@@ -15,7 +15,7 @@ import {
   isObjectType,
   type OperationDefinitionNode,
 } from 'graphql';
-// Not exported by graphql's index. The executor merges selections with it, so costs count the fields it executes.
+// Not exported by graphql's index. The executor merges selections with this function: the same fields are counted.
 import { collectSubfields } from 'graphql/execution/collectFields.js';
 import { OperationLimitError, responseTooLong } from '../domain/errors.js';
 import { groupBy } from '../domain/keyed-rows.js';
@@ -26,7 +26,7 @@ export interface Cost {
   units: number;
   /** Rows of all lists of objects. */
   rows: number;
-  /** A lower bound for the bytes of the response: its names, without its values. */
+  /** A lower bound for the bytes of the response: the names of fields count, their values do not. */
   bytes: number;
 }
 
@@ -113,7 +113,7 @@ export class CostMeter {
     this.add({ units, rows: 0, bytes: 0 });
   }
 
-  /** @throws OperationLimitError if the operation is over a limit, even if it was before */
+  /** Adds a cost. @throws OperationLimitError if the operation is over a limit, also if it was so before the call */
   add(cost: Readonly<Cost>): void {
     this.count(cost);
     if (this.refusal) throw this.refusal;
@@ -172,14 +172,13 @@ function hasDirectives({ loc }: FieldNode): boolean {
   return !loc || loc.source.body.includes('@');
 }
 
-/** The cost of one object of the field. */
 function costOfType(typeName: string, info: GraphQLResolveInfo): Cost {
   const { schema, fragments, fieldNodes } = info;
   const type = schema.getType(typeName);
   if (!isObjectType(type)) return NOTHING;
   // Cached by the list of nodes: graphql-js and the operation writer make another list if `@skip` has another value.
   return known(fieldNodes, type, false, () => {
-    // Read only if there are directives: JSON that is written after a read of the variables is not kept.
+    // Reads the variables only if there are directives, because JSON that was made from variables is not kept.
     const variables = fieldNodes.some(hasDirectives) ? info.variableValues : {};
     return costOfObject(type, fieldNodes, { schema, fragments, variables });
   });
@@ -220,7 +219,7 @@ export function unitsOfWholeObject(type: GraphQLObjectType): number {
   return units;
 }
 
-/** Units for a search: for each row one, and one more for each word. Measured with 10,000 tokens. */
+/** Units for a search: one for each row, and one more for each row and word. Measured with 10,000 tokens. */
 export function searchUnits(rows: number, query: string): number {
   return rows * (1 + query.split(/[^\p{L}\p{N}]+/u).filter(Boolean).length);
 }

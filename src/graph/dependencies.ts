@@ -1,7 +1,7 @@
 /**
- * Dependencies: what a response was made from. They are tracked while an operation runs, and stored with its cached
- * response. Before the response is used again, they are compared with the snapshots that are served then. The caching
- * headers follow from them. All times are in milliseconds; points in time are since 1970.
+ * Dependencies: the data that a response was made from. They are tracked while an operation runs, and stored with its
+ * cached response. Before the response is used again, they are compared with the snapshots that are served then. The
+ * caching headers are made from them. All times are in milliseconds; points in time are since 1970.
  */
 import { LISTING_NAMES, type ListingName } from '../snapshots/listings.js';
 import type { ReadSnapshots } from '../snapshots/operation-view.js';
@@ -45,7 +45,7 @@ export interface ResultFacts {
   readonly operation: string | undefined;
   /** The cost of the operation in the units of MAX_COST. */
   readonly cost: number;
-  /** The result can be used again while these are current. Undefined if it must not be cached. */
+  /** While these are current, the result can be used again. Undefined if it must not be cached. */
   readonly dependencies: Dependencies | undefined;
   /** The value of `x-stale-listings`; undefined if everything that the operation read is fresh. */
   readonly staleListings: () => string | undefined;
@@ -139,6 +139,7 @@ export function ageOf({ now, takenAt }: ResponseInfo, madeAt: number): number | 
   return hasListings || ageMs < 1000 * MAX_AGE_OF_SCHEMA ? ageMs : undefined;
 }
 
+/** The value of an `Age` header: whole seconds. */
 export function ageHeader(ageMs: number): string {
   return String(Math.floor(ageMs / 1000));
 }

@@ -1,9 +1,9 @@
-/** Tracks what an operation reads besides rows. */
+/** Tracks the data that an operation reads, besides rows. */
 import { LISTING_NAMES, type ListingName } from '../snapshots/listings.js';
 import type { View } from '../snapshots/operation-view.js';
 import type { Cost, CostMeter } from './cost.js';
 
-/** What an operation has read besides rows. Times are in milliseconds since 1970. */
+/** The kinds of data, besides rows, that an operation has read. Times are in milliseconds since 1970. */
 export class TrackedReads {
   /** Whether a price was read or used to filter or order tokens. */
   prices = false;
@@ -19,7 +19,7 @@ export class TrackedReads {
   routeTimes = false;
 }
 
-/** What a part of a response was made from, besides rows. While this stays the same, so does the part. */
+/** The data that a part of a response was made from. While this data is the same, the part is the same. */
 interface ReadsOfPart extends Readonly<TrackedReads> {
   /** The `state` of the snapshots that were read. */
   readonly states: Partial<Record<ListingName, string>>;
@@ -28,13 +28,13 @@ interface ReadsOfPart extends Readonly<TrackedReads> {
 
 const NO_LISTINGS: readonly ListingName[] = [];
 
-/** Maximum of distinct reads that are shared, and of those that a tracker remembers as already noted. */
+/** The most distinct reads that are shared, and the most that a tracker remembers as already noted. */
 const MAX_SHARED = 8;
 
-/** The latest distinct reads of parts, by their JSON. Parts share them: an operation compares and notes each only once. */
+/** The latest distinct reads of parts, by their JSON. Parts share them, so an operation compares each only once. */
 const shared = new Map<string, ReadsOfPart>();
 
-/** Collects what one operation reads besides rows, and separately what parts of its response read. */
+/** Collects the reads of one operation, besides rows, and separately the reads for parts of its response. */
 export class DependencyTracker {
   private noted = new TrackedReads();
   /** Reads that `repeat` has already compared and noted for this operation. */
@@ -51,7 +51,7 @@ export class DependencyTracker {
     return this.noted;
   }
 
-  /** Notes a read. Note every read of routes, also of cached ones: an earlier note can belong to another part. */
+  /** Notes a read. Note each read of routes, even of cached ones: the earlier note can belong to another part. */
   note(flag: Exclude<keyof TrackedReads, 'pricesGoodUntil'>): void {
     this.noted[flag] = true;
   }
@@ -85,7 +85,7 @@ export class DependencyTracker {
   }
 
   /**
-   * Notes the reads of a part that another operation has made, and adds the cost of the part: this operation uses it.
+   * Notes the reads and the cost of a part that another operation has made, because this operation uses the part, too.
    *
    * @returns false if this operation would read something else and must make the part itself; nothing is noted then
    */

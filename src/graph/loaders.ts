@@ -1,7 +1,7 @@
 /**
- * The reads of one operation, without repeats. Each method is named after its result, which is null for unknown and
- * malformed keys, and throws or rejects with a GatewayError. If the snapshot is loaded, the method returns a value and
- * not a promise: a list of 10,000 tokens must not cost 10,000 promises.
+ * The reads of one operation, without repeats. Each method is named after its result. For unknown and malformed keys,
+ * the result is null. Errors are thrown or rejected as a GatewayError. If the snapshot is loaded, a method returns a value
+ * and not a promise: a list of 10,000 tokens must not cost 10,000 promises.
  */
 import DataLoader from 'dataloader';
 import { tokenRequestKey } from '../domain/addresses.js';
@@ -30,11 +30,11 @@ export function whenReady<Value, Result>(
   return value instanceof Promise ? value.then(use) : use(value);
 }
 
-/** Thrown in place of waiting. This object has no stack: it is no error, and can be thrown often. */
+/** Thrown in place of waiting. It is not an Error, because making a stack would take time: it can be thrown often. */
 const WOULD_WAIT: unknown = Object.freeze({ message: 'This operation has to wait for the upstream.' });
 /** The answer for a token that cannot be in any listing. */
 export const NO_ROUTES: RouteAnswer = { rows: [], takenAt: 0, isUnlisted: true };
-/** Maximum fields with the error ROUTE_BUDGET_EXCEEDED. With more of them, the whole operation fails. */
+/** The most fields with the error ROUTE_BUDGET_EXCEEDED. With more such fields, the whole operation fails. */
 const MAX_REFUSED_ROUTES = 1000;
 
 type RouteRequest = TokenRequest & { readonly srcToken: string };
@@ -55,7 +55,7 @@ export interface LoadersOptions {
   readonly tracker: Pick<DependencyTracker, 'note'>;
 }
 
-/** A class, because each operation makes one and uses few methods: an object of closures would make them all. */
+/** A class, because each operation creates one and uses few methods. An object of closures would create all of them. */
 export class Loaders {
   /** The listings that this operation waits for. All reads of one listing share a turn in the queue. */
   private readonly pendingListings = new Map<ListingName, Promise<unknown>>();
@@ -203,8 +203,8 @@ export class Loaders {
   }
 
   /**
-   * Refuses a request. It throws, since each row of a list can be refused, and each promise would cost time. After very
-   * many refusals it returns empty routes: the whole operation has failed then.
+   * Refuses a request. It throws and does not reject: each row of a list can be refused, and promises cost time. After
+   * very many refusals it returns empty routes, because the whole operation has failed then.
    */
   private refuseRoutes(): RouteAnswer {
     this.refusedRoutes++;

@@ -1,4 +1,4 @@
-/** Plugins that find the document of a request, and decide whether it may be executed. */
+/** Plugins that find the document of a request, and decide whether this document may be executed. */
 import { createHash } from 'node:crypto';
 import { GraphQLError, Source } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
@@ -42,7 +42,7 @@ const HASH = /^[0-9a-f]{64}$/;
 
 /**
  * Automatic persisted queries, as in Apollo Client and urql: a client sends the SHA-256 of a query, which fits into a
- * short, cacheable URL. It sends the text, too, after the error PERSISTED_QUERY_NOT_FOUND.
+ * short, cacheable URL. After the error PERSISTED_QUERY_NOT_FOUND, the client sends the text, too.
  */
 export function usePersistedQueries(): Plugin {
   const texts = new LRUCache<string, string>({

@@ -1,4 +1,4 @@
-/** Plugins that decide what a client sees of errors. */
+/** Plugins that decide which parts of errors a client sees. */
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import { type ErrorCode, hasScope } from '../domain/error-codes.js';
@@ -7,8 +7,8 @@ import type { GatewayContext } from '../graph/context.js';
 import type { Logger } from '../logger/logger.js';
 
 /**
- * Shows clients the code and message of a GatewayError, and errors of graphql-js about their operation. Of any other
- * error they learn only that it happened; the log gets its details, once for each cause.
+ * Shows clients the code and message of a GatewayError, and errors of graphql-js about their operation. For any other
+ * error, clients see only that it happened, and its details are logged, once for each cause.
  */
 export function useErrorCodes(): Plugin<GatewayContext & { readonly outcome?: { isByClient?: boolean } }> {
   return {
@@ -23,7 +23,7 @@ export function useErrorCodes(): Plugin<GatewayContext & { readonly outcome?: { 
   };
 }
 
-/** Whether an error is an overload, or a failure of the upstream, that the client has not caused. */
+/** Whether an error is an overload or a failure of the upstream, and was not caused by the client. */
 function isByProcess(error: GraphQLError): boolean {
   const cause = causeOf(error);
   return cause instanceof GatewayError && hasScope(cause.code) && !cause.isByClient;
@@ -34,7 +34,7 @@ function withCodes(
   errors: readonly GraphQLError[],
   log: () => Logger,
 ): ExecutionResult {
-  // This error is looked for first: there can be thousands of other errors, which are not shown then.
+  // An OperationLimitError replaces all other errors. The search for it comes first: there can be thousands of others.
   for (const error of errors) {
     const cause = causeOf(error);
     if (cause instanceof OperationLimitError) return refusalOf(cause);
@@ -78,7 +78,7 @@ function withCode({ locations, path }: GraphQLError, cause: unknown): GraphQLErr
   return Object.assign(copy, { locations });
 }
 
-/** The error that GraphQL errors wrap; undefined if they wrap none. */
+/** The error inside a GraphQL error, or inside several nested ones; undefined if there is none. */
 function causeOf(error: GraphQLError | undefined): unknown {
   let cause: unknown = error;
   while (cause instanceof GraphQLError) cause = cause.originalError;
@@ -87,7 +87,7 @@ function causeOf(error: GraphQLError | undefined): unknown {
 
 /** Longer error messages are cut. */
 const MAX_LENGTH = 2_000;
-/** How many characters of the beginning and of the end remain: the end often says what was expected. */
+/** How many characters of the beginning and of the end remain: the end often names the expected value. */
 const HALF = 900;
 
 /**

@@ -102,7 +102,7 @@ function rpcError(code: number, message: string): string {
 
 /**
  * Finds the limit that a JSON text exceeds, before it is parsed. Without these limits, recursive functions such as
- * JSON.stringify could exhaust the stack, and checks of schemas take a microsecond or more for each value.
+ * JSON.stringify could exhaust the stack. And a check against a schema takes a microsecond or more for each value.
  */
 function exceededLimit(json: string): keyof typeof LIMITS | undefined {
   const { levels, containers, commas } = createPartCount()(Buffer.from(json));

@@ -66,7 +66,7 @@ export function useBodyLimit({ maxBodyBytes }: BodyLimitOptions): Plugin<BodyLim
 
 /**
  * Corrects how GraphQL Yoga reads parameters. Yoga alone responds with 500 in two cases: to parameters in a URL or a
- * form that are not valid JSON (now 400), and to a JSON body with a member `then`, which Yoga takes for a promise.
+ * form that are not valid JSON (400 here), and to a JSON body with a member `then`, which Yoga takes for a promise.
  */
 export function useParameters(): Plugin {
   return {

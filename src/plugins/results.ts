@@ -16,7 +16,7 @@ export interface OperationOutcome {
   codes?: readonly string[];
   /** True if the operation was refused before it had data. */
   isRefused?: boolean;
-  /** Whether the client itself has caused the overload, or the failure of the upstream. */
+  /** Whether the client itself caused the errors in `codes`: an overload, or a failure of the upstream. */
   isByClient?: boolean;
   /** Present if the operation was executed. */
   result?: ResultFacts;

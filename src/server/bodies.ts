@@ -35,9 +35,9 @@ export interface BodyLimits {
 }
 
 /**
- * Reads the body up to the limit into one buffer, so that many small chunks take no more memory than a few large
- * ones: at most twice the size of the body. Bytes beyond the limit are read for a while and dropped: a client that
- * is still sending when the connection closes never sees why it was refused.
+ * Reads the body up to the limit into one buffer. So even a body in many small chunks takes at most twice its size (or
+ * 4 kB). Bytes beyond the limit are read for a while and dropped: a client that is still sending when the connection
+ * closes would never see the refusal.
  */
 export function readBody(
   request: IncomingMessage,
@@ -97,7 +97,7 @@ export function readBody(
       // Most bodies arrive as one chunk, and need no reservation.
       if (request.complete || Number(request.headers['content-length']) === bytes) return;
       reserve(bytes);
-      // The memory is also released if the request ends early. The end of the connection releases it, too.
+      // Releases the memory if the request ends early. After `done`, the receiver of the body releases it.
       request.once('close', () => {
         if (!isDone) release?.();
       });
@@ -118,17 +118,17 @@ export function readBody(
 }
 
 /**
- * The response of a larger body ends only after the system has accepted all bytes. If it ended earlier, its connection
- * would count as idle, and a stop would close it.
+ * A response with a larger body ends only after the system has accepted all bytes. If the response ended earlier, its
+ * connection would count as idle, and a stop of the gateway would close the connection.
  */
 const ENDED_AT_ONCE_BYTES = 65_536;
 /** A connection is cut after its client has read nothing for this long, or for up to twice as long (milliseconds). */
 const STILL_FOR_MS = 30_000;
-/** A connection whose client reads more slowly on average is cut: an attacker could read one byte now and then. */
+/** A client that reads more slowly on average is cut off: an attacker could read one byte now and then. */
 const MIN_BYTES_PER_SECOND = 16_384;
 
 /**
- * Ends the response with this body; its head has been written. Cuts the connection if its client does not read.
+ * Ends a response, whose head was written before, with this body. Cuts the connection if the client does not read.
  *
  * @param budget for all bodies that the system has not accepted yet; undefined: they are not bounded
  * @returns the length of the body
@@ -169,7 +169,7 @@ function watch(
   const cutSlow = () => connection.cut('slow_reader');
   const allowedMs = STILL_FOR_MS + (1000 * response.writableLength) / MIN_BYTES_PER_SECOND;
   const deadline = setTimeout(cutSlow, allowedMs).unref();
-  // Node's timeout fires if the socket has neither received anything nor written any part of its queue.
+  // This timeout of Node fires if the socket has neither received anything nor written any part of its queue.
   response.setTimeout(STILL_FOR_MS, cutSlow);
   // Prepended: it must run before the server's own listener, which sets the keep-alive timeout.
   response.prependOnceListener('finish', () => response.setTimeout(0));

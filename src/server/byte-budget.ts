@@ -4,7 +4,7 @@ import { clientWithMost } from '../scheduling/fair-queue.js';
 /** Returns reserved bytes. Further calls do nothing. */
 export type Release = () => void;
 
-/** Three buffers of the largest size so far fit into any budget: else two clients with large ones evict each other. */
+/** Three buffers of the largest size so far fit into any budget: otherwise two large ones could evict each other. */
 const LARGEST_ALWAYS_FIT = 3;
 
 interface Reservation {

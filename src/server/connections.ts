@@ -36,7 +36,7 @@ export function createConnections(server: Server, maxConnections: number, onCut:
     return connection;
   }
 
-  /** Makes room for a connection of this client. False if there is no connection that it may displace. */
+  /** Closes a connection to make room for one of this client. Returns false if no connection may be closed for it. */
   function evict(client: string): boolean {
     const [, most] = clientWithMost(byClient, ({ size }) => size) ?? [];
     // At a difference of only one, two clients would evict each other alternately.
@@ -44,7 +44,7 @@ export function createConnections(server: Server, maxConnections: number, onCut:
     for (const connection of most) {
       if (!connection.isIdle()) continue;
       connection.socket.destroy();
-      // Removed now, not at the close event: the new connection takes its place at once.
+      // Not only at the close event, because the new connection takes the place of this one at once.
       remove(connection);
       return true;
     }
@@ -64,7 +64,7 @@ export function createConnections(server: Server, maxConnections: number, onCut:
 
   return {
     of: (socket: Socket) => open.get(socket) ?? track(socket),
-    /** Closes connections without a complete request head so far, such as the spare ones that browsers open. */
+    /** Closes connections that have not sent a complete request head yet, such as the spare ones of browsers. */
     closeSilent() {
       for (const connection of open.values()) if (connection.isSilent()) connection.socket.destroy();
     },
@@ -119,10 +119,10 @@ export class Connection {
   }
 
   /**
-   * Calls `refuse` after input that could not be parsed, when the last valid request was answered: otherwise the client
-   * would take the refusal for that answer. Closes the connection if it cannot wait. Further calls do nothing.
+   * Handles input that could not be parsed. Calls `refuse` after the last valid request was answered: otherwise the
+   * client would take the refusal for that answer. If it cannot wait, closes the connection. Further calls do nothing.
    *
-   * @param isLate whether the error is a request timeout; then it does not wait
+   * @param isLate whether the error is a request timeout: then it cannot wait
    */
   fail(isLate: boolean, refuse: () => void): void {
     if (this.#hasFailed) return;
@@ -151,7 +151,7 @@ export class Connection {
   }
 }
 
-/** Why the server closed a connection before its client did, with the message of the log. */
+/** The reasons to close, refuse or not accept a connection, each with its message for the log. */
 const CUT_MESSAGES = {
   too_many_connections: 'Closed connections: too many were open',
   pipelining: 'Closed connections with too many unanswered requests',
@@ -163,7 +163,7 @@ const CUT_MESSAGES = {
 
 export type CutReason = keyof typeof CUT_MESSAGES;
 
-/** Reports one cut. `detail` is logged only if this cut writes a line. */
+/** Reports that a connection was cut. `detail` is logged only if the log gets a line about this cut. */
 export type CutReport = (reason: CutReason, detail?: object) => void;
 
 export interface CutCounter {

@@ -24,7 +24,7 @@ export abstract class Exchange {
   abstract readonly client: string | undefined;
   /** Whether a proxy that is not trusted may have sent the request for another client. */
   abstract readonly isForwarded: boolean;
-  /** The HTTP status and the length of the body, once a response was sent. */
+  /** The HTTP status of the response, and the length of its body, after it was sent. */
   abstract readonly status: number;
   bodyBytes = 0;
   /** Whether the client closed the connection before the whole response was sent. */
@@ -49,8 +49,8 @@ export abstract class Exchange {
   abstract toRequest(RequestClass: typeof Request): Request;
 
   /**
-   * The method and body for {@link toRequest}. HEAD is answered as GET. A body without a type is passed as bytes: `fetch`
-   * would give a text the type `text/plain`.
+   * The method and body for {@link toRequest}. HEAD is answered like GET. A body without a type is passed as bytes:
+   * `fetch` would give a text the type `text/plain`.
    */
   protected init() {
     const { body = null } = this.read;
@@ -80,7 +80,7 @@ export abstract class Exchange {
   abstract destroy(error: Error): void;
 }
 
-/** A request of node:http, and what frameworks add to it. */
+/** A request of node:http, with the members that frameworks add to it. */
 export interface NodeRequest extends IncomingMessage {
   /** The whole target, if a router has shortened `url` (Express). */
   readonly originalUrl?: string;
@@ -88,12 +88,12 @@ export interface NodeRequest extends IncomingMessage {
   readonly body?: unknown;
 }
 
-/** What the exchanges of one server share. */
+/** The objects and the state that all exchanges of one server share. */
 export interface NodeServerFacts {
   readonly findClient: ClientFinder;
   /** Bounds the responses that clients have not read yet; no bound unless given. */
   readonly unread?: ByteBudget | undefined;
-  /** Whether each response now closes its connection. */
+  /** Whether the server is stopping: then each response closes its connection. */
   isStopping: boolean;
 }
 
@@ -119,7 +119,7 @@ export class NodeExchange extends Exchange {
     return typeof value === 'object' ? value.join(', ') : value;
   }
 
-  /** The client that a trusted proxy names, otherwise that of the connection. */
+  /** The client that a trusted proxy names; otherwise the client at the other end of the connection. */
   get client(): string {
     this.#client ??= this.#findForwarded() ?? this.connection.client;
     return this.#client;
@@ -132,7 +132,7 @@ export class NodeExchange extends Exchange {
   #findForwarded(): string | undefined {
     const { headers, socket } = this.request;
     const forwardedFor = headers['x-forwarded-for'];
-    // Reading the socket's address is slow, and without the header the client is that of the connection anyway.
+    // Without the header, the client is at the other end of the connection. Reading its address again would be slow.
     return forwardedFor === undefined
       ? undefined
       : this.server.findClient(socket.remoteAddress, forwardedFor);

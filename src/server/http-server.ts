@@ -14,7 +14,7 @@ import { NodeExchange, type NodeServerFacts } from './exchange.js';
 import { refuseConnection, unreadable } from './refusals.js';
 import { createRefuse, type RequestObserver } from './request-observer.js';
 
-/** Settings, and what the server reports to. Unless given: no limit of connections, all origins, no proxies. */
+/** Options of the server. By default connections are not limited, all origins are allowed, and no proxy is trusted. */
 export interface HttpServerOptions {
   readonly maxBodyBytes: number;
   readonly maxConnections?: number | undefined;
@@ -42,7 +42,7 @@ const NEXT_REQUEST_GRACE_MS = 1_000;
 /**
  * Creates the server. Only `listen` opens a port.
  *
- * @param handle called with each request when its body was read; pipelined requests are handled one after the other
+ * @param handle called with each request after its body was read; pipelined requests are handled one after the other
  */
 export function createHttpServer(options: HttpServerOptions, handle: (exchange: NodeExchange) => void) {
   const { maxBodyBytes, maxConnections = Number.POSITIVE_INFINITY, log, observer } = options;
@@ -59,7 +59,7 @@ export function createHttpServer(options: HttpServerOptions, handle: (exchange: 
     {
       requestTimeout: REQUEST_TIMEOUT_MS,
       connectionsCheckingInterval: CHECK_TIMEOUTS_EVERY_MS,
-      // Node does not check the Host header (`requireHostHeader`), because its refusal has no message.
+      // The gateway checks the Host header itself, because Node's refusal has no message.
       requireHostHeader: false,
     },
     (request, response) => {
@@ -90,8 +90,8 @@ export function createHttpServer(options: HttpServerOptions, handle: (exchange: 
   }
 
   /**
-   * Handles a pipelined request after the earlier one was answered, and reserves its memory until then. It then waits for
-   * another tick: the pipelined requests of one client must not block the event loop.
+   * Handles a pipelined request one tick after the earlier request was answered, and reserves its memory until then.
+   * Without that tick, the pipelined requests of one client would block the event loop.
    */
   function wait(
     connection: Connection,
@@ -138,16 +138,16 @@ export function createHttpServer(options: HttpServerOptions, handle: (exchange: 
      */
     async listen(host: string, port: number): Promise<string> {
       await once(server.listen(port, host), 'listening');
-      // Too many open files cause this event, for example. Without a listener, it would end the process.
+      // Too many open files cause an error, for example. Without a listener, the error would end the process.
       server.on('error', (err) => onCut('accept_failed', { err }));
       const shownHost = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
       const { port: opened } = server.address() as AddressInfo;
       return `http://${shownHost.includes(':') ? `[${shownHost}]` : shownHost}:${opened}`;
     },
     /**
-     * Stops without losing a request. It serves as before for `lameDuckMs`. Then it closes the port, sends
-     * `Connection: close` with each response, and resolves when all connections are closed. It destroys connections that
-     * are still open after `withinMs`.
+     * Stops without losing a request. The server serves as before for `lameDuckMs`. Then it closes the port, and sends
+     * `Connection: close` with each response. Connections that are still open `withinMs` after this call are destroyed.
+     * The promise resolves when all connections are closed.
      */
     async drain(lameDuckMs: number, withinMs: number): Promise<void> {
       const cutOff = setTimeout(() => server.closeAllConnections(), withinMs);
@@ -157,7 +157,7 @@ export function createHttpServer(options: HttpServerOptions, handle: (exchange: 
       // http.Server's own close() would also close connections that have not sent their first request yet.
       NetServer.prototype.close.call(server);
       const closeIdle = setInterval(async () => {
-        // Waits for one tick: a request that has arrived is read first, so that its connection does not count as idle.
+        // In this tick, the server reads requests that have arrived: their connections do not count as idle then.
         await setImmediate();
         server.closeIdleConnections();
         connections.closeSilent();

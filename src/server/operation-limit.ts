@@ -14,12 +14,12 @@ export interface OperationLimitOptions {
 }
 
 /**
- * Creates the limit on executed operations of each client. The function counts an operation that is about to be executed,
- * and returns a refusal if its client has exceeded the limit.
+ * Creates the function that limits the executed operations of each client. Call it before an operation is executed: it
+ * counts the operation, and returns a refusal if the client has exceeded the limit.
  */
 export function createOperationLimit(options: OperationLimitOptions) {
   const { limit, metrics, trustedProxies = [], log } = options;
-  /** The sources that a warning has named. Any client can cause a warning, so each is written once. */
+  /** The sources with a warning in the log. Any client can cause a warning, so each warning is written only once. */
   const warned = new Set<ClientSource>();
 
   return async ({ client, isForwarded }: Exchange): Promise<ServerRefusal | undefined> => {
@@ -50,7 +50,7 @@ const UNTRUSTED_PROXY =
 /** The name of the only policy in the `RateLimit` headers. */
 const POLICY = '"operations"';
 
-/** The refusal of an operation that has to wait this long. Its headers follow draft-ietf-httpapi-ratelimit-headers-10. */
+/** Makes the refusal of an operation that has to wait. Its headers follow draft-ietf-httpapi-ratelimit-headers-10. */
 function refusal({ rate: { perSecond, burst } }: ClientLimit, waitMs: number): ServerRefusal {
   const seconds = Math.ceil(waitMs / 1_000);
   const windowSeconds = Math.ceil(burst / perSecond);

@@ -28,7 +28,7 @@ export const ENCODED_BODY: ServerRefusal = {
   headers: { 'accept-encoding': 'identity' },
 };
 
-/** The refusal while unfinished requests use too much memory. After this pause, some of them will have ended. */
+/** The refusal while unfinished requests use too much memory. After five seconds, some of them will have ended. */
 export const TOO_MANY_REQUEST_BYTES: ServerRefusal = {
   status: 503,
   message: 'The gateway is reading too many large requests at once; send a smaller one, or try again.',
@@ -37,7 +37,7 @@ export const TOO_MANY_REQUEST_BYTES: ServerRefusal = {
   isLast: true,
 };
 
-/** The body of a refusal, and the headers that it has besides those of CORS. */
+/** Makes the body of a refusal, and its headers except those for CORS. */
 export function refusalMessage(refusal: Refusal, requestId: string) {
   const { headers, body } = plainRefusal(refusal);
   const bytes = Buffer.from(body);
@@ -57,8 +57,8 @@ export function refusalMessage(refusal: Refusal, requestId: string) {
 const READ_REFUSAL_WITHIN_MS = 2_000;
 
 /**
- * Sends a refusal on a connection whose input could not be parsed, and closes the connection. Before that it reads on for
- * a while: a connection that is closed with unread bytes is reset, and the client never sees the refusal.
+ * Sends a refusal on a connection whose input could not be parsed, and closes the connection. Before that, it reads on
+ * for a while: if a connection is closed with unread bytes, it is reset, and the client never sees the refusal.
  */
 export function refuseConnection(socket: Duplex, refusal: Refusal): void {
   const { headers, body } = refusalMessage(refusal, requestIdFrom(undefined));

@@ -1,4 +1,4 @@
-/** Counts, logs and traces each request, and sends refusals, which it reports in the same way. */
+/** Counts, logs and traces each request. Also sends refusals, which are reported in the same way. */
 import { type CorsOrigins, corsHeaders } from '../http/headers.js';
 import type { Logger } from '../logger/logger.js';
 import { createRequestLog, type LogRequests } from '../observability/request-log.js';
@@ -28,7 +28,7 @@ export interface AnsweredFacts {
   readonly operation?: string | undefined;
   /** The distinct codes of its errors. */
   readonly codes?: readonly string[] | undefined;
-  /** Whether the client itself has caused the overload, or the failure of the upstream, that the codes name. */
+  /** Whether the client itself caused the errors in `codes`: an overload, or a failure of the upstream. */
   readonly isByClient?: boolean | undefined;
 }
 
@@ -66,17 +66,17 @@ export function createRequestObserver(options: RequestObserverOptions) {
   }
 
   return {
-    /** A request that cannot be answered at once has begun. Call `ended` when it is answered. */
+    /** Call it when the execution of a request begins, and `ended` when that request is answered or has failed. */
     began: metrics.began,
     ended: metrics.ended,
-    /** The response was passed to Node to be sent. */
+    /** Call it after the response was passed on, or if the client has closed the connection. */
     answered,
-    /** The server sent a refusal in place of a response of the gateway. */
+    /** Call it after the server has sent a refusal in place of a response of the gateway. */
     refused(exchange: Exchange, code: string | undefined) {
       const cache = exchange.status === 500 ? 'miss' : 'refused';
       answered(exchange, { cache, codes: code === undefined ? NO_CODES : [code], isByClient: true });
     },
-    /** The input was not a request. It is counted and not logged: bytes that cost nothing to send must not fill the log. */
+    /** Call it for input that is no request. It is only counted: bytes that are cheap to send must not fill the log. */
     unreadable: (status: number) => metrics.answered('refused', outcomeOf(status, NO_CODES), 0, 0, true),
   };
 }
@@ -97,7 +97,6 @@ function endSpan(
   span.end(attributes, isInternal ? 'INTERNAL_SERVER_ERROR' : undefined);
 }
 
-/** The path as it was sent, without its query string. */
 function pathOf(url: string): string {
   const end = url.indexOf('?');
   return end < 0 ? url : url.slice(0, end);
@@ -106,7 +105,7 @@ function pathOf(url: string): string {
 /** Sends a refusal, with the headers that every response has. */
 export type Refuse = (exchange: Exchange, refusal: ServerRefusal) => void;
 
-/** Creates the function that sends refusals. @param corsOrigins the origins whose pages may read them */
+/** Creates the function that sends refusals. @param corsOrigins the origins whose pages may read the refusals */
 export function createRefuse(corsOrigins: CorsOrigins, observer?: RequestObserver): Refuse {
   return (exchange, refusal) => {
     const { headers, body } = refusalMessage(refusal, exchange.requestId);

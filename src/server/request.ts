@@ -59,7 +59,7 @@ export function parametersOf(request: CacheableRequest, path: string): RequestPa
   return isAskedByBody(request.method) ? fromBody(request, path) : fromUrl(request, path);
 }
 
-/** The short body that was parsed last, since the same request is usually executed next. */
+/** The last short body that was parsed: the next call is usually for the same request. */
 let lastParsed: { readonly body: string; readonly parameters: RequestParameters | undefined } | undefined;
 
 function fromBody({ url, contentType = '', body }: CacheableRequest, path: string) {

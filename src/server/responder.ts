@@ -42,7 +42,7 @@ const MAX_CACHE_BYTES = 24 * 2 ** 20;
 /** How long a request waits for an identical one that is already executing, which may itself wait for the upstream. */
 const COALESCE_WITHIN_MS = 1_000;
 
-/** Creates the function that responds to a request whose body was read. Its cache of responses is empty at first. */
+/** Creates the function that responds to a request after its body was read. Its response cache is empty at first. */
 export function createResponder(options: ResponderOptions): (exchange: Exchange) => void {
   const { gateway, checkDependencies, observer, metrics, clientLimit, trustedProxies, log } = options;
   const { maxQueryTokens, maxCacheBytes = MAX_CACHE_BYTES, compression = true } = options;
@@ -125,7 +125,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
     executing.set(key, settled);
   }
 
-  /** Waits for an equal request in progress and for the limit of the client, then executes the request. */
+  /** Waits for an equal request in progress, asks the limit of the client, and then executes or refuses the request. */
   async function executeAfterWaiting(
     key: string | undefined,
     request: CacheableRequest,
@@ -141,7 +141,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
     else await execute(key, request, exchange);
   }
 
-  /** Sends the response of an operation that was executed without errors, and caches it under its key if there is one. */
+  /** Sends the response of an operation that was executed without errors, and caches it if there is a key. */
   function sendExecuted(
     key: string | undefined,
     exchange: Exchange,
@@ -230,7 +230,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
   };
 }
 
-/** Copies the parts into one buffer of their size: the parts can be views of larger buffers, which would stay in memory. */
+/** Copies the parts into one buffer: the parts can be views of larger buffers, which would otherwise stay in memory. */
 function copyOf(parts: readonly Buffer[]): Buffer<ArrayBuffer> {
   const bytes = parts.reduce((sum, { byteLength }) => sum + byteLength, 0);
   const copy = Buffer.allocUnsafeSlow(bytes);

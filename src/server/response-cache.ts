@@ -46,7 +46,7 @@ export function createResponseCache(
     sizeCalculation: ({ response: { body } }, key) =>
       ENTRY_BYTES + 2 * key.length + Math.ceil(1.5 * body.plain.byteLength),
   });
-  /** The keys by the text of the request. Computing a key costs more than the rest of a hit. */
+  /** The cache keys, by the text of the request: to compute a key costs more than all other work for a hit. */
   const keys = new LRUCache<string, string>({
     maxSize: Math.ceil(maxBytes * 0.16),
     sizeCalculation: (_key, text) => ENTRY_BYTES + 2 * text.length,
@@ -83,8 +83,8 @@ function textOf({ method, url, accept, origin, contentType, body }: CacheableReq
 }
 
 /**
- * The key of a request: the same for requests that differ only in white space, the order of members, and ignored members.
- * Undefined for an unusual request, which is then executed each time.
+ * The key of a request. It is the same for requests that differ only in white space, the order of members, or ignored
+ * members. An unusual request has no key, and is executed each time.
  */
 function canonicalKey(
   request: CacheableRequest,
@@ -97,7 +97,7 @@ function canonicalKey(
   if (!parameters || parameters instanceof DocumentRefusal) return undefined;
   const { query, variables, operationName, extensions } = parameters;
   try {
-    // With extensions, the key has the exact text, because they can hold its hash. The text itself can be missing.
+    // With extensions, the key has the exact text, because they can contain a hash of it. The text can also be missing.
     const document = typeof query === 'string' && !extensions ? stripped(query, maxQueryTokens) : query;
     const members = [document, operationName, variables, extensions].map((each) => each ?? null);
     const { method, accept, origin } = request;

@@ -1,4 +1,4 @@
-/** Sends responses: complete ones with their caching headers, and any other response of GraphQL Yoga. */
+/** Sends responses: complete ones with their caching headers, and all other responses of GraphQL Yoga. */
 import { ageHeader, cachingHeaders, type ResponseInfo } from '../graph/dependencies.js';
 import type { Body, EncodedBody, Encoding } from '../http/encodings.js';
 import { CACHE_STATUS, type CorsOrigins, corsHeaders, HIT, hasTag, MISS } from '../http/headers.js';
@@ -64,8 +64,8 @@ export function sendComplete(
 const MAX_ACCEPT_LENGTH = 500;
 
 /**
- * Creates the function that computes the headers of a response without errors, as alternating names and values: the
- * same that GraphQL Yoga would set. It returns undefined if only Yoga can compute them.
+ * Creates the function that computes the headers of a response without errors, as alternating names and values. They
+ * are the same as those of GraphQL Yoga. The function returns undefined if only Yoga can compute them.
  */
 export function createResponseHeaders(corsOrigins: CorsOrigins) {
   /** The last result: most requests have the same headers as the one before. */
@@ -83,8 +83,8 @@ export function createResponseHeaders(corsOrigins: CorsOrigins) {
 }
 
 /**
- * The content type that Yoga gives to a response: of the types that it can write, the first in the Accept header. Yoga
- * ignores quality values. Undefined for event streams, multipart responses and types that it cannot write.
+ * The content type that Yoga gives to a response: the first of the two JSON types in the Accept header. Quality values
+ * are ignored. Undefined if the header allows neither type, but, for example, only event streams.
  */
 function typeFor(accept: string): string | undefined {
   for (const range of (accept || '*/*').toLowerCase().replace(/\s/g, '').split(',')) {
@@ -102,8 +102,8 @@ function typeFor(accept: string): string | undefined {
 const CONNECTION_HEADERS = new Set(['connection', 'transfer-encoding']);
 
 /**
- * Sends any response of the gateway. Its body is collected first, because the memory budget needs its size. Responses are
- * never endless streams.
+ * Sends any response of the gateway. The whole body is collected first, because the memory budget needs its size. No
+ * response is an endless stream.
  *
  * @param isUncached whether to add `Cache-Control: no-store`
  * @returns the body

@@ -36,12 +36,11 @@ const MAX_ADMIN_BODY_BYTES = 1_024;
 
 export interface AdminServerOptions {
   readonly monitoring: Monitoring;
-  /** Answers `/refresh`. */
   readonly refresh: ReturnType<typeof createRefreshAnswer>;
   readonly log: Logger;
 }
 
-/** Creates the server for operators, bounded like the public one; it answers the monitoring paths and `POST /refresh`. */
+/** Creates the server for operators: monitoring paths and `POST /refresh`, with limits as at the public one. */
 export function createAdminServer({ monitoring, refresh, log }: AdminServerOptions) {
   const refuse = createRefuse([]);
   const options = { maxBodyBytes: MAX_ADMIN_BODY_BYTES, maxConnections: MAX_ADMIN_CONNECTIONS, log };

@@ -31,8 +31,8 @@ interface LoggedRows<Row> {
  * Makes the change log of a new listing. It yields to requests.
  *
  * @param contents for each row, a text of all its values except the price
- * @param shared the log that was stored or shared with the rows: used if it has their cursor, so that gateways with the
- *   same rows have the same log
+ * @param shared the log that was stored or shared with the rows: used if its cursor is that of the rows, so that
+ *   gateways with the same rows have the same log
  * @param isSame true if the rows are known to differ from the older ones only in prices
  */
 export async function nextChangeLog<Row>(
@@ -52,7 +52,7 @@ export async function nextChangeLog<Row>(
   return { cursor, steps: newest([...known.steps, { from: known.cursor, keys }]) };
 }
 
-/** The differences from the earlier state with the cursor `since`. If that is unknown, all rows count as changed. */
+/** The differences from the state with the cursor `since`. If that state is unknown, all rows count as changed. */
 export function changesSince<Row>(
   kind: ListingKind<Row>,
   { rows, history: { changes } }: LoggedRows<Row>,

@@ -94,7 +94,7 @@ const DOUBTED_MS = 600_000;
 
 /**
  * Hides prices that differ by a factor of ten from the token's last price, or from a median price of its symbol in the
- * same answer, until the upstream has sent them for ten minutes. The work yields to requests.
+ * same answer, until the upstream has sent these prices for ten minutes. The work yields to requests.
  *
  * @param listing rows with the upstream's prices
  * @param before the listing that is served; undefined for the first one

@@ -43,8 +43,8 @@ export interface ListingStatus {
 export type FreshMs = Readonly<Record<StaleListing['name'], number>>;
 
 /**
- * The freshness of the data that was read: what is stale, in how many milliseconds the first of it will be, and the
- * `takenAt` of the oldest (milliseconds since 1970). A listing without a snapshot counts as infinitely old.
+ * The freshness of the data that was read: the stale parts, the milliseconds until the first part is stale (0 if one
+ * is), and the oldest `takenAt` (milliseconds since 1970). A listing without a snapshot counts as infinitely old.
  */
 export function freshnessOf(
   snapshotOf: (name: keyof ListingRows) => Snapshot<unknown> | undefined,

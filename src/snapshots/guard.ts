@@ -35,7 +35,7 @@ export interface GuardOptions<Row> {
   readonly baseline?: ((key: string) => ReadonlyMap<GuardedFact, string> | undefined) | undefined;
 }
 
-/** A listing whose rows may be served. Its memory has what the upstream sends in place of held-back rows. */
+/** A listing whose rows may be served. Its memory has the rows that the upstream sends in place of held-back ones. */
 export interface GuardedListing<Row> extends Fetched<Row> {
   readonly guard: GuardMemory<Row>;
 }
@@ -53,7 +53,7 @@ export interface GuardResult<Row> {
   readonly accepted: readonly (Contradiction<Row> & { readonly by: AcceptedBy })[];
 }
 
-/** How many removed rows, and how many new ones, are remembered at most. */
+/** The most removed rows that are remembered, and the most new rows. */
 const MAX_GONE = 10_000;
 /** How many new rows are compared at most with one old row of the same symbol. Further ones are held back. */
 const MAX_RIVALS = 10;
@@ -116,7 +116,7 @@ export async function guardListing<Row>(
   const isFirst = before === undefined && gone.size === 0;
   const factsKeyOf = (row: Row) => JSON.stringify(kind.guarded.map((fact) => factKey(fact, row)));
 
-  /** The row as it is known, to compare sent rows with; undefined if these contradict each other on an unknown fact. */
+  /** The known row, to compare the sent rows with. Undefined if these contradict each other on an unknown fact. */
   function expectedRow(key: string, present: readonly [Row, ...Row[]]): Row | undefined {
     const known = served.get(key) ?? gone.get(key)?.row;
     // A `keep` rule on an address is left out: it does not describe this row, but keeps other rows from replacing it.
@@ -145,7 +145,7 @@ export async function guardListing<Row>(
     return ofPeer > (before?.takenAt ?? 0) ? Math.min(sentAt, ofPeer) : sentAt;
   }
 
-  /** Whether the operator or the passed time accepts a contradiction; undefined if it is held back. */
+  /** The reason to accept a contradiction, here or at a peer: `operator` or `time`. Undefined if it is held back. */
   function accepter(key: string, facts: readonly HeldBackFact[], value: string, since: number) {
     const verdicts = facts.map((each) => rules.verdictOn(key, each.fact, each.served, each.upstream));
     if (verdicts.includes('keep')) return undefined;
@@ -294,7 +294,7 @@ function heldFact<Row>(
   return Object.freeze({ fact, served: of(served), upstream, since });
 }
 
-/** The known rows that are not listed, by key: a removed row as last accepted, and null for a new one that waits. */
+/** The known rows that are not listed, by key: removed rows as last accepted, and null for new rows that wait. */
 export function unlistedRows<Row>(
   kind: Pick<ListingKind<Row>, 'keyOf'>,
   { rows, guard = EMPTY_GUARD_MEMORY }: Fetched<Row>,
@@ -307,7 +307,7 @@ export function unlistedRows<Row>(
   ]);
 }
 
-/** The listing as the upstream sent it: guarded again at another gateway, after a restart, and with changed rules. */
+/** The listing as the upstream sent it, to guard it again: at another gateway, after a restart, or with changed rules. */
 export function asSent<Row>(kind: ListingKind<Row>, listing: Fetched<Row>): Fetched<Row> {
   const { guard, ...facts } = listing;
   if (!guard) return listing;
@@ -329,8 +329,8 @@ export function asSent<Row>(kind: ListingKind<Row>, listing: Fetched<Row>): Fetc
 }
 
 /**
- * The listing with which a first one is compared: `own`, if one is continued, with the rows of other stored listings,
- * such as those of another upstream, as removed rows. So the guard knows their facts.
+ * The listing with which a first listing is compared: `own`, the listing that is continued, if any. The rows of
+ * `others`, such as the listing of another upstream, are added as removed rows, so that the guard knows their facts.
  */
 export function withKnownFacts<Row>(
   own: Fetched<Row> | undefined,

@@ -9,11 +9,11 @@ import type { ListingKind } from '../upstream/listing-kinds.js';
 export interface HoldBackRules {
   /** The share of known rows, from 0 to 1. A refresh that loses more is held back. */
   readonly holdBackShrink: number;
-  /** A larger loss is accepted when this many listings in a row had it. */
+  /** A larger loss is accepted when this many listings in a row had the same loss. */
   readonly holdBackTimes: number;
 }
 
-/** The loss that is held back, and how many listings in a row had it. */
+/** A loss that is held back, and how many listings in a row had this loss. */
 export interface HeldBack {
   /** A digest of the lost keys. */
   readonly signature: string;
@@ -41,7 +41,7 @@ const GROUP_ROWS = 5;
 /** How many rows the detail of an error names at most. */
 const SHOWN = 20;
 
-/** Throws UPSTREAM_MALFORMED if half of the very first listing cannot be read: there is no earlier one to compare. */
+/** Throws UPSTREAM_MALFORMED if more than half of the rows of the very first listing cannot be read. */
 export function checkFirstListing<Row>({ name }: ListingKind<Row>, { rows, unreadable }: Fetched<Row>): void {
   if (!unreadable || unreadable.count <= rows.length) return;
   const all = rows.length + unreadable.count;
@@ -63,7 +63,7 @@ export function createListingCheck<Row>(
   /** The sizes of served listings, the largest first, and when each size was last served (monotonic clock). */
   let sizes: readonly { readonly rows: number; readonly until: number }[] = [];
 
-  /** The largest listing that was served within the last day, if `servedRows` are served now. */
+  /** The largest listing of the last day. @param servedRows how many rows are served now */
   function largest(servedRows: number): LargestListing {
     const now = performance.now();
     sizes = sizes.filter(({ until }) => until > now - DAY_MS);
@@ -138,7 +138,7 @@ export function createListingCheck<Row>(
       const shown = [...(mayBeTrue ? [] : sent.rejected.first), ...vanished];
       throw new HeldBackError(message, shown.slice(0, SHOWN).join('; '), reasons);
     },
-    /** Notes that a listing has replaced another. After an accepted loss, later ones are measured anew. */
+    /** Notes that a listing has replaced `before`. After an accepted loss, earlier sizes no longer count. */
     remember(before: Fetched<Row> | undefined, isLossAccepted: boolean): void {
       heldBack = undefined;
       if (isLossAccepted) sizes = [];

@@ -21,7 +21,7 @@ export interface IndexedListings extends Record<keyof ListingRows, Snapshot<unkn
 
 export type ListingName = keyof IndexedListings;
 
-/** The snapshots that are served now, each undefined before its first. */
+/** The snapshots that are served now; undefined for a listing that has no snapshot yet. */
 export type ServedSnapshots = { readonly [Name in ListingName]: IndexedListings[Name] | undefined };
 
 export type Refreshers = {
@@ -30,7 +30,7 @@ export type Refreshers = {
     : never;
 };
 
-/** What the guarding, selecting and indexing of a listing needs beside its own rows. */
+/** The data that is needed to guard, select and index the rows of a listing, besides these rows. */
 interface ListingContext {
   /** The hold-back period in milliseconds; infinite: time alone never accepts a changed guarded value. */
   readonly holdBackMs: number;

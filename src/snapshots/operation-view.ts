@@ -27,7 +27,7 @@ export interface ReadSnapshots {
 
 /** The routes that one operation has read. Times are in milliseconds since 1970. */
 export interface RoutesRead {
-  /** Until when the response may show these routes, or that there are none. */
+  /** Until when the routes in the response are valid, or the fact that there are none. */
   goodUntil: number;
   /** `takenAt` of the oldest routes; undefined if there are none. */
   takenAt: number | undefined;
@@ -58,8 +58,8 @@ export interface ViewSources {
 export type View = Pick<OperationView, keyof OperationView>;
 
 /**
- * How long one operation waits for the upstream in all, in milliseconds. With the waits before it, in the queue and for
- * an equal request, it takes 30 s at most, so that common proxies do not give up first.
+ * How long one operation waits for the upstream in all, in milliseconds. With the earlier waits (in the queue, and for
+ * an equal request), a request takes 30 s at most, so that common proxies do not give up first.
  */
 export const MAX_UPSTREAM_WAIT_MS = 25_000;
 
@@ -123,7 +123,7 @@ export class OperationView {
     return this.pin(name);
   }
 
-  /** The same as `read`, for a use that does not affect the response. */
+  /** The same as `read`, but for a use that does not affect the response. */
   private pin<Name extends ListingName>(name: Name): IndexedListings[Name] | Promise<IndexedListings[Name]> {
     type Pinned = IndexedListings[Name] | Promise<IndexedListings[Name]>;
     const known = this.pinned[name];
@@ -232,7 +232,7 @@ export class OperationView {
     return Promise.resolve(tokens).catch(() => undefined);
   }
 
-  /** Notes on which routes the response depends. The notes begin when the operation first reads routes. */
+  /** The notes about the routes on which the response depends. They begin when the operation first reads routes. */
   private routesSoFar(): RoutesRead {
     const rules = this.held.operator();
     this.routesRead ??= { goodUntil: Number.POSITIVE_INFINITY, takenAt: undefined, rules };

@@ -30,7 +30,7 @@ const MAX_LINES = 20;
 
 const seconds = (ms: number) => Math.floor(ms / 1000);
 
-/** Logs a new snapshot. If it is from another service than the one before, it also logs which rows differ. */
+/** Logs a new snapshot. If it is from another service than the last one, also logs which rows appeared and vanished. */
 export function logAccepted<Row>(
   log: Logger,
   { name, keyOf }: ListingKind<Row>,
@@ -121,7 +121,7 @@ export function logGuarded<Row>(
   }
 }
 
-/** @param sent the rows that the upstream sends under the key of `row` */
+/** The rule for the operator to paste, if any. @param sent the rows that the upstream sends under the key of `row` */
 function adviceOn<Row>(
   { placeOf, guarded }: ListingKind<Row>,
   row: Row,

@@ -1,4 +1,4 @@
-/** Refreshes one listing: fetches, checks, guards, indexes, publishes, stores and logs it, and schedules the next time. */
+/** Refreshes one listing: fetches, checks, guards, indexes, publishes, stores and logs it; schedules the next refresh. */
 import { type AcceptedBy, EMPTY_GUARD_MEMORY, type GuardMemory } from '../domain/guard-memory.js';
 import { type Fetched, type GuardedFact, type Service, sentAtOf } from '../domain/listing.js';
 import { internalError, UpstreamError } from '../domain/upstream-error.js';
@@ -55,7 +55,7 @@ const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 30_000;
 /** The longest pause that a Retry-After can cause. */
 const LONGEST_PAUSE_MS = 3_600_000;
-/** After its own failure a gateway waits up to this much longer, so that a peer tries next. */
+/** After its own failure, a gateway waits up to this much longer than its peers, so that a peer tries next. */
 const STAND_BACK_MS = 1_000;
 /** The shortest time until the next refresh after a very first snapshot from a peer or from disk. */
 const LEAST_PAUSE_MS = 100;
@@ -106,7 +106,7 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
   function refresh(): Promise<Indexed> {
     refreshing ??= runRefresh().finally(() => {
       refreshing = undefined;
-      // Every outcome of a refresh schedules the next one, unless an unexpected error has prevented that.
+      // Every outcome of a refresh schedules the next refresh. Only an unexpected error can prevent that.
       if (timer === undefined) schedule(maxPauseMs);
     });
     // If no caller waits, a failure must not become an unhandled rejection.
@@ -175,14 +175,14 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     }
   }
 
-  /** @param fetched the listing before {@link asSent}, with the memory of the gateway that stored or shared it */
+  /** Guards `sent`. `fetched` is the same before {@link asSent}: with the memory of the gateway that stored it. */
   async function guardRows(
     sent: Fetched<Row>,
     fetched: Fetched<Row>,
     served: GuardedListing<Row> | undefined,
     origin: SnapshotOrigin,
   ): Promise<GuardResult<Row>> {
-    // If the peer's guard memory began earlier than ours, `sent` is compared with what the peer has accepted.
+    // If the peer's guard memory began earlier than ours, `sent` is compared with the values that the peer has accepted.
     const isSenior =
       origin === 'peer' && (fetched.guard?.beganAt || fetched.takenAt) < (served?.guard.beganAt ?? 0);
     if (served && !isSenior) return guard(sent, served, origin === 'peer' ? fetched : undefined);
@@ -306,7 +306,7 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
   }
   peers.subscribe(name, onPeerUpdate);
 
-  /** Why the refresh in progress has to wait, if it does. This does not count as a failed refresh. */
+  /** Why the refresh in progress has to wait; undefined if it does not. A wait does not count as a failed refresh. */
   function waiting(): ListingStatus['lastFailure'] | undefined {
     const delay = requestedAt ? service.delay?.() : undefined;
     if (!delay) return undefined;

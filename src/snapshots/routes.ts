@@ -1,4 +1,4 @@
-/** The cache of routes, which equal requests share, and how the rows of routes are made to agree with the listing. */
+/** The cache of routes, and the functions that make the rows of routes agree with the token listing. */
 import { LRUCache } from 'lru-cache';
 import { tokenRequestKey } from '../domain/addresses.js';
 import { fingerprint } from '../domain/digests.js';
@@ -49,12 +49,12 @@ const ENTRY_BYTES = 2000;
 /** An answer that is larger than the cache counts as large as the cache: so it is cached, alone. */
 const sizeOf = ({ rows }: RouteAnswer, key: string) =>
   Math.min(MAX_BYTES, ENTRY_BYTES + 2 * key.length + TOKEN_BYTES * rows.length);
-/** The pause after a second failure in a row; each further one doubles it. A first failure, maybe chance, has none. */
+/** The pause after a second failure in a row; each further one doubles it. A first failure can be chance: no pause. */
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 60_000;
 /** The longest pause that a Retry-After can cause. */
 const MAX_RETRY_AFTER_MS = 3_600_000;
-/** How many failures are remembered, and how long (ms): so repeats of a bad request do not use up the rate limit. */
+/** How many failures are remembered, and how long (ms): repeats of a bad request must not use up the rate limit. */
 const FAILURES = { max: 1_000, ttl: 2 * MAX_RETRY_AFTER_MS };
 
 interface Failed {
@@ -168,7 +168,7 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
     failures.set(key, { error, inARow: before + 1, until });
   }
 
-  /** The cached routes, also if they are no longer fresh. They stay cached for another `freshMs`. */
+  /** The cached routes, even if they are no longer fresh. They then stay cached for another `freshMs`. */
   function oldRoutes(key: string): RouteAnswer | undefined {
     const old = cache.get(key, { allowStale: true });
     if (old) cache.set(key, old);
@@ -185,7 +185,7 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
      * `freshMs`, and again after each further failure: `takenAt` says how old they are. After several failures in a row
      * no request is sent for a while.
      *
-     * @param client the address of its connection; undefined if unknown
+     * @param client the client, such as its address; undefined if unknown
      * @param isListed whether the routes start from a listed token
      * @throws UpstreamError, or GatewayError BAD_USER_INPUT for a request that the service does not support
      */
@@ -232,7 +232,7 @@ function createRouteClients(isListed: boolean) {
       listeners.push(listener);
       for (const client of waiting) listener(client);
     },
-    /** Adds a client with its own place in the queue: the many requests of the client that it joins do not delay it. */
+    /** Adds a client, which gets its own place in the queue: so the many requests of another client do not delay it. */
     join(client: RouteClient): void {
       if (waiting.has(client)) return;
       waiting.add(client);

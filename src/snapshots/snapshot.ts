@@ -37,7 +37,7 @@ export interface ChainSnapshot extends Snapshot<Chain>, KnownChains {
   /** The chain with exactly this CAIP-2 identifier. */
   byCaip2(caip2: string): Chain | undefined;
   /**
-   * The chains of these types (or of all) whose names match `search` by the rules of the token search.
+   * The chains of these types (or of all types) whose names match `search` by the rules of the token search.
    *
    * @throws GatewayError BAD_USER_INPUT if there are too many words
    */
@@ -56,7 +56,7 @@ export interface TokenSnapshot extends Snapshot<Token> {
   readonly unlisted: ReadonlyMap<string, Token | null>;
 }
 
-/** Creates what both kinds of snapshots have in common. Continues the history of `before`. Yields to requests. */
+/** Creates the common part of both kinds of snapshots. Continues the history of `before`. Yields to requests. */
 async function createSnapshot<Row>(
   kind: ListingKind<Row>,
   fetched: Fetched<Row>,
@@ -187,7 +187,7 @@ export function isOlder({ takenAt, upstreamAgeMs = 0 }: SourceAndAge, served: Sn
   return upstreamAgeMs > 0 && now - takenAt > served.ageAt(now) + AGE_STEP_MS;
 }
 
-/** Makes {@link Snapshot.ageAt}: that of `before` if both are of the same answer. */
+/** Makes {@link Snapshot.ageAt}. Two snapshots of the same answer share it. */
 function agingFrom(takenAt: number, before: Snapshot<unknown> | undefined): (now: number) => number {
   if (before?.takenAt === takenAt) return before.ageAt;
   const ageThen = Math.max(0, Date.now() - takenAt);

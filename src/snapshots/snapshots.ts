@@ -23,12 +23,12 @@ import { NO_PEERS } from './stores.js';
 export interface SnapshotsOptions extends RefreshOptions, Readonly<Record<`${ListingName}FreshMs`, number>> {
   readonly service: Service;
   readonly destinationsFreshMs: number;
-  /** The hold-back period: a changed guarded value is served once every listing has had it for this long. */
+  /** The hold-back period: a changed guarded value is served after every listing of this time had the same value. */
   readonly holdBackMs: number;
   /** Facts of chains and tokens that are known before the first listing is fetched; none unless given. */
   readonly embedded?: (() => EmbeddedFacts) | undefined;
   readonly rules?: ListingRules | undefined;
-  /** How long a sweep takes, which requests the routes from each bridgeable token once; undefined: no sweep. */
+  /** How long a sweep takes. It requests the routes from each bridgeable token once. Undefined: no sweep. */
   readonly routesSweepMs?: number | undefined;
 }
 
@@ -152,7 +152,7 @@ export function createSnapshots(options: SnapshotsOptions) {
       new OperationView(held, client, waitsUntil),
     current: served,
     snapshotOf: (name: ListingName): Snapshot<unknown> | undefined => refreshers[name].snapshot,
-    /** An object that stands for the operator's rules and the rows that they name: a change makes another object. */
+    /** An object that stands for the operator's rules and the rows that they name. A change makes a new object. */
     rules: (): object => resolved,
     /** Undefined if routes are not swept, like `sweepStatus`. */
     routeMap: () => sources?.state(),

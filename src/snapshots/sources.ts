@@ -1,4 +1,4 @@
-/** Finds the tokens that can be moved to a token. A sweep requests the routes from all tokens, to read them in reverse. */
+/** Finds the tokens that can be moved to a token: a sweep requests the routes from all tokens, to invert them. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tokenKey } from '../domain/addresses.js';
 import { keyedRows } from '../domain/keyed-rows.js';
@@ -51,7 +51,7 @@ export interface RouteMapState {
 
 /** How often the sweep checks whether a token is due, in milliseconds. */
 const IDLE_MS = 1_000;
-/** The shortest pause between the requests for two tokens, and the longest one after failures. */
+/** The shortest pause between the requests for two tokens, and the longest pause after failures. */
 const LEAST_PAUSE_MS = 10;
 const MAX_FAILURE_PAUSE_MS = 5_000;
 /** How long the sweep stops after HTTP 429 without Retry-After, or "gone". Each further "gone" in a row doubles it. */
@@ -66,7 +66,7 @@ export type Sources = ReturnType<typeof createSources>;
 export function createSources(intervalMs: number, options: SourcesOptions) {
   const { service, tokens, select, onAsked, log } = options;
   const map = new RouteMap();
-  /** By token: when its last request failed (milliseconds since 1970), and whether it is repeated early. */
+  /** By token: when its last request failed (milliseconds since 1970), and whether the request is repeated early. */
   const failures = new Map<string, { readonly at: number; readonly isFirst: boolean }>();
   let routes: SweptRoutes | undefined;
   let lastError: UpstreamError | undefined;
@@ -81,9 +81,9 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
   let isClosed = false;
 
   /**
-   * Finds the bridgeable token to request now, if one is due, and counts all of them and those without an answer. The
-   * one whose last request, successful or failed, is the longest ago comes first. A failed request is repeated once
-   * within the interval; one that was answered with "gone", each time.
+   * Finds the bridgeable token to request now, if one is due: the token whose last request is the longest ago. Counts
+   * all bridgeable tokens, and those without an answer. A failed request is repeated once within the interval; a request
+   * that was answered with "gone" is repeated each time.
    */
   function survey({ rows }: TokenSnapshot) {
     const now = Date.now();
@@ -97,7 +97,7 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
       const [known, failure] = [map.get(key), failures.get(key)];
       if (!known) missing++;
       const askedAt = Math.max(known?.sentAt ?? 0, failure?.at ?? 0);
-      // If the clock was set back, `askedAt` can be in the future. Then the difference also counts as passed time.
+      // If the clock was set back, `askedAt` can be in the future. The difference counts as passed time then, too.
       const isDue = failure?.isFirst || Math.abs(now - askedAt) >= intervalMs;
       if (!isDue || askedAt >= earliest) continue;
       earliest = askedAt;
@@ -183,7 +183,7 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
         log.error({ err }, 'Internal error in the sweep of routes');
         return IDLE_MS;
       });
-      // Tokens become due during the wait, so it is limited.
+      // The wait is limited, because tokens can become due during it.
       const longestMs = Math.max(LEAST_PAUSE_MS, Math.min(IDLE_MS, intervalMs));
       await sleep(Math.max(0, Math.min(waitMs, longestMs)), undefined, { ref: false });
     }

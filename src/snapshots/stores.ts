@@ -27,8 +27,8 @@ export interface SharedFailure {
 }
 
 /**
- * The right to request a topic (a listing or a route) from the upstream: of one gateway at a time, or also of one that
- * waited too long. Either `succeed` or `fail` ends the lease; neither rejects.
+ * The right to request a topic (a listing or the routes of a token) from the upstream. One gateway at a time has it; a
+ * gateway that has waited too long gets it, too. `succeed` and `fail` end the lease, and never reject.
  */
 export interface RefreshLease<Row> {
   readonly is: 'ours';
@@ -53,11 +53,11 @@ export interface BackOff {
   readonly leftMs: number;
 }
 
-/** The other gateways, with which this one shares snapshots, routes and the right to request them; never rejects. */
+/** The other gateways, which share snapshots, routes and the right to request them. A failing store never rejects. */
 export interface Peers {
   /**
-   * Acquires the lease of a topic, and waits while a peer has it: at most `withinMs`. Returns a peer's snapshot if it
-   * was requested after `newerThan` (milliseconds since 1970).
+   * Acquires the lease of a topic. While a peer has the lease, it waits, but at most `withinMs`. Returns a peer's
+   * snapshot instead, if that was requested after `newerThan` (milliseconds since 1970).
    */
   lease<Row>(
     topic: string,
@@ -73,7 +73,7 @@ export interface Peers {
   endPause(topic: string): Promise<void>;
   /** Calls the listener whenever a peer may have shared a new snapshot of the topic. */
   subscribe(topic: string, listener: () => void): void;
-  /** Offers the snapshot that this gateway serves to peers that have none, or an older one. */
+  /** Offers the snapshot that this gateway serves. Peers without a snapshot, or with an older one, can use it. */
   offer<Row>(topic: string, kind: StoredKind<Row>, fetched: Fetched<Row>): void;
 }
 

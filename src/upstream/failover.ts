@@ -12,7 +12,7 @@ const ADVICE =
  * The call that finds v1 gone is repeated at the successor. If the successor fails, the call fails with that error, and
  * the next call tries v1 first again.
  *
- * @param onChangeOver called at most once: when a request causes the failover. `switchTo` does not call it
+ * @param onChangeOver called at most once, when a request causes the failover; not called by `switchTo`
  */
 export function createFailoverService(
   v1: Service,

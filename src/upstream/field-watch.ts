@@ -27,7 +27,7 @@ const MAX_NAME_LENGTH = 64;
  * as new and once as missing. Objects in a row are included, one level deep.
  */
 export function createFieldWatch(metrics: FieldWatchMetrics, log: Logger): FieldWatch {
-  /** By listing: the fields of all rows so far, each with whether every row has had it. */
+  /** By listing: each field that a row has had so far, and whether all rows have had it. */
   const known = new Map<string, Map<string, boolean>>();
 
   return async (listing, rows) => {
@@ -36,7 +36,7 @@ export function createFieldWatch(metrics: FieldWatchMetrics, log: Logger): Field
       for (const row of chunk) countFields(row, '', counts);
     });
     if (!counts.has('')) return;
-    // A row without a price does not count as a row that lacks `price.usd`.
+    // Compares with the number of objects: a row whose price is null does not lack `price.usd`.
     const isInEach = (name: string) => counts.get(name) === counts.get(name.replace(/[^.]*$/, ''));
     const names = [...counts.keys()].filter((name) => name !== '' && !name.endsWith('.'));
     const before = known.get(listing);
@@ -62,7 +62,7 @@ export function createFieldWatch(metrics: FieldWatchMetrics, log: Logger): Field
   };
 }
 
-/** Counts an object as `parent` (empty for a row; for an object in it, such as `price.`), and its fields by name. */
+/** Counts an object under the name `parent` (empty for a row, `price.` for its price), and its fields by name. */
 function countFields(value: unknown, parent: string, counts: Map<string, number>): void {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return;
   counts.set(parent, (counts.get(parent) ?? 0) + 1);

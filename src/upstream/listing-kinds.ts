@@ -51,7 +51,7 @@ const tokenEntries = {
   chainKey,
   address,
   decimals,
-  // The specifications require neither of these two.
+  // The specifications do not require these two.
   symbol: v.optional(symbol, ''),
   name: v.optional(name, ''),
   // A row with an invalid price is served without a price.
@@ -95,22 +95,22 @@ export interface ListingKind<Row> extends RowKind<Row> {
     sourceAndAge: SourceAndAge,
     form?: v.GenericSchema | undefined,
   ) => Promise<Fetched<Row>>;
-  /** Equal for rows that differ only in their prices. */
+  /** The content of the row as text: equal for rows that differ only in their prices. */
   readonly contentOf: (row: Row) => string;
   /** The row with another value of a guarded fact. The value has the form in which it is shown. */
   readonly withFact: (row: Row, fact: GuardedFact, value: string) => Row;
   /** The row without its price, marked with the facts that are held back. */
   readonly heldBack: (row: Row, facts: readonly HeldBackFact[]) => Row;
   readonly heldBackOf: (row: Row) => readonly HeldBackFact[];
-  /** In US dollars. Absent where rows have no price. */
+  /** The price in US dollars. Absent for kinds of rows without prices. */
   readonly priceOf?: (row: Row) => number | undefined;
   /** The row with another price, in US dollars; null removes the price. */
   readonly withPrice: (row: Row, usd: number | null, asOf: number) => Row;
-  /** By what a rule of the operator names the row. */
+  /** The chain, and for a token the address, by which a rule of the operator names the row. */
   readonly placeOf: (row: Row) => { readonly chainKey: string; readonly address?: string };
-  /** A listing that lacks a whole known group is held back. Undefined if there are no groups. */
+  /** The group of the row: a listing that lacks a whole known group is held back. Undefined without groups. */
   readonly groupOf: (row: Row) => string | undefined;
-  /** Equal for rows that a person could mistake for each other; undefined for a row without that risk. */
+  /** A text that is equal for rows that a person could confuse; undefined for a row without that risk. */
   readonly lookalikeOf?: (row: Row) => string | undefined;
 }
 
@@ -118,7 +118,7 @@ export const CHAINS: ListingKind<Chain> = {
   name: 'chains',
   parse: (rows, sourceAndAge, form = chainRow) =>
     parseRows(CHAINS, form as typeof chainRow, chainFrom, rows, sourceAndAge),
-  // Parsed rows have their key in lower case already. A row that cannot be read may have it in another case.
+  // The key of a parsed row is already in lower case. The key of a row that cannot be read may have upper case.
   keyOf: ({ chainKey }) => foldChainKey(chainKey),
   contentOf: (chain) => JSON.stringify(chain),
   guarded: CHAIN_FACTS,

@@ -21,7 +21,7 @@ export interface RowKind<Row> {
   readonly name: string;
   /** The identity of a row. It reads only `chainKey` and `address`. */
   readonly keyOf: (row: Row) => string;
-  /** Absent where rows have no address of their own. */
+  /** Absent for kinds of rows that have no address. */
   readonly addressOf?: (row: Row) => string;
   /** The facts that do not change by themselves, unlike prices and names. */
   readonly guarded: readonly FactOf<Row>[];
@@ -44,7 +44,7 @@ export async function parseRows<Checked extends object, Row>(
   mayBeEmpty = false,
 ): Promise<Fetched<Row>> {
   if (unknownRows.length > MAX_LISTING_ROWS) throw tooManyRows(name, unknownRows.length);
-  /** By key: the index of the first row, and that row with the rows of the key that contradict it and each other. */
+  /** By key: the index of the first row, and the variants: this row, and rows that contradict all variants before. */
   const found = new Map<string, { readonly index: number; readonly variants: [Row, ...Row[]] }>();
   const first: string[] = [];
   let count = 0;
@@ -90,7 +90,7 @@ export async function parseRows<Checked extends object, Row>(
   const contradictory = new Map<string, readonly Row[]>();
   for (const [key, { variants }] of found) {
     if (variants.length === 1) keyed.set(key, variants[0]);
-    // Nobody knows which of these rows is right, so none of them is served.
+    // The gateway cannot know which of these rows is right, so it serves none of them.
     else contradictory.set(key, variants);
   }
   if (keyed.size === 0 && !(mayBeEmpty && count === 0)) {
@@ -103,7 +103,7 @@ export async function parseRows<Checked extends object, Row>(
   return { ...sourceAndAge, rows, rejected: { count, first }, unreadable, contradictory };
 }
 
-/** Identifies a row that does not have the specified form; undefined if even its key cannot be read. */
+/** The identity of a row without the specified form; undefined if even its key cannot be read. */
 function identityOf(row: unknown, hasAddress: boolean) {
   if (typeof row !== 'object' || row === null) return undefined;
   const { chainKey, address = hasAddress ? undefined : '' } = row as Partial<Record<string, unknown>>;
@@ -132,7 +132,7 @@ function reasonOf(issue: v.BaseIssue<unknown> | undefined): string {
   return `${path ? `${path}: ` : ''}${shortened(issue?.message ?? 'not a row')}`;
 }
 
-/** The beginning of a text. It is a copy, because a slice keeps the whole text in memory, which may be megabytes. */
+/** The beginning of a text. A copy, because a slice would keep the whole text in memory, perhaps megabytes. */
 export function shortened(text: string, maxLength = 200): string {
   return text.length <= maxLength ? text : Buffer.from(text.slice(0, maxLength)).toString();
 }

@@ -70,15 +70,15 @@ async function getFirst(http: UpstreamHttp, request: UpstreamRequest): Promise<U
   }
 }
 
-/** The most pages of one answer, in case every page names a next one. */
+/** The most pages of one answer: every page could name a next page. */
 const MAX_PAGES = 100;
 
 /**
  * Fetches the unchecked rows of all pages. All rows get the age of the oldest page, as of the first request. If a page
  * cannot be fetched, the whole listing fails: the missing rows would look as if they were removed.
  *
- * @param request for the first page; its path is also the name of the array of rows
- * @throws UpstreamError of the page that fails; UPSTREAM_MALFORMED if a page does not have the specified form, or if
+ * @param request the request for the first page; its path is also the name of the array of rows
+ * @throws UpstreamError that a page failed with; UPSTREAM_MALFORMED if a page does not have the specified form, or if
  *   there are too many pages, rows or bytes
  */
 async function fetchRows(

@@ -88,7 +88,7 @@ function chosenServices(addresses: Addresses): [ServiceAddress, ServiceAddress?]
   return successorUrl === undefined ? [v1] : [v1, serviceAt('value-transfer', successorUrl)];
 }
 
-/** The services whose stored rows may be served. */
+/** The services whose stored rows may be served: by name, the fingerprints of their addresses. */
 export function fingerprintsOf(addresses: Addresses): ServiceFingerprints {
   if (addresses.isDemo) return { demo: 'demo' };
   const services = chosenServices(addresses).filter((service) => service !== undefined);

@@ -1,4 +1,4 @@
-/** The query fields by which this graph joins others. */
+/** The query fields with which this graph is combined with other graphs. */
 import { extendSchema, type GraphQLResolveInfo, type GraphQLSchema, isUnionType, parse } from 'graphql';
 import { GatewayError, OperationLimitError } from '../../domain/errors.js';
 import type { Chain, Token } from '../../domain/listing.js';
@@ -36,7 +36,7 @@ extend type Query {
 }
 `);
 
-/** Adds the query fields by which this graph joins others: two fields for Federation, and `_sdl` for stitching. */
+/** Adds the query fields for the combination with other graphs: two for Federation, and `_sdl` for stitching. */
 export function withFederation(schema: GraphQLSchema): GraphQLSchema {
   const sdl = once(() => subgraphSdlOf(schema));
   const stitchingSdl = once(() => stitchingSdlOf(schema));
@@ -54,7 +54,7 @@ export function withFederation(schema: GraphQLSchema): GraphQLSchema {
   return graph;
 }
 
-/** Makes a text at its first use: to make both SDLs would take a tenth of the time of a start. */
+/** Makes a text at its first use. To make both SDLs at the start would lengthen the start by a tenth. */
 function once(make: () => string): () => string {
   let made: string | undefined;
   return () => {
@@ -63,7 +63,7 @@ function once(make: () => string): () => string {
   };
 }
 
-/** The maximum of malformed representations. Each adds an error, which costs fifty times as much as an entity. */
+/** The most malformed representations. Each causes an error, which costs fifty times as much as an entity. */
 const MAX_MALFORMED = 1_000;
 
 /** Looks up entities: null for an unknown one, and an error for a malformed representation, up to a limit. */
@@ -127,7 +127,7 @@ function malformed(rule: string, actual: unknown): GatewayError {
   return new GatewayError('BAD_USER_INPUT', `A representation must ${rule}, got ${shown(actual)}.`);
 }
 
-/** Shortens a value for a message: a thousand messages can show the same large variable. */
+/** Shortens a value for a message, because a thousand messages can show the same large variable. */
 function shown(actual: unknown): string {
   if (actual === undefined) return 'nothing';
   if (typeof actual === 'string') return JSON.stringify(actual.slice(0, 100));

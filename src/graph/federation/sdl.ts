@@ -9,7 +9,7 @@ const NOT_USED = ['@semanticNonNull', null] as const;
 
 /**
  * The schema as a Federation 2 subgraph: Chain and Token are entities, and value types are shareable. `Node` and its
- * queries are left out, because in a supergraph an id does not tell which subgraph it is from.
+ * queries are left out, because an id in a supergraph does not show from which subgraph it is.
  *
  * The SDL links the newest version of Federation that all common composers support. The list sizes are estimates, with
  * which a router can refuse expensive operations.
@@ -49,7 +49,7 @@ directive @key(selectionSet: String!) on OBJECT
 directive @merge(argsExpr: String, keyArg: String, keyField: String, key: [String!], additionalArgs: String) on FIELD_DEFINITION
 `;
 
-/** The schema for stitching: Chain and Token are merged by look-ups, and their descriptions win over others. */
+/** The schema for stitching: Chain and Token are merged by look-ups. Their descriptions replace those of other graphs. */
 export function stitchingSdlOf(schema: GraphQLSchema): string {
   const marks = new Map([
     NOT_USED,

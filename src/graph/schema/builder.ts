@@ -21,6 +21,6 @@ builder.queryType({
 builder.scalarType('DateTime', {
   description: 'A UTC time in RFC 3339 format with milliseconds, such as `2026-01-31T12:34:56.789Z`.',
   specifiedByURL: 'https://scalars.graphql.org/andimarek/date-time',
-  // It throws a RangeError for an invalid time.
+  // `toISOString` throws a RangeError for an invalid time.
   serialize: (milliseconds) => new Date(milliseconds).toISOString(),
 });

@@ -13,6 +13,7 @@ export type Identity =
 /** The ids of rows: encoding is too slow to repeat for every operation. */
 const ids = new WeakMap<Chain | Token, string>();
 
+/** The id of a chain. It depends only on the key of the chain. */
 export function idOfChain(chain: Chain): string {
   return ids.get(chain) ?? remembered(chain, idOfChainKey(chain.chainKey));
 }
@@ -38,9 +39,9 @@ export function idOfTokenKey(key: string): string {
   return encodeOpaque(['Token', chainKey, address]);
 }
 
-/** The starts of all ids. Nine bytes are twelve characters of base64, so all ids of a type start alike. */
+/** The starts of all ids. Nine bytes are twelve characters of base64, so all ids of one type have the same start. */
 const STARTS = ['["Chain",', '["Token",'].map((start) => Buffer.from(start).toString('base64url'));
-/** Matches the JSON of an identity. Tested first: if JSON.parse fails, it takes ten times as long as the rest. */
+/** Matches the JSON of an identity. Tested before JSON.parse: if that fails, it takes ten times as long as the rest. */
 const IDENTITY =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON has none in a text.
   /^\["(?:Chain|Token)"(?:,"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"){1,2}\]$/;
@@ -55,6 +56,7 @@ export function identityOf(id: string): Identity | undefined {
   return type === 'Token' && parts.length === 3 ? { type, chainKey, address } : undefined;
 }
 
+/** Encodes the sort key of a token as a cursor. */
 export function encodeCursor({ order, value, tieBreaker }: SortKey): string {
   return encodeOpaque([order, value, ...tieBreaker]);
 }
@@ -102,7 +104,7 @@ function encodeOpaque(value: unknown): string {
 /** The JSON in the output of {@link encodeOpaque}, also as plain base64 with padding; empty for other texts. */
 function jsonOfOpaque(text: string): string {
   const bytes = Buffer.from(text, 'base64url');
-  // Node skips characters that are not base64, so accept only what it would write itself.
+  // Node skips characters that are not base64, so only a text that Node would write in the same way is accepted.
   const isWhole = text === bytes.toString('base64url') || text === bytes.toString('base64');
   return isWhole ? bytes.toString() : '';
 }

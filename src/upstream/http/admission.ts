@@ -18,7 +18,7 @@ export interface AdmissionOptions {
   readonly closing: AbortSignal;
 }
 
-/** An entry of the queue. A request has one for each of its clients, and is sent when the first of them has its turn. */
+/** An entry of the queue. A request has an entry for each of its clients, and is sent when the first has its turn. */
 interface Turn {
   begin(): void;
   /** Removes this entry. The request fails if it has no other entries. */
@@ -34,7 +34,7 @@ interface Turn {
 const MAX_ROUTE_WAIT_MS = 20_000;
 /** How often a lane is checked again while failures delay it, in milliseconds. */
 const POLL_MS = 50;
-/** A permit is free within 1.2 s. So a longer wait than this means a pause of the lane, which another gateway set. */
+/** A permit takes at most about 1.2 s. A longer wait than this (ms) is a pause of the lane, set by another gateway. */
 const LONGEST_PERMIT_WAIT_MS = 3_000;
 
 /**
@@ -59,7 +59,7 @@ export function createAdmission(options: AdmissionOptions) {
     for (const lane of LANES) endAll(lane, stoppingError(closing.reason));
   });
 
-  /** How long failures delay a lane, in milliseconds. If that is too long, all its waiting requests are rejected. */
+  /** How long failures delay a lane, in milliseconds. If it is too long, rejects all waiting requests of the lane. */
   function delayOf(lane: Lane): number {
     try {
       return backoff.delayBefore(lane, lane === 'listings');
@@ -102,7 +102,7 @@ export function createAdmission(options: AdmissionOptions) {
   /**
    * Calls `send` when the backoff and the rate limiter let the request through.
    *
-   * @returns when the request is sent; the answer is inside an object, because the promise would otherwise wait for it
+   * @returns when the request is sent. The answer is in an object: otherwise this promise would wait for the answer, too
    * @throws UpstreamError by rejection, if the request is not sent
    */
   return function admit<Answer>(
@@ -118,7 +118,7 @@ export function createAdmission(options: AdmissionOptions) {
       const removals: (() => void)[] = [];
       let isOver = false;
       let turns = 0;
-      /** Whether more than half of the requests that wait before it are of its first client. */
+      /** Whether more than half of the requests that waited before this one are of its first client. */
       let isByClient = false;
       const leave = () => {
         isOver = true;

@@ -13,7 +13,7 @@ export const LANES = ['listings', 'routes'] as const;
 
 export type Lane = (typeof LANES)[number];
 
-/** Of the circuit breaker of a lane. Closed: requests are sent. Open: they are not. Half-open: only one, as a probe. */
+/** The state of a circuit breaker. Closed: requests are sent. Open: none is sent. Half-open: only a probe is sent. */
 export type BreakerState = 'closed' | 'half-open' | 'open';
 
 /** A request to one service. */
@@ -81,7 +81,7 @@ export function createBackoff(
     onBreaker(lane, breaker, before);
   }
 
-  /** @param key equal for failures that count once; if it is undefined, the request counts only if it is the probe */
+  /** Counts an outcome. @param key equal for failures that count once; without a key, only a probe counts */
   function noteOutcome(lane: Lane, isProbe: boolean, key?: string | object, failure?: UpstreamError): void {
     const { breaker, failed } = lanes[lane];
     // If the breaker has opened since the request was sent, only the outcome of the probe counts.
@@ -102,7 +102,7 @@ export function createBackoff(
   }
 
   function notePause({ url, lane, clients }: LaneRequest, error: UpstreamError): void {
-    // The sweep itself pauses if one of its requests gets a Retry-After. It does not pause requests of clients.
+    // A Retry-After for the sweep pauses only the sweep, which handles it itself, and not the requests of clients.
     if (!error.retryAfterMs || clients.isForNobody) return;
     const state = lanes[lane];
     if (clients.isListed && state.pausing.size < 2) state.pausing.add(url);
@@ -131,16 +131,16 @@ export function createBackoff(
       });
       return Math.max(...delays);
     },
-    /** @throws UpstreamError if this request must not be sent, although others of its lane may be */
+    /** Throws an UpstreamError if this request must not be sent, although other requests of its lane may be sent. */
     check({ url, clients }: LaneRequest): void {
-      // If the path without a query is gone, so is every request to it.
+      // If a URL without a query is gone, the same URL with any query is gone, too.
       const pauses = [gone.get(url), gone.get(url.replace(/\?.*/s, ''))];
       for (const pause of clients.isListed ? pauses : [...pauses, unlistedPause]) {
         const left = leftOf(pause);
         if (left) throw notSent(left);
       }
     },
-    /** Forgets which URLs are gone: they may be requested again now. */
+    /** Forgets which URLs are gone, so that they may be requested again now. */
     forgetGone: () => gone.clear(),
     delayOfListings: () => leftOf(lanes.listings.pause) ?? breakerDelay(lanes.listings),
     /**
@@ -151,8 +151,8 @@ export function createBackoff(
       const { url, lane, clients } = request;
       const isProbe = lanes[lane].breaker !== 'closed';
       if (isProbe) enter(lane, 'half-open');
-      // Each failed attempt for a listing counts. Of routes, each URL counts once, if a client waits for it and its
-      // token is listed. Called at the end, because clients can join until then.
+      // For listings, each failed attempt counts. For routes, each URL counts once, and only if its token is listed and
+      // a client waits. Called at the end of the request, because clients can join until then.
       const keyOf = () =>
         lane === 'listings' ? {} : clients.isListed && !clients.isForNobody ? url : undefined;
       try {
@@ -173,7 +173,7 @@ export function createBackoff(
   };
 }
 
-/** True if the service as a whole failed. After any other error it has answered, and only this request is wrong. */
+/** True if the service as a whole failed. All other errors are answers of the service about this one request. */
 function isOfTheService({ code, status = 0 }: UpstreamError): boolean {
   if (code === 'UPSTREAM_GONE') return false;
   return status < 400 || status >= 500 || status === 401 || status === 403 || status === 429;

@@ -43,11 +43,11 @@ export interface UpstreamMetrics {
 /** An answer of the upstream. */
 export interface UpstreamAnswer {
   readonly json: unknown;
-  /** Counted after decompression. */
+  /** The length of the body, counted after decompression. */
   readonly bytes: number;
   /** When the successful attempt was sent (milliseconds since 1970). */
   readonly sentAt: number;
-  /** By its `Age` header. */
+  /** The age of the answer, by its `Age` header. */
   readonly ageMs: number;
 }
 
@@ -57,9 +57,9 @@ export interface UpstreamRequest {
   readonly path: string;
   /** Undefined parameters are left out. */
   readonly query?: Readonly<Record<string, string | undefined>>;
-  /** True for listings: they go before waiting requests for routes, as {@link createAdmission} says. */
+  /** True for listings, which are sent before waiting requests for routes (see {@link createAdmission}). */
   readonly first: boolean;
-  /** If it is for routes. */
+  /** The clients that wait for the answer, for a request for routes. */
   readonly clients?: RouteClients | undefined;
 }
 
@@ -98,7 +98,7 @@ export function createUpstreamHttp(options: UpstreamHttpOptions) {
   );
   for (const lane of LANES) metrics.breaker(service, 'closed', lane);
   const closing = new AbortController();
-  // Every request in progress listens to it. Without this, Node would warn about too many listeners.
+  // Every request in progress listens to this signal. Without the call, Node would warn about too many listeners.
   setMaxListeners(0, closing.signal);
   const admit = createAdmission({ ...options, backoff, closing: closing.signal });
   const tracing = currentTracing();
@@ -200,7 +200,7 @@ const BREAKER_NEWS: Record<BreakerState, string> = {
   closed: 'The upstream answers again',
 };
 
-/** For a request without clients. */
+/** The clients of a request that names none: one unknown client. */
 const UNKNOWN_CLIENT: RouteClients = {
   isListed: true,
   isForNobody: false,

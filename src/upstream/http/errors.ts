@@ -13,7 +13,7 @@ export const GONE_PAUSE_MS = 60_000;
 export const LONGEST_PAUSE_MS = 3_600_000;
 const SAYS_DEPRECATED = /(?<![a-z])deprecated(?![a-z])/i;
 
-/** The error for an answer whose status is not 200. @param body its beginning */
+/** The error for an answer whose status is not 200. @param body the beginning of its body */
 export function errorFromStatus({ status, headers }: Response, url: string, body: string): UpstreamError {
   const detail = `${url}: HTTP ${status} ${body}`;
   if (status === 410 || (status >= 400 && SAYS_DEPRECATED.test(body))) return gone(status, detail);

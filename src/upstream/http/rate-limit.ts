@@ -1,9 +1,9 @@
-/** Limits the requests a second to the upstream, all of its services together. Bursts are not allowed. */
+/** Limits how many requests are sent to the upstream in any second, for all of its services together. */
 export interface RateLimiter {
   /**
    * Acquires the permit for one request, which must then be sent at once.
    *
-   * @param key of the requests that are paused together
+   * @param key the same for all requests that are paused together
    * @param isFirst whether this request goes before others that wait
    * @returns 0 if the permit was acquired; otherwise how long to wait before the next try, in milliseconds
    */
@@ -35,8 +35,8 @@ export function createRateLimiter(requestsPerSecond: number) {
       return 0;
     },
     /**
-     * Requests before the first answer count as if they were sent at its time: they were sent later than permitted,
-     * because modules had to be loaded and connections opened.
+     * Notes an answer. Requests before the first answer count as if they were sent now: they were sent later than
+     * permitted, because modules had to be loaded and connections had to be opened.
      */
     answered(): void {
       if (!hasAnswered) sent.fill(performance.now());

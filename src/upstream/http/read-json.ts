@@ -4,7 +4,7 @@ import { MAX_LISTING_ROWS } from '../../domain/listing.js';
 import { malformed } from '../../domain/upstream-error.js';
 import { yieldThen } from '../../scheduling/chunks.js';
 
-/** The needed part of a response. */
+/** The part of a response that this file reads. */
 export interface Readable {
   readonly headers: { get(name: string): string | null };
   readonly body: AsyncIterable<Uint8Array> | null;
@@ -19,7 +19,7 @@ const MAX_AGE_MS = 365 * 86_400_000;
 /**
  * Reads a JSON body.
  *
- * @returns also its length, counted after decompression
+ * @returns the JSON, and the length of the body, counted after decompression
  * @throws UpstreamError UPSTREAM_MALFORMED if the content type is not JSON, or the body is longer than `maxBytes`, has
  *   more parts than any listing, or is not JSON in UTF-8
  */
@@ -65,7 +65,7 @@ function checkParts({ containers, commas, names }: ReturnType<ReturnType<typeof 
     if (count > most) throw malformed(`expected at most ${most} ${parts}, got more`);
 }
 
-/** The beginning of a body, for the log. It ends with a whole word, because the log would not mask half a secret. */
+/** The beginning of a body, for the log. The last word is whole, because the log would not mask half of a secret. */
 export async function headOf({ body }: Readable): Promise<string> {
   try {
     for await (const chunk of body ?? []) {
