@@ -19,9 +19,9 @@ export interface TraceSpan {
 
 export interface Tracing {
   /**
-   * Runs the function in a span for a client's request. The span continues the trace that the headers name.
+   * Runs the function in a span for a client's request. It continues the trace of the active span, else of the headers.
    *
-   * @param name of the span, from a closed set
+   * @param name a fixed text, never one from the client
    */
   inRequest<Result>(name: string, headers: object, run: (span: TraceSpan) => Result): Result;
   /** Runs the function in a span for one attempt at the upstream, with the headers that continue the trace there. */

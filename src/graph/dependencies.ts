@@ -26,7 +26,7 @@ const SERVED: Readonly<Record<string, (snapshots: Snapshots) => unknown>> = {
   routeMapAnswers: (snapshots) => snapshots.routeMap()?.answers,
 };
 
-/** While all of these are current, executing the request again gives the same response. */
+/** While these are current, the response may be sent again. Executed anew, only times of routes could be newer. */
 export interface Dependencies {
   /** The values of the names in {@link SERVED} when the response was made. */
   readonly values: Readonly<Record<string, unknown>>;

@@ -1,9 +1,9 @@
-/** Tracks the data that an operation reads, besides rows. */
+/** Tracks which changing data an operation reads besides the rows: prices, times, routes, and the age of listings. */
 import { LISTING_NAMES, type ListingName } from '../snapshots/listings.js';
 import type { View } from '../snapshots/operation-view.js';
 import type { Cost, CostMeter } from './cost.js';
 
-/** The kinds of data, besides rows, that an operation has read. Times are in milliseconds since 1970. */
+/** The changing data that an operation has read. The view notes the listings. Times are in milliseconds since 1970. */
 export class TrackedReads {
   /** Whether a price was read or used to filter or order tokens. */
   prices = false;

@@ -38,7 +38,7 @@ export function useOverload({ maxWaitMs }: OverloadOptions): Plugin<RefusalConte
 
 /** Maximum errors about variables. Each message quotes the invalid value, which can be as long as the request body. */
 const MAX_VARIABLE_ERRORS = 10;
-/** Maximum members of an object in invalid variables. Errors quote the object: with 60,000 members this takes 40 ms. */
+/** Errors quote invalid variables. If an object there has more members, one short error is sent: quoting takes long. */
 const MAX_QUOTED_MEMBERS = 50;
 
 /** Refuses an operation before it is executed if its variables are invalid or its known cost is too high. */

@@ -43,7 +43,7 @@ export function createSnapshots(options: SnapshotsOptions) {
   const embedded = () => options.embedded?.() ?? NOTHING_EMBEDDED;
   /** The operator's rules. Their CAIP identifiers are resolved to chains and tokens. */
   let resolved = rulesFor();
-  /** Whether the served tokens were compared with the chains. False if the tokens were fetched before any chains. */
+  /** Whether there were chains when the tokens were last guarded: natives are compared with them. Else guard again. */
   let areCompared = false;
   const operator = () => resolved;
   const chainsToCompare = () => {

@@ -108,9 +108,7 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
 
   function stopFor(ms: number, reason: string, facts: object): void {
     stop = { until: performance.now() + ms, source: service.source };
-    const howLong = Number.isFinite(ms)
-      ? `for ${Math.ceil(ms / 1000)} seconds`
-      : 'until a restart or a change of service';
+    const howLong = Number.isFinite(ms) ? `for ${Math.ceil(ms / 1000)} seconds` : 'until a restart';
     const counts = { known: map.size, pairs: map.pairs };
     log.warn({ ...facts, ...counts }, `The sweep of routes stops ${howLong}; what is known stays. ${reason}`);
   }

@@ -22,9 +22,9 @@ const MAX_SHOWN = 20;
 const MAX_NAME_LENGTH = 64;
 
 /**
- * Creates the watch for one service. The first answer gives the known fields. After later answers it logs fields that
- * no row had before, and fields that a row lacks although all rows had them before. Each field is logged at most once
- * as new and once as missing. Objects in a row are included, one level deep.
+ * Creates the watch for one service. For each listing, the first answer with rows sets the known fields. After later
+ * answers the watch logs fields that no row had before, and fields that a row lacks although all rows had them before.
+ * Each field is logged at most once. Objects in a row are included, one level deep.
  */
 export function createFieldWatch(metrics: FieldWatchMetrics, log: Logger): FieldWatch {
   /** By listing: each field that a row has had so far, and whether all rows have had it. */

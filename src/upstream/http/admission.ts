@@ -32,7 +32,7 @@ interface Turn {
  * client with the most is refused first. Requests for listings have neither limit.
  */
 const MAX_ROUTE_WAIT_MS = 20_000;
-/** How often a lane is checked again while failures delay it, in milliseconds. */
+/** While no request may be sent (failures, or a pause of another gateway), the lanes are checked again after this (ms). */
 const POLL_MS = 50;
 /** A permit takes at most about 1.2 s. A longer wait than this (ms) is a pause of the lane, set by another gateway. */
 const LONGEST_PERMIT_WAIT_MS = 3_000;

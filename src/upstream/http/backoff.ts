@@ -29,8 +29,8 @@ export interface LaneRequest {
 const FAILURES_TO_OPEN = 5;
 /** For how long an open breaker refuses requests, in milliseconds. After that the next request is sent as a probe. */
 const OPEN_MS = 2_000;
-/** How often other requests poll while the probe is in progress (ms). So they are not all sent at once after it. */
-const PROBE_POLL_MS = 50;
+/** The delay reported while the probe is in progress (ms). Nobody knows how long the probe takes. */
+const PROBE_DELAY_MS = 50;
 /** The longest pause while only one URL for routes has answered with Retry-After since the last good answer. */
 const MAX_PAUSE_BY_ONE_ROUTE_MS = 30_000;
 /** How many URLs are remembered as gone. */
@@ -189,7 +189,7 @@ function leftOf(pause: Pause | undefined): RequestDelay | undefined {
 }
 
 function breakerDelay({ breaker, opened }: LaneState): RequestDelay | undefined {
-  return breaker === 'half-open' && opened ? { error: opened.error, leftMs: PROBE_POLL_MS } : leftOf(opened);
+  return breaker === 'half-open' && opened ? { error: opened.error, leftMs: PROBE_DELAY_MS } : leftOf(opened);
 }
 
 function notSent({ error, leftMs }: RequestDelay): UpstreamError {
