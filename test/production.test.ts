@@ -122,7 +122,7 @@ describe('npm ci --omit=dev --omit=optional beside a dist', () => {
     const imported = readdirSync(dist, { recursive: true, encoding: 'utf8' })
       // Scripts of the build do not run in production.
       .filter((path) => path.endsWith('.js') && !path.startsWith('packaging/'))
-      .filter((path) => !/^pages\/(picker\/page|playground\/graphiql)\//.test(path))
+      .filter((path) => !/^pages\/(picker|graphiql)\//.test(path))
       .flatMap((path) => [
         ...readFileSync(join(dist, path), 'utf8').matchAll(
           /\b(?:from|import\(|import|resolve\() ?['"]((?:@[\w-]+\/)?[\w-]+)(?:\/[^'"]*)?['"]/g,
