@@ -62,7 +62,7 @@ export function checkSettings(
 /** @throws SettingError if the value is invalid */
 function parseValue(key: string, value: unknown, parse: Parse<unknown>): unknown {
   if (key === ('trustedDocuments' satisfies keyof OwnForms) && typeof value === 'object' && value !== null) {
-    return documentsIn(value instanceof Map ? Object.fromEntries(value) : value, 'an object');
+    return documentsIn(value instanceof Map ? Object.fromEntries(value) : value, 'a value');
   }
   // For other settings an empty list is refused below, since it has no clear meaning.
   if (EMPTY_LISTS.some((each) => each === key) && Array.isArray(value) && value.length === 0) return [];

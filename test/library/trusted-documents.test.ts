@@ -42,12 +42,12 @@ describe('trustedDocuments', () => {
   });
 
   it.each<[string, OpenGatewayOptions, RegExp]>([
-    ['none', { trustedDocuments: {} }, /trustedDocuments: expected .*, got an object without documents/],
-    ['a list', { trustedDocuments: [1] }, /got an object with this error: 0: Invalid type/],
+    ['none', { trustedDocuments: {} }, /trustedDocuments: expected .*, got a value without documents/],
+    ['a list', { trustedDocuments: [1] }, /got a value which is an array/],
     [
       'no texts',
       { trustedDocuments: { a: 1 } },
-      /got an object with this error: a: Invalid type: Expected string but received 1/,
+      /got a value with this error: a: Invalid type: Expected string but received 1/,
     ],
     [
       'no file',
