@@ -42,7 +42,7 @@ export function causedByClient(error: UpstreamError): UpstreamError {
   return new UpstreamError(code, message, { detail, status, retryAfterMs, notSent, cause, isByClient: true });
 }
 
-/** The upstream's answer does not have the specified form. Clients see `reason`: what was expected and received. */
+/** The upstream's answer does not have the specified form. Clients see `reason`, such as "expected JSON, got HTML". */
 export function malformed(reason: string, detail?: string, cause?: unknown): UpstreamError {
   return new UpstreamError('UPSTREAM_MALFORMED', `The upstream's answer cannot be used: ${reason}.`, {
     detail,

@@ -196,7 +196,7 @@ export const searchMix: NewVariables = {
     let asked = 0;
     return () => {
       const [text, filter = null] = at(kinds, asked++ % kinds.length)();
-      // Spaces do not change what is found, but make most requests new.
+      // Added spaces make most requests new, and find the same tokens.
       return searchWith({ query: inCase(text, below(2 ** 30)) + ' '.repeat(below(80)), filter });
     };
   },

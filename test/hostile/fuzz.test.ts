@@ -21,7 +21,7 @@ const exchange: fc.Arbitrary<Exchange> = fc.oneof(
   weighted(94, plainRequest.map(reported)),
   weighted(6, rawBytes.map(reported)),
 );
-/** What is sent at once: usually one exchange. */
+/** The bytes that are written to the socket in one piece: usually one exchange. */
 const exchanges = fc.oneof(
   weighted(40, fc.tuple(exchange)),
   weighted(1, fc.array(exchange, { minLength: 8, maxLength: 8 })),

@@ -89,7 +89,7 @@ it.each(['chains', 'tokens'] as const)(
   'bad rows of the %s listing are left out, counted and logged with their places',
   async (listing) => {
     const bad = BAD_ROWS[listing];
-    // As many good rows, because a listing of which most rows are bad is refused.
+    // The gateway refuses a first listing with more bad rows than good ones, so as many good rows are added.
     const good = bad.map((_, nth) =>
       listing === 'chains' ? chainRow(`c${nth}`, { chainId: nth }) : tokenRow('good', `0x${nth}`),
     );
