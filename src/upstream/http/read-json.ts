@@ -53,13 +53,16 @@ const MAX_NAMES = 1_000;
 const MAX_CONTAINERS = 5 * MAX_LISTING_ROWS;
 /** The most commas in a body; a row has about ten. */
 const MAX_VALUES = 14 * MAX_LISTING_ROWS;
+/** The most levels of objects and arrays; a listing has three. Parsing a million levels takes most of a second. */
+const MAX_LEVELS = 64;
 
 /** @throws UpstreamError UPSTREAM_MALFORMED if there are more parts than in any listing */
-function checkParts({ containers, commas, names }: ReturnType<ReturnType<typeof createPartCount>>): void {
+function checkParts(counts: ReturnType<ReturnType<typeof createPartCount>>): void {
   const limits = [
-    [containers, MAX_CONTAINERS, 'objects and arrays'],
-    [commas, MAX_VALUES, 'values'],
-    [names, MAX_NAMES, 'names of members'],
+    [counts.containers, MAX_CONTAINERS, 'objects and arrays'],
+    [counts.commas, MAX_VALUES, 'values'],
+    [counts.names, MAX_NAMES, 'names of members'],
+    [counts.levels, MAX_LEVELS, 'levels of objects and arrays'],
   ] as const;
   for (const [count, most, parts] of limits)
     if (count > most) throw malformed(`expected at most ${most} ${parts}, got more`);
