@@ -47,7 +47,7 @@ const changed = (change: (row: (typeof TOKENS)[number], index: number) => unknow
   json({ tokens: TOKENS.map(change) });
 
 const GOOD_ROW = `${JSON.stringify(TOKENS[0])},`;
-const LEVELS = 999_990;
+const levels = (count: number) => `${'['.repeat(count)}${']'.repeat(count)}`;
 const TEXTS = (row: object) => ({ ...row, decimals: '6' });
 const ODD_NAMES = ['constructor', '__proto__', 'toString'];
 const oddlyNamed = () =>
@@ -65,10 +65,11 @@ const ATTACKS: readonly (readonly [name: string, answer: () => Answer, said: Reg
   ['8 MB of {},', () => rows(`${filled('{},')}{}`), /at most 1000000 objects/],
   ['8 MB of [],', () => rows(`${filled('[],')}[]`), /at most 1000000 objects/],
   ['8 MB of 0,', () => rows(`${filled('0,')}0`), /at most 2800000 values/],
-  ['8 MB of [[[[', () => text(filled('[')), /at most 1000000 objects|at most 64 levels/],
-  ['8 MB of {"":{"":{', () => text(filled('{"":')), /at most 1000000 objects|at most 64 levels/],
+  ['8 MB of [[[[', () => text(filled('[')), /at most 1000000 objects|at most 200000 levels/],
+  ['8 MB of {"":{"":{', () => text(filled('{"":')), /at most 1000000 objects|at most 200000 levels/],
   ['8 MB of one good row', () => rows(`${filled(GOOD_ROW)}{}`), /at most 200000|lacks 999/],
-  ['a million levels', () => rows(`${'['.repeat(LEVELS)}${']'.repeat(LEVELS)}`), /at most 64 levels/],
+  ['a million levels', () => rows(levels(999_990)), /at most 200000 levels/],
+  ['as many levels as are parsed', () => rows(levels(199_990)), /none of the 1 rows/],
   [
     'as many bare rows as values',
     () => rows(`${'0,'.repeat(2_399_990)}0`),

@@ -53,8 +53,8 @@ const MAX_NAMES = 1_000;
 const MAX_CONTAINERS = 5 * MAX_LISTING_ROWS;
 /** The most commas in a body; a row has about ten. */
 const MAX_VALUES = 14 * MAX_LISTING_ROWS;
-/** The most levels of objects and arrays; a listing has three. Parsing a million levels takes most of a second. */
-const MAX_LEVELS = 64;
+/** The most nested objects and arrays. A row with fewer is only left out; parsing a million takes most of a second. */
+const MAX_LEVELS = 200_000;
 
 /** @throws UpstreamError UPSTREAM_MALFORMED if there are more parts than in any listing */
 function checkParts(counts: ReturnType<ReturnType<typeof createPartCount>>): void {
