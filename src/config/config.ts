@@ -60,58 +60,68 @@ export const UPSTREAM_PROFILES = ['v1', 'value-transfer', 'auto'] as const;
 export type UpstreamProfile = (typeof UPSTREAM_PROFILES)[number];
 
 const PROCESS = {
-  host: setting('HOST', '127.0.0.1', host, 'Address to listen on.'),
-  port: setting('PORT', 4000, integer(0, 65_535), 'Port to listen on. 0 takes a free port.'),
+  host: setting('HOST', '127.0.0.1', host, 'The address to listen on.'),
+  port: setting('PORT', 4000, integer(0, 65_535), 'The port to listen on. 0 takes a free port.'),
   adminPort: optional(
     'ADMIN_PORT',
     integer(0, 65_535),
-    'Port of `/metrics`, `/live`, `/ready` and `POST /refresh` on the same host, without `BASE_PATH`. `/metrics` is then not on the public port. 0 takes a free port.',
+    'The port for operators on the same host, without `BASE_PATH`: `/metrics`, `/live`, `/ready` and `POST /refresh`. The public port then has no `/metrics`. 0 takes a free port.',
   ),
   drainMs: setting(
     'DRAIN_MS',
     1_500,
     integer(0, 600_000),
-    'How long requests are still answered after SIGTERM, with `/ready` 503, before the port closes.',
+    'After SIGTERM requests are answered for this time, with `/ready` 503. Then the port closes.',
   ),
-  logLevel: setting<LogLevel>('LOG_LEVEL', 'info', oneOf(LOG_LEVELS), `One of ${LOG_LEVELS.join(', ')}.`),
+  logLevel: setting<LogLevel>(
+    'LOG_LEVEL',
+    'info',
+    oneOf(LOG_LEVELS),
+    `The least severe level to log: ${LOG_LEVELS.join(', ')}.`,
+  ),
   logRequests: setting<LogRequests>(
     'LOG_REQUESTS',
     'all',
     oneOf(LOG_REQUESTS),
-    'Requests to log: `all`, `errors` (requests with errors, refused ones, and those that took a second or more) or `none`.',
+    'The requests to log: `all`, `errors` (requests with errors, refused ones, and those that took a second or more) or `none`.',
   ),
 };
 
 const UPSTREAM = {
-  upstreamUrl: optional('UPSTREAM_URL', baseUrl, 'Base address of the upstream with its version segment.'),
+  upstreamUrl: optional('UPSTREAM_URL', baseUrl, 'The base address of the upstream, including its version.'),
   demo: optional(
     'DEMO',
     boolean,
-    'Whether the embedded demo listing is served in place of an upstream. If `DEMO` and `UPSTREAM_URL` are unset, the demo listing is served; with `NODE_ENV=production` the process ends with status 1 instead.',
+    'Whether demo data is served in place of an upstream. If `DEMO` and `UPSTREAM_URL` are unset, demo data is served; with `NODE_ENV=production` the process ends with status 1 instead.',
   ),
   upstreamProfile: setting<UpstreamProfile>(
     'UPSTREAM_PROFILE',
     'v1',
     oneOf(UPSTREAM_PROFILES),
-    'Service of the upstream: `v1`, `value-transfer`, or `auto` (v1 until it is gone, then `UPSTREAM_SUCCESSOR_URL`).',
+    'The service at `UPSTREAM_URL`: `v1`, `value-transfer` (its successor), or `auto` (v1 until it is switched off, then the successor at `UPSTREAM_SUCCESSOR_URL`).',
   ),
   upstreamSuccessorUrl: optional(
     'UPSTREAM_SUCCESSOR_URL',
     baseUrl,
-    'Base address of the value-transfer service, for `auto`.',
+    'The base address of the successor, for `UPSTREAM_PROFILE=auto`.',
   ),
   upstreamHeaders: setting<Readonly<Record<string, string>>>(
     'UPSTREAM_HEADERS',
     {},
     headers,
-    'JSON object of headers to send, for services that need a key.',
+    'A JSON object of headers that the upstream gets with each request, such as a key.',
   ),
-  upstreamTimeoutMs: setting('UPSTREAM_TIMEOUT_MS', 10_000, MS, 'Time limit of one attempt.'),
+  upstreamTimeoutMs: setting(
+    'UPSTREAM_TIMEOUT_MS',
+    10_000,
+    MS,
+    'An attempt to get an answer of the upstream fails after this time.',
+  ),
   upstreamRequestsPerSecond: setting(
     'UPSTREAM_REQUESTS_PER_SECOND',
     3,
     integer(1, 1000),
-    'Highest number of attempts in any second, bursts included.',
+    'The most requests that the upstream gets in any second, bursts included. Further ones wait.',
   ),
 };
 
@@ -120,35 +130,35 @@ const FRESHNESS = {
     'CHAINS_FRESH_MS',
     300_000,
     MS,
-    'Age of the chain listing after which a refresh runs.',
+    'The chain listing is refreshed when it is older than this time.',
   ),
   tokensFreshMs: setting(
     'TOKENS_FRESH_MS',
     30_000,
     MS,
-    'Age of the token listing after which a refresh runs.',
+    'The token listing is refreshed when it is older than this time.',
   ),
   routesSweepMs: optional(
     'ROUTES_SWEEP_MS',
     MS,
-    'Time in which each gateway requests the routes of all bridgeable tokens once, in the background, for `sources`: one request for each token. If unset, `sources` is null, except for demo data.',
+    'For `sources`, each gateway requests the routes of each bridgeable token once in this time, in the background. If unset, `sources` is null, except with demo data.',
   ),
   priceMaxAgeMs: setting(
     'PRICE_MAX_AGE_MS',
     3_600_000,
     integer(0, 2 ** 31 - 1),
-    'Highest age of a price. An older price is null.',
+    'A price that is older than this time is null.',
   ),
   holdBackMs: setting(
     'HOLD_BACK_MS',
     86_400_000,
     timeOrNever,
-    'A changed guarded value (decimals or symbol of a token, the address to which a symbol belongs, chainId, type or native currency of a chain) is accepted when every listing during this time had the same new value; with `never` only `LISTING_RULES` accept it.',
+    'A changed guarded value (decimals or symbol of a token, the address to which a symbol belongs, chainId, type or native currency of a chain) is accepted when every listing during this time had the same new value. With `never` only `LISTING_RULES` accept it.',
   ),
   listingRules: optional(
     'LISTING_RULES',
     listingRulesFile,
-    'Text file of rules about the listings: the chains to serve and their order, chains and tokens to hide, and changes to accept or to reject. It is read again when it changes.',
+    'A text file of rules: the chains to serve and their order, chains and tokens to hide, and changes to accept or to refuse. The gateway reads a changed file again.',
   ),
 };
 
@@ -156,12 +166,12 @@ const STORAGE = {
   snapshotDir: optional(
     'SNAPSHOT_DIR',
     path,
-    'Directory where the last good listings are stored for the next start.',
+    'The directory where the last good listings are stored for the next start.',
   ),
   redisUrl: optional(
     'REDIS_URL',
     redisUrl,
-    'Address of a Redis server through which gateways share listings and routes.',
+    'The address of a Redis server through which gateways share listings and routes.',
   ),
 };
 
@@ -170,38 +180,42 @@ const OFFER = {
     'BASE_PATH',
     '',
     basePath,
-    'Path below which all other paths are served, such as `/tokens`. A reverse proxy in front must not remove it from requests.',
+    'A path below which all paths are served, such as `/tokens`. A reverse proxy in front must not remove it from requests.',
   ),
   servedPaths: setting<readonly OptionalPath[]>(
     'SERVED_PATHS',
     OPTIONAL_PATHS,
     noneOrSome(OPTIONAL_PATHS),
-    'Paths to serve below `BASE_PATH` besides `/graphql` and `/mcp`, separated by commas, or `none`. `/` is the token picker. With `ADMIN_PORT`, `/metrics` is only on that port; in the library it is served only if it is named here.',
+    'The paths to serve besides `/graphql` and `/mcp`, separated by commas, or `none`. `/` is the token picker. With `ADMIN_PORT`, `/metrics` is only on that port. The library serves `/metrics` only if it is named here.',
   ),
   compression: setting(
     'COMPRESSION',
     true,
     boolean,
-    'Whether responses are compressed here. `false` leaves it to the proxy or server in front.',
+    'Whether responses are compressed. `false` leaves this to the proxy or server in front.',
   ),
   corsOrigins: setting<'*' | readonly string[]>(
     'CORS_ORIGINS',
     '*',
     origins,
-    'Origins whose pages may read responses, separated by commas, or `*`; never with credentials.',
+    'The origins whose pages may read responses, separated by commas; `*` allows all. Credentials are never allowed.',
   ),
-  graphiql: flag('GRAPHIQL', true, 'Whether browsers get the playground.'),
+  graphiql: flag('GRAPHIQL', true, 'Whether browsers get the playground at `/graphql`.'),
   logos: flag(
     'LOGOS',
     false,
-    'Whether the token picker may load logos from other hosts, by HTTPS; the upstream chooses the hosts.',
+    'Whether the token picker may load logos by HTTPS from other hosts, which the upstream chooses.',
   ),
-  introspection: flag('INTROSPECTION', true, 'Whether clients may query the schema.'),
+  introspection: flag(
+    'INTROSPECTION',
+    true,
+    'Whether clients may read the schema, by a query and at `/schema.graphql`.',
+  ),
   mcp: flag('MCP', true, 'Whether agents get the tools of `/mcp` (Model Context Protocol).'),
   trustedDocuments: optional<DocumentManifest>(
     'TRUSTED_DOCUMENTS',
     documentManifest,
-    'File of documents that clients may request by id, as the tools of Apollo, Relay and GraphQL Code Generator write it.',
+    'A file of documents that clients may request by id, as the tools of Apollo, Relay and GraphQL Code Generator write it.',
   ),
   trustedDocumentsOnly: flag(
     'TRUSTED_DOCUMENTS_ONLY',
@@ -214,19 +228,19 @@ const CLIENT_LIMITS = {
   rateLimit: optional(
     'RATE_LIMIT',
     rate,
-    'Operations a second that one client may have executed, such as `20`, or `20/100` with 100 at once. Further ones are refused with `RATE_LIMITED`. Responses from the cache are not counted. With `REDIS_URL`, gateways count together.',
+    'How many operations a second one client may have executed: `20`, or `20/100` to allow 100 at once. Further ones are refused with `RATE_LIMITED`. Responses from the cache do not count. With `REDIS_URL`, gateways count together.',
   ),
   trustedProxies: setting<readonly string[]>(
     'TRUSTED_PROXIES',
     [],
     networks,
-    'Networks of reverse proxies, separated by commas. For requests from these networks the client is the address in `X-Forwarded-For`; for all others it is the address of the connection.',
+    'The networks of your reverse proxies, separated by commas. For requests from these networks the client is the address in `X-Forwarded-For`; for all others it is the address of the connection.',
   ),
   maxCost: setting(
     'MAX_COST',
     250_000,
     integer(1, 1_000_000_000),
-    'Highest cost of one operation in units: each field of each row is a unit; searches and routes cost more. One whole token listing with every field and its chain is always allowed.',
+    'The highest cost of one operation, in units. Each field of each row is a unit; searches and routes cost more. One whole token listing with every field and its chain is always allowed.',
   ),
 };
 

@@ -12,23 +12,23 @@ export const ERRORS = {
   ),
   UPSTREAM_STATUS: meaning('The upstream answered with an HTTP status other than 200.', 'Retry in a minute.'),
   UPSTREAM_GONE: meaning(
-    'The upstream answered 410, or with an error that says "deprecated": it is switched off. The gateway asks it again after a minute, and then less and less often, down to once an hour.',
+    'The upstream says that it is switched off: it answered 410, or with an error that says "deprecated".',
     'Tell the operator of the gateway.',
   ),
   UPSTREAM_RATE_LIMITED: meaning(
-    'The upstream, or the gateway on its behalf, asks for fewer requests.',
+    'The upstream has asked for fewer requests, or too many requests to it wait.',
     'Retry in a minute.',
   ),
   UPSTREAM_MALFORMED: meaning(
-    'The response of the upstream was not JSON, too large, empty or not as specified; or a listing is held back.',
+    'The answer of the upstream was not JSON, too large, empty or not as specified; or the whole listing is held back.',
     'Retry in a minute; then tell the operator.',
   ),
   ROUTE_BUDGET_EXCEEDED: meaning(
-    'One operation asked for the routes of too many tokens: more than 10 that were not cached.',
-    'Ask for the rest in another operation.',
+    'The operation needs the routes of more than 10 tokens that are not cached.',
+    'Ask for the other tokens in another operation.',
   ),
   LIMIT_EXCEEDED: meaning(
-    'The operation has too many levels, aliases, lexical tokens or rows, costs too much, has a name of more than 200 characters, or its response would have more than 8 MiB (or 1,000 bytes for each listed token, if that is more). Nothing is sent in part. A request body that is too large is HTTP 413.',
+    'The operation has too many levels, aliases, lexical tokens or rows, costs too much, has a name of more than 200 characters, or its response would be too large. The response has no data. A request body that is too large is HTTP 413.',
     'The message names the limit and the value.',
   ),
   BAD_USER_INPUT: meaning(
@@ -36,18 +36,18 @@ export const ERRORS = {
     'The message says what was expected.',
   ),
   OVERLOADED: meaning(
-    'The gateway is busy and did not execute the operation. With HTTP status 200, it did not finish the part that is null.',
-    'Retry after the seconds in `Retry-After`, or after one second without that header.',
+    'The gateway is busy and did not execute the operation. With HTTP status 200, it did not finish the fields that are null.',
+    'Retry after the seconds in `Retry-After`; without this header, after one second.',
     503,
   ),
   RATE_LIMITED: meaning(
-    'This client had more operations executed than `RATE_LIMIT` allows.',
+    'The client had more operations executed than `RATE_LIMIT` allows.',
     'Retry after the seconds in `Retry-After`.',
     429,
   ),
   DOCUMENT_NOT_TRUSTED: meaning(
-    'The operator has set `TRUSTED_DOCUMENTS_ONLY`, and this document is not in the file.',
-    'Ask by the `documentId` of a known document.',
+    'The operator has set `TRUSTED_DOCUMENTS_ONLY`, and the document is not in the file of `TRUSTED_DOCUMENTS`.',
+    'Send the `documentId` of a known document.',
     403,
   ),
 };

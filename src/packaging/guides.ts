@@ -14,11 +14,14 @@ function settingsGuide(): string {
   });
   return `# Settings
 
-All settings are environment variables. An empty value counts as unset. Words such as \`true\` may have any letter case. If some values are invalid, the process reports all of them and ends with status 1. A variable whose name resembles a setting, or was one, is named in a warning at the start, which for a former setting says what holds now. \`npm start -- --help\` prints this list.
+All settings are environment variables. \`npm start -- --help\` prints this list.
 
-\`UPSTREAM_HEADERS\` and \`REDIS_URL\` can hold secrets, so each can also be read from a file: \`REDIS_URL_FILE=/run/secrets/redis\`.
-
-In the [library](../library/README.md) the same settings are options in camel case, such as \`maxCost\`. These settings of the process are missing there: \`HOST\`, \`PORT\` and \`ADMIN_PORT\`.
+- An empty value counts as unset. Words such as \`true\` may have any letter case.
+- If values are invalid, the process names all of them and ends with status 1.
+- If a variable has the name of a former setting, or resembles a setting, a warning at the start names it.
+- Times are in milliseconds (\`_MS\`).
+- **Secrets:** \`UPSTREAM_HEADERS\` and \`REDIS_URL\` can also be in a file: \`REDIS_URL_FILE=/run/secrets/redis\`.
+- **In the [library](../library/README.md)** the settings are options in camel case, such as \`maxCost\`. \`HOST\`, \`PORT\` and \`ADMIN_PORT\` are missing there.
 
 ${groups.join('\n')}`;
 }
@@ -31,13 +34,15 @@ function errorCodesGuide(): string {
   });
   return `# Error codes
 
-Each error has one of these codes in \`extensions.code\`, or one of the GraphQL server itself: \`GRAPHQL_PARSE_FAILED\`, \`GRAPHQL_VALIDATION_FAILED\`, \`OPERATION_RESOLUTION_FAILURE\`, \`PERSISTED_QUERY_NOT_FOUND\`, \`PERSISTED_QUERY_MISMATCH\`, \`BAD_REQUEST\`, \`INTERNAL_SERVER_ERROR\`. With HTTP status 200, the field that failed is null and the other fields are there. An operation that is refused as a whole, such as with \`LIMIT_EXCEEDED\`, has no data; its status is 400 for clients that accept \`application/graphql-response+json\`.
-
-A client never sees the address, the headers or the body of an upstream response. The log has the address, and the beginning of the body if the upstream answered with an error status.
+Each error has a code in \`extensions.code\`. With HTTP status 200, a field that failed is null, and the other fields have their values. An operation that is refused as a whole, such as with \`LIMIT_EXCEEDED\`, has no data; its status is 400 for clients that accept \`application/graphql-response+json\`.
 
 | code | HTTP | what happened | what to do |
 |---|---|---|---|
 ${rows.join('\n')}
+
+GraphQL Yoga, the GraphQL server inside the gateway, has these codes of its own: \`GRAPHQL_PARSE_FAILED\`, \`GRAPHQL_VALIDATION_FAILED\`, \`OPERATION_RESOLUTION_FAILURE\`, \`PERSISTED_QUERY_NOT_FOUND\`, \`PERSISTED_QUERY_MISMATCH\`, \`BAD_REQUEST\` and \`INTERNAL_SERVER_ERROR\`.
+
+Errors do not contain the address, headers or body of an answer of the upstream. The log has the address, and the beginning of the body for an error status.
 `;
 }
 
