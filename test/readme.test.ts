@@ -21,42 +21,35 @@ const MAX_PICTURE_BYTES = 150_000;
 
 const HERE = 'test/readme.test.ts';
 
-/** Every block of every README, and the test that runs it. */
-const RUN_BY: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+/** The blocks of every README, by the test that runs them. */
+const RUN_BY: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   [README]: {
-    [HERE]: [
-      ...['start', 'tests', 'rest', 'query', 'answer', 'real upstream'],
-      ...['ChainPicker', 'TokenPicker', 'DestinationPicker'],
-    ],
-    'test/clients/recipes.test.ts': ['recipes/fetch.ts', 'recipes/apollo.ts'],
-    'test/library/hosts.test.ts': ['hosts/node-http.js'],
+    [HERE]: 'start, tests, rest, query, answer, real upstream, ChainPicker, TokenPicker, DestinationPicker',
+    'test/clients/recipes.test.ts': 'recipes/fetch.ts, recipes/apollo.ts',
+    'test/library/hosts.test.ts': 'hosts/node-http.js',
   },
   [GRAPH]: {
-    [HERE]: ['Listings', 'Identifiers', 'Sources', 'machines'],
-    'test/graph/recipes.test.ts': ['HeldFirst'],
-    'test/graph/schema/changes.test.ts': ['TokenChanges'],
+    [HERE]: 'Listings, Identifiers, Sources, machines',
+    'test/graph/recipes.test.ts': 'HeldFirst',
+    'test/graph/schema/changes.test.ts': 'TokenChanges',
   },
-  'src/search/searching.md': { 'test/graph/recipes.test.ts': ['ReachableAndOthers'] },
+  'src/search/searching.md': { 'test/graph/recipes.test.ts': 'ReachableAndOthers' },
   [STORAGE]: {
-    [HERE]: ['disk', 'successor', 'redis', 'sharing'],
-    'test/storage/cores.test.ts': ['cluster'],
+    [HERE]: 'disk, successor, redis, sharing',
+    'test/storage/cores.test.ts': 'cluster',
   },
   'src/library/README.md': {
-    'test/library/hosts.test.ts': ['hosts/next/app/tokens/[[...path]]/route.js', 'hosts/next/next.config.js'],
+    'test/library/hosts.test.ts': 'hosts/next/app/tokens/[[...path]]/route.js, hosts/next/next.config.js',
   },
   'src/graph/federation/README.md': {
-    'test/federation/recipes.test.ts': [
-      ...['apollo-router.yaml', 'chain-facts.js', 'hive-gateway.js', 'mesh.config.js', 'router.yaml'],
-      ...['cosmo.yaml', 'stitching.js'],
-    ],
+    'test/federation/recipes.test.ts':
+      'apollo-router.yaml, chain-facts.js, hive-gateway.js, mesh.config.js, router.yaml, cosmo.yaml, stitching.js',
   },
-  '.deploy/README.md': { 'test/deploy/prometheus.test.ts': ['prometheus.yaml'] },
+  '.deploy/README.md': { 'test/deploy/prometheus.test.ts': 'prometheus.yaml' },
   'test/clients/README.md': {
-    'test/clients/recipes.test.ts': [
-      ...['recipes/urql.ts', 'projects/relay/relay.config.json', 'projects/relay/src/TokenPicker.ts'],
-      ...['projects/codegen/codegen.json', 'projects/tada/tada.json', 'projects/tada/src/graphql.ts'],
-    ],
-    'test/clients/nullability.test.ts': ['codegen-nullability.json', 'semantic-to-strict'],
+    'test/clients/recipes.test.ts':
+      'recipes/urql.ts, projects/relay/relay.config.json, projects/relay/src/TokenPicker.ts, projects/codegen/codegen.json, projects/tada/tada.json, projects/tada/src/graphql.ts',
+    'test/clients/nullability.test.ts': 'codegen-nullability.json, semantic-to-strict',
   },
 };
 
@@ -80,22 +73,23 @@ describe('the commands', () => {
   }, async () => {
     const copy = copyProject();
     const port = await freePort();
-    const sh = async (command: string) => (await promisify(execFile)('bash', ['-c', command])).stdout;
+    const sh = async (command: string) =>
+      JSON.parse((await promisify(execFile)('bash', ['-c', command])).stdout) as unknown;
     const env = { PORT: String(port), npm_config_prefer_offline: 'true', NO_COLOR: '1' };
     const elsewhere = { ...env, PORT: '0' };
     const started = run(blockOf(README, 'start'), copy, env);
     await expect.poll(started.output, { timeout: 900_000 }).toContain('"msg":"Listening"');
     expect(started.output()).not.toMatch(/npm warn (?!Unknown \w+ config)|EBADENGINE|deprecated/i);
     await expect.poll(async () => (await fetch(`http://127.0.0.1:${port}/ready`)).status).toBe(200);
-    const answer = await sh(blockOf(README, 'query').replace(':4000/', `:${port}/`));
-    expect(JSON.parse(answer)).toEqual(JSON.parse(blockOf(README, 'answer')));
+    const answer = JSON.parse(blockOf(README, 'answer')) as unknown;
+    expect(await sh(blockOf(README, 'query').replace(':4000/', `:${port}/`))).toEqual(answer);
 
     const lines = blockOf(GRAPH, 'machines')
       .replaceAll(':4000/', `:${port}/`)
       .replaceAll('\\\n', '')
       .trim()
       .split('\n');
-    expect(await Promise.all(lines.map(async (line) => JSON.parse(await sh(line))))).toMatchObject([
+    expect(await Promise.all(lines.map(sh))).toMatchObject([
       { tokens: expect.arrayContaining([expect.objectContaining({ chainId: 8453 })]) },
       { result: { structuredContent: { tokenSearch: { totalCount: expect.any(Number) } } } },
       { data: { chains: expect.arrayContaining([{ caip2: 'eip155:8453' }]) } },
@@ -112,19 +106,15 @@ describe('the commands', () => {
     await expect.poll(other.output).toContain(`"upstream":"${upstream.url}","isDemo":false`);
 
     const kept = run(blockOf(STORAGE, 'disk').replace(/https:\S+/, upstream.url), copy, elsewhere);
+    const files = () => existsSync(join(copy, 'snapshots')) && readdirSync(join(copy, 'snapshots')).sort();
     await expect
-      .poll(() => existsSync(join(copy, 'snapshots')) && readdirSync(join(copy, 'snapshots')).sort(), {
-        timeout: 300_000,
-      })
-      .toEqual([
-        expect.stringMatching(/^chains-.*\.snapshot$/),
-        expect.stringMatching(/^tokens-.*\.snapshot$/),
-      ]);
+      .poll(files, { timeout: 300_000 })
+      .toEqual([/^chains-.*\.snapshot$/, /^tokens-.*\.snapshot$/].map((name) => expect.stringMatching(name)));
     await expect.poll(kept.output).toContain('"msg":"Listening"');
 
     const rest = blockOf(README, 'rest').replace(/https:[^']+/, upstream.url);
     const joined = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', rest]);
-    expect(JSON.parse(joined.stdout)).toEqual(JSON.parse(blockOf(README, 'answer')));
+    expect(JSON.parse(joined.stdout)).toEqual(answer);
 
     upstream.plan('chains', status(410));
     upstream.plan('tokens', status(410));
@@ -193,19 +183,13 @@ describe('the queries', () => {
     );
     const found = variablesOf(README, 'TokenPicker');
     expect(found).toMatchObject({ filter: { chainKeys: chains.map(({ chainKey }) => chainKey) } });
-    const { tokenSearch } = await answer<{
-      tokenSearch: { edges: { node: { chainKey: string; address: string } }[] };
-    }>(README, 'TokenPicker', found);
-    const [first] = tokenSearch.edges.map(({ node }) => ({
-      srcChainKey: node.chainKey,
-      srcToken: node.address,
-    }));
-    expect(first).toEqual(variablesOf(README, 'DestinationPicker'));
-    const { destinations } = await answer<{ destinations: { tokens: unknown[] }[] }>(
-      README,
-      'DestinationPicker',
-      first,
-    );
+    type Found = { tokenSearch: { edges: { node: { chainKey: string; address: string } }[] } };
+    const { tokenSearch } = await answer<Found>(README, 'TokenPicker', found);
+    const source = variablesOf(README, 'DestinationPicker');
+    const { chainKey: srcChainKey, address: srcToken } = tokenSearch.edges[0]?.node ?? {};
+    expect({ srcChainKey, srcToken }).toEqual(source);
+    type Groups = { destinations: { tokens: unknown[] }[] };
+    const { destinations } = await answer<Groups>(README, 'DestinationPicker', source);
     expect(destinations.flatMap(({ tokens }) => tokens).length).toBeGreaterThan(0);
   });
 });
@@ -214,7 +198,7 @@ describe('every guide', () => {
   it('has only blocks that a test runs', () => {
     const found = readmes().flatMap((path) => blocksOf(path).map(({ name }) => `${path}: ${name}`));
     const known = Object.entries(RUN_BY).flatMap(([path, blocks]) =>
-      Object.values(blocks).flatMap((names) => names.map((name) => `${path}: ${name}`)),
+      Object.values(blocks).flatMap((names) => names.split(', ').map((name) => `${path}: ${name}`)),
     );
     const hint = 'Put <!-- test: name --> above the block, run it in a test, and add it to RUN_BY here.';
     expect(found.toSorted(), hint).toEqual(known.toSorted());
@@ -257,29 +241,17 @@ describe('every guide', () => {
   });
 });
 
-describe('the map in src', () => {
-  it('names every folder and every file of the top level', () => {
-    const map = readText('src/README.md');
-    const entries = readdirSync(join(ROOT, 'src'), { withFileTypes: true })
-      .map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name))
-      .filter((name) => name !== 'README.md');
-    expect(
-      entries.filter((name) => !map.includes(`\`${name}\``)),
-      'Add them to src/README.md.',
-    ).toEqual([]);
-  });
-
-  it('names files by paths below src', () => {
-    const names = [...readText('src/README.md').matchAll(/`([\w/-]+\.ts|[\w/-]+\/)`/g)].map(
-      ([, name = '']) => name,
-    );
-    const inPages = 'http/ request/ execution/ schema/ cost/ picker/ page/ playground/'.split(' ');
-    const gone = names.filter(
-      (name) =>
-        !inPages.includes(name) && !existsSync(join(ROOT, 'src', name)) && !existsSync(join(ROOT, name)),
-    );
-    expect(gone).toEqual([]);
-  });
+it('the map in src names every folder and every file of the top level, by paths below src', () => {
+  const map = readText('src/README.md');
+  const entries = readdirSync(join(ROOT, 'src'), { withFileTypes: true })
+    .map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name))
+    .filter((name) => name !== 'README.md');
+  const missing = entries.filter((name) => !map.includes(`\`${name}\``));
+  expect(missing, 'Add them to src/README.md.').toEqual([]);
+  const names = [...map.matchAll(/`([\w/-]+\.ts|[\w/-]+\/)`/g)].map(([, name = '']) => name);
+  const inPages = 'http/ request/ execution/ schema/ cost/ picker/ page/ playground/'.split(' ');
+  const exists = (name: string) => existsSync(join(ROOT, 'src', name)) || existsSync(join(ROOT, name));
+  expect(names.filter((name) => !inPages.includes(name) && !exists(name))).toEqual([]);
 });
 
 /** One operation of a guide, alone. */

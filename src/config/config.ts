@@ -30,25 +30,38 @@ import {
   timeOrNever,
 } from './values.js';
 
-interface Setting<Value> {
-  /** The environment variable. */
-  readonly name: string;
+interface UnnamedSetting<Value> {
   /** The value of the setting if the variable is unset or empty. */
   readonly fallback: Value;
   readonly parse: Parse<Value>;
   readonly meaning: string;
 }
 
-function setting<Value>(name: string, fallback: Value, parse: Parse<Value>, meaning: string): Setting<Value> {
-  return { name, fallback, parse, meaning };
+interface Setting<Value> extends UnnamedSetting<Value> {
+  /** The environment variable. */
+  readonly name: string;
 }
 
-function optional<Value>(name: string, parse: Parse<Value>, meaning: string): Setting<Value | undefined> {
-  return { name, fallback: undefined, parse, meaning };
+function setting<Value>(fallback: Value, parse: Parse<Value>, meaning: string): UnnamedSetting<Value> {
+  return { fallback, parse, meaning };
 }
 
-function flag(name: string, fallback: boolean, meaning: string): Setting<boolean> {
-  return { name, fallback, parse: boolean, meaning };
+function optional<Value>(parse: Parse<Value>, meaning: string): UnnamedSetting<Value | undefined> {
+  return { fallback: undefined, parse, meaning };
+}
+
+/** Gives each setting the variable that its key stands for. */
+function group<Values>(settings: { readonly [Key in keyof Values]: UnnamedSetting<Values[Key]> }) {
+  const named = Object.entries<UnnamedSetting<unknown>>(settings).map(([key, each]) => [
+    key,
+    { ...each, name: variableOf(key) },
+  ]);
+  return Object.fromEntries(named) as { readonly [Key in keyof Values]: Setting<Values[Key]> };
+}
+
+/** The environment variable of a key, such as `UPSTREAM_URL` of `upstreamUrl`. */
+export function variableOf(key: string): string {
+  return key.replace(/[A-Z]/g, '_$&').toUpperCase();
 }
 
 /** A time in milliseconds, at most the longest delay of Node's timers: a timer with a longer delay fires at once. */
@@ -59,190 +72,146 @@ export const UPSTREAM_PROFILES = ['v1', 'value-transfer', 'auto'] as const;
 
 export type UpstreamProfile = (typeof UPSTREAM_PROFILES)[number];
 
-const PROCESS = {
-  host: setting('HOST', '127.0.0.1', host, 'The address to listen on.'),
-  port: setting('PORT', 4000, integer(0, 65_535), 'The port to listen on. 0 takes a free port.'),
+const PROCESS = group({
+  host: setting('127.0.0.1', host, 'The address to listen on.'),
+  port: setting(4000, integer(0, 65_535), 'The port to listen on. 0 takes a free port.'),
   adminPort: optional(
-    'ADMIN_PORT',
     integer(0, 65_535),
     'The port for operators on the same host, without `BASE_PATH`: `/metrics`, `/live`, `/ready` and `POST /refresh`. The public port then has no `/metrics`. 0 takes a free port.',
   ),
   drainMs: setting(
-    'DRAIN_MS',
     1_500,
     integer(0, 600_000),
     'After SIGTERM requests are answered for this time, with `/ready` 503. Then the port closes.',
   ),
   logLevel: setting<LogLevel>(
-    'LOG_LEVEL',
     'info',
     oneOf(LOG_LEVELS),
     `The least severe level to log: ${LOG_LEVELS.join(', ')}.`,
   ),
   logRequests: setting<LogRequests>(
-    'LOG_REQUESTS',
     'all',
     oneOf(LOG_REQUESTS),
     'The requests to log: `all`, `errors` (requests with errors, refused ones, and those that took a second or more) or `none`.',
   ),
-};
+});
 
-const UPSTREAM = {
-  upstreamUrl: optional('UPSTREAM_URL', baseUrl, 'The base address of the upstream, including its version.'),
+const UPSTREAM = group({
+  upstreamUrl: optional(baseUrl, 'The base address of the upstream, including its version.'),
   demo: optional(
-    'DEMO',
     boolean,
     'Whether demo data is served in place of an upstream. If `DEMO` and `UPSTREAM_URL` are unset, demo data is served; with `NODE_ENV=production` the process ends with status 1 instead.',
   ),
   upstreamProfile: setting<UpstreamProfile>(
-    'UPSTREAM_PROFILE',
     'v1',
     oneOf(UPSTREAM_PROFILES),
     'The service at `UPSTREAM_URL`: `v1`, `value-transfer` (its successor), or `auto` (v1 until it is switched off, then the successor at `UPSTREAM_SUCCESSOR_URL`).',
   ),
-  upstreamSuccessorUrl: optional(
-    'UPSTREAM_SUCCESSOR_URL',
-    baseUrl,
-    'The base address of the successor, for `UPSTREAM_PROFILE=auto`.',
-  ),
+  upstreamSuccessorUrl: optional(baseUrl, 'The base address of the successor, for `UPSTREAM_PROFILE=auto`.'),
   upstreamHeaders: setting<Readonly<Record<string, string>>>(
-    'UPSTREAM_HEADERS',
     {},
     headers,
     'A JSON object of headers that the upstream gets with each request, such as a key.',
   ),
   upstreamTimeoutMs: setting(
-    'UPSTREAM_TIMEOUT_MS',
     10_000,
     MS,
     'An attempt to get an answer of the upstream fails after this time.',
   ),
   upstreamRequestsPerSecond: setting(
-    'UPSTREAM_REQUESTS_PER_SECOND',
     3,
     integer(1, 1000),
     'The most requests that the upstream gets in any second, bursts included. Further ones wait.',
   ),
-};
+});
 
-const FRESHNESS = {
-  chainsFreshMs: setting(
-    'CHAINS_FRESH_MS',
-    300_000,
-    MS,
-    'The chain listing is refreshed when it is older than this time.',
-  ),
-  tokensFreshMs: setting(
-    'TOKENS_FRESH_MS',
-    30_000,
-    MS,
-    'The token listing is refreshed when it is older than this time.',
-  ),
+const FRESHNESS = group({
+  chainsFreshMs: setting(300_000, MS, 'The chain listing is refreshed when it is older than this time.'),
+  tokensFreshMs: setting(30_000, MS, 'The token listing is refreshed when it is older than this time.'),
   routesSweepMs: optional(
-    'ROUTES_SWEEP_MS',
     MS,
     'For `sources`, each gateway requests the routes of each bridgeable token once in this time, in the background. If unset, `sources` is null, except with demo data.',
   ),
-  priceMaxAgeMs: setting(
-    'PRICE_MAX_AGE_MS',
-    3_600_000,
-    integer(0, 2 ** 31 - 1),
-    'A price that is older than this time is null.',
-  ),
+  priceMaxAgeMs: setting(3_600_000, integer(0, 2 ** 31 - 1), 'A price that is older than this time is null.'),
   holdBackMs: setting(
-    'HOLD_BACK_MS',
     86_400_000,
     timeOrNever,
     'A changed guarded value (decimals or symbol of a token, the address to which a symbol belongs, chainId, type or native currency of a chain) is accepted when every listing during this time had the same new value. With `never` only `LISTING_RULES` accept it.',
   ),
   listingRules: optional(
-    'LISTING_RULES',
     listingRulesFile,
     'A text file of rules: the chains to serve and their order, chains and tokens to hide, and changes to accept or to refuse. The gateway reads a changed file again.',
   ),
-};
+});
 
-const STORAGE = {
-  snapshotDir: optional(
-    'SNAPSHOT_DIR',
-    path,
-    'The directory where the last good listings are stored for the next start.',
-  ),
+const STORAGE = group({
+  snapshotDir: optional(path, 'The directory where the last good listings are stored for the next start.'),
   redisUrl: optional(
-    'REDIS_URL',
     redisUrl,
     'The address of a Redis server through which gateways share listings and routes.',
   ),
-};
+});
 
-const OFFER = {
+const OFFER = group({
   basePath: setting(
-    'BASE_PATH',
     '',
     basePath,
     'A path below which all paths are served, such as `/tokens`. A reverse proxy in front must not remove it from requests.',
   ),
   servedPaths: setting<readonly OptionalPath[]>(
-    'SERVED_PATHS',
     OPTIONAL_PATHS,
     noneOrSome(OPTIONAL_PATHS),
     'The paths to serve besides `/graphql` and `/mcp`, separated by commas, or `none`. `/` is the token picker. With `ADMIN_PORT`, `/metrics` is only on that port. The library serves `/metrics` only if it is named here.',
   ),
   compression: setting(
-    'COMPRESSION',
     true,
     boolean,
     'Whether responses are compressed. `false` leaves this to the proxy or server in front.',
   ),
   corsOrigins: setting<'*' | readonly string[]>(
-    'CORS_ORIGINS',
     '*',
     origins,
     'The origins whose pages may read responses, separated by commas; `*` allows all. Credentials are never allowed.',
   ),
-  graphiql: flag('GRAPHIQL', true, 'Whether browsers get the playground at `/graphql`.'),
-  logos: flag(
-    'LOGOS',
+  graphiql: setting(true, boolean, 'Whether browsers get the playground at `/graphql`.'),
+  logos: setting(
     false,
+    boolean,
     'Whether the token picker may load logos by HTTPS from other hosts, which the upstream chooses.',
   ),
-  introspection: flag(
-    'INTROSPECTION',
+  introspection: setting(
     true,
+    boolean,
     'Whether clients may read the schema, by a query and at `/schema.graphql`.',
   ),
-  mcp: flag('MCP', true, 'Whether agents get the tools of `/mcp` (Model Context Protocol).'),
+  mcp: setting(true, boolean, 'Whether agents get the tools of `/mcp` (Model Context Protocol).'),
   trustedDocuments: optional<DocumentManifest>(
-    'TRUSTED_DOCUMENTS',
     documentManifest,
     'A file of documents that clients may request by id, as the tools of Apollo, Relay and GraphQL Code Generator write it.',
   ),
-  trustedDocumentsOnly: flag(
-    'TRUSTED_DOCUMENTS_ONLY',
+  trustedDocumentsOnly: setting(
     false,
+    boolean,
     "Whether documents that are not in `TRUSTED_DOCUMENTS` are refused. The gateway's own pages and tools still work, and so do queries for `_service { sdl }` and `_sdl`.",
   ),
-};
+});
 
-const CLIENT_LIMITS = {
+const CLIENT_LIMITS = group({
   rateLimit: optional(
-    'RATE_LIMIT',
     rate,
     'How many operations a second one client may have executed: `20`, or `20/100` to allow 100 at once. Further ones are refused with `RATE_LIMITED`. Responses from the cache do not count. With `REDIS_URL`, gateways count together.',
   ),
   trustedProxies: setting<readonly string[]>(
-    'TRUSTED_PROXIES',
     [],
     networks,
     'The networks of your reverse proxies, separated by commas. For requests from these networks the client is the address in `X-Forwarded-For`; for all others it is the address of the connection.',
   ),
   maxCost: setting(
-    'MAX_COST',
     250_000,
     integer(1, 1_000_000_000),
     'The highest cost of one operation, in units. Each field of each row is a unit; searches and routes cost more. One whole token listing with every field and its chain is always allowed.',
   ),
-};
+});
 
 /** The settings as `--help` and the guide show them, by the title of each group. */
 export const SETTING_GROUPS: Readonly<Record<string, Readonly<Record<string, Setting<unknown>>>>> = {
@@ -259,31 +228,31 @@ export const SETTINGS = { ...PROCESS, ...UPSTREAM, ...FRESHNESS, ...STORAGE, ...
 
 /** Limits that are not settings: no deployment needs to change them, only tests do. */
 export const FIXED_LIMITS = {
-  /** Maximum further attempts after a failed one: most failures are short, and attempts use up the rate limit. */
+  /** A failed request is repeated this often: most failures are short, and attempts use up the rate limit. */
   upstreamRetries: 2,
-  /** Maximum bytes of one response of the upstream, after decompression: enough for some 20,000 tokens. */
+  /** A longer response of the upstream is refused, counted after decompression. Enough for some 20,000 tokens. */
   upstreamMaxBytes: 8 * 2 ** 20,
-  /** How long the routes from a token are cached. */
+  /** The routes from a token are cached for this time. */
   destinationsFreshMs: 60_000,
   /** A refresh is held back if it lacks more than this share of the served rows, or of the day's largest listing. */
   holdBackShrink: 0.5,
   /** Such a refresh is accepted when the same rows have been missing this many times in a row. */
   holdBackTimes: 3,
-  /** Maximum distinct requests for routes that one operation may send to the upstream. */
+  /** An operation gets null for the routes of further tokens: each costs the upstream a request. */
   maxRoutesPerOperation: 10,
-  /** Maximum levels of fields in one operation: joins such as token, chain, tokens can be nested without end. */
+  /** An operation with more levels of fields is refused: token, chain, tokens can be nested without end. */
   maxDepth: 12,
-  /** Maximum aliases in one operation. For more objects than this there are look-ups by many keys. */
+  /** An operation with more aliases is refused. For many objects there are look-ups by many keys. */
   maxAliases: 30,
-  /** Maximum lexical tokens of one document. */
+  /** A document with more lexical tokens is refused. */
   maxQueryTokens: 2_000,
-  /** Maximum rows of all lists of one operation together: aliases and nested lists multiply the rows. */
+  /** An operation whose lists have more rows together is refused: aliases and nested lists multiply the rows. */
   maxRows: 100_000,
-  /** Maximum open connections of the process: more than a reverse proxy needs. A low `ulimit -n` lowers it. */
+  /** Further connections are closed: a reverse proxy needs fewer. A low `ulimit -n` lowers this limit. */
   maxConnections: 5_000,
-  /** Maximum bytes of one request body: enough for some 10,000 keys of tokens. */
+  /** A longer request body is refused. Enough for some 10,000 keys of tokens. */
   maxBodyBytes: 1_048_576,
-  /** How long an operation may wait for its turn. A gateway that is busy for longer should get fewer requests. */
+  /** An operation that would wait longer for its turn is refused: such a busy gateway should get fewer requests. */
   maxWaitMs: 1_000,
 };
 
@@ -298,7 +267,7 @@ export type Config = {
   readonly [Key in keyof typeof SETTINGS]: (typeof SETTINGS)[Key]['fallback'];
 } & Readonly<typeof FIXED_LIMITS>;
 
-/** The settings, or one message for each error: the name, the expected value and the actual one. */
+/** Each error names the setting, the expected value and the actual one. */
 export type ConfigOrErrors = { readonly config: Config } | { readonly errors: readonly string[] };
 
 /**
@@ -331,7 +300,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
 }
 
 /**
- * Finds settings that are valid on their own but contradict each other. Returns one message for each, by its name.
+ * Finds settings that contradict each other. Returns one message for each, by its name.
  *
  * @param mayBeDemo whether demo data is served if neither `DEMO` nor an upstream is set
  */
@@ -360,7 +329,7 @@ export function crossChecks(config: Config, mayBeDemo: boolean): ReadonlyMap<str
   return errors;
 }
 
-/** The texts in the settings that the log must not show. */
+/** The texts that the log must not show. */
 export function secretsOf({ upstreamHeaders, redisUrl }: Config): readonly string[] {
   const { password, searchParams } = new URL(redisUrl ?? 'redis://none');
   const inUrl = [password, decodeURIComponent(password), ...searchParams.values()];

@@ -1,17 +1,6 @@
 /** Reads the files that settings name, and checks their content at the start. */
 import { readFileSync, statSync } from 'node:fs';
-import {
-  array,
-  getDotPath,
-  literal,
-  maxLength,
-  minLength,
-  object,
-  pipe,
-  record,
-  safeParse,
-  string,
-} from 'valibot';
+import * as v from 'valibot';
 import { ListingRulesError, MAX_RULES_LENGTH, parseListingRules } from '../domain/listing-rules.js';
 import { SettingError } from './values.js';
 
@@ -35,12 +24,7 @@ function readText(path: string, expected: string, maxBytes = Number.POSITIVE_INF
   }
 }
 
-/**
- * Checks the file of listing rules.
- *
- * @returns its path and not its rules, because the file is read again whenever it changes
- * @throws SettingError
- */
+/** Checks the file of listing rules. Returns its path, because the file is read again whenever it changes. */
 export function listingRulesFile(path: string): string {
   const expected = 'a text file of rules about the listings';
   const text = readText(path, expected, MAX_RULES_LENGTH);
@@ -63,11 +47,7 @@ export function fileVariable(name: string): string {
   return `${name}_FILE`;
 }
 
-/**
- * Reads the value of a setting from a file, without the white space around it.
- *
- * @throws SettingError
- */
+/** Reads the value of a setting from a file, without the white space around it. */
 export function readSecret(name: string, path: string): string {
   const expected = `${fileVariable(name)} to name a file with the value`;
   const text = readText(path, expected, MAX_SECRET_BYTES).trim();
@@ -82,20 +62,15 @@ const EXPECTED =
   'a JSON file of documents as generate-persisted-query-manifest, relay-compiler or GraphQL Code Generator writes it';
 
 /** Ids are hashes or names. A longer text is a mistake. */
-const Id = pipe(string(), minLength(1), maxLength(200));
-const ApolloManifest = object({
-  format: literal('apollo-persisted-query-manifest'),
-  version: literal(1),
-  operations: array(object({ id: Id, body: string() })),
+const Id = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
+const ApolloManifest = v.object({
+  format: v.literal('apollo-persisted-query-manifest'),
+  version: v.literal(1),
+  operations: v.array(v.object({ id: Id, body: v.string() })),
 });
-const TextsById = record(Id, string());
+const TextsById = v.record(Id, v.string());
 
-/**
- * Reads a file of documents: an Apollo manifest, or a JSON object of ids and texts, which Relay's compiler and GraphQL
- * Code Generator write.
- *
- * @throws SettingError
- */
+/** Reads an Apollo manifest, or a JSON object of ids and texts, which Relay and GraphQL Code Generator write. */
 export function documentManifest(path: string): DocumentManifest {
   const text = readText(path, EXPECTED);
   let json: unknown;
@@ -107,24 +82,19 @@ export function documentManifest(path: string): DocumentManifest {
   return documentsIn(json, JSON.stringify(path.slice(0, 100)));
 }
 
-/**
- * Reads the documents from the content of such a file, after JSON.parse.
- *
- * @param source where the content is from, for error messages
- * @throws SettingError
- */
+/** Reads the documents from the content of such a file. @param source where it is from, for error messages */
 export function documentsIn(json: unknown, source: string): DocumentManifest {
   const refuse = (fault: string) => new SettingError(EXPECTED, () => `${source} ${fault}`);
   // The schema of a record would take an array for an object whose ids are numbers.
   if (Array.isArray(json)) throw refuse('which is an array');
   const isManifest = typeof json === 'object' && json !== null && 'operations' in json;
-  const { success, output, issues } = safeParse(
+  const { success, output, issues } = v.safeParse(
     isManifest && typeof json.operations !== 'string' ? ApolloManifest : TextsById,
     json,
   );
   if (!success) {
     const [issue] = issues;
-    const message = [getDotPath(issue), issue.message].filter(Boolean).join(': ');
+    const message = [v.getDotPath(issue), issue.message].filter(Boolean).join(': ');
     throw refuse(`with this error: ${message.slice(0, 300)}`);
   }
   const entries = Array.isArray(output.operations)

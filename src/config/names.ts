@@ -1,6 +1,6 @@
 /** Finds environment variables that look like misspelt or former settings. */
 import { isOneTypo } from '../domain/fold-text.js';
-import { FIXED_LIMITS, SETTINGS } from './config.js';
+import { FIXED_LIMITS, SETTINGS, variableOf } from './config.js';
 import { fileVariable, SECRET_SETTINGS } from './files.js';
 
 /** A variable that is set but not read, and the warning about it. The warning never has the value: it can be a secret. */
@@ -43,7 +43,7 @@ export function nameWarnings(env: Readonly<Record<string, string | undefined>>):
 /** What holds in place of a former setting. Undefined for any other name. */
 function replacementOf(name: string): string | undefined {
   for (const [key, value] of Object.entries(FIXED_LIMITS)) {
-    if (key.replace(/[A-Z]/g, '_$&').toUpperCase() === name) return `The value is always ${value}.`;
+    if (variableOf(key) === name) return `The value is always ${value}.`;
   }
   return Object.hasOwn(FORMER_SETTINGS, name) ? FORMER_SETTINGS[name] : undefined;
 }

@@ -2,10 +2,9 @@
 import { isIP } from 'node:net';
 import proxyaddr from 'proxy-addr';
 
-/** Parses the text of a setting; throws a SettingError on an invalid value. */
+/** Throws a SettingError on an invalid value. */
 export type Parse<Value> = (text: string) => Value;
 
-/** A setting has an invalid value. */
 export class SettingError extends Error {
   readonly shown: ((text: string) => string) | undefined;
 

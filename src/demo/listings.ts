@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { foldAddress, tokenKey } from '../domain/addresses.js';
 import type { EmbeddedFacts } from '../domain/guarded-facts.js';
-import type { Chain } from '../domain/listing.js';
+import type { Chain, TokenRequest } from '../domain/listing.js';
 import { chainFrom } from '../domain/rows.js';
 
 interface DemoToken {
@@ -17,15 +17,10 @@ interface DemoToken {
 /** The label of demo data wherever it is shown: on the pages, for agents and in the log. */
 export const DEMO_LABEL = 'Demo: prices, routes and some flags are made up';
 
-/** How far prices drift: at most twice this fraction from the price in the file. */
+/** Prices drift by at most twice this fraction from the price in the file. */
 const DRIFT = 0.004;
-/** Symbols of stablecoins. Prices of stablecoins do not drift, because a drift would look like a lost peg. */
+/** The prices of stablecoins do not drift, because a drift would look like a lost peg. */
 const STABLE = /USD|EUR|DAI$|DOLA/i;
-
-interface DemoQuery {
-  readonly srcChainKey?: string | undefined;
-  readonly srcToken?: string | undefined;
-}
 
 /**
  * Creates a client that answers from the two demo listings in place of an upstream, as the v1 service would. The first
@@ -37,7 +32,7 @@ export function createDemoHttp() {
   const { tokens } = readListing<{ tokens: readonly DemoToken[] }>('tokens.json');
   let listingsServed = 0;
 
-  function bodyOf(path: string, { srcChainKey, srcToken }: DemoQuery): object {
+  function bodyOf(path: string, { srcChainKey, srcToken }: TokenRequest): object {
     if (path === 'chains') return { chains };
     if (srcToken !== undefined) return { tokens: routesFrom(srcToken, srcChainKey).map(atCurrentPrice) };
     const served = tokens.map(atCurrentPrice);
@@ -66,7 +61,7 @@ export function createDemoHttp() {
   }
 
   return {
-    async getJson({ path, query = {} }: { readonly path: string; readonly query?: DemoQuery }) {
+    async getJson({ path, query = {} }: { readonly path: string; readonly query?: TokenRequest }) {
       const sentAt = Date.now();
       const text = JSON.stringify(bodyOf(path, query));
       // A copy, because a snapshot freezes its rows.
@@ -86,9 +81,7 @@ let known: EmbeddedFacts | undefined;
  */
 export function readEmbeddedFacts(): EmbeddedFacts {
   known ??= factsOf(
-    readListing<{ chains: readonly Omit<Chain, 'caip2' | 'heldBack'>[] }>('chains.json').chains.map(
-      chainFrom,
-    ),
+    readListing<{ chains: readonly Parameters<typeof chainFrom>[0][] }>('chains.json').chains.map(chainFrom),
     readListing<{ tokens: readonly DemoToken[] }>('tokens.json').tokens,
   );
   return known;

@@ -49,9 +49,11 @@ export function isNativePlaceholder(address: string): boolean {
   return PLACEHOLDERS.test(address);
 }
 
+type WithNative = { readonly nativeCurrency: Pick<NativeCurrency, 'address'> };
+
 /** True if the token is the native asset of its chain. Without the chain only the placeholder is recognised. */
 export function isNativeOf(
-  chain: { readonly nativeCurrency: Pick<NativeCurrency, 'address'> } | null | undefined,
+  chain: WithNative | null | undefined,
   { address }: Pick<Token, 'address'>,
 ): boolean {
   if (isNativePlaceholder(address)) return true;

@@ -40,21 +40,16 @@ const ASSETS: ReadonlyMap<string, { readonly namespace: string; readonly address
  * The CAIP-2 identifier that follows from the row of a chain, such as `eip155:1`; null if there is none. Several chains
  * can claim the same identifier, so serve `Chain.caip2` and not this one.
  */
-export function caip2Of({
-  chainKey,
-  chainType,
-  chainId,
-}: Pick<Chain, 'chainKey' | 'chainType' | 'chainId'>): string | null {
+export function caip2Of(chain: Pick<Chain, 'chainKey' | 'chainType' | 'chainId'>): string | null {
+  const { chainKey, chainType, chainId } = chain;
   const namespace = NUMBERED.get(chainType);
   if (namespace !== undefined) return chainId > 0 ? `${namespace}:${chainId}` : null;
   return chainKey === chainType ? (MAINNETS.get(chainKey) ?? null) : null;
 }
 
 /**
- * The CAIP-19 identifier of a token, such as `eip155:1/erc20:0xA0b8…`, with its address as the upstream writes it.
- *
- * @param chain the chain that the token is on; null or undefined if it is not listed
- * @returns null for a native asset, for a chain without `caip2`, and if no published profile fits
+ * The CAIP-19 identifier of a token, such as `eip155:1/erc20:0xA0b8…`, with its address as the upstream writes it. Null for
+ * a native asset, for a chain that is not listed or has no `caip2`, and if no published profile fits.
  */
 export function caip19Of(chain: Chain | null | undefined, token: Pick<Token, 'address'>): string | null {
   if (!chain) return null;
@@ -76,7 +71,6 @@ export function parseCaip2(text: string): string | undefined {
 const NUMBERED_NAMESPACES = new Set(NUMBERED.values());
 const MAINNET_CAIP2S = new Set(MAINNETS.values());
 
-/** The parts of a CAIP-19 identifier by which a token can be looked up. */
 export interface Caip19Parts {
   readonly caip2: string;
   /** The namespace of the asset, such as `erc20`. */

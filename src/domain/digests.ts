@@ -6,7 +6,6 @@ export function textDigest(text: string): string {
   return createHash('sha256').update(text).digest('base64url').slice(0, 22);
 }
 
-/** A short digest of JSON. */
 export function digestOf(content: unknown): string {
   return textDigest(JSON.stringify(content));
 }

@@ -1,4 +1,4 @@
-/** The errors whose code and message clients see. */
+/** The errors of resolvers that clients see. */
 import type { ErrorCode } from './error-codes.js';
 
 /**

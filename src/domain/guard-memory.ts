@@ -1,12 +1,11 @@
 /** The memory of the guard: stored and shared with the rows, so that no value is forgotten by a restart. */
 
-/** A row that is no longer listed, as it was last accepted, without its price. */
+/**
+ * A row that is no longer listed, as it was last accepted, without its price. `at`: when it was first missing, or last known
+ * at another gateway or upstream (milliseconds since 1970); 0 if another row was accepted in its place.
+ */
 export interface GoneRow<Row> {
   readonly row: Row;
-  /**
-   * When the row was first missing, or last known at another gateway or upstream (milliseconds since 1970). 0 if another
-   * row was accepted in its place.
-   */
   readonly at: number;
 }
 
@@ -22,10 +21,9 @@ export interface HeldRow<Row> {
 /** Why a change of a guarded value was accepted: it stayed for the hold-back period, or a rule accepts it. */
 export type AcceptedBy = 'time' | 'operator';
 
-/** A changed guarded value that was accepted. */
+/** A changed guarded value that was accepted. If the address changed, `value` includes the key of the new row. */
 export interface AcceptedChange {
   readonly key: string;
-  /** A text that is equal for equal accepted values. If the address changed, it includes the key of the new row. */
   readonly value: string;
   readonly by: AcceptedBy;
 }

@@ -28,7 +28,7 @@ export function factKey<Row>({ fact, of }: FactOf<Row>, row: Row): string {
   return foldValue(fact, of(row));
 }
 
-/** The facts on which two rows with one key disagree, in the order of `facts`. */
+/** The facts on which two rows with one key disagree. */
 export function contradictedFacts<Row>(
   facts: readonly FactOf<Row>[],
   one: Row,
@@ -37,7 +37,7 @@ export function contradictedFacts<Row>(
   return facts.filter((fact) => factKey(fact, one) !== factKey(fact, other));
 }
 
-/** Publicly known facts of EVM chains and their tokens, from the embedded listing. */
+/** The facts of the embedded listing, which are publicly known. */
 export interface EmbeddedFacts {
   readonly chains: readonly Chain[];
   /** The keys of EVM chains, by CAIP-2 identifier. */
@@ -89,8 +89,10 @@ export const FACT_FORMS: Readonly<Record<GuardedFact, FactForm>> = {
   },
 };
 
-export function isGuardedFact(text: string): text is GuardedFact {
-  return Object.hasOwn(FACT_FORMS, text);
+/** The guarded facts of chains or of tokens. */
+export function guardedFactsOf(row: 'chain' | 'token'): readonly GuardedFact[] {
+  const facts = Object.keys(FACT_FORMS) as GuardedFact[];
+  return facts.filter((fact) => FACT_FORMS[fact].of === row);
 }
 
 /** A text that is equal for values of a fact that mean the same. */

@@ -15,7 +15,6 @@ export interface ChangeLog {
   readonly steps: readonly ChangeStep[];
 }
 
-/** The version of a token list, as its schema has it. */
 export interface TokenListVersion {
   readonly major: number;
   readonly minor: number;

@@ -8,7 +8,7 @@ const SEED = randomInt(2 ** 32) | 0;
 const [QUOTE, COMMA, COLON, BACKSLASH, OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] =
   Buffer.from('",:\\[]{}');
 
-/** Counts the parts of a JSON text, which may be invalid and may arrive in pieces. */
+/** The text may be invalid and may arrive in pieces. */
 export function createPartCount() {
   let isInString = false;
   let isEscaped = false;

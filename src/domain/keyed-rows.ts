@@ -12,12 +12,6 @@ export function keyedRows<Row>(rows: readonly Row[], keyOf: (row: Row) => string
   return keyed;
 }
 
-/** Caches a map that was made while the rows were parsed. */
-export function cacheKeyedRows<Row>(rows: readonly Row[], keyed: ReadonlyMap<string, Row>): void {
-  cached.set(rows, keyed);
-}
-
-/** The items by group, in their order. */
 export function groupBy<Item, Group>(
   items: Iterable<Item>,
   groupOf: (item: Item) => Group,

@@ -1,16 +1,12 @@
 /** The operator's rules for listings: parses their text, applies them, and writes the rule that decides on a change. */
 import { foldAddress, foldChainKey, tokenKey } from './addresses.js';
-import { type Caip19Parts, isIdentifiedBy, parseCaip2, parseCaip19 } from './caip.js';
-import { FACT_FORMS, foldValue, isGuardedFact } from './guarded-facts.js';
+import { isIdentifiedBy, parseCaip2, parseCaip19 } from './caip.js';
+import { FACT_FORMS, foldValue, guardedFactsOf } from './guarded-facts.js';
 import type { Chain, GuardedFact, Token } from './listing.js';
 
-/** Parsed rules of the operator. */
 export interface ListingRules {
   readonly size: number;
-  /**
-   * Finds the rows that the rules name. CAIP identifiers are looked up in `chains`, which includes hidden ones; of
-   * several chains with one identifier the last one counts.
-   */
+  /** Finds the rows that the rules name. Of several `chains` with one CAIP identifier the last one counts. */
   resolve(chains: () => readonly Chain[]): ResolvedRules;
 }
 
@@ -25,31 +21,35 @@ export interface ResolvedRules {
   hides(token: Pick<Token, 'chainKey' | 'address'>): boolean;
   /**
    * The operator's decision on a change of a guarded fact: `accept` it now, `keep` the old value for ever, or undefined.
-   *
-   * @param key the `tokenKey` of a token, or the key of a chain
+   * `key` is the `tokenKey` of a token, or the key of a chain in lower case.
    */
   verdictOn(key: string, fact: GuardedFact, served: string, upstream: string): 'accept' | 'keep' | undefined;
   /** The values of `keep` rules for a row, by fact, as the rules spell them; undefined if there are none. */
   keptFacts(key: string): ReadonlyMap<GuardedFact, string> | undefined;
 }
 
-/** The chain or token that a rule names: by keys, or by CAIP identifiers. Without `address` it is a chain. */
+/** A row as a rule names it. Without an address it is a chain. */
+interface NamedRow {
+  readonly chainKey: string;
+  readonly address?: string | undefined;
+}
+
+/** A chain or token as a rule spells it: by keys, or by a CAIP identifier. */
 interface Place {
   /** A text that is equal for all spellings of one key, or of one CAIP identifier. */
-  readonly text: string;
-  /** Folded, like `chainKey`. */
-  readonly address?: string;
-  /** Undefined if the chain is looked up by `caip2`. */
-  readonly chainKey?: string;
-  readonly caip2?: string;
-  readonly asset?: Caip19Parts;
+  readonly id: string;
+  /** Folded; undefined for a chain. */
+  readonly address?: string | undefined;
+  readonly isByCaip: boolean;
+  /** Undefined if no chain has the identifier, or if the chain cannot have such an asset. */
+  readonly rowIn: (byCaip2: ReadonlyMap<string | null, Chain>) => NamedRow | undefined;
 }
 
 /** A rule about a guarded fact. `from` is the value that is served now, `value` the value to serve. */
 interface FactRule {
   readonly verb: 'accept' | 'keep';
   readonly line: number;
-  readonly place: Place;
+  readonly places: readonly [Place];
   readonly fact: GuardedFact;
   readonly from: string;
   readonly value: string;
@@ -57,17 +57,16 @@ interface FactRule {
 
 type Rule =
   | FactRule
-  | { readonly verb: 'hide'; readonly place: Place }
-  | { readonly verb: 'chains'; readonly places: readonly Place[] };
+  | { readonly verb: 'chains'; readonly places: readonly Place[] }
+  | { readonly verb: 'hide'; readonly places: readonly Place[] };
 
-/** The maximum length of the text of rules, in UTF-16 code units, and of its file, in bytes. */
+/** A longer text of rules (in UTF-16 code units), or file of rules (in bytes), is refused. */
 export const MAX_RULES_LENGTH = 2_097_152;
-/** The maximum number of rules: several times the number of tokens that the services list. */
+/** Further rules are refused. Services list far fewer tokens. */
 export const MAX_RULES = 20_000;
-/** How much of a line or word a message shows, in UTF-16 code units. */
+/** A message shows so much of a line or word, in UTF-16 code units. */
 const SHOWN_LENGTH = 100;
 
-/** The text of rules has an error. */
 export class ListingRulesError extends Error {}
 
 /** Throws the error of a line: the expected form and the found text, which is the whole line unless given. */
@@ -107,7 +106,7 @@ export function parseListingRules(text: string): ListingRules {
     const rule = readRule(words, number, refuse);
     rules.push(rule);
     if (!('fact' in rule)) continue;
-    const key = `${rule.fact} ${rule.place.text}`;
+    const key = `${rule.fact} ${rule.places[0].id}`;
     const earlier = aboutOneFact.get(key) ?? [];
     const isKept = earlier.at(-1)?.verb === 'keep';
     const opponents = isKept ? earlier.slice(-1) : rule.verb === 'keep' ? earlier : [];
@@ -122,7 +121,7 @@ export function parseListingRules(text: string): ListingRules {
 const PLACE = 'chain (key or CAIP-2) or token (chain:address or CAIP-19)';
 
 function readRule([verb, ...words]: readonly string[], line: number, refuse: Refuse): Rule {
-  const [word = '', fact = '', ...values] = words;
+  const [word = '', named = '', ...values] = words;
   if (verb === 'chains') {
     const expected = 'keys or CAIP-2 identifiers of chains after "chains"';
     if (words.length === 0) refuse(expected);
@@ -135,16 +134,15 @@ function readRule([verb, ...words]: readonly string[], line: number, refuse: Ref
   const place = placeOf(word);
   if (verb === 'hide') {
     if (!place || words.length > 1) return refuse(`one ${PLACE} after "hide"`);
-    return { verb, place };
+    return { verb, places: [place] };
   }
   if (verb !== 'accept' && verb !== 'keep')
     return refuse('a rule that begins with chains, hide, accept or keep');
   if (!place) return refuse(`a ${PLACE} after "${verb}"`);
   const row = place.address === undefined ? 'chain' : 'token';
-  if (!isGuardedFact(fact) || FACT_FORMS[fact].of !== row) {
-    const facts = Object.entries(FACT_FORMS).flatMap(([name, { of }]) => (of === row ? [name] : []));
-    return refuse(`a fact of this ${row}: ${facts.join(', ')}`, fact);
-  }
+  const facts = guardedFactsOf(row);
+  const fact = facts.find((each) => each === named);
+  if (!fact) return refuse(`a fact of this ${row}: ${facts.join(', ')}`, named);
   const [from = '', value = from] = values;
   if (verb === 'accept' && (values.length !== 2 || isSameValue(fact, from, value)))
     refuse('two different values after "accept": the one that is served and the new one');
@@ -154,7 +152,7 @@ function readRule([verb, ...words]: readonly string[], line: number, refuse: Ref
   if (wrong !== undefined) refuse(`${expected} as the value of ${fact}`, wrong);
   if (fact === 'address' && foldValue(fact, from) !== place.address)
     refuse("the token's own address as the first value of address", from);
-  return { verb, line, place, fact, from, value };
+  return { verb, line, places: [place], fact, from, value };
 }
 
 /**
@@ -166,19 +164,22 @@ function placeOf(text: string): Place | undefined {
   const slash = text.indexOf('/');
   const caip2 = parseCaip2(slash < 0 ? text : text.slice(0, slash));
   if (caip2 !== undefined) {
-    if (slash < 0) return { text: caip2, caip2 };
+    if (slash < 0) return { id: caip2, isByCaip: true, rowIn: (byCaip2) => byCaip2.get(caip2) };
     const asset = parseCaip19(`${caip2}${text.slice(slash)}`);
     if (!asset?.assetNamespace || !asset.address) return undefined;
     const address = foldAddress(asset.address);
-    return { text: `${caip2}/${asset.assetNamespace}:${address}`, caip2, asset, address };
+    const rowIn: Place['rowIn'] = (byCaip2) => {
+      const chain = byCaip2.get(caip2);
+      return chain && isIdentifiedBy(asset, chain, asset) ? { chainKey: chain.chainKey, address } : undefined;
+    };
+    return { id: `${caip2}/${asset.assetNamespace}:${address}`, address, isByCaip: true, rowIn };
   }
   const colon = text.indexOf(':');
   const chainKey = foldChainKey(colon < 0 ? text : text.slice(0, colon));
-  if (colon < 0) return chainKey === '' ? undefined : { text: chainKey, chainKey };
-  const address = foldAddress(text.slice(colon + 1));
-  return chainKey === '' || address === ''
-    ? undefined
-    : { text: tokenKey(chainKey, address), chainKey, address };
+  const address = colon < 0 ? undefined : foldAddress(text.slice(colon + 1));
+  if (chainKey === '' || address === '') return undefined;
+  const row = { chainKey, address };
+  return { id: rowKey(row), address, isByCaip: false, rowIn: () => row };
 }
 
 /** The key of a row: {@link tokenKey}, or the key of a chain. */
@@ -190,30 +191,21 @@ function isSameValue(fact: GuardedFact, one: string, other: string): boolean {
   return foldValue(fact, one) === foldValue(fact, other);
 }
 
-/** Makes the rules from their parsed lines. The parser has refused rules that contradict each other. */
+/** Makes the rules from lines that the parser has accepted. */
 function createListingRules(rules: readonly Rule[]): ListingRules {
-  const isByCaip = ({ caip2 }: Place) => caip2 !== undefined;
-  const places = rules.flatMap((rule) => ('places' in rule ? rule.places : [rule.place]).filter(isByCaip));
+  const byCaip = rules.flatMap(({ places }) => places.filter(({ isByCaip }) => isByCaip));
   const resolveBy = (chains: readonly Chain[]) => {
     const byCaip2 = new Map(chains.map((chain) => [chain.caip2, chain]));
-    const rowOf = (place: Place) => rowAt(place, byCaip2);
-    return resolve(rules, JSON.stringify(places.map(rowOf)), rowOf);
+    const rowOf = (place: Place) => place.rowIn(byCaip2);
+    const keys = byCaip.map((place) => rowKey(rowOf(place) ?? { chainKey: '' }));
+    return resolve(rules, JSON.stringify(keys), rowOf);
   };
-  const byKeys = places.length === 0 ? resolveBy([]) : undefined;
+  const byKeys = byCaip.length === 0 ? resolveBy([]) : undefined;
   return { size: rules.length, resolve: (chains) => byKeys ?? resolveBy(chains()) };
 }
 
 /** No rules: everything is served, in the upstream's order. */
 export const NO_RULES: ListingRules = createListingRules([]);
-
-/** The row at a place; undefined if no chain has the identifier, or the chain cannot have such an asset. */
-function rowAt(place: Place, byCaip2: ReadonlyMap<string | null, Chain>): NamedRow | undefined {
-  const { chainKey, caip2 = '', asset, address } = place;
-  if (chainKey !== undefined) return place as NamedRow;
-  const chain = byCaip2.get(caip2);
-  if (!chain || (asset && !isIdentifiedBy(asset, chain, asset))) return undefined;
-  return { chainKey: foldChainKey(chain.chainKey), address };
-}
 
 function resolve(
   rules: readonly Rule[],
@@ -227,25 +219,15 @@ function resolve(
   const accepted = new Set<string>();
   const kept = new Map<string, Map<GuardedFact, string>>();
   for (const rule of rules) {
-    if (rule.verb === 'chains') {
-      ranks ??= new Map();
-      for (const place of rule.places) {
-        const chainKey = rowOf(place)?.chainKey;
-        // If a chain is named twice, its first position counts.
-        if (chainKey !== undefined && !ranks.has(chainKey)) ranks.set(chainKey, ranks.size);
-      }
-      continue;
-    }
-    const row = rowOf(rule.place);
-    if (!row) continue;
-    const key = rowKey(row);
-    if (rule.verb === 'hide') hidden.add(key);
-    else if (rule.verb === 'accept') accepted.add(changeKey(key, rule.fact, rule.from, rule.value));
-    else {
-      const values = kept.get(key) ?? new Map<GuardedFact, string>();
-      // The parser does not notice if two `keep` rules name one row, by its key and by its CAIP identifier: the first
-      // rule counts.
-      if (!values.has(rule.fact)) kept.set(key, values.set(rule.fact, rule.value));
+    if (rule.verb === 'chains') ranks ??= new Map();
+    for (const row of rule.places.map(rowOf)) {
+      if (!row) continue;
+      const key = rowKey(row);
+      if (rule.verb === 'hide') hidden.add(key);
+      else if (rule.verb === 'accept') accepted.add(changeKey(key, rule.fact, rule.from, rule.value));
+      // The first position of a chain counts, and the first value: two rules can name one row, by its key and by CAIP.
+      else if (rule.verb === 'chains') ranks?.set(key, ranks.get(key) ?? ranks.size);
+      else kept.set(key, new Map([[rule.fact, rule.value], ...(kept.get(key) ?? [])]));
     }
   }
 
@@ -263,49 +245,34 @@ function resolve(
     selectTokens: (tokens) => select(tokens, ranks, hides),
     hides,
     verdictOn(key, fact, served, upstream) {
-      const value = kept.get(foldRowKey(key))?.get(fact);
+      const value = kept.get(key)?.get(fact);
       if (value !== undefined) return isSameValue(fact, value, upstream) ? 'accept' : 'keep';
-      return accepted.has(changeKey(foldRowKey(key), fact, served, upstream)) ? 'accept' : undefined;
+      return accepted.has(changeKey(key, fact, served, upstream)) ? 'accept' : undefined;
     },
-    keptFacts: (key) => kept.get(foldRowKey(key)),
+    keptFacts: (key) => kept.get(key),
   };
-}
-
-/** Folds the key of a row. A {@link tokenKey} is folded already; only such a key contains a space. */
-function foldRowKey(key: string): string {
-  return key.includes(' ') ? key : foldChainKey(key);
 }
 
 function changeKey(row: string, fact: GuardedFact, from: string, to: string): string {
   return JSON.stringify([row, fact, foldValue(fact, from), foldValue(fact, to)]);
 }
 
-/** The rows that are not hidden, in the order of their chains. Linear in the number of rows. */
+/** The rows that are not hidden, in the order of their chains. */
 function select<Row extends { readonly chainKey: string }>(
   rows: readonly Row[],
   ranks: ReadonlyMap<string, number> | undefined,
   isHidden: (row: Row) => boolean,
 ): readonly Row[] {
-  let selected = rows.filter((row) => !isHidden(row));
-  if (ranks) {
-    const byRank: Row[][] = Array.from(ranks, () => []);
-    for (const row of selected) byRank[ranks.get(foldChainKey(row.chainKey)) ?? 0]?.push(row);
-    selected = byRank.flat();
-  }
+  const selected = rows.filter((row) => !isHidden(row));
+  const rankOf = ({ chainKey }: Row) => ranks?.get(chainKey) ?? 0;
+  if (ranks) selected.sort((one, other) => rankOf(one) - rankOf(other));
   return selected.length === rows.length && selected.every((row, at) => row === rows[at]) ? rows : selected;
-}
-
-/** A row as a rule names it: with its key, or with its key and address. */
-interface NamedRow {
-  readonly chainKey: string;
-  readonly address?: string | undefined;
 }
 
 /**
  * The rule that accepts a change or keeps the served value, for a message from which the operator can copy it. The
- * upstream chooses the texts in it, so the rule is parsed again: they must not change its meaning.
- *
- * @returns undefined if no rule can express it, such as for a chain key that looks like a CAIP identifier
+ * upstream chooses the texts in it, so the rule is parsed again: they must not change its meaning. Undefined if no rule can
+ * express it, such as for a chain key that looks like a CAIP identifier.
  */
 export function ruleToPaste(
   verb: FactRule['verb'],
@@ -319,12 +286,9 @@ export function ruleToPaste(
   const rule = words.map((word) => (BARE.test(word) ? word : quoted(word))).join(' ');
   try {
     const { verdictOn, keptFacts } = parseListingRules(rule).resolve(() => []);
-    const key = rowKey(row);
-    const isMeant =
-      verb === 'accept'
-        ? verdictOn(key, fact, served, upstream) === 'accept'
-        : keptFacts(key)?.get(fact) === served;
-    return isMeant ? rule : undefined;
+    const isKept = keptFacts(rowKey(row))?.get(fact) === served;
+    const isAccepted = verdictOn(rowKey(row), fact, served, upstream) === 'accept';
+    return (verb === 'accept' ? isAccepted : isKept) ? rule : undefined;
   } catch (error) {
     if (error instanceof ListingRulesError) return undefined;
     throw error;
@@ -342,19 +306,13 @@ function wordsOf(line: string): readonly string[] | undefined {
   const words: string[] = [];
   WORD.lastIndex = 0;
   for (;;) {
-    const { end, quoted, bare } = WORD.exec(line)?.groups ?? {};
+    const { end, quoted = '', bare } = WORD.exec(line)?.groups ?? {};
     if (end !== undefined) return words;
-    const word = bare ?? unquoted(quoted);
-    if (word === undefined) return undefined;
-    words.push(word);
-  }
-}
-
-function unquoted(text: string | undefined): string | undefined {
-  try {
-    return text === undefined ? undefined : (JSON.parse(text) as string);
-  } catch {
-    return undefined;
+    try {
+      words.push(bare ?? (JSON.parse(quoted) as string));
+    } catch {
+      return undefined;
+    }
   }
 }
 

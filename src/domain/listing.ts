@@ -12,15 +12,14 @@ export interface NativeCurrency {
   readonly address: string;
 }
 
-/** The facts of a row that are guarded: they do not change by themselves, and a wrong one costs money. */
+/** The guarded facts of a row: they do not change by themselves, and a wrong one costs money. */
 export type GuardedFact = 'decimals' | 'symbol' | 'address' | 'chainId' | 'chainType' | 'nativeCurrency';
 
-/** A guarded fact of a row on which the upstream contradicts the value that is served. */
+/** A guarded fact of a row on which the upstream contradicts the value that is served: the last accepted one. */
 export interface HeldBackFact {
   readonly fact: GuardedFact;
-  /** The value that is served: the last accepted one. */
   readonly served: string;
-  /** The value that the upstream sends. Several values at once are joined by "and". */
+  /** Several values at once are joined by "and". */
   readonly upstream: string;
   /** When the upstream first sent it (milliseconds since 1970). */
   readonly since: number;
@@ -38,9 +37,8 @@ export interface Chain {
   readonly shortName: string;
   readonly name: string;
   readonly nativeCurrency: NativeCurrency;
-  /** The CAIP-2 identifier of the chain; null if the row gives none, or if another chain has the identifier. */
+  /** Null if the row gives no CAIP-2 identifier, or if another chain has it. */
   readonly caip2: string | null;
-  /** Facts on which the upstream contradicts this row; empty for nearly all. */
   readonly heldBack: readonly HeldBackFact[];
 }
 
@@ -60,9 +58,9 @@ export interface Token {
   readonly symbol: string;
   readonly name: string;
   readonly price: Price | null;
-  /** Address of its picture, safe for a page to load; null if there is none. */
+  /** Safe for a page to load; null if there is none. */
   readonly logoUrl: string | null;
-  /** Facts on which the upstream contradicts this row, which then has no price; empty for nearly all. */
+  /** Empty for nearly all rows. Others have no price. */
   readonly heldBack: readonly HeldBackFact[];
 }
 
@@ -72,19 +70,17 @@ export interface TokenRequest {
   readonly srcToken?: string | undefined;
 }
 
-/** The rows of an answer that were left out when it was parsed. */
+/** The rows of an answer that were left out, with the index and the reason of each of the first ones. */
 export interface RejectedRows {
   readonly count: number;
-  /** The index and the reason of each of the first rejected rows. */
   readonly first: readonly string[];
 }
 
 /** Rejected rows that do not have the specified form. All other rejected rows repeat or contradict another row. */
 export interface UnreadableRows {
   readonly count: number;
-  /** The keys of the unreadable rows that can still be identified. */
   readonly keys: ReadonlySet<string>;
-  /** How many unreadable rows cannot be identified. */
+  /** How many of them have no key that can be read. */
   readonly unnamed: number;
 }
 
@@ -106,7 +102,6 @@ export interface RowsAge {
   readonly upstreamAgeMs?: number | undefined;
 }
 
-/** The service that sent rows, and their age. */
 export interface SourceAndAge extends RowsAge {
   readonly source: ServiceName;
 }
@@ -154,7 +149,6 @@ export interface RouteClients {
   watch(listener: (client: RouteClient) => void): void;
 }
 
-/** The type of the rows of each listing. */
 export interface ListingRows {
   readonly chains: Chain;
   readonly tokens: Token;
@@ -165,13 +159,13 @@ export interface ListingRows {
  * BAD_USER_INPUT for a request that the service does not support.
  */
 export interface Service {
-  /** The service that gets the requests now. */
+  /** With failover, the service that gets the requests now. */
   readonly source: ServiceName;
   /** Fetches a whole listing, which is never empty. */
   fetch<Name extends keyof ListingRows>(name: Name): Promise<Fetched<ListingRows[Name]>>;
   /** Fetches the routes from a token, which may have none. The clients determine when the queue sends the request. */
   routes(request: TokenRequest, clients?: RouteClients): Promise<Fetched<Token>>;
-  /** The delay of requests for whole listings now, and its cause; undefined if there is none. */
+  /** The delay of requests for whole listings now; undefined if there is none. */
   delay?(): RequestDelay | undefined;
   /** Tells a service with failover the source of shared or stored rows: it switches to the successor if they are its. */
   switchTo?(source: ServiceName): void;

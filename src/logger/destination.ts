@@ -18,9 +18,6 @@ const MAX_PENDING = 4 * 2 ** 20;
  * Opens a destination. For a pipe or socket it never makes the process wait: unread lines stay in a bounded buffer, and
  * further ones are dropped. Lines for anything else, such as a regular file, are written at once. The asynchronous writes
  * of pino would be no help: a write that blocks occupies a thread, and a process with such a thread cannot exit.
- *
- * @param fd a file descriptor, such as 1 for standard output
- * @param onDrop called with each line that is dropped
  */
 export function openLogDestination(fd: number, onDrop: () => void): LogDestination {
   const kind = fstatSync(fd);

@@ -1,4 +1,5 @@
 /** Escapes control and bidi characters in the lines of the log. Each line is a JSON object. */
+
 /**
  * Characters that JSON.stringify does not escape: DEL, the C1 controls, marks that change the direction of text, and
  * line ends of some terminals and editors.

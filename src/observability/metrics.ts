@@ -2,18 +2,11 @@
 import { LRUCache } from 'lru-cache';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { AcceptedBy } from '../domain/guard-memory.js';
+import { guardedFactsOf } from '../domain/guarded-facts.js';
 import type { GuardedFact } from '../domain/listing.js';
 import type { ListingState, ListingStatus } from '../snapshots/freshness.js';
+import type { Snapshots } from '../snapshots/snapshots.js';
 import { type CacheSize, createRequestMetrics, type RequestMetrics } from './request-metrics.js';
-
-/** The rows of one listing that are held back now. */
-export interface HeldBackCount {
-  readonly listing: string;
-  /** Rows by guarded fact. If two facts of a row are held back, the row counts once for each of them. */
-  readonly rowsByFact: ReadonlyMap<string, number>;
-  /** When the oldest of them was first held back (milliseconds since 1970). Undefined if there are none. */
-  readonly oldestSince: number | undefined;
-}
 
 /**
  * How the gateway knows a client that `RATE_LIMIT` refused. `known`: by its connection or a trusted proxy. `forwarded`: the
@@ -30,29 +23,12 @@ export interface RateLimitMetrics {
   refused(client: string, source: ClientSource): void;
 }
 
-/** The state of the sweep, which requests the routes of all bridgeable tokens in the background. */
-export interface SweepFacts {
-  /** Tokens whose routes are known. */
-  readonly known: number;
-  /** Bridgeable tokens whose routes are not known yet. */
-  readonly left: number;
-  readonly pairs: number;
-  /** The age of the oldest known routes, in milliseconds. Undefined if there are none. */
-  readonly ageMs: number | undefined;
-  /** The time in which the routes of each token are requested once, in milliseconds. */
-  readonly intervalMs: number;
-  /** Whether the sweep pauses now, because of a response of the upstream or because the map of routes is full. */
-  readonly isStopped: boolean;
-}
-
 /** The guarded facts of each listing, as values of the label `fact`. */
-const FACTS = {
-  chains: ['chainId', 'chainType', 'nativeCurrency'],
-  tokens: ['decimals', 'symbol', 'address'],
-} as const satisfies Record<string, readonly GuardedFact[]>;
+const FACTS = { chains: guardedFactsOf('chain'), tokens: guardedFactsOf('token') };
 const ACCEPTED_BY: readonly AcceptedBy[] = ['time', 'operator'];
 const LISTING_STATES: readonly ListingState[] = ['FRESH', 'STALE', 'EMPTY'];
 const BREAKER_STATES = ['closed', 'half-open', 'open'] as const;
+type BreakerState = (typeof BREAKER_STATES)[number];
 
 /** The help of each metric, as Prometheus shows it. */
 const HELP = {
@@ -148,8 +124,10 @@ const LISTING_GAUGES: readonly (readonly [Name, (status: ListingStatus) => reado
   ['gateway_listing_held_back', ({ isHeldBack }) => [{ value: Number(isHeldBack) }]],
 ];
 
+type SweepStatus = NonNullable<Snapshots['sweepStatus']>;
+
 /** The gauges of the sweep, with the function that gives the value; undefined if there is none. */
-const SWEEP_GAUGES: readonly (readonly [Name, (facts: SweepFacts) => number | undefined])[] = [
+const SWEEP_GAUGES: readonly (readonly [Name, (status: ReturnType<SweepStatus>) => number | undefined])[] = [
   ['gateway_sweep_tokens_known', ({ known }) => known],
   ['gateway_sweep_tokens_left', ({ left }) => left],
   ['gateway_sweep_pairs', ({ pairs }) => pairs],
@@ -215,7 +193,7 @@ export function createMetrics({ version = 'unknown', revision = 'unknown', ofPro
   const holdBacks = counter('gateway_listing_hold_backs_total', 'listing', 'reason');
   const drifts = counter('gateway_upstream_field_drift_total', 'listing', 'drift');
 
-  let heldBack: () => readonly HeldBackCount[] = () => [];
+  let heldBack: Snapshots['heldBack'] = () => [];
   const heldBackOf = (listing: string) => heldBack().find((each) => each.listing === listing);
   computed('gateway_held_back_rows', ['listing', 'fact'], (ofRows) => {
     for (const [listing, facts] of Object.entries(FACTS)) {
@@ -275,10 +253,9 @@ export function createMetrics({ version = 'unknown', revision = 'unknown', ofPro
       registry.removeSingleMetric(`nodejs_active_${what}_total`);
   }
 
-  /** The functions that report. {@link HELP} says what they count. */
+  /** The functions that report. {@link HELP} says what they count. Functions that are given are called at each scrape. */
   return {
     requests,
-    /** Operations that `RATE_LIMIT` refuses. */
     rateLimit: {
       refused(client, source) {
         limited.inc({ client: source });
@@ -287,28 +264,24 @@ export function createMetrics({ version = 'unknown', revision = 'unknown', ofPro
     } satisfies RateLimitMetrics,
     /** The sweep of routes. Its metrics are absent until `watch` is called. */
     sweep: {
-      /** Sets the function that returns the facts; it is called at each scrape. */
-      watch(facts: () => SweepFacts) {
+      watch(status: SweepStatus) {
         sweepRequests = counter('gateway_sweep_requests_total', 'outcome');
         for (const [name, read] of SWEEP_GAUGES)
           computed(name, [], (ofSweep) => {
-            const value = read(facts());
+            const value = read(status());
             if (value === undefined) ofSweep.remove();
             else ofSweep.set(value);
           });
       },
-      /** The routes of one token were requested: `ok`, or the code of the error. */
+      /** @param outcome `ok` or the code of the error */
       asked: (outcome: string) => sweepRequests?.inc({ outcome }),
     },
-    /** Sets the function that returns the rows that are held back; it is called at each scrape. */
     watchHeldBack(count: typeof heldBack) {
       heldBack = count;
     },
-    /** Sets the function that returns the size of the response cache; it is called at each scrape. */
     watchCache(size: typeof cacheSize) {
       cacheSize = size;
     },
-    /** Sets the function that returns the status of the listings; it is called at each scrape. */
     watchListings(status: typeof listings) {
       listings = status;
     },
@@ -316,30 +289,20 @@ export function createMetrics({ version = 'unknown', revision = 'unknown', ofPro
       accepted.inc({ listing, fact, by }),
     contradictoryRows: (listing: string, count: number) => contradictory.inc({ listing }, count),
     logLineDropped: () => droppedLines.inc(),
-    /** One attempt at the upstream: the service, the operation, 'ok' or the error's code, the duration in seconds. */
+    /** @param outcome `ok` or the code of the error */
     upstreamRequest(upstream: string, path: string, outcome: string, seconds: number) {
       const labels = { upstream, path, outcome };
       attempts.inc(labels);
       durations.observe(labels, seconds);
     },
-    /** The state of a circuit breaker: of a service's listings, or its routes. */
-    breaker(
-      upstream: string,
-      state: (typeof BREAKER_STATES)[number],
-      lane: 'listings' | 'routes' = 'listings',
-    ) {
+    breaker(upstream: string, state: BreakerState, lane: 'listings' | 'routes') {
       for (const each of BREAKER_STATES) {
         if (lane === 'listings') breakers.set({ upstream, state: each }, Number(each === state));
         else routeBreakers.set({ upstream, tokens: 'listed', state: each }, Number(each === state));
       }
     },
     conflictingRouteRows: (count: number) => conflicts.inc(count),
-    /**
-     * The end of one refresh.
-     *
-     * @param outcome 'upstream' or 'peer' (where a new snapshot is from), 'older' (not used), 'held_back', or an error's code
-     * @param heldBackFor the reasons why the listing is held back, from a closed set
-     */
+    /** @param heldBackFor the reasons why the listing is held back, from a closed set */
     refresh(listing: string, outcome: string, heldBackFor: readonly string[] = []) {
       refreshes.inc({ listing, outcome });
       for (const reason of heldBackFor) holdBacks.inc({ listing, reason });
@@ -351,7 +314,6 @@ export function createMetrics({ version = 'unknown', revision = 'unknown', ofPro
       omittedRows.set(rows);
     },
     changedOver: (from: string, to: string) => changeovers.inc({ from, to }),
-    /** An operation has waited in the queue (`turn`) or for the upstream. */
     waited: (reason: 'turn' | 'upstream', seconds: number) => waits.observe({ reason }, seconds),
     stored(isStored: boolean) {
       listingsStored ??= gauge('gateway_listings_stored');
@@ -378,7 +340,8 @@ function register({ counts }: RequestMetrics, registers: Registry[]): void {
     registers,
     collect() {
       this.reset();
-      for (const each of counts) for (const { labels, count } of each.requests()) this.inc(labels, count);
+      for (const each of counts)
+        for (const { labels, count } of each.requests.values()) this.inc(labels, count);
     },
   });
   new Counter({

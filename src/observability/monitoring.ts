@@ -9,14 +9,12 @@ import type { Metrics } from './metrics.js';
 export interface MonitoringOptions {
   /** Why this process should get no traffic now. Undefined if it is ready. */
   readonly notReadyReason: () => string | undefined;
-  /** Whether the listings are demo data. `/ready` then says so. */
   readonly isDemo: boolean;
   readonly metrics: Pick<Metrics, 'expose'>;
-  /** Gets the cause of a failed scrape. The client only learns that it failed. */
   readonly log: Logger;
 }
 
-/** Responds to requests at the monitoring paths. Undefined for other paths. */
+/** Returns undefined for other paths. */
 export type Monitoring = (method: string, path: string) => PlainResponse | Promise<PlainResponse> | undefined;
 
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -52,8 +50,8 @@ export function createMonitoring(
 }
 
 /**
- * Creates the handler of `POST /refresh`. It refreshes both listings, and responds with the outcome of each. The
- * status is 200 if both were refreshed, and 502 otherwise. Concurrent requests share one refresh and its response.
+ * Creates the handler of `POST /refresh`. It responds with the outcome of each listing, and with status 502 unless both
+ * were refreshed. Concurrent requests share one refresh and its response.
  */
 export function createRefreshAnswer(
   refresh: Snapshots['refreshOnRequest'],

@@ -3,7 +3,7 @@ import { MONITORING_PATHS } from '../http/paths.js';
 import type { Logger } from '../logger/logger.js';
 import type { CacheResult, Executor } from './request-metrics.js';
 
-/** The values of `LOG_REQUESTS`. `errors`: only requests with errors, refused ones and slow ones. */
+/** `errors`: only requests with errors, refused ones and slow ones. */
 export const LOG_REQUESTS = ['all', 'errors', 'none'] as const;
 
 export type LogRequests = (typeof LOG_REQUESTS)[number];
@@ -11,7 +11,7 @@ export type LogRequests = (typeof LOG_REQUESTS)[number];
 /** Requests that take this long are logged with `LOG_REQUESTS=errors`, too. */
 const SLOW_REQUEST_MS = 1_000;
 
-/** The line of one request. Texts of the client are cut, so that a line takes at most about 1 kB. */
+/** Texts of the client are cut, so that a line takes at most about 1 kB. */
 export interface RequestLine {
   readonly requestId: string;
   readonly method: string;
@@ -25,21 +25,19 @@ export interface RequestLine {
   readonly codes?: readonly string[] | undefined;
   /** True if the client closed the connection first; absent otherwise. */
   readonly isAborted?: boolean | undefined;
-  /** The address of the client, as limits count it. */
+  /** As limits count it. */
   readonly client?: string | undefined;
-  /** The length of the response body as sent. */
   readonly bytes?: number | undefined;
   readonly ms: number;
-  /** How many requests the line stands for. Absent for one request. */
+  /** How many requests the line stands for. Absent for one. */
   readonly count?: number | undefined;
 }
 
 const MAX_PATH_LENGTH = 200;
-/** How often refused requests of one client get a line. */
 const REFUSALS_EVERY_MS = 1_000;
-/** For how many clients refused requests are counted separately. All other clients are counted together. */
+/** Beyond this number, the refused requests of all other clients are counted together. */
 const MAX_REFUSED_CLIENTS = 1_000;
-/** The key of all clients that are counted together. No client has this address. */
+/** The key of the other clients. No client has this address. */
 const OTHERS = '\n';
 
 /**
@@ -47,8 +45,7 @@ const OTHERS = '\n';
  * `info`, but `warn` for an internal error, and `debug` for the monitoring paths.
  */
 export function createRequestLog(log: Logger, logRequests: LogRequests = 'all', basePath = '') {
-  /** Paths that probes and scrapers request all the time. */
-  const quietPaths: ReadonlySet<string> = new Set(MONITORING_PATHS.map((path) => basePath + path));
+  const quietPaths = new Set(MONITORING_PATHS.map((path) => basePath + path));
   const logsAll = logRequests === 'all' && log.isLevelEnabled('info');
   /** By client: the last refused request, and how many there were since the last line. */
   const refused = new Map<string, { last: RequestLine; count: number }>();
@@ -87,12 +84,11 @@ export function createRequestLog(log: Logger, logRequests: LogRequests = 'all', 
   }
 
   return {
-    /** Whether a request gets a line. If not, the caller need not make the line. */
+    /** Whether the caller has to make and write the line of a request. */
     shouldLog(status: number, codes: readonly string[], ms: number, cache: CacheResult): boolean {
       if (logsAll || logRequests === 'none') return logsAll;
       return codes.length > 0 || status >= 400 || cache === 'refused' || ms >= SLOW_REQUEST_MS;
     },
-    /** Writes the line of a request that is to be logged. Undefined members are left out. */
     write(line: RequestLine): void {
       if (line.cache === 'refused' || (line.status >= 400 && line.status < 500)) writeRefused(line);
       else writeNow(line);

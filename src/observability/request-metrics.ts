@@ -1,4 +1,4 @@
-/** The counts of client requests. */
+/** Counts client requests. */
 import { ERROR_CODES, hasScope } from '../domain/error-codes.js';
 
 /**
@@ -44,12 +44,12 @@ class Counts {
   bytes = 0;
   /** How many requests took as long as each bucket allows, and not as short as the one before. */
   readonly durations = new Array<number>(DURATIONS_MS.length + 1).fill(0);
-  /** By outcome: all requests, and those that the client itself has caused. */
-  readonly outcomes = new Map<string, { count: number; byClient: number }>();
+  /** The samples of the counter of requests, by outcome, and by who has caused it. */
+  readonly requests = new Map<string, { readonly labels: Record<string, string>; count: number }>();
 
   constructor(readonly cache: CacheResult) {
     // A series that exists from the start has a rate from its first request on.
-    if (cache !== 'refused') this.outcomes.set('ok', { count: 0, byClient: 0 });
+    if (cache !== 'refused') this.sampleOf('ok', false);
   }
 
   add(outcome: string, ms: number, bytes: number, isByClient: boolean): void {
@@ -58,26 +58,18 @@ class Counts {
     (this.durations[bucket] as number)++;
     this.seconds += ms / 1000;
     this.bytes += bytes;
-    let counts = this.outcomes.get(outcome);
-    if (!counts) {
-      counts = { count: 0, byClient: 0 };
-      this.outcomes.set(outcome, counts);
-    }
-    counts.count++;
-    if (isByClient) counts.byClient++;
+    this.sampleOf(outcome, isByClient && hasScope(outcome)).count++;
   }
 
-  /** The samples of a counter of requests. */
-  *requests() {
-    const { cache } = this;
-    for (const [outcome, { count, byClient }] of this.outcomes) {
-      if (!hasScope(outcome)) yield { labels: { cache, outcome }, count };
-      else {
-        const ofProcess = count - byClient;
-        if (byClient > 0) yield { labels: { cache, outcome, scope: 'client' }, count: byClient };
-        if (ofProcess > 0) yield { labels: { cache, outcome, scope: 'process' }, count: ofProcess };
-      }
+  sampleOf(outcome: string, isByClient: boolean) {
+    const key = isByClient ? `${outcome} by client` : outcome;
+    let sample = this.requests.get(key);
+    if (!sample) {
+      const scope = hasScope(outcome) ? { scope: isByClient ? 'client' : 'process' } : {};
+      sample = { labels: { cache: this.cache, outcome, ...scope }, count: 0 };
+      this.requests.set(key, sample);
     }
+    return sample;
   }
 
   /** The samples of a histogram of durations. */
@@ -104,7 +96,7 @@ export function createRequestMetrics() {
   const metrics = {
     counts: [hit, miss, refused, none],
     inFlight: 0,
-    /** A request that cannot be answered at once has begun. Call `ended` when it is answered. */
+    /** Call it for a request that cannot be answered at once, and `ended` when it is answered. */
     began: () => {
       metrics.inFlight++;
     },
@@ -112,8 +104,6 @@ export function createRequestMetrics() {
       metrics.inFlight--;
     },
     /**
-     * One request was answered.
-     *
      * @param outcome of {@link outcomeOf}, or `ABORTED`
      * @param ms from the complete request until its response was passed to Node
      * @param bytes of the response body as sent

@@ -1,14 +1,11 @@
 /** Logs when the fields of the upstream's rows change. */
 import type { Logger } from '../logger/logger.js';
 import { forEachChunk } from '../scheduling/chunks.js';
-import { shortened } from './rows.js';
+import { shortened } from './listing-kinds.js';
 
-/** How the fields of the rows have changed. The schema of rows ignores new fields and missing optional ones. */
-export type FieldDrift = 'appeared' | 'missing';
-
-/** Counts the fields that appeared or are missing. */
 export interface FieldWatchMetrics {
-  readonly fieldDrift: (listing: string, drift: FieldDrift, fields: number) => void;
+  /** Counts fields that are new in a listing (`appeared`), or that its rows no longer have (`missing`). */
+  readonly fieldDrift: (listing: string, drift: 'appeared' | 'missing', fields: number) => void;
 }
 
 /** Compares the fields of the rows of a whole listing with those of earlier answers. The rows can have any form. */
@@ -44,19 +41,17 @@ export function createFieldWatch(metrics: FieldWatchMetrics, log: Logger): Field
       known.set(listing, new Map(names.map((name) => [name, isInEach(name)])));
       return;
     }
-    const drifts = {
-      appeared: names.filter((name) => !before.has(name)).slice(0, Math.max(0, MAX_FIELDS - before.size)),
-      missing: [...before.keys()].filter((name) => before.get(name) && !isInEach(name)),
-    };
-    for (const drift of ['appeared', 'missing'] as const) {
-      for (const name of drifts[drift]) before.set(name, false);
-      if (drifts[drift].length > 0) metrics.fieldDrift(listing, drift, drifts[drift].length);
-    }
-    const fields = drifts.appeared.length + drifts.missing.length;
-    if (fields === 0) return;
-    const [appeared, missing] = [drifts.appeared.slice(0, MAX_SHOWN), drifts.missing.slice(0, MAX_SHOWN)];
+    const isNew = (name: string) => !before.has(name);
+    const appeared = names.filter(isNew).slice(0, Math.max(0, MAX_FIELDS - before.size));
+    const missing = [...before.keys()].filter((name) => before.get(name) && !isInEach(name));
+    const changed = [...appeared, ...missing];
+    if (changed.length === 0) return;
+    for (const name of changed) before.set(name, false);
+    metrics.fieldDrift(listing, 'appeared', appeared.length);
+    metrics.fieldDrift(listing, 'missing', missing.length);
+    const shown = { appeared: appeared.slice(0, MAX_SHOWN), missing: missing.slice(0, MAX_SHOWN) };
     log.warn(
-      { listing, fields, appeared, missing },
+      { listing, fields: changed.length, ...shown },
       `The fields of the upstream's rows in "${listing}" have changed. Look whether the gateway should read the new ones, and whether the missing ones matter`,
     );
   };

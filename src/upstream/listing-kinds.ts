@@ -1,7 +1,13 @@
-/** The kinds of listings: the form of their rows, and how to compare them. */
+/** The kinds of listings: the form of their rows, how to parse them, and how to compare them. */
 import * as v from 'valibot';
 import { foldChainKey, tokenKey } from '../domain/addresses.js';
-import { CHAIN_FACTS, NATIVE_CURRENCY, TOKEN_FACTS } from '../domain/guarded-facts.js';
+import {
+  CHAIN_FACTS,
+  contradictedFacts,
+  type FactOf,
+  NATIVE_CURRENCY,
+  TOKEN_FACTS,
+} from '../domain/guarded-facts.js';
 import type {
   Chain,
   Fetched,
@@ -15,11 +21,20 @@ import type {
 import { lookalikeKey } from '../domain/lookalikes.js';
 import { chainFrom, tokenFrom } from '../domain/rows.js';
 import { MAX_LENGTHS } from '../domain/text-limits.js';
+import { malformed } from '../domain/upstream-error.js';
+import { forEachChunk } from '../scheduling/chunks.js';
 import { logoUrlOf } from './logo-url.js';
-import { parseRows, type RowKind, UNSEEN } from './rows.js';
 
 /** A higher price is an error of the price feed: no token has ever cost a billion dollars. */
 const MAX_PRICE_USD = 1e9;
+/** So many rejected rows are reported. Further ones are only counted. */
+const SHOWN_REJECTED_ROWS = 20;
+/** So many contradictory rows are stored for a key. Further ones are ignored. */
+const MAX_CONTRADICTORY = 10;
+
+/** White space and invisible characters: two texts that differ only in these look equal. */
+const UNSEEN = /[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
+const ALL_UNSEEN = new RegExp(UNSEEN, 'gu');
 
 /** A bounded text. If a text is too long, valibot's message about it does not contain it, so the log stays small. */
 const text = (longest: number) => v.pipe(v.string(), v.maxLength(longest));
@@ -72,23 +87,28 @@ type TokenForm = v.GenericSchema<
 /** Not required by the specifications: a token counts as bridgeable only if the upstream says so. */
 const bridgeable = v.optional(v.boolean(), false);
 
-/** The tokens of v1, and stored tokens. */
+/** The form of the tokens of v1, and of stored tokens. */
 const v1Token: TokenForm = v.object({ isBridgeable: bridgeable, ...tokenEntries });
 
-/** The tokens of the value-transfer service. */
 export const valueTransferToken: TokenForm = v.pipe(
   v.object({ isSupported: bridgeable, ...tokenEntries }),
   // The members have the same order as in v1, so that equal rows of both services have equal digests.
   v.transform(({ isSupported, ...row }) => ({ isBridgeable: isSupported, ...row })),
 );
 
-/** How to read and compare the rows of a listing of any service. */
-export interface ListingKind<Row> extends RowKind<Row> {
+/** How to read and compare the rows of a listing, whatever its service. */
+export interface ListingKind<Row> {
+  readonly name: string;
+  /** The identity of a row. It reads only `chainKey` and `address`. */
+  readonly keyOf: (row: Row) => string;
+  /** Absent for kinds of rows that have no address. */
+  readonly addressOf?: (row: Row) => string;
+  /** The facts that do not change by themselves, unlike prices and names. */
+  readonly guarded: readonly FactOf<Row>[];
   /**
-   * Parses rows with all the checks of an answer of the upstream.
+   * Parses rows with all the checks of an answer of the upstream. Rejects with UPSTREAM_MALFORMED.
    *
    * @param form that of stored rows unless given
-   * @throws UpstreamError UPSTREAM_MALFORMED by rejection
    */
   readonly parse: (
     rows: readonly unknown[],
@@ -166,7 +186,6 @@ export const TOKENS: ListingKind<Token> = {
   addressOf: ({ address }) => address,
 };
 
-/** The part of a kind that storage needs. */
 export type StoredKind<Row> = Pick<ListingKind<Row>, 'name' | 'parse'>;
 
 /** The routes from one token. Unlike a listing, they may be empty. */
@@ -189,8 +208,106 @@ function parseTokens(
   return parseRows(TOKENS, form as TokenForm, rowFrom, rows, sourceAndAge, mayBeEmpty);
 }
 
-/** The kinds of all listings, by name. */
 export const LISTING_KINDS: { readonly [Name in keyof ListingRows]: ListingKind<ListingRows[Name]> } = {
   chains: CHAINS,
   tokens: TOKENS,
 };
+
+/**
+ * Checks rows, rejects bad ones, and finds rows that contradict each other. Rejects with UPSTREAM_MALFORMED if all rows
+ * are bad, or if there are none, unless `mayBeEmpty`.
+ *
+ * @param rowFrom makes the row to serve from a checked one
+ */
+async function parseRows<Checked extends object, Row>(
+  { name, keyOf, addressOf, guarded }: ListingKind<Row>,
+  form: v.GenericSchema<unknown, Checked>,
+  rowFrom: (checked: Checked) => Row,
+  unknownRows: readonly unknown[],
+  sourceAndAge: SourceAndAge,
+  mayBeEmpty = false,
+): Promise<Fetched<Row>> {
+  type Parsed = { readonly index: number; readonly row: Row };
+  const parsed = new Map<string, [Parsed, ...Parsed[]]>();
+  const unreadable = { count: 0, keys: new Set<string>(), unnamed: 0 };
+  const rejected: { readonly index: number; readonly reason: () => string }[] = [];
+  await forEachChunk(unknownRows, (chunk, offset) => {
+    for (const [nth, unknownRow] of chunk.entries()) {
+      const index = offset + nth;
+      const { success, output, issues } = v.safeParse(form, unknownRow, { abortEarly: true });
+      if (success) {
+        const row = rowFrom(output);
+        const same = parsed.get(keyOf(row));
+        if (same) same.push({ index, row });
+        else parsed.set(keyOf(row), [{ index, row }]);
+        continue;
+      }
+      unreadable.count++;
+      const identity = identityOf(unknownRow, addressOf !== undefined);
+      if (identity) unreadable.keys.add(keyOf(identity as Row));
+      else unreadable.unnamed++;
+      rejected.push({ index, reason: () => reasonOf(issues[0]) });
+    }
+  });
+  const rows: Row[] = [];
+  const contradictory = new Map<string, readonly Row[]>();
+  for (const [key, [first, ...others]] of parsed) {
+    const reasonFor = (row: Row, otherIndex: number) => {
+      const facts = contradictedFacts(guarded, first.row, row);
+      if (facts.length === 0) return `duplicate of ${name}[${otherIndex}]`;
+      const values = facts.map(({ fact, of }) => `${fact} ${of(first.row)} and ${of(row)}`);
+      return shortened(`contradicts ${name}[${otherIndex}]: ${values.join(', ')}`);
+    };
+    for (const { index, row } of others) rejected.push({ index, reason: () => reasonFor(row, first.index) });
+    const variants = [first];
+    for (const each of others) {
+      const isNew = variants.every(({ row }) => contradictedFacts(guarded, row, each.row).length > 0);
+      if (isNew && variants.length < MAX_CONTRADICTORY) variants.push(each);
+    }
+    const [, second] = variants;
+    if (!second) rows.push(first.row);
+    else {
+      // The gateway cannot know which of these rows is right, so it serves none of them.
+      rejected.push({ index: first.index, reason: () => reasonFor(second.row, second.index) });
+      contradictory.set(
+        key,
+        variants.map(({ row }) => row),
+      );
+    }
+  }
+  rejected.sort((one, other) => one.index - other.index);
+  const shown = rejected.slice(0, SHOWN_REJECTED_ROWS);
+  const first = shown.map(({ index, reason }) => `${name}[${index}]: ${reason()}`);
+  if (rows.length === 0 && !(mayBeEmpty && rejected.length === 0)) {
+    throw rejected.length === 0
+      ? malformed(`expected at least one row in "${name}", got none`)
+      : malformed(`none of the ${rejected.length} rows in "${name}" has the specified form`, first[0]);
+  }
+  const count = rejected.length;
+  return {
+    ...sourceAndAge,
+    rows: Object.freeze(rows),
+    rejected: { count, first },
+    unreadable,
+    contradictory,
+  };
+}
+
+/** The identity of a row without the specified form; undefined if even its key cannot be read. */
+function identityOf(row: unknown, hasAddress: boolean) {
+  if (typeof row !== 'object' || row === null) return undefined;
+  const { chainKey, address = hasAddress ? undefined : '' } = row as Partial<Record<string, unknown>>;
+  if (typeof chainKey !== 'string' || typeof address !== 'string') return undefined;
+  if (chainKey.length > MAX_LENGTHS.chainKey || address.length > MAX_LENGTHS.address) return undefined;
+  return { chainKey: chainKey.replace(ALL_UNSEEN, ''), address: address.replace(ALL_UNSEEN, '') };
+}
+
+function reasonOf(issue: v.BaseIssue<unknown> | undefined): string {
+  const path = issue && v.getDotPath(issue);
+  return `${path ? `${path}: ` : ''}${shortened(issue?.message ?? 'not a row')}`;
+}
+
+/** The beginning of a text. A copy, because a slice would keep the whole text in memory, perhaps megabytes. */
+export function shortened(text: string, maxLength = 200): string {
+  return text.length <= maxLength ? text : Buffer.from(text.slice(0, maxLength)).toString();
+}

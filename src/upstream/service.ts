@@ -13,10 +13,6 @@ import type { Logger } from '../logger/logger.js';
 import type { FieldWatch } from './field-watch.js';
 import type { UpstreamAnswer, UpstreamHttp, UpstreamRequest } from './http/client.js';
 import { LISTING_KINDS, ROUTES } from './listing-kinds.js';
-import { describeType, rowsOf, tooManyRows } from './rows.js';
-
-/** Makes the {@link Service} of one kind of service. */
-export type CreateService = (options: ServiceOptions) => Service;
 
 export interface ServiceOptions {
   readonly http: UpstreamHttp;
@@ -27,11 +23,13 @@ export interface ServiceOptions {
   readonly log: Logger;
 }
 
+/** Makes the {@link Service} of one kind. */
+export type CreateService = (options: ServiceOptions) => Service;
+
 /** The differences between kinds of services. */
-export interface ServiceForm {
+interface ServiceForm {
   /** The schemas of the rows, by listing, where they differ from those of v1. */
   readonly forms: Readonly<Partial<Record<keyof ListingRows, v.GenericSchema>>>;
-  /** Whether the service sends rows in pages. */
   readonly isPaged: boolean;
   /** @throws GatewayError BAD_USER_INPUT for a request that the service does not support */
   readonly routeQuery: (request: TokenRequest) => NonNullable<UpstreamRequest['query']>;
@@ -54,20 +52,6 @@ export function createRestService({ forms, isPaged, routeQuery }: ServiceForm): 
       return ROUTES.parse(rows, sourceAndAge, forms.tokens);
     },
   });
-}
-
-/** Requests the first page. For routes, HTTP 422 means that the token is unknown, and so has no routes. */
-async function getFirst(http: UpstreamHttp, request: UpstreamRequest): Promise<UpstreamAnswer> {
-  const sentAt = Date.now();
-  try {
-    return await http.getJson(request);
-  } catch (error) {
-    // The code is checked, too, because a service can use any status to say that it is gone.
-    const isUnknown =
-      error instanceof UpstreamError && error.code === 'UPSTREAM_STATUS' && error.status === 422;
-    if (isUnknown && !request.first) return { json: { tokens: [] }, bytes: 0, sentAt, ageMs: 0 };
-    throw error;
-  }
 }
 
 /** The most pages of one answer: every page could name a next page. */
@@ -94,7 +78,9 @@ async function fetchRows(
   const { sentAt } = page;
   for (;;) {
     const more = rowsOf(name, page.json);
-    if (rows.length + more.length > MAX_LISTING_ROWS) throw tooManyRows(name, rows.length + more.length);
+    const count = rows.length + more.length;
+    if (count > MAX_LISTING_ROWS)
+      throw malformed(`expected at most ${MAX_LISTING_ROWS} rows in "${name}", got ${count}`);
     for (const row of more) rows.push(row);
     const nextToken = isPaged ? nextTokenOf(page.json) : undefined;
     const isRepeated = nextToken !== undefined && followed.has(nextToken);
@@ -116,6 +102,30 @@ async function fetchRows(
   }
 }
 
+/** Requests the first page. For routes, HTTP 422 means that the token is unknown, and so has no routes. */
+async function getFirst(http: UpstreamHttp, request: UpstreamRequest): Promise<UpstreamAnswer> {
+  const sentAt = Date.now();
+  try {
+    return await http.getJson(request);
+  } catch (error) {
+    // The code is checked, too, because a service can use any status to say that it is gone.
+    const isUnknown =
+      error instanceof UpstreamError && error.code === 'UPSTREAM_STATUS' && error.status === 422;
+    if (isUnknown && !request.first) return { json: { tokens: [] }, bytes: 0, sentAt, ageMs: 0 };
+    throw error;
+  }
+}
+
+/** The unchecked rows of an answer. @throws UpstreamError UPSTREAM_MALFORMED if it is not `{ [name]: [...] }` */
+export function rowsOf(name: string, json: unknown): readonly unknown[] {
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
+    throw malformed(`expected a JSON object with an array "${name}", got ${describeType(json)}`);
+  }
+  const { [name]: rows } = json as Readonly<Record<string, unknown>>;
+  if (!Array.isArray(rows)) throw malformed(`expected an array "${name}", got ${describeType(rows)}`);
+  return rows;
+}
+
 /** The token of the next page; undefined on the last page. */
 function nextTokenOf(json: unknown): string | undefined {
   const { pagination } = json as { readonly pagination?: unknown };
@@ -126,4 +136,11 @@ function nextTokenOf(json: unknown): string | undefined {
   if (nextToken === undefined || nextToken === null || nextToken === '') return undefined;
   if (typeof nextToken === 'string') return nextToken;
   throw malformed(`expected a string "pagination.nextToken", got ${describeType(nextToken)}`);
+}
+
+/** The type of an unexpected value, for a message: the value itself could be long or secret. */
+function describeType(value: unknown): string {
+  if (value === null) return 'null';
+  if (value === undefined) return 'nothing';
+  return Array.isArray(value) ? 'an array' : `a value of type ${typeof value}`;
 }

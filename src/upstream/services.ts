@@ -1,8 +1,9 @@
-/** The services that can be the upstream, and the choice between them. */
+/** The services that can be the upstream, the choice between them, and the failover from v1 to its successor. */
 import { fingerprint, type ServiceFingerprints } from '../domain/digests.js';
 import { GatewayError } from '../domain/errors.js';
 import type { Service, ServiceName } from '../domain/listing.js';
-import { createFailoverService } from './failover.js';
+import { UpstreamError } from '../domain/upstream-error.js';
+import type { Logger } from '../logger/logger.js';
 import { createFieldWatch, type FieldWatchMetrics } from './field-watch.js';
 import {
   createUpstreamHttp,
@@ -14,7 +15,7 @@ import { valueTransferToken } from './listing-kinds.js';
 import { type CreateService, createRestService } from './service.js';
 
 /** Every service that can be the upstream, by its name in `UPSTREAM_PROFILE` and in the `source` of its rows. */
-export const SERVICES: Services = {
+export const SERVICES = {
   /** `GET {base}/chains` and `GET {base}/tokens?srcChainKey&srcToken`. */
   v1: createRestService({
     forms: {},
@@ -38,26 +39,19 @@ export const SERVICES: Services = {
       return { transferrableFromChainKey: srcChainKey, transferrableFromTokenAddress: srcToken };
     },
   }),
-};
-
-/** Services by name, like {@link SERVICES}. */
-export type Services = Readonly<Record<string, CreateService>>;
+} as const satisfies Record<string, CreateService>;
 
 /** The profile that uses v1 until it is gone, and the value-transfer service from then on. */
 export const AUTO = 'auto';
 
-/** The services to use. */
 export interface Addresses {
-  /** The name of the service at `url`, or {@link AUTO}. */
-  readonly profile: string;
+  readonly profile: keyof typeof SERVICES | typeof AUTO;
   /** Base address with its version segment. */
   readonly url: string;
   /** Base address of the value-transfer service, for {@link AUTO}. */
   readonly successorUrl?: string | undefined;
   /** Whether the demo listings take the place of an upstream. They have the form of v1. */
   readonly isDemo: boolean;
-  /** {@link SERVICES} unless given. */
-  readonly services?: Services;
 }
 
 export interface UpstreamOptions extends Addresses, Omit<UpstreamHttpOptions, 'service' | 'baseUrl'> {
@@ -75,17 +69,19 @@ interface ServiceAddress {
 }
 
 /** The service to use, and its successor, if any. */
-function chosenServices(addresses: Addresses): [ServiceAddress, ServiceAddress?] {
-  const { profile, url, successorUrl, isDemo, services = SERVICES } = addresses;
-  function serviceAt(source: string, address: string): ServiceAddress {
-    const createService = Object.hasOwn(services, source) ? services[source] : undefined;
-    if (createService) return { source, url: address, createService };
-    throw new RangeError(`Expected one of the services ${Object.keys(services).join(', ')}, got ${source}`);
-  }
-  if (isDemo) return [{ ...serviceAt('v1', url), source: 'demo' }];
-  if (profile !== AUTO) return [serviceAt(profile, url)];
-  const v1 = serviceAt('v1', url);
-  return successorUrl === undefined ? [v1] : [v1, serviceAt('value-transfer', successorUrl)];
+function chosenServices({
+  profile,
+  url,
+  successorUrl,
+  isDemo,
+}: Addresses): [ServiceAddress, ServiceAddress?] {
+  if (isDemo) return [{ source: 'demo', url, createService: SERVICES.v1 }];
+  if (profile !== AUTO) return [{ source: profile, url, createService: SERVICES[profile] }];
+  const v1 = { source: 'v1', url, createService: SERVICES.v1 };
+  const source = 'value-transfer';
+  return successorUrl === undefined
+    ? [v1]
+    : [v1, { source, url: successorUrl, createService: SERVICES[source] }];
 }
 
 /** The services whose stored rows may be served: by name, the fingerprints of their addresses. */
@@ -127,6 +123,67 @@ export function createUpstream(options: UpstreamOptions) {
     /** Aborts all requests; their callers get an UpstreamError. */
     async close() {
       await Promise.all(opened.map((http) => http.close()));
+    },
+  };
+}
+
+const ADVICE =
+  'When it suits you, set UPSTREAM_PROFILE=value-transfer, and UPSTREAM_URL to the address of the successor';
+
+/**
+ * Creates a service that uses v1 until v1 says that it is gone, and the successor from then on.
+ *
+ * The call that finds v1 gone is repeated at the successor. If the successor fails, the call fails with that error, and
+ * the next call tries v1 first again.
+ *
+ * @param onChangeOver called at most once, when a request causes the failover; not called by `switchTo`
+ */
+function createFailoverService(
+  v1: Service,
+  successor: Service,
+  log: Logger,
+  onChangeOver: () => void,
+): Service {
+  let hasSwitched = false;
+
+  async function withFailover<Answer>(
+    ask: (service: Service) => Promise<Answer>,
+    switches: boolean,
+  ): Promise<Answer> {
+    if (hasSwitched) return ask(successor);
+    try {
+      return await ask(v1);
+    } catch (error) {
+      const isGone = error instanceof UpstreamError && error.code === 'UPSTREAM_GONE';
+      // If another call has switched meanwhile, every failed call is repeated at the successor, not only a "gone" one.
+      if (!isGone && !hasSwitched) throw error;
+      const answer = await ask(successor);
+      if (isGone && switches && !hasSwitched) {
+        hasSwitched = true;
+        log.warn(
+          { code: error.code, detail: error.detail },
+          `The v1 service says that it is gone, and its successor has answered: the listings are from the value-transfer service from now on. ${ADVICE}`,
+        );
+        onChangeOver();
+      }
+      return answer;
+    }
+  }
+
+  return {
+    get source() {
+      return (hasSwitched ? successor : v1).source;
+    },
+    delay: () => (hasSwitched ? successor : v1).delay?.(),
+    fetch: (name) => withFailover((service) => service.fetch(name), true),
+    // "Gone" in answer to a request for routes does not cause a switch: the rest of the service may still work.
+    routes: (request, clients) => withFailover((service) => service.routes(request, clients), false),
+    switchTo(source) {
+      if (source !== successor.source || hasSwitched) return;
+      hasSwitched = true;
+      log.info(
+        `The listings are from the value-transfer service already, as an earlier start or another gateway has found: v1 gets no more requests. ${ADVICE}`,
+      );
     },
   };
 }

@@ -6,41 +6,33 @@ import { temporaryFile } from '../support/temporary-files.js';
 const configOf = (content: string) => readConfig({ TRUSTED_DOCUMENTS: temporaryFile(content) });
 
 const NAMES = 'query Names { chains { name } }';
+const MANIFEST = { format: 'apollo-persisted-query-manifest', version: 1 };
+const APOLLO = {
+  id: '483e5f108130bba44a9562f99fb295baa9cf0541a6d35b47716b80517048b89f',
+  name: 'Names',
+  type: 'query',
+  body: 'query Names {\n  chains {\n    name\n    __typename\n  }\n}',
+};
+/** A manifest with these operations, as JSON. */
+const manifest = (operations: unknown, changes: object = {}) =>
+  JSON.stringify({ ...MANIFEST, operations, ...changes });
 
 describe('a file of documents', () => {
   // The first three are as these tools wrote them: versions 1.4.0, 21.0.1, and client-preset 6.2.0.
   it.each([
+    ['generate-persisted-query-manifest', APOLLO.id, APOLLO.body, { ...MANIFEST, operations: [APOLLO] }],
     [
-      'of generate-persisted-query-manifest',
-      {
-        format: 'apollo-persisted-query-manifest',
-        version: 1,
-        operations: [
-          {
-            id: '483e5f108130bba44a9562f99fb295baa9cf0541a6d35b47716b80517048b89f',
-            name: 'Names',
-            type: 'query',
-            body: 'query Names {\n  chains {\n    name\n    __typename\n  }\n}',
-          },
-        ],
-      },
-      '483e5f108130bba44a9562f99fb295baa9cf0541a6d35b47716b80517048b89f',
-      'query Names {\n  chains {\n    name\n    __typename\n  }\n}',
-    ],
-    [
-      'of relay-compiler',
-      { fa7db77d2e5ebef0dd8eeda0ef4486a5: 'query relayNamesQuery {\n  chains {\n    name\n    id\n  }\n}\n' },
+      'relay-compiler',
       'fa7db77d2e5ebef0dd8eeda0ef4486a5',
-      'query relayNamesQuery {\n  chains {\n    name\n    id\n  }\n}\n',
+      'query relayNamesQuery {\n  chains {\n    name\n  }\n}\n',
     ],
     [
-      'of GraphQL Code Generator',
-      { 'sha256:3fe166c46fd7da3d5ad5cd28b5b39752fcc081a0060ca0e9847b06ea85c0b50c': NAMES },
+      'GraphQL Code Generator',
       'sha256:3fe166c46fd7da3d5ad5cd28b5b39752fcc081a0060ca0e9847b06ea85c0b50c',
       NAMES,
     ],
-    ['with an odd id', { format: NAMES }, 'format', NAMES],
-  ])('%s is read', (_name, json, id, text) => {
+    ['with an odd id', 'format', NAMES],
+  ])('%s is read', (_name, id, text, json: object = { [id]: text }) => {
     const settings = configOf(JSON.stringify(json));
     expect('config' in settings && [...(settings.config.trustedDocuments ?? [])]).toEqual([[id, text]]);
   });
@@ -53,18 +45,12 @@ describe('a file of documents', () => {
     ['{"a":1}', ' with this error: a: Invalid type: Expected string but received 1'],
     ['{"":"{ a }"}', ' with this error: Invalid length'],
     [`{"${'x'.repeat(300)}":"{ a }"}`, 'with this error: '],
-    ['{"format":"apollo-persisted-query-manifest","version":2,"operations":[]}', 'version: Invalid type'],
-    [`{"format":"${'z'.repeat(5000)}","version":1,"operations":[]}`, 'format: Invalid type'],
-    ['{"format":"apollo-persisted-query-manifest","version":1,"operations":{}}', 'operations: Invalid type'],
-    ['{"format":"apollo-persisted-query-manifest","version":1,"operations":[]}', ' without documents'],
-    [
-      '{"format":"apollo-persisted-query-manifest","version":1,"operations":[{"id":"a"}]}',
-      'operations.0.body: ',
-    ],
-    [
-      '{"format":"apollo-persisted-query-manifest","version":1,"operations":[{"id":"a","body":"{ a }"},{"id":"a","body":"{ b }"}]}',
-      ' where "a" stands for two documents',
-    ],
+    [manifest([], { version: 2 }), 'version: Invalid type'],
+    [manifest([], { format: 'z'.repeat(5000) }), 'format: Invalid type'],
+    [manifest({}), 'operations: Invalid type'],
+    [manifest([]), ' without documents'],
+    [manifest([{ id: 'a' }]), 'operations.0.body: '],
+    [manifest(['{ a }', '{ b }'].map((body) => ({ id: 'a', body }))), ' where "a" stands for two documents'],
   ])('%s is an error that names the place', (content, fault) => {
     const settings = configOf(content);
     const [error = '', ...others] = 'errors' in settings ? settings.errors : [];

@@ -107,19 +107,25 @@ describe('the metrics of waiting', () => {
 });
 
 describe('the metrics of listings', () => {
+  const STATES = ['FRESH', 'STALE', 'EMPTY'];
+  /** The series of the state of a listing: 1 for this one. */
+  const stateOf = (listing: string, state: string) =>
+    STATES.map((each) => [
+      `gateway_listing_state{listing="${listing}",state="${each}"}`,
+      Number(each === state),
+    ]);
+
   it('show EMPTY, without an age, before the first snapshot', async () => {
     const samples = await scrape(await createTestGateway());
     expect(startingWith(samples, 'gateway_listing_')).toEqual(
       Object.fromEntries(
         ['chains', 'tokens'].flatMap((listing) => [
-          [`gateway_listing_state{listing="${listing}",state="FRESH"}`, 0],
-          [`gateway_listing_state{listing="${listing}",state="STALE"}`, 0],
-          [`gateway_listing_state{listing="${listing}",state="EMPTY"}`, 1],
-          [`gateway_listing_rows{listing="${listing}"}`, 0],
-          [`gateway_listing_rejected_rows{listing="${listing}"}`, 0],
+          ...stateOf(listing, 'EMPTY'),
+          ...['rows', 'rejected_rows', 'gone', 'held_back'].map((name) => [
+            `gateway_listing_${name}{listing="${listing}"}`,
+            0,
+          ]),
           [`gateway_listing_source{listing="${listing}",source="v1"}`, 1],
-          [`gateway_listing_gone{listing="${listing}"}`, 0],
-          [`gateway_listing_held_back{listing="${listing}"}`, 0],
         ]),
       ),
     );
@@ -137,20 +143,14 @@ describe('the metrics of listings', () => {
     await upstream.close();
     later(95_000);
     const stale = await scrape(gateway);
-    expect(startingWith(stale, 'gateway_listing_state')).toEqual({
-      'gateway_listing_state{listing="chains",state="FRESH"}': 1,
-      'gateway_listing_state{listing="chains",state="STALE"}': 0,
-      'gateway_listing_state{listing="chains",state="EMPTY"}': 0,
-      'gateway_listing_state{listing="tokens",state="FRESH"}': 0,
-      'gateway_listing_state{listing="tokens",state="STALE"}': 1,
-      'gateway_listing_state{listing="tokens",state="EMPTY"}': 0,
-    });
+    expect(startingWith(stale, 'gateway_listing_state')).toEqual(
+      Object.fromEntries([...stateOf('chains', 'FRESH'), ...stateOf('tokens', 'STALE')]),
+    );
     const age = stale.get('gateway_listing_age_seconds{listing="tokens"}');
     expect(age).toBeGreaterThanOrEqual(95);
     expect(age).toBeLessThan(125);
-    expect(stale.get('gateway_listing_rows{listing="tokens"}')).toBe(
-      fresh.get('gateway_listing_rows{listing="tokens"}'),
-    );
+    const rows = 'gateway_listing_rows{listing="tokens"}';
+    expect(stale.get(rows)).toBe(fresh.get(rows));
   });
 
   it('count the rows that were left out', async () => {
@@ -165,22 +165,13 @@ describe('the metrics of listings', () => {
   });
 
   it('drop a source that is no longer served, and show a held-back refresh', async () => {
-    const { metrics, ...gateway } = await createTestGateway();
-    const taken = {
-      takenAt: 0,
-      ageMs: 1500,
-      rows: 3,
-      rejectedRows: 0,
-      heldBackRows: 0,
-      isGone: false,
-      version: null,
-      lastFailure: null,
-    };
-    const tokens = { name: 'tokens', state: 'FRESH', ...taken } as const;
-    metrics.watchListings(() => [{ ...tokens, source: 'v1', isHeldBack: false }]);
-    await scrape({ metrics, ...gateway });
-    metrics.watchListings(() => [{ ...tokens, source: 'value-transfer', isHeldBack: true }]);
-    const samples = await scrape({ metrics, ...gateway });
+    const gateway = await createTestGateway();
+    const [, status] = gateway.snapshots.status(Date.now());
+    const tokens = { ...status, state: 'FRESH', ageMs: 1500 } as const;
+    gateway.metrics.watchListings(() => [tokens]);
+    await scrape(gateway);
+    gateway.metrics.watchListings(() => [{ ...tokens, source: 'value-transfer', isHeldBack: true }]);
+    const samples = await scrape(gateway);
     expect(startingWith(samples, 'gateway_listing_source')).toEqual({
       'gateway_listing_source{listing="tokens",source="value-transfer"}': 1,
     });
@@ -190,28 +181,26 @@ describe('the metrics of listings', () => {
 });
 
 describe('the metrics of guarded values', () => {
-  const ROWS = {
-    'gateway_held_back_rows{listing="chains",fact="chainId"}': 0,
-    'gateway_held_back_rows{listing="chains",fact="chainType"}': 0,
-    'gateway_held_back_rows{listing="chains",fact="nativeCurrency"}': 0,
-    'gateway_held_back_rows{listing="tokens",fact="decimals"}': 0,
-    'gateway_held_back_rows{listing="tokens",fact="symbol"}': 0,
-    'gateway_held_back_rows{listing="tokens",fact="address"}': 0,
+  const FACTS = {
+    chains: ['chainId', 'chainType', 'nativeCurrency'],
+    tokens: ['decimals', 'symbol', 'address'],
   };
-  const OLDEST = {
-    'gateway_held_back_oldest_seconds{listing="chains"}': 0,
-    'gateway_held_back_oldest_seconds{listing="tokens"}': 0,
-  };
+  const OLDEST = ['chains', 'tokens'].map((name) => [
+    `gateway_held_back_oldest_seconds{listing="${name}"}`,
+    0,
+  ]);
 
   it('exist from the start, at 0', async () => {
     const samples = await scrape(await createTestGateway());
-    expect(startingWith(samples, 'gateway_held_back_')).toEqual({ ...ROWS, ...OLDEST });
-    const accepted = startingWith(samples, 'gateway_accepted_changes_total');
-    expect(accepted).toMatchObject({
-      'gateway_accepted_changes_total{listing="tokens",fact="decimals",by="time"}': 0,
-      'gateway_accepted_changes_total{listing="chains",fact="nativeCurrency",by="operator"}': 0,
-    });
-    expect(Object.values(accepted)).toEqual(Array(12).fill(0));
+    const labels = Object.entries(FACTS).flatMap(([listing, facts]) =>
+      facts.map((fact) => `listing="${listing}",fact="${fact}"`),
+    );
+    const rows = labels.map((each) => [`gateway_held_back_rows{${each}}`, 0]);
+    expect(startingWith(samples, 'gateway_held_back_')).toEqual(Object.fromEntries([...rows, ...OLDEST]));
+    const accepted = labels.flatMap((each) =>
+      ['time', 'operator'].map((by) => [`gateway_accepted_changes_total{${each},by="${by}"}`, 0]),
+    );
+    expect(startingWith(samples, 'gateway_accepted_changes_total')).toEqual(Object.fromEntries(accepted));
     expect(startingWith(samples, 'gateway_contradictory_rows_total')).toEqual({
       'gateway_contradictory_rows_total{listing="chains"}': 0,
       'gateway_contradictory_rows_total{listing="tokens"}': 0,
@@ -219,84 +208,64 @@ describe('the metrics of guarded values', () => {
   });
 
   it('show no age below zero after the clock was set back', async () => {
-    const { metrics, ...gateway } = await createTestGateway();
-    const rowsByFact = new Map([['decimals', 2]]);
-    metrics.watchHeldBack(() => [{ listing: 'tokens', rowsByFact, oldestSince: Date.now() + 60_000 }]);
-    const samples = await scrape({ metrics, ...gateway });
-    expect(startingWith(samples, 'gateway_held_back_oldest')).toEqual(OLDEST);
+    const gateway = await createTestGateway();
+    const rowsByFact = new Map([['decimals' as const, 2]]);
+    const tokens = { listing: 'tokens' as const, rows: 2, rowsByFact, oldestSince: Date.now() + 60_000 };
+    gateway.metrics.watchHeldBack(() => [tokens]);
+    const samples = await scrape(gateway);
+    expect(startingWith(samples, 'gateway_held_back_oldest')).toEqual(Object.fromEntries(OLDEST));
   });
 });
 
 describe('the metrics of the upstream', () => {
-  const exposed = async (metrics: ReturnType<typeof createMetrics>) =>
-    samplesOf((await metrics.expose()).text);
-
   it('count the requests that the gateway sends', async () => {
     const upstream = await startFakeUpstream();
     upstream.plan('tokens', status(404));
     // The settings prevent that a failed request is repeated before the counts are read.
-    const gateway = await createTestGateway({
-      upstream,
-      config: { upstreamRetries: 0 },
-      firstPauseMs: 3_600_000,
-    });
+    const config = { upstreamRetries: 0 };
+    const gateway = await createTestGateway({ upstream, config, firstPauseMs: 3_600_000 });
     const before = await scrape(gateway);
     expect(before.get('gateway_upstream_breaker_state{upstream="v1",state="closed"}')).toBe(1);
     await gateway.query('{ chains { name } tokens { name } }');
     const samples = await scrape(gateway);
+    const [ok, failed] = [
+      'upstream="v1",path="chains",outcome="ok"',
+      'upstream="v1",path="tokens",outcome="UPSTREAM_STATUS"',
+    ];
     expect(startingWith(samples, 'gateway_upstream_requests_total')).toEqual({
-      'gateway_upstream_requests_total{upstream="v1",path="chains",outcome="ok"}': 1,
-      'gateway_upstream_requests_total{upstream="v1",path="tokens",outcome="UPSTREAM_STATUS"}': 1,
+      [`gateway_upstream_requests_total{${ok}}`]: 1,
+      [`gateway_upstream_requests_total{${failed}}`]: 1,
     });
-    const counted =
-      'gateway_upstream_request_duration_seconds_count{upstream="v1",path="chains",outcome="ok"}';
-    expect(samples.get(counted)).toBe(1);
+    expect(samples.get(`gateway_upstream_request_duration_seconds_count{${ok}}`)).toBe(1);
     expect(startingWith(samples, 'gateway_listing_refreshes_total')).toEqual({
       'gateway_listing_refreshes_total{listing="chains",outcome="upstream"}': 1,
       'gateway_listing_refreshes_total{listing="tokens",outcome="UPSTREAM_STATUS"}': 1,
     });
   });
 
-  it('count attempts by outcome, and show their durations', async () => {
-    const metrics = createMetrics();
+  it('show durations, changeovers and the state of Redis, each for one gateway of several', async () => {
+    const [metrics, other] = [createMetrics(), createMetrics()];
+    const exposed = async (each = metrics) => samplesOf((await each.expose()).text);
+    expect([...(await exposed()).keys()].join()).not.toContain('redis');
     metrics.upstreamRequest('v1', 'tokens', 'ok', 0.2);
     metrics.upstreamRequest('v1', 'tokens', 'ok', 0.3);
-    metrics.upstreamRequest('v1', 'chains', 'UPSTREAM_TIMEOUT', 10);
-    const samples = await exposed(metrics);
+    metrics.changedOver('v1', 'value-transfer');
+    metrics.sharing(true);
+    const samples = await exposed();
     const labels = 'upstream="v1",path="tokens",outcome="ok"';
     expect(samples.get(`gateway_upstream_requests_total{${labels}}`)).toBe(2);
     expect(samples.get(`gateway_upstream_request_duration_seconds_count{${labels}}`)).toBe(2);
     expect(samples.get(`gateway_upstream_request_duration_seconds_sum{${labels}}`)).toBe(0.5);
-    expect(
-      samples.get('gateway_upstream_requests_total{upstream="v1",path="chains",outcome="UPSTREAM_TIMEOUT"}'),
-    ).toBe(1);
-    const buckets = [...samples].filter(([series]) => /_bucket\{.*path="tokens"/.test(series));
+    const buckets = [...samples].filter(([series]) => /upstream_request_duration.*_bucket\{/.test(series));
     expect(buckets.map(([series, count]) => [/le="([^"]+)"/.exec(series)?.[1], count])).toEqual([
       ...[0.01, 0.025, 0.05, 0.1].map((le) => [String(le), 0]),
       ['0.25', 1],
       ...[0.5, 1, 2.5, 5, 10, 30, '+Inf'].map((le) => [String(le), 2]),
     ]);
-  });
-
-  it('count changeovers', async () => {
-    const metrics = createMetrics();
-    metrics.changedOver('v1', 'value-transfer');
-    const samples = await exposed(metrics);
     expect(samples.get('gateway_upstream_changeovers_total{from="v1",to="value-transfer"}')).toBe(1);
-  });
-
-  it('have no series for Redis without sharing', async () => {
-    const metrics = createMetrics();
-    expect((await metrics.expose()).text).not.toContain('redis');
-    metrics.sharing(true);
-    expect((await exposed(metrics)).get('gateway_redis_connected')).toBe(1);
+    expect(samples.get('gateway_redis_connected')).toBe(1);
     metrics.sharing(false);
-    expect((await exposed(metrics)).get('gateway_redis_connected')).toBe(0);
-  });
-
-  it('belong to one gateway, also with several in one process', async () => {
-    const [one, two] = [createMetrics(), createMetrics()];
-    one.refresh('tokens', 'upstream');
-    expect(startingWith(await exposed(two), 'gateway_listing_refreshes_total')).toEqual({});
+    expect((await exposed()).get('gateway_redis_connected')).toBe(0);
+    expect(startingWith(await exposed(other), 'gateway_upstream_requests_total')).toEqual({});
   });
 });

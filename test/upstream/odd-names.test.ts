@@ -1,74 +1,53 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
-import { json, startFakeUpstream } from '../support/fake-upstream.js';
+import { json, startFakeUpstream, text } from '../support/fake-upstream.js';
 import { createTestGateway } from '../support/test-gateway.js';
 
 /** Members that every object inherits. */
-const NAMES = [
-  'constructor',
-  '__proto__',
-  'prototype',
-  'toString',
-  'hasOwnProperty',
-  'valueOf',
-  '__defineGetter__',
-];
+const NAMES = 'constructor __proto__ prototype toString hasOwnProperty valueOf __defineGetter__'.split(' ');
 
-/** Parsed from JSON, because `__proto__` in a literal would not be a member. */
-const rowsNamed = (name: string) => ({
-  chain: {
-    ...chainRow(name, { chainType: name, shortName: name, name }),
-    nativeCurrency: { chainKey: name, name, symbol: name, decimals: 18, address: name },
-  },
-  token: tokenRow(name, name, { symbol: name, name }),
-});
+type Nodes = { readonly nodes: readonly { readonly chainKey: string; readonly address: string }[] };
 
-interface Edges {
-  readonly edges: readonly { readonly node: { readonly chainKey: string; readonly address: string } }[];
-}
-
-describe.each(NAMES)('a chain and a token that are called %s', (name) => {
-  const { chain, token } = rowsNamed(name);
-  const chainKey = name.toLowerCase();
-
-  async function serve() {
-    const upstream = await startFakeUpstream({
-      chains: [chain, chainRow('a')],
-      tokens: [token, tokenRow('a', '0x1')],
+it.each(NAMES)(
+  'a chain and a token that are called %s work like others, and are found only if listed',
+  async (name) => {
+    const chainKey = name.toLowerCase();
+    const chain = {
+      ...chainRow(name, { chainType: name, shortName: name, name }),
+      nativeCurrency: { chainKey: name, name, symbol: name, decimals: 18, address: name },
+    };
+    const { query, upstream, snapshots, metrics, logged } = await createTestGateway({
+      listings: {
+        chains: [chain, chainRow('a')],
+        tokens: [tokenRow(name, name, { symbol: name, name }), tokenRow('a', '0x1')],
+      },
+      config: { upstreamRetries: 0 },
     });
-    return createTestGateway({ upstream, config: { upstreamRetries: 0 } });
-  }
-
-  it('work like others in lists, look-ups, searches, filters, pages and routes', async () => {
-    const { query, upstream, snapshots, metrics, logged } = await serve();
-    const { data, errors } = await query<{
-      chains: { id: string }[];
-      tokens: { id: string }[];
-      found: Edges;
-      filtered: Edges;
-      native: Edges;
-    }>(
+    const variables = { name, names: [name] };
+    const { data, errors } = await query<
+      { chains: { id: string }[]; tokens: { id: string }[] } & Record<string, Nodes>
+    >(
       `query ($name: String!, $names: [String!]) {
-        chains { id chainKey chainType caip2 tokenCount tokens { symbol } }
-        tokens { id chainKey isNative chain { name } }
-        chain(chainKey: $name) { name }
-        token(chainKey: $name, address: $name) { symbol }
-        meant: chains(search: $name, chainTypes: $names) { chainKey }
-        on: tokens(srcChainKey: $name) { address }
-        chainsByKey(chainKeys: [$name]) { chainKey }
-        tokensByKey(keys: [{ chainKey: $name, address: $name }]) { address }
-        found: tokenSearch(query: $name) { edges { node { chainKey address } } }
-        filtered: tokenSearch(filter: { chainKeys: $names, chainTypes: $names, symbols: $names }) {
-          edges { node { chainKey address } }
-        }
-        native: tokenSearch(filter: { isNative: true }, orderBy: NAME) { edges { node { chainKey address } } }
-        destinations(srcChainKey: $name, srcToken: $name) { chainKey }
-        _entities(representations: [{ __typename: "Chain", chainKey: "${name}" }]) { ... on Chain { name } }
-      }`,
-      { name, names: [name] },
+      chains { id chainKey chainType caip2 tokenCount tokens { symbol } }
+      tokens { id chainKey isNative chain { name } }
+      chain(chainKey: $name) { name }
+      token(chainKey: $name, address: $name) { symbol }
+      meant: chains(search: $name, chainTypes: $names) { chainKey }
+      on: tokens(srcChainKey: $name) { address }
+      chainsByKey(chainKeys: [$name]) { chainKey }
+      tokensByKey(keys: [{ chainKey: $name, address: $name }]) { address }
+      found: tokenSearch(query: $name) { nodes { chainKey address } }
+      filtered: tokenSearch(filter: { chainKeys: $names, chainTypes: $names, symbols: $names }) {
+        nodes { chainKey address }
+      }
+      native: tokenSearch(filter: { isNative: true }, orderBy: NAME) { nodes { chainKey address } }
+      destinations(srcChainKey: $name, srcToken: $name) { chainKey }
+      _entities(representations: [{ __typename: "Chain", chainKey: "${name}" }]) { ... on Chain { name } }
+    }`,
+      variables,
     );
     expect(errors).toBeUndefined();
-    const own = [{ node: { chainKey, address: name } }];
+    const own = { nodes: [{ chainKey, address: name }] };
     expect(data).toMatchObject({
       chains: [
         { chainKey, chainType: chainKey, caip2: null, tokenCount: 1, tokens: [{ symbol: name }] },
@@ -81,9 +60,9 @@ describe.each(NAMES)('a chain and a token that are called %s', (name) => {
       on: [{ address: name }],
       chainsByKey: [{ chainKey }],
       tokensByKey: [{ address: name }],
-      found: { edges: own },
-      filtered: { edges: own },
-      native: { edges: own },
+      found: own,
+      filtered: own,
+      native: own,
       destinations: [{ chainKey: 'a' }],
       _entities: [{ name }],
     });
@@ -100,35 +79,30 @@ describe.each(NAMES)('a chain and a token that are called %s', (name) => {
     );
     const series = 'gateway_held_back_rows{listing="chains",fact="chainId"} 1';
     expect((await metrics.expose()).text).toContain(series);
-  });
 
-  it('are not found if they are not listed', async () => {
-    const { query } = await createTestGateway();
-    const { data, errors } = await query(
+    const other = await createTestGateway({
+      listings: { chains: [chainRow('a')], tokens: [tokenRow('a', '0x1')] },
+    });
+    const missing = await other.query(
       `query ($name: String!, $names: [String!]) {
-        chain(chainKey: $name) { name }
-        token(chainKey: $name, address: $name) { symbol }
-        tokens(srcChainKey: $name) { address }
-        chains(search: $name) { chainKey }
-        tokenSearch(query: $name, filter: { chainKeys: $names, chainTypes: $names, symbols: $names }) { totalCount }
-      }`,
-      { name, names: [name] },
+      chain(chainKey: $name) { name }
+      token(chainKey: $name, address: $name) { symbol }
+      tokens(srcChainKey: $name) { address }
+      chains(search: $name) { chainKey }
+      tokenSearch(query: $name, filter: { chainKeys: $names, chainTypes: $names, symbols: $names }) { totalCount }
+    }`,
+      variables,
     );
-    expect(errors).toBeUndefined();
     const none = { chain: null, token: null, tokens: [], chains: [], tokenSearch: { totalCount: 0 } };
-    expect(data).toEqual(none);
-  });
-});
+    expect(missing).toEqual({ data: none });
+  },
+);
 
 it('odd names of fields in rows, of aliases and of operations do no harm', async () => {
   const upstream = await startFakeUpstream();
   const row = JSON.stringify(tokenRow('a', '0x1')).replace('{', '{"__proto__":{"price":1},"constructor":{},');
-  upstream.plan('tokens', (response) => {
-    response.writeHead(200, { 'content-type': 'application/json' });
-    response.end(
-      `{"__proto__":null,"tokens":[${row},{"__proto__":${JSON.stringify(tokenRow('a', '0x2'))}}]}`,
-    );
-  });
+  const bad = `{"__proto__":${JSON.stringify(tokenRow('a', '0x2'))}}`;
+  upstream.plan('tokens', text(`{"__proto__":null,"tokens":[${row},${bad}]}`));
   const { query, snapshots } = await createTestGateway({ upstream });
   const answer = await query('query constructor { constructor: tokens { toString: address } }');
   expect(answer.data).toEqual({ constructor: [{ toString: '0x1' }] });

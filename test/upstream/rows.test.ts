@@ -1,35 +1,34 @@
 import { describe, expect, it } from 'vitest';
-import { chainRow, tokenRow } from '../fixtures/rows.js';
+import { MAX_LENGTHS } from '../../src/domain/text-limits.js';
+import { CHAINS, TOKENS } from '../../src/upstream/listing-kinds.js';
+import { chainRow, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
+import { startFakeSuccessor } from '../support/fake-successor.js';
 import { json, startFakeUpstream, text } from '../support/fake-upstream.js';
 import { codesOf, createTestGateway } from '../support/test-gateway.js';
 
 const GOOD_CHAIN = chainRow('good');
 const ETHER = { chainKey: 'x', name: 'Ether', symbol: 'ETH', decimals: 18, address: '0xEe' };
+const NATIVE_CURRENCY = GOOD_CHAIN.nativeCurrency as { readonly address: string };
 const GOOD_TOKEN = tokenRow('good', '0xAa');
-
-interface Listings {
-  readonly listings: readonly {
-    readonly name: string;
-    readonly rows: number;
-    readonly rejectedRows: number;
-  }[];
-}
+const USDC = '0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85';
+const DIGITS = USDC.slice(2);
+const COIN = '0x0bae207659db88bea0cbead6da0ed00aac12edcdda169e591cd41c94180b46f3';
+const ORIGIN = { source: 'v1', takenAt: 0 };
 
 /** The rows that a client gets, and the log lines about the rejected ones. */
 async function serve(rows: { chains?: readonly unknown[]; tokens?: readonly unknown[] }) {
   const upstream = await startFakeUpstream({ chains: [GOOD_CHAIN], tokens: [GOOD_TOKEN], ...rows });
   const gateway = await createTestGateway({ upstream });
-  const { data, errors } = await gateway.query<{
-    chains: Record<string, unknown>[];
-    tokens: Record<string, unknown>[];
-  }>(`{
+  type Rows = readonly Record<string, unknown>[];
+  const { data, errors } = await gateway.query<{ chains: Rows; tokens: Rows }>(`{
     chains { chainKey chainType chainId shortName name nativeCurrency { symbol decimals } }
     tokens { chainKey address symbol name decimals isBridgeable price { usd } }
   }`);
   expect(errors).toBeUndefined();
-  const status = await gateway.query<Listings>('{ listings { name rows rejectedRows } }');
+  const status = await gateway.query<{ listings: Rows }>('{ listings { name rows rejectedRows } }');
   const warnings = gateway.logged.filter(({ msg }) => msg.startsWith('Left out bad rows'));
   return {
+    query: gateway.query,
     chains: data?.chains ?? [],
     tokens: data?.tokens ?? [],
     listings: status.data?.listings ?? [],
@@ -108,29 +107,26 @@ it.each(['chains', 'tokens'] as const)(
 );
 
 describe('unusual rows that are served', () => {
-  it.each<[string, unknown]>([
-    ['missing', undefined],
-    ['null', null],
-    ['a number', 1],
-    ['empty', {}],
-    ['a text', { usd: '1' }],
-    ['null in US dollars', { usd: null }],
-    ['below zero', { usd: -1 }],
-  ])('a token whose price is %s is served without one', async (_name, price) => {
-    const { tokens, listings } = await serve({ tokens: [tokenRow('good', '0x1', { price })] });
-    expect(tokens).toMatchObject([{ address: '0x1', price: null }]);
-    expect(listings[1]).toMatchObject({ rows: 1, rejectedRows: 0 });
-  });
-
-  it('an infinite price and a price of zero are null', async () => {
+  it('a token whose price is no positive number below a billion is served without one', async () => {
+    const prices = [
+      undefined,
+      null,
+      1,
+      {},
+      { usd: '1' },
+      { usd: null },
+      { usd: -1 },
+      { usd: 0 },
+      { usd: 1e10 },
+    ];
+    const rows = prices.map((price, nth) => tokenRow('good', `0x${nth}1`, { price }));
+    const { tokens, listings } = await serve({ tokens: rows });
+    expect(tokens).toMatchObject(rows.map(({ address }) => ({ address, price: null })));
+    expect(listings[1]).toMatchObject({ rows: prices.length, rejectedRows: 0 });
     const upstream = await startFakeUpstream();
-    const row = (address: string, usd: string) =>
-      JSON.stringify(tokenRow('good', address)).replace(/"price":\{"usd":[^}]*\}/, `"price":{"usd":${usd}}`);
-    upstream.plan('tokens', text(`{"tokens":[${row('0x1', '1e999')},${row('0x2', '0')}]}`));
+    upstream.plan('tokens', text(JSON.stringify({ tokens: [GOOD_TOKEN] }).replace('0.9998', '1e999')));
     const { query } = await createTestGateway({ upstream });
-    expect(await query('{ tokens { price { usd } } }')).toEqual({
-      data: { tokens: [{ price: null }, { price: null }] },
-    });
+    expect(await query('{ tokens { price { usd } } }')).toEqual({ data: { tokens: [{ price: null }] } });
   });
 
   it('a token without name, symbol or isBridgeable is served with empty texts and as not bridgeable', async () => {
@@ -150,24 +146,21 @@ describe('unusual rows that are served', () => {
   });
 });
 
-describe('of duplicates the first row is served, and the others count as rejected', () => {
-  it('of a chainKey', async () => {
-    const { chains, warnings } = await serve({
-      chains: [chainRow('a', { name: 'first' }), chainRow('A', { name: 'second' }), chainRow('b')],
-    });
-    expect(chains.map(({ chainKey, name }) => [chainKey, name])).toEqual([
-      ['a', 'first'],
-      ['b', 'The b chain'],
-    ]);
-    expect(warnings).toEqual([['chains[1]: duplicate of chains[0]']]);
+it('of equal chain keys the first row is served, and the others count as rejected', async () => {
+  const { chains, warnings } = await serve({
+    chains: [chainRow('a', { name: 'first' }), chainRow('A', { name: 'second' }), chainRow('b')],
   });
+  expect(chains.map(({ chainKey, name }) => [chainKey, name])).toEqual([
+    ['a', 'first'],
+    ['b', 'The b chain'],
+  ]);
+  expect(warnings).toEqual([['chains[1]: duplicate of chains[0]']]);
+});
 
-  it('many bad rows are logged in one line', async () => {
-    const good = Array.from({ length: 50 }, (_, index) => tokenRow('good', `0x${index}`));
-    const { warnings } = await serve({ tokens: [...good, ...good.map(() => null)] });
-    expect(warnings).toHaveLength(1);
-    expect(warnings[0]).toHaveLength(20);
-  });
+it('of many bad rows, one log line names the first twenty', async () => {
+  const good = Array.from({ length: 50 }, (_, index) => tokenRow('good', `0x${index}`));
+  const { warnings } = await serve({ tokens: [...good, ...good.map(() => null)] });
+  expect(warnings.map(({ length }) => length)).toEqual([20]);
 });
 
 describe('a first listing', () => {
@@ -256,5 +249,207 @@ describe('a response in a wrong form is refused whole', () => {
     expect(codesOf(await query('{ tokens(srcToken: "0x1") { symbol } }'))).toEqual(['UPSTREAM_MALFORMED']);
     upstream.plan('tokens', json({ tokens: [] }));
     expect(await query('{ tokens(srcToken: "0x1") { symbol } }')).toEqual({ data: { tokens: [] } });
+  });
+});
+
+describe('two spellings of one address are one token', () => {
+  const PAIRS: readonly [what: string, one: string, other: string][] = [
+    ['in another letter case', USDC, USDC.toUpperCase()],
+    ['without 0x', USDC, DIGITS],
+    ['without the zero that it begins with', USDC, `0x${DIGITS.slice(1)}`],
+    ['as 32 bytes', USDC, `0x${DIGITS.padStart(64, '0')}`],
+    ['short and long', '0x1', `0x${'1'.padStart(64, '0')}`],
+    ['of 32 bytes without their first zero', COIN, COIN.replace('0x0', '0x')],
+    ['a short and a long account of Move', '0x1::coin::COIN', `0x${'1'.padStart(64, '0')}::coin::COIN`],
+    ['an account of Move without its first zero', `${COIN}::c::T`, `${COIN.replace('0x0', '0x')}::c::T`],
+    ['an account within the parameters of a type', '0xa::lp::LP<0x2::a::A>', '0xA::lp::LP<0x02::a::A>'],
+    ['of the native asset', '0x0', '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE'],
+    ['of the native asset, without 0x', '0'.repeat(40), 'e'.repeat(40)],
+  ];
+  // Each pair is on a chain of its own.
+  const firsts = PAIRS.map(([, address], nth) => ({ chainKey: `a${nth}`, address }));
+  const seconds = PAIRS.map(([, , address], nth) => ({ chainKey: `A${nth}`, address }));
+
+  it('in the listing, where the first is served, and wherever a client asks for it', async () => {
+    const rows = firsts.flatMap((one, nth) => [one, seconds[nth] ?? one]);
+    const { tokens, warnings, query } = await serve({
+      tokens: rows.map(({ chainKey, address }) => tokenRow(chainKey, address)),
+    });
+    expect(tokens).toMatchObject(firsts);
+    const duplicates = PAIRS.map((_, nth) => `tokens[${2 * nth + 1}]: duplicate of tokens[${2 * nth}]`);
+    expect(warnings).toEqual([duplicates]);
+    const idOf = (chainKey: string, address: string) =>
+      Buffer.from(JSON.stringify(['Token', chainKey, address])).toString('base64url');
+    for (const keys of [firsts, seconds]) {
+      const ids = keys.map(({ chainKey, address }) => idOf(chainKey, address));
+      const found = await query(
+        `query ($keys: [TokenKey!]!, $ids: [ID!]!) {
+          tokensByKey(keys: $keys) { chainKey address }
+          nodes(ids: $ids) { ... on Token { chainKey address } }
+        }`,
+        { ids, keys },
+      );
+      expect(found.data).toEqual({ tokensByKey: firsts, nodes: firsts });
+    }
+  });
+
+  it('but Move names, base58 and modules that look like addresses are case-sensitive', async () => {
+    const addresses = [
+      ...['0x1::coin::COIN', '0x1::coin::Coin', '0x1::m0x02::T', '0x1::m0x2::T'],
+      'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v',
+      'epjfwdd5aufqssqem2qn1xzybapc8g4weggkzwytdt1v',
+    ];
+    const rows = addresses.map((address) => tokenRow('a', address));
+    const { tokens } = await serve({ tokens: [...rows, tokenRow('b', '0x1::coin::COIN')] });
+    expect(tokens.map(({ address }) => address)).toEqual([...addresses, '0x1::coin::COIN']);
+  });
+});
+
+describe('the key of a chain', () => {
+  it('is served in lower case everywhere, also in routes', async () => {
+    const native = { ...NATIVE_CURRENCY, chainKey: 'ETHEREUM' };
+    const upstream = await startFakeUpstream({ chains: [chainRow('Ethereum', { nativeCurrency: native })] });
+    upstream.plan('tokens', (response, request, nth) => {
+      const isForRoutes = request.url?.includes('srcToken') === true;
+      const row = isForRoutes ? tokenRow('B', '0x1') : tokenRow('ETHEREUM', USDC);
+      json({ tokens: [row] })(response, request, nth);
+    });
+    const { query } = await createTestGateway({ upstream });
+    const { data } = await query(
+      `{ chains { chainKey tokenCount nativeCurrency { chainKey } }
+         tokens(srcChainKey: "eThereum") { chainKey chain { chainKey } }
+         destinations(srcChainKey: "ETHereum", srcToken: "${USDC}") { chainKey } }`,
+    );
+    expect(data).toEqual({
+      chains: [{ chainKey: 'ethereum', tokenCount: 1, nativeCurrency: { chainKey: 'ethereum' } }],
+      tokens: [{ chainKey: 'ethereum', chain: { chainKey: 'ethereum' } }],
+      destinations: [{ chainKey: 'b' }],
+    });
+  });
+});
+
+describe('white space or an invisible character in a key or an address rejects the row', () => {
+  it.each([
+    ['a space at the end', ' '],
+    ['a no-break space', '\u00a0'],
+    ['a tab', '\t'],
+    ['an ideographic space', '\u3000'],
+    ['a zero-width space', '\u200b'],
+    ['a soft hyphen', '\u00ad'],
+    ['a mark of direction', '\u202e'],
+    ['a byte order mark', '\ufeff'],
+    ['a filler of Hangul', '\u3164'],
+    ['a control character', '\u0000'],
+  ])('%s', async (_what, mark) => {
+    const { rows, rejected, contradictory, unreadable } = await TOKENS.parse(
+      [
+        tokenRow('b', '0x2'),
+        tokenRow(`a${mark}`, USDC, { decimals: 18 }),
+        tokenRow('a', `${USDC}${mark}`, { decimals: 18 }),
+        tokenRow('a', `0x${mark}${DIGITS}`, { decimals: 18 }),
+      ],
+      ORIGIN,
+    );
+    expect(rows.map(({ chainKey }) => chainKey)).toEqual(['b']);
+    const reason = 'Expected no white space and no invisible characters';
+    expect(rejected.first).toEqual([
+      `tokens[1]: chainKey: ${reason}`,
+      `tokens[2]: address: ${reason}`,
+      `tokens[3]: address: ${reason}`,
+    ]);
+    expect(contradictory?.size).toBe(0);
+    // Each of the three stands for the token as it would be without the mark.
+    expect(unreadable).toEqual({ count: 3, unnamed: 0, keys: new Set([`1 a ${USDC.toLowerCase()}`]) });
+  });
+
+  it('also in a chain and in the address of its native currency', async () => {
+    const native = { ...NATIVE_CURRENCY, address: '0x1 ' };
+    const { rows, rejected } = await CHAINS.parse(
+      [chainRow('a'), chainRow(' a', { chainId: 2 }), chainRow('b', { nativeCurrency: native })],
+      ORIGIN,
+    );
+    expect(rows.map(({ chainKey }) => chainKey)).toEqual(['a']);
+    expect(rejected.count).toBe(2);
+  });
+});
+
+describe('equal keys with unequal guarded facts', () => {
+  const rows = [
+    tokenRow('a', '0x2', { symbol: 'GOOD' }),
+    tokenRow('a', USDC, { decimals: 6 }),
+    tokenRow('A', DIGITS, { decimals: 18 }),
+  ];
+
+  it('the rows are not served, and each is counted with its reason', async () => {
+    const { tokens, listings, warnings } = await serve({ tokens: rows });
+    expect(tokens).toMatchObject([{ chainKey: 'a', address: '0x2' }]);
+    expect(listings[1]).toMatchObject({ rows: 1, rejectedRows: 2 });
+    expect(warnings).toEqual([
+      [
+        'tokens[1]: contradicts tokens[2]: decimals 6 and 18',
+        'tokens[2]: contradicts tokens[1]: decimals 6 and 18',
+      ],
+    ]);
+  });
+
+  it('are stored by key, apart from unreadable rows, each variant once and at most ten', async () => {
+    const versions = [6, 18, 6, ...Array.from({ length: 50 }, (_, decimals) => 20 + decimals)];
+    const fetched = await TOKENS.parse(
+      [...rows.slice(0, 1), ...versions.map((decimals) => tokenRow('a', USDC, { decimals }))],
+      ORIGIN,
+    );
+    expect(fetched.unreadable).toEqual({ count: 0, keys: new Set(), unnamed: 0 });
+    expect(fetched.rejected.count).toBe(versions.length);
+    expect([...(fetched.contradictory ?? [])]).toEqual([
+      [
+        expect.stringContaining(USDC.toLowerCase()),
+        [6, 18, 20, 21, 22, 23, 24, 25, 26, 27].map((decimals) => expect.objectContaining({ decimals })),
+      ],
+    ]);
+  });
+
+  const PLACEHOLDER = NATIVE_CURRENCY.address;
+  it.each([
+    ['chainId', { chainId: 8 }, 'chainId 7 and 8'],
+    ['chainType', { chainType: 'solana' }, 'chainType evm and solana'],
+    [
+      'native currency',
+      { nativeCurrency: { ...NATIVE_CURRENCY, decimals: 6 } },
+      `nativeCurrency ETH 18 ${PLACEHOLDER} and ETH 6 ${PLACEHOLDER}`,
+    ],
+  ])('of a chain: %s', async (_fact, changes, reason) => {
+    const { rows, rejected, contradictory } = await CHAINS.parse(
+      [chainRow('a'), chainRow('A', changes), chainRow('b')],
+      ORIGIN,
+    );
+    expect(rows.map(({ chainKey }) => chainKey)).toEqual(['b']);
+    expect(rejected.first).toEqual([
+      `chains[0]: contradicts chains[1]: ${reason}`,
+      `chains[1]: contradicts chains[0]: ${reason}`,
+    ]);
+    expect(contradictory?.get('a')).toHaveLength(2);
+  });
+
+  it('two spellings of one native address do not contradict each other', async () => {
+    const zero = { nativeCurrency: { ...NATIVE_CURRENCY, address: '0x0' } };
+    const { rows, rejected } = await CHAINS.parse([chainRow('a'), chainRow('a', zero)], ORIGIN);
+    expect(rows).toHaveLength(1);
+    expect(rejected.first).toEqual(['chains[1]: duplicate of chains[0]']);
+  });
+
+  it('the reason stays short, however long the symbols are', async () => {
+    const long = (letter: string) => tokenRow('a', '0x1', { symbol: letter.repeat(MAX_LENGTHS.symbol) });
+    const { rejected } = await TOKENS.parse([tokenRow('a', '0x2'), long('x'), long('y')], ORIGIN);
+    expect(Math.max(...rejected.first.map(({ length }) => length))).toBeLessThan(250);
+  });
+
+  it('of the successor, too', async () => {
+    const upstream = await startFakeSuccessor({
+      chains: [successorChain(chainRow('a'))],
+      tokens: rows.map(successorToken),
+    });
+    const { query } = await createTestGateway({ upstream, config: { upstreamProfile: 'value-transfer' } });
+    const { data } = await query('{ tokens { symbol } }');
+    expect(data).toEqual({ tokens: [{ symbol: 'GOOD' }] });
   });
 });

@@ -12,7 +12,6 @@ export interface AdmissionOptions {
   readonly backoff: Backoff;
   readonly rateLimiter: RateLimiter;
   readonly upstreamRequestsPerSecond: number;
-  /** {@link MAX_ROUTE_WAIT_MS} unless given. */
   readonly maxRouteWaitMs?: number;
   /** When it aborts, all waiting requests are rejected with its reason, an UpstreamError. */
   readonly closing: AbortSignal;
@@ -21,9 +20,8 @@ export interface AdmissionOptions {
 /** An entry of the queue. A request has an entry for each of its clients, and is sent when the first has its turn. */
 interface Turn {
   begin(): void;
-  /** Removes this entry. The request fails if it has no other entries. */
+  /** Removes this entry. A request without entries fails. */
   refuse(reason: QueueFullError): void;
-  /** Fails the request for all its clients. */
   end(error: UpstreamError): void;
 }
 
@@ -32,7 +30,7 @@ interface Turn {
  * client with the most is refused first. Requests for listings have neither limit.
  */
 const MAX_ROUTE_WAIT_MS = 20_000;
-/** While no request may be sent (failures, or a pause of another gateway), the lanes are checked again after this (ms). */
+/** How long to wait before the lanes are checked again while no request may be sent (milliseconds). */
 const POLL_MS = 50;
 /** A permit takes at most about 1.2 s. A longer wait than this (ms) is a pause of the lane, set by another gateway. */
 const LONGEST_PERMIT_WAIT_MS = 3_000;
@@ -59,7 +57,7 @@ export function createAdmission(options: AdmissionOptions) {
     for (const lane of LANES) endAll(lane, stoppingError(closing.reason));
   });
 
-  /** How long failures delay a lane, in milliseconds. If it is too long, rejects all waiting requests of the lane. */
+  /** How long failures delay a lane (milliseconds). If that is too long, all waiting requests of the lane fail. */
   function delayOf(lane: Lane): number {
     try {
       return backoff.delayBefore(lane, lane === 'listings');
@@ -100,10 +98,8 @@ export function createAdmission(options: AdmissionOptions) {
   }
 
   /**
-   * Calls `send` when the backoff and the rate limiter let the request through.
-   *
-   * @returns when the request is sent. The answer is in an object: otherwise this promise would wait for the answer, too
-   * @throws UpstreamError by rejection, if the request is not sent
+   * Calls `send` when the backoff and the rate limiter let the request through. Resolves then, and not with the answer:
+   * that is why the answer is in an object. Rejects with an UpstreamError if the request is not sent.
    */
   return function admit<Answer>(
     request: LaneRequest,
@@ -130,13 +126,12 @@ export function createAdmission(options: AdmissionOptions) {
         reject(error);
       };
       const begin = () => {
+        leave();
         try {
           backoff.check(request);
         } catch (error) {
-          end(error);
-          return;
+          return reject(error);
         }
-        leave();
         const answer = backoff.run(request, send);
         // The caller handles a failure, but later. Until then it must not become an unhandled rejection.
         answer.catch(() => {});

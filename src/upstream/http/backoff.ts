@@ -13,10 +13,9 @@ export const LANES = ['listings', 'routes'] as const;
 
 export type Lane = (typeof LANES)[number];
 
-/** The state of a circuit breaker. Closed: requests are sent. Open: none is sent. Half-open: only a probe is sent. */
+/** Closed: requests are sent. Open: none is sent. Half-open: only a probe is sent. */
 export type BreakerState = 'closed' | 'half-open' | 'open';
 
-/** A request to one service. */
 export interface LaneRequest {
   readonly url: string;
   readonly lane: Lane;
@@ -25,17 +24,14 @@ export interface LaneRequest {
   readonly clients: RouteClients;
 }
 
-/** This many failures in a row open the breaker. */
+/** This many failures in a row open the breaker of a lane. */
 const FAILURES_TO_OPEN = 5;
-/** For how long an open breaker refuses requests, in milliseconds. After that the next request is sent as a probe. */
+/** For how long an open breaker refuses requests (ms). After that the next request is sent as a probe. */
 const OPEN_MS = 2_000;
-/** The delay reported while the probe is in progress (ms). Nobody knows how long the probe takes. */
+/** The delay that is reported while the probe is in progress (ms). */
 const PROBE_DELAY_MS = 50;
 /** The longest pause while only one URL for routes has answered with Retry-After since the last good answer. */
 const MAX_PAUSE_BY_ONE_ROUTE_MS = 30_000;
-/** How many URLs are remembered as gone. */
-const MAX_GONE = 1_000;
-
 interface Pause {
   readonly error: UpstreamError;
   /** On the monotonic clock. */
@@ -44,10 +40,10 @@ interface Pause {
 
 interface LaneState {
   breaker: BreakerState;
-  /** Why and until when the breaker is open; undefined while it is closed. */
+  /** Undefined while the breaker is closed. */
   opened?: Pause | undefined;
   readonly failed: Set<string | object>;
-  /** URLs that answered with Retry-After since the last good answer; at most two are stored. */
+  /** The first two URLs that answered with Retry-After since the last good answer. */
   readonly pausing: Set<string>;
   pause?: Pause;
 }
@@ -55,16 +51,14 @@ interface LaneState {
 export type Backoff = ReturnType<typeof createBackoff>;
 
 /**
- * Creates the backoff of one service. It stops requests during a Retry-After, for a while after the upstream has said
- * that it is gone, and while the circuit breaker of a lane is open.
- *
- * @param onPause called when a lane has to pause because of a Retry-After
+ * Creates the backoff of one service. It stops requests during a Retry-After (and calls `onPause`), for a while after the
+ * upstream has said that it is gone, and while the circuit breaker of a lane is open.
  */
 export function createBackoff(
   onBreaker: (lane: Lane, state: BreakerState, before: BreakerState) => void,
   onPause: (ms: number, lane: Lane) => void,
 ) {
-  const gone = new LRUCache<string, Pause & { readonly timesInARow: number }>({ max: MAX_GONE });
+  const gone = new LRUCache<string, Pause & { readonly timesInARow: number }>({ max: 1_000 });
   const newLane = (): LaneState => ({ breaker: 'closed', failed: new Set(), pausing: new Set() });
   const lanes = { listings: newLane(), routes: newLane() };
   /** The pause for routes from unlisted tokens only: a client may have made up the token that caused the pause. */
@@ -81,7 +75,7 @@ export function createBackoff(
     onBreaker(lane, breaker, before);
   }
 
-  /** Counts an outcome. @param key equal for failures that count once; without a key, only a probe counts */
+  /** @param key equal for failures that count once; without a key, only a probe counts */
   function noteOutcome(lane: Lane, isProbe: boolean, key?: string | object, failure?: UpstreamError): void {
     const { breaker, failed } = lanes[lane];
     // If the breaker has opened since the request was sent, only the outcome of the probe counts.
@@ -140,13 +134,9 @@ export function createBackoff(
         if (left) throw notSent(left);
       }
     },
-    /** Forgets which URLs are gone, so that they may be requested again now. */
     forgetGone: () => gone.clear(),
     delayOfListings: () => leftOf(lanes.listings.pause) ?? breakerDelay(lanes.listings),
-    /**
-     * Sends the request, and notes the outcome. Call it right after `delayBefore` has returned 0: unless the breaker is
-     * closed, this request is the probe.
-     */
+    /** Sends the request right after `delayBefore` has returned 0. Unless the breaker is closed, it is the probe. */
     async run<Answer>(request: LaneRequest, send: () => Promise<Answer>): Promise<Answer> {
       const { url, lane, clients } = request;
       const isProbe = lanes[lane].breaker !== 'closed';
@@ -173,7 +163,7 @@ export function createBackoff(
   };
 }
 
-/** True if the service as a whole failed. All other errors are answers of the service about this one request. */
+/** True if the service as a whole failed; false for an answer about this one request. */
 function isOfTheService({ code, status = 0 }: UpstreamError): boolean {
   if (code === 'UPSTREAM_GONE') return false;
   return status < 400 || status >= 500 || status === 401 || status === 403 || status === 429;

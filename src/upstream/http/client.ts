@@ -32,7 +32,6 @@ export interface UpstreamHttpOptions extends Omit<AdmissionOptions, 'backoff' | 
   readonly log: Logger;
 }
 
-/** Counts requests to the upstream. */
 export interface UpstreamMetrics {
   /** Called at the end of each attempt. @param outcome `ok` or the error's code */
   readonly upstreamRequest: (service: ServiceName, path: string, outcome: string, seconds: number) => void;
@@ -40,7 +39,6 @@ export interface UpstreamMetrics {
   readonly breaker: (service: ServiceName, state: BreakerState, lane: Lane) => void;
 }
 
-/** An answer of the upstream. */
 export interface UpstreamAnswer {
   readonly json: unknown;
   /** The length of the body, counted after decompression. */
@@ -51,7 +49,6 @@ export interface UpstreamAnswer {
   readonly ageMs: number;
 }
 
-/** A GET request to the upstream. */
 export interface UpstreamRequest {
   /** The path below the base address, such as `tokens`. */
   readonly path: string;
@@ -59,11 +56,10 @@ export interface UpstreamRequest {
   readonly query?: Readonly<Record<string, string | undefined>>;
   /** True for listings, which are sent before waiting requests for routes (see {@link createAdmission}). */
   readonly first: boolean;
-  /** The clients that wait for the answer, for a request for routes. */
+  /** Undefined for listings. */
   readonly clients?: RouteClients | undefined;
 }
 
-/** Sends all requests to one service. */
 export type UpstreamHttp = ReturnType<typeof createUpstreamHttp>;
 
 /** A host that does not accept a connection within this time is down; a longer wait would only delay the retry. */
@@ -103,11 +99,7 @@ export function createUpstreamHttp(options: UpstreamHttpOptions) {
   const admit = createAdmission({ ...options, backoff, closing: closing.signal });
   const tracing = currentTracing();
 
-  /**
-   * Sends the request, and retries it after a transient failure.
-   *
-   * @throws UpstreamError only
-   */
+  /** Sends the request, and retries it after a transient failure. Rejects with UpstreamErrors only. */
   async function getJson(request: UpstreamRequest): Promise<UpstreamAnswer> {
     const url = addressOf(base, request);
     const { path, first, clients = UNKNOWN_CLIENT } = request;
@@ -184,14 +176,18 @@ export function createUpstreamHttp(options: UpstreamHttpOptions) {
     }
   }
 
-  /** Aborts all requests; their callers get an UpstreamError. */
-  async function close(): Promise<void> {
-    closing.abort(stoppingError(undefined));
-    // Bun replaces undici by its own, whose agents have no connections and no `destroy`.
-    await (agent as Partial<Agent>).destroy?.();
-  }
-
-  return { getJson, delay: backoff.delayOfListings, forgetGone: backoff.forgetGone, close };
+  return {
+    getJson,
+    delay: backoff.delayOfListings,
+    /** Allows requests to addresses that have said that they are gone. */
+    forgetGone: backoff.forgetGone,
+    /** Aborts all requests; their callers get an UpstreamError. */
+    async close(): Promise<void> {
+      closing.abort(stoppingError(undefined));
+      // Bun replaces undici by its own, whose agents have no connections and no `destroy`.
+      await (agent as Partial<Agent>).destroy?.();
+    },
+  };
 }
 
 const BREAKER_NEWS: Record<BreakerState, string> = {

@@ -27,24 +27,15 @@ export function errorFromStatus({ status, headers }: Response, url: string, body
 
 /** The error for an answer with status 200 whose body is an error that says "deprecated"; undefined for others. */
 export function goneFromBody(json: unknown, url: string): UpstreamError | undefined {
-  const error = memberOf(json, 'error');
-  const said = typeof error === 'string' ? error : memberOf(error, 'message');
+  const { error } = Object(json) as { readonly error?: unknown };
+  const said = typeof error === 'string' ? error : (Object(error) as { readonly message?: unknown }).message;
   if (typeof said !== 'string' || !SAYS_DEPRECATED.test(said)) return undefined;
   return gone(200, `${url}: HTTP 200 with an error that says "deprecated"`);
 }
 
 function gone(status: number, detail: string): UpstreamError {
-  return new UpstreamError(
-    'UPSTREAM_GONE',
-    `The upstream says that it is ${status === 410 ? 'gone' : 'deprecated'} (HTTP ${status}). Tell who runs this gateway.`,
-    { status, detail, retryAfterMs: GONE_PAUSE_MS },
-  );
-}
-
-function memberOf(json: unknown, name: string): unknown {
-  return typeof json === 'object' && json && Object.hasOwn(json, name)
-    ? (json as Record<string, unknown>)[name]
-    : undefined;
+  const message = `The upstream says that it is ${status === 410 ? 'gone' : 'deprecated'} (HTTP ${status}). Tell who runs this gateway.`;
+  return new UpstreamError('UPSTREAM_GONE', message, { status, detail, retryAfterMs: GONE_PAUSE_MS });
 }
 
 /** The milliseconds of a Retry-After header, which is a date or a number of seconds; undefined for other values. */
@@ -59,13 +50,13 @@ function millisecondsOf(value: string | null): number | undefined {
 /** The wait before the next attempt (ms): exponential backoff with jitter; undefined if a retry cannot help. */
 export function retryDelay(
   attempt: number,
-  { code, status, retryAfterMs = 0 }: UpstreamError,
+  { code, status = 0, retryAfterMs = 0 }: UpstreamError,
 ): number | undefined {
   const isTransient =
     code === 'UPSTREAM_TIMEOUT' ||
     code === 'UPSTREAM_UNREACHABLE' ||
     (code === 'UPSTREAM_RATE_LIMITED' && status === 429) ||
-    (code === 'UPSTREAM_STATUS' && status !== undefined && status >= 500);
+    (code === 'UPSTREAM_STATUS' && status >= 500);
   if (!isTransient || retryAfterMs > MAX_WAIT_MS) return undefined;
   const pauseMs = withJitter(growingPause(FIRST_RETRY_PAUSE_MS, MAX_WAIT_MS, attempt));
   return Math.max(pauseMs, retryAfterMs);
@@ -79,11 +70,10 @@ export function timeoutError(timeoutMs: number, url: string): UpstreamError {
 
 /** The error for a request that is not sent because the gateway stops. Returns the cause if it is an UpstreamError. */
 export function stoppingError(cause: unknown): UpstreamError {
+  if (cause instanceof UpstreamError) return cause;
   const message =
     'The gateway is stopping and sends no more requests to the upstream. Try again in a few seconds.';
-  return cause instanceof UpstreamError
-    ? cause
-    : new UpstreamError('UPSTREAM_UNREACHABLE', message, { cause, notSent: true });
+  return new UpstreamError('UPSTREAM_UNREACHABLE', message, { cause, notSent: true });
 }
 
 /** The error for an exception of undici: the connection or the decompression failed. */
@@ -93,10 +83,12 @@ export function errorFromNetwork(error: unknown, url: string, connectTimeoutMs: 
   const detail = `${url}: ${code} ${cause instanceof Error ? cause.message : String(cause)}`;
   if (/^(Z_|ERR__|ERR_BROTLI|ERR_ZLIB)/.test(code))
     return malformed('expected valid compression', detail, error);
-  if (code === 'UND_ERR_CONNECT_TIMEOUT') {
-    const message = `The upstream did not accept the connection within ${connectTimeoutMs} ms. Try again in a few seconds.`;
-    return new UpstreamError('UPSTREAM_TIMEOUT', message, { detail, cause: error });
-  }
-  const message = 'The upstream could not be reached, or its answer broke off. Try again in a few seconds.';
-  return new UpstreamError('UPSTREAM_UNREACHABLE', message, { detail, cause: error });
+  const [kind, message] =
+    code === 'UND_ERR_CONNECT_TIMEOUT'
+      ? ([
+          'UPSTREAM_TIMEOUT',
+          `The upstream did not accept the connection within ${connectTimeoutMs} ms.`,
+        ] as const)
+      : (['UPSTREAM_UNREACHABLE', 'The upstream could not be reached, or its answer broke off.'] as const);
+  return new UpstreamError(kind, `${message} Try again in a few seconds.`, { detail, cause: error });
 }

@@ -1,20 +1,18 @@
 /** Limits how many requests are sent to the upstream in any second, for all of its services together. */
 export interface RateLimiter {
   /**
-   * Acquires the permit for one request, which must then be sent at once.
+   * Acquires the permit for one request, which must then be sent at once. Returns 0, or how long to wait before the next
+   * try (milliseconds).
    *
    * @param key the same for all requests that are paused together
    * @param isFirst whether this request goes before others that wait
-   * @returns 0 if the permit was acquired; otherwise how long to wait before the next try, in milliseconds
    */
   acquire(key: string, isFirst: boolean): number | Promise<number>;
-  /** Notes that the upstream has answered. */
   answered?(): void;
   /** Tells the other gateways that share the limit to send no requests with this key for a time. */
   pause?(key: string, ms: number): void;
 }
 
-/** The limiter of one process. A shared limiter can be built on it. */
 export type LocalRateLimiter = ReturnType<typeof createRateLimiter>;
 
 /** A little more than a second, because requests can arrive at the upstream closer together than they were sent. */

@@ -4,7 +4,6 @@ import { MAX_LISTING_ROWS } from '../../domain/listing.js';
 import { malformed } from '../../domain/upstream-error.js';
 import { yieldThen } from '../../scheduling/chunks.js';
 
-/** The part of a response that this file reads. */
 export interface Readable {
   readonly headers: { get(name: string): string | null };
   readonly body: AsyncIterable<Uint8Array> | null;
@@ -17,11 +16,8 @@ const LOGGED_BODY_LENGTH = 500;
 const MAX_AGE_MS = 365 * 86_400_000;
 
 /**
- * Reads a JSON body.
- *
- * @returns the JSON, and the length of the body, counted after decompression
- * @throws UpstreamError UPSTREAM_MALFORMED if the content type is not JSON, or the body is longer than `maxBytes`, has
- *   more parts than any listing, or is not JSON in UTF-8
+ * Reads a JSON body, and its length after decompression. Rejects with UPSTREAM_MALFORMED if the content type is not JSON, or
+ * the body is longer than `maxBytes`, has more parts than any listing, or is not JSON in UTF-8.
  */
 export async function readJson({ headers, body }: Readable, url: string, maxBytes: number) {
   const type = headers.get('content-type') ?? 'none';
@@ -47,25 +43,21 @@ export async function readJson({ headers, body }: Readable, url: string, maxByte
   return { json, bytes };
 }
 
-/** The most different names of members in a body; rows have about twenty. Parsing a million names takes seconds. */
-const MAX_NAMES = 1_000;
-/** The most objects and arrays in a body; a row has two. */
-const MAX_CONTAINERS = 5 * MAX_LISTING_ROWS;
-/** The most commas in a body; a row has about ten. */
-const MAX_VALUES = 14 * MAX_LISTING_ROWS;
-/** The most nested objects and arrays. A row with fewer is only left out; parsing a million takes most of a second. */
-const MAX_LEVELS = 200_000;
+/**
+ * The most parts of a body; a body with more is refused. A row has two objects and arrays, about ten commas, and about
+ * twenty names. Parsing a million names takes seconds, and parsing a million levels most of a second.
+ */
+const MAX_PARTS = [
+  ['containers', 5 * MAX_LISTING_ROWS, 'objects and arrays'],
+  ['commas', 14 * MAX_LISTING_ROWS, 'values'],
+  ['names', 1_000, 'names of members'],
+  ['levels', 200_000, 'levels of objects and arrays'],
+] as const;
 
 /** @throws UpstreamError UPSTREAM_MALFORMED if there are more parts than in any listing */
 function checkParts(counts: ReturnType<ReturnType<typeof createPartCount>>): void {
-  const limits = [
-    [counts.containers, MAX_CONTAINERS, 'objects and arrays'],
-    [counts.commas, MAX_VALUES, 'values'],
-    [counts.names, MAX_NAMES, 'names of members'],
-    [counts.levels, MAX_LEVELS, 'levels of objects and arrays'],
-  ] as const;
-  for (const [count, most, parts] of limits)
-    if (count > most) throw malformed(`expected at most ${most} ${parts}, got more`);
+  for (const [part, most, parts] of MAX_PARTS)
+    if (counts[part] > most) throw malformed(`expected at most ${most} ${parts}, got more`);
 }
 
 /** The beginning of a body, for the log. The last word is whole, because the log would not mask half of a secret. */
