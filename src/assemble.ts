@@ -9,7 +9,7 @@ import { notReadyReason } from './observability/monitoring.js';
 import { openSnapshots } from './open-snapshots.js';
 import type { ClientLimit } from './scheduling/client-limit.js';
 
-/** How long after the start GraphQL Yoga is loaded. Loading delays the first responses, and most do not need Yoga. */
+/** GraphQL Yoga is loaded this long after the start: loading delays the first responses, and most do not need Yoga. */
 const LOAD_AFTER_MS = 1_000;
 
 /**

@@ -3,22 +3,13 @@ import { readFileSync } from 'node:fs';
 import { SETTING_GROUPS, shownDefault } from './config/config.js';
 import { REVISION, VERSION } from './observability/version.js';
 
-/** The text that the process prints, and where. */
-export interface Reply {
-  readonly text: string;
-  /** Whether the options were wrong: the text then goes to standard error, and the status is 1. */
-  readonly isError: boolean;
-}
-
-/** Handles `--help` and `--version`. Settings are environment variables, so any other option is an error. */
-export function replyTo(options: readonly string[]): Reply {
-  const [option] = options;
-  if (options.length === 1 && (option === '--help' || option === '-h'))
-    return { text: help(), isError: false };
-  if (options.length === 1 && (option === '--version' || option === '-v')) {
+/** The text for `--help` or `--version`. Settings are environment variables, so any other option is an error. */
+export function replyTo(options: readonly string[]): { readonly text: string; readonly isError: boolean } {
+  const option = options.join(' ');
+  if (option === '--help' || option === '-h') return { text: help(), isError: false };
+  if (option === '--version' || option === '-v')
     return { text: `${readPackage().name} ${VERSION} (${REVISION})\n`, isError: false };
-  }
-  const text = `Unknown options: ${options.join(' ')}\nSettings are environment variables; --help lists them.\n`;
+  const text = `Unknown options: ${option}\nSettings are environment variables; --help lists them.\n`;
   return { text, isError: true };
 }
 

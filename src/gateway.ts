@@ -7,7 +7,6 @@ import {
   createTrustedDocuments,
   DocumentRefusal,
   reportInvalidDocuments,
-  type TrustedDocuments,
   type TrustedDocumentsOptions,
 } from './execution/trusted-documents.js';
 import { type ContextOptions, createContext, type GatewayContext } from './graph/context.js';
@@ -15,8 +14,7 @@ import { unitsOfWholeObject } from './graph/cost.js';
 import { type ResultFacts, staleListingsHeader } from './graph/dependencies.js';
 import { withFederation } from './graph/federation/federated.js';
 import { schema } from './graph/schema/index.js';
-import type { CorsOrigins } from './http/headers.js';
-import { createOperationCheck, type RequestHead } from './http/operations.js';
+import { createOperationCheck } from './http/operations.js';
 import { GRAPHQL_PATH, MCP_PATH } from './http/paths.js';
 import { QueueFullError } from './scheduling/fair-queue.js';
 import { createOperationQueue } from './scheduling/operation-queue.js';
@@ -24,6 +22,7 @@ import { MAX_UPSTREAM_WAIT_MS } from './snapshots/operation-view.js';
 import { currentTracing } from './tracing.js';
 import type { OperationOutcome, ServerContext, YogaContext, YogaHandler, YogaOptions } from './yoga.js';
 
+/** All settings of the gateway, and the parts that it uses. */
 export interface GatewayOptions
   extends Omit<YogaOptions, 'schema' | 'documents' | 'trusted' | 'createContext' | 'executeForTool'>,
     TrustedDocumentsOptions,
@@ -58,24 +57,7 @@ export interface GatewayRequest {
 }
 
 /** Responds to requests; it opens no port. */
-export interface Gateway {
-  /** The path of the GraphQL endpoint. */
-  readonly path: string;
-  /** Whether a request asks to execute an operation, at the endpoint or by the Model Context Protocol. */
-  readonly isOperation: (head: RequestHead) => boolean;
-  readonly corsOrigins: CorsOrigins;
-  /** Present if clients may send ids in place of documents. */
-  readonly trusted?: TrustedDocuments | undefined;
-  /** Loads GraphQL Yoga. Without this call, the first request that needs Yoga waits until it is loaded. */
-  load(): Promise<unknown>;
-  /**
-   * Responds to a request: from the snapshots alone if possible, otherwise by GraphQL Yoga, which is slower, mostly
-   * because of the request and response objects of `fetch`.
-   *
-   * @returns no promise if the response was written at once: a promise would make up a quarter of the whole time
-   */
-  respond(request: GatewayRequest, context: ServerContext): Answer | Promise<Answer>;
-}
+export type Gateway = ReturnType<typeof createGateway>;
 
 /** The schema with the fields for federation. The schema does not depend on settings. */
 const graph = withFederation(schema);
@@ -87,7 +69,7 @@ function isWritten(result: Result): result is WrittenResponse {
 }
 
 /** Creates a gateway over the snapshots. */
-export function createGateway(options: GatewayOptions): Gateway {
+export function createGateway(options: GatewayOptions) {
   const { basePath, maxWaitMs, metrics, corsOrigins } = options;
   const path = basePath + GRAPHQL_PATH;
   const operationPaths = options.mcp ? [path, basePath + MCP_PATH] : [path];
@@ -101,7 +83,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const yieldToQueue = (client: string | undefined) => queue.resume(client).catch(refuseToResume);
 
   /** Reads the parameters, with the document in place of its id. Undefined if GraphQL Yoga has to respond. */
-  function prepare({ parameters }: GatewayRequest): RequestParameters | undefined {
+  function prepare({ parameters }: GatewayRequest): OperationParameters | undefined {
     const given = parameters?.();
     const resolved = given && trusted ? trusted.resolve(given) : given;
     return resolved instanceof DocumentRefusal ? undefined : resolved;
@@ -116,15 +98,14 @@ export function createGateway(options: GatewayOptions): Gateway {
     if (!parameters) return undefined;
     let context: GatewayContext | undefined;
     let pendingListing: Promise<unknown> | undefined;
-    const refuseToWait = (listing: Promise<unknown> | undefined) => {
-      pendingListing = listing;
-    };
     const body = writeOperation(parameters, (operation) => {
       context = createContext(contextOptions, {
         client,
         waitsUntil,
         yieldToQueue: () => yieldToQueue(client),
-        refuseToWait,
+        refuseToWait(listing) {
+          pendingListing = listing;
+        },
       });
       return context.cost.chargeOperation(operation) ? undefined : context;
     });
@@ -140,10 +121,16 @@ export function createGateway(options: GatewayOptions): Gateway {
     };
   }
 
+  /**
+   * Responds to a request: from the snapshots alone if possible, otherwise by GraphQL Yoga, which is slower, mostly
+   * because of the request and response objects of `fetch`.
+   *
+   * @returns no promise if the response was written at once: a promise would make up a quarter of the whole time
+   */
   function respond(request: GatewayRequest, context: ServerContext): Answer | Promise<Answer> {
     if (!request.isOperation) return respondByYoga(request, context);
     const { client } = context;
-    let parameters: RequestParameters | undefined;
+    let parameters: OperationParameters | undefined;
     const begin = () => {
       parameters = prepare(request);
       return execute(parameters, client);
@@ -164,7 +151,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   async function respondLater(
     request: GatewayRequest,
     context: ServerContext,
-    parameters: RequestParameters | undefined,
+    parameters: OperationParameters | undefined,
     first: Result,
   ): Promise<Answer> {
     const waitsUntil = performance.now() + MAX_UPSTREAM_WAIT_MS;
@@ -197,7 +184,7 @@ export function createGateway(options: GatewayOptions): Gateway {
 
   /** Executes an operation for a tool of `/mcp`. It does not wait in the queue: the tool's request has done so. */
   async function executeForTool(
-    operation: RequestParameters,
+    operation: OperationParameters,
     { signal }: Request,
     { client, requestId, outcome: outer }: ServerContext,
   ): Promise<string> {
@@ -220,31 +207,35 @@ export function createGateway(options: GatewayOptions): Gateway {
 
   let yoga: Promise<YogaHandler> | undefined;
 
-  async function loadYoga(): Promise<YogaHandler> {
-    const { createYogaHandler } = await import('./yoga.js');
-    return createYogaHandler({
-      ...options,
-      schema: graph,
-      documents,
-      trusted,
-      executeForTool: (operation, request, context) => executeForTool({ ...operation }, request, context),
-      createContext: ({ client, waitsUntil, requestId }) =>
-        createContext(contextOptions, {
-          client,
-          waitsUntil,
-          requestId,
-          yieldToQueue: () => yieldToQueue(client),
-        }),
-    });
-  }
-
+  /** Loads GraphQL Yoga. Without this call, the first request that needs Yoga waits until it is loaded. */
   function load(): Promise<YogaHandler> {
-    yoga ??= loadYoga();
+    yoga ??= import('./yoga.js').then(({ createYogaHandler }) =>
+      createYogaHandler({
+        ...options,
+        schema: graph,
+        documents,
+        trusted,
+        executeForTool,
+        createContext: ({ client, waitsUntil, requestId }) => {
+          const facts = { client, waitsUntil, requestId, yieldToQueue: () => yieldToQueue(client) };
+          return createContext(contextOptions, facts);
+        },
+      }),
+    );
     return yoga;
   }
 
-  const isOperation = createOperationCheck(operationPaths, options.graphiql);
-  return { path, isOperation, corsOrigins, trusted, respond, load };
+  return {
+    /** The path of the GraphQL endpoint. */
+    path,
+    /** Whether a request asks to execute an operation, at the endpoint or by the Model Context Protocol. */
+    isOperation: createOperationCheck(operationPaths, options.graphiql),
+    corsOrigins,
+    /** Present if clients may send ids in place of documents. */
+    trusted,
+    respond,
+    load,
+  };
 }
 
 function refuseToResume(refusal: unknown): never {

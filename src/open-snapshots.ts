@@ -24,7 +24,7 @@ export interface OpenOptions
   /** The path of the file. */
   readonly listingRules: string | undefined;
   readonly redisUrl: string | undefined;
-  /** How long a Redis command may take; a second unless given. */
+  /** A Redis command that takes longer fails; a second unless given. */
   readonly redisTimeoutMs?: number | undefined;
   readonly metrics: Omit<Metrics, 'connectionCut' | 'watchListings' | 'expose'>;
   /** Wraps the upstream service, for tests. */
@@ -34,7 +34,7 @@ export interface OpenOptions
 
 /** The default of `ROUTES_SWEEP_MS` for demo data: the routes of about two tokens are then requested each second. */
 const DEMO_SWEEP_MS = 180_000;
-/** How long `close` waits until listings are written to disk. To write a listing takes far less. */
+/** `close` waits at most this long until listings are written to disk, which takes far less. */
 const WRITTEN_WITHIN_MS = 1_000;
 
 /**

@@ -12,18 +12,16 @@ import { createMonitoring, createRefreshAnswer } from './observability/monitorin
 import { REVISION, VERSION } from './observability/version.js';
 import { createAdminServer, createGatewayServer } from './server/server.js';
 
-/** Time from the closing of the port until requests that still wait for the upstream get an error. */
+/** This long after the port has closed, requests that still wait for the upstream get an error. */
 const GIVE_UP_UPSTREAM_AFTER_MS = 6_000;
-/** Time from the closing of the port until all open connections are destroyed. */
+/** This long after the port has closed, all open connections are destroyed. */
 const CUT_OFF_AFTER_MS = 7_000;
-/** The longest time from the closing of the port to the exit. */
+/** The process ends this long after the port has closed, even if something still hangs. */
 const STOP_WITHIN_MS = 8_500;
 /** Two signals within this time count as one: after Ctrl-C, both the terminal and npm send SIGINT to this process. */
 const SAME_SIGNAL_MS = 1_000;
-
-/** How long the exit waits for a slow reader of the log. Plus `CUT_OFF_AFTER_MS`, it must be below `STOP_WITHIN_MS`. */
+/** The exit waits this long for a slow reader of the log. Plus `CUT_OFF_AFTER_MS`, it must be below `STOP_WITHIN_MS`. */
 const FLUSH_LOG_WITHIN_MS = 500;
-
 /** File handles reserved for snapshots, logs, Redis, modules that are loaded late, and Node itself. */
 const OWN_FILE_HANDLES = 48;
 
@@ -49,14 +47,14 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
   const isDemo = config.upstreamUrl === undefined;
   const parts = await assemble({ config, metrics, log });
   const server = createGatewayServer({ ...config, ...parts, maxConnections, metrics, log });
-  const { adminPort } = config;
   const admin = createAdminServer({
     monitoring: createMonitoring({ notReadyReason: parts.notReadyReason, isDemo, metrics, log }),
     refresh: createRefreshAnswer(parts.refreshOnRequest, log),
     log,
   });
   parts.start();
-  const adminAddress = adminPort === undefined ? undefined : await admin.listen(config.host, adminPort);
+  const adminAddress =
+    config.adminPort === undefined ? undefined : await admin.listen(config.host, config.adminPort);
   // Loading opens hundreds of files at once. So load now, before connections can use up the file handles.
   if (isShort) await parts.gateway.load();
   const address = await server.listen(config.host, config.port);
@@ -102,16 +100,15 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
   const successor = config.upstreamProfile === 'auto' ? `, then ${config.upstreamSuccessorUrl}` : '';
   const upstream = isDemo ? 'the embedded demo listing' : `${config.upstreamUrl}${successor}`;
   if (isDemo && !isTerminal) log.warn({ source: 'demo' }, DEMO_WARNING);
-  if (isTerminal) process.stdout.write(screen(address + config.basePath, upstream, isDemo, config.graphiql));
+  const base = address + config.basePath;
+  if (isTerminal) process.stdout.write(screen(base, upstream, isDemo, config.graphiql));
   else {
-    const endpoint = address + config.basePath + GRAPHQL_PATH;
     const build = { version: VERSION, revision: REVISION };
-    log.info({ address: endpoint, upstream, isDemo, adminAddress, ...build }, 'Listening');
+    log.info({ address: base + GRAPHQL_PATH, upstream, isDemo, adminAddress, ...build }, 'Listening');
   }
 }
 
 const DEMO_WARNING = `${DEMO_LABEL}, because UPSTREAM_URL is not set. Set it, and DEMO=false wherever real money moves`;
-
 const DEMO_NOTE = `. ${DEMO_LABEL}.
             To use a real API, restart with UPSTREAM_URL=https://example.org/v1`;
 
@@ -154,7 +151,7 @@ async function endWith(
   process.exit(1);
 }
 
-/** What the operator can do about an error of the start. Undefined for an unexpected error. */
+/** Tells the operator how to correct an error of the start. Undefined for an unexpected error. */
 function adviceOn(error: unknown, { host, port, adminPort, snapshotDir }: Config): string | undefined {
   const { code, port: failed = port } = error as NodeJS.ErrnoException & { readonly port?: number };
   const name = failed === adminPort ? 'ADMIN_PORT' : 'PORT';

@@ -21,16 +21,12 @@ export function currentTracing() {
 
 function createTracing(tracer: Tracer) {
   return {
-    /**
-     * Runs the function in a span for a client's request. It continues the trace of the active span, else of the headers.
-     *
-     * @param name a fixed text, never one from the client
-     */
-    inRequest<Result>(name: string, headers: object, run: (span: TraceSpan) => Result): Result {
+    /** Runs the function in a span for a client's request. It continues the trace of the active span or the headers. */
+    inRequest<Result>(headers: object, run: (span: TraceSpan) => Result): Result {
       // If an SDK instruments HTTP, there is already a span that continues the trace of the headers.
       const active = context.active();
       const parent = trace.getSpan(active) ? active : propagation.extract(active, headers);
-      const span = tracer.startSpan(name, { kind: SpanKind.SERVER }, parent);
+      const span = tracer.startSpan('request', { kind: SpanKind.SERVER }, parent);
       return context.with(trace.setSpan(parent, span), () => run(ending(span)));
     },
     /** Runs the function in a span for one attempt at the upstream, with the headers that continue the trace there. */

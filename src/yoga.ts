@@ -26,48 +26,25 @@ import { VERSION } from './observability/version.js';
 import { llmsText } from './pages/llms-text.js';
 import { createPicker } from './pages/picker-page.js';
 import { createPlayground } from './pages/playground.js';
-import { createTextFile, type Encoded, type FileLink } from './pages/static-page.js';
-import {
-  type OwnOperationContext,
-  usePersistedQueries,
-  useTrustedDocuments,
-  useValidation,
-} from './plugins/documents.js';
+import { createTextFile } from './pages/static-page.js';
+import { usePersistedQueries, useTrustedDocuments, useValidation } from './plugins/documents.js';
 import { useErrorCodes, useShortMessages } from './plugins/errors.js';
 import { useHeaders } from './plugins/headers.js';
-import {
-  type OverloadOptions,
-  type RefusalContext,
-  useCostLimit,
-  useOverload,
-  useResponseLimit,
-} from './plugins/limits.js';
+import { useCostLimit, useOverload, useResponseLimit } from './plugins/limits.js';
 import { useMcp } from './plugins/mcp.js';
-import {
-  type BodyLimitContext,
-  type BodyLimitOptions,
-  useBodyLimit,
-  useKnownMembers,
-  useParameters,
-  useQueryMethod,
-} from './plugins/parameters.js';
-import {
-  type PathAnswer,
-  type ServedPage,
-  serveFile,
-  servePage,
-  usePaths,
-  useUncompressed,
-} from './plugins/paths.js';
-import { type OutcomeContext, useResults } from './plugins/results.js';
+import { useBodyLimit, useKnownMembers, useParameters, useQueryMethod } from './plugins/parameters.js';
+import { type PathAnswer, serveFile, servePage, usePaths, useUncompressed } from './plugins/paths.js';
+import { type OperationOutcome, useResults } from './plugins/results.js';
 import type { Snapshots } from './snapshots/snapshots.js';
 import { createTokenListHandler } from './token-list/handler.js';
 
-export type { OperationOutcome } from './plugins/results.js';
+export type { OperationOutcome };
 
 /** Settings (`config/config.ts` says what they mean), and the parts that GraphQL Yoga uses. */
-export interface YogaOptions extends BodyLimitOptions, OverloadOptions {
+export interface YogaOptions {
   readonly basePath: string;
+  readonly maxBodyBytes: number;
+  readonly maxWaitMs: number;
   readonly servedPaths: readonly OptionalPath[];
   /** If this port is set, `/metrics` is served only there. */
   readonly adminPort?: number | undefined;
@@ -98,15 +75,25 @@ export interface YogaOptions extends BodyLimitOptions, OverloadOptions {
 }
 
 /** Facts about one request that the HTTP server and the gateway exchange. */
-export interface ServerContext extends BodyLimitContext, OwnOperationContext, OutcomeContext {
+export interface ServerContext {
   /** The client, such as its address. Clients take turns, and all requests without a client count as one client. */
   readonly client?: string | undefined;
+  readonly requestId?: string | undefined;
+  /** How many bytes of the body arrived. The server keeps no more of the body than the limit. */
+  readonly bodyBytes?: number | undefined;
+  readonly outcome?: OperationOutcome | undefined;
   /** Until when an operation that has begun may wait for the upstream, by `performance.now()`. */
   readonly waitsUntil?: number | undefined;
+  /** Whether the gateway itself made the operation, whose document then need not be in the operator's file. */
+  readonly isOwn?: boolean | undefined;
 }
 
 /** The context of GraphQL Yoga: a {@link ServerContext}, and reasons to refuse the request. */
-export type YogaContext = ServerContext & RefusalContext;
+export interface YogaContext extends ServerContext {
+  readonly isOverloaded?: boolean;
+  /** Present if it is known that the operation exceeds a limit: GraphQL Yoga then does not execute it again. */
+  readonly costRefusal?: GatewayContext['cost']['refusal'];
+}
 
 /** GraphQL Yoga with everything that the gateway adds to it. */
 export interface YogaHandler {
@@ -130,31 +117,26 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
   const reason = () => notReadyReason(snapshots, options.isStopping());
   const monitoring = createMonitoring({ notReadyReason: reason, isDemo, metrics, log }, monitored, basePath);
   const tokenList = createTokenListHandler({ snapshots, metrics });
-  const pages: ServedPage[] = [];
-  if (picker)
-    pages.push({
-      // The second path is the first without its last "/", which people often leave out.
-      paths: [picker, basePath],
-      assets: basePath + PICKER_FILES,
-      load: async () =>
-        createPicker({
-          endpoint: path,
-          base: basePath + PICKER_FILES,
-          hasPlayground: graphiql,
-          hasLogos: options.logos,
-          files,
-          isDemo,
-        }),
-    });
-  if (graphiql)
-    pages.push({
-      paths: [path],
-      assets: `${path}/playground/`,
-      load: async () => createPlayground({ path, picker, files, isDemo }),
-    });
+  const base = basePath + PICKER_FILES;
+  const pickerOptions = {
+    endpoint: path,
+    base,
+    hasPlayground: graphiql,
+    hasLogos: options.logos,
+    files,
+    isDemo,
+  };
   const answers: PathAnswer[] = [
     ({ method }, { pathname }) => monitoring(method, pathname),
-    ...pages.map(servePage),
+    // The second path is the first without its last "/", which people often leave out.
+    ...(picker ? [servePage([picker, basePath], base, async () => createPicker(pickerOptions))] : []),
+    ...(graphiql
+      ? [
+          servePage([path], `${path}/playground/`, async () =>
+            createPlayground({ path, picker, files, isDemo }),
+          ),
+        ]
+      : []),
     ...files.map((file) => serveFile(file.path, file.make)),
     (request, { pathname, searchParams }) =>
       pathname === tokenListPath ? tokenList(request, searchParams) : undefined,
@@ -181,10 +163,10 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
       // Requests that are answered without GraphQL.
       usePaths(answers, paths, picker ? [picker] : []),
       // Refusals before the parameters are read.
-      useOverload(options),
+      useOverload(options.maxWaitMs),
       useParameters(),
-      useBodyLimit(options),
-      ...(mcpPath ? [useMcp({ ...options, path: mcpPath, ...mcpOf(options) })] : []),
+      useBodyLimit(options.maxBodyBytes),
+      ...(mcpPath ? [mcpAt(mcpPath, options)] : []),
       // These report and change what an operation results in.
       useErrorCodes(),
       useShortMessages(),
@@ -225,12 +207,7 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
 /** The files for programs: the schema and `llms.txt`. */
 function filesOf(options: YogaOptions, pathOf: (path: OptionalPath) => string | undefined) {
   const { basePath, introspection, mcp, graphiql, isDemo } = options;
-  const llms = pathOf(LLMS_PATH);
   const schema = introspection ? pathOf(SCHEMA_PATH) : undefined;
-  const files: (FileLink & { readonly make: () => Promise<Encoded> })[] = [];
-  // The schema without the fields for federation, as in `schema.graphql` of the repository.
-  if (schema)
-    files.push({ path: schema, label: 'Schema', make: async () => createTextFile(sdlOf(plainSchema)) });
   const text = () =>
     llmsText({
       endpoint: basePath + GRAPHQL_PATH,
@@ -241,17 +218,25 @@ function filesOf(options: YogaOptions, pathOf: (path: OptionalPath) => string | 
       hasPlayground: graphiql,
       isDemo,
     });
-  if (llms) files.push({ path: llms, label: 'llms.txt', make: async () => createTextFile(text()) });
-  return files;
+  const files = [
+    // The schema without the fields for federation, as in `schema.graphql` of the repository.
+    { path: schema, label: 'Schema', make: async () => createTextFile(sdlOf(plainSchema)) },
+    { path: pathOf(LLMS_PATH), label: 'llms.txt', make: async () => createTextFile(text()) },
+  ];
+  return files.flatMap(({ path, ...file }) => (path === undefined ? [] : [{ path, ...file }]));
 }
 
-/** The handler of messages to `/mcp`, and how it executes operations. */
-function mcpOf({ schema, log, executeForTool, introspection, trustedDocumentsOnly }: YogaOptions) {
-  const sdl = introspection && !trustedDocumentsOnly ? () => sdlOf(plainSchema) : undefined;
+/** The tools for agents at this path. They show the schema only if clients may send any document. */
+function mcpAt(path: string, options: YogaOptions) {
+  const { schema, log, executeForTool, corsOrigins } = options;
+  const hasSchema = options.introspection && !options.trustedDocumentsOnly;
+  const sdl = hasSchema ? () => sdlOf(plainSchema) : undefined;
   const onError = (err: Error) => log.debug({ err }, 'A message to /mcp was refused');
-  return {
-    handler: createMcp({ schema, sdl, version: VERSION, onError }),
-    executorFor: (request: Request, context: ServerContext) => (operation: ToolOperation) =>
-      executeForTool(operation, request, context),
-  };
+  const handler = createMcp({ schema, sdl, version: VERSION, onError });
+  return useMcp(
+    path,
+    corsOrigins,
+    handler,
+    (request, context: ServerContext) => (operation) => executeForTool(operation, request, context),
+  );
 }

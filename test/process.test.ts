@@ -1,14 +1,15 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
 import { SETTINGS } from '../src/config/config.js';
 import { demoTokens } from './fixtures/demo.js';
 import { json, late, stall } from './support/fake-upstream.js';
 import { freePort } from './support/free-port.js';
 import { spawnGateway, startGatewayProcess } from './support/gateway-process.js';
 import { ROOT } from './support/readme.js';
+import { spawnGroup } from './support/server-process.js';
 import { startWaitingGateway } from './support/waiting-gateway.js';
 
 const { version } = JSON.parse(readFileSync(`${ROOT}/package.json`, 'utf8')) as { version: string };
@@ -25,41 +26,30 @@ const SAY_WHEN_ARMED = `data:text/javascript,${encodeURIComponent(`
 `)}`;
 
 /** Runs the built gateway with options. */
-async function runWith(...options: string[]) {
-  const child = spawn(process.execPath, [`${ROOT}/dist/main.js`, ...options]);
-  let text = '';
-  let errors = '';
-  child.stdout.on('data', (chunk) => {
-    text += chunk;
-  });
-  child.stderr.on('data', (chunk) => {
-    errors += chunk;
-  });
-  const [status] = await once(child, 'close');
-  return { status, text, errors };
-}
+const runWith = (...options: string[]) =>
+  promisify(execFile)(process.execPath, [`${ROOT}/dist/main.js`, ...options]).then(
+    ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
+    ({ code, stdout, stderr }) => ({ code, stdout, stderr }),
+  );
 
 describe('the command line', () => {
   it('--help names every setting', async () => {
-    const { status, text, errors } = await runWith('--help');
-    expect({ status, errors }).toEqual({ status: 0, errors: '' });
-    for (const { name } of Object.values(SETTINGS)) expect(text).toMatch(new RegExp(`^ {2}${name}\\b`, 'm'));
-    expect(text).toContain('PORT (default 4000)');
+    const { code, stdout, stderr } = await runWith('--help');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    for (const { name } of Object.values(SETTINGS))
+      expect(stdout).toMatch(new RegExp(`^ {2}${name}\\b`, 'm'));
+    expect(stdout).toContain('PORT (default 4000)');
   });
 
   it('--version prints the version of the package and the commit that was built', async () => {
-    expect(await runWith('--version')).toEqual({
-      status: 0,
-      text: expect.stringMatching(`^chains-and-tokens-gateway ${version} \\([0-9a-f]{40}(-dirty)?\\)\n$`),
-      errors: '',
-    });
+    const stdout = `^chains-and-tokens-gateway ${version} \\([0-9a-f]{40}(-dirty)?\\)\n$`;
+    const expected = { code: 0, stdout: expect.stringMatching(stdout), stderr: '' };
+    expect(await runWith('--version')).toEqual(expected);
   });
 
   it('refuses other options, and names where the settings are', async () => {
-    const { status, text, errors } = await runWith('--port', '4001');
-    expect({ status, text }).toEqual({ status: 1, text: '' });
-    expect(errors).toContain('--port 4001');
-    expect(errors).toContain('--help');
+    const stderr = expect.stringMatching(/--port 4001[\s\S]*--help/);
+    expect(await runWith('--port', '4001')).toEqual({ code: 1, stdout: '', stderr });
   });
 });
 
@@ -113,29 +103,12 @@ describe('a signal', () => {
 
   it.each(['SIGTERM', 'SIGINT'] as const)('%s reaches the gateway through npm start', async (signal) => {
     const port = await freePort();
-    const npm = spawn('npm', ['start'], {
-      cwd: ROOT,
-      env: { ...process.env, PORT: String(port), npm_config_ignore_scripts: 'true' },
-      detached: true,
-    });
-    let output = '';
-    for (const stream of [npm.stdout, npm.stderr]) {
-      stream.on('data', (chunk) => {
-        output += chunk;
-      });
-    }
-    onTestFinished(() => {
-      try {
-        if (npm.pid) process.kill(-npm.pid, 'SIGKILL');
-      } catch {
-        // The process has already ended.
-      }
-    });
-    const exited = once(npm, 'exit');
-    await expect.poll(() => output, { timeout: 120_000 }).toContain('"msg":"Listening"');
-    npm.kill(signal);
-    expect(await exited).toEqual([0, null]);
-    expect(output).toContain('"msg":"Stopped"');
+    const env = { ...process.env, PORT: String(port), npm_config_ignore_scripts: 'true' };
+    const { child, output, exited } = spawnGroup('npm', ['start'], { cwd: ROOT, env });
+    await expect.poll(output, { timeout: 120_000 }).toContain('"msg":"Listening"');
+    child.kill(signal);
+    expect(await exited).toBe(0);
+    expect(output()).toContain('"msg":"Stopped"');
     await expect(fetch(`http://127.0.0.1:${port}/live`)).rejects.toThrow();
   });
 });

@@ -55,11 +55,8 @@ function filesIn(html: string): readonly string[] {
 describe('npm ci --omit=dev --omit=optional beside a dist', () => {
   it('is enough for npm start: it responds, serves both pages, and stops', async () => {
     const { child, address, exited, output } = await startInProduction();
-    const { data } = await ask<{ tokens: unknown[] }>(
-      address,
-      '{ tokens(srcChainKey: "degen") { symbol chain { name } } }',
-    );
-    expect(data.tokens).toHaveLength(4);
+    const query = '{ tokens(srcChainKey: "degen") { symbol chain { name } } }';
+    expect((await ask<{ tokens: unknown[] }>(address, query)).data.tokens).toHaveLength(4);
     for (const page of ['/', '/graphql']) {
       const { status, body } = await getAsBrowser(address, page);
       expect(status).toBe(200);
@@ -152,11 +149,9 @@ describe('.ci/sbom', () => {
       components: { name: string; version: string; licenses?: unknown }[];
     };
     expect(bomFormat).toBe('CycloneDX');
-    const listed = new Set(components.map(({ name, version }) => `${name}@${version}`));
-    const installed = new Set(
-      installedPackages(folder).map((path) => `${manifestOf(path).name}@${manifestOf(path).version}`),
-    );
-    expect([...listed].toSorted()).toEqual([...installed].toSorted());
+    const identify = ({ name, version }: { name: string; version: string }) => `${name}@${version}`;
+    const installed = installedPackages(folder).map(manifestOf);
+    expect(new Set(components.map(identify))).toEqual(new Set(installed.map(identify)));
   });
 });
 
@@ -193,11 +188,8 @@ function broughtBy(project: string, name: string): readonly string[] {
   const visit = (dependency: string, from: string): void => {
     const folders = from
       .split('/node_modules/')
-      .map((_, depth, parts) => parts.slice(0, depth + 1).join('/node_modules/'));
-    const places = [
-      ...folders.toReversed().map((folder) => `${folder}/node_modules/${dependency}`),
-      `node_modules/${dependency}`,
-    ];
+      .map((_, depth, parts) => `${parts.slice(0, depth + 1).join('/node_modules/')}/`);
+    const places = [...folders.toReversed(), ''].map((folder) => `${folder}node_modules/${dependency}`);
     const place = places.find((folder) => folder in packages);
     if (!place || found.has(place)) return;
     found.add(place);

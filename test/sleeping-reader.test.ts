@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { fixedLimits } from './support/fixed-limits.js';
 import { freePort } from './support/free-port.js';
+import { postOf } from './support/raw-http.js';
 
 const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
@@ -26,19 +27,10 @@ async function startUnread(throughPipe: boolean) {
     // Time for the reader to start reading after the signal to stop.
     ...(throughPipe ? {} : { DRAIN_MS: '5000' }),
   };
-  const [command, args] = throughPipe
-    ? // The reader is the sleep. The gateway's id and its status come by standard error.
-      [
-        'bash',
-        [
-          '-c',
-          `{ "$0" "$1" & echo "pid $!" >&2; wait $!; echo "status $?" >&2; } | sleep 600`,
-          process.execPath,
-          MAIN,
-        ],
-      ]
-    : [process.execPath, [MAIN]];
-  const child = spawn(command as string, args as string[], { env, detached: throughPipe });
+  // The reader is the sleep. The gateway's id and its status come by standard error.
+  const piped = '{ "$0" "$1" & echo "pid $!" >&2; wait $!; echo "status $?" >&2; } | sleep 600';
+  const [command = '', ...args] = [...(throughPipe ? ['bash', '-c', piped] : []), process.execPath, MAIN];
+  const child = spawn(command, args, { env, detached: throughPipe });
   let errors = '';
   child.stderr.on('data', (chunk: Buffer) => {
     errors += chunk.toString();
@@ -50,20 +42,13 @@ async function startUnread(throughPipe: boolean) {
     else child.kill('SIGKILL');
   });
   const address = `http://127.0.0.1:${port}`;
-  const ready = () =>
-    fetch(`${address}/ready`).then(
-      ({ status }) => status,
-      () => 0,
-    );
-  await expect.poll(ready).toBe(200);
+  await expect.poll(() => fetch(`${address}/ready`).then(({ status }) => status)).toBe(200);
   return { address, child, errors: () => errors };
 }
 
 /** Sends pipelined requests until lines of the log are lost; each request must be answered. */
 async function fillLog(address: string): Promise<string> {
-  const body = '{"query":"{ chain(chainKey: \\"base\\") { name } }"}';
-  const head = `POST /graphql HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\nx-request-id: ${LONG_ID}`;
-  const request = `${head}\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+  const request = postOf('{ chain(chainKey: "base") { name } }', `x-request-id: ${LONG_ID}\r\n`);
   const socket = connect(Number(new URL(address).port), '127.0.0.1');
   onTestFinished(() => {
     socket.destroy();

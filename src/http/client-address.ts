@@ -5,7 +5,7 @@ import { TEXT_LIMITS } from '../domain/text-limits.js';
 
 /** The first 96 bits of an IPv4 address that is mapped into IPv6 (RFC 4291). */
 const MAPPED_IPV4 = '0:0:0:0:0:ffff';
-/** How many of the eight groups of an IPv6 address name the network (/64). A machine can choose the other groups. */
+/** The first four of the eight groups of an IPv6 address name the network (/64). A machine can choose the others. */
 const NETWORK_GROUPS = 4;
 
 /**
@@ -18,8 +18,10 @@ export function clientOf(remoteAddress: string | undefined): string {
   const [address = ''] = remoteAddress?.split('%') ?? [];
   if (!address.includes(':') || !URL.canParse(`http://[${address}]`)) return remoteAddress ?? '';
   const groups = groupsOf(address);
-  if (groups.slice(0, 6).join(':') === MAPPED_IPV4) return ipv4Of(groups.slice(6));
-  return `${groups.slice(0, NETWORK_GROUPS).join(':')}::/64`;
+  if (groups.slice(0, 6).join(':') !== MAPPED_IPV4)
+    return `${groups.slice(0, NETWORK_GROUPS).join(':')}::/64`;
+  const numbers = groups.slice(6).map((group) => Number.parseInt(group, 16));
+  return numbers.flatMap((two) => [two >> 8, two & 255]).join('.');
 }
 
 /** The eight groups of an IPv6 address, without leading zeros. */
@@ -30,11 +32,6 @@ function groupsOf(address: string): readonly string[] {
   const leading = before.split(':').filter(Boolean);
   const trailing = after.split(':').filter(Boolean);
   return [...leading, ...Array<string>(8 - leading.length - trailing.length).fill('0'), ...trailing];
-}
-
-function ipv4Of(twoGroups: readonly string[]): string {
-  const bytes = twoGroups.map((group) => Number.parseInt(group, 16)).flatMap((two) => [two >> 8, two & 255]);
-  return bytes.join('.');
 }
 
 /**

@@ -24,7 +24,7 @@ const compressGzip = promisify<Uint8Array, zlib.ZlibOptions, Buffer>(zlib.gzip);
 
 const { BROTLI_PARAM_QUALITY, BROTLI_PARAM_SIZE_HINT } = zlib.constants;
 const compressBrotli = promisify<Uint8Array, zlib.BrotliOptions, Buffer>(zlib.brotliCompress);
-/** Maximum size for the best quality of Brotli, which takes about 50 ms for a body of this size. */
+/** A larger file does not get the best quality of Brotli, which takes about 50 ms for this size. */
 const MAX_BEST_BYTES = 32_768;
 const brotli: Compress = (body, use) => {
   const isBest = use === 'file' && body.byteLength <= MAX_BEST_BYTES;
@@ -89,8 +89,7 @@ export class Body {
     parts: readonly Uint8Array<ArrayBuffer>[],
     private readonly use: Use,
   ) {
-    let byteLength = 0;
-    for (const part of parts) byteLength += part.byteLength;
+    const byteLength = parts.reduce((sum, part) => sum + part.byteLength, 0);
     this.plain = { encoding: 'identity', parts, byteLength };
   }
 

@@ -6,13 +6,11 @@ const REQUEST_ID = /^[\w.:/+=-]+$/;
 const PROCESS_ID = randomUUID().slice(0, 24);
 let count = 0;
 
-/**
- * The id of a request, for logs and for `x-request-id`: the client's own if it is short and plain, otherwise a new one.
- * A new id is a process id and a counter in the form of a UUID: a random UUID makes cache hits noticeably slower.
- */
+/** The id of a request, for logs and for `x-request-id`: the client's own if it is short and plain, otherwise a new one. */
 export function requestIdFrom(given: string | null | undefined): string {
   if (given && given.length <= TEXT_LIMITS.requestId && REQUEST_ID.test(given)) return given;
   count += 1;
+  // In the form of a UUID. A random one would make cache hits noticeably slower.
   return `${PROCESS_ID}${count.toString(16).padStart(12, '0')}`;
 }
 
@@ -25,10 +23,7 @@ export const MISS = 'gateway; fwd=miss';
 /** The header with the cost of an operation, in the units of MAX_COST. */
 export const COST = 'x-cost';
 
-/**
- * Whether an If-None-Match header contains the ETag, so that the client already has the response. The comparison is
- * weak (RFC 9110). A header that is too long counts as one without tags.
- */
+/** Whether an If-None-Match header contains the ETag, by weak comparison (RFC 9110). A header that is too long has none. */
 export function hasTag(ifNoneMatch: string | null | undefined, etag: string): boolean {
   if (!ifNoneMatch || ifNoneMatch.length > TEXT_LIMITS.header) return false;
   const tags = ifNoneMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''));

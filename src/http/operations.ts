@@ -16,7 +16,7 @@ export function isAskedByBody(method: string): boolean {
   return method === 'POST' || method === QUERY;
 }
 
-/** The parts of a request, of node:http or of `fetch`, that decide whether it executes an operation. */
+/** The parts of a request that decide whether it executes an operation. */
 export interface RequestHead {
   /** The HTTP method, with GET in place of HEAD. */
   readonly method: string;
@@ -39,11 +39,8 @@ export function pathIn(target: string): string {
  * @param paths the paths of operations, such as that of the GraphQL endpoint
  * @param hasPlayground whether browsers get a page at the endpoint
  */
-export function createOperationCheck(
-  paths: readonly string[],
-  hasPlayground: boolean,
-): (head: RequestHead) => boolean {
-  return ({ method, url, accept }) => {
+export function createOperationCheck(paths: readonly string[], hasPlayground: boolean) {
+  return ({ method, url, accept }: RequestHead): boolean => {
     if (!paths.includes(pathIn(url))) return false;
     if (isAskedByBody(method)) return true;
     return method === 'GET' && !(hasPlayground && accept?.includes('text/html'));

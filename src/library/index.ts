@@ -1,9 +1,122 @@
-/** The entry point of the package for other servers. */
-export type {
-  FetchContext,
-  LineWriter,
-  OpenedGateway,
-  OpenGatewayOptions,
-  Readiness,
-} from './open-gateway.js';
-export { openGateway } from './open-gateway.js';
+/** The entry point of the package: opens a gateway inside another server. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { assemble } from '../assemble.js';
+import { secretsOf } from '../config/config.js';
+import { DEMO_LABEL } from '../demo/listings.js';
+import { createClientFinder } from '../http/client-address.js';
+import { createLogger } from '../logger/logger.js';
+import { createMetrics } from '../observability/metrics.js';
+import { REVISION, VERSION } from '../observability/version.js';
+import { Connection } from '../server/connections.js';
+import { NodeExchange, type NodeRequest } from '../server/exchange.js';
+import { createRequestObserver } from '../server/request-observer.js';
+import { createResponder } from '../server/responder.js';
+import { FetchExchange } from './fetch-exchange.js';
+import { checkSettings, type GatewaySettings } from './options.js';
+import { createBodyReader, readRequest } from './request-bodies.js';
+
+/** The settings of the process as options, with the same defaults. No environment variable is read. */
+export interface OpenGatewayOptions extends GatewaySettings {
+  /** Gets the lines of the log, which are JSON. The default is the standard output. */
+  readonly logTo?: LineWriter;
+}
+
+/** Whether a gateway should get requests, as `/ready` says it. */
+export interface Readiness {
+  readonly ready: boolean;
+  /** Why it is not ready. */
+  readonly reason?: string;
+}
+
+/** A writer of text, such as a stream. */
+export interface LineWriter {
+  write(line: string): void;
+}
+
+/** Facts about a request that only the server around the gateway knows. */
+export interface FetchContext {
+  /**
+   * The client: the address at the other end of the connection, or another text that tells clients apart, such as a
+   * user's id. Clients take turns, and `rateLimit` counts each of them. If this is the address of one of the
+   * `trustedProxies`, the client is the address in `X-Forwarded-For`. Requests without a client count as one client.
+   */
+  readonly client?: string | undefined;
+}
+
+/** A gateway inside another server. No function of it uses `this`. */
+export interface OpenedGateway {
+  /** Responds to a request. It rejects only if the request is aborted or its body was already read. */
+  readonly fetch: (request: Request, context?: FetchContext) => Promise<Response>;
+  /**
+   * Responds to a request of node:http or Express, or to the raw request of Fastify. It never throws: if a framework has
+   * parsed the body and the result cannot be written as JSON, the response is 400.
+   */
+  readonly handler: (request: IncomingMessage, response: ServerResponse) => void;
+  /** Whether the gateway should get requests: it has listings to serve and is not closed. If not, why. */
+  readonly ready: () => Readiness;
+  /** The metrics of this gateway as text for Prometheus, to be sent as `text/plain; version=0.0.4`. */
+  readonly metrics: () => Promise<string>;
+  /** Stops refreshing, and closes the connections to the upstream and to Redis. Cached responses stay available. */
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * Opens a gateway for another server: with snapshots, response cache and limits, without a port, signals or
+ * environment variables. The server around it must bound the connections and the time that a client may take.
+ *
+ * @throws TypeError for an invalid option; an error of `node:fs` if `snapshotDir` is not a directory
+ */
+export async function openGateway(options: OpenGatewayOptions = {}): Promise<OpenedGateway> {
+  const { logTo, ...settings } = options;
+  const isWriter = logTo === undefined || typeof logTo?.write === 'function';
+  const config = checkSettings(settings, isWriter ? [] : ['logTo: expected an object with a method `write`']);
+  const log = await createLogger({
+    level: config.logLevel,
+    readable: false,
+    secrets: secretsOf(config),
+    ...(logTo ? { destination: logTo } : {}),
+  });
+  if (config.upstreamUrl === undefined) log.warn(`${DEMO_LABEL}, because of demo: true`);
+  const metrics = createMetrics({ version: VERSION, revision: REVISION, ofProcess: false });
+  const parts = await assemble({ config, metrics, log });
+  const observer = createRequestObserver({ ...config, metrics, log });
+  const respond = createResponder({ ...config, ...parts, observer, metrics, log });
+  const { maxBodyBytes } = config;
+  const facts = { findClient: createClientFinder(config.trustedProxies), isStopping: false };
+  const readBody = createBodyReader(maxBodyBytes);
+  parts.start();
+
+  return {
+    async fetch(request, context) {
+      const read = await readRequest(request, maxBodyBytes);
+      return new Promise((resolve, reject) => {
+        const { findClient } = facts;
+        const exchange = new FetchExchange(request, read, context?.client, findClient, resolve, reject);
+        respond(exchange);
+        // A cached response has been sent by now. An abort of the request ends any other exchange.
+        if (exchange.status === 0) exchange.rejectWhenAborted();
+      });
+    },
+    handler(request: NodeRequest, response) {
+      const connection = new Connection(request.socket, () => {});
+      const exchange = new NodeExchange(request, response, connection, facts);
+      readBody(request, connection, (read) => {
+        exchange.read = read;
+        exchange.startedAt = performance.now();
+        if (read.release) response.once('close', read.release);
+        if (read.refusal) observer.refuse(exchange, read.refusal);
+        else respond(exchange);
+      });
+    },
+    ready() {
+      const reason = parts.notReadyReason();
+      return reason === undefined ? { ready: true } : { ready: false, reason };
+    },
+    metrics: async () => (await metrics.expose()).text,
+    async close() {
+      parts.stop();
+      await parts.giveUp();
+      await parts.close();
+    },
+  };
+}

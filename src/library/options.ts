@@ -35,21 +35,19 @@ export function checkSettings(
   otherErrors: readonly string[] = [],
 ): Config {
   const errors = [...otherErrors];
-  const allowed = Object.keys(SETTINGS).filter((key) => !PORT_SETTINGS.some((of) => of === key));
-  for (const key of Object.keys(given)) {
-    if (!allowed.includes(key)) errors.push(`${key}: there is no such option`);
-  }
+  const isOption = (key: string) =>
+    Object.hasOwn(SETTINGS, key) && !PORT_SETTINGS.some((each) => each === key);
+  for (const key in given) if (!isOption(key)) errors.push(`${key}: there is no such option`);
   const values = Object.entries(SETTINGS).map(([key, { fallback, parse }]) => {
-    const value = allowed.includes(key) ? given[key] : undefined;
+    const value = isOption(key) ? given[key] : undefined;
     if (value === undefined) return [key, key === 'servedPaths' ? PATHS_WITHOUT_METRICS : fallback];
     try {
       return [key, parseValue(key, value, parse)];
     } catch (error) {
       if (!(error instanceof SettingError)) throw error;
       const text = textOf(value);
-      errors.push(
-        `${key}: expected ${error.message}, got ${error.shown?.(text) ?? JSON.stringify(text.slice(0, 100))}`,
-      );
+      const shown = error.shown?.(text) ?? JSON.stringify(text.slice(0, 100));
+      errors.push(`${key}: expected ${error.message}, got ${shown}`);
       return [key, fallback];
     }
   });

@@ -10,7 +10,7 @@ import type { Connection } from '../server/connections.js';
 import type { NodeRequest } from '../server/exchange.js';
 import type { ServerRefusal } from '../server/refusals.js';
 
-/** How many bytes of a refused body are read and dropped, within {@link REFUSED_BODY_GRACE_MS}. */
+/** This many bytes of a refused body are read and dropped, within {@link REFUSED_BODY_GRACE_MS}. */
 const MAX_DROPPED_BYTES = 16 * 2 ** 20;
 
 /**
@@ -33,14 +33,7 @@ export async function readRequest({ method, body }: Request, maxBodyBytes: numbe
       if (isLate || bytes > maxBodyBytes + MAX_DROPPED_BYTES) break;
     }
   }
-  return refusedAt === undefined ? { body: textOf(chunks), bytes } : { bytes };
-}
-
-/** Decodes the chunks of a body. Most bodies are one chunk, which is not copied. */
-function textOf(chunks: readonly Uint8Array[]): string {
-  const [first] = chunks;
-  if (chunks.length !== 1 || !first) return Buffer.concat(chunks).toString();
-  return Buffer.from(first.buffer, first.byteOffset, first.byteLength).toString();
+  return refusedAt === undefined ? { body: Buffer.concat(chunks).toString(), bytes } : { bytes };
 }
 
 /**
@@ -60,19 +53,16 @@ export function createBodyReader(maxBodyBytes: number) {
 function parsedBody(request: NodeRequest, maxBodyBytes: number): ReadBody | undefined {
   if (request.method === 'GET' || request.method === 'HEAD') return undefined;
   try {
-    const { body: parsed } = request;
+    const { body: parsed, headers } = request;
     if (parsed === undefined && !request.readableEnded) return undefined;
-    if (parsed === undefined && hasBody(request)) return { bytes: 0, refusal: READ_BEFORE };
-    const body = parsed === undefined ? '' : textOfParsed(parsed, maxBodyBytes);
+    const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+    if (parsed === undefined && hasBody) return { bytes: 0, refusal: READ_BEFORE };
+    const body = parsed === undefined ? '' : textOf(parsed);
     const bytes = Buffer.byteLength(body);
     return bytes > maxBodyBytes ? { bytes } : { body, bytes, isDecoded: true };
-  } catch (error) {
-    return error instanceof TooLong ? { bytes: error.bytes } : { bytes: 0, refusal: NOT_JSON };
+  } catch {
+    return { bytes: 0, refusal: NOT_JSON };
   }
-}
-
-function hasBody({ headers }: NodeRequest): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
 const READ_BEFORE: ServerRefusal = {
@@ -89,25 +79,14 @@ const NOT_JSON: ServerRefusal = {
   code: 'BAD_REQUEST',
 };
 
-class TooLong extends Error {
-  /** @param bytes the least possible length of the body */
-  constructor(readonly bytes: number) {
-    super('The body is too long');
-  }
-}
-
-/** @throws TooLong; any other error if the value is nested too deeply, circular, or not JSON for another reason */
-function textOfParsed(parsed: unknown, maxBytes: number): string {
+/** @throws an error if the value is nested too deeply, circular, or not JSON for another reason */
+function textOf(parsed: unknown): string {
   if (typeof parsed === 'string') return parsed;
-  if (parsed instanceof Uint8Array) return textOf([parsed]);
-  /** A lower bound of the length: each value takes at least one character and a comma. */
-  let leastBytes = 0;
-  const json = JSON.stringify(parsed, (_name, value: unknown) => {
-    leastBytes += 2 + (typeof value === 'string' ? value.length : 0);
-    if (leastBytes > maxBytes + 2) throw new TooLong(leastBytes);
+  if (parsed instanceof Uint8Array) return Buffer.from(parsed).toString();
+  const json: unknown = JSON.stringify(parsed, (_name, value: unknown) =>
     // JSON.parse reads 1e999 as Infinity. JSON.stringify would write null; a text in its place is refused later.
-    return typeof value === 'number' && !Number.isFinite(value) ? String(value) : value;
-  });
+    typeof value === 'number' && !Number.isFinite(value) ? String(value) : value,
+  );
   if (typeof json !== 'string') throw new TypeError(`it is a ${typeof parsed}`);
   return json;
 }

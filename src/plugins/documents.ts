@@ -7,36 +7,27 @@ import { TEXT_LIMITS } from '../domain/text-limits.js';
 import type { Documents } from '../execution/documents.js';
 import { DocumentRefusal, persistedHash, type TrustedDocuments } from '../execution/trusted-documents.js';
 
-export interface OwnOperationContext {
-  /** Whether the gateway itself made the operation, whose document then need not be in the operator's file. */
-  readonly isOwn?: boolean | undefined;
-}
-
 /** Puts the text of a trusted document in place of its id, and refuses documents that may not be executed. */
-export function useTrustedDocuments(trusted: TrustedDocuments): Plugin<object, OwnOperationContext> {
+export function useTrustedDocuments(
+  trusted: TrustedDocuments,
+): Plugin<object, { readonly isOwn?: boolean | undefined }> {
   return {
     onParams({ params, request, setParams, context }) {
       if (context.isOwn) return;
-      const given: Readonly<Record<string, unknown>> = { ...idsInUrl(request), ...params };
+      // GraphQL Yoga reads only the standard parameters of a URL.
+      const inUrl = request.method === 'GET' ? new URL(request.url).searchParams : undefined;
+      const documentId = inUrl?.get('documentId') ?? inUrl?.get('doc_id') ?? undefined;
+      const given: Readonly<Record<string, unknown>> = { documentId, ...params };
       const resolved = trusted.resolve(given);
-      if (resolved instanceof DocumentRefusal) {
+      if (resolved instanceof DocumentRefusal)
         throw refusal(resolved.message, resolved.code, resolved.status);
-      }
       // The cast is safe, because GraphQL Yoga validates the parameters next.
       if (resolved !== given) setParams(resolved as typeof params);
     },
   };
 }
 
-/** Reads the id of a document from a URL, where GraphQL Yoga reads only the standard parameters of GraphQL. */
-function idsInUrl({ method, url }: Request): { readonly documentId?: string } {
-  if (method !== 'GET') return {};
-  const { searchParams } = new URL(url);
-  const documentId = searchParams.get('documentId') ?? searchParams.get('doc_id');
-  return documentId === null ? {} : { documentId };
-}
-
-/** Total length of all stored queries, in characters. */
+/** When all stored queries together have more characters, those that were unused for longest are dropped. */
 const MAX_STORED_LENGTH = 2 ** 21;
 const HASH = /^[0-9a-f]{64}$/;
 
@@ -57,10 +48,8 @@ export function usePersistedQueries(): Plugin {
       const query: unknown = params.query ?? undefined;
       if (query === undefined) {
         const known = texts.get(hash);
-        if (known === undefined) {
-          // Clients recognise this error by exactly this message, or by its code.
-          throw refusal('PersistedQueryNotFound', 'PERSISTED_QUERY_NOT_FOUND', 200);
-        }
+        // Clients recognise this error by exactly this message, or by its code.
+        if (known === undefined) throw refusal('PersistedQueryNotFound', 'PERSISTED_QUERY_NOT_FOUND', 200);
         setParams({ ...params, query: known });
         return;
       }
@@ -74,11 +63,7 @@ export function usePersistedQueries(): Plugin {
   };
 }
 
-function refusal(
-  message: string,
-  code: DocumentRefusal['code'] | 'PERSISTED_QUERY_MISMATCH',
-  status: number,
-): GraphQLError {
+function refusal(message: string, code: string, status: number): GraphQLError {
   return new GraphQLError(message, { extensions: { code, http: { status } } });
 }
 

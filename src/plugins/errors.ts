@@ -37,7 +37,11 @@ function withCodes(
   // An OperationLimitError replaces all other errors. The search for it comes first: there can be thousands of others.
   for (const error of errors) {
     const cause = causeOf(error);
-    if (cause instanceof OperationLimitError) return refusalOf(cause);
+    if (!(cause instanceof OperationLimitError)) continue;
+    const { code, message } = cause;
+    return {
+      errors: [new GraphQLError(message, { extensions: { code, http: { spec: true, status: 400 } } })],
+    };
   }
   const logged = new Set<unknown>();
   const coded = errors.map((error) => {
@@ -50,11 +54,6 @@ function withCodes(
     return withCode(error, cause);
   });
   return { ...result, errors: coded };
-}
-
-/** The result of an operation that is refused as a whole, without data. */
-function refusalOf({ code, message }: OperationLimitError): ExecutionResult {
-  return { errors: [new GraphQLError(message, { extensions: { code, http: { spec: true, status: 400 } } })] };
 }
 
 /** Adds the code BAD_USER_INPUT to an error of the GraphQL server about variables or arguments. */
@@ -85,15 +84,11 @@ function causeOf(error: GraphQLError | undefined): unknown {
   return cause ?? undefined;
 }
 
-/** Longer error messages are cut. */
+/** Longer error messages are cut to their beginning and their end, which often names the expected value. */
 const MAX_LENGTH = 2_000;
-/** How many characters of the beginning and of the end remain: the end often names the expected value. */
 const HALF = 900;
 
-/**
- * Cuts long error messages. Messages of graphql-js repeat names and values of the client in full, and several errors
- * can repeat the same value.
- */
+/** Cuts long error messages: graphql-js repeats names and values of the client in full, and in several errors. */
 export function useShortMessages(): Plugin {
   return {
     onResultProcess({ result }) {

@@ -5,19 +5,6 @@ import { type CorsOrigins, isForeignOrigin } from '../http/headers.js';
 import { type Refusal, refusalResponse, shown } from '../http/refusal.js';
 import type { McpHandler, ToolFacts } from '../mcp/mcp-handler.js';
 
-interface McpContext {
-  readonly outcome?: ToolFacts | undefined;
-}
-
-export interface McpPluginOptions<Context extends McpContext> {
-  readonly path: string;
-  /** The origins of pages that may send messages; pages of other origins are refused. */
-  readonly corsOrigins: CorsOrigins;
-  readonly handler: McpHandler;
-  /** Gives the function that executes the operation of a tool. */
-  readonly executorFor: (request: Request, context: Context) => Parameters<McpHandler>[2];
-}
-
 /** Limits on a message. Messages need far less: about five levels, and 500 items in their longest list. */
 const LIMITS = { levels: 64, values: 5_000 } as const;
 /** Codes of JSON-RPC 2.0. */
@@ -25,12 +12,18 @@ const PARSE_ERROR = -32_700;
 const INVALID_REQUEST = -32_600;
 const JSON_HEADERS = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
 
-/** Serves the Model Context Protocol at one path: one message for each request, without sessions. */
-export function useMcp<Context extends McpContext>(
-  options: McpPluginOptions<Context>,
+/**
+ * Serves the Model Context Protocol at one path: one message for each request, without sessions.
+ *
+ * @param corsOrigins the origins of pages that may send messages; pages of other origins are refused
+ * @param executorFor gives the function that executes the operation of a tool
+ */
+export function useMcp<Context extends { readonly outcome?: ToolFacts | undefined }>(
+  path: string,
+  corsOrigins: CorsOrigins,
+  handler: McpHandler,
+  executorFor: (request: Request, context: Context) => Parameters<McpHandler>[2],
 ): Plugin<object, Context> {
-  const { path, corsOrigins, handler, executorFor } = options;
-
   async function respond(request: Request, context: Context, fetchAPI: { Response: typeof Response }) {
     const refusal = refusalOf(request, corsOrigins);
     if (refusal) return refusalResponse(refusal, fetchAPI);
@@ -69,12 +62,15 @@ function refusalOf({ method, headers }: Request, corsOrigins: CorsOrigins): Refu
 }
 
 function messageIn(text: string): { readonly message: unknown; readonly error?: string } {
-  const exceeded = exceededLimit(text);
-  if (exceeded) {
-    const expected = `Expected JSON of at most ${LIMITS[exceeded]} ${exceeded}, got more.`;
-    return { message: undefined, error: rpcError(INVALID_REQUEST, expected) };
-  }
   let message: unknown;
+  // Counted before the text is parsed. Without these limits, recursive functions such as JSON.stringify could exhaust
+  // the stack, and a check against a schema takes a microsecond or more for each value.
+  const { levels, containers, commas } = createPartCount()(Buffer.from(text));
+  const counts = { levels, values: 1 + containers + commas };
+  for (const unit of ['levels', 'values'] as const) {
+    const expected = `Expected JSON of at most ${LIMITS[unit]} ${unit}, got more.`;
+    if (counts[unit] > LIMITS[unit]) return { message, error: rpcError(INVALID_REQUEST, expected) };
+  }
   try {
     message = JSON.parse(text);
   } catch {
@@ -84,28 +80,12 @@ function messageIn(text: string): { readonly message: unknown; readonly error?: 
   }
   if (typeof message === 'object' && message !== null && !Array.isArray(message)) return { message };
   // Batches are no longer part of the protocol. With a batch, one request could cost as much as thousands.
-  const got = Array.isArray(message) ? `an array of ${message.length}` : kindOf(message);
-  return {
-    message,
-    error: rpcError(INVALID_REQUEST, `Expected one JSON-RPC message, which is an object, got ${got}.`),
-  };
-}
-
-/** The kind of a JSON value that is neither an object nor an array, for a message. */
-function kindOf(value: unknown): string {
-  return typeof value === 'string' ? shown(value) : String(value);
+  const other = typeof message === 'string' ? shown(message) : String(message);
+  const got = Array.isArray(message) ? `an array of ${message.length}` : other;
+  const expected = `Expected one JSON-RPC message, which is an object, got ${got}.`;
+  return { message, error: rpcError(INVALID_REQUEST, expected) };
 }
 
 function rpcError(code: number, message: string): string {
   return JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } });
-}
-
-/**
- * Finds the limit that a JSON text exceeds, before it is parsed. Without these limits, recursive functions such as
- * JSON.stringify could exhaust the stack. And a check against a schema takes a microsecond or more for each value.
- */
-function exceededLimit(json: string): keyof typeof LIMITS | undefined {
-  const { levels, containers, commas } = createPartCount()(Buffer.from(json));
-  if (levels > LIMITS.levels) return 'levels';
-  return 1 + containers + commas > LIMITS.values ? 'values' : undefined;
 }

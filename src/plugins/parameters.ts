@@ -41,21 +41,12 @@ export function useQueryMethod(path: string): Plugin {
   };
 }
 
-export interface BodyLimitOptions {
-  readonly maxBodyBytes: number;
-}
-
-export interface BodyLimitContext {
-  /** How many bytes of the body arrived. The server keeps no more of the body than the limit. */
-  readonly bodyBytes?: number | undefined;
-}
-
 /** Refuses request bodies beyond the limit with HTTP 413. */
-export function useBodyLimit({ maxBodyBytes }: BodyLimitOptions): Plugin<BodyLimitContext, BodyLimitContext> {
+export function useBodyLimit(
+  maxBodyBytes: number,
+): Plugin<object, { readonly bodyBytes?: number | undefined }> {
   return {
-    onRequest({ request, serverContext, endResponse, fetchAPI }) {
-      const declared = Number(request.headers.get('content-length')) || 0;
-      const bytes = Math.max(declared, serverContext.bodyBytes ?? 0);
+    onRequest({ serverContext: { bodyBytes: bytes = 0 }, endResponse, fetchAPI }) {
       if (bytes <= maxBodyBytes) return;
       const message = `A request body may have at most ${maxBodyBytes} bytes; this one has ${bytes}.`;
       const code: ErrorCode = 'LIMIT_EXCEEDED';
@@ -65,8 +56,8 @@ export function useBodyLimit({ maxBodyBytes }: BodyLimitOptions): Plugin<BodyLim
 }
 
 /**
- * Corrects how GraphQL Yoga reads parameters. Yoga alone responds with 500 in two cases: to parameters in a URL or a
- * form that are not valid JSON (400 here), and to a JSON body with a member `then`, which Yoga takes for a promise.
+ * Corrects how GraphQL Yoga reads parameters. Yoga alone responds with 500 to parameters in a URL or a form that are not
+ * valid JSON (400 here), and to a JSON body with a member `then`, which Yoga takes for a promise.
  */
 export function useParameters(): Plugin {
   return {
@@ -79,10 +70,9 @@ export function useParameters(): Plugin {
           return await requestParser(request);
         } catch (error) {
           if (!(error instanceof SyntaxError)) throw error;
-          throw new GraphQLError(
-            `Expected "variables" and "extensions" to be JSON, got something else: ${error.message}.`,
-            { extensions: { code: 'BAD_USER_INPUT' satisfies ErrorCode, http: { status: 400 } } },
-          );
+          const message = `Expected "variables" and "extensions" to be JSON, got something else: ${error.message}.`;
+          const code: ErrorCode = 'BAD_USER_INPUT';
+          throw new GraphQLError(message, { extensions: { code, http: { status: 400 } } });
         }
       });
     },

@@ -44,25 +44,17 @@ export function usePaths(
 
 /** Turns compression off: the server in front can compress, as it still sees the client's Accept-Encoding. */
 export function useUncompressed(): Plugin {
-  return {
-    onRequest({ request }) {
-      request.headers.delete('accept-encoding');
-    },
-  };
+  return { onRequest: ({ request }) => request.headers.delete('accept-encoding') };
 }
 
-/** A page and where it is served. */
-export interface ServedPage {
-  /** The paths of its document, which is only sent to clients that accept HTML. */
-  readonly paths: readonly string[];
-  /** The prefix of the paths of its assets. */
-  readonly assets: string;
-  /** Called at the first request: most processes never need the page. */
-  readonly load: () => Promise<Page>;
-}
-
-/** Serves a page for browsers and its assets, compressed once and with caching headers. */
-export function servePage({ paths, assets, load }: ServedPage): PathAnswer {
+/**
+ * Serves a page for browsers and its assets, compressed once and with caching headers.
+ *
+ * @param paths the paths of its document, which is only sent to clients that accept HTML
+ * @param assets the prefix of the paths of its assets
+ * @param load called at the first request: most processes never need the page
+ */
+export function servePage(paths: readonly string[], assets: string, load: () => Promise<Page>): PathAnswer {
   const loaded = once(load);
   return (request, { pathname }) => {
     const wantsHtml = request.headers.get('accept')?.includes('text/html');

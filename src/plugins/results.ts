@@ -22,23 +22,19 @@ export interface OperationOutcome {
   result?: ResultFacts;
 }
 
-export interface OutcomeContext {
+interface OutcomeContext {
   readonly outcome?: OperationOutcome | undefined;
   readonly requestId?: string | undefined;
 }
 
-/** Maximum distinct codes of one response. In practice a response has fewer. */
-const MAX_CODES = 10;
 const MAX_NAME_LENGTH = 100;
 
 /**
- * Executes with graphql-js, reports the {@link OperationOutcome}, and sets three headers: `x-request-id`; `x-cost`; and
- * `x-stale-listings`, which names the stale listings and routes that the operation read, with their ages in whole
- * seconds, as in `chains;age=340, tokens;age=95`.
+ * Executes with graphql-js, reports the {@link OperationOutcome}, and sets `x-request-id`, `x-cost` and
+ * `x-stale-listings`.
  *
- * The executor of GraphQL Yoga is not used, because it differs from graphql-js in two ways. Yoga's executor takes an
- * object with a member `then` for a promise. And it refuses an operation in which a fragment is spread a second time
- * with a condition that is null; graphql-js does not evaluate that condition.
+ * The executor of GraphQL Yoga is not used: it takes an object with a member `then` for a promise, and it refuses an
+ * operation in which a fragment is spread a second time with a condition that is null.
  */
 export function useResults(): Plugin<GatewayContext & OutcomeContext, OutcomeContext> {
   return {
@@ -67,7 +63,8 @@ export function useResults(): Plugin<GatewayContext & OutcomeContext, OutcomeCon
       const codes = new Set<string>();
       for (const { data, errors = [] } of Array.isArray(result) ? result : [result]) {
         if (data === undefined) outcome.isRefused = true;
-        for (const { extensions } of errors) if (codes.size < MAX_CODES) codes.add(codeIn(extensions));
+        // The GraphQL server gives an unexpected error no code.
+        for (const { extensions } of errors) codes.add(String(extensions?.code ?? 'INTERNAL_SERVER_ERROR'));
       }
       if (codes.size > 0) outcome.codes = [...codes];
     },
@@ -79,9 +76,4 @@ export function useResults(): Plugin<GatewayContext & OutcomeContext, OutcomeCon
       if (stale !== undefined) headers.set('x-stale-listings', stale);
     },
   };
-}
-
-/** The code of an error. The GraphQL server gives an unexpected error no code. */
-function codeIn(extensions: Readonly<Record<string, unknown>> | undefined): string {
-  return typeof extensions?.code === 'string' ? extensions.code : 'INTERNAL_SERVER_ERROR';
 }

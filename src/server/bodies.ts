@@ -4,11 +4,11 @@ import type { ByteBudget, Release } from './byte-budget.js';
 import type { Connection } from './connections.js';
 import { type ServerRefusal, TOO_MANY_REQUEST_BYTES } from './refusals.js';
 
-/** The memory for all requests that arrived in parts, or that wait for earlier ones of their connection. */
+/** Requests that arrive in parts, or wait for earlier ones of their connection, may take this memory in all. */
 export const MAX_UNANSWERED_REQUEST_BYTES = 32 * 2 ** 20;
-/** How long a client may go on sending a refused body before its connection closes. */
+/** After this time the connection of a client that is still sending a refused body closes. */
 export const REFUSED_BODY_GRACE_MS = 2_000;
-/** The smallest buffer for a body that arrives in parts, in bytes. */
+/** A body that arrives in parts gets a buffer of at least this many bytes. */
 const MIN_CAPACITY = 4_096;
 
 /** The result of reading a request body. */
@@ -27,22 +27,17 @@ export interface ReadBody {
   readonly release?: Release | undefined;
 }
 
-export interface BodyLimits {
-  /** A larger body is dropped. */
-  readonly maxBodyBytes: number;
-  /** The shared budget of {@link MAX_UNANSWERED_REQUEST_BYTES}. */
-  readonly budget: ByteBudget;
-}
-
 /**
- * Reads the body up to the limit into one buffer. So even a body in many small chunks takes at most twice its size (or
- * 4 kB). Bytes beyond the limit are read for a while and dropped: a client that is still sending when the connection
- * closes would never see the refusal.
+ * Reads the body into one buffer, so that a body in many small chunks takes at most twice its size (or 4 kB). Bytes
+ * beyond the limit are read for a while and dropped: a client that is still sending when the connection closes would
+ * never see the refusal.
+ *
+ * @param limits the largest body, and the shared budget of {@link MAX_UNANSWERED_REQUEST_BYTES}
  */
 export function readBody(
   request: IncomingMessage,
   connection: Pick<Connection, 'reserve' | 'cut' | 'onCut'>,
-  { maxBodyBytes, budget }: BodyLimits,
+  { maxBodyBytes, budget }: { readonly maxBodyBytes: number; readonly budget: ByteBudget },
   done: (read: ReadBody) => void,
 ): void {
   if (request.method === 'GET' || request.method === 'HEAD') {
@@ -60,12 +55,10 @@ export function readBody(
   function reserve(capacity: number): void {
     release?.();
     release = connection.reserve(budget, request, capacity, () => {
+      if (isDone) return connection.cut('request_bytes');
+      connection.onCut('request_bytes');
       refusal = TOO_MANY_REQUEST_BYTES;
-      if (isDone) connection.cut('request_bytes');
-      else {
-        connection.onCut('request_bytes');
-        drop();
-      }
+      drop();
     });
   }
 
@@ -117,10 +110,7 @@ export function readBody(
   request.on('end', () => finish(false));
 }
 
-/**
- * A response with a larger body ends only after the system has accepted all bytes. If the response ended earlier, its
- * connection would count as idle, and a stop of the gateway would close the connection.
- */
+/** A response with a larger body ends only after the system has accepted all bytes: a stop closes idle connections. */
 const ENDED_AT_ONCE_BYTES = 65_536;
 /** A connection is cut after its client has read nothing for this long, or for up to twice as long (milliseconds). */
 const STILL_FOR_MS = 30_000;
@@ -141,11 +131,8 @@ export function sendBody(
 ): number {
   const last = parts.length - 1;
   let bytes = 0;
-  for (let nth = 0; nth <= last; nth++) {
-    const part = parts[nth] as Uint8Array;
-    bytes += part.byteLength;
-    if (nth < last) response.write(part);
-  }
+  for (const part of parts) bytes += part.byteLength;
+  for (let nth = 0; nth < last; nth++) response.write(parts[nth]);
   const isLarge = budget !== undefined && bytes > ENDED_AT_ONCE_BYTES;
   if (isLarge) response.write(parts[last], () => response.end());
   else response.end(parts[last]);

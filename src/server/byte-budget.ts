@@ -4,9 +4,6 @@ import { clientWithMost } from '../scheduling/fair-queue.js';
 /** Returns reserved bytes. Further calls do nothing. */
 export type Release = () => void;
 
-/** Three buffers of the largest size so far fit into any budget: otherwise two large ones could evict each other. */
-const LARGEST_ALWAYS_FIT = 3;
-
 interface Reservation {
   readonly client: string;
   readonly buffer: object;
@@ -41,11 +38,13 @@ class Holdings {
 
 export type ByteBudget = ReturnType<typeof createByteBudget>;
 
-/** Creates a bound on how many bytes all clients together hold in memory. */
+/**
+ * Creates a bound on how many bytes all clients together hold in memory. It must be several times as large as the largest
+ * buffer: otherwise large buffers would evict each other.
+ */
 export function createByteBudget(maxBytes: number) {
   const all = new Holdings();
   const byClient = new Map<string, Holdings>();
-  let largest = 0;
 
   function remove(reservation: Reservation): void {
     if (!all.remove(reservation)) return;
@@ -68,8 +67,7 @@ export function createByteBudget(maxBytes: number) {
       byClient.set(client, ofClient);
       ofClient.add(reservation);
       all.add(reservation);
-      largest = Math.max(largest, bytes);
-      while (all.bytes > Math.max(maxBytes, LARGEST_ALWAYS_FIT * largest)) {
+      while (all.bytes > maxBytes) {
         const [, most] = clientWithMost(byClient, (holdings) => holdings.bytes) ?? [];
         const [oldest] = most?.reservations ?? [];
         if (!oldest) break;

@@ -10,9 +10,9 @@ import type { ByteBudget, Release } from './byte-budget.js';
 const MAX_UNANSWERED = 100;
 
 /**
- * Tracks the connections of a server, and bounds their number. Beyond the limit, the client with the most
- * connections loses an idle one, so that one client cannot keep out all others. If the new connection is from that
- * client, or no connection of that client is idle, the new one is closed.
+ * Tracks the connections of a server, and bounds their number. Beyond the limit, the client with the most connections
+ * loses an idle one, so that it cannot keep out all others. If it has no idle one, or opens the new connection itself,
+ * the new one is closed.
  */
 export function createConnections(server: Server, maxConnections: number, onCut: CutReport) {
   const open = new Map<Socket, Connection>();
@@ -52,14 +52,10 @@ export function createConnections(server: Server, maxConnections: number, onCut:
   }
 
   server.on('connection', (socket: Socket) => {
-    if (open.size >= maxConnections) {
-      onCut('too_many_connections', { maxConnections });
-      if (!evict(clientOf(socket.remoteAddress))) {
-        socket.destroy();
-        return;
-      }
-    }
-    track(socket);
+    const isFull = open.size >= maxConnections;
+    if (isFull) onCut('too_many_connections', { maxConnections });
+    if (isFull && !evict(clientOf(socket.remoteAddress))) socket.destroy();
+    else track(socket);
   });
 
   return {
@@ -177,16 +173,16 @@ const LOG_EVERY_MS = 60_000;
  * attack must not fill the log.
  */
 export function createCutReport(log: Logger, counter?: CutCounter): CutReport {
-  const unlogged = new Map<CutReason, { count: number; loggedAt: number }>();
+  const states = new Map<CutReason, { unlogged: number; nextLineAt: number }>();
   return (reason, detail) => {
     counter?.connectionCut(reason);
-    const state = unlogged.get(reason) ?? { count: 0, loggedAt: Number.NEGATIVE_INFINITY };
-    unlogged.set(reason, state);
-    state.count++;
-    const now = performance.now();
-    if (now - state.loggedAt < LOG_EVERY_MS) return;
-    log.warn({ reason, count: state.count, ...detail }, CUT_MESSAGES[reason]);
-    state.count = 0;
-    state.loggedAt = now;
+    const { unlogged, nextLineAt } = states.get(reason) ?? { unlogged: 0, nextLineAt: 0 };
+    const [count, now] = [unlogged + 1, performance.now()];
+    const isLogged = now >= nextLineAt;
+    if (isLogged) log.warn({ reason, count, ...detail }, CUT_MESSAGES[reason]);
+    states.set(
+      reason,
+      isLogged ? { unlogged: 0, nextLineAt: now + LOG_EVERY_MS } : { unlogged: count, nextLineAt },
+    );
   };
 }

@@ -2,7 +2,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ClientFinder } from '../http/client-address.js';
 import { requestIdFrom } from '../http/headers.js';
-import { urlOf } from '../http/request-target.js';
 import type { TraceSpan } from '../tracing.js';
 import { type ReadBody, sendBody } from './bodies.js';
 import type { ByteBudget } from './byte-budget.js';
@@ -10,6 +9,19 @@ import type { Connection } from './connections.js';
 
 /** Thrown for a request whose target is not a path, such as `example.org:443`. */
 export class NotAPath extends Error {}
+
+/** The parts of a request that its response depends on. */
+export interface CacheableRequest {
+  /** GET for a HEAD request. */
+  readonly method: string;
+  /** The target of the request, with its query string. */
+  readonly url: string;
+  readonly accept: string | undefined;
+  readonly origin: string | undefined;
+  readonly contentType: string | undefined;
+  /** Empty for a request without a body. */
+  readonly body: string;
+}
 
 /** One request and its response. Exactly one response is sent. */
 export abstract class Exchange {
@@ -20,7 +32,7 @@ export abstract class Exchange {
   startedAt = 0;
   read: ReadBody = { bytes: 0 };
   span: TraceSpan | undefined;
-  /** The client, such as its address. Clients take turns, and all requests without a client count as one client. */
+  /** The client, such as its address. All requests without a client count as one client. */
   abstract readonly client: string | undefined;
   /** Whether a proxy that is not trusted may have sent the request for another client. */
   abstract readonly isForwarded: boolean;
@@ -32,10 +44,24 @@ export abstract class Exchange {
   /** Whether a response can no longer be sent. */
   abstract readonly isClosed: boolean;
   #requestId: string | undefined;
+  #cacheable: CacheableRequest | undefined;
 
   get requestId(): string {
     this.#requestId ??= requestIdFrom(this.header('x-request-id'));
     return this.#requestId;
+  }
+
+  /** The request as the response cache sees it. Read it only after the body was read. */
+  get cacheable(): CacheableRequest {
+    this.#cacheable ??= {
+      method: this.method === 'HEAD' ? 'GET' : this.method,
+      url: this.url,
+      accept: this.header('accept'),
+      origin: this.header('origin'),
+      contentType: this.header('content-type'),
+      body: this.read.body ?? '',
+    };
+    return this.#cacheable;
   }
 
   /** A header of the request. The values of a header that was sent several times are joined. */
@@ -53,12 +79,10 @@ export abstract class Exchange {
    * `fetch` would give a text the type `text/plain`.
    */
   protected init() {
+    const { method, contentType } = this.cacheable;
     const { body = null } = this.read;
-    const isText = body === null || this.header('content-type') !== undefined;
-    return {
-      method: this.method === 'HEAD' ? 'GET' : this.method,
-      body: isText ? body : new TextEncoder().encode(body),
-    };
+    const isText = body === null || contentType !== undefined;
+    return { method, body: isText ? body : new TextEncoder().encode(body) };
   }
 
   /**
@@ -121,21 +145,17 @@ export class NodeExchange extends Exchange {
 
   /** The client that a trusted proxy names; otherwise the client at the other end of the connection. */
   get client(): string {
-    this.#client ??= this.#findForwarded() ?? this.connection.client;
+    if (this.#client !== undefined) return this.#client;
+    const { headers, socket } = this.request;
+    const forwardedFor = headers['x-forwarded-for'];
+    // Not called without the header: to read the address of the connection again would be slow.
+    const forwarded = forwardedFor && this.server.findClient(socket.remoteAddress, forwardedFor);
+    this.#client = forwarded || this.connection.client;
     return this.#client;
   }
 
   get isForwarded(): boolean {
     return this.client === this.connection.client && this.request.headers['x-forwarded-for'] !== undefined;
-  }
-
-  #findForwarded(): string | undefined {
-    const { headers, socket } = this.request;
-    const forwardedFor = headers['x-forwarded-for'];
-    // Without the header, the client is at the other end of the connection. Reading its address again would be slow.
-    return forwardedFor === undefined
-      ? undefined
-      : this.server.findClient(socket.remoteAddress, forwardedFor);
   }
 
   get status(): number {
@@ -184,4 +204,26 @@ export class NodeExchange extends Exchange {
   destroy(error: Error): void {
     this.response.destroy(error);
   }
+}
+
+/** A target that is no valid path is cut to this many characters. */
+const MAX_SHOWN = 500;
+
+/**
+ * The URL of a request, with a fixed host. Undefined if its target is neither a path nor an http URL.
+ *
+ * Two targets become a path that does not exist: a URL whose host is not that of the Host header, and a path that
+ * normalisation would change, such as `/x/../metrics`, since a proxy in front may block `/metrics` by comparing paths.
+ */
+function urlOf(target: string, host = ''): URL | undefined {
+  const [origin = '', authority] = /^https?:\/\/([^/?#]*)/i.exec(target) ?? ['', host];
+  if (origin === '' && !target.startsWith('/')) return undefined;
+  const path = target.slice(origin.length) || '/';
+  const address = `http://gateway${path}`;
+  if (authority?.toLowerCase() === host.toLowerCase() && path.startsWith('/') && URL.canParse(address)) {
+    const url = new URL(address);
+    if (url.pathname === path.split('?', 1)[0]) return url;
+  }
+  // The path that does not exist: the target as one segment.
+  return new URL(`http://gateway/${encodeURIComponent(target.slice(0, MAX_SHOWN))}`);
 }

@@ -4,39 +4,36 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { createClientFinder } from '../http/client-address.js';
-import type { CorsOrigins } from '../http/headers.js';
-import { hasOneHost } from '../http/request-target.js';
 import type { Logger } from '../logger/logger.js';
-import { MAX_UNANSWERED_REQUEST_BYTES, type ReadBody, readBody } from './bodies.js';
+import { MAX_UNANSWERED_REQUEST_BYTES, readBody } from './bodies.js';
 import { createByteBudget } from './byte-budget.js';
 import { type Connection, type CutCounter, createConnections, createCutReport } from './connections.js';
 import { NodeExchange, type NodeServerFacts } from './exchange.js';
 import { refuseConnection, unreadable } from './refusals.js';
-import { createRefuse, type RequestObserver } from './request-observer.js';
+import type { RequestObserver } from './request-observer.js';
 
-/** Options of the server. By default connections are not limited, all origins are allowed, and no proxy is trusted. */
+/** Options of the server. By default connections are not limited, and no proxy is trusted. */
 export interface HttpServerOptions {
   readonly maxBodyBytes: number;
   readonly maxConnections?: number | undefined;
-  readonly corsOrigins?: CorsOrigins | undefined;
   readonly trustedProxies?: readonly string[] | undefined;
   readonly metrics?: CutCounter | undefined;
   readonly log: Logger;
-  /** Gets the requests that the server refuses itself. */
-  readonly observer?: RequestObserver | undefined;
+  /** Sends and reports the server's own refusals. */
+  readonly observer: RequestObserver;
 }
 
-/** The memory for all responses that clients have not read yet. */
+/** Responses that clients have not read yet may take this memory in all. */
 const MAX_UNREAD_RESPONSE_BYTES = 64 * 2 ** 20;
-/** How long a client may take to send a request, in milliseconds. */
+/** A client that takes longer to send a request is refused. */
 const REQUEST_TIMEOUT_MS = 30_000;
-/** How often the server looks for requests that take too long. Node's default of 30 s would double the timeout. */
+/** The server looks this often for requests that take too long. Node's default of 30 s would double the timeout. */
 const CHECK_TIMEOUTS_EVERY_MS = 3_000;
 /** Longer than the idle timeout of common load balancers (60 s), so that they close first and no request is lost. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
-/** Estimated size of a request without its body and headers, in bytes. */
+/** A request is estimated to take this many bytes beside its body and headers. */
 const REQUEST_BYTES = 4_096;
-/** How long a connection that is open when the port closes may take to send its next request, in milliseconds. */
+/** A connection that is open when the port closes may still send its next request for this long. */
 const NEXT_REQUEST_GRACE_MS = 1_000;
 
 /**
@@ -47,7 +44,6 @@ const NEXT_REQUEST_GRACE_MS = 1_000;
 export function createHttpServer(options: HttpServerOptions, handle: (exchange: NodeExchange) => void) {
   const { maxBodyBytes, maxConnections = Number.POSITIVE_INFINITY, log, observer } = options;
   const onCut = createCutReport(log, options.metrics);
-  const refuse = createRefuse(options.corsOrigins ?? '*', observer);
   const bodies = { maxBodyBytes, budget: createByteBudget(MAX_UNANSWERED_REQUEST_BYTES) };
   const facts: NodeServerFacts = {
     findClient: createClientFinder(options.trustedProxies),
@@ -72,7 +68,7 @@ export function createHttpServer(options: HttpServerOptions, handle: (exchange: 
       readBody(request, connection, bodies, (read) => {
         if (read.release) response.once('close', read.release);
         exchange.read = read;
-        if (earlier && !response.socket) wait(connection, earlier, read, exchange);
+        if (earlier && !response.socket) wait(connection, earlier, exchange);
         else handleOrRefuse(exchange);
       });
     },
@@ -84,8 +80,8 @@ export function createHttpServer(options: HttpServerOptions, handle: (exchange: 
     exchange.startedAt = performance.now();
     const { refusal } = exchange.read;
     if (!hasOneHost(exchange.request)) {
-      refuse(exchange, { status: 400, message: 'Expected one Host header.', isLast: true });
-    } else if (refusal) refuse(exchange, refusal);
+      observer.refuse(exchange, { status: 400, message: 'Expected one Host header.', isLast: true });
+    } else if (refusal) observer.refuse(exchange, refusal);
     else handle(exchange);
   }
 
@@ -93,13 +89,9 @@ export function createHttpServer(options: HttpServerOptions, handle: (exchange: 
    * Handles a pipelined request one tick after the earlier request was answered, and reserves its memory until then.
    * Without that tick, the pipelined requests of one client would block the event loop.
    */
-  function wait(
-    connection: Connection,
-    earlier: ServerResponse,
-    read: ReadBody,
-    exchange: NodeExchange,
-  ): void {
-    const { rawHeaders, url = '' } = exchange.request;
+  function wait(connection: Connection, earlier: ServerResponse, exchange: NodeExchange): void {
+    const { request, read } = exchange;
+    const { rawHeaders, url = '' } = request;
     const headBytes = rawHeaders.reduce((sum, { length }) => sum + length, url.length);
     const bytes = REQUEST_BYTES + headBytes + (read.body?.length ?? 0);
     const release = connection.reserve(bodies.budget, exchange, bytes, () => connection.cut('request_bytes'));
@@ -115,7 +107,7 @@ export function createHttpServer(options: HttpServerOptions, handle: (exchange: 
     const exchange = new NodeExchange(request, response, connections.of(request.socket), facts);
     exchange.startedAt = performance.now();
     const message = 'Expected no other expectation than 100-continue.';
-    refuse(exchange, { status: 417, message, isLast: true });
+    observer.refuse(exchange, { status: 417, message, isLast: true });
   });
   server.on('clientError', ({ code }: NodeJS.ErrnoException, socket: Socket) => {
     if (socket.destroyed) return;
@@ -124,7 +116,7 @@ export function createHttpServer(options: HttpServerOptions, handle: (exchange: 
       else {
         const refusal = unreadable(code, REQUEST_TIMEOUT_MS);
         refuseConnection(socket, refusal);
-        observer?.unreadable(refusal.status);
+        observer.unreadable(refusal.status);
       }
     });
   });
@@ -175,4 +167,14 @@ export function createHttpServer(options: HttpServerOptions, handle: (exchange: 
       await closed;
     },
   };
+}
+
+/** Whether a request has exactly one Host header; HTTP/1.0 needs none. */
+function hasOneHost({ rawHeaders, httpVersion }: IncomingMessage): boolean {
+  let hosts = 0;
+  for (let nth = 0; nth < rawHeaders.length; nth += 2) {
+    const name = rawHeaders[nth];
+    if (name?.length === 4 && name.toLowerCase() === 'host') hosts++;
+  }
+  return hosts === 1 || (hosts === 0 && httpVersion === '1.0');
 }

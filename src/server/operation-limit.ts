@@ -19,33 +19,29 @@ export interface OperationLimitOptions {
  */
 export function createOperationLimit(options: OperationLimitOptions) {
   const { limit, metrics, trustedProxies = [], log } = options;
-  /** The sources with a warning in the log. Any client can cause a warning, so each warning is written only once. */
-  const warned = new Set<ClientSource>();
+  /** Warnings for a refusal that can hit many clients, because the gateway counts them as one. Each is written once. */
+  const warnings = new Map<ClientSource, string>([
+    ['forwarded', trustedProxies.length > 0 ? UNTRUSTED_PROXY : NO_TRUSTED_PROXY],
+    ['unknown', UNKNOWN_CLIENT],
+  ]);
 
   return async ({ client, isForwarded }: Exchange): Promise<ServerRefusal | undefined> => {
     const waitMs = await limit.take(client ?? '');
     if (waitMs <= 0) return undefined;
     const source = client === undefined ? 'unknown' : isForwarded ? 'forwarded' : 'known';
     metrics?.refused(client ?? '', source);
-    const isUntrusted = source === 'forwarded' && trustedProxies.length > 0;
-    const warning = isUntrusted ? UNTRUSTED_PROXY : WARNINGS[source];
-    if (warning && !warned.has(source)) log.warn({ client }, warning);
-    warned.add(source);
+    const warning = warnings.get(source);
+    if (warning && warnings.delete(source)) log.warn({ client }, warning);
     return refusal(limit, waitMs);
   };
 }
 
-/** The warnings for a refusal that can hit many clients, because the gateway counts them as one. */
-const WARNINGS: Readonly<Record<ClientSource, string | undefined>> = {
-  known: undefined,
-  forwarded:
-    'RATE_LIMIT refused a request with X-Forwarded-For. If a reverse proxy of yours sent it, set TRUSTED_PROXIES: all its clients count as one until then',
-  unknown:
-    'RATE_LIMIT refused a request whose client is unknown: all such requests count as one client. Call fetch(request, { client }), where client is the address of the connection',
-};
-
+const NO_TRUSTED_PROXY =
+  'RATE_LIMIT refused a request with X-Forwarded-For. If a reverse proxy of yours sent it, set TRUSTED_PROXIES: all its clients count as one until then';
 const UNTRUSTED_PROXY =
   'RATE_LIMIT refused a request whose X-Forwarded-For names no client that counts. Either the address that sent it is not in TRUSTED_PROXIES: if it is a proxy of yours, add it; or your proxy sends no address of the client in that header';
+const UNKNOWN_CLIENT =
+  'RATE_LIMIT refused a request whose client is unknown: all such requests count as one client. Call fetch(request, { client }), where client is the address of the connection';
 
 /** The name of the only policy in the `RateLimit` headers. */
 const POLICY = '"operations"';
@@ -53,14 +49,13 @@ const POLICY = '"operations"';
 /** Makes the refusal of an operation that has to wait. Its headers follow draft-ietf-httpapi-ratelimit-headers-10. */
 function refusal({ rate: { perSecond, burst } }: ClientLimit, waitMs: number): ServerRefusal {
   const seconds = Math.ceil(waitMs / 1_000);
-  const windowSeconds = Math.ceil(burst / perSecond);
   return {
     status: 429,
     message: `Too many operations: one client may have ${perSecond} a second executed, and ${burst} at once (RATE_LIMIT). Send this one again in ${seconds} s. Responses from the cache are not counted.`,
     code: 'RATE_LIMITED' satisfies ErrorCode,
     headers: {
       'retry-after': String(seconds),
-      'ratelimit-policy': `${POLICY};q=${burst};w=${windowSeconds}`,
+      'ratelimit-policy': `${POLICY};q=${burst};w=${Math.ceil(burst / perSecond)}`,
       ratelimit: `${POLICY};r=0;t=${seconds}`,
       'access-control-expose-headers': 'cache-status, x-request-id, retry-after, ratelimit, ratelimit-policy',
     },

@@ -5,7 +5,6 @@ import type { ErrorCode } from '../domain/error-codes.js';
 import { CACHE_STATUS, MISS, requestIdFrom } from '../http/headers.js';
 import { plainRefusal, type Refusal } from '../http/refusal.js';
 
-/** A refusal that the server sends without the gateway. */
 export interface ServerRefusal extends Refusal {
   /** Whether to close the connection after the refusal. */
   readonly isLast?: boolean;
@@ -53,12 +52,12 @@ export function refusalMessage(refusal: Refusal, requestId: string) {
   };
 }
 
-/** How long a client may take to read the refusal before its connection is closed, in milliseconds. */
+/** A connection is closed this long after its refusal was sent, even if the client has not read it. */
 const READ_REFUSAL_WITHIN_MS = 2_000;
 
 /**
- * Sends a refusal on a connection whose input could not be parsed, and closes the connection. Before that, it reads on
- * for a while: if a connection is closed with unread bytes, it is reset, and the client never sees the refusal.
+ * Sends a refusal on a connection whose input could not be parsed. It reads on for a while before it closes the
+ * connection: with unread bytes a connection is reset, and the client never sees the refusal.
  */
 export function refuseConnection(socket: Duplex, refusal: Refusal): void {
   const { headers, body } = refusalMessage(refusal, requestIdFrom(undefined));

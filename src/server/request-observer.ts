@@ -1,4 +1,4 @@
-/** Counts, logs and traces each request. Also sends refusals, which are reported in the same way. */
+/** Counts, logs and traces each request, and sends refusals, which are reported in the same way. */
 import { type CorsOrigins, corsHeaders } from '../http/headers.js';
 import type { Logger } from '../logger/logger.js';
 import { createRequestLog, type LogRequests } from '../observability/request-log.js';
@@ -14,6 +14,8 @@ import type { Exchange } from './exchange.js';
 import { refusalMessage, type ServerRefusal } from './refusals.js';
 
 export interface RequestObserverOptions {
+  /** The origins whose pages may read the refusals. */
+  readonly corsOrigins: CorsOrigins;
   readonly metrics?: { readonly requests: RequestMetrics } | undefined;
   readonly log: Logger;
   readonly logRequests?: LogRequests | undefined;
@@ -36,7 +38,7 @@ export type RequestObserver = ReturnType<typeof createRequestObserver>;
 
 const NO_CODES: readonly string[] = [];
 
-/** Creates the observer. Exactly one of `answered`, `refused` and `unreadable` must be called for each request. */
+/** Creates the observer. Exactly one of `answered`, `refuse` and `unreadable` must be called for each request. */
 export function createRequestObserver(options: RequestObserverOptions) {
   const metrics = options.metrics?.requests ?? createRequestMetrics();
   const log = createRequestLog(options.log, options.logRequests, options.basePath);
@@ -52,7 +54,7 @@ export function createRequestObserver(options: RequestObserverOptions) {
     log.write({
       requestId: exchange.requestId,
       method,
-      path: pathOf(exchange.url),
+      path: exchange.url.split('?', 1)[0] ?? '',
       status,
       operation,
       cache,
@@ -71,21 +73,22 @@ export function createRequestObserver(options: RequestObserverOptions) {
     ended: metrics.ended,
     /** Call it after the response was passed on, or if the client has closed the connection. */
     answered,
-    /** Call it after the server has sent a refusal in place of a response of the gateway. */
-    refused(exchange: Exchange, code: string | undefined) {
-      const cache = exchange.status === 500 ? 'miss' : 'refused';
-      answered(exchange, { cache, codes: code === undefined ? NO_CODES : [code], isByClient: true });
+    /** Sends a refusal in place of a response of the gateway, with the headers that every response has. */
+    refuse(exchange: Exchange, refusal: ServerRefusal): void {
+      const { headers, body } = refusalMessage(refusal, exchange.requestId);
+      const cors = Object.fromEntries(corsHeaders(options.corsOrigins, exchange.header('origin')));
+      const lines = Object.entries({ ...cors, ...headers }).flat();
+      if (!exchange.send(refusal.status, lines, [body], refusal.isLast)) return;
+      const codes = refusal.code === undefined ? NO_CODES : [refusal.code];
+      answered(exchange, { cache: refusal.status === 500 ? 'miss' : 'refused', codes, isByClient: true });
     },
     /** Call it for input that is no request. It is only counted: bytes that are cheap to send must not fill the log. */
     unreadable: (status: number) => metrics.answered('refused', outcomeOf(status, NO_CODES), 0, 0, true),
   };
 }
 
-function endSpan(
-  span: TraceSpan,
-  status: number,
-  { cache, executor, operation, codes = NO_CODES }: AnsweredFacts,
-): void {
+function endSpan(span: TraceSpan, status: number, facts: AnsweredFacts): void {
+  const { cache, executor, operation, codes = NO_CODES } = facts;
   const attributes = {
     'gateway.cache': cache,
     'http.response.status_code': status,
@@ -95,23 +98,4 @@ function endSpan(
   };
   const isInternal = status === 500 || codes.includes('INTERNAL_SERVER_ERROR');
   span.end(attributes, isInternal ? 'INTERNAL_SERVER_ERROR' : undefined);
-}
-
-function pathOf(url: string): string {
-  const end = url.indexOf('?');
-  return end < 0 ? url : url.slice(0, end);
-}
-
-/** Sends a refusal, with the headers that every response has. */
-export type Refuse = (exchange: Exchange, refusal: ServerRefusal) => void;
-
-/** Creates the function that sends refusals. @param corsOrigins the origins whose pages may read the refusals */
-export function createRefuse(corsOrigins: CorsOrigins, observer?: RequestObserver): Refuse {
-  return (exchange, refusal) => {
-    const { headers, body } = refusalMessage(refusal, exchange.requestId);
-    const cors = Object.fromEntries(corsHeaders(corsOrigins, exchange.header('origin')));
-    const lines = Object.entries({ ...cors, ...headers }).flat();
-    const isSent = exchange.send(refusal.status, lines, [body], refusal.isLast);
-    if (isSent) observer?.refused(exchange, refusal.code);
-  };
 }

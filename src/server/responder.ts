@@ -13,14 +13,12 @@ import type { OperationOutcome } from '../yoga.js';
 import { type Exchange, NotAPath } from './exchange.js';
 import { createOperationLimit } from './operation-limit.js';
 import { ENCODED_BODY, INTERNAL_ERROR } from './refusals.js';
-import { type CacheableRequest, hasIgnoredMembers, parametersOf, toCacheableRequest } from './request.js';
-import { type AnsweredFacts, createRefuse, type RequestObserver } from './request-observer.js';
-import { createResponseCache } from './response-cache.js';
+import type { AnsweredFacts, RequestObserver } from './request-observer.js';
+import { createResponseCache, hasIgnoredMembers, parametersOf } from './response-cache.js';
 import { createResponseHeaders, sendComplete, sendResponse } from './send-response.js';
 
 export interface ResponderOptions {
-  readonly gateway: Gateway;
-  /** Checks whether a cached response is still current. */
+  readonly gateway: Omit<Gateway, 'load'>;
   readonly checkDependencies: DependencyCheck;
   /** A document with more lexical tokens is not cached, since the gateway refuses it. */
   readonly maxQueryTokens: number;
@@ -28,7 +26,6 @@ export interface ResponderOptions {
   readonly compression?: boolean | undefined;
   /** The limit on the estimated size of the response cache, in bytes; 24 MB unless given. */
   readonly maxCacheBytes?: number;
-  /** No limit unless given. */
   readonly clientLimit?: ClientLimit | undefined;
   readonly trustedProxies?: readonly string[] | undefined;
   readonly observer: RequestObserver;
@@ -39,21 +36,19 @@ export interface ResponderOptions {
 }
 
 const MAX_CACHE_BYTES = 24 * 2 ** 20;
-/** How long a request waits for an identical one that is already executing, which may itself wait for the upstream. */
+/** A request waits at most this long for an identical one that is executing, and may itself wait for the upstream. */
 const COALESCE_WITHIN_MS = 1_000;
 
 /** Creates the function that responds to a request after its body was read. Its response cache is empty at first. */
 export function createResponder(options: ResponderOptions): (exchange: Exchange) => void {
-  const { gateway, checkDependencies, observer, metrics, clientLimit, trustedProxies, log } = options;
+  const { gateway, checkDependencies, observer, metrics, clientLimit, log } = options;
   const { maxQueryTokens, maxCacheBytes = MAX_CACHE_BYTES, compression = true } = options;
   const { path } = gateway;
   const cache = createResponseCache(maxCacheBytes, path, maxQueryTokens, gateway.trusted);
   metrics?.watchCache(cache.size);
   const limit =
-    clientLimit &&
-    createOperationLimit({ limit: clientLimit, metrics: metrics?.rateLimit, trustedProxies, log });
+    clientLimit && createOperationLimit({ ...options, limit: clientLimit, metrics: metrics?.rateLimit });
   const headersFor = createResponseHeaders(gateway.corsOrigins);
-  const refuse = createRefuse(gateway.corsOrigins, observer);
   /** The executions in progress, by cache key. */
   const executing = new Map<string, Promise<void>>();
 
@@ -61,7 +56,8 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
     compression ? encodingFor(exchange.header('accept-encoding')) : 'identity';
 
   /** Cache hit: sends the cached response if its dependencies are still current. */
-  function sendFromCache(key: string, exchange: Exchange): boolean {
+  function sendFromCache(key: string | undefined, exchange: Exchange): boolean {
+    if (key === undefined) return false;
     const cached = cache.get(key);
     if (!cached) return false;
     const { response } = cached;
@@ -89,56 +85,42 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
    * @param key undefined for a request that is new or cannot be cached
    * @returns no promise if the response was sent at once, as for most operations
    */
-  function execute(
-    key: string | undefined,
-    request: CacheableRequest,
-    exchange: Exchange,
-  ): Promise<void> | undefined {
-    const { read, client, requestId } = exchange;
-    const isOperation = gateway.isOperation(request);
-    const headers = isOperation ? headersFor(request) : undefined;
+  function execute(key: string | undefined, exchange: Exchange) {
+    const { cacheable, read, client, requestId } = exchange;
+    const isOperation = gateway.isOperation(cacheable);
+    const headers = isOperation ? headersFor(cacheable) : undefined;
     const outcome: OperationOutcome = {};
-    const answer = gateway.respond(
-      {
-        isOperation,
-        parameters: headers && (() => parametersOf(request, path)),
-        toRequest: (RequestClass) => exchange.toRequest(RequestClass),
-      },
-      { client, requestId, bodyBytes: read.bytes, outcome },
-    );
+    const parameters = headers && (() => parametersOf(cacheable, path));
+    const toRequest = (RequestClass: typeof Request) => exchange.toRequest(RequestClass);
+    const context = { client, requestId, bodyBytes: read.bytes, outcome };
+    const answer = gateway.respond({ isOperation, parameters, toRequest }, context);
     const send = (given: Answer) =>
-      'response' in given || !headers
-        ? sendByYoga(key, request, exchange, headers, given, outcome)
-        : sendExecuted(key, exchange, headers, given.written, 'writer');
+      'written' in given
+        ? sendExecuted(key, exchange, headers ?? [], given.written, 'writer')
+        : sendByYoga(key, exchange, headers, given.response, outcome);
     if (!(answer instanceof Promise)) return send(answer);
     const sending = answer.then(send);
-    if (key !== undefined) noteExecution(key, sending);
+    if (key !== undefined) {
+      // Lets equal requests wait for this execution, until it succeeds or fails.
+      const done = () => {
+        if (executing.get(key) === settled) executing.delete(key);
+      };
+      const settled = sending.then(done, done);
+      executing.set(key, settled);
+    }
     return sending;
   }
 
-  /** Lets equal requests wait for this execution, until it succeeds or fails. */
-  function noteExecution(key: string, execution: Promise<void>): void {
-    const done = () => {
-      if (executing.get(key) === settled) executing.delete(key);
-    };
-    const settled = execution.then(done, done);
-    executing.set(key, settled);
-  }
-
   /** Waits for an equal request in progress, asks the limit of the client, and then executes or refuses the request. */
-  async function executeAfterWaiting(
-    key: string | undefined,
-    request: CacheableRequest,
-    exchange: Exchange,
-  ): Promise<void> {
+  async function executeAfterWaiting(key: string | undefined, exchange: Exchange) {
     const sameRequest = key === undefined ? undefined : executing.get(key);
-    if (key !== undefined && sameRequest) {
+    if (sameRequest) {
       await Promise.race([sameRequest, sleep(COALESCE_WITHIN_MS, undefined, { ref: false })]);
       if (sendFromCache(key, exchange)) return;
     }
-    const refusal = gateway.isOperation(request) ? await limit?.(exchange) : undefined;
-    if (refusal) refuse(exchange, refusal);
-    else await execute(key, request, exchange);
+    const refusal = gateway.isOperation(exchange.cacheable) ? await limit?.(exchange) : undefined;
+    if (refusal) observer.refuse(exchange, refusal);
+    else await execute(key, exchange);
   }
 
   /** Sends the response of an operation that was executed without errors, and caches it if there is a key. */
@@ -148,7 +130,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
     headers: readonly string[],
     { body, operation, cost, dependencies, staleListings }: WrittenResponse,
     executor: Executor,
-  ): Promise<void> | undefined {
+  ) {
     const info = dependencies && checkDependencies(dependencies);
     const isStored = info !== undefined && key !== undefined;
     const response = {
@@ -165,63 +147,60 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
   /** Sends a response of GraphQL Yoga. A complete one is cached at the first request, since Yoga is slow. */
   async function sendByYoga(
     key: string | undefined,
-    request: CacheableRequest,
     exchange: Exchange,
     headers: readonly string[] | undefined,
-    given: Answer,
+    response: Response,
     outcome: OperationOutcome,
   ): Promise<void> {
-    if (!('response' in given)) throw new TypeError('Expected a response of GraphQL Yoga');
-    const { response } = given;
     const { result } = outcome;
     if (headers && result && !outcome.codes && isSingleJson(response)) {
       // Yoga holds the text. arrayBuffer() would copy its bytes once more.
       const body = [Buffer.from(await response.text())];
-      const ownKey = result.dependencies && (key ?? cache.cacheKey(request));
+      const ownKey = result.dependencies && (key ?? cache.cacheKey(exchange.cacheable));
       return sendExecuted(ownKey, exchange, headers, { ...result, body }, 'yoga');
     }
-    const isUncached = request.url.startsWith(path) && !response.headers.has('cache-control');
+    const isUncached = exchange.url.startsWith(path) && !response.headers.has('cache-control');
     const body = await sendResponse(exchange, response, isUncached);
     const { operation, codes = codesOf(response.status, body), isByClient } = outcome;
-    const use = cacheResultOf(request, gateway, response.status, outcome);
+    const use = cacheResultOf(exchange, gateway, response.status, outcome);
     const executor = use === 'miss' ? 'yoga' : undefined;
     observer.answered(exchange, { cache: use, executor, operation, codes, isByClient });
   }
 
-  function fail(err: unknown, request: CacheableRequest, exchange: Exchange): void {
+  function fail(err: unknown, exchange: Exchange): void {
     // The client closed the connection, which is not an error of the gateway.
     if (exchange.isClosed) {
-      observer.answered(exchange, { cache: cacheResultOf(request, gateway, 200, {}) });
+      observer.answered(exchange, { cache: cacheResultOf(exchange, gateway, 200, {}) });
     } else if (err instanceof NotAPath) {
-      refuse(exchange, { status: 400, message: 'Expected a path, such as /graphql.', isLast: true });
+      observer.refuse(exchange, { status: 400, message: 'Expected a path, such as /graphql.', isLast: true });
     } else {
       log.error({ err }, 'Internal error while answering a request');
-      refuse(exchange, INTERNAL_ERROR);
+      observer.refuse(exchange, INTERNAL_ERROR);
     }
   }
 
   return (exchange) => {
-    const request = toCacheableRequest(exchange);
+    const request = exchange.cacheable;
     if (isAskedByBody(request.method) && !exchange.read.isDecoded) {
-      if (!isIdentity(exchange.header('content-encoding'))) return refuse(exchange, ENCODED_BODY);
+      if (!isIdentity(exchange.header('content-encoding'))) return observer.refuse(exchange, ENCODED_BODY);
     }
     let hasBegun = false;
     const failed = (err: unknown) => {
       if (hasBegun) observer.ended();
-      fail(err, request, exchange);
+      fail(err, exchange);
     };
     try {
-      const key = cache.knownKey(request) ?? (cache.hasSeen(request) ? cache.cacheKey(request) : undefined);
-      if (key !== undefined && sendFromCache(key, exchange)) return;
+      const key = cache.keyIfSeen(request);
+      if (sendFromCache(key, exchange)) return;
       // With ignored members, a new text can mean the same as a cached request. If it does not, the request is
       // executed without a key, because the response to a new text is usually not worth caching.
-      const keyOfNew =
-        key === undefined && hasIgnoredMembers(request, path) ? cache.cacheKey(request) : undefined;
-      if (keyOfNew !== undefined && sendFromCache(keyOfNew, exchange)) return;
+      if (key === undefined && hasIgnoredMembers(request, path)) {
+        if (sendFromCache(cache.cacheKey(request), exchange)) return;
+      }
       observer.began();
       hasBegun = true;
       const mustWait = limit !== undefined || (key !== undefined && executing.has(key));
-      const sending = (mustWait ? executeAfterWaiting : execute)(key, request, exchange);
+      const sending = (mustWait ? executeAfterWaiting : execute)(key, exchange);
       if (sending) sending.then(observer.ended, failed);
       else observer.ended();
     } catch (err) {
@@ -246,7 +225,7 @@ function isSingleJson({ status, headers }: Response): boolean {
 
 /** The cache result for the log and the metrics. MCP messages that do not call a tool are not counted as operations. */
 function cacheResultOf(
-  request: CacheableRequest,
+  { cacheable: request }: Exchange,
   { path, isOperation }: Pick<Gateway, 'path' | 'isOperation'>,
   status: number,
   { isRefused = false, operation }: OperationOutcome,

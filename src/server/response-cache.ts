@@ -5,9 +5,20 @@ import { LRUCache } from 'lru-cache';
 import { exceededTokenLimit } from '../execution/document-limits.js';
 import { createSeenBefore } from '../execution/seen-before.js';
 import { DocumentRefusal, type TrustedDocuments } from '../execution/trusted-documents.js';
+import type { RequestParameters } from '../gateway.js';
 import type { Dependencies } from '../graph/dependencies.js';
-import { type CacheableRequest, parametersOf } from './request.js';
-import type { CompleteResponse } from './send-response.js';
+import type { Body } from '../http/encodings.js';
+import { isAskedByBody } from '../http/operations.js';
+import type { CacheableRequest } from './exchange.js';
+
+/** A complete response without errors. */
+export interface CompleteResponse {
+  /** The operation's name, for the log. */
+  readonly operation: string | undefined;
+  /** Names and values, alternating: the headers that are equal for every request with the same cache key. */
+  readonly headers: readonly string[];
+  readonly body: Body;
+}
 
 /** A response that can be sent again while its dependencies are current. */
 export interface CachedResponse {
@@ -17,11 +28,11 @@ export interface CachedResponse {
   readonly madeAt: number;
 }
 
-/** The key of a longer request is computed each time, and not remembered. */
-const MAX_REMEMBERED_LENGTH = 16_384;
+/** The key of a longer request is computed each time, and not remembered. A longer body is parsed only in its turn. */
+const MAX_SHORT_LENGTH = 16_384;
 /** A longer request is not cached: keys are computed before an operation waits for its turn, so they must be cheap. */
 const MAX_KEYED_LENGTH = 65_536;
-/** Estimated size of an entry without its key and body, in bytes. */
+/** An entry is estimated to take this many bytes beside its key and body. */
 const ENTRY_BYTES = 500;
 
 /**
@@ -53,22 +64,23 @@ export function createResponseCache(
   });
   const isTextKnown = createSeenBefore();
 
+  function computeKey(request: CacheableRequest, text: string): string | undefined {
+    if (text.length > MAX_KEYED_LENGTH) return undefined;
+    const key = keys.get(text) ?? canonicalKey(request, path, maxQueryTokens, trusted);
+    if (key !== undefined && text.length <= MAX_SHORT_LENGTH) keys.set(text, key);
+    return key;
+  }
+
   return {
-    /** The key of a request, if it was computed before for the same text. */
-    knownKey: (request: CacheableRequest) => keys.get(textOf(request)),
-    /** Whether a request with this text was seen lately. Remembers the text. */
-    hasSeen(request: CacheableRequest) {
+    /** The key of a request, if a request with the same text came lately. Remembers the text. */
+    keyIfSeen(request: CacheableRequest): string | undefined {
       const text = textOf(request);
-      return text.length <= MAX_KEYED_LENGTH && isTextKnown(text);
+      const known = keys.get(text);
+      if (known !== undefined || text.length > MAX_KEYED_LENGTH) return known;
+      return isTextKnown(text) ? computeKey(request, text) : undefined;
     },
     /** The key of a request, equal for requests that mean the same. Undefined if the response cannot be cached. */
-    cacheKey(request: CacheableRequest): string | undefined {
-      const text = textOf(request);
-      if (text.length > MAX_KEYED_LENGTH) return undefined;
-      const key = keys.get(text) ?? canonicalKey(request, path, maxQueryTokens, trusted);
-      if (key !== undefined && text.length <= MAX_REMEMBERED_LENGTH) keys.set(text, key);
-      return key;
-    },
+    cacheKey: (request: CacheableRequest) => computeKey(request, textOf(request)),
     get: (key: string) => responses.get(key),
     set: (key: string, cached: CachedResponse) => responses.set(key, cached),
     delete: (key: string) => responses.delete(key),
@@ -83,8 +95,8 @@ function textOf({ method, url, accept, origin, contentType, body }: CacheableReq
 }
 
 /**
- * The key of a request. It is the same for requests that differ only in white space, the order of members, or ignored
- * members. An unusual request has no key, and is executed each time.
+ * The key of a request, the same for requests that differ only in white space, the order of members, or ignored members.
+ * An unusual request has no key, and is executed each time.
  */
 function canonicalKey(
   request: CacheableRequest,
@@ -125,4 +137,56 @@ function withSortedKeys(value: unknown): unknown {
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([name, member]) => [name, withSortedKeys(member)]),
   );
+}
+
+/** The parameters that GraphQL over HTTP defines, and the ids of documents. Others are ignored. */
+const KNOWN_PARAMETERS = ['query', 'operationName', 'variables', 'extensions', 'documentId', 'doc_id'];
+
+const OTHER_PARAMETER = new RegExp(`[?&](?!(${KNOWN_PARAMETERS.join('|')})=)[^&]`);
+
+/** Whether a request to the endpoint has members or parameters that are ignored. False for a long or unusual request. */
+export function hasIgnoredMembers(request: CacheableRequest, path: string): boolean {
+  if (request.body.length + request.url.length > MAX_SHORT_LENGTH) return false;
+  // The URL is not decoded for this check. A wrong `true` only costs time.
+  if (!isAskedByBody(request.method)) return OTHER_PARAMETER.test(request.url);
+  return Object.keys(parametersOf(request, path) ?? {}).some((name) => !KNOWN_PARAMETERS.includes(name));
+}
+
+/** Reads the parameters of a request to the endpoint. Undefined for an unusual one, such as a form. */
+export function parametersOf(request: CacheableRequest, path: string): RequestParameters | undefined {
+  return isAskedByBody(request.method) ? fromBody(request, path) : fromUrl(request, path);
+}
+
+/** The last short body that was parsed: the next call is usually for the same request. */
+let lastParsed: { readonly body: string; readonly parameters: RequestParameters | undefined } | undefined;
+
+function fromBody({ url, contentType = '', body }: CacheableRequest, path: string) {
+  if (url !== path || !/^application\/json(;|$)/.test(contentType)) return undefined;
+  if (body.length > MAX_SHORT_LENGTH) return parsed(body);
+  if (lastParsed?.body !== body) lastParsed = { body, parameters: parsed(body) };
+  return lastParsed.parameters;
+}
+
+function fromUrl({ method, url }: CacheableRequest, path: string): RequestParameters | undefined {
+  if (method !== 'GET' || !url.startsWith(`${path}?`)) return undefined;
+  const search = new URLSearchParams(url.slice(path.length + 1));
+  // GraphQL Yoga decides about a parameter that is given twice.
+  if (KNOWN_PARAMETERS.some((name) => search.getAll(name).length > 1)) return undefined;
+  const { variables, extensions, ...plain } = Object.fromEntries(search);
+  return {
+    ...plain,
+    variables: variables === undefined ? undefined : (parsed(variables) ?? variables),
+    extensions: extensions === undefined ? undefined : (parsed(extensions) ?? extensions),
+  };
+}
+
+function parsed(text: string): RequestParameters | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as RequestParameters)
+      : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -1,19 +1,11 @@
 /** Sends responses: complete ones with their caching headers, and all other responses of GraphQL Yoga. */
+import { TEXT_LIMITS } from '../domain/text-limits.js';
 import { ageHeader, cachingHeaders, type ResponseInfo } from '../graph/dependencies.js';
-import type { Body, EncodedBody, Encoding } from '../http/encodings.js';
+import type { EncodedBody, Encoding } from '../http/encodings.js';
 import { CACHE_STATUS, type CorsOrigins, corsHeaders, HIT, hasTag, MISS } from '../http/headers.js';
 import { isCacheableMethod, QUERY_TYPE } from '../http/operations.js';
-import type { Exchange } from './exchange.js';
-import type { CacheableRequest } from './request.js';
-
-/** A complete response without errors. */
-export interface CompleteResponse {
-  /** The operation's name, for the log. */
-  readonly operation: string | undefined;
-  /** Names and values, alternating: the headers that are equal for every request with the same cache key. */
-  readonly headers: readonly string[];
-  readonly body: Body;
-}
+import type { CacheableRequest, Exchange } from './exchange.js';
+import type { CompleteResponse } from './response-cache.js';
 
 /**
  * Sends a complete response. For GET and QUERY it adds caching headers and answers conditional requests.
@@ -60,19 +52,16 @@ export function sendComplete(
   return undefined;
 }
 
-/** Requests with a longer Accept header are left to GraphQL Yoga. */
-const MAX_ACCEPT_LENGTH = 500;
-
 /**
- * Creates the function that computes the headers of a response without errors, as alternating names and values. They
- * are the same as those of GraphQL Yoga. The function returns undefined if only Yoga can compute them.
+ * Creates the function that computes the headers of a response without errors, as alternating names and values: the
+ * same as those of GraphQL Yoga, or undefined if only Yoga can compute them.
  */
 export function createResponseHeaders(corsOrigins: CorsOrigins) {
   /** The last result: most requests have the same headers as the one before. */
   let last: { accept: string; origin: string | undefined; headers: readonly string[] } | undefined;
   return ({ accept = '', origin }: CacheableRequest): readonly string[] | undefined => {
     if (last?.accept === accept && last.origin === origin) return last.headers;
-    const type = accept.length > MAX_ACCEPT_LENGTH ? undefined : typeFor(accept);
+    const type = accept.length > TEXT_LIMITS.header ? undefined : typeFor(accept);
     if (type === undefined) return undefined;
     const common = ['content-type', type, 'x-content-type-options', 'nosniff', 'accept-query', QUERY_TYPE];
     const cors = corsHeaders(corsOrigins, origin).flat();
@@ -98,9 +87,6 @@ function typeFor(accept: string): string | undefined {
   return undefined;
 }
 
-/** Headers that the server sets itself. */
-const CONNECTION_HEADERS = new Set(['connection', 'transfer-encoding']);
-
 /**
  * Sends any response of the gateway. The whole body is collected first, because the memory budget needs its size. No
  * response is an endless stream.
@@ -112,12 +98,9 @@ export async function sendResponse(exchange: Exchange, from: Response, isUncache
   const body: ArrayBuffer | Buffer<ArrayBuffer> = await from.arrayBuffer();
   // Yoga's responses return a Buffer. Do not copy it: for a page, all clients share one.
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body);
-  const headers: string[] = [];
-  for (const [given, value] of from.headers) {
-    const name = given.toLowerCase();
-    const isOfServer = CONNECTION_HEADERS.has(name) || (name === 'content-length' && bytes.byteLength > 0);
-    if (!isOfServer) headers.push(name, value);
-  }
+  // The server sets these itself; without a body, the length is that of the response to GET.
+  const ofServer = ['connection', 'transfer-encoding', ...(bytes.byteLength > 0 ? ['content-length'] : [])];
+  const headers = [...from.headers].filter(([name]) => !ofServer.includes(name.toLowerCase())).flat();
   if (isUncached) headers.push('cache-control', 'no-store');
   if (bytes.byteLength > 0) headers.push('content-length', String(bytes.byteLength));
   exchange.send(from.status, headers, [bytes]);

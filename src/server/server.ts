@@ -6,28 +6,27 @@ import type { createRefreshAnswer, Monitoring } from '../observability/monitorin
 import { currentTracing } from '../tracing.js';
 import type { NodeExchange } from './exchange.js';
 import { createHttpServer, type HttpServerOptions } from './http-server.js';
-import { createRefuse, createRequestObserver, type RequestObserverOptions } from './request-observer.js';
+import { createRequestObserver, type RequestObserverOptions } from './request-observer.js';
 import { createResponder, type ResponderOptions } from './responder.js';
 
 export interface GatewayServerOptions
   extends Omit<HttpServerOptions, 'observer' | 'metrics'>,
     Omit<ResponderOptions, 'observer'>,
-    Omit<RequestObserverOptions, 'metrics'> {
+    Omit<RequestObserverOptions, 'metrics' | 'corsOrigins'> {
   readonly metrics?: Metrics | undefined;
 }
 
 /** Creates the server for clients. Only `listen` opens a port. */
 export function createGatewayServer(options: GatewayServerOptions) {
-  const observer = createRequestObserver(options);
+  const observer = createRequestObserver({ ...options, corsOrigins: options.gateway.corsOrigins });
   const respond = createResponder({ ...options, observer });
   const tracing = currentTracing();
-  if (!tracing) return createHttpServer({ ...options, observer }, respond);
-  return createHttpServer({ ...options, observer }, (exchange) =>
-    tracing.inRequest('request', exchange.request.headers, (span) => {
+  const traced = (exchange: NodeExchange) =>
+    tracing?.inRequest(exchange.request.headers, (span) => {
       exchange.span = span;
       respond(exchange);
-    }),
-  );
+    });
+  return createHttpServer({ ...options, observer }, tracing ? traced : respond);
 }
 
 /** Enough for probes and a few scrapers. */
@@ -42,15 +41,20 @@ export interface AdminServerOptions {
 
 /** Creates the server for operators: monitoring paths and `POST /refresh`, with limits as at the public one. */
 export function createAdminServer({ monitoring, refresh, log }: AdminServerOptions) {
-  const refuse = createRefuse([]);
-  const options = { maxBodyBytes: MAX_ADMIN_BODY_BYTES, maxConnections: MAX_ADMIN_CONNECTIONS, log };
-  return createHttpServer({ ...options, corsOrigins: [] }, (exchange) => {
+  const observer = createRequestObserver({ corsOrigins: [], logRequests: 'none', log });
+  const options = {
+    maxBodyBytes: MAX_ADMIN_BODY_BYTES,
+    maxConnections: MAX_ADMIN_CONNECTIONS,
+    observer,
+    log,
+  };
+  return createHttpServer(options, (exchange) => {
     const { method, url } = exchange;
     const [path = '/'] = url.split('?');
     // Only a page in a browser sends an Origin header. A foreign page must not trigger a refresh.
     const isRefresh = path === '/refresh' && !exchange.header('origin');
     const answer = isRefresh ? refresh(method) : monitoring(method, path);
-    if (!answer) refuse(exchange, { status: 404, message: 'Nothing is here.' });
+    if (!answer) observer.refuse(exchange, { status: 404, message: 'Nothing is here.' });
     else if (answer instanceof Promise) answer.then((response) => send(exchange, response));
     else send(exchange, answer);
   });

@@ -1,37 +1,28 @@
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { PATHS_WITHOUT_METRICS } from '../../src/http/paths.js';
 import { demoTokens } from '../fixtures/demo.js';
 import { callOf } from '../mcp/support.js';
 import { afterTests } from '../support/ends.js';
 import { openLimited, startAround, startUpstream } from '../support/open-gateway.js';
 import { type Received, sendHttp } from '../support/send-http.js';
-import { plainOf, startServer } from '../support/test-server.js';
-
-interface Asked {
-  readonly path: string;
-  readonly method?: string;
-  readonly headers?: Record<string, string>;
-  readonly body?: string;
-}
+import { startServer } from '../support/test-server.js';
+import {
+  type Asked,
+  agent,
+  answersOf,
+  got,
+  JSON_TYPE,
+  PAGE,
+  posted,
+  preflight,
+  REQUESTS,
+} from './requests.js';
 
 /** A way to send a request: to the server of the process, to `fetch`, or to the handler in a server of node:http. */
 type Door = (asked: Asked) => Promise<Received>;
 
-const JSON_TYPE = { 'content-type': 'application/json' };
-const PAGE = { origin: 'https://app.example' };
 const GZIP = { 'accept-encoding': 'gzip' };
-/** Headers that depend on the connection, the moment or the cache. */
-const NOT_COMPARED = [
-  // `fetch` and the handler share one response cache.
-  'age',
-  'cache-status',
-  'connection',
-  'content-length',
-  'date',
-  'keep-alive',
-  'last-modified',
-  'transfer-encoding',
-];
 
 const [token] = demoTokens.filter(({ chainKey }) => chainKey === 'ethereum');
 const ADDRESS = token?.address ?? '';
@@ -47,34 +38,12 @@ const QUERIES: Readonly<Record<string, string>> = {
   destinations: `{ token(chainKey: "ethereum", address: "${ADDRESS}") { destinations { chainKey chain { name } tokens { id } } } }`,
 };
 
-const posted = (query: string): Asked => ({
-  path: '/graphql',
-  method: 'POST',
-  headers: JSON_TYPE,
-  body: JSON.stringify({ query }),
-});
-const got = (query: string, headers = {}): Asked => ({
-  path: `/graphql?query=${encodeURIComponent(query)}`,
-  headers,
-});
-const queried = (query: string, headers = {}): Asked => ({
-  ...posted(query),
-  method: 'QUERY',
-  headers: { ...JSON_TYPE, ...headers },
-});
-const preflight = (path: string, method: string): Asked => ({
-  path,
-  method: 'OPTIONS',
-  headers: { ...PAGE, 'access-control-request-method': method },
-});
-const agent = (body: string, headers = {}): Asked => ({
-  path: '/mcp',
-  method: 'POST',
-  body,
-  headers: { ...JSON_TYPE, ...headers },
-});
+const queried = (query: string, headers = {}): Asked => ({ ...posted(query, headers), method: 'QUERY' });
 
-const QUESTIONS: Readonly<Record<string, Asked>> = {
+const LIST_TOOLS = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
+
+const ALL: Readonly<Record<string, Asked>> = {
+  ...REQUESTS,
   ...Object.fromEntries(
     Object.entries(QUERIES).flatMap(([name, query]) => [
       [`${name} by POST`, posted(query)],
@@ -83,48 +52,33 @@ const QUESTIONS: Readonly<Record<string, Asked>> = {
     ]),
   ),
   'the head of an operation': { ...got('{ chains { name } }', GZIP), method: 'HEAD' },
-  'an operation with a member that nobody knows': {
-    ...posted(''),
-    body: JSON.stringify({ query: '{ chains { name } }', id: 1 }),
-  },
+  'an operation with an unknown member': { ...posted(''), body: '{"query":"{ chains { name } }","id":1}' },
   'an operation with a long error': posted(`query A${'b'.repeat(50_000)} { nothing }`),
   'a body that is compressed': {
-    ...posted(''),
-    headers: { ...JSON_TYPE, 'content-encoding': 'GZIP' },
+    ...posted('', { 'content-encoding': 'GZIP' }),
     body: gzipSync(JSON.stringify({ query: '{ chains { name } }' })).toString('latin1'),
   },
-  'a body that only says that it is compressed': {
-    ...posted('{ chains { name } }'),
-    headers: { ...JSON_TYPE, 'content-encoding': 'identity, br' },
-  },
-  'a body that says that it is not compressed': {
-    ...posted('{ chains { name } }'),
-    headers: { ...JSON_TYPE, 'content-encoding': 'identity' },
-  },
-  'a compressed message for agents': agent('{"jsonrpc":"2.0","id":1,"method":"tools/list"}', {
-    'content-encoding': 'deflate',
+  'a body that says that it is not compressed': posted('{ chains { name } }', {
+    'content-encoding': 'identity',
   }),
+  'a compressed message for agents': agent(LIST_TOOLS, { 'content-encoding': 'deflate' }),
   'QUERY, compressed': queried('{ chains { name } }', GZIP),
   'QUERY without a type': { ...queried('{ chains { name } }'), headers: {} },
   'QUERY of another type': queried('{ chains { name } }', { 'content-type': 'text/plain' }),
-  'QUERY without a body': { path: '/graphql', method: 'QUERY', headers: JSON_TYPE },
+  'QUERY without a body': { method: 'QUERY', headers: JSON_TYPE },
   'a preflight request for QUERY': preflight('/graphql', 'QUERY'),
   'the token list': { path: '/tokenlist.json' },
   'the token list, from a page': { path: '/tokenlist.json', headers: PAGE },
   'the token list of a chain, compressed': { path: '/tokenlist.json?chainKey=Base', headers: GZIP },
-  'the token list of no chain': { path: '/tokenlist.json?chainKey=nope' },
   'the token list with another parameter': { path: '/tokenlist.json?chain=base' },
   'the token list by POST': { path: '/tokenlist.json', method: 'POST', body: '{}', headers: JSON_TYPE },
   'a preflight request for the token list': preflight('/tokenlist.json', 'GET'),
-  'llms.txt': { path: '/llms.txt' },
   'llms.txt, compressed': { path: '/llms.txt', headers: { 'accept-encoding': 'br' } },
   'the head of llms.txt': { path: '/llms.txt', method: 'HEAD' },
   'llms.txt by POST': { path: '/llms.txt', method: 'POST', body: '{}', headers: JSON_TYPE },
-  'the schema': { path: '/schema.graphql' },
-  'the tools for agents': agent('{"jsonrpc":"2.0","id":1,"method":"tools/list"}'),
   'a tool without its arguments': agent(callOf('get_token')),
   'no message for agents': agent('['),
-  'a message from a page': agent('{"jsonrpc":"2.0","id":1,"method":"tools/list"}', PAGE),
+  'a message from a page': agent(LIST_TOOLS, PAGE),
   'agents by GET': { path: '/mcp' },
   'a preflight request for agents': preflight('/mcp', 'POST'),
 };
@@ -137,7 +91,7 @@ const TAGGED = [
   'llms.txt',
 ];
 
-let doors: Readonly<Record<string, Door>>;
+let doors: Readonly<Record<'process' | 'fetch' | 'handler', Door>>;
 const atEnd = afterTests();
 
 /** With this setting no listing becomes stale. Otherwise only some of the responses would name stale listings. */
@@ -145,24 +99,28 @@ const FRESH = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 };
 
 beforeAll(async () => {
   const upstream = await startUpstream(atEnd);
-  const server = await startServer({ upstream, atEnd, config: FRESH });
-  const gateway = await openLimited({ ...FRESH, upstreamUrl: upstream.url, logTo: { write() {} } });
-  atEnd(gateway.close);
+  const servedPaths = PATHS_WITHOUT_METRICS;
+  const server = await startServer({ upstream, atEnd, config: { ...FRESH, servedPaths } });
+  const open = async () => {
+    const gateway = await openLimited({ ...FRESH, upstreamUrl: upstream.url, logTo: { write() {} } });
+    atEnd(gateway.close);
+    return gateway;
+  };
   doors = {
     process: overHttp(server.address),
-    fetch: throughFetch(gateway.fetch),
-    handler: overHttp(await startAround(gateway.handler, atEnd)),
+    fetch: throughFetch((await open()).fetch),
+    handler: overHttp(await startAround((await open()).handler, atEnd)),
   };
   // Before both listings are fetched, responses can differ.
   for (const door of Object.values(doors)) await door(posted('{ chains { name } tokens { id } }'));
 });
 
 function overHttp(address: string): Door {
-  return ({ path, ...asked }) => sendHttp(`${address}${path}`, asked);
+  return ({ path = '/graphql', ...asked }) => sendHttp(`${address}${path}`, asked);
 }
 
 function throughFetch(fetch: (request: Request) => Promise<Response>): Door {
-  return async ({ path, method = 'GET', headers = {}, body }) => {
+  return async ({ path = '/graphql', method = 'GET', headers = {}, body }) => {
     // The body is given as bytes, because a text would get a Content-Type.
     const init = { method, headers, ...(body === undefined ? {} : { body: Buffer.from(body) }) };
     const response = await fetch(new Request(`http://gateway${path}`, init));
@@ -171,35 +129,8 @@ function throughFetch(fetch: (request: Request) => Promise<Response>): Door {
   };
 }
 
-/** A response without the parts that differ between gateways or moments. */
-function comparable(received: Received) {
-  const { status, headers, body } = received;
-  const compared = Object.entries(headers).filter(([name]) => !NOT_COMPARED.includes(name));
-  const text = (body.length > 0 ? plainOf(received) : body).toString();
-  const isTokenList = text.startsWith('{"name":"Chains and Tokens"');
-  return {
-    status,
-    // Each gateway has fetched the listing at a different time.
-    body: isTokenList ? text.replace(/"timestamp":"[^"]+"/, '') : text,
-    headers: {
-      ...Object.fromEntries(compared),
-      'x-request-id': typeof headers['x-request-id'],
-      'cache-control': headers['cache-control']?.replaceAll(/\d+/g, 'n'),
-      etag: isTokenList ? typeof headers.etag : headers.etag,
-    },
-  };
-}
-
-/** The responses to three equal requests: executed, executed and cached, cached. */
-async function answersOf(door: Door | undefined, asked: Asked) {
-  if (!door) throw new Error('Expected a door');
-  const answers = [];
-  for (let time = 0; time < 3; time++) answers.push(comparable(await door(asked)));
-  return answers;
-}
-
 describe('the process, fetch and the handler send equal responses', () => {
-  it.each(Object.entries(QUESTIONS))('%s', async (_name, asked) => {
+  it.each(Object.entries(ALL))('%s', async (_name, asked) => {
     const expected = await answersOf(doors.process, asked);
     expect(await answersOf(doors.fetch, asked)).toEqual(expected);
     expect(await answersOf(doors.handler, asked)).toEqual(expected);
@@ -209,13 +140,13 @@ describe('the process, fetch and the handler send equal responses', () => {
   });
 
   it.each(TAGGED)('%s, with its tag', async (name) => {
-    const asked = QUESTIONS[name] as Asked;
+    const asked = ALL[name] as Asked;
     for (const door of Object.values(doors)) {
       const { status, headers } = await door(asked);
       expect([status, headers.etag]).toEqual([200, expect.stringMatching(/^W\/"/)]);
       const again = await door({
         ...asked,
-        headers: { ...asked.headers, 'if-none-match': headers.etag ?? '' },
+        headers: { ...asked.headers, 'if-none-match': String(headers.etag) },
       });
       expect([again.status, again.headers.etag, again.body.length]).toEqual([304, headers.etag, 0]);
     }
@@ -223,10 +154,8 @@ describe('the process, fetch and the handler send equal responses', () => {
 
   it('the head of the token list', async () => {
     for (const door of Object.values(doors)) {
-      const [head, whole] = [
-        await door({ path: '/tokenlist.json', method: 'HEAD' }),
-        await door({ path: '/tokenlist.json' }),
-      ];
+      const head = await door({ path: '/tokenlist.json', method: 'HEAD' });
+      const whole = await door({ path: '/tokenlist.json' });
       expect(head.headers['content-length']).toBe(String(whole.body.length));
       expect([head.status, head.body.length, head.headers.etag]).toEqual([200, 0, whole.headers.etag]);
     }
@@ -234,7 +163,7 @@ describe('the process, fetch and the handler send equal responses', () => {
 
   it('the new fields have data', async () => {
     for (const [name, query] of Object.entries(QUERIES)) {
-      const { body } = await (doors.fetch as Door)(posted(query));
+      const { body } = await doors.fetch(posted(query));
       const { data, errors } = JSON.parse(body.toString()) as { data: object; errors?: unknown };
       expect(errors, name).toBeUndefined();
       if (name !== 'sources') expect(Object.values(data)[0], name).toBeTruthy();
@@ -251,8 +180,7 @@ describe('the process, fetch and the handler send equal responses', () => {
         ['Identity, identity', 200],
         ['', 200],
       ] as const) {
-        const asked = posted('{ chains { name } }');
-        const answer = await door({ ...asked, headers: { ...asked.headers, 'content-encoding': encoding } });
+        const answer = await door(posted('{ chains { name } }', { 'content-encoding': encoding }));
         expect(answer.status, encoding).toBe(status);
         if (status === 200) continue;
         expect(answer.headers['accept-encoding']).toBe('identity');

@@ -12,68 +12,8 @@ import { startGatewayProcess } from '../support/gateway-process.js';
 import { blockOf, readText } from '../support/readme.js';
 import { sendHttp } from '../support/send-http.js';
 import { plainOf } from '../support/test-server.js';
+import { type Asked, answersOf, got, LONG, posted, QUERY, REQUESTS } from './requests.js';
 import { HOSTS, installPacked, installRuntime, startHost, startNext } from './support.js';
-
-const QUERY = '{ tokens(srcChainKey: "degen") { symbol decimals chain { name } } }';
-const LONG = '{ tokens { id symbol name decimals address chain { name chainKey } } }';
-const JSON_TYPE = { 'content-type': 'application/json' };
-
-interface Asked {
-  readonly method?: string;
-  /** The path below the base path, with its query string; `/graphql` unless given. */
-  readonly path?: string;
-  readonly headers?: Record<string, string>;
-  readonly body?: string;
-}
-
-const posted = (query: string, headers: Record<string, string> = {}): Asked => ({
-  method: 'POST',
-  headers: { ...JSON_TYPE, ...headers },
-  body: JSON.stringify({ query }),
-});
-const asGet = (query: string, headers: Record<string, string> = {}): Asked => ({
-  path: `/graphql?query=${encodeURIComponent(query)}`,
-  headers,
-});
-
-/** Each request is sent three times: it is executed, executed and cached, and then answered from the cache. */
-const QUESTIONS: Readonly<Record<string, Asked>> = {
-  'a query by POST': posted(QUERY),
-  'a query by GET': asGet(QUERY),
-  'a compressed response': asGet(LONG, { 'accept-encoding': 'br' }),
-  'another compression': posted(LONG, { 'accept-encoding': 'gzip' }),
-  'a page of another origin': posted(QUERY, { origin: 'https://app.example.org' }),
-  'a preflight request': {
-    method: 'OPTIONS',
-    headers: {
-      origin: 'https://app.example.org',
-      'access-control-request-method': 'POST',
-      'access-control-request-headers': 'content-type',
-    },
-  },
-  'a request id': posted(QUERY, { 'x-request-id': 'mine-1' }),
-  'an unknown field': posted('{ nothing }'),
-  'a syntax error': posted('{'),
-  'an invalid argument': posted('{ tokenSearch(first: 1000) { totalCount } }'),
-  'a body that is no JSON': { method: 'POST', headers: { 'content-type': 'text/plain' }, body: 'hello' },
-  'no query': posted(''),
-  'a body that is too large': posted(`# ${'x'.repeat(2 ** 20)}\n${QUERY}`),
-  'a mutation by GET': asGet('mutation { nothing }'),
-  'the picker': { path: '/', headers: { accept: 'text/html' } },
-  'the playground': { headers: { accept: 'text/html' } },
-  'llms.txt': { path: '/llms.txt' },
-  'the schema': { path: '/schema.graphql', headers: { 'accept-encoding': 'gzip' } },
-  'the tools for agents': {
-    method: 'POST',
-    path: '/mcp',
-    headers: JSON_TYPE,
-    body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
-  },
-  'no token list': { path: '/tokenlist.json?chainKey=nope' },
-  'what is not served': { path: '/metrics' },
-  'a compressed body': posted(QUERY, { 'content-encoding': 'gzip' }),
-  'another method': { method: 'PUT', headers: JSON_TYPE, body: JSON.stringify({ query: QUERY }) },
-};
 
 /** The lines of the README that mount the gateway in each host. */
 const SHOWN: Readonly<Record<string, string>> = {
@@ -86,42 +26,12 @@ const SHOWN: Readonly<Record<string, string>> = {
 
 const readHost = (file: string) => readFileSync(join(HOSTS, file), 'utf8');
 
-/** Headers that depend on the connection or the moment, and those that hosts add. */
-const NOT_COMPARED = [
-  'connection',
-  'content-length',
-  'date',
-  'keep-alive',
-  'last-modified',
-  'transfer-encoding',
-  'x-powered-by',
-];
-
-/** Sends a request. The body of the result is decompressed. */
-async function ask(address: string, { path = '/graphql', ...asked }: Asked, agent?: Agent) {
-  const received = await sendHttp(address + path, { ...asked, ...(agent ? { agent } : {}) });
-  return { ...received, body: plainOf(received) };
+/** Sends a request. */
+function ask(address: string, { path = '/graphql', ...asked }: Asked, agent?: Agent) {
+  return sendHttp(address + path, { ...asked, ...(agent ? { agent } : {}) });
 }
 
-/** The responses without values that differ between processes or moments. */
-async function answersTo(address: string, asked: Asked) {
-  const answers = [];
-  for (let time = 0; time < 3; time++) {
-    const { status, headers, body } = await ask(address, asked);
-    const compared = Object.entries(headers).filter(([name]) => !NOT_COMPARED.includes(name));
-    answers.push({
-      status,
-      body: body.toString(),
-      headers: {
-        ...Object.fromEntries(compared),
-        'x-request-id': asked.headers?.['x-request-id'] ?? typeof headers['x-request-id'],
-        'cache-control': headers['cache-control']?.replaceAll(/\d+/g, 'n'),
-        age: typeof headers.age,
-      },
-    });
-  }
-  return answers;
-}
+const answersTo = (address: string, asked: Asked) => answersOf((each) => ask(address, each), asked);
 
 describe('the README', () => {
   it('mounts the gateway in the same way as the tested hosts', () => {
@@ -138,36 +48,31 @@ describe('the README', () => {
 
 describe('the packed gateway, installed into an empty project', () => {
   const atEnd = afterTests();
-  let folder: string | undefined;
+  let folder: string;
   let upstream: FakeUpstream;
   const ofProcess = new Map<string, unknown>();
 
   beforeAll(async () => {
     folder = await installPacked(atEnd);
-    if (folder === undefined) return;
     upstream = await startFakeUpstream();
     atEnd(upstream.close);
-    const env = {
-      UPSTREAM_URL: upstream.url,
-      BASE_PATH: '/tokens',
-      SERVED_PATHS: PATHS_WITHOUT_METRICS.join(),
-    };
-    const { address } = await startGatewayProcess(env, atEnd);
+    const paths = { BASE_PATH: '/tokens', SERVED_PATHS: PATHS_WITHOUT_METRICS.join() };
+    const { address } = await startGatewayProcess({ UPSTREAM_URL: upstream.url, ...paths }, atEnd);
     while ((await fetch(`${address}/ready`)).status !== 200) await sleep(20);
-    for (const [name, asked] of Object.entries(QUESTIONS)) {
+    for (const [name, asked] of Object.entries(REQUESTS)) {
       ofProcess.set(name, await answersTo(address, asked));
     }
   });
 
   async function expectSameAnswers(address: string, ofHost: readonly string[] = []): Promise<void> {
-    for (const [name, asked] of Object.entries(QUESTIONS)) {
+    for (const [name, asked] of Object.entries(REQUESTS)) {
       if (ofHost.includes(name)) continue;
       expect(await answersTo(address, asked), name).toEqual(ofProcess.get(name));
     }
     // A host that parses bodies refuses large ones itself, and may close the connection.
     if (ofHost.length === 0) await expectUnbroken(address);
-    const { headers } = await ask(address, asGet(QUERY));
-    const again = await ask(address, asGet(QUERY, { 'if-none-match': headers.etag ?? '' }));
+    const { headers } = await ask(address, got(QUERY));
+    const again = await ask(address, got(QUERY, { 'if-none-match': headers.etag ?? '' }));
     expect(again).toMatchObject({ status: 304, body: Buffer.alloc(0), headers: { etag: headers.etag } });
   }
 
@@ -181,37 +86,25 @@ describe('the packed gateway, installed into an empty project', () => {
     agent.destroy();
   }
 
-  it.each(['node-http.js', 'express.js', 'fastify.js', 'hono.js'])(
-    'responds in %s as the process does',
-    async (file) => {
-      if (folder === undefined) return;
-      await expectSameAnswers(await startHost(folder, file, upstream.url, atEnd));
-    },
-  );
-
-  it('responds in Express, after its JSON parser, as the process does', async ({ skip }) => {
-    if (folder === undefined) return skip();
-    const ofHost = ['a compressed body'];
-    await expectSameAnswers(await startHost(folder, 'express-json.js', upstream.url, atEnd), ofHost);
+  it.each<[string, readonly string[]]>([
+    ['node-http.js', []],
+    ['express.js', []],
+    ['fastify.js', []],
+    ['hono.js', []],
+    ['bun.js', []],
+    ['deno.js', []],
+    // The parsers of bodies answer these requests themselves.
+    ['express-json.js', ['a compressed body']],
+    ['fastify-json.js', ['a body that is no JSON', 'a compressed body']],
+  ])('responds in %s as the process does', async (file, ofHost) => {
+    const runtime = file === 'bun.js' ? 'bun' : file === 'deno.js' ? 'deno' : undefined;
+    const command = runtime ? await installRuntime(runtime, folder) : [process.execPath];
+    await expectSameAnswers(await startHost(folder, file, upstream.url, atEnd, command), ofHost);
   });
 
-  it('responds in Fastify, after its own parser, as the process does', async ({ skip }) => {
-    if (folder === undefined) return skip();
-    // Fastify itself refuses these requests.
-    const ofHost = ['a body that is no JSON', 'a compressed body'];
-    await expectSameAnswers(await startHost(folder, 'fastify-json.js', upstream.url, atEnd), ofHost);
-  });
-
-  it.each(['bun', 'deno'] as const)('responds in %s as the process does', async (runtime) => {
-    if (folder === undefined) return;
-    const command = await installRuntime(runtime, folder);
-    await expectSameAnswers(await startHost(folder, `${runtime}.js`, upstream.url, atEnd, command));
-  });
-
-  it('responds in a built app of Next as the process does, compressed once', async ({ skip }) => {
-    if (folder === undefined) return skip();
+  it('responds in a built app of Next as the process does, compressed once', async () => {
     const address = await startNext(folder, upstream.url, atEnd);
-    for (const [name, asked] of Object.entries(QUESTIONS)) {
+    for (const [name, asked] of Object.entries(REQUESTS)) {
       // Next itself refuses methods that a route does not export.
       if (name === 'another method') continue;
       const expected = ofProcess.get(name) as readonly { status: number; body: string }[];
@@ -222,20 +115,18 @@ describe('the packed gateway, installed into an empty project', () => {
       expect(shown, name).toEqual(expected.map(({ status, body }) => ({ status, body })));
     }
     for (const encoding of ['gzip', 'br, gzip', 'identity']) {
-      const asked = asGet(LONG, { 'accept-encoding': encoding });
-      const { headers, body } = await ask(address, asked);
-      expect(headers['content-encoding']).toBe(encoding === 'identity' ? undefined : 'gzip');
-      expect(JSON.parse(body.toString())).toHaveProperty('data.tokens.0.symbol');
+      const asked = got(LONG, { 'accept-encoding': encoding });
+      const received = await ask(address, asked);
+      expect(received.headers['content-encoding']).toBe(encoding === 'identity' ? undefined : 'gzip');
+      expect(JSON.parse(plainOf(received).toString())).toHaveProperty('data.tokens.0.symbol');
     }
   });
 
-  it('has types that compile strictly, with exactly the options', async ({ skip }) => {
-    if (folder === undefined) return skip();
+  it('has types that compile strictly, with exactly the options', async () => {
     await promisify(execFile)(join(folder, 'node_modules/.bin/tsc'), ['-p', '.'], { cwd: folder });
   });
 
-  it('has a command that starts the process', async ({ skip }) => {
-    if (folder === undefined) return skip();
+  it('has a command that starts the process', async () => {
     const program = join(folder, 'node_modules/.bin/chains-and-tokens-gateway');
     const env = { PATH: process.env.PATH ?? '', PORT: '0' };
     const started = promisify(execFile)(program, { env, cwd: folder });
@@ -250,7 +141,6 @@ describe('the packed gateway, installed into an empty project', () => {
   });
 
   it.each(['bun', 'deno'] as const)('says in %s that its process needs Node', async (runtime) => {
-    if (folder === undefined) return;
     const [program = '', ...args] = await installRuntime(runtime, folder);
     const main = join(folder, 'node_modules/chains-and-tokens-gateway/dist/main.js');
     const started = promisify(execFile)(program, [...args, main], { cwd: folder, timeout: 60_000 });
@@ -263,7 +153,6 @@ describe('the packed gateway, installed into an empty project', () => {
   it.each(['node', 'bun', 'deno'] as const)(
     'ends with the process once it is closed, in %s',
     async (runtime) => {
-      if (folder === undefined) return;
       const code = `import { openGateway } from 'chains-and-tokens-gateway';
       const gateway = await openGateway({ upstreamUrl: '${upstream.url}', logLevel: 'silent' });
       const asked = () => gateway.fetch(new Request('http://gateway/graphql?query={tokens{symbol}}'));
@@ -272,10 +161,8 @@ describe('the packed gateway, installed into an empty project', () => {
       writeFileSync(join(folder, 'closing.js'), code);
       const [program = '', ...args] =
         runtime === 'node' ? [process.execPath] : await installRuntime(runtime, folder);
-      const { stdout } = await promisify(execFile)(program, [...args, 'closing.js'], {
-        cwd: folder,
-        timeout: 60_000,
-      });
+      const inFolder = { cwd: folder, timeout: 60_000 };
+      const { stdout } = await promisify(execFile)(program, [...args, 'closing.js'], inFolder);
       expect(stdout).toBe('200\n200\n200\n');
     },
   );

@@ -2,40 +2,40 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { type OpenGatewayOptions, openGateway } from '../../src/library/index.js';
 import { json, late } from '../support/fake-upstream.js';
 import { AT, open, post, startUpstream } from '../support/open-gateway.js';
+import { temporaryFile } from '../support/temporary-files.js';
 
 const TOKENS = '{ tokens { symbol name address chain { name } } }';
+const BOTH = '{ tokens { symbol } chains { name } }';
+const get = (path: string, headers: Record<string, string> = {}) =>
+  new Request(`http://gateway${path}`, { headers });
 
 describe('fetch', () => {
-  it('serves the tools for agents and the files for machines, too', async () => {
+  it('serves everything below its base path, and nothing elsewhere', async () => {
     const { fetch, lines } = await open();
+    const response = await fetch(post(TOKENS));
+    expect(response).toBeInstanceOf(Response);
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({ data: { tokens: expect.any(Array) } });
+    expect((await fetch(new Request('http://gateway/graphql', { method: 'POST' }))).status).toBe(404);
+
     const call = {
       jsonrpc: '2.0',
       id: 1,
       method: 'tools/call',
       params: { name: 'list_chains', arguments: { search: 'base' } },
     };
-    const headers = { 'content-type': 'application/json' };
-    const response = await fetch(
-      new Request('http://gateway/api/mcp', { method: 'POST', headers, body: JSON.stringify(call) }),
-    );
-    expect(await response.json()).toHaveProperty('result.structuredContent.chains.0.chainKey', 'base');
+    const called = await fetch(new Request('http://gateway/api/mcp', post(call)));
+    expect(await called.json()).toHaveProperty('result.structuredContent.chains.0.chainKey', 'base');
     expect(lines.some((line) => line.includes('"operation":"ListChains"'))).toBe(true);
-    const llms = await fetch(new Request('http://gateway/api/llms.txt'));
-    const text = await llms.text();
-    expect(text).toContain('`/api/graphql` by POST');
-    expect(text).toContain('Demo: prices, routes and some flags are made up');
-    const off = await open({ mcp: false });
-    const request = new Request('http://gateway/api/mcp', { method: 'POST', headers, body: '{}' });
-    expect((await off.fetch(request)).status).toBe(404);
-  });
+    const llms = await (await fetch(get('/api/llms.txt'))).text();
+    expect(llms).toContain('`/api/graphql` by POST');
+    expect(llms).toContain('Demo: prices, routes and some flags are made up');
+    const page = await (await fetch(get('/api/graphql', { accept: 'text/html' }))).text();
+    const [script = ''] = /\/api\/graphql\/playground\/[^"]+start\.js/.exec(page) ?? [];
+    expect((await fetch(get(script))).status).toBe(200);
 
-  it('responds only below its base path', async () => {
-    const { fetch } = await open();
-    const response = await fetch(post(TOKENS));
-    expect(response).toBeInstanceOf(Response);
-    expect(response.status).toBe(200);
-    expect(await response.json()).toMatchObject({ data: { tokens: expect.any(Array) } });
-    expect((await fetch(new Request('http://gateway/graphql', { method: 'POST' }))).status).toBe(404);
+    const off = await open({ mcp: false });
+    expect((await off.fetch(new Request('http://gateway/api/mcp', post({})))).status).toBe(404);
   });
 
   it('rejects with the reason of an aborted request', async () => {
@@ -48,17 +48,25 @@ describe('fetch', () => {
     await expect(fetch(post(TOKENS, { signal: controller.signal }))).rejects.toBe(reason);
   });
 
-  it('applies the limits of its options', async () => {
-    const { fetch } = await open({ maxCost: 1 });
-    const response = await fetch(post('{ chains { name } tokens { name } }'));
-    expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'LIMIT_EXCEEDED' } }] });
-  });
-
-  it('serves the playground below its path', async () => {
-    const { fetch } = await open();
-    const page = await (await fetch(new Request(AT, { headers: { accept: 'text/html' } }))).text();
-    const [script = ''] = /\/api\/graphql\/playground\/[^"]+start\.js/.exec(page) ?? [];
-    expect((await fetch(new Request(`http://gateway${script}`))).status).toBe(200);
+  it.each<[string, number, number, object]>([
+    ['to its end, so that the connection survives', 101, 0, { isCancelled: false, sent: 101 }],
+    ['for two seconds', Number.POSITIVE_INFINITY, 20, { isCancelled: true }],
+  ])('reads a body that is too large %s', async (_name, last, delayMs, expected) => {
+    const { fetch } = await open({}, undefined, { maxBodyBytes: 1_000 });
+    const state = { sent: 0, isCancelled: false };
+    const body = new ReadableStream({
+      async pull(controller) {
+        await new Promise((resolve) => setTimeout(resolve, delayMs));
+        if (++state.sent < last) controller.enqueue(new Uint8Array(10_000));
+        else controller.close();
+      },
+      cancel() {
+        state.isCancelled = true;
+      },
+    });
+    const response = await fetch(new Request(AT, { method: 'POST', body, duplex: 'half' } as RequestInit));
+    expect([response.status, state]).toEqual([413, expect.objectContaining(expected)]);
+    if (last === 101) expect(await response.text()).toContain('this one has 1000000');
   });
 });
 
@@ -86,18 +94,21 @@ describe('an open gateway', () => {
     );
     const upstream = await startUpstream();
     const { fetch, lines } = await open({ upstreamHeaders: { 'x-key': 'secret-key' } }, upstream);
-    await fetch(
-      post(TOKENS, { headers: { 'content-type': 'application/json', 'x-request-id': 'secret-key' } }),
-    );
+    await fetch(post(TOKENS, { headers: { 'x-request-id': 'secret-key' } }));
     expect(upstream.seen[0]?.headers['x-key']).toBe('secret-key');
     expect(lines.join('')).toContain('"Answered"');
     expect(lines.join('')).not.toMatch(/secret-key|made up/);
   });
 
-  it('logs and counts each request once, as the process does', async () => {
-    const { fetch, lines, ...gateway } = await open({ servedPaths: ['/metrics'] });
-    for (let times = 0; times < 3; times++) await (await fetch(post(TOKENS), { client: 'me' })).text();
-    await (await fetch(post('{ no }'))).text();
+  it('logs and counts each request once, and says whether it was a hit, as the process does', async () => {
+    const { fetch, lines, metrics } = await open({ servedPaths: ['/metrics'], tokensFreshMs: 600_000 });
+    const said = [];
+    for (const query of [TOKENS, TOKENS, TOKENS, '{ no }']) {
+      const { headers } = await fetch(post(query), { client: 'me' });
+      said.push([headers.get('cache-status'), headers.get('age')]);
+    }
+    const miss = ['gateway; fwd=miss', null];
+    expect(said).toEqual([miss, miss, ['gateway; hit', '0'], miss]);
     const answered = lines
       .map((line) => JSON.parse(line) as Record<string, unknown>)
       .filter(({ msg }) => msg === 'Answered');
@@ -110,137 +121,106 @@ describe('an open gateway', () => {
       { ...common, cache: 'hit' },
       { cache: 'refused', codes: ['GRAPHQL_VALIDATION_FAILED'] },
     ]);
-    const metrics = await gateway.metrics();
-    expect(await (await fetch(new Request('http://gateway/api/metrics'))).text()).toContain(
-      'gateway_response_cache_entries 1',
-    );
-    expect(metrics).toContain('gateway_requests_total{cache="hit",outcome="ok"} 1');
-    expect(metrics).toContain('gateway_response_cache_entries 1');
-    expect(metrics).toMatch(/gateway_build_info\{version="\d[^"]*",revision="([0-9a-f]{40}(-dirty)?)"/);
+    const served = await (await fetch(get('/api/metrics'))).text();
+    for (const text of [await metrics(), served]) {
+      expect(text).toContain('gateway_requests_total{cache="hit",outcome="ok"} 1');
+      expect(text).toContain('gateway_response_cache_entries 1');
+      expect(text).toMatch(/gateway_build_info\{version="\d[^"]*",revision="([0-9a-f]{40}(-dirty)?)"/);
+    }
   });
 
-  it('reports whether it is ready, and otherwise the reason', async () => {
-    const { fetch, ready, close } = await open();
+  it('reports whether it is ready, and sends no request to the upstream after it was closed', async () => {
+    const upstream = await startUpstream();
+    const options = { tokensFreshMs: 20, upstreamRequestsPerSecond: 1000 };
+    const { fetch, ready, close } = await open(options, upstream);
     expect(ready()).toEqual({ ready: false, reason: expect.stringContaining('is being fetched') });
-    await fetch(post('{ tokens { symbol } chains { name } }'));
+    await fetch(post(BOTH));
     expect(ready()).toEqual({ ready: true });
     await close();
     expect(ready()).toEqual({ ready: false, reason: 'The gateway is stopping.' });
+    const count = upstream.count();
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(upstream.count()).toBe(count);
   });
 
   it('leaves compression to the host, on every path', async () => {
     const { fetch } = await open({ compression: false });
     const headers = { 'accept-encoding': 'gzip, br', accept: 'text/html' };
-    await fetch(post('{ tokens { symbol } chains { name } }'));
-    for (const path of [
-      '/graphql?query={tokens{id,name}}',
-      '/graphql',
-      '/',
-      '/llms.txt',
-      '/tokenlist.json',
-    ]) {
+    await fetch(post(BOTH));
+    for (const path of ['/graphql?query={tokens{id,name}}', '/graphql', '/', '/llms.txt', '/tokenlist.json'])
       for (let times = 0; times < 3; times++) {
-        const { status, headers: got } = await fetch(new Request(`http://gateway/api${path}`, { headers }));
+        const { status, headers: got } = await fetch(get(`/api${path}`, headers));
         expect([path, status, got.get('content-encoding')]).toEqual([path, 200, null]);
         expect(got.get('vary')).toContain('Accept-Encoding');
       }
-    }
-    const invalid = post('{ no }', { headers: { ...headers, 'content-type': 'application/json' } });
-    expect((await fetch(invalid)).headers.get('content-encoding')).toBeNull();
+    expect((await fetch(post('{ no }', { headers }))).headers.get('content-encoding')).toBeNull();
+  });
+});
+
+const DOCUMENT = '{ chains { chainKey } }';
+const TEXTS = { chains: DOCUMENT, broken: '{' };
+
+describe('trustedDocuments', () => {
+  const operations = Object.entries(TEXTS).map(([id, body]) => ({ id, body, name: id, type: 'query' }));
+
+  it.each<[string, () => NonNullable<OpenGatewayOptions['trustedDocuments']>]>([
+    ['the path of a file', () => temporaryFile(JSON.stringify(TEXTS))],
+    ['its content', () => TEXTS],
+    ['a Map', () => new Map(Object.entries(TEXTS))],
+    ["Apollo's manifest", () => ({ format: 'apollo-persisted-query-manifest', version: 1, operations })],
+  ])('as %s can be requested by id, and invalid ones are logged', async (_form, documents) => {
+    const { fetch, lines } = await open({ trustedDocuments: documents() });
+    const data = { data: { chains: expect.any(Array) } };
+    for (const asked of [{ documentId: 'chains' }, '{ chains { name } }'])
+      expect(await (await fetch(post(asked))).json()).toMatchObject(data);
+    expect((await fetch(post({ documentId: 'nobody' }))).status).toBe(400);
+    await expect.poll(() => lines.join('')).toContain('"invalid":{"broken":"Syntax Error');
   });
 
-  it('reads a body that is too large to its end, so that the connection survives', async () => {
-    const { fetch } = await open({}, undefined, { maxBodyBytes: 1_000 });
-    let sent = 0;
-    let isCancelled = false;
-    const body = new ReadableStream({
-      pull(controller) {
-        if (sent++ < 100) controller.enqueue(new Uint8Array(10_000));
-        else controller.close();
-      },
-      cancel() {
-        isCancelled = true;
-      },
-    });
-    const request = new Request(AT, { method: 'POST', body, duplex: 'half' } as RequestInit);
-    const response = await fetch(request);
-    expect([response.status, sent, isCancelled]).toEqual([413, 101, false]);
-    expect(await response.text()).toContain('this one has 1000000');
-  });
-
-  it('stops reading a body that is too large after two seconds', async () => {
-    const { fetch } = await open({}, undefined, { maxBodyBytes: 1_000 });
-    let isCancelled = false;
-    const body = new ReadableStream({
-      async pull(controller) {
-        await new Promise((resolve) => setTimeout(resolve, 20));
-        controller.enqueue(new Uint8Array(10_000));
-      },
-      cancel() {
-        isCancelled = true;
-      },
-    });
-    const response = await fetch(new Request(AT, { method: 'POST', body, duplex: 'half' } as RequestInit));
-    expect([response.status, isCancelled]).toEqual([413, true]);
-  });
-
-  it('sends no request to the upstream after it was closed', async () => {
-    const upstream = await startUpstream();
-    const { fetch, close } = await open({ tokensFreshMs: 20, upstreamRequestsPerSecond: 1000 }, upstream);
-    await fetch(post(TOKENS));
-    await close();
-    const count = upstream.count();
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    expect(upstream.count()).toBe(count);
+  it('are the only allowed documents with trustedDocumentsOnly', async () => {
+    const { fetch } = await open({ trustedDocuments: TEXTS, trustedDocumentsOnly: true });
+    expect([(await fetch(post(BOTH))).status, (await fetch(post(DOCUMENT))).status]).toEqual([403, 200]);
   });
 });
 
 describe('an option', () => {
-  it.each<[string, object, RegExp]>([
-    [
-      'with a mistyped name',
-      { upstreamULR: 'https://example.org/v1' },
-      /upstreamULR: there is no such option/,
-    ],
-    ['of the port', { port: 4000 }, /port: there is no such option/],
-    ['that is empty', { upstreamUrl: '' }, /upstreamUrl: expected another value than an empty one/],
-    ['that is null', { upstreamUrl: null }, /upstreamUrl: expected an address/],
-    ['out of range', { maxCost: 0 }, /maxCost: expected a whole number from 1 to/],
-    ['of another type', { graphiql: 'yes' }, /graphiql: expected true or false/],
-    ['without another', { upstreamProfile: 'auto' }, /upstreamUrl: expected .* for upstreamProfile=auto/],
-    ['without an origin', { corsOrigins: [] }, /corsOrigins: expected another value/],
-    [
-      'missing: an upstream, or a word for demo data',
-      { upstreamUrl: undefined },
-      /upstreamUrl: expected the base address of an upstream, got none \(demo=true/,
-    ],
-    ['that is no path', { basePath: 'tokens' }, /basePath: expected a path such as \/tokens/],
-    ['that a URL changes', { basePath: '/a/../tokens' }, /basePath: expected/],
-    [
-      'that is no writer',
-      { demo: true, logTo: () => undefined },
-      /logTo: expected an object with a method `write`$/,
-    ],
-    ['that names what is not there', { servedPaths: ['/nope'] }, /servedPaths: expected none, or some of \//],
-    ['that is a fixed limit', { maxDepth: 20 }, /maxDepth: there is no such option/],
-  ])('%s is refused', async (_name, options, message) => {
-    await expect(openGateway(options as OpenGatewayOptions)).rejects.toThrow(message);
+  it.each<[object, RegExp]>([
+    [{ upstreamULR: 'https://example.org/v1' }, /upstreamULR: there is no such option/],
+    [{ port: 4000 }, /port: there is no such option/],
+    [{ maxDepth: 20 }, /maxDepth: there is no such option/],
+    [{}, /upstreamUrl: expected the base address of an upstream, got none \(demo=true/],
+    [{ upstreamUrl: '' }, /upstreamUrl: expected another value than an empty one/],
+    [{ upstreamUrl: null }, /upstreamUrl: expected an address/],
+    [{ upstreamProfile: 'auto' }, /upstreamUrl: expected .* for upstreamProfile=auto/],
+    [{ maxCost: 0 }, /maxCost: expected a whole number from 1 to/],
+    [{ graphiql: 'yes' }, /graphiql: expected true or false/],
+    [{ corsOrigins: [] }, /corsOrigins: expected another value/],
+    [{ basePath: 'tokens' }, /basePath: expected a path such as \/tokens/],
+    [{ basePath: '/a/../tokens' }, /basePath: expected/],
+    [{ demo: true, logTo: () => {} }, /logTo: expected an object with a method `write`$/],
+    [{ servedPaths: ['/nope'] }, /servedPaths: expected none, or some of \//],
+    [{ rateLimit: { perSecond: 3, burst: 2 } }, /rateLimit: expected a whole number of .*, got "3\/2"/],
+    [{ rateLimit: { perMinute: 3 } }, /rateLimit: .*, got "{\\"perMinute\\":3}"/],
+    [{ trustedProxies: ['10.0.0.0/8', 'x'] }, /trustedProxies: .*, got "10.0.0.0\/8,x"/],
+    [{ trustedDocuments: {} }, /trustedDocuments: expected .*, got a value without documents/],
+    [{ trustedDocuments: [1] }, /got a value which is an array/],
+    [{ trustedDocuments: { a: 1 } }, /this error: a: Invalid type: Expected string but received 1/],
+    [{ trustedDocuments: '/no/file' }, /got "\/no\/file", which cannot be read \(ENOENT\)/],
+    [{ trustedDocumentsOnly: true }, /trustedDocuments: expected .* for trustedDocumentsOnly=true/],
+  ])('such as %j is refused', async (options, message) => {
+    await expect(openGateway(options)).rejects.toThrow(message);
   });
 
   it.each(['', '/', '/tokens', '/tokens/'])('can be the base path "%s"', async (basePath) => {
     const { fetch } = await open({ basePath });
-    const path = `${basePath.replace(/\/$/, '')}/live`;
-    expect((await fetch(new Request(`http://gateway${path}`))).status).toBe(200);
+    expect((await fetch(get(`${basePath.replace(/\/$/, '')}/live`))).status).toBe(200);
   });
 
-  it('accepts all other values that an environment variable can have', async () => {
-    const { fetch } = await open({
-      corsOrigins: ['https://a.example', 'https://b.example'],
-      maxCost: 300_000,
-    });
-    const asked = post(TOKENS, {
-      headers: { 'content-type': 'application/json', origin: 'https://b.example' },
-    });
-    expect((await fetch(asked)).headers.get('access-control-allow-origin')).toBe('https://b.example');
+  it('can have any value that an environment variable can have, and limits operations', async () => {
+    const { fetch } = await open({ corsOrigins: ['https://a.example', 'https://b.example'], maxCost: 1 });
+    const query = '{ chains { name } tokens { name } }';
+    const response = await fetch(post(query, { headers: { origin: 'https://b.example' } }));
+    expect(response.headers.get('access-control-allow-origin')).toBe('https://b.example');
+    expect(await response.json()).toMatchObject({ errors: [{ extensions: { code: 'LIMIT_EXCEEDED' } }] });
   });
 });

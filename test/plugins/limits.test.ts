@@ -1,5 +1,6 @@
 import { getIntrospectionQuery } from 'graphql';
 import { describe, expect, it } from 'vitest';
+import type { Config } from '../../src/config/config.js';
 import { AT, open } from '../support/open-gateway.js';
 import { type Answered, codesOf, createTestGateway } from '../support/test-gateway.js';
 
@@ -13,56 +14,47 @@ function deep(levels: number): string {
 }
 
 describe('errors name the limit, its setting and the actual number', () => {
-  it('depth', async () => {
-    const { query } = await createTestGateway({ config: { maxDepth: 4 } });
-    expect(codesOf(await query(deep(4)))).toEqual([]);
-    const answer = await query(deep(5));
-    expect(codesOf(answer)).toEqual(['LIMIT_EXCEEDED']);
-    expect(answer.errors?.[0]?.message).toBe(
-      'An operation may have at most 4 levels of fields; this one has 5.',
-    );
-    expect(answer).not.toHaveProperty('data');
+  const chained = ['a', 'b', 'c', 'd', 'e', 'f'].map((name, nth, { [nth + 1]: next = 'g' }) => {
+    return `fragment ${name} on Chain { ...${next} ...${next} }`;
   });
 
-  it('depth, through fragments', async () => {
-    const { query } = await createTestGateway({ config: { maxDepth: 3 } });
-    const answer = await query(`
-      { chains { ...a } } fragment a on Chain { ... on Chain { tokens { ...b } } } fragment b on Token { chain { name } }
-    `);
-    expect(answer.errors?.map(({ message }) => message)).toEqual([
-      'An operation may have at most 3 levels of fields; this one has 4.',
-    ]);
-  });
-
-  it('aliases, those of a fragment wherever it is spread', async () => {
-    const { query } = await createTestGateway({ config: { maxAliases: 3 } });
-    expect(codesOf(await query('{ a: listings { state } b: listings { s: state } }'))).toEqual([]);
-    const answer = await query(
+  it.each<[string, Partial<Config>, string | undefined, string, string]>([
+    ['depth', { maxDepth: 4 }, deep(4), deep(5), 'at most 4 levels of fields; this one has 5.'],
+    [
+      'depth, through fragments',
+      { maxDepth: 3 },
+      undefined,
+      '{ chains { ...a } } fragment a on Chain { ... on Chain { tokens { ...b } } } fragment b on Token { chain { name } }',
+      'at most 3 levels of fields; this one has 4.',
+    ],
+    [
+      'aliases, those of a fragment wherever it is spread',
+      { maxAliases: 3 },
+      '{ a: listings { state } b: listings { s: state } }',
       '{ a: listings { ...f } b: listings { ...f } } fragment f on ListingStatus { s: state }',
-    );
-    expect(answer.errors?.[0]?.message).toBe('An operation may have at most 3 aliases; this one has 4.');
-  });
-
-  it('tokens', async () => {
-    const { query } = await createTestGateway({ config: { maxQueryTokens: 6 } });
-    expect(codesOf(await query('{ listings { state } }'))).toEqual([]);
-    const longer = await query('{ listings { state name } }');
-    expect(codesOf(longer)).toEqual(['LIMIT_EXCEEDED']);
-    expect(longer.errors?.[0]?.message).toBe('An operation may have at most 6 tokens; this one has more.');
-  });
-
-  it('fields, those of a fragment wherever it is spread', async () => {
-    const { query } = await createTestGateway({ config: { maxQueryTokens: 100 } });
-    const fragments = ['a', 'b', 'c', 'd', 'e', 'f']
-      .map(
-        (name, nth, names) =>
-          `fragment ${name} on Chain { ...${names[nth + 1] ?? 'g'} ...${names[nth + 1] ?? 'g'} }`,
-      )
-      .join(' ');
-    const answer = await query(`{ chains { ...a } } ${fragments} fragment g on Chain { name chainKey }`);
-    expect(answer.errors?.map(({ message }) => message)).toEqual([
-      'An operation may have at most 100 fields with its fragments expanded; this one has 129.',
-    ]);
+      'at most 3 aliases; this one has 4.',
+    ],
+    [
+      'tokens',
+      { maxQueryTokens: 6 },
+      '{ listings { state } }',
+      '{ listings { state name } }',
+      'at most 6 tokens; this one has more.',
+    ],
+    [
+      'fields, those of a fragment wherever it is spread',
+      { maxQueryTokens: 100 },
+      undefined,
+      `{ chains { ...a } } ${chained.join(' ')} fragment g on Chain { name chainKey }`,
+      'at most 100 fields with its fragments expanded; this one has 129.',
+    ],
+  ])('%s', async (_name, config, allowed, refused, message) => {
+    const { query } = await createTestGateway({ config });
+    if (allowed !== undefined) expect(codesOf(await query(allowed))).toEqual([]);
+    const answer = await query(refused);
+    expect(codesOf(answer)).toEqual(['LIMIT_EXCEEDED']);
+    expect(answer.errors?.[0]?.message).toBe(`An operation may have ${message}`);
+    expect(answer).not.toHaveProperty('data');
   });
 
   it.each([
@@ -90,33 +82,8 @@ describe('errors name the limit, its setting and the actual number', () => {
     const { post } = await createTestGateway();
     const response = await post({ query: '{ __typename }', operationName: 'x'.repeat(201) });
     expect(response.status).toBe(400);
-    expect(await response.json()).toEqual({
-      errors: [
-        {
-          message: 'Expected at most 200 characters as "operationName", got 201.',
-          extensions: { code: 'BAD_USER_INPUT' },
-        },
-      ],
-    });
-  });
-
-  it('bytes of a body, by HTTP status 413', async () => {
-    const { fetch } = await createTestGateway({ config: { maxBodyBytes: 100 } });
-    const response = await fetch('/graphql', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'content-length': '101', origin: 'https://app.example' },
-      body: '{}',
-    });
-    expect(response.status).toBe(413);
-    expect(response.headers.get('access-control-allow-origin')).toBe('*');
-    expect(await response.json()).toEqual({
-      errors: [
-        {
-          message: 'A request body may have at most 100 bytes; this one has 101.',
-          extensions: { code: 'LIMIT_EXCEEDED' },
-        },
-      ],
-    });
+    const message = 'Expected at most 200 characters as "operationName", got 201.';
+    expect(await response.json()).toEqual({ errors: [{ message, extensions: { code: 'BAD_USER_INPUT' } }] });
   });
 
   it.each([
@@ -125,15 +92,9 @@ describe('errors name the limit, its setting and the actual number', () => {
     ['one that is no number', { 'content-length': 'x' }],
   ])('bytes of a body, whatever its Content-Length: %s', async (_name, headers) => {
     const { fetch } = await open({}, undefined, { maxBodyBytes: 1000 });
+    const all = { 'content-type': 'application/json', ...headers };
     const post = (body: BodyInit) =>
-      fetch(
-        new Request(AT, {
-          method: 'POST',
-          headers: { 'content-type': 'application/json', ...headers },
-          body,
-          duplex: 'half',
-        } as RequestInit),
-      );
+      fetch(new Request(AT, { method: 'POST', headers: all, body, duplex: 'half' } as RequestInit));
     let chunks = 0;
     let isCancelled = false;
     const endless = new ReadableStream({
@@ -148,14 +109,9 @@ describe('errors name the limit, its setting and the actual number', () => {
     const refused = await post(endless);
     expect(refused.status).toBe(413);
     expect(refused.headers.get('x-request-id')).toBeTruthy();
-    expect(await refused.json()).toEqual({
-      errors: [
-        {
-          message: expect.stringMatching(/^A request body may have at most 1000 bytes; this one has \d+\.$/),
-          extensions: { code: 'LIMIT_EXCEEDED' },
-        },
-      ],
-    });
+    expect(refused.headers.get('access-control-allow-origin')).toBe('*');
+    const message = expect.stringMatching(/^A request body may have at most 1000 bytes; this one has \d+\.$/);
+    expect(await refused.json()).toEqual({ errors: [{ message, extensions: { code: 'LIMIT_EXCEEDED' } }] });
     expect(isCancelled).toBe(true);
     // A client that is still sending would not see the refusal, so 16 MiB more are read and dropped.
     expect(chunks * 300).toBeLessThan(1000 + 2 ** 24 + 1000);
@@ -176,11 +132,8 @@ describe('limits', () => {
 
   it('apply to each operation of a document separately', async () => {
     const { post } = await createTestGateway({ config: { maxAliases: 1 } });
-    const response = await post({
-      query: 'query A { a: listings { state } } query B { b: listings { state } }',
-      operationName: 'B',
-    });
-    expect(await response.json()).toHaveProperty('data.b');
+    const query = 'query A { a: listings { state } } query B { b: listings { state } }';
+    expect(await (await post({ query, operationName: 'B' })).json()).toHaveProperty('data.b');
   });
 
   it('measure fragments that multiply each other without expanding them', async () => {
@@ -202,16 +155,11 @@ describe('limits', () => {
     expect(answer.errors?.[0]?.message).toContain('Cannot spread fragment "a" within itself');
   });
 
-  it('do not count texts and comments as names', async () => {
+  it('do not count texts and comments as names, and leave a syntax error to the parser', async () => {
     const { query } = await createTestGateway();
     const text = 'x'.repeat(300);
-    expect(await query(`{ chain(chainKey: "${text}") { name } } # ${text}`)).toEqual({
-      data: { chain: null },
-    });
-  });
-
-  it('leave a syntax error to the parser', async () => {
-    const { query } = await createTestGateway();
+    const { data } = await query<object>(`{ chain(chainKey: "${text}") { name } } # ${text}`);
+    expect(data).toEqual({ chain: null });
     expect(codesOf(await query('{ chains { "unterminated } }'))).toEqual(['GRAPHQL_PARSE_FAILED']);
   });
 });

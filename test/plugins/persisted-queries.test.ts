@@ -22,10 +22,10 @@ describe('a persisted query', () => {
     expect(await unknown.json()).toMatchObject({
       errors: [{ message: 'PersistedQueryNotFound', extensions: { code: 'PERSISTED_QUERY_NOT_FOUND' } }],
     });
-    expect(await (await ask(gateway, sha256(QUERY), QUERY)).json()).toEqual({
-      data: { chain: { name: 'Base' } },
-    });
-    expect(await (await ask(gateway, sha256(QUERY))).json()).toEqual({ data: { chain: { name: 'Base' } } });
+    for (const query of [QUERY, undefined]) {
+      const answer = await ask(gateway, sha256(QUERY), query);
+      expect(await answer.json()).toEqual({ data: { chain: { name: 'Base' } } });
+    }
     const posted = await gateway.post({
       variables: { key: 'sei' },
       extensions: { persistedQuery: { version: 1, sha256Hash: sha256(QUERY) } },

@@ -74,7 +74,7 @@ describe('a body that arrives in parts', () => {
   });
 
   it('is refused if all bodies take too much memory; its connection is cut if it waits for its response', async () => {
-    const budget = createByteBudget(32 * KB);
+    const budget = createByteBudget(48 * KB);
     const [waiting, unfinished] = [start(budget, 'greedy'), start(budget, 'greedy')];
     for (const one of [waiting, unfinished]) for (let nth = 0; nth < 8; nth++) await one.send('x'.repeat(KB));
     await waiting.end();

@@ -45,67 +45,45 @@ function comparable({ status: code, headers, body }: Received) {
 }
 
 describe('a request never gets the response to another one', () => {
-  const asBody = (variables: string) => {
-    const query = 'query ($m: Float) { tokenSearch(filter: { minPriceUsd: $m }) { totalCount } }';
-    return { body: `{"query":${JSON.stringify(query)},"variables":{"m":${variables}}}` };
-  };
+  const SAVED: Asked = { query: SMALL };
+  const SAVED_GET: Asked = { query: SMALL, method: 'GET' };
+  const TEXT = JSON.stringify(SMALL);
+  const accepting = (accept: string) => ({ query: SMALL, headers: { accept } });
+  const withType = (type: string) => ({ query: SMALL, headers: { 'content-type': type } });
+  const above = (price: string) => ({
+    body: `{"query":"query ($m: Float) { tokenSearch(filter: { minPriceUsd: $m }) { totalCount } }","variables":{"m":${price}}}`,
+  });
   const ofKey = (key: string) => ({
     query: 'query ($key: String!) { chain(chainKey: $key) { name } }',
     variables: { key },
   });
-  const operation = (operationName: string) => ({
-    query: `query A ${SMALL} query B ${QUERY}`,
-    operationName,
-  });
-  const persisted = (query: unknown) => ({
-    query,
-    extensions: { persistedQuery: { version: 1, sha256Hash: 'a'.repeat(64) } },
-  });
+  const named = (operationName: string) => ({ query: `query A ${SMALL} query B ${QUERY}`, operationName });
+  const extensions = { persistedQuery: { version: 1, sha256Hash: 'a'.repeat(64) } };
 
   it.each<[string, Asked, Asked]>([
     ['with other variables', ofKey('base'), ofKey('sei')],
     ['with another alias', { query: QUERY }, { query: QUERY.replace('symbol name', 'name: symbol') }],
-    ['with another operation of the document', operation('A'), operation('B')],
-    ['with a string in other white space', { query: SMALL }, { query: SMALL.replace('"base', '" base') }],
-    ['with a number beyond the range of numbers', asBody('null'), asBody('1e400')],
-    [
-      'with another type of body',
-      { query: SMALL },
-      { query: SMALL, headers: { 'content-type': 'application/json-seq' } },
-    ],
-    ['with "undefined" accepted', { query: SMALL }, { query: SMALL, headers: { accept: 'undefined' } }],
-    ['with nothing of use accepted', { query: SMALL }, { query: SMALL, headers: { accept: 'image/png' } }],
-    [
-      'with another charset accepted',
-      { query: SMALL },
-      { query: SMALL, headers: { accept: 'application/json;charset=utf-16' } },
-    ],
-    ['with an unknown member', { query: SMALL }, { body: JSON.stringify({ query: SMALL, x: 1 }) }],
-    [
-      'with __proto__ as a member',
-      { query: SMALL },
-      { body: `{"query":${JSON.stringify(SMALL)},"__proto__":{"x":1}}` },
-    ],
-    ['in a list of its own', { query: SMALL }, { body: JSON.stringify([{ query: SMALL }]) }],
-    ['with variables in a list', { query: SMALL }, { body: JSON.stringify({ query: SMALL, variables: [] }) }],
-    ['with variables as text', { query: SMALL }, { body: JSON.stringify({ query: SMALL, variables: '{}' }) }],
-    ['with an empty name', { query: SMALL }, { query: SMALL, operationName: '' }],
+    ['with another operation of the document', named('A'), named('B')],
+    ['with a string in other white space', SAVED, { query: SMALL.replace('"base', '" base') }],
+    ['with a number beyond the range of numbers', above('null'), above('1e400')],
+    ['with another type of body', SAVED, withType('application/json-seq')],
+    ['with "undefined" accepted', SAVED, accepting('undefined')],
+    ['with nothing of use accepted', SAVED, accepting('image/png')],
+    ['with another charset accepted', SAVED, accepting('application/json;charset=utf-16')],
+    ['with an unknown member', SAVED, { body: `{"query":${TEXT},"x":1}` }],
+    ['with __proto__ as a member', SAVED, { body: `{"query":${TEXT},"__proto__":{"x":1}}` }],
+    ['in a list of its own', SAVED, { body: `[{"query":${TEXT}}]` }],
+    ['with variables in a list', SAVED, { body: `{"query":${TEXT},"variables":[]}` }],
+    ['with variables as text', SAVED, { body: `{"query":${TEXT},"variables":"{}"}` }],
+    ['with an empty name', SAVED, { query: SMALL, operationName: '' }],
     ['with another name', { query: `query A ${SMALL}` }, { query: `query A ${SMALL}`, operationName: 'B' }],
-    [
-      'with the other of two members',
-      { query: SMALL },
-      { body: `{"query":${JSON.stringify(SMALL)},"query":"{ __typename }"}` },
-    ],
-    ['with a query that is no text', { query: SMALL }, { body: JSON.stringify(persisted(5)) }],
-    ['by HEAD', { query: SMALL, method: 'GET' }, { query: SMALL, method: 'HEAD' }],
-    ['by PUT', { query: SMALL }, { query: SMALL, method: 'PUT' }],
-    ['by DELETE', { query: SMALL, method: 'GET' }, { query: SMALL, method: 'DELETE' }],
-    ['by OPTIONS', { query: SMALL, method: 'GET' }, { query: SMALL, method: 'OPTIONS' }],
-    [
-      'with a second text, which is ignored',
-      { query: SMALL, method: 'GET' },
-      { method: 'GET', path: `${pathOf({ query: SMALL })}&query=x` },
-    ],
+    ['with the other of two members', SAVED, { body: `{"query":${TEXT},"query":"{ __typename }"}` }],
+    ['with a query that is no text', SAVED, { body: JSON.stringify({ query: 5, extensions }) }],
+    ['by HEAD', SAVED_GET, { query: SMALL, method: 'HEAD' }],
+    ['by PUT', SAVED, { query: SMALL, method: 'PUT' }],
+    ['by DELETE', SAVED_GET, { query: SMALL, method: 'DELETE' }],
+    ['by OPTIONS', SAVED_GET, { query: SMALL, method: 'OPTIONS' }],
+    ['with a second text', SAVED_GET, { method: 'GET', path: `${pathOf({ query: SMALL })}&query=x` }],
   ])('%s', async (_name, kept, other) => {
     const expected = comparable(await uncached.ask(other));
     const { ask, countExecuted } = server;
@@ -164,23 +142,23 @@ describe('an Accept header', () => {
     ['br;q=0, gzip', ['gzip']],
     ['deflate', [undefined]],
     ['br;q=0,*', ['zstd', 'gzip', undefined]],
-  ])('of encodings "%s" gets only an accepted one', async (accepted, allowed) => {
-    const { ask } = server;
-    const plain = await ask({ query: QUERY });
-    for (let nth = 0; nth < 2; nth++) {
-      const answer = await ask({ query: QUERY, headers: { 'accept-encoding': accepted } });
-      const { 'content-encoding': encoding, 'content-length': length } = answer.headers;
-      expect(allowed).toContain(encoding);
-      expect(Number(length)).toBe(answer.body.length);
-      if (encoding) expect(answer.body.length).toBeLessThan(plain.body.length / 3);
-      expect(plainOf(answer).equals(plain.body)).toBe(true);
-    }
-  });
-});
-
-it('leaves small responses uncompressed', async () => {
-  const { headers } = await server.ask({ query: SMALL, headers: { 'accept-encoding': 'br' } });
-  expect(headers['content-encoding']).toBeUndefined();
+  ])(
+    'of encodings "%s" gets only an accepted one, and small responses uncompressed',
+    async (accepted, allowed) => {
+      const { ask } = server;
+      const small = await ask({ query: SMALL, headers: { 'accept-encoding': accepted } });
+      expect(small.headers['content-encoding']).toBeUndefined();
+      const plain = await ask({ query: QUERY });
+      for (let nth = 0; nth < 2; nth++) {
+        const answer = await ask({ query: QUERY, headers: { 'accept-encoding': accepted } });
+        const { 'content-encoding': encoding, 'content-length': length } = answer.headers;
+        expect(allowed).toContain(encoding);
+        expect(Number(length)).toBe(answer.body.length);
+        if (encoding) expect(answer.body.length).toBeLessThan(plain.body.length / 3);
+        expect(plainOf(answer).equals(plain.body)).toBe(true);
+      }
+    },
+  );
 });
 
 describe('the headers of a response', () => {
@@ -255,42 +233,30 @@ describe('the headers of a response', () => {
     expect(headers.age).toBe('0');
     const taken = Date.parse(headers['last-modified'] ?? '');
     expect(Math.floor((Date.now() - taken) / 1000)).toBeOneOf([601, 602]);
-    expect((await ask(chains)).headers['x-stale-listings']).toBeUndefined();
-    expect((await ask(chains)).headers['x-stale-listings']).toBeUndefined();
+    for (let nth = 0; nth < 3; nth++) expect((await ask(chains)).headers['x-stale-listings']).toBeUndefined();
   });
 
   it('allow each origin its own access, whichever origin sent the same request before', async () => {
     const { ask } = await startServer({
       config: { ...LONG.config, corsOrigins: ['https://a.example', 'https://c.example'] },
     });
-    for (const origin of [
-      'https://a.example',
-      'https://b.example',
-      undefined,
-      'https://c.example',
-      'https://a.example',
-      'null',
-    ]) {
+    const [a, b, c] = ['https://a.example', 'https://b.example', 'https://c.example'];
+    // The third response to each origin is from the cache.
+    for (const origin of [a, b, undefined, c, a, b, a, 'null', c, undefined, c])
       for (const method of ['GET', 'POST']) {
         const { headers } = await ask({ query: SMALL, method, headers: origin ? { origin } : {} });
-        const isAllowed = origin === 'https://a.example' || origin === 'https://c.example';
+        const isAllowed = origin === a || origin === c;
         expect(headers['access-control-allow-origin']).toBe(isAllowed ? origin : undefined);
         expect(headers['access-control-allow-credentials']).toBeUndefined();
         expect(headers.vary).toContain('Origin');
       }
-    }
   });
 
-  it.each([
-    ['none', 'x'],
-    ['one without quotes', 'etag-of-nobody'],
-    ['an unended one', '"'],
-    ['many', Array.from({ length: 500 }, (_nothing, nth) => `"${nth}"`).join(',')],
-  ])('do not make it a 304 if the client sends %s as a tag', async (_name, ifNoneMatch) => {
-    const { ask } = server;
-    const plain = await ask({ query: QUERY, method: 'GET' });
-    for (let nth = 0; nth < 2; nth++) {
-      const answer = await ask({ query: QUERY, method: 'GET', headers: { 'if-none-match': ifNoneMatch } });
+  it('do not make it a 304 if the client sends other tags, or an unended one', async () => {
+    const many = Array.from({ length: 500 }, (_nothing, nth) => `"${nth}"`).join(',');
+    const plain = await server.ask({ query: QUERY, method: 'GET' });
+    for (const tags of ['x', 'etag-of-nobody', '"', many, many]) {
+      const answer = await server.ask({ query: QUERY, method: 'GET', headers: { 'if-none-match': tags } });
       expect(answer.status).toBe(200);
       expect(answer.body.equals(plain.body)).toBe(true);
     }

@@ -36,7 +36,7 @@ describe.skipIf(!isKnownToNode)('a QUERY request', () => {
     ['an operation', { query: TOKENS }],
     [
       'variables',
-      { query: 'query ($key: String!) { chain(chainKey: $key) { name } }', variables: { key: 'base' } },
+      { query: 'query ($k: String!) { chain(chainKey: $k) { name } }', variables: { k: 'base' } },
     ],
     [
       'a named operation',
@@ -84,9 +84,6 @@ describe.skipIf(!isKnownToNode)('a QUERY request', () => {
     const [a, , , b] = bodies;
     expect(bodies).toEqual([a, a, a, b, a, b, b]);
     expect(a).not.toBe(b);
-    // Other text with the same meaning.
-    const spaced = byQuery({ query: one.replace('{', '{  ') });
-    expect((await server.countExecuted(spaced, spaced)).count).toBe(1);
   });
 
   it.each([
@@ -128,17 +125,14 @@ describe.skipIf(!isKnownToNode)('a QUERY request', () => {
   });
 
   it('is logged with its method, its operation and its errors', async () => {
-    const ids = ['query-logged-1', 'query-logged-2'];
     const query = fresh('chains { name }');
-    await server.ask(byQuery({ query, operationName: 'Names', headers: { 'x-request-id': ids[0] ?? '' } }));
-    await server.ask(byQuery({ query: '{ nothing }', headers: { 'x-request-id': ids[1] ?? '' } }));
-    const lines = () => ids.map((id) => server.serverLog.find(({ requestId }) => requestId === id));
-    await expect
-      .poll(lines)
-      .toEqual([
-        expect.objectContaining({ method: 'QUERY', status: 200, operation: 'Names' }),
-        expect.objectContaining({ method: 'QUERY', codes: ['GRAPHQL_VALIDATION_FAILED'] }),
-      ]);
+    await server.ask(byQuery({ query, operationName: 'Names' }));
+    await server.ask(byQuery({ query: '{ nothing }' }));
+    const lines = [
+      expect.objectContaining({ method: 'QUERY', status: 200, operation: 'Names' }),
+      expect.objectContaining({ method: 'QUERY', codes: ['GRAPHQL_VALIDATION_FAILED'] }),
+    ];
+    await expect.poll(() => server.serverLog).toEqual(expect.arrayContaining(lines));
   });
 });
 
@@ -152,14 +146,15 @@ describe('the endpoint', () => {
       headers: {
         origin: 'https://a.example',
         'access-control-request-method': 'QUERY',
-        'access-control-request-headers': 'content-type',
+        'access-control-request-headers': 'content-type,apollographql-client-name',
       },
     });
     expect(preflight.status).toBe(204);
     expect(preflight.headers).toMatchObject({
       'accept-query': 'application/json',
+      'access-control-allow-origin': '*',
       'access-control-allow-methods': 'GET, POST, QUERY, OPTIONS',
-      'access-control-allow-headers': 'content-type',
+      'access-control-allow-headers': 'content-type,apollographql-client-name',
     });
     const refused = await server.ask({ method: 'PUT', path: '/graphql', body: '{}' });
     expect(refused.status).toBe(405);

@@ -16,7 +16,7 @@ const LONG = { config: { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 } };
 describe('a request that was answered before', () => {
   it('is executed each time if its headers are larger than the response', async () => {
     const { countExecuted } = await startServer(LONG);
-    const asked = { ...BASE, headers: { accept: `application/json, ${'x/y, '.repeat(100)}x/z` } };
+    const asked = { ...BASE, headers: { accept: `application/json, ${'x/y, '.repeat(200)}x/z` } };
     const { count, bodies } = await countExecuted(asked, asked);
     expect(count).toBe(2);
     expect(bodies[1]).toBe(bodies[0]);
@@ -35,14 +35,8 @@ describe('a request that was answered before', () => {
 
   it.each<[string, Asked]>([
     ['in other white space', { ...BASE, query: TOKENS.replaceAll(' ', '\n   ') }],
-    [
-      'with commas and comments',
-      { ...BASE, query: `# a comment\n${TOKENS.replace('symbol decimals', 'symbol, decimals')}` },
-    ],
-    [
-      'with its members in another order',
-      { body: JSON.stringify({ variables: BASE.variables, query: TOKENS }) },
-    ],
+    ['with commas and comments', { ...BASE, query: `# a comment\n${TOKENS.replace('symbol', 'symbol,')}` }],
+    ['with members in another order', { body: JSON.stringify({ variables: BASE.variables, query: TOKENS }) }],
     ['with null members', { body: JSON.stringify({ ...BASE, operationName: null, extensions: null }) }],
     ['with other white space in its JSON', { body: JSON.stringify(BASE, null, 4) }],
     ['with an unknown member', { body: JSON.stringify({ ...BASE, id: 7, others: [{}] }) }],
@@ -91,53 +85,19 @@ describe('a request that was answered before', () => {
 
   it('is executed each time if it has an error or reads the status of the listings', async () => {
     const { countExecuted } = await startServer(LONG);
-    for (const query of [
-      '{ nope }',
-      '{ tokenSearch(first: 0) { totalCount } }',
-      '{ listings { ageSeconds } }',
-      '{',
-    ]) {
+    const STATUS = '{ listings { ageSeconds } }';
+    for (const query of ['{ nope }', '{ tokenSearch(first: 0) { totalCount } }', STATUS, '{'])
       expect((await countExecuted({ query }, { query }, { query })).count, query).toBe(3);
-    }
   });
 
-  it('has the headers of every response, its own id and its line in the log', async () => {
-    const { ask, serverLog, logged } = await startServer({
-      config: { ...LONG.config, corsOrigins: ['https://a.example'] },
-    });
-    const headers = { origin: 'https://a.example' };
-    const first = await ask({ ...BASE, headers: { ...headers, 'x-request-id': 'one' } });
-    const second = await ask({ ...BASE, headers: { ...headers, 'x-request-id': 'two' } });
-    const third = await ask({ ...BASE, headers: { ...headers, 'x-request-id': 'not allowed' } });
-    const foreign = await ask({ ...BASE, headers: { origin: 'https://b.example' } });
-    expect(second.body.equals(first.body)).toBe(true);
-    expect([first, second].map((answer) => answer.headers['x-request-id'])).toEqual(['one', 'two']);
-    expect(third.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
-    for (const { headers } of [first, second, third]) {
-      expect(headers['access-control-allow-origin']).toBe('https://a.example');
-      expect(headers['access-control-expose-headers']).toContain('x-request-id');
-      expect(headers.vary).toContain('Origin');
-    }
-    expect(foreign.headers['access-control-allow-origin']).toBeUndefined();
-    const lines = [...logged, ...serverLog].filter(({ msg }) => msg === 'Answered');
-    expect(lines).toMatchObject([
-      { requestId: 'one' },
-      { requestId: 'two', method: 'POST', path: '/graphql', status: 200 },
-      { requestId: third.headers['x-request-id'] },
-      { requestId: foreign.headers['x-request-id'] },
-    ]);
-  });
-});
-
-describe('the log of a cached response', () => {
-  it('has the duration, including the wait for an equal request', async () => {
+  it('has the time of its wait for an equal request in the log', async () => {
     const upstream = await startFakeUpstream();
     const { ask, serverLog } = await startServer({ ...LONG, upstream });
-    upstream.plan('tokens', async (response, request, nth) => {
+    upstream.plan('tokens', async (...given) => {
       // Both requests are read within these ticks, however slow the machine is.
       for (let round = 0; round < 200; round++) await setImmediate();
       await sleep(300);
-      json({ tokens: demoTokens })(response, request, nth);
+      json({ tokens: demoTokens })(...given);
     });
     // The first of three is not shared: its text is new.
     await Promise.all([ask(BASE), ask(BASE), ask(BASE)]);
@@ -145,16 +105,12 @@ describe('the log of a cached response', () => {
     const times = serverLog.filter(({ msg }) => msg === 'Answered').map(({ ms }) => Number(ms));
     expect(times).toHaveLength(4);
     const hit = times.pop() ?? 0;
-    const waiting = Math.min(...times);
-    expect(waiting).toBeGreaterThan(100);
     expect(hit).toBeGreaterThan(0);
-    expect(hit).toBeLessThan(waiting);
+    expect(Math.min(...times)).toBeGreaterThan(Math.max(100, hit));
   });
 });
 
 describe('after a refresh', () => {
-  const repriced = demoTokens.map((token) => ({ ...token, price: { usd: 7 } }));
-  const renamed = demoTokens.map((token) => ({ ...token, name: 'New' }));
   const WITHOUT_PRICES = { query: '{ tokens { symbol name } }' };
   const CHAINS = { query: '{ chains { name } }' };
   const TIMES = {
@@ -163,43 +119,29 @@ describe('after a refresh', () => {
   };
   const SEARCH = { query: '{ tokenSearch(query: "usdc") { edges { node { symbol } } } }' };
 
-  it('cached responses stay current if the content is equal, except for the time of prices', async () => {
-    const server = await startServer(LONG);
-    const all = [BASE, WITHOUT_PRICES, CHAINS, TIMES, SEARCH];
-    await server.countExecuted(...all, ...all);
-    await refreshWith(server, demoTokens);
-    expect((await server.countExecuted(BASE, WITHOUT_PRICES, CHAINS, SEARCH)).count).toBe(0);
-    expect((await server.countExecuted(TIMES)).count).toBe(1);
-  });
-
-  it('only requests for prices are executed again if prices changed', async () => {
-    const server = await startServer(LONG);
-    const all = [BASE, WITHOUT_PRICES, CHAINS, SEARCH];
-    await server.countExecuted(...all, ...all);
-    await refreshWith(server, repriced);
-    expect((await server.countExecuted(WITHOUT_PRICES, CHAINS)).count).toBe(0);
-    const { count, bodies } = await server.countExecuted(BASE, SEARCH);
-    expect(count).toBe(2);
-    expect(bodies[0]).toContain('"usd":7}');
-  });
-
-  it('all requests that read changed rows are executed again', async () => {
-    const server = await startServer(LONG);
-    const all = [BASE, WITHOUT_PRICES, CHAINS];
-    await server.countExecuted(...all, ...all);
-    await refreshWith(server, renamed);
-    expect((await server.countExecuted(CHAINS)).count).toBe(0);
-    expect((await server.countExecuted(BASE)).count).toBe(1);
-    const { bodies } = await server.countExecuted(WITHOUT_PRICES);
-    expect(bodies[0]).toContain('"name":"New"');
-    await refreshWith(
-      server,
-      renamed,
-      demoChains.map((chain) => ({ ...chain, name: 'Chain' })),
-    );
-    expect((await server.countExecuted(WITHOUT_PRICES)).count).toBe(0);
-    expect((await server.countExecuted(CHAINS)).bodies[0]).toContain('"name":"Chain"');
-  });
+  it.each([
+    ['equal content', {}, {}, [TIMES], ''],
+    ['other prices', { price: { usd: 7 } }, {}, [BASE, TIMES, SEARCH], '"usd":7}'],
+    ['other tokens', { name: 'New' }, {}, [BASE, WITHOUT_PRICES, TIMES, SEARCH], '"name":"New"'],
+    ['other chains', {}, { name: 'Chain' }, [CHAINS, TIMES, SEARCH], '"name":"Chain"'],
+  ])(
+    'with %s only the requests that read it are executed again',
+    async (_name, ofToken, ofChain, again, text) => {
+      const server = await startServer(LONG);
+      const all = [BASE, WITHOUT_PRICES, CHAINS, TIMES, SEARCH];
+      await server.countExecuted(...all, ...all);
+      const tokens = demoTokens.map((token) => ({ ...token, ...ofToken }));
+      await refreshWith(
+        server,
+        tokens,
+        demoChains.map((chain) => ({ ...chain, ...ofChain })),
+      );
+      expect((await server.countExecuted(...all.filter((each) => !again.includes(each)))).count).toBe(0);
+      const { count, bodies } = await server.countExecuted(...again);
+      expect(count).toBe(again.length);
+      expect(bodies.join('')).toContain(text);
+    },
+  );
 });
 
 describe('a cached response', () => {
@@ -238,12 +180,8 @@ describe('a cached response', () => {
     expect((await server.countExecuted(asked, asked)).count).toBe(1);
     const before = server.upstream.count('tokens');
     clock.advance(60_001);
-    await expect
-      .poll(async () => {
-        await server.ask(asked);
-        return server.upstream.count('tokens');
-      })
-      .toBe(before + 1);
+    const count = () => server.ask(asked).then(() => server.upstream.count('tokens'));
+    await expect.poll(count).toBe(before + 1);
   });
 
   it('of old routes has their age at that moment', async () => {
@@ -260,7 +198,7 @@ describe('a cached response', () => {
     const { headers } = await server.ask({ ...asked, method: 'GET' });
     expect(headers['x-stale-listings']).toBe('routes;age=750');
     expect(headers['cache-control']).toContain('max-age=0,');
-    expect(server.upstream.seen.filter(({ url }) => url.includes('srcToken'))).toHaveLength(1);
+    expect(server.upstream.routesAsked()).toHaveLength(1);
   });
 
   it('of an unlisted token without routes is sent until the listing is stale', async () => {
@@ -268,26 +206,19 @@ describe('a cached response', () => {
     const server = await startServer({ config: { tokensFreshMs: 3_600_000 } });
     const asked = { query: '{ destinations(srcChainKey: "base", srcToken: "0x1") { chainKey } }' };
     expect((await server.countExecuted(asked, asked)).count).toBe(1);
-    expect(server.upstream.seen.filter(({ url }) => url.includes('srcToken'))).toEqual([]);
+    expect(server.upstream.routesAsked()).toEqual([]);
     server.upstream.plan('tokens', status(500));
     clock.advance(3_600_001);
-    await expect
-      .poll(async () => {
-        await server.ask(asked);
-        return server.upstream.seen.filter(({ url }) => url.includes('srcToken')).length;
-      })
-      .toBeGreaterThan(0);
+    const routes = () => server.ask(asked).then(() => server.upstream.routesAsked().length);
+    await expect.poll(routes).toBeGreaterThan(0);
   });
 
   it('that was made without a chain listing is not sent after the first chain listing', async () => {
     const nativeCurrency = { chainKey: 'base', name: '', symbol: '', decimals: 1, address: '0x1' };
     const upstream = await startFakeUpstream({ tokens: [tokenRow('base', '0x1')] });
     upstream.plan('chains', status(500));
-    const server = await startServer({
-      upstream,
-      config: { ...LONG.config, upstreamRetries: 0 },
-      firstPauseMs: 10,
-    });
+    const config = { ...LONG.config, upstreamRetries: 0 };
+    const server = await startServer({ upstream, config, firstPauseMs: 10 });
     const asked = { query: '{ tokens { isNative } }' };
     expect((await server.ask(asked)).body.toString()).toContain('"isNative":false');
     upstream.plan('chains', json({ chains: [chainRow('base', { nativeCurrency })] }));
@@ -311,34 +242,28 @@ describe('a cached response', () => {
 describe('HTTP caching', () => {
   const PICKER = { query: '{ tokens { symbol chain { name } } }', method: 'GET' } as const;
 
-  it('of a response to GET has max-age, Last-Modified and an ETag', async () => {
+  it('has max-age, Last-Modified and an ETag', async () => {
     const { ask } = await startServer({ config: { chainsFreshMs: 300_000, tokensFreshMs: 30_000 } });
+    const control = /^public, max-age=(\d|[12]\d|30), stale-while-revalidate=60, stale-if-error=86400$/;
     for (const { status, headers } of [await ask(PICKER), await ask(PICKER)]) {
-      expect(status).toBe(200);
-      expect(headers['cache-control']).toMatch(
-        /^public, max-age=(\d|[12]\d|30), stale-while-revalidate=60, stale-if-error=86400$/,
-      );
+      const expected = { 'cache-control': expect.stringMatching(control), age: '0' };
+      expect([status, headers]).toEqual([200, expect.objectContaining(expected)]);
       expect(headers.etag).toMatch(/^W\/"[\w-]+"$/);
       expect(Math.abs(Date.parse(headers['last-modified'] ?? '') - Date.now())).toBeLessThan(30_000);
-      expect(headers.age).toBe('0');
-      expect(headers.vary).toContain('Accept-Encoding');
-      expect(headers.vary).toContain('Accept,');
+      expect(headers.vary).toMatch(/Accept,.*Accept-Encoding/);
     }
   });
 
   it('sends 304 without a body to a client that has the response in any encoding', async () => {
     const { ask } = await startServer(LONG);
-    const { headers } = await ask(PICKER);
+    const { etag = '' } = (await ask(PICKER)).headers;
     const br = await ask({ ...PICKER, headers: { 'accept-encoding': 'br' } });
-    expect(br.headers.etag).toBe(headers.etag);
-    for (const known of [headers.etag, headers.etag?.slice(2), `"x", ${headers.etag}`, '*']) {
-      const again = await ask({ ...PICKER, headers: { 'if-none-match': known ?? '' } });
-      expect(again).toMatchObject({ status: 304, headers: { etag: headers.etag } });
-      expect(again.body).toHaveLength(0);
+    expect(br.headers.etag).toBe(etag);
+    for (const known of [etag, etag.slice(2), `"x", ${etag}`, '*']) {
+      const again = await ask({ ...PICKER, headers: { 'if-none-match': known } });
+      expect([again.status, again.headers.etag, again.body.length]).toEqual([304, etag, 0]);
     }
-    expect(await ask({ ...BASE, headers: { 'if-none-match': headers.etag ?? '' } })).toMatchObject({
-      status: 200,
-    });
+    expect((await ask({ ...BASE, headers: { 'if-none-match': etag } })).status).toBe(200);
   });
 
   it('keeps the ETag over a refresh with equal content, and changes it with the content', async () => {
@@ -348,13 +273,9 @@ describe('HTTP caching', () => {
     expect((await server.ask(PICKER)).headers.etag).toBe(before);
     await refreshWith(server, demoTokens.slice(1));
     expect((await server.ask(PICKER)).headers.etag).not.toBe(before);
-  });
-
-  it('never sends browsers a cached response in place of the playground', async () => {
-    const { ask } = await startServer(LONG);
-    await ask(PICKER);
-    const page = await ask({ ...PICKER, headers: { accept: 'text/html' } });
+    // A browser gets the playground.
+    const page = await server.ask({ ...PICKER, headers: { accept: 'text/html' } });
     expect(page.headers['content-type']).toContain('text/html');
-    expect((await ask(PICKER)).headers['content-type']).toContain('json');
+    expect((await server.ask(PICKER)).headers['content-type']).toContain('json');
   });
 });

@@ -18,12 +18,9 @@ describe('bodies', () => {
     const declared = await fetch(`${address}/graphql`, { method: 'POST', headers: HEADERS, body: large });
     expect(declared.status).toBe(413);
     expect(await declared.json()).toMatchObject({ errors: [{ extensions: { code: 'LIMIT_EXCEEDED' } }] });
-    const streamed = await fetch(`${address}/graphql`, {
-      method: 'POST',
-      headers: HEADERS,
-      body: new Blob([large]).stream(),
-      duplex: 'half',
-    } as RequestInit);
+    const body = new Blob([large]).stream();
+    const init = { method: 'POST', headers: HEADERS, body, duplex: 'half' } as RequestInit;
+    const streamed = await fetch(`${address}/graphql`, init);
     expect(streamed.status).toBe(413);
     expect(await streamed.text()).toMatch(/at most 1000 bytes; this one has 2\d{5}\./);
     for (const body of [BODY, BODY.padEnd(1000)]) {
@@ -54,7 +51,7 @@ describe('an internal error', () => {
         path: '/graphql',
         isOperation: () => true,
         corsOrigins: '*',
-        load: async () => {},
+        trusted: undefined,
         respond: () => Promise.reject(new Error('secret-bug')),
       },
       checkDependencies: () => undefined,
@@ -123,15 +120,13 @@ describe('the start', () => {
     for (const name of ['PORT', 'ADMIN_PORT']) {
       const { output, exited } = spawnGateway({ PORT: '0', [name]: port });
       expect(await exited).toBe(1);
+      const advice = `Port ${port} on 127.0.0.1 is taken. Set ${name} to another port; ${name}=0 takes a free one.`;
       const lines = output()
         .trim()
         .split('\n')
-        .map((line) => JSON.parse(line) as { level: string; msg: string });
-      const [last] = lines.filter(({ level }) => level === 'fatal');
-      expect(last?.msg).toBe(
-        `Port ${port} on 127.0.0.1 is taken. Set ${name} to another port; ${name}=0 takes a free one.`,
-      );
-      expect(lines.filter(({ msg }) => msg.includes('accept connections'))).toEqual([]);
+        .map((line) => JSON.parse(line) as object);
+      expect(lines).toContainEqual(expect.objectContaining({ level: 'fatal', msg: advice }));
+      expect(output()).not.toContain('accept connections');
     }
   });
 
@@ -139,10 +134,8 @@ describe('the start', () => {
     const upstream = await startFakeUpstream();
     onTestFinished(upstream.close);
     upstream.plan('tokens', status(503));
-    const { address } = await startGatewayProcess({
-      UPSTREAM_URL: upstream.url,
-      ...fixedLimits({ upstreamRetries: 0 }),
-    });
+    const limits = fixedLimits({ upstreamRetries: 0 });
+    const { address } = await startGatewayProcess({ UPSTREAM_URL: upstream.url, ...limits });
     await expect.poll(async () => (await fetch(`${address}/ready`)).text()).toContain('UPSTREAM_STATUS');
     upstream.plan('tokens', json({ tokens: demoTokens }));
     await expect.poll(async () => (await fetch(`${address}/ready`)).status).toBe(200);

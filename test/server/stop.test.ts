@@ -3,9 +3,8 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { demoTokens } from '../fixtures/demo.js';
 import { generatedListings } from '../fixtures/rows.js';
-import { json, late, stall, startFakeUpstream } from '../support/fake-upstream.js';
+import { stall, startFakeUpstream } from '../support/fake-upstream.js';
 import { startGatewayProcess } from '../support/gateway-process.js';
 import { startWaitingGateway } from '../support/waiting-gateway.js';
 
@@ -23,14 +22,10 @@ describe('a stop', () => {
     const outcomes: string[] = [];
     const clients = Array.from({ length: 8 }, async () => {
       const dispatcher = new Agent({ connections: 1, keepAliveTimeout: 10_000 });
+      const asked = { method: 'POST', headers: HEADERS, body: BODY, dispatcher } as const;
       for (;;) {
         try {
-          const answer = await request(`${address}/graphql`, {
-            method: 'POST',
-            headers: HEADERS,
-            body: BODY,
-            dispatcher,
-          });
+          const answer = await request(`${address}/graphql`, asked);
           const body = (await answer.body.json()) as { data?: { tokens: unknown[] } };
           outcomes.push(body.data?.tokens.length === 50 ? 'answered' : JSON.stringify(body).slice(0, 100));
         } catch (error) {
@@ -51,13 +46,6 @@ describe('a stop', () => {
     expect(performance.now() - stoppedAt).toBeLessThan(STOPPED_WITHIN_MS);
     // The port closes at the end. Until then every request got a response.
     expect(outcomes.filter((outcome) => outcome !== 'answered')).toEqual(Array(8).fill('ECONNREFUSED'));
-  });
-
-  it('finishes a request that waits for the upstream', async () => {
-    const { answer, child, exited } = await startWaitingGateway(late(1500, json({ tokens: demoTokens })));
-    child.kill('SIGTERM');
-    expect((await answer).data.tokens).toHaveLength(demoTokens.length);
-    expect(await exited).toBe(0);
   });
 
   it('sends an error to a client that waits for an upstream that never responds, and ends with status 0', async () => {

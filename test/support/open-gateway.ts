@@ -65,8 +65,9 @@ export async function startAround(
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** A POST request with this query. */
-export function post(query: string, init: RequestInit = {}): Request {
-  const headers = { 'content-type': 'application/json' };
-  return new Request(AT, { method: 'POST', headers, body: JSON.stringify({ query }), ...init });
+/** A POST request with this query, or with this body. */
+export function post(asked: string | object, { headers, ...init }: RequestInit = {}): Request {
+  const body = JSON.stringify(typeof asked === 'string' ? { query: asked } : asked);
+  const all = { 'content-type': 'application/json', ...(headers as Record<string, string>) };
+  return new Request(AT, { method: 'POST', headers: all, body, ...init });
 }
