@@ -6,11 +6,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 const COUNTING = ['chaos.test.ts', 'storage/redis*.test.ts'];
 
 /** Tests that compute for long. They run in one worker beside those that mostly wait. */
-const COMPUTING = [
-  'execution/{differential,writer}.test.ts',
-  'graph/long-texts.test.ts',
-  'search/token-search.test.ts',
-];
+const COMPUTING = ['execution/{differential,writer}.test.ts', 'search/token-search.test.ts'];
 
 const SLOW = [...COUNTING, ...COMPUTING];
 
@@ -28,7 +24,7 @@ const INTEGRATION = [
   'pages/playground.test.ts',
   'pages/trusted-pages.test.ts',
   'clients/*.test.ts',
-  'federation/{routers,chain-facts}.test.ts',
+  'federation/routers.test.ts',
 ];
 
 /** Runs for minutes: `npm run soak`. */
@@ -42,6 +38,11 @@ const DEPLOY = ['deploy/*.test.ts'];
 
 /** The longest tests, the longest first: otherwise one worker would still run one of them at the end. */
 const LONG = [
+  'hostile/long-texts',
+  'hostile/slow-clients',
+  'hostile/upstream',
+  'hostile/fuzz',
+  'hostile/connections',
   'server/stop',
   'process',
   'sleeping-reader',
@@ -56,7 +57,6 @@ const LONG = [
   'storage/redis',
   'chaos',
   'storage/redis-outage',
-  'graph/long-texts',
   'storage/redis-glitch',
 ];
 

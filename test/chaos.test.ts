@@ -82,7 +82,7 @@ async function startWorld(atEnd: AtEnd, settings: Record<string, string> = {}): 
   atEnd(upstream.close);
   const gateway = await startGatewayProcess({ ...SETTINGS, ...settings, UPSTREAM_URL: upstream.url }, atEnd);
   while ((await fetch(`${gateway.address}/ready`)).status !== 200) await sleep(20);
-  const load = startLoad(gateway.address, QUESTIONS, QUESTIONS_PER_SECOND);
+  const load = startLoad(gateway.address, QUESTIONS, { perSecond: QUESTIONS_PER_SECOND });
   atEnd(load.stop);
   while (load.answered < ANSWERED) await sleep(20);
   const warm = megabytesOf(gateway.child.pid).now;

@@ -54,7 +54,7 @@ it('a gateway answers correctly for minutes while its upstream fails in all know
   onTestFinished(upstream.close);
   const { address, child } = await startGatewayProcess({ ...SETTINGS, UPSTREAM_URL: upstream.url });
   await expect.poll(async () => (await fetch(`${address}/ready`)).status).toBe(200);
-  const load = startLoad(address, questionsAbout(GOOD), QUESTIONS_PER_SECOND);
+  const load = startLoad(address, questionsAbout(GOOD), { perSecond: QUESTIONS_PER_SECOND });
   const began = performance.now();
   const endsAt = began + MINUTES * 60_000;
   const left = () => Math.max(0, endsAt - LASTING_MS - performance.now());

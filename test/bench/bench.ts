@@ -7,7 +7,6 @@
 import { cpus } from 'node:os';
 import { against } from './parts/against.js';
 import { hits } from './parts/hits.js';
-import { memory } from './parts/memory.js';
 import { documents, misses } from './parts/new-requests.js';
 import { refresh } from './parts/refresh.js';
 import { starts } from './parts/starts.js';
@@ -21,7 +20,6 @@ const PARTS: Readonly<Record<string, Part>> = {
   misses,
   documents,
   refresh,
-  memory,
   against,
 };
 /** This part needs another checkout, and runs only if it is named. */

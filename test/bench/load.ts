@@ -20,7 +20,6 @@ const ANSWER_SECONDS = 60;
 /** How long a server may send nothing before the run fails, in milliseconds. */
 const SILENT_MS = 60_000;
 const BUFFER_BYTES = 1 << 18;
-const CHUNKS_END = '0\r\n\r\n';
 
 /**
  * Sends requests for this time, each connection as fast as it gets responses. Waits for the last responses.
@@ -130,32 +129,23 @@ function askOn(
   });
 }
 
-/** Reads a response chunk by chunk. Returns its status with the last chunk, which must end the response. */
+/** Reads a response with a Content-Length chunk by chunk. Returns its status with the last chunk. */
 function createAnswerReader(): (chunk: Buffer) => number | undefined {
-  let status: number | undefined;
-  /** Missing bytes of the body; undefined for a chunked body. */
-  let missing: number | undefined;
-  let tail = '';
+  let status = 0;
+  let missing = 0;
   return (chunk) => {
     let body = chunk;
-    if (status === undefined) {
+    if (status === 0) {
       // Heads are so small that they are never split over two chunks.
       const headEnd = chunk.indexOf('\r\n\r\n');
-      if (headEnd < 0) throw new Error('Expected the whole head in one chunk');
       const head = chunk.toString('latin1', 0, headEnd);
       status = Number(head.slice(9, 12));
-      if (!/^transfer-encoding: *chunked/im.test(head)) {
-        missing = Number(/^content-length: *(\d+)/im.exec(head)?.[1] ?? 0);
-      }
+      missing = Number(/^content-length: *(\d+)/im.exec(head)?.[1]);
+      if (headEnd < 0 || Number.isNaN(missing))
+        throw new Error(`Expected a whole head with a length, got ${head}`);
       body = chunk.subarray(headEnd + 4);
     }
-    if (missing !== undefined) {
-      missing -= body.byteLength;
-      return missing > 0 ? undefined : status;
-    }
-    tail = (tail + body.toString('latin1', Math.max(0, body.byteLength - CHUNKS_END.length))).slice(
-      -CHUNKS_END.length,
-    );
-    return tail === CHUNKS_END ? status : undefined;
+    missing -= body.byteLength;
+    return missing > 0 ? undefined : status;
   };
 }

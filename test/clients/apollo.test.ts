@@ -1,11 +1,4 @@
-import {
-  ApolloClient,
-  CombinedGraphQLErrors,
-  gql,
-  HttpLink,
-  InMemoryCache,
-  type ObservableQuery,
-} from '@apollo/client';
+import { ApolloClient, gql, HttpLink, InMemoryCache, type ObservableQuery } from '@apollo/client';
 import { filter, firstValueFrom, from } from 'rxjs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startGatewayProcess } from '../support/gateway-process.js';
@@ -13,10 +6,10 @@ import { watchRequests } from '../support/seen-requests.js';
 import { shareGateway } from '../support/shared-gateway.js';
 import {
   CHAIN_PICKER,
+  expectAllFound,
   expectPickers,
+  type PricedToken,
   SEARCHED,
-  searchedTokens,
-  sorted,
   TOKEN_PICKER,
   type TokenPicker,
   USDC,
@@ -30,12 +23,6 @@ const TOKEN = gql`
 `;
 const NODE = gql`query ($id: ID!) { node(id: $id) { id ... on Token { symbol isNative } } }`;
 const USDC_ROWS = gql`{ tokens(srcChainKey: "ethereum") { id symbol price { usd asOf } } }`;
-
-interface PricedToken {
-  readonly id: string;
-  readonly symbol: string;
-  readonly price: { readonly usd: number; readonly asOf: string };
-}
 
 /** Watches a query as a page does, until the test ends. Resolves when the first data has arrived. */
 async function show<Data>(query: ObservableQuery<Data>): Promise<void> {
@@ -105,7 +92,7 @@ describe('Apollo Client', () => {
     expect(shown()).not.toEqual(before);
   });
 
-  it('joins the pages of a search to one list, with each token once, in order', async () => {
+  it('joins the pages of a search to one list, with each token once, in order, apart from other searches', async () => {
     const client = createClient(gateway.endpoint);
     const variables = { query: SEARCHED, first: 20 };
     const search = client.watchQuery<TokenPicker>({ query: gql(TOKEN_PICKER), variables });
@@ -119,57 +106,19 @@ describe('Apollo Client', () => {
       await search.fetchMore({ variables: { after: shown().pageInfo.endCursor } });
       await expect.poll(() => shown().edges.length, { interval: 5 }).toBeGreaterThan(before);
     }
-
     expect(pages).toBe(4);
-    const ids = shown().edges.map(({ node }) => node.id);
-    const whole = { query: gql(TOKEN_PICKER), variables: { query: SEARCHED, first: 100 } };
-    const { data } = await createPlainClient(gateway.endpoint).query<TokenPicker>(whole);
-    expect(ids).toEqual(data?.tokenSearch.edges.map(({ node }) => node.id));
-    expect(new Set(ids).size).toBe(searchedTokens.length);
-    expect(sorted(shown().edges.map(({ node }) => node))).toMatchObject(searchedTokens);
-    expect(shown().totalCount).toBe(searchedTokens.length);
-    expect(shown().pageInfo).toMatchObject({ hasPreviousPage: false, hasNextPage: false });
-  });
-
-  it('keeps the pages of different searches, filters and orders apart', async () => {
-    const client = createClient(gateway.endpoint);
-    const ask = async (variables: object) => {
-      const { data } = await client.query<TokenPicker>({ query: gql(TOKEN_PICKER), variables });
-      return data?.tokenSearch.totalCount;
+    const find = async (asked: ApolloClient, more: object) => {
+      const question = { query: gql(TOKEN_PICKER), variables: { query: SEARCHED, ...more } };
+      return (await asked.query<TokenPicker>(question)).data?.tokenSearch;
     };
-    const searched = await ask({ query: SEARCHED });
-    expect(await ask({ query: 'usdc' })).not.toBe(searched);
-    expect(await ask({ query: SEARCHED, filter: { isBridgeable: false } })).not.toBe(searched);
-    expect(await ask({ query: SEARCHED })).toBe(searched);
-  });
+    const idsOf = (found = shown()) => found.edges.map(({ node }) => node.id);
+    expect(idsOf()).toEqual(idsOf(await find(createPlainClient(gateway.endpoint), { first: 100 })));
+    expectAllFound(shown());
+    expect(shown().pageInfo).toMatchObject({ hasPreviousPage: false, hasNextPage: false });
 
-  it('reads its cache, also from an earlier visit, without a request', async () => {
-    const first = createClient(gateway.endpoint);
-    const question = { query: gql(TOKEN_PICKER), variables: { query: SEARCHED, first: 5 } };
-    const asked = await first.query<TokenPicker>(question);
-    const kept = JSON.stringify(first.extract());
-
-    const sent = watchRequests();
-    const second = createClient(gateway.endpoint);
-    second.cache.restore(JSON.parse(kept));
-    expect(await first.query(question)).toEqual(asked);
-    expect(await second.query(question)).toEqual(asked);
-    expect(sent).toEqual([]);
-    await second.query({ ...question, fetchPolicy: 'network-only' });
-    expect(sent).toHaveLength(1);
-  });
-
-  it('gets errors with their codes, beside the data that could be read', async () => {
-    const client = createPlainClient(gateway.endpoint);
-    const query = gql`{ tokenSearch(first: 101) { totalCount } chain(chainKey: "base") { id name } }`;
-
-    const error = await client.query({ query }).catch((thrown: unknown) => thrown);
-    expect(CombinedGraphQLErrors.is(error) && error.errors).toMatchObject([
-      { path: ['tokenSearch'], extensions: { code: 'BAD_USER_INPUT' } },
-    ]);
-
-    const { data, error: beside } = await client.query({ query, errorPolicy: 'all' });
-    expect(data).toMatchObject({ tokenSearch: null, chain: { name: 'Base' } });
-    expect(CombinedGraphQLErrors.is(beside)).toBe(true);
+    const { totalCount } = shown();
+    expect((await find(client, { query: 'usdc' }))?.totalCount).not.toBe(totalCount);
+    expect((await find(client, { filter: { isBridgeable: false } }))?.totalCount).not.toBe(totalCount);
+    expect(shown().totalCount).toBe(totalCount);
   });
 });

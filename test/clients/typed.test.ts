@@ -2,12 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startGatewayProcess } from '../support/gateway-process.js';
 import { type ClientProject, createClientProject, isHeavyMissing } from '../support/heavy-clients.js';
 import {
-  type ChainPicker,
-  type DestinationPicker,
   ethChains,
+  expectAllFound,
   QUESTIONS,
   searchedTokens,
-  sorted,
   type TokenPicker,
   usdcDestinations,
 } from './pickers.js';
@@ -67,11 +65,10 @@ describe.skipIf(isHeavyMissing).each([
     const questions = JSON.stringify({ endpoint: `${address}/graphql`, ...QUESTIONS });
     const { stdout, stderr } = await project.node('out/app.js', questions);
     expect(stderr).toBe('');
-    const { chains, tokenSearch, destinations, times } = JSON.parse(stdout) as Report;
-    expect(chains).toMatchObject(ethChains);
-    expect(sorted(tokenSearch.edges.map(({ node }) => node))).toMatchObject(searchedTokens);
-    expect(destinations).toMatchObject(usdcDestinations);
-    expect(times).toHaveLength(searchedTokens.length);
+    const { tokenSearch, ...shown } = JSON.parse(stdout) as TokenPicker;
+    expectAllFound(tokenSearch);
+    expect(shown).toMatchObject({ chains: ethChains, destinations: usdcDestinations });
+    expect(shown).toHaveProperty('times.length', searchedTokens.length);
   });
 
   it.each(Object.entries(WRONG))('refuses to compile %s', (name, [, error]) => {
@@ -80,8 +77,3 @@ describe.skipIf(isHeavyMissing).each([
     ]);
   });
 });
-
-/** The output of the page. */
-interface Report extends ChainPicker, TokenPicker, DestinationPicker {
-  readonly times: readonly string[];
-}

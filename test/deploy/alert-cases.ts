@@ -10,35 +10,44 @@ export interface AlertCase {
 
 const GATEWAY = 'job="gateway",instance="a"';
 
-/** The case for both listings. */
-const forBoth = (caseOf: (listing: string) => AlertCase): readonly AlertCase[] =>
-  ['tokens', 'chains'].map(caseOf);
+/** A series of one of the gateway's own metrics, with these labels. */
+const own = (name: string, labels = '') => `gateway_${name}{${GATEWAY}${labels && `,${labels}`}}`;
 
-/** A gauge that has the bad value from the tenth minute to the thirtieth, and the good value before and after. */
-const wrong = (series: string, bad = 1, good = 0, waits = 5): AlertCase => ({
-  series: { [series]: `${good}x9 ${bad}x20 ${good}x60` },
-  quiet: waits > 0 ? 10 + waits - 1 : 9,
-  firing: 10 + waits + 1,
-  cleared: 40,
+/** A case with these times, in minutes. */
+const at = (quiet: number, firing: number, cleared: number, series: AlertCase['series']): AlertCase => ({
+  series,
+  quiet,
+  firing,
+  cleared,
 });
 
+/** The case with further series. */
+const including = (alertCase: AlertCase, series: AlertCase['series']): AlertCase => ({
+  ...alertCase,
+  series: { ...alertCase.series, ...series },
+});
+
+/** The case for the labels of both listings. */
+const forBoth = (caseOf: (labels: string) => AlertCase): readonly AlertCase[] =>
+  ['listing="tokens"', 'listing="chains"'].map(caseOf);
+
+/** A gauge that has the bad value from the tenth minute to the thirtieth, and the good value before and after. */
+const wrongSeries = (series: string, bad: number, good: number, waits: number): AlertCase =>
+  at(waits > 0 ? 9 + waits : 9, 11 + waits, 40, { [series]: `${good}x9 ${bad}x20 ${good}x60` });
+const wrong = (name: string, labels: string, bad = 1, good = 0, waits = 5) =>
+  wrongSeries(own(name, labels), bad, good, waits);
+/** The same for a metric of every process. */
+const wrongProcess = (name: string, bad: number, good: number, waits = 5) =>
+  wrongSeries(`${name}{${GATEWAY}}`, bad, good, waits);
+
 /** Counters that grow by `bad` each minute from the tenth minute to the fortieth, and by `good` before and after. */
-function rates(
-  series: Readonly<Record<string, readonly [good: number, bad: number]>>,
-  { waits = 5, labels = GATEWAY }: { waits?: number; labels?: string } = {},
-): AlertCase {
-  return {
-    series: Object.fromEntries(
-      Object.entries(series).map(([name, [good, bad]]) => {
-        const [from, to] = [good * 9, good * 9 + bad * 31];
-        const values = `0+${good}x9 ${from + bad}+${bad}x30 ${to + good}+${good}x60`;
-        return [name.replace('{', `{${labels},`), values];
-      }),
-    ),
-    quiet: 9,
-    firing: 15 + waits + 2,
-    cleared: 70,
-  };
+function rates(series: Readonly<Record<string, readonly [good: number, bad: number]>>, waits = 5): AlertCase {
+  const all = Object.entries(series).map(([name, [good, bad]]) => {
+    const [from, to] = [good * 9, good * 9 + bad * 31];
+    const values = `0+${good}x9 ${from + bad}+${bad}x30 ${to + good}+${good}x60`;
+    return [name.replace('{', `{${GATEWAY},`), values];
+  });
+  return at(9, 17 + waits, 70, Object.fromEntries(all));
 }
 
 const requests = (cache: string, outcome: string, scope?: 'client' | 'process') =>
@@ -55,141 +64,89 @@ function slowRequests(cache: string, aMinute = 600): AlertCase {
       [bucket('+Inf')]: all,
       [`gateway_request_duration_seconds_count{cache="${cache}"}`]: all,
     },
-    { waits: 10 },
+    10,
   );
 }
 
 export const ALERT_CASES: Readonly<Record<string, AlertCase | readonly AlertCase[]>> = {
-  GatewayServesDemoData: wrong(`gateway_listing_source{${GATEWAY},listing="tokens",source="demo"}`, 1, 0, 0),
-  GatewayListingEmpty: wrong(`gateway_listing_state{${GATEWAY},listing="tokens",state="EMPTY"}`, 1, 0, 1),
-  GatewayListingStale: wrong(`gateway_listing_state{${GATEWAY},listing="tokens",state="STALE"}`),
-  GatewayUpstreamGone: forBoth((listing) =>
-    wrong(`gateway_listing_gone{${GATEWAY},listing="${listing}"}`, 1, 0, 10),
-  ),
-  GatewayPricesRunOut: wrong(`gateway_listing_age_seconds{${GATEWAY},listing="tokens"}`, 2800, 31, 0),
+  GatewayServesDemoData: wrong('listing_source', 'listing="tokens",source="demo"', 1, 0, 0),
+  GatewayListingEmpty: wrong('listing_state', 'listing="tokens",state="EMPTY"', 1, 0, 1),
+  GatewayListingStale: wrong('listing_state', 'listing="tokens",state="STALE"'),
+  GatewayUpstreamGone: forBoth((listing) => wrong('listing_gone', listing, 1, 0, 10)),
+  GatewayPricesRunOut: wrong('listing_age_seconds', 'listing="tokens"', 2800, 31, 0),
   // This alert fires at once, in the minute of the first bad sample.
   GatewayRowsHeldBack: ['listing="tokens",fact="decimals"', 'listing="chains",fact="chainType"'].map(
-    (labels) => ({ ...wrong(`gateway_held_back_rows{${GATEWAY},${labels}}`, 3, 0, 0), firing: 10 }),
+    (labels) => ({ ...wrong('held_back_rows', labels, 3, 0, 0), firing: 10 }),
   ),
   GatewayChangeAccepted: [
-    ...forBoth((listing) => ({
-      series: {
-        [`gateway_accepted_changes_total{${GATEWAY},listing="${listing}",fact="decimals",by="time"}`]:
-          '0x9 1x100',
+    ...forBoth((listing) =>
+      at(9, 10, 75, {
+        [own('accepted_changes_total', `${listing},fact="decimals",by="time"`)]: '0x9 1x100',
         // Changes that the operator has accepted must not fire the alert.
-        [`gateway_accepted_changes_total{${GATEWAY},listing="${listing}",fact="decimals",by="operator"}`]:
-          '0x4 1x105',
-      },
-      quiet: 9,
-      firing: 10,
-      cleared: 75,
-    })),
+        [own('accepted_changes_total', `${listing},fact="decimals",by="operator"`)]: '0x4 1x105',
+      }),
+    ),
     // The change is accepted at the first refresh after a restart, before the first scrape. So the counter begins with 1.
-    {
-      series: {
-        [`gateway_accepted_changes_total{${GATEWAY},listing="tokens",fact="symbol",by="time"}`]:
-          '0x9 _x2 1x100',
-      },
-      quiet: 9,
-      firing: 12,
-      cleared: 80,
-    },
+    at(9, 12, 80, {
+      [own('accepted_changes_total', 'listing="tokens",fact="symbol",by="time"')]: '0x9 _x2 1x100',
+    }),
   ],
-  GatewayRowsContradict: forBoth((listing) => ({
-    series: { [`gateway_contradictory_rows_total{${GATEWAY},listing="${listing}"}`]: '0x9 2+2x20 42x60' },
-    quiet: 9,
-    firing: 10,
-    cleared: 50,
-  })),
+  GatewayRowsContradict: forBoth((listing) =>
+    at(9, 10, 50, { [own('contradictory_rows_total', listing)]: '0x9 2+2x20 42x60' }),
+  ),
   // A token listing can be held back for only three refreshes, which are 30 s apart. Then one sample shows it.
-  GatewayListingHeldBack: forBoth((listing) => ({
-    series: { [`gateway_listing_held_back{${GATEWAY},listing="${listing}"}`]: '0x9 1 0x60' },
-    quiet: 9,
-    firing: 10,
-    cleared: 20,
-  })),
-  GatewayNotStored: wrong(`gateway_listings_stored{${GATEWAY}}`, 0, 1, 10),
-  GatewayFieldsChanged: {
-    series: {
-      [`gateway_upstream_field_drift_total{${GATEWAY},listing="tokens",drift="missing"}`]: '0x9 2x100',
-    },
-    quiet: 9,
-    firing: 10,
-    cleared: 75,
-  },
+  GatewayListingHeldBack: forBoth((listing) =>
+    at(9, 10, 20, { [own('listing_held_back', listing)]: '0x9 1 0x60' }),
+  ),
+  GatewayNotStored: wrong('listings_stored', '', 0, 1, 10),
+  GatewayFieldsChanged: at(9, 10, 75, {
+    [own('upstream_field_drift_total', 'listing="tokens",drift="missing"')]: '0x9 2x100',
+  }),
   GatewaySweepStandsStill: [
-    {
-      series: { [`gateway_sweep_stopped{${GATEWAY}}`]: '0x9 1x40 0x60' },
-      quiet: 39,
-      firing: 41,
-      cleared: 60,
-    },
-    {
-      series: {
-        [`gateway_sweep_age_seconds{${GATEWAY}}`]: '3700x9 7300x40 3700x60',
-        [`gateway_sweep_interval_seconds{${GATEWAY}}`]: '3600x120',
-      },
-      quiet: 39,
-      firing: 41,
-      cleared: 60,
-    },
-    {
-      series: {
-        [`gateway_sweep_tokens_known{${GATEWAY}}`]: '0x50 1x60',
-        [`gateway_sweep_tokens_left{${GATEWAY}}`]: '600x110',
-      },
-      quiet: 29,
-      firing: 31,
-      cleared: 60,
-    },
+    at(39, 41, 60, { [own('sweep_stopped')]: '0x9 1x40 0x60' }),
+    at(39, 41, 60, {
+      [own('sweep_age_seconds')]: '3700x9 7300x40 3700x60',
+      [own('sweep_interval_seconds')]: '3600x120',
+    }),
+    at(29, 31, 60, {
+      [own('sweep_tokens_known')]: '0x50 1x60',
+      [own('sweep_tokens_left')]: '600x110',
+    }),
   ],
-  GatewayRowsRejected: {
-    ...wrong(`gateway_listing_rejected_rows{${GATEWAY},listing="tokens"}`, 40, 3),
-    series: {
-      [`gateway_listing_rejected_rows{${GATEWAY},listing="tokens"}`]: '3x9 40x20 3x60',
-      [`gateway_listing_rows{${GATEWAY},listing="tokens"}`]: '587x100',
-    },
-  },
+  GatewayRowsRejected: including(wrong('listing_rejected_rows', 'listing="tokens"', 40, 3), {
+    [own('listing_rows', 'listing="tokens"')]: '587x100',
+  }),
   // Gateway b reports the change of service five minutes after the other gateway.
-  GatewayServiceChanged: {
-    series: {
-      [`gateway_listing_source{${GATEWAY},listing="tokens",source="v1"}`]: '1x70 _x100',
-      [`gateway_listing_source{${GATEWAY},listing="tokens",source="value-transfer"}`]: '_x70 1x100',
-      'gateway_listing_source{job="gateway",instance="b",listing="tokens",source="v1"}': '1x75 _x95',
-      'gateway_listing_source{job="gateway",instance="b",listing="tokens",source="value-transfer"}':
-        '_x75 1x95',
-    },
-    quiet: 69,
-    firing: 72,
-    cleared: 135,
-  },
+  GatewayServiceChanged: at(69, 72, 135, {
+    [own('listing_source', 'listing="tokens",source="v1"')]: '1x70 _x100',
+    [own('listing_source', 'listing="tokens",source="value-transfer"')]: '_x70 1x100',
+    'gateway_listing_source{job="gateway",instance="b",listing="tokens",source="v1"}': '1x75 _x95',
+    'gateway_listing_source{job="gateway",instance="b",listing="tokens",source="value-transfer"}':
+      '_x75 1x95',
+  }),
   GatewayUpstreamFailing: rates({
     'gateway_upstream_requests_total{upstream="v1",path="tokens",outcome="ok"}': [4, 4],
     'gateway_upstream_requests_total{upstream="v1",path="tokens",outcome="UPSTREAM_TIMEOUT"}': [0, 4],
   }),
-  GatewayBreakerOpen: wrong(`gateway_upstream_breaker_state{${GATEWAY},upstream="v1",state="open"}`, 1, 0, 3),
+  GatewayBreakerOpen: wrong('upstream_breaker_state', 'upstream="v1",state="open"', 1, 0, 3),
   GatewayRouteBreakerOpen: wrong(
-    `gateway_upstream_route_breaker_state{${GATEWAY},upstream="v1",tokens="listed",state="open"}`,
+    'upstream_route_breaker_state',
+    'upstream="v1",tokens="listed",state="open"',
     1,
     0,
     3,
   ),
-  GatewayRedisLost: wrong(`gateway_redis_connected{${GATEWAY}}`, 0, 1),
+  GatewayRedisLost: wrong('redis_connected', '', 0, 1),
   GatewayErrors: rates({
     [requests('hit', 'ok')]: [900, 900],
     [requests('miss', 'UPSTREAM_TIMEOUT', 'process')]: [3, 60],
     // These requests are not operations, and must not lower the share of errors.
     [requests('none', 'ok')]: [10_000, 10_000],
   }),
-  GatewayInternalErrors: {
-    // The series does not exist before the first error.
-    series: {
-      [`gateway_requests_total{${GATEWAY},cache="miss",outcome="INTERNAL_SERVER_ERROR"}`]: '_x10 1x90',
-    },
-    quiet: 9,
-    firing: 12,
-    cleared: 40,
-  },
+  // The series does not exist before the first error.
+  GatewayInternalErrors: at(9, 12, 40, {
+    [own('requests_total', 'cache="miss",outcome="INTERNAL_SERVER_ERROR"')]: '_x10 1x90',
+  }),
   GatewayOverloaded: rates({
     [requests('hit', 'ok')]: [900, 900],
     [requests('refused', 'OVERLOADED', 'process')]: [1, 100],
@@ -201,43 +158,31 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase | readonly AlertCase
       [requests('refused', 'RATE_LIMITED', 'client')]: [0, 200],
       [requests('miss', 'UPSTREAM_RATE_LIMITED', 'client')]: [0, 200],
     },
-    { waits: 15 },
+    15,
   ),
   GatewaySlow: slowRequests('miss'),
   GatewayHitsSlow: slowRequests('hit'),
   GatewayConnectionsCut: rates({
     'gateway_http_connections_cut_total{reason="too_many_connections"}': [1, 120],
   }),
-  GatewayDown: wrong(`up{${GATEWAY}}`, 0, 1, 2),
-  GatewayGone: wrong(`up{${GATEWAY}}`, 0, 1, 1),
-  GatewayRestarts: {
-    series: { [`process_start_time_seconds{${GATEWAY}}`]: '100x9 200x2 300x2 400x80' },
-    quiet: 12,
-    firing: 16,
-    cleared: 60,
-  },
-  GatewayMemoryHigh: wrong(`process_resident_memory_bytes{${GATEWAY}}`, 380e6, 160e6),
-  GatewayCoreBusy: rates({ 'process_cpu_seconds_total{}': [6, 58] }, { waits: 10 }),
-  GatewayBlocked: wrong(`nodejs_eventloop_lag_p99_seconds{${GATEWAY}}`, 0.4, 0.011),
-  GatewayFileHandlesRunOut: {
-    ...wrong(`process_open_fds{${GATEWAY}}`, 900, 40),
-    series: {
-      [`process_open_fds{${GATEWAY}}`]: '40x9 900x20 40x60',
-      [`process_max_fds{${GATEWAY}}`]: '1024x100',
-    },
-  },
-  GatewayLogLinesLost: rates({ 'gateway_log_lines_dropped_total{}': [0, 3] }, { waits: 0 }),
-  GatewayVersionsDiffer: {
-    series: {
-      // The gateways have two builds of the same version.
-      'gateway_build_info{job="gateway",instance="a",version="1",revision="a1"}': '1x100 _x60',
-      'gateway_build_info{job="gateway",instance="a",version="1",revision="b2"}': '_x100 1x60',
-      'gateway_build_info{job="gateway",instance="b",version="1",revision="b2"}': '1x160',
-    },
-    quiet: 59,
-    firing: 70,
-    cleared: 120,
-  },
+  GatewayDown: wrongProcess('up', 0, 1, 2),
+  GatewayGone: wrongProcess('up', 0, 1, 1),
+  GatewayRestarts: at(12, 16, 60, {
+    [`process_start_time_seconds{${GATEWAY}}`]: '100x9 200x2 300x2 400x80',
+  }),
+  GatewayMemoryHigh: wrongProcess('process_resident_memory_bytes', 380e6, 160e6),
+  GatewayCoreBusy: rates({ 'process_cpu_seconds_total{}': [6, 58] }, 10),
+  GatewayBlocked: wrongProcess('nodejs_eventloop_lag_p99_seconds', 0.4, 0.011),
+  GatewayFileHandlesRunOut: including(wrongProcess('process_open_fds', 900, 40), {
+    [`process_max_fds{${GATEWAY}}`]: '1024x100',
+  }),
+  GatewayLogLinesLost: rates({ 'gateway_log_lines_dropped_total{}': [0, 3] }, 0),
+  // The gateways have two builds of the same version.
+  GatewayVersionsDiffer: at(59, 70, 120, {
+    [own('build_info', 'version="1",revision="a1"')]: '1x100 _x60',
+    [own('build_info', 'version="1",revision="b2"')]: '_x100 1x60',
+    'gateway_build_info{job="gateway",instance="b",version="1",revision="b2"}': '1x160',
+  }),
 };
 
 /** Cases in which an alert must never fire: one anonymous client causes the data, or there is too little data. */
@@ -286,7 +231,7 @@ export const SILENT_CASES: readonly (readonly [why: string, alert: string, Alert
         [requests('hit', 'ok')]: [1, 1],
         [requests('refused', 'RATE_LIMITED', 'client')]: [0, 1],
       },
-      { waits: 15 },
+      15,
     ),
   ],
   ['a few are slow in a quiet night', 'GatewaySlow', slowRequests('miss', 6)],
@@ -294,11 +239,6 @@ export const SILENT_CASES: readonly (readonly [why: string, alert: string, Alert
   [
     'a gateway starts that was not there',
     'GatewayServiceChanged',
-    {
-      series: { [`gateway_listing_source{${GATEWAY},listing="tokens",source="v1"}`]: '_x10 1x160' },
-      quiet: 5,
-      firing: 12,
-      cleared: 80,
-    },
+    at(5, 12, 80, { [own('listing_source', 'listing="tokens",source="v1"')]: '_x10 1x160' }),
   ],
 ];

@@ -1,54 +1,130 @@
+/** Upgrades, kills and rolls back two gateways behind nginx, with one Redis and one disk, under load. */
+import { execFileSync } from 'node:child_process';
+import { symlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { demoChains as chains, demoTokens as tokens } from '../fixtures/demo.js';
 import { startFakeUpstream } from '../support/fake-upstream.js';
+import { freePort } from '../support/free-port.js';
+import { spawnGateway } from '../support/gateway-process.js';
+import { questionsAbout, startLoad } from '../support/load.js';
+import { ROOT } from '../support/readme.js';
 import { isRedisMissing, startRedis } from '../support/redis.js';
-import { startManyRequests } from './many-requests.js';
+import { temporaryDirectory } from '../support/temporary-files.js';
 import { startNginx } from './nginx.js';
 import { areMissing } from './programs.js';
-import { createReplica } from './replica.js';
 
 /** The number of requests. `DEPLOYED_REQUESTS=500000 npm run project deploy` sends more than the default. */
 const REQUESTS = Number(process.env.DEPLOYED_REQUESTS ?? 20_000);
-if (!Number.isSafeInteger(REQUESTS) || REQUESTS < 1_000) {
-  throw new Error(`Expected how many requests to send, 1000 or more, got ${process.env.DEPLOYED_REQUESTS}`);
-}
-const CONNECTIONS = 32;
+/** The commit to upgrade from: the previous one unless given. */
+const FROM = process.env.UPGRADE_FROM ?? 'HEAD~1';
 
-async function startPair() {
-  const redis = await startRedis();
-  const upstream = await startFakeUpstream();
-  onTestFinished(upstream.close);
-  const env = { UPSTREAM_URL: upstream.url, REDIS_URL: redis.url, TRUSTED_PROXIES: '127.0.0.1' };
-  return [await createReplica(env), await createReplica(env)] as const;
+const all = questionsAbout({ chains, tokens });
+const [lists, single] = [all.slice(0, 3), all.slice(3)];
+/** A third of the questions is new each time, so that the gateway must execute it. One of 16 answers is long. */
+const QUESTIONS = Array.from({ length: 48 }, (_, nth) => {
+  const question = nth % 16 === 0 ? lists[nth / 16] : single[nth % single.length];
+  return { query: '', expected: null, ...question, isNew: nth % 3 === 0 };
+});
+
+/**
+ * Builds the earlier commit with the packages of this commit. Returns the path of its main file; undefined, and so this
+ * build, if there is no such commit.
+ */
+function buildEarlier(): string | undefined {
+  try {
+    execFileSync('git', ['rev-parse', '--verify', `${FROM}^{commit}`], { cwd: ROOT, stdio: 'pipe' });
+  } catch {
+    process.stderr.write(`There is no commit ${FROM} here: upgrades from it are not tested.\n`);
+    return undefined;
+  }
+  const folder = temporaryDirectory();
+  execFileSync('sh', ['-c', `git archive ${FROM} | tar -x -C ${folder}`], { cwd: ROOT });
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  execFileSync('npm', ['run', '-s', 'build'], { cwd: folder, stdio: 'pipe' });
+  return join(folder, 'dist/main.js');
+}
+
+/** Starts a gateway with this main file. It can be ended, and started again on the same port. The test's end kills it. */
+async function createReplica(env: Readonly<Record<string, string>>, firstMain: string | undefined) {
+  const [port, adminPort] = [await freePort(), await freePort()];
+  const admin = `http://127.0.0.1:${adminPort}`;
+  const settings = { ...env, PORT: String(port), ADMIN_PORT: String(adminPort), LOG_REQUESTS: 'errors' };
+  let gateway: ReturnType<typeof spawnGateway> | undefined;
+  let answered = 0;
+  const replica = {
+    port,
+    /** Starts a process, of this build unless another main file is given, and resolves when it is ready. */
+    async start(main?: string) {
+      gateway = spawnGateway(settings, main);
+      const isReady = () =>
+        fetch(`${admin}/ready`).then(
+          ({ ok }) => ok,
+          () => false,
+        );
+      await expect.poll(isReady, { interval: 50 }).toBe(true);
+    },
+    /** Ends the process by this signal, and resolves with its exit status. */
+    async end(signal: 'SIGTERM' | 'SIGKILL') {
+      const metrics = await (await fetch(`${admin}/metrics`)).text();
+      for (const [, count] of metrics.matchAll(
+        /^gateway_requests_total\{cache="(?:hit|miss)",outcome="ok"\} (\d+)$/gm,
+      ))
+        answered += Number(count);
+      gateway?.child.kill(signal);
+      return gateway?.exited;
+    },
+    /** How many operations its ended processes have answered. */
+    answered: () => answered,
+    output: () => gateway?.output(),
+  };
+  onTestFinished(async () => {
+    gateway?.child.kill('SIGKILL');
+    await gateway?.exited;
+  });
+  await replica.start(firstMain);
+  return replica;
 }
 
 describe.skipIf(areMissing('nginx') || isRedisMissing)('two gateways behind nginx', () => {
-  it(`lose none of ${REQUESTS} requests in a rolling restart and when one is killed`, {
-    timeout: 300_000 + REQUESTS * 5,
+  it(`lose none of ${REQUESTS} requests when they are upgraded, killed and rolled back, and find their listings on disk`, {
+    timeout: 600_000 + REQUESTS * 5,
   }, async () => {
-    const [one, other] = await startPair();
+    const earlier = buildEarlier();
+    const redis = await startRedis();
+    const upstream = await startFakeUpstream();
+    onTestFinished(upstream.close);
+    const env = {
+      UPSTREAM_URL: upstream.url,
+      SNAPSHOT_DIR: temporaryDirectory(),
+      TRUSTED_PROXIES: '127.0.0.1',
+      // So short that during the test each version refreshes listings that the other version has stored.
+      TOKENS_FRESH_MS: '500',
+    };
+    const shared = { ...env, REDIS_URL: redis.url };
+    const [one, other] = [await createReplica(shared, earlier), await createReplica(shared, earlier)];
     const nginx = await startNginx([one.port, other.port]);
     const began = performance.now();
-    const load = startManyRequests(nginx.address, CONNECTIONS);
-    const at = (share: number) => load.reach(REQUESTS * share);
-    for (const [share, replica] of [
-      [0.1, one],
-      [0.3, other],
+    const load = startLoad(nginx.address, QUESTIONS, { connections: 32 });
+    const reach = (share: number) =>
+      expect
+        .poll(() => load.answered + load.failures.length, { timeout: 300_000 + REQUESTS * 5 })
+        .toBeGreaterThan(share * REQUESTS);
+    for (const [share, replica, signal, main] of [
+      [0.1, one, 'SIGTERM', undefined],
+      [0.2, other, 'SIGTERM', undefined],
+      [0.4, one, 'SIGKILL', undefined],
+      [0.5, other, 'SIGKILL', undefined],
+      [0.6, one, 'SIGKILL', undefined],
+      [0.7, one, 'SIGTERM', earlier],
+      [0.8, other, 'SIGTERM', earlier],
     ] as const) {
-      await at(share);
-      expect(await replica.end('SIGTERM'), replica.output()).toBe(0);
-      await replica.start();
+      await reach(share);
+      expect(await replica.end(signal), replica.output()).toBe(signal === 'SIGTERM' ? 0 : null);
+      if (signal === 'SIGKILL') await reach(share + 0.05);
+      await replica.start(main);
     }
-    for (const [share, replica] of [
-      [0.5, one],
-      [0.7, other],
-      [0.8, one],
-    ] as const) {
-      await at(share);
-      expect(await replica.end('SIGKILL')).toBeNull();
-      await at(share + 0.05);
-      await replica.start();
-    }
-    await at(1);
+    await reach(1);
     await load.stop();
     const seconds = (performance.now() - began) / 1000;
     const attempts = Object.entries(nginx.failedAttempts()).map(([reason, count]) => `${count} × ${reason}`);
@@ -56,9 +132,17 @@ describe.skipIf(areMissing('nginx') || isRedisMissing)('two gateways behind ngin
       `${load.answered} requests in ${seconds.toFixed(0)} s (${Math.round(load.answered / seconds)}/s, the longest ${Math.round(load.longestMs)} ms): ${load.failures.length} failed. Attempts that nginx repeated: ${attempts.join('; ')}.\n`,
     );
     expect(load.failures).toEqual([]);
-    expect(load.answered).toBeGreaterThanOrEqual(REQUESTS);
-    // Each gateway answered a part of the requests, and some requests met a stopped gateway and could have been lost.
-    for (const replica of [one, other]) expect(await replica.answered()).toBeGreaterThan(REQUESTS / 10);
+    // Some requests met a stopped gateway and could have been lost, and each gateway answered a part of the requests.
     expect(attempts.join()).toContain('Connection refused');
+    for (const replica of [one, other]) {
+      expect(await replica.end('SIGTERM')).toBe(0);
+      expect(replica.answered()).toBeGreaterThan(REQUESTS / 10);
+    }
+    // Without the upstream and Redis, each version can start only from its own files.
+    await upstream.close();
+    for (const main of [earlier, undefined]) {
+      const replica = await createReplica(env, main);
+      expect(await replica.end('SIGTERM'), replica.output()).toBe(0);
+    }
   });
 });

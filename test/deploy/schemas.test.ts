@@ -8,11 +8,11 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
 import { ROOT } from '../support/readme.js';
 import { deployed, type KubernetesObject, kubernetes } from './files.js';
-import { arePackagesMissing } from './programs.js';
+import { isPackageMissing } from './programs.js';
 
 const PACKAGES = join(ROOT, 'test/deploy/node_modules');
 
-describe.skipIf(arePackagesMissing('dclint'))('compose.yaml', () => {
+describe.skipIf(isPackageMissing('dclint'))('compose.yaml', () => {
   it('is as the specification of Compose asks', () => {
     const { $schema, ...schema } = JSON.parse(
       readFileSync(join(PACKAGES, 'dclint/schemas/compose.schema.json'), 'utf8'),
@@ -59,7 +59,7 @@ export const object${index}: ${type} = ${JSON.stringify(object)};`;
   return stdout.split('\n').filter((line) => line.includes('error'));
 }
 
-describe.skipIf(arePackagesMissing('kubernetes-types'))('kubernetes.yaml', () => {
+describe.skipIf(isPackageMissing('kubernetes-types'))('kubernetes.yaml', () => {
   it('is as the schemas of Kubernetes ask', () => {
     expect(typeErrors(kubernetes)).toEqual([]);
     const mistyped = JSON.stringify(kubernetes).replace('readOnlyRootFilesystem', 'readonlyRootFilesystem');

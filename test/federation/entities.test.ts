@@ -52,9 +52,6 @@ const MALFORMED: Readonly<Record<string, unknown>> = {
   'a token whose id is null': { __typename: 'Token', id: null },
 };
 
-/** The number of errors at each index of the list. */
-const placesOf = ({ errors = [] }: Answered<unknown>) => errors.map(({ path }) => path?.slice(0, 2));
-
 describe('_entities', () => {
   it('finds chains and tokens by either key, in the order of the representations; unknown ones are null without an error', async () => {
     const { query } = await createTestGateway();
@@ -144,37 +141,7 @@ describe('_entities', () => {
       { on: 'base' },
     );
     expect(answer.data).toEqual({ _entities: [{ name: 'Base' }, null, { symbol: 'ETH' }] });
-    expect(placesOf(answer)).toEqual([['_entities', 1]]);
-  });
-
-  it('resolves 1,000 shuffled, repeated, unknown and malformed representations in order, without asking the upstream', async () => {
-    const { query, upstream } = await createTestGateway();
-    await query('{ chains { id } tokens { id } }');
-    expect(upstream.count()).toBe(2);
-    const kinds = [
-      ...demoChains.map(({ chainKey }) => ({ asked: chain(chainKey), found: chain(chainKey) })),
-      ...demoChains.map(({ chainKey }) => ({ asked: chainById(chainKey), found: chain(chainKey) })),
-      ...demoTokens.map(({ chainKey, address }) => ({
-        asked: token(chainKey, address),
-        found: token(chainKey, address),
-      })),
-      ...[chain('nope'), token('nope', USDC), tokenById('base', 'nope')].map((asked) => ({
-        asked,
-        found: null,
-      })),
-      ...Object.values(MALFORMED).map((asked) => ({ asked, found: null, isMalformed: true })),
-    ];
-    // Mixes the kinds in a fixed order. All kinds occur, because 7919 and the number of kinds have no common divisor.
-    const asked = Array.from({ length: 1000 }, (_, index) => kinds[(index * 7919) % kinds.length]);
-    const answer = await query<Entities>(ENTITIES, { representations: asked.map((kind) => kind?.asked) });
-    expect(answer.data?._entities).toEqual(asked.map((kind) => kind?.found));
-    const malformed = asked.flatMap((kind, index) =>
-      kind && 'isMalformed' in kind ? [['_entities', index]] : [],
-    );
-    expect(malformed.length).toBeGreaterThan(20);
-    expect(placesOf(answer)).toEqual(malformed);
-    expect(new Set(codesOf(answer))).toEqual(new Set(['BAD_USER_INPUT']));
-    expect(upstream.count()).toBe(2);
+    expect(answer.errors).toMatchObject([{ path: ['_entities', 1] }]);
   });
 
   it('needs one batch for each type before the first snapshot', async () => {

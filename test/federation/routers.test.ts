@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { Kind, parse } from 'graphql';
+import { buildSchema, Kind, parse } from 'graphql';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { schema } from '../../src/graph/schema/index.js';
@@ -8,17 +8,19 @@ import { afterTests } from '../support/ends.js';
 import { fixedLimits } from '../support/fixed-limits.js';
 import { ask } from '../support/gateway-process.js';
 import { operationsOf } from '../support/generated-operations.js';
+import type { AtEnd } from '../support/server-process.js';
 import type { PassedRequest } from './support/counting-proxy.js';
 import {
   areRoutersMissing,
   composeByMesh,
-  isMeshMissing,
   recipe,
   runScript,
   type Subgraphs,
   startRouter,
+  startSubgraphRecipe,
   startSubgraphs,
 } from './support/routers.js';
+import { serveGraph } from './support/serve-graph.js';
 import { holdersOf, tvlUsdOf } from './support/stats-subgraph.js';
 
 const ROUTERS = ['apollo-gateway', 'hive-gateway', 'stitching'] as const;
@@ -36,6 +38,27 @@ const GENERATED = fc
   // One router ignores operationName. Two lose a field that is selected twice, once with a directive. Composed graphs have
   // no Node.
   .filter(({ query }) => !/xxx|query B|@|on Node\b/.test(query));
+
+const EXPLORER = 'https://etherscan.io';
+const WITH_FACTS = { explorerUrl: EXPLORER, rpcUrls: ['https://eth.test'] };
+/** Another team's schema for stitching, whose chains have only the key `caip2`. */
+const FACTS_SUBSCHEMA = `
+  directive @merge(keyField: String) on FIELD_DEFINITION
+  type Chain { caip2: String explorerUrl: String rpcUrls: [String!] }
+  type Query { chainsWithFacts: [Chain!]! factsOf(caip2s: [String]!): [Chain]! @merge(keyField: "caip2") }
+`;
+
+/** Serves the facts of the recipe chain-facts.js for stitching. */
+function serveFacts(atEnd: AtEnd) {
+  const chain = (caip2: string | null) => ({ caip2, ...(caip2 === 'eip155:1' ? WITH_FACTS : {}) });
+  const rootValue = {
+    _sdl: FACTS_SUBSCHEMA,
+    chainsWithFacts: [chain('eip155:1')],
+    factsOf: ({ caip2s }: { caip2s: readonly (string | null)[] }) => caip2s.map(chain),
+  };
+  const schema = buildSchema(`${FACTS_SUBSCHEMA} extend type Query { _sdl: String! }`);
+  return serveGraph(schema, rootValue, atEnd);
+}
 
 const SOLANA = 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp';
 
@@ -83,10 +106,19 @@ interface TokenRow {
   readonly chain: { readonly name: string };
 }
 
+interface ChainWithFacts {
+  readonly chainKey: string;
+  readonly caip2: string | null;
+  readonly explorerUrl: string | null;
+}
+
 describe.skipIf(areRoutersMissing)('a larger graph', () => {
   const atEnd = afterTests();
   const addresses = new Map<Router, string>();
   let subgraphs: Subgraphs;
+  /** In place of the other subgraph, one that knows chains by their CAIP-2 alone. */
+  let withFacts: Subgraphs;
+  const addressesWithFacts = new Map<Router, string>();
 
   beforeAll(async () => {
     // The generated queries use many aliases, so the limit on them is raised.
@@ -94,33 +126,39 @@ describe.skipIf(areRoutersMissing)('a larger graph', () => {
       TRUSTED_PROXIES: 'loopback',
       ...fixedLimits({ maxAliases: 1000 }),
     });
+    withFacts = { ...subgraphs, stats: await startSubgraphRecipe('chain-facts.js', atEnd) };
+    const stitched = { ...subgraphs, stats: await serveFacts(atEnd) };
     await Promise.all(
-      ROUTERS.map(async (router) => addresses.set(router, await startRouter(router, subgraphs, atEnd))),
+      ROUTERS.map(async (router) => {
+        addresses.set(router, await startRouter(router, subgraphs, atEnd));
+        const graphs = router === 'stitching' ? stitched : withFacts;
+        addressesWithFacts.set(router, await startRouter(router, graphs, atEnd));
+      }),
     );
   });
 
   /** Sends a query to a router. Returns the response, and the router's requests to the gateway. */
-  async function through<Data>(router: Router, query: string) {
+  async function through<Data>(router: Router, query: string, routers = addresses) {
     subgraphs.gateway.passed();
-    const answer = await ask<Data>(addresses.get(router) ?? '', query);
+    const answer = await ask<Data>(routers.get(router) ?? '', query);
     const requests = subgraphs.gateway.passed();
     return { ...answer, requests: requests.length, lookUps: requests.filter(isLookUp).length };
   }
 
-  it('is composed by each composer without errors, from our graph alone and with another subgraph', async () => {
-    const recipes = ['apollo-router.yaml', 'cosmo.yaml'].map((name) => recipe(name, subgraphs));
+  it('is composed by each composer without errors, from our graph alone and with either subgraph', async () => {
     const none = {
       '@apollo/composition': [],
       '@theguild/federation-composition': [],
       '@wundergraph/composition': [],
     };
-    expect(JSON.parse(await runScript('compose.js', ...recipes))).toEqual({
-      tokens: none,
-      'tokens,stats': none,
-    });
+    for (const graphs of [subgraphs, withFacts]) {
+      const recipes = ['apollo-router.yaml', 'cosmo.yaml'].map((name) => recipe(name, graphs));
+      const faults = JSON.parse(await runScript('compose.js', ...recipes));
+      expect(faults).toEqual({ tokens: none, 'tokens,stats': none });
+    }
   });
 
-  it.skipIf(isMeshMissing && !process.env.CI)('is composed by Mesh with the keys of both', async () => {
+  it('is composed by Mesh with the keys of both', async () => {
     const supergraph = await composeByMesh(subgraphs);
     for (const graph of ['TOKENS', 'STATS'])
       expect(supergraph).toMatch(
@@ -183,29 +221,28 @@ describe.skipIf(areRoutersMissing)('a larger graph', () => {
       });
     });
 
-    it('resolves tokens of another subgraph by one look-up', async () => {
-      const query = '{ richest { holders symbol decimals chain { name tvlUsd nativeCurrency { symbol } } } }';
-      expect(await through(router, query)).toEqual({
+    it('resolves tokens of another subgraph by one look-up, also if one of them is known only there', async () => {
+      const query = '{ watched { holders symbol decimals chain { name tvlUsd nativeCurrency { symbol } } } }';
+      const row = (
+        holders: number,
+        symbol: string,
+        decimals: number,
+        name: string,
+        tvlUsd: number,
+        native: string,
+      ) => ({
+        holders,
+        symbol,
+        decimals,
+        chain: { name, tvlUsd, nativeCurrency: { symbol: native } },
+      });
+      expect(await through(router, query)).toMatchObject({
         data: {
-          richest: [
-            {
-              holders: 3830,
-              symbol: 'USDC',
-              decimals: 6,
-              chain: { name: 'Ethereum', tvlUsd: 8000004, nativeCurrency: { symbol: 'ETH' } },
-            },
-            {
-              holders: 2499,
-              symbol: 'ETH',
-              decimals: 18,
-              chain: { name: 'Base', tvlUsd: 4000002, nativeCurrency: { symbol: 'ETH' } },
-            },
-            {
-              holders: 5109,
-              symbol: 'USDC',
-              decimals: 6,
-              chain: { name: 'Solana', tvlUsd: 6000003, nativeCurrency: { symbol: 'SOL' } },
-            },
+          watched: [
+            row(3830, 'USDC', 6, 'Ethereum', 8000004, 'ETH'),
+            null,
+            row(2499, 'ETH', 18, 'Base', 4000002, 'ETH'),
+            row(5109, 'USDC', 6, 'Solana', 6000003, 'SOL'),
           ],
         },
         requests: 1,
@@ -247,17 +284,27 @@ describe.skipIf(areRoutersMissing)('a larger graph', () => {
       expect(counts).toEqual({ requests: 2, lookUps: 1 });
     });
 
-    it('resolves the rest if one token is known only to the other subgraph', async () => {
-      const { data, lookUps } = await through(router, '{ watched { holders symbol chain { name } } }');
-      expect(data).toEqual({
-        watched: [
-          { holders: 3830, symbol: 'USDC', chain: { name: 'Ethereum' } },
-          null,
-          { holders: 2499, symbol: 'ETH', chain: { name: 'Base' } },
-          { holders: 5109, symbol: 'USDC', chain: { name: 'Solana' } },
-        ],
+    it('adds the fields of a subgraph that knows only CAIP-2 to our chains that have this identifier', async () => {
+      const { data, ...rest } = await through<{ chains: readonly ChainWithFacts[] }>(
+        router,
+        '{ chains { chainKey caip2 explorerUrl } }',
+        addressesWithFacts,
+      );
+      expect(rest).toEqual({ requests: 1, lookUps: 0 });
+      expect(data.chains).toHaveLength(demoChains.length);
+      expect(data.chains.filter(({ caip2 }) => caip2 === null)).toHaveLength(2);
+      expect(data.chains.filter(({ explorerUrl }) => explorerUrl !== null)).toEqual([
+        { chainKey: 'ethereum', caip2: 'eip155:1', explorerUrl: EXPLORER },
+      ]);
+    });
+
+    it('gets our fields for the chains of that subgraph by one look-up', async () => {
+      const query = '{ chainsWithFacts { explorerUrl rpcUrls chainKey name } }';
+      expect(await through(router, query, addressesWithFacts)).toEqual({
+        data: { chainsWithFacts: [{ ...WITH_FACTS, chainKey: 'ethereum', name: 'Ethereum' }] },
+        requests: 1,
+        lookUps: 1,
       });
-      expect(lookUps).toBe(1);
     });
 
     it('gives the same answer to each generated query as our gateway', async () => {

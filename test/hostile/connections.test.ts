@@ -1,31 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { fixedLimits } from '../support/fixed-limits.js';
-import { startTarget, type Target } from '../support/hostile.js';
-import { openRaw, postOf, type RawConnection } from '../support/raw-http.js';
+import { expectAlive, FULL, startTarget } from '../support/hostile.js';
+import { CHUNKED, openRaw, postOf, type RawConnection } from '../support/raw-http.js';
 
-/** A query whose response has 3.7 MB with 10,000 tokens. */
-const FULL =
-  '{ tokens { id isBridgeable chainKey address decimals symbol name price { usd asOf } chain { name shortName } } }';
-const CHUNKED =
-  'POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
 const MB = 2 ** 20;
-
-/** How many connections were cut for this reason, according to the metrics. */
-async function cutsOf({ address }: Target, reason: string): Promise<number> {
-  const metrics = await (await fetch(`${address}/metrics`)).text();
-  const [, count = '0'] = new RegExp(`connections_cut_total{reason="${reason}"} (\\d+)`).exec(metrics) ?? [];
-  return Number(count);
-}
-
-/** Fails unless all probes got a response, and the memory stayed within this limit. */
-function expectAlive(
-  { failed, probes, memoryMb }: { failed: number; probes: number; memoryMb: number },
-  atMostMb: number,
-) {
-  expect(failed).toBe(0);
-  expect(probes).toBeGreaterThan(3);
-  expect(memoryMb).toBeLessThan(atMostMb);
-}
+/** The connections of a client that reads nothing. */
+const READERS = 40;
 
 describe('request bodies', () => {
   it('in a million chunks of one byte take no more memory than in one chunk', async () => {
@@ -87,12 +67,12 @@ describe('request bodies', () => {
     await expect.poll(honest.received).toMatch(/^HTTP\/1.1 200/);
     expect((await target.ask({ query: '{ chains { name } }' })).status).toBe(200);
     expectAlive(await watch.stop(), 300);
-    expect(await cutsOf(target, 'request_bytes')).toBeGreaterThan(200);
+    expect(await target.cuts('request_bytes')).toBeGreaterThan(200);
   });
 });
 
 describe('unread responses', () => {
-  it('do not fill the memory; only connections of clients that do not read are cut', async () => {
+  it('do not fill the memory, and cost only clients that do not read their connection', async () => {
     // Even on a busy machine no operation may be refused, because a refusal takes no memory.
     const target = await startTarget({ env: fixedLimits({ maxWaitMs: 600_000 }) });
     const watch = target.watch();
@@ -107,66 +87,20 @@ describe('unread responses', () => {
       honest.socket.pause();
       setTimeout(() => honest.socket.resume(), 30);
     });
-    const readers = await Promise.all(
-      Array.from({ length: 40 }, async (_nothing, nth) => {
-        const reader = await openRaw(target.address, { isReading: false });
-        const requests = Array.from({ length: 10 }, (_none, of) =>
-          postOf(FULL.replace('tokens', `a${nth}_${of}: tokens`)),
-        );
-        await reader.send(requests.join(''));
-        return reader;
-      }),
-    );
+    for (let nth = 0; nth < READERS; nth++) {
+      const reader = await openRaw(target.address, { isReading: false });
+      const queries = Array.from({ length: 10 }, (_none, of) =>
+        FULL.replace('tokens', `a${nth}_${of}: tokens`),
+      );
+      await reader.send(queries.map((query) => postOf(query)).join(''));
+    }
     honest.socket.resume();
-    await expect.poll(() => cutsOf(target, 'response_bytes')).toBeGreaterThan(0);
-    // Some connections are cut for another reason: their clients have read nothing for 30 s.
-    const closed = () =>
-      cutsOf(target, 'response_bytes').then(async (cut) => cut + (await cutsOf(target, 'slow_reader')));
-    await expect.poll(closed, { timeout: 300_000, interval: 1000 }).toBe(readers.length);
+    // The others are cut later, as slow readers.
+    await expect.poll(() => target.cuts('response_bytes')).toBeGreaterThan(READERS / 4);
     await expect.poll(() => bytes).toBeGreaterThan(2 * body.length);
+    expect(honest.isClosed()).toBe(false);
     expectAlive(await watch.stop(), 300);
-  }, 600_000);
-});
-
-describe('time', () => {
-  it('runs out after 30 s for clients that send nothing, half a head or half a body, or read single bytes', async () => {
-    const target = await startTarget({ env: { UPSTREAM_TIMEOUT_MS: '120000' } });
-    const began = performance.now();
-    // A client whose request waits for the upstream is not a slow reader, even if it has pipelined further requests.
-    target.upstream.plan('tokens', () => {});
-    const waiting = await openRaw(target.address);
-    const route = `{ tokens(srcChainKey: "ethereum", srcToken: "0xAbCdEf0000000000000000000000000000000001") { name } }`;
-    await waiting.send(postOf(route) + postOf('{ chains { chainKey } }'));
-    const silent = await openRaw(target.address);
-    const halfHead = await openRaw(target.address);
-    await halfHead.send('GET /live HTTP/1.1\r\nHos');
-    const halfBody = await openRaw(target.address);
-    await halfBody.send(postOf('{ chains { name } }').slice(0, -5));
-    const dripping = await openRaw(target.address);
-    await dripping.send(CHUNKED);
-    const drips = setInterval(() => dripping.send('1\r\nx\r\n'), 500);
-    const drop = await openRaw(target.address, { isReading: false });
-    await drop.send(
-      Array.from({ length: 4 }, (_nothing, nth) => postOf(FULL.replace('tokens', `a${nth}: tokens`))).join(
-        '',
-      ),
-    );
-    const drops = setInterval(() => drop.socket.read(1), 5000);
-    const idle = await openRaw(target.address);
-    await idle.send('GET /live HTTP/1.1\r\nHost: x\r\n\r\n');
-    const late = [silent, halfHead, halfBody, dripping];
-    await expect.poll(() => late.every((one) => one.isClosed()), { timeout: 60_000 }).toBe(true);
-    for (const one of late) expect(one.received()).toMatch(/^HTTP\/1.1 408[\s\S]*within 30 seconds/);
-    await expect.poll(() => cutsOf(target, 'slow_reader'), { timeout: 60_000 }).toBe(1);
-    clearInterval(drips);
-    clearInterval(drops);
-    expect(performance.now() - began).toBeGreaterThan(29_000);
-    // An idle connection is not a slow reader.
-    expect(idle.isClosed()).toBe(false);
-    expect(idle.received()).toMatch(/^HTTP\/1.1 200/);
-    await expect.poll(waiting.received).toMatch(/UPSTREAM_TIMEOUT[\s\S]*"chains":\[\{/);
-    expect(waiting.isClosed()).toBe(false);
-  }, 120_000);
+  });
 });
 
 describe('connections', () => {
@@ -177,7 +111,7 @@ describe('connections', () => {
     const requests = Buffer.from(postOf('{ chains { chainKey name } }').repeat(1000));
     for (let nth = 0; nth < 100 && !flood.isClosed(); nth++) flood.socket.write(requests);
     await expect.poll(flood.isClosed).toBe(true);
-    expect(await cutsOf(target, 'pipelining')).toBe(1);
+    expect(await target.cuts('pipelining')).toBe(1);
     expectAlive(await watch.stop(), 250);
   });
 

@@ -1,20 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { TOOLS } from '../../src/mcp/tools.js';
 import { generatedListings } from '../fixtures/rows.js';
 import { callOf } from '../mcp/support.js';
 import { json } from '../support/fake-upstream.js';
 import { fixedLimits } from '../support/fixed-limits.js';
 import { type Asked, expectCheap, startTarget, type Target } from '../support/hostile.js';
-import { longRequests, MATERIALS } from '../support/long-texts.js';
 
 /** The most CPU time of the main thread for one request, with 10,000 tokens. The whole listing takes a third of it. */
 const MOST_MS = 100;
 /** The highest CPU time for requests that may take as long as graphql-js takes for the largest list. */
 const MOST_ROWS_MS = 300;
-/** Slightly less than the limit of a body, and than that of a request head. */
+/** Slightly less than the limit of a body. */
 const BYTES = 1_000_000;
-const HEADER_BYTES = 14_000;
 
 const times = <Item>(count: number, make: (nth: number) => Item) =>
   Array.from({ length: count }, (_nothing, nth) => make(nth));
@@ -66,7 +63,6 @@ describe('one request costs little', () => {
       'the longest names that there may be': ask(
         `{ tokens { ${times(30, (nth) => `${'x'.repeat(190)}${nth}: symbol`).join(' ')} } }`,
       ),
-      'a name as long as a document may be': ask(`{ tokens { ${'x'.repeat(BYTES)}: symbol } }`),
       'a long document': ask(`{ ${'a '.repeat(500_000)} }`),
       'nested brackets': ask('{ chains { name } }', { a: '['.repeat(500_000) }),
     };
@@ -157,104 +153,6 @@ describe('one request costs little', () => {
     const ask = (fields: string) => graph(aliased(30, () => `tokenChanges(since: "${first}") { ${fields} }`));
     await expectAllCheap(target, { 'the cursor alone': ask('cursor') });
     await expectAllCheap(target, { '90,000 rows': ask('changed { id }') }, MOST_ROWS_MS);
-  });
-});
-
-/** Beyond the cost of an unread request of the same size. */
-describe('a text of a megabyte costs little', () => {
-  it.each(MATERIALS)('in every place of the graph where a text fits: $name', async (material) => {
-    const target = await startTarget();
-    let count = 0;
-    for (const { name, body, control } of longRequests([material], BYTES)) {
-      await expectCheap(target, name, { body }, MOST_MS, { body: control });
-      count++;
-    }
-    expect(count).toBeGreaterThan(100);
-  });
-
-  it('in a document and beside it', async () => {
-    const target = await startTarget();
-    const long = 'x'.repeat(BYTES);
-    const persisted = (sha256Hash: string) => ({ persistedQuery: { version: 1, sha256Hash } });
-    const documents: Readonly<Record<string, string>> = {
-      'an alias': `{ tokens { ${long}: symbol } }`,
-      'a field': `{ ${long} }`,
-      'a field that is like many': `{ tokens { ${'symbo'.repeat(BYTES / 5)} } }`,
-      'an argument': `{ chains(${long}: 1) { name } }`,
-      'a fragment': `{ ...${long} } fragment ${long.slice(0, 9)} on Query { __typename }`,
-      'a type': `query ($v: ${long}) { __typename }`,
-      'a variable': `query ($${long}: Int) { __typename }`,
-      'a directive': `{ __typename @${long} }`,
-      'an operation': `query ${long} { nope }`,
-      'an operation with ten errors': `query ${long} { ${'nope '.repeat(20)} }`,
-      'a value of an enum': `{ tokenSearch(orderBy: ${long}) { totalCount } }`,
-      'a text that is no value of an enum': `{ tokenSearch(orderBy: "${long}") { totalCount } }`,
-      'a text that is no number': `{ tokenSearch(first: "${long}") { totalCount } }`,
-      'a number': `{ tokenSearch(first: ${'1'.repeat(BYTES)}) { totalCount } }`,
-      'a comment': `{ __typename } # ${long}`,
-      'a block string': `{ chain(chainKey: """${'\n x'.repeat(BYTES / 4)}""") { name } }`,
-      'a text after a syntax error': `{ chain("${long}") }`,
-      'no document': long,
-    };
-    const bodies: Readonly<Record<string, object>> = {
-      ...Object.fromEntries(Object.entries(documents).map(([name, query]) => [name, { query }])),
-      'names of variables': { query: '{ __typename }', variables: { [long]: 1 } },
-      'the name of the operation': { query: 'query A { nope }', operationName: long },
-      'the id of a document': { query: '{ __typename }', documentId: long },
-      'the hash of a document': { extensions: persisted(long) },
-      'the hash of a long document': {
-        query: `{ __typename } # ${long}`,
-        extensions: persisted('a'.repeat(64)),
-      },
-      'a member': { query: '{ __typename }', [long]: 1 },
-    };
-    for (const [name, body] of Object.entries(bodies)) {
-      const control = { query: '{ __typename }', extensions: { ignored: JSON.stringify(body) } };
-      await expectCheap(target, name, { body }, MOST_MS, { body: control });
-    }
-  });
-
-  it('as an argument of a tool', async () => {
-    const target = await startTarget();
-    for (const { name, document } of TOOLS) {
-      for (const [, argument = ''] of document.matchAll(/\$(\w+):/g)) {
-        for (const { start, part } of MATERIALS) {
-          const text = start + part.repeat(BYTES / Buffer.byteLength(part) - start.length);
-          const value = argument === 'filter' ? { symbols: [text] } : text;
-          const call = (args: object) => mcp(callOf(name, args));
-          await expectCheap(
-            target,
-            `${name}.${argument}: ${part}`,
-            call({ [argument]: value }),
-            MOST_MS,
-            call({ nope: value }),
-          );
-        }
-      }
-    }
-  });
-
-  it('in the head of a request, at its greatest length', async () => {
-    const target = await startTarget();
-    const path = `/graphql?query=${encodeURIComponent('{ tokens { symbol } }')}`;
-    const control = { path, headers: { 'x-nobody-reads': 'x'.repeat(HEADER_BYTES) } };
-    const filled = (part: string) => part.repeat(HEADER_BYTES / part.length);
-    const names =
-      'x-request-id if-none-match accept accept-encoding content-type origin x-forwarded-for access-control-request-headers user-agent traceparent';
-    for (const name of names.split(' ')) {
-      for (const part of ['x', 'a,', 'a;q=0,', '"a",', '1.1.1.1,', '00-', ' ;']) {
-        const asked = { path, headers: { [name]: filled(part) } };
-        await expectCheap(target, `${name}: ${part}`, asked, MOST_MS, control);
-      }
-    }
-    for (const parameter of ['query', 'variables', 'operationName', 'extensions', 'documentId', 'chainKey']) {
-      for (const part of ['x', '%7B', '%CC%81', '%5B', `&${parameter}=`]) {
-        for (const before of [`${path}&`, '/tokenlist.json?']) {
-          const asked = { path: `${before}${parameter}=${filled(part)}` };
-          await expectCheap(target, asked.path.slice(0, 80), asked, MOST_MS, control);
-        }
-      }
-    }
   });
 });
 

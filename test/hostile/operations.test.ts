@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { generatedListings } from '../fixtures/rows.js';
 import { json } from '../support/fake-upstream.js';
 import { fixedLimits } from '../support/fixed-limits.js';
-import { attack, type HttpAnswer, startTarget, type Target } from '../support/hostile.js';
+import { attack, costOf, type HttpAnswer, startTarget } from '../support/hostile.js';
 
 /** How long each attack lasts, in milliseconds. `HOSTILE_MS` makes it longer. */
 const ATTACK_MS = Number(process.env.HOSTILE_MS ?? 2_500);
@@ -53,13 +53,6 @@ const ATTACKS: readonly (readonly [string, readonly object[]])[] = [
   ['responses a little longer than their limit', [{ query: `{ a$N: tokens { ${longNames(6)} } }` }]],
 ];
 
-/** Sends one request. The result includes its CPU time of the main thread, in milliseconds. */
-async function costOf(target: Target, body: string | object) {
-  const before = target.cpuMs();
-  const answer = await target.ask(body);
-  return { ...answer, cpuMs: target.cpuMs() - before };
-}
-
 describe('health checks and cached responses are served throughout', () => {
   it.each(ATTACKS)('during an attack by 16 connections with new documents: %s', async (_name, bodies) => {
     const target = await startTarget();
@@ -81,7 +74,7 @@ describe('one request costs little', () => {
   it('for everything in nested lists', async () => {
     const target = await startTarget();
     const { body, cpuMs } = await costOf(target, {
-      query: '{ tokens { chain { tokens { chain { name } } } } }',
+      body: { query: '{ tokens { chain { tokens { chain { name } } } } }' },
     });
     expect(JSON.parse(body)).toMatchObject({ errors: [{ extensions: { code: 'LIMIT_EXCEEDED' } }] });
     expect(cpuMs).toBeLessThan(MOST_STALL_MS);
@@ -117,7 +110,9 @@ describe('responses whose names are repeated for each row', () => {
     await expect
       .poll(async () => (await target.ask({ query: '{ tokens { name } }' })).body.slice(0, 100))
       .toContain('Expected a response of at most 10000000 bytes');
-    const { body, cpuMs } = await costOf(target, { query: `{ a: tokens { name } b: tokens { name } }` });
+    const { body, cpuMs } = await costOf(target, {
+      body: { query: '{ a: tokens { name } b: tokens { name } }' },
+    });
     expect(JSON.parse(body)).toMatchObject({ errors: [{ extensions: { code: 'LIMIT_EXCEEDED' } }] });
     expect(cpuMs).toBeLessThan(MOST_STALL_MS);
     expect(target.memoryMb()).toBeLessThan(420);
@@ -158,7 +153,7 @@ describe('a client that sends as many requests as it can', () => {
     const waits: number[] = [];
     for (let nth = 0; nth < 10; nth++) {
       const { cpuMs, status } = await costOf(target, {
-        query: `{ b${nth}: chain(chainKey: "ethereum") { name } }`,
+        body: { query: `{ b${nth}: chain(chainKey: "ethereum") { name } }` },
       });
       expect(status).toBe(200);
       waits.push(cpuMs);

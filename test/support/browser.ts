@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 import { onTestFinished } from 'vitest';
+import { isMissing } from './missing.js';
 
 /** How long a page, or the start of the browser, may take on a busy machine, in milliseconds. */
 export const BROWSER_TIMEOUT_MS = 120_000;
@@ -14,14 +15,8 @@ const CANDIDATES = [
 
 const executable = (process.env.CHROMIUM_PATH ? [process.env.CHROMIUM_PATH] : CANDIDATES).find(existsSync);
 
-/** Whether to skip tests that need a browser. In CI they are not skipped: a missing browser fails them. */
-export const isBrowserMissing = !executable && !process.env.CI;
-
-if (isBrowserMissing) {
-  process.stderr.write(
-    'Chromium is not installed: tests in a browser are skipped. Install it, or set CHROMIUM_PATH.\n',
-  );
-}
+/** Whether to skip tests that need a browser. */
+export const isBrowserMissing = isMissing(executable !== undefined, 'Chromium (or set CHROMIUM_PATH)');
 
 /**
  * Starts a real headless Chromium that can reach only this machine. The end of the test closes it.

@@ -2,28 +2,22 @@ import { execFile } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { isMissing } from './missing.js';
+import { ROOT } from './readme.js';
 
 /** Time limit of a command, in milliseconds. Only a program that hangs takes longer. */
 const END_WITHIN_MS = 600_000;
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const CLIENTS = join(ROOT, 'test', 'clients');
 const INSTALLED = join(CLIENTS, 'node_modules');
+
+const INSTALL = 'npm ci --prefix test/clients';
 
 // npm writes this file at the end of an installation.
 const isInstalled = existsSync(join(INSTALLED, '.package-lock.json'));
 
-/**
- * Whether to skip tests of clients that have their own compilers. In CI they are not skipped: missing clients fail them.
- */
-export const isHeavyMissing = !isInstalled && !process.env.CI;
-
-if (isHeavyMissing) {
-  process.stderr.write(
-    'Relay and code generators are not installed: tests of them are skipped. To get them: npm ci --prefix test/clients\n',
-  );
-}
+/** Whether to skip tests of clients that have their own compilers. */
+export const isHeavyMissing = isMissing(isInstalled, `Relay and code generators (${INSTALL})`);
 
 /** How a command ended. */
 export interface Ended {
@@ -39,11 +33,7 @@ export type ClientProject = ReturnType<typeof createClientProject>;
  * generates no code.
  */
 export function createClientProject(...folders: readonly string[]) {
-  if (!isInstalled) {
-    throw new Error(
-      'npm ci --prefix test/clients has not been run, and in CI its tests must not be skipped.',
-    );
-  }
+  if (!isInstalled) throw new Error(`Nothing may be skipped in CI: ${INSTALL}`);
   const directory = mkdtempSync(join(tmpdir(), 'client-'));
   for (const folder of folders) {
     cpSync(join(CLIENTS, 'projects', folder), directory, { recursive: true });

@@ -65,8 +65,19 @@ export async function startTarget(options: TargetOptions = {}) {
     ask: (body: string | object) => send(address, { body }),
     /** Watches the process from outside, until `stop`. */
     watch: () => watch(address, child.pid),
+    /** How many connections were cut for this reason, according to the metrics. */
+    async cuts(reason: string) {
+      const { body } = await send(address, { path: '/metrics' });
+      return Number(new RegExp(`connections_cut_total{reason="${reason}"} (\\d+)`).exec(body)?.[1] ?? 0);
+    },
   };
 }
+
+type Watched = Awaited<ReturnType<ReturnType<Target['watch']>['stop']>>;
+
+/** A query whose response has 3.7 MB with 10,000 tokens. */
+export const FULL =
+  '{ tokens { id isBridgeable chainKey address decimals symbol name price { usd asOf } chain { name shortName } } }';
 
 let sent = 0;
 
@@ -146,6 +157,13 @@ function watch(address: string, pid: number | undefined) {
   };
 }
 
+/** Fails unless all probes of a watch got a response, and the memory stayed within this limit. */
+export function expectAlive({ failed, probes, memoryMb }: Watched, atMostMb: number): void {
+  expect(failed).toBe(0);
+  expect(probes).toBeGreaterThan(3);
+  expect(memoryMb).toBeLessThan(atMostMb);
+}
+
 const REFERENCE = JSON.stringify(Array.from({ length: 250_000 }, (_nothing, nth) => `a${nth}`));
 /** The time that a machine of usual speed takes to parse {@link REFERENCE}, in milliseconds. */
 const REFERENCE_MS = 25;
@@ -164,24 +182,19 @@ function slowness(): number {
 const MOST_MEMORY_MB = 300;
 const TIMES = 4;
 
-/**
- * The least CPU time of a few attempts, so that loading and other work of the process do not count. Stops at the first
- * attempt that takes at most `enoughMs`.
- */
-async function leastMs(target: Target, asked: Asked, enoughMs: number) {
-  let ms = Number.POSITIVE_INFINITY;
-  for (let time = 1; ; time++) {
-    const before = target.cpuMs();
-    const { status } = await target.send(asked);
-    ms = Math.min(ms, target.cpuMs() - before);
-    if (ms <= enoughMs || time === TIMES) return { ms, status };
-  }
+/** Sends a request. Resolves with its answer, and with its CPU time of the main thread in milliseconds. */
+export async function costOf(target: Target, asked: Asked) {
+  const before = target.cpuMs();
+  const answer = await target.send(asked);
+  return { ...answer, cpuMs: target.cpuMs() - before };
 }
 
 /**
- * Fails unless a request costs at most this CPU time of the main thread. A slow machine may take longer in proportion.
+ * Fails unless a request costs at most this CPU time of the main thread. It is sent up to four times, so that other work
+ * of the process does not count. A slow machine may take longer in proportion.
  *
  * @param control a request whose cost is subtracted, such as one of the same size whose text is ignored
+ * @returns the body of the answer
  */
 export async function expectCheap(
   target: Target,
@@ -189,11 +202,17 @@ export async function expectCheap(
   asked: Asked,
   mostMs: number,
   control?: Asked,
-): Promise<void> {
-  const { ms, status } = await leastMs(target, asked, mostMs);
-  expect(status, name).toBeLessThan(500);
+): Promise<string> {
+  const first = await costOf(target, asked);
+  expect(first.status, name).toBeLessThan(500);
   expect(target.memoryMb(), name).toBeLessThan(MOST_MEMORY_MB);
-  if (ms <= mostMs) return;
-  const unavoidable = control ? (await leastMs(target, control, 0)).ms : 0;
-  expect(ms - unavoidable, name).toBeLessThan(mostMs * slowness());
+  let least = first.cpuMs;
+  if (least > mostMs) {
+    const controls = control ? [await costOf(target, control), await costOf(target, control)] : [];
+    const unavoidable = controls.length > 0 ? Math.min(...controls.map(({ cpuMs }) => cpuMs)) : 0;
+    for (let time = 1; time < TIMES && least - unavoidable > mostMs; time++)
+      least = Math.min(least, (await costOf(target, asked)).cpuMs);
+    if (least - unavoidable > mostMs) expect(least - unavoidable, name).toBeLessThan(mostMs * slowness());
+  }
+  return first.body;
 }

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { GoodListings } from './faults.js';
 
 /** A query of a client, and the right data according to the rows of the upstream. */
@@ -6,6 +5,8 @@ export interface Question {
   readonly query: string;
   readonly variables?: object;
   readonly expected: unknown;
+  /** Whether to send another variable each time, which the query does not use: then no cached response fits. */
+  readonly isNew?: boolean;
 }
 
 /** An answer that takes longer counts as failed. Even on a busy machine no right answer takes this long. */
@@ -16,7 +17,7 @@ const CHAIN = 'ethereum';
 const pick = <Row extends object>(row: Row, ...names: readonly (keyof Row)[]) =>
   Object.fromEntries(names.map((name) => [name, row[name]]));
 
-/** Questions for both whole listings, for a join, and for single tokens. */
+/** Questions for both whole listings, for a join, and for single tokens. The data has the order of the query. */
 export function questionsAbout({ chains, tokens }: GoodListings): readonly Question[] {
   const there = tokens.filter(({ chainKey }) => chainKey === CHAIN);
   const chain = chains.find(({ chainKey }) => chainKey === CHAIN);
@@ -59,32 +60,57 @@ export function questionsAbout({ chains, tokens }: GoodListings): readonly Quest
 
 export type Load = ReturnType<typeof startLoad>;
 
-/** Sends these questions in rotation, `perSecond` of them a second, whether or not earlier answers failed. */
-export function startLoad(address: string, questions: readonly Question[], perSecond: number) {
+/**
+ * Sends these questions in rotation, whether or not earlier answers failed, and every fifth by GET. No request is
+ * repeated.
+ *
+ * @param pace how many questions to send a second; or how many connections send one question after the other
+ */
+export function startLoad(
+  address: string,
+  questions: readonly Question[],
+  pace: { readonly perSecond: number } | { readonly connections: number },
+) {
+  const texts = questions.map(({ expected }) => JSON.stringify({ data: expected }));
   const failures: string[] = [];
   const inProgress = new Set<Promise<void>>();
   let asked = 0;
   let answered = 0;
-  const timer = setInterval(() => {
-    const question = questions[asked++ % questions.length];
+  let longestMs = 0;
+  let isOver = false;
+
+  async function askNext(): Promise<void> {
+    const nth = asked++;
+    const question = questions[nth % questions.length];
     if (!question) return;
-    const answer = failureOf(address, question)
-      .then((failure) => {
-        if (failure) failures.push(failure);
-        else answered++;
-      })
-      .finally(() => inProgress.delete(answer));
-    inProgress.add(answer);
-  }, 1000 / perSecond);
+    const began = performance.now();
+    const failure = await failureOf(address, question, texts[nth % questions.length] ?? '', nth);
+    longestMs = Math.max(longestMs, performance.now() - began);
+    if (failure) failures.push(failure);
+    else answered++;
+  }
+  function start(work: Promise<void>): void {
+    inProgress.add(work);
+    work.finally(() => inProgress.delete(work));
+  }
+  const timer = 'perSecond' in pace ? setInterval(() => start(askNext()), 1000 / pace.perSecond) : undefined;
+  async function askOneAfterTheOther(): Promise<void> {
+    while (!isOver) await askNext();
+  }
+  if ('connections' in pace) for (let nth = 0; nth < pace.connections; nth++) start(askOneAfterTheOther());
   return {
     /** How many questions got a right answer. */
     get answered() {
       return answered;
     },
+    get longestMs() {
+      return longestMs;
+    },
     /** A line for every error and every wrong answer. */
     failures: failures as readonly string[],
     /** Stops sending, and resolves after the last answer. */
     async stop() {
+      isOver = true;
       clearInterval(timer);
       await Promise.all(inProgress);
     },
@@ -94,19 +120,27 @@ export function startLoad(address: string, questions: readonly Question[], perSe
 /** Asks a question. Returns the fault in the answer; undefined if the answer is right. */
 async function failureOf(
   address: string,
-  { query, variables, expected }: Question,
+  { query, variables, isNew }: Question,
+  right: string,
+  nth: number,
 ): Promise<string | undefined> {
+  const sent = isNew ? { ...variables, nth } : variables;
+  const isGet = nth % 5 === 0;
+  const parameters = new URLSearchParams({ query, variables: JSON.stringify(sent ?? {}) });
   try {
-    const response = await fetch(`${address}/graphql`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ query, variables }),
+    const response = await fetch(`${address}/graphql${isGet ? `?${parameters}` : ''}`, {
+      ...(isGet
+        ? {}
+        : {
+            method: 'POST',
+            headers: { 'content-type': 'application/json' },
+            body: JSON.stringify({ query, variables: sent }),
+          }),
       signal: AbortSignal.timeout(MAX_ANSWER_MS),
     });
     const body = await response.text();
-    const right = { data: expected };
-    if (response.status === 200 && isDeepStrictEqual(JSON.parse(body), right)) return undefined;
-    return `${query} got HTTP ${response.status}, ${difference(body, JSON.stringify(right))}`;
+    if (response.status === 200 && body === right) return undefined;
+    return `${query} got HTTP ${response.status}, ${difference(body, right)}`;
   } catch (error) {
     return `${query} got ${String(error)} ${String((error as Error).cause ?? '')}`;
   }

@@ -48,6 +48,10 @@ export async function sendRaw(address: string, bytes: string): Promise<string> {
   return connection.received();
 }
 
+/** The head of a POST whose body is sent in chunks. */
+export const CHUNKED =
+  'POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
+
 /** The bytes of one operation by POST. */
 export function postOf(query: string, headers = ''): string {
   const body = JSON.stringify({ query });

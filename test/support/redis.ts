@@ -4,17 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { onTestFinished } from 'vitest';
 import { freePort } from './free-port.js';
+import { isMissing } from './missing.js';
 
-const isInstalled = spawnSync('redis-server', ['--version']).status === 0;
-
-/** Whether to skip tests that need Redis. In CI they are not skipped: a missing Redis fails them. */
-export const isRedisMissing = !isInstalled && !process.env.CI;
-
-if (isRedisMissing) {
-  process.stderr.write(
-    'redis-server is not installed: tests of sharing are skipped. Install it to run them.\n',
-  );
-}
+/** Whether to skip tests that need Redis. */
+export const isRedisMissing = isMissing(
+  spawnSync('redis-server', ['--version']).status === 0,
+  'redis-server',
+);
 
 /** A real Redis on a free loopback port, without files on disk. */
 export interface TestRedis {

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { freePort } from '../../support/free-port.js';
 import { startGatewayProcess } from '../../support/gateway-process.js';
+import { isMissing } from '../../support/missing.js';
 import { type AtEnd, startServerProcess } from '../../support/server-process.js';
 import { type CountingProxy, startCountingProxy } from './counting-proxy.js';
 import { startStatsSubgraph } from './stats-subgraph.js';
@@ -13,16 +14,8 @@ const PACKAGES = `${HOME}routers/`;
 const ARE_INSTALLED = existsSync(`${PACKAGES}node_modules`);
 const INSTALL = 'npm ci --ignore-scripts --prefix test/federation/routers';
 
-/**
- * Whether to skip tests that need composers and routers. In CI they are not skipped: missing packages fail them.
- */
-export const areRoutersMissing = !ARE_INSTALLED && !process.env.CI;
-
-if (areRoutersMissing) {
-  process.stderr.write(
-    `Composers and routers are not installed: tests of larger graphs are skipped. Install them: ${INSTALL}\n`,
-  );
-}
+/** Whether to skip tests that need composers and routers. */
+export const areRoutersMissing = isMissing(ARE_INSTALLED, `composers and routers (${INSTALL})`);
 
 /** The built gateway with demo data, which it does not refresh, and the subgraph of another team. */
 export interface Subgraphs {
@@ -61,12 +54,6 @@ export async function runScript(name: string, ...args: readonly string[]): Promi
   const { stdout } = await promisify(execFile)(process.execPath, [`${PACKAGES}${name}`, ...args]);
   return stdout;
 }
-
-/** Whether the packages of Mesh are missing: an installation from before the recipe for Mesh lacks them. */
-export const isMeshMissing = !existsSync(`${PACKAGES}node_modules/@graphql-mesh/compose-cli`);
-
-if (isMeshMissing)
-  process.stderr.write(`GraphQL Mesh is not installed: its recipe is not run. Install it: ${INSTALL}\n`);
 
 /** The supergraph that Mesh composes with its recipe. */
 export async function composeByMesh(subgraphs: Subgraphs): Promise<string> {

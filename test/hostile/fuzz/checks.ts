@@ -1,7 +1,5 @@
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
-import { Kind, type OperationDefinitionNode, parse, print, visit } from 'graphql';
 import { ERROR_CODES } from '../../../src/domain/error-codes.js';
-import type { Operation } from '../../support/generated-operations.js';
 import type { Received } from '../../support/send-http.js';
 
 /** Codes of the GraphQL server and of persisted queries, but not INTERNAL_SERVER_ERROR, which is always a fault. */
@@ -35,8 +33,7 @@ function documentsOf(answer: Received): readonly unknown[] {
 }
 
 interface Response {
-  readonly data?: Record<string, unknown> | null;
-  readonly errors?: readonly { message?: unknown; path?: unknown; extensions?: { code?: unknown } }[];
+  readonly errors?: readonly { message?: unknown; extensions?: { code?: unknown } }[];
 }
 
 /** The faults of an answer that do not depend on its request. */
@@ -64,39 +61,4 @@ export function faultsOf(answer: Received): readonly string[] {
   for (const code of codes) if (!CODES.has(code)) faults.push(`An unknown code ${code}: ${said()}`);
   if (status >= 500 && !(status === 503 && codes.includes('OVERLOADED'))) faults.push(`A failure: ${said()}`);
   return faults;
-}
-
-const ADDED = 'addedByTheFuzzer';
-const ADDED_FIELD = {
-  kind: Kind.FIELD,
-  name: { kind: Kind.NAME, value: '__typename' },
-  alias: { kind: Kind.NAME, value: ADDED },
-} as const;
-
-/** The operation with one more field, so that no cached response is used. */
-export function rewritten(operation: Operation): Operation {
-  const addTo = (node: OperationDefinitionNode): OperationDefinitionNode => ({
-    ...node,
-    selectionSet: { ...node.selectionSet, selections: [...node.selectionSet.selections, ADDED_FIELD] },
-  });
-  return { ...operation, query: print(visit(parse(operation.query), { OperationDefinition: addTo })) };
-}
-
-/** The difference between the answers to an operation and to the same one rewritten. Undefined if they are equal. */
-export function differenceOf(first: Received, second: Received): string | undefined {
-  const [one, other] = [comparable(first), comparable(second)];
-  // The additional field can exceed a limit.
-  if (!one || !other || other.includes('LIMIT_EXCEEDED') || one === other) return undefined;
-  return `Another answer to the same operation: ${one.slice(0, 500)} and ${other.slice(0, 500)}`;
-}
-
-/** The data and the codes of errors. Undefined if the answer has several parts. */
-function comparable(answer: Received): string | undefined {
-  const [response, ...more] = documentsOf(answer) as readonly Response[];
-  if (!response || more.length > 0) return undefined;
-  const { [ADDED]: _added, ...data } = response.data ?? {};
-  const errors = (response.errors ?? []).map(({ path, extensions }) =>
-    JSON.stringify([path, extensions?.code]),
-  );
-  return JSON.stringify({ data: response.data ? data : null, errors: errors.sort() });
 }

@@ -161,27 +161,20 @@ const oddToken = fc.oneof(
   fc.constantFrom('0', '-1', '1e999', '2147483648', 'null', 'true', 'Token', 'Chain', 'query', 'fragment'),
 );
 
-/** The tokens with some of them removed, doubled, moved or replaced, also by `others`. */
+/** What replaces some tokens of a document: nothing, themselves repeated, an odd token, or tokens of another document. */
 const EDITS: readonly ((
-  before: string[],
-  part: string[],
-  after: string[],
+  part: readonly string[],
   odd: string,
-  others: string[],
-) => string[])[] = [
-  (before, _part, after) => [...before, ...after],
-  (before, part, after) => [...before, ...part, ...part, ...after],
-  (before, part, after) => [...before, ...times(60, () => part).flat(), ...after],
-  (before, part, after) => [...before, ...after.slice(0, 6), ...part, ...after.slice(6)],
-  (before, part, after) => [...after, ...part, ...before],
-  (before, part, after, odd) => [...before, odd, ...part.slice(1), ...after],
-  (before, part, after, odd) => [...before, odd, ...part, ...after],
-  (before, part, after, _odd, others) => [
-    ...before,
-    ...others.slice(part.length).slice(0, after.length),
-    ...after,
-  ],
-  (before) => before,
+  others: readonly string[],
+) => readonly string[])[] = [
+  () => [],
+  (part) => [...part, ...part],
+  (part) => times(60, () => part).flat(),
+  (part) => part.toReversed(),
+  (part, odd) => [odd, ...part],
+  (part, odd) => [odd, ...part.slice(1)],
+  (part, _odd, others) => others.slice(part.length, 20),
+  (part) => part,
 ];
 
 /** A document after some edits, with tokens of another document. */
@@ -190,10 +183,9 @@ export function mutated(document: string, other: string): fc.Arbitrary<string> {
   const edit = fc.tuple(fc.constantFrom(...EDITS), fc.noBias(fc.nat(999)), size(6), oddToken);
   return many(4, edit).map((edits) =>
     edits
-      .reduce<string[]>((tokens, [apply, at, length, odd]) => {
+      .reduce<readonly string[]>((tokens, [replace, at, length, odd]) => {
         const from = Math.floor((at / 1000) * (tokens.length + 1));
-        const to = from + length;
-        return apply(tokens.slice(0, from), tokens.slice(from, to), tokens.slice(to), odd, others);
+        return tokens.toSpliced(from, length, ...replace(tokens.slice(from, from + length), odd, others));
       }, document.match(TOKENS) ?? [])
       .join(' '),
   );

@@ -1,5 +1,4 @@
 import fc from 'fast-check';
-import type { Operation } from '../../support/generated-operations.js';
 
 export type Header = readonly [name: string, value: string];
 
@@ -10,8 +9,6 @@ export interface PlainRequest {
   /** The headers in addition to Host and Content-Length. */
   readonly headers: readonly Header[];
   readonly body?: string;
-  /** Present if the request is a valid operation, whose answer can be compared. */
-  readonly operation?: Operation;
 }
 
 /** Bytes for a new connection, in the parts in which they are sent. Each character is one byte. */

@@ -11,6 +11,7 @@ import {
 } from 'graphql';
 import { withFederation } from '../../src/graph/federation/federated.js';
 import { schema as ownSchema } from '../../src/graph/schema/index.js';
+import { untypedOf } from '../support/generated-operations.js';
 
 /** An operation that has a long text somewhere in an argument, and a harmless request of the same size. */
 export interface LongRequest {
@@ -30,12 +31,13 @@ export interface Material {
 
 export const MATERIALS: readonly Material[] = [
   { name: 'letters', start: '', part: 'aB' },
-  { name: 'words', start: '', part: 'a ' },
-  { name: 'punctuation', start: '', part: 'a-.:/' },
+  { name: 'words and punctuation', start: '', part: 'a a-.:/' },
   { name: 'marks', start: 'a', part: '\u0301\u0323\u05b0' },
   { name: 'an id', start: Buffer.from('["Token",').toString('base64url'), part: 'ImEi' },
   { name: 'hex', start: '0x', part: 'fE' },
 ];
+/** Not one long text, but thousands of short ones of all materials. */
+export const MANY: Material = { name: 'short texts by the thousand', start: '', part: 'a' };
 
 /** A text of this many bytes in UTF-8, or a few less. */
 function textOf({ start, part }: Material, bytes: number): string {
@@ -49,14 +51,14 @@ interface Place {
   fill(material: Material, bytes: number): unknown;
 }
 
-/** All places in a type where a text can stand. Each list is also a place for very many short texts. */
+/** All places in a type where a text can stand. */
 function placesIn(type: GraphQLInputType, path: string): readonly Place[] {
   if (isNonNullType(type)) return placesIn(type.ofType, path);
   if (isListType(type)) {
-    return placesIn(type.ofType, `${path}[]`).flatMap(({ path: inner, fill }) => [
-      { path: inner, fill: (material, bytes) => [fill(material, bytes)] },
-      { path: `${inner} by the thousand`, fill: (material, bytes) => manyOf(fill, material, bytes) },
-    ]);
+    return placesIn(type.ofType, `${path}[]`).map(({ path: inner, fill }) => ({
+      path: inner,
+      fill: (material, bytes) => (material === MANY ? manyOf(fill, bytes) : [fill(material, bytes)]),
+    }));
   }
   if (isInputObjectType(type)) {
     return Object.values(type.getFields()).flatMap((field) =>
@@ -74,10 +76,12 @@ function placesIn(type: GraphQLInputType, path: string): readonly Place[] {
 }
 
 /** A list of this many bytes with short items that are all different. */
-function manyOf(fill: Place['fill'], material: Material, bytes: number): readonly unknown[] {
-  const item = (nth: number) =>
-    fill({ ...material, start: material.start + nth.toString(36), part: 'a' }, material.start.length + 4);
-  const count = Math.floor(bytes / (Buffer.byteLength(JSON.stringify(item(100_000))) + 1));
+function manyOf(fill: Place['fill'], bytes: number): readonly unknown[] {
+  const item = (nth: number) => {
+    const start = MATERIALS[nth % MATERIALS.length]?.start + nth.toString(36);
+    return fill({ ...MANY, start }, start.length + 4);
+  };
+  const count = Math.floor(bytes / (Buffer.byteLength(JSON.stringify(item(100_000))) + 4));
   return Array.from({ length: count }, (_nothing, nth) => item(nth));
 }
 
@@ -108,48 +112,46 @@ function smallestOf(type: GraphQLInputType): unknown {
 }
 
 /** A value as a literal. The text of {@link VARIABLE} becomes the variable `$v`. */
-function literalOf(value: unknown): string {
-  if (value === VARIABLE.start) return '$v';
-  if (Array.isArray(value)) return `[${value.map(literalOf).join(', ')}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  return `{ ${Object.entries(value)
-    .map(([name, inner]) => `${name}: ${literalOf(inner)}`)
-    .join(', ')} }`;
-}
+const literalOf = (value: unknown) => untypedOf(value).replaceAll(JSON.stringify(VARIABLE.start), '$v');
 
 const VARIABLE: Material = { name: 'a variable', start: '<v>', part: 'a' };
 /** How often one variable stands in a list: as often as the limit on lexical tokens of a document allows. */
 const REPEATED = 120;
 
 /**
- * Operations with a long text in every place of every argument that takes a text, as a variable and as a literal. Some
- * have one variable in many places, others have lists of very many short texts.
+ * Operations with a long text of this material in every place of every argument that takes a text: as a variable that 30
+ * fields use, and as a literal. Some have one variable in many places of a list.
  *
  * @param bytes the size of all texts of one request
  */
-export function* longRequests(materials: readonly Material[], bytes: number): Generator<LongRequest> {
+export function* longRequests(material: Material, bytes: number): Generator<LongRequest> {
+  /** The types that literals were made of: the same literal costs the same in other fields. */
+  const asLiteral = new Set<string>();
   for (const { field, argument } of allArguments()) {
     for (const { path, fill } of placesIn(argument.type, `${field.name}.${argument.name}`)) {
-      for (const material of materials) {
-        const value = fill(material, bytes);
-        const name = `${path}: ${material.name}`;
-        const call = callOf(field, argument, '$v');
-        yield request(name, `($v: ${argument.type}) { ${call} }`, { v: value });
-        const aliases = Array.from({ length: 30 }, (_nothing, nth) => `a${nth}: ${call}`).join(' ');
-        yield request(`${name}, thirty times`, `($v: ${argument.type}) { ${aliases} }`, { v: value });
-        if (path.includes('thousand') || !isText(argument.type)) continue;
+      const isMany = material === MANY;
+      if (isMany && !path.includes('[]')) continue;
+      const value = fill(material, bytes);
+      const name = `${path}: ${material.name}`;
+      const call = callOf(field, argument, '$v');
+      // Thirty times a list of thousands would exceed the limit on rows, and not be read.
+      const aliases = Array.from({ length: isMany ? 1 : 30 }, (_nothing, nth) => `a${nth}: ${call}`);
+      yield request(name, `($v: ${argument.type}) { ${aliases.join(' ')} }`, { v: value });
+      if (isMany || !isText(argument.type)) continue;
+      const place = `${argument.type}${path.replace(/^\w+\.\w+/, '')}`;
+      if (!asLiteral.has(place)) {
+        asLiteral.add(place);
         yield request(`${name}, as a literal`, `{ ${callOf(field, argument, literalOf(value))} }`);
-        const list = fill(VARIABLE, VARIABLE.start.length);
-        if (!Array.isArray(list)) continue;
-        const repeated = literalOf(Array.from({ length: REPEATED }, () => list[0]));
-        const text = textOf(material, bytes);
-        const type = getNamedType(argument.type).name === 'ID' ? 'ID!' : 'String!';
-        yield request(
-          `${name}, one variable again and again`,
-          `($v: ${type}) { ${callOf(field, argument, repeated)} }`,
-          { v: text },
-        );
       }
+      const list = fill(VARIABLE, VARIABLE.start.length);
+      if (!Array.isArray(list)) continue;
+      const repeated = literalOf(Array.from({ length: REPEATED }, () => list[0]));
+      const type = getNamedType(argument.type).name === 'ID' ? 'ID!' : 'String!';
+      yield request(
+        `${name}, one variable again and again`,
+        `($v: ${type}) { ${callOf(field, argument, repeated)} }`,
+        { v: textOf(material, bytes) },
+      );
     }
   }
 }

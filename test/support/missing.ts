@@ -1,0 +1,11 @@
+/**
+ * Whether to skip tests because a program or package is not installed; if so, writes a line about it. In CI no test is
+ * skipped: what is missing fails the tests.
+ *
+ * @param what its name, and how to install it
+ */
+export function isMissing(isInstalled: boolean, what: string): boolean {
+  if (isInstalled || process.env.CI) return false;
+  process.stderr.write(`Not installed: ${what}. Tests that need it are skipped.\n`);
+  return true;
+}
