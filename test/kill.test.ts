@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { demoTokens } from './fixtures/demo.js';
 import { type FakeUpstream, json, late, reset, startFakeUpstream } from './support/fake-upstream.js';
 import { type GatewayProcess, startGatewayProcess } from './support/gateway-process.js';
-import { prefixOf, split } from './support/peers.js';
+import { prefixOf } from './support/peers.js';
 import { isRedisMissing, startRedis } from './support/redis.js';
 
 const QUERY =
@@ -103,10 +103,7 @@ function repeat(once: () => Promise<void>): () => Promise<void> {
   return stop;
 }
 
-interface Span {
-  readonly from: number;
-  readonly to: number;
-}
+type Span = Readonly<Record<'from' | 'to', number>>;
 
 /** The times in which a gateway works without Redis, each with one second more after its return to Redis. */
 function spansAlone({ output }: GatewayProcess): readonly Span[] {
@@ -139,7 +136,8 @@ describe.skipIf(isRedisMissing)('gateways behind a load balancer, with one Redis
     const upstream = await startFakeUpstream();
     onTestFinished(upstream.close);
     // The upstream is so slow that some gateways are killed while they wait for a response.
-    upstream.plan('tokens', late(150, split(json({ tokens: [] }), json({ tokens: demoTokens }))));
+    upstream.plan('tokens', late(150, json({ tokens: demoTokens })));
+    upstream.plan('routes', late(150, json({ tokens: [] })));
     const listingsTaken = () => upstream.seen.filter(({ url }) => url.endsWith('/tokens')).length;
     const started: GatewayProcess[] = [];
     const balancer = startBalancer(async () => {

@@ -33,19 +33,15 @@ type Change = (world: World, nth: number, stamp: number) => World;
 
 const changeAt = <Row>(rows: readonly Row[], nth: number, change: (row: Row) => Partial<Row>) =>
   rows.map((row, index) => (index === nth % rows.length ? { ...row, ...change(row) } : row));
-const ofToken =
-  (change: (stamp: number, row: World['tokens'][number]) => Partial<World['tokens'][number]>): Change =>
-  (world, nth, stamp) => ({
-    ...world,
-    tokens: changeAt(world.tokens, nth, (row) => change(stamp, row)),
-  });
+const ofTokens =
+  (change: (tokens: World['tokens'], nth: number, stamp: number) => World['tokens']): Change =>
+  (world, nth, stamp) => ({ ...world, tokens: change(world.tokens, nth, stamp) });
+const ofToken = (change: (stamp: number, row: World['tokens'][number]) => Partial<World['tokens'][number]>) =>
+  ofTokens((tokens, nth, stamp) => changeAt(tokens, nth, (row) => change(stamp, row)));
 const chainNamed: Change = (world, nth, stamp) => ({
   ...world,
   chains: changeAt(world.chains, nth, () => ({ name: `Chain ${stamp}` })),
 });
-const ofTokens =
-  (change: (tokens: World['tokens'], nth: number, stamp: number) => World['tokens']): Change =>
-  (world, nth, stamp) => ({ ...world, tokens: change(world.tokens, nth, stamp) });
 const address = (stamp: number, filler: string) => `0x${stamp.toString(16).padStart(40, filler)}`;
 const named = ofToken((stamp) => ({ name: `Name ${stamp}` }));
 
@@ -66,7 +62,6 @@ const CHANGES: Readonly<Record<string, Change>> = {
     tokenRow('gamma', address(stamp, 'b'), { symbol: `N${stamp}` }) as RawToken,
   ]),
   'nearly all rows gone, which is held back': ofTokens((tokens) => tokens.slice(0, 2)),
-  'the name of a chain': chainNamed,
   'a name and the name of a chain': (world, nth, stamp) => chainNamed(named(world, nth, stamp), nth, stamp),
 };
 
@@ -83,10 +78,7 @@ interface Question {
   answer(served: Served): unknown;
 }
 
-const KEYS = FIRST.tokens.slice(0, 3).map(({ chainKey, address }) => ({ chainKey, address }));
-const [KEY] = KEYS;
-const find = ({ tokens }: World, key: (typeof KEYS)[number] | undefined) =>
-  tokens.find(({ chainKey, address }) => chainKey === key?.chainKey && address === key.address);
+const KEY = { chainKey: 'alpha', address: `0x${'1'.repeat(40)}` };
 const nameOf = ({ chains }: World, key: string) => ({
   name: chains.find(({ chainKey }) => chainKey === key)?.name,
 });
@@ -127,10 +119,10 @@ const QUESTIONS: readonly Question[] = [
     asked: {
       query:
         'query ($chainKey: String!, $address: String!) { token(chainKey: $chainKey, address: $address) { decimals price { usd asOf } } }',
-      ...(KEY ? { variables: KEY } : {}),
+      variables: KEY,
     },
     answer(served) {
-      const token = find(served, KEY);
+      const token = served.tokens.find(({ address }) => address === KEY.address);
       const asOf = new Date(served.takenAt).toISOString();
       return {
         token: token
@@ -138,17 +130,6 @@ const QUESTIONS: readonly Question[] = [
           : null,
       };
     },
-  },
-  {
-    asked: {
-      query: 'query ($keys: [TokenKey!]!) { tokensByKey(keys: $keys) { decimals name } }',
-      variables: { keys: KEYS },
-    },
-    answer: (served) => ({
-      tokensByKey: KEYS.map((key) => find(served, key))
-        .map((token) => token && { decimals: token.decimals, name: token.name })
-        .map((token) => token ?? null),
-    }),
   },
   {
     asked: {
@@ -215,13 +196,11 @@ function servedBy({ snapshots }: TestServer): Served {
 
 /** The rows that answers can contain: all but tokens with held-back facts. */
 function shown({ chains, tokens }: World, heldBack: ReadonlySet<string> = new Set()): readonly string[] {
-  const rows = [
-    chains.map(({ chainKey, name }) => [chainKey, name]),
-    tokens
-      .filter(({ address }) => !heldBack.has(address))
-      .map(({ chainKey, address, decimals, name, price }) => [chainKey, address, decimals, name, price?.usd]),
+  const guarded = tokens.filter(({ address }) => !heldBack.has(address));
+  return [
+    JSON.stringify(chains, ['chainKey', 'name']),
+    JSON.stringify(guarded, ['chainKey', 'address', 'decimals', 'name', 'price', 'usd']),
   ];
-  return rows.map((shown) => JSON.stringify(shown));
 }
 
 /** The addresses of tokens with held-back facts, and of new tokens that wait. */

@@ -3,8 +3,9 @@
  * cached response. Before the response is used again, they are compared with the snapshots that are served then. The
  * caching headers are made from them. All times are in milliseconds; points in time are since 1970.
  */
-import { LISTING_NAMES, type ListingName } from '../snapshots/listings.js';
+
 import type { ReadSnapshots } from '../snapshots/operation-view.js';
+import { LISTING_NAMES, type ListingName } from '../snapshots/snapshot.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
 import type { TrackedReads } from './dependency-tracker.js';
 

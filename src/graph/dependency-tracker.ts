@@ -1,6 +1,7 @@
 /** Tracks which changing data an operation reads besides the rows: prices, times, routes, and the age of listings. */
-import { LISTING_NAMES, type ListingName } from '../snapshots/listings.js';
+
 import type { View } from '../snapshots/operation-view.js';
+import { LISTING_NAMES, type ListingName } from '../snapshots/snapshot.js';
 import type { Cost, CostMeter } from './cost.js';
 
 /** The changing data that an operation has read. The view notes the listings. Times are in milliseconds since 1970. */

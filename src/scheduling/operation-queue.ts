@@ -27,21 +27,23 @@ export function createOperationQueue(maxWaitMs: number, onWaited?: (waitedSecond
   let isRunning = false;
   /** Until this time, by `performance.now()`, further operations begin without a yield to the event loop. */
   let sliceEnd = 0;
-  let isTickScheduled = false;
-  /** Whether the tick starts the next task. */
-  let isNextInTick = false;
   const inProgressByClient = new Map<string | undefined, number>();
   let inProgress = 0;
+
+  function beginSlice(): void {
+    const now = performance.now();
+    if (now >= sliceEnd) sliceEnd = now + SLICE_MS;
+  }
 
   function startNext(): void {
     isRunning = false;
     waiting.take()?.run();
   }
 
-  /** Ends a task and starts the next one: now, or in the next tick if the slice of time is over. */
+  /** Ends a task, and starts the next one: now, or after a yield if the slice of time is over. */
   function endTask(): void {
     if (performance.now() < sliceEnd) startNext();
-    else isNextInTick = true;
+    else setImmediate(startNext);
   }
 
   /** Runs the task in its turn: at once, before this call returns, if no other task runs or waits. */
@@ -63,20 +65,6 @@ export function createOperationQueue(maxWaitMs: number, onWaited?: (waitedSecond
       };
       if (isRunning || waiting.waiting > 0) waiting.add(client, priority, { run, refuse: reject });
       else run();
-    });
-  }
-
-  /** Begins the slice of time of this tick, unless it has begun. */
-  function beginSlice(): void {
-    if (isTickScheduled) return;
-    sliceEnd = performance.now() + SLICE_MS;
-    isTickScheduled = true;
-    setImmediate(() => {
-      isTickScheduled = false;
-      if (!isNextInTick) return;
-      isNextInTick = false;
-      beginSlice();
-      startNext();
     });
   }
 
@@ -148,8 +136,7 @@ export function createOperationQueue(maxWaitMs: number, onWaited?: (waitedSecond
      */
     resume: (client: string | undefined): Promise<void> =>
       inTurn(client, PRIORITY.resume, () => {
-        // The operation resumes in a microtask after this task. An ended slice makes the next task wait for a tick.
-        beginSlice();
+        // The operation resumes in a microtask after this task. An ended slice makes the next task wait for a yield.
         sliceEnd = 0;
       }),
     /** How many operations have begun and not ended; most of them wait for the upstream. */

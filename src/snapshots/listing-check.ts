@@ -1,7 +1,7 @@
 /** Checks whole listings: a new listing that lacks too many known rows is held back. */
 import { digestOf } from '../domain/digests.js';
 import { groupBy, keyedRows } from '../domain/keyed-rows.js';
-import { type Fetched, type LargestListing, sentAtOf, type UnreadableRows } from '../domain/listing.js';
+import { type Fetched, type LargestListing, sentAtOf } from '../domain/listing.js';
 import { malformed, UpstreamError } from '../domain/upstream-error.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
 
@@ -72,7 +72,7 @@ export function createListingCheck<Row>(
     return { rows: before.rows, at: Date.now() - (now - before.until) };
   }
 
-  /** The rows that a new listing lacks, and the reasons to hold it back, if any. */
+  /** The large loss of a new listing; undefined without one. It cannot be true if too many rows cannot be read. */
   function lossOf(served: Fetched<Row>, sent: Fetched<Row>) {
     const known = keyedRows(served.rows, kind.keyOf);
     const present = keyedRows(sent.rows, kind.keyOf);
@@ -90,10 +90,7 @@ export function createListingCheck<Row>(
     const lostOfDay = Math.max(lost.length, ofDay - sent.rows.length - (sent.contradictory?.size ?? 0));
     const mostVanished = known.size * holdBackShrink;
     const mostLost = ofDay * holdBackShrink;
-    const reasons: HoldBackReason[] = [];
-    if (vanished.length <= mostVanished && lostOfDay <= mostLost && lostGroups.length === 0)
-      return { vanished, lost, reasons, text: '' };
-    reasons.push('shrink');
+    if (vanished.length <= mostVanished && lostOfDay <= mostLost && lostGroups.length === 0) return undefined;
     // The text does not name the chains, because clients see it and the operator may hide a chain from them.
     const text =
       vanished.length > mostVanished
@@ -101,18 +98,19 @@ export function createListingCheck<Row>(
         : lostGroups.length > 0
           ? `it lacks all ${kind.name} of ${lostGroups.length} of the known chains`
           : `it lacks ${Math.min(lostOfDay, ofDay)} of the ${ofDay} rows of the last day's largest listing`;
-    const unreadIn = unreadableAmong(sent.unreadable);
+    const { keys: unreadable = new Set<string>(), unnamed = 0 } = sent.unreadable ?? {};
+    /** How many of these keys may belong to rows that cannot be read. */
+    const unreadIn = (keys: readonly string[]) =>
+      Math.min(keys.length, unnamed + keys.filter((key) => unreadable.has(key)).length);
     const unread = unreadIn(lost);
     const isShrunkAnyway =
       vanished.length - unreadIn(vanished) > mostVanished ||
       lostOfDay - unread > mostLost ||
       lostGroups.some(([, keys]) => unreadIn(keys) === 0);
     const stillThere = ofDay - (lost.length - unread);
-    if (unread === 0 || (isShrunkAnyway && unread <= stillThere * holdBackShrink))
-      return { vanished, lost, reasons, text };
-    reasons.push('rejected_rows');
-    const andUnread = `${text}, and ${unread} of the rows that it lacks cannot be read`;
-    return { vanished, lost, reasons, text: andUnread };
+    const mayBeTrue = unread === 0 || (isShrunkAnyway && unread <= stillThere * holdBackShrink);
+    const andUnread = mayBeTrue ? '' : `, and ${unread} of the rows that it lacks cannot be read`;
+    return { vanished, lost, mayBeTrue, text: text + andUnread };
   }
 
   return {
@@ -123,9 +121,9 @@ export function createListingCheck<Row>(
      * @throws HeldBackError
      */
     check(served: Fetched<Row>, sent: Fetched<Row>): string | undefined {
-      const { vanished, lost, reasons, text } = lossOf(served, sent);
-      if (reasons.length === 0) return undefined;
-      const mayBeTrue = !reasons.includes('rejected_rows');
+      const loss = lossOf(served, sent);
+      if (!loss) return undefined;
+      const { vanished, lost, mayBeTrue, text } = loss;
       const signature = digestOf(lost.toSorted());
       const times = mayBeTrue ? (heldBack?.signature === signature ? heldBack.times : 0) + 1 : 0;
       if (mayBeTrue && times >= holdBackTimes) return text;
@@ -136,6 +134,7 @@ export function createListingCheck<Row>(
         : 'It is accepted only when its rows can be read.';
       const message = `The upstream's ${kind.name} listing is held back: ${text}. ${outlook}`;
       const shown = [...(mayBeTrue ? [] : sent.rejected.first), ...vanished];
+      const reasons: HoldBackReason[] = mayBeTrue ? ['shrink'] : ['shrink', 'rejected_rows'];
       throw new HeldBackError(message, shown.slice(0, SHOWN).join('; '), reasons);
     },
     /** Notes that a listing has replaced `before`. After an accepted loss, earlier sizes no longer count. */
@@ -165,10 +164,4 @@ export function createListingCheck<Row>(
       return heldBackAt;
     },
   };
-}
-
-/** Counts how many of the given keys may belong to rows that cannot be read. */
-function unreadableAmong(unreadable: UnreadableRows | undefined): (keys: readonly string[]) => number {
-  const { keys: known = new Set<string>(), unnamed = 0 } = unreadable ?? {};
-  return (keys) => Math.min(keys.length, unnamed + keys.filter((key) => known.has(key)).length);
 }

@@ -5,15 +5,15 @@ import type { ResolvedRules } from '../domain/listing-rules.js';
 import { UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger/logger.js';
 import { type FreshMs, freshnessOf, type StaleListing } from './freshness.js';
+import { createAgreement, type Reconcile, type RouteAnswer, type Routes } from './routes.js';
 import {
   type IndexedListings,
   LISTING_NAMES,
   type ListingName,
-  type Refreshers,
   type ServedSnapshots,
-} from './listings.js';
-import { createAgreement, type Reconcile, type RouteAnswer, type Routes } from './routes.js';
-import type { Snapshot, TokenSnapshot } from './snapshot.js';
+  type Snapshot,
+  type TokenSnapshot,
+} from './snapshot.js';
 import type { RouteMapState, Sources, TokenSources } from './sources.js';
 
 /** The data that one operation has read. */
@@ -38,7 +38,12 @@ export interface RoutesRead {
 /** The data that the views of all operations share. */
 export interface ViewSources {
   readonly service: Pick<Service, 'source'>;
-  readonly refreshers: Refreshers;
+  readonly refreshers: {
+    readonly [Name in ListingName]: {
+      readonly snapshot: IndexedListings[Name] | undefined;
+      current(): IndexedListings[Name] | Promise<IndexedListings[Name]>;
+    };
+  };
   readonly freshMs: FreshMs;
   /** Undefined if routes are not swept. */
   readonly sources: Sources | undefined;
@@ -47,15 +52,9 @@ export interface ViewSources {
   /** The operator's rules now. */
   readonly operator: () => Pick<ResolvedRules, 'hides'>;
   readonly now: () => number;
-  readonly onWaited: ((reason: 'upstream', seconds: number) => void) | undefined;
+  readonly onWaited: (reason: 'upstream', seconds: number) => void;
   readonly log: Logger;
 }
-
-/**
- * The consistent state that one operation reads: the snapshots that were served when the operation began. If a listing
- * had no snapshot yet, the view waits for its first one.
- */
-export type View = Pick<OperationView, keyof OperationView>;
 
 /**
  * How long one operation waits for the upstream in all, in milliseconds. With the earlier waits (in the queue, and for
@@ -65,8 +64,12 @@ export const MAX_UPSTREAM_WAIT_MS = 25_000;
 
 const LATE = `The upstream did not answer within the ${MAX_UPSTREAM_WAIT_MS / 1_000} s for which an operation waits. Try again in a few seconds.`;
 
-/** A class, so that its methods are made only once: a view is made for every operation, and most use few of them. */
-export class OperationView {
+/**
+ * The consistent state that one operation reads: the snapshots that were served when the operation began. If a listing
+ * had no snapshot yet, the view waits for its first one. A class, because a view is made for every operation, and most
+ * operations use few of its methods.
+ */
+export class View {
   /** The snapshot of each listing, or a promise of its first one. */
   private readonly pinned = {} as Record<
     ListingName,
@@ -107,7 +110,7 @@ export class OperationView {
       return await Promise.race([answer, late]);
     } finally {
       clearTimeout(timer);
-      this.held.onWaited?.('upstream', (performance.now() - from) / 1_000);
+      this.held.onWaited('upstream', (performance.now() - from) / 1_000);
     }
   }
 
@@ -221,8 +224,7 @@ export class OperationView {
 
   /** The token listing, untracked; undefined if there is none and the operation does not wait for the first one. */
   private tokensIfPresent(): TokenSnapshot | Promise<TokenSnapshot> | undefined {
-    const isPresent = this.pinned.tokens ?? this.held.refreshers.tokens.snapshot;
-    return isPresent && this.pin('tokens');
+    return (this.pinned.tokens ?? this.held.refreshers.tokens.snapshot) && this.pin('tokens');
   }
 
   /** The token listing, untracked, after the wait for the first one if it is needed. */

@@ -86,7 +86,7 @@ export function logGuarded<Row>(
   log: Logger,
   kind: ListingKind<Row>,
   { listing, waiting, accepted }: GuardResult<Row>,
-  onAccepted: ((listing: string, fact: GuardedFact, by: AcceptedBy) => void) | undefined,
+  onAccepted: (listing: string, fact: GuardedFact, by: AcceptedBy) => void,
 ): void {
   const { name, placeOf, heldBackOf, keyOf } = kind;
   const now = sentAtOf(listing);
@@ -110,7 +110,7 @@ export function logGuarded<Row>(
   const more = news.length - MAX_LINES;
   if (more > 0) log.warn({ listing: name, more }, `Held back in the ${name} listing: more rows`);
   const changes = accepted.flatMap(({ row, facts, by }) => facts.map((each) => ({ row, by, ...each })));
-  for (const { fact, by } of changes) onAccepted?.(name, fact, by);
+  for (const { fact, by } of changes) onAccepted(name, fact, by);
   for (const { row, fact, served, upstream, by } of changes.slice(0, MAX_LINES)) {
     const why =
       by === 'time' ? 'every listing of the hold-back period had it' : 'a rule of the operator says so';
@@ -144,12 +144,12 @@ export function logRejected(
   served: Snapshot<unknown> | undefined,
   { code, detail, message, cause }: UpstreamError,
   retryInMs: number,
-  heldBackFor: readonly HoldBackReason[],
+  heldBackFor: readonly HoldBackReason[] | undefined,
 ): void {
   const isUnreachable = code === 'UPSTREAM_UNREACHABLE' || code === 'UPSTREAM_TIMEOUT';
   // The stack of a failed connection says no more than `detail`.
   const err = cause && (!isUnreachable || log.isLevelEnabled('debug')) ? { err: cause } : {};
-  const why = heldBackFor.length > 0 ? { heldBackFor } : {};
+  const why = heldBackFor ? { heldBackFor } : {};
   const state = served ? 'the last good snapshot is served' : 'there is none to serve yet';
   const advice =
     code === 'UPSTREAM_UNREACHABLE'

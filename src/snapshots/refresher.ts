@@ -1,4 +1,4 @@
-/** Refreshes one listing: fetches, checks, guards, indexes, publishes, stores and logs it; schedules the next refresh. */
+/** Refreshes one listing: fetch, check, guard, index, publish, store, tell. Then it schedules the next refresh. */
 import { type AcceptedBy, EMPTY_GUARD_MEMORY, type GuardMemory } from '../domain/guard-memory.js';
 import { type Fetched, type GuardedFact, type Service, sentAtOf } from '../domain/listing.js';
 import { internalError, UpstreamError } from '../domain/upstream-error.js';
@@ -46,7 +46,7 @@ export interface RefreshOptions extends HoldBackRules {
   readonly firstPauseMs?: number | undefined;
   readonly peers?: Peers | undefined;
   readonly disk?: DiskStore | undefined;
-  readonly metrics?: Partial<SnapshotMetrics> | undefined;
+  readonly metrics: SnapshotMetrics;
   readonly log: Logger;
 }
 
@@ -71,38 +71,34 @@ export interface RefresherOptions<Row, Indexed extends Snapshot<Row>> extends Re
   ) => Promise<GuardResult<Row>>;
   /** The rows that the operator does not hide. */
   readonly select: (rows: readonly Row[], guard: GuardMemory<Row>) => readonly Row[];
-  readonly index: (fetched: Fetched<Row>, before: Indexed | undefined) => Indexed | Promise<Indexed>;
+  readonly index: (fetched: Fetched<Row>, before: Indexed | undefined) => Promise<Indexed>;
   /** The age at which the listing is refreshed. */
   readonly freshMs: number;
   readonly onPublished: () => void;
 }
 
-export type Refresher<Indexed extends Snapshot<Row>, Row = unknown> = ReturnType<
-  typeof createRefresher<Row, Indexed>
->;
-
 /** Holds the last good snapshot of one listing, and refreshes it in the background, one refresh at a time. */
 export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: RefresherOptions<Row, Indexed>) {
   const { kind, fetch, guard, select, index, freshMs, service } = options;
-  const { firstPauseMs = FIRST_PAUSE_MS, peers = NO_PEERS, disk, metrics = {}, log } = options;
+  const { firstPauseMs = FIRST_PAUSE_MS, peers = NO_PEERS, disk, metrics, log } = options;
   const { name } = kind;
   const maxPauseMs = Math.min(MAX_PAUSE_MS, Math.max(freshMs, firstPauseMs));
+  const listingCheck = createListingCheck(kind, options);
   let snapshot: Indexed | undefined;
+  /** The listing that is served, including the rows that the operator hides; undefined before the first. */
+  let guarded: GuardedListing<Row> | undefined;
+  let heldBack = heldBackIn(kind, [], { rows: [], guard: EMPTY_GUARD_MEMORY }, select);
   let lastFailure: { readonly error: UpstreamError; readonly at: number } | undefined;
   let failuresInARow = 0;
   /** When the last listing from a peer, or the last one that was too old to use, was requested (ms since 1970). */
   let sharedAt = 0;
-  const listingCheck = createListingCheck(kind, options);
-  /** The listing that is served, including the rows that the operator hides; undefined before the first. */
-  let guarded: GuardedListing<Row> | undefined;
-  let heldBack = heldBackIn(kind, [], { rows: [], guard: EMPTY_GUARD_MEMORY }, select);
-  let rulesChanges = 0;
   let refreshing: Promise<Indexed> | undefined;
   /** When the request in progress began (milliseconds since 1970); otherwise 0. */
   let requestedAt = 0;
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
 
+  /** Runs a refresh, or joins the one that is in progress. */
   function refresh(): Promise<Indexed> {
     refreshing ??= runRefresh().finally(() => {
       refreshing = undefined;
@@ -119,73 +115,78 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
       throw onError(error);
     });
     if (leased.is === 'too early') throw backOff(leased);
-    const lease = leased.is === 'ours' ? leased : undefined;
     try {
-      if (leased.is === 'fetched') return await checkAndPublish(leased.fetched, 'peer');
+      if (leased.is === 'fetched') return await accept(() => leased.fetched, 'peer');
       adoptPeerState(leased.peerFailure);
       requestedAt = Date.now();
       const fetched = await fetch().finally(() => {
         requestedAt = 0;
       });
-      metrics.contradictoryRows?.(name, fetched.contradictory?.size ?? 0);
-      if (!guarded) checkFirstListing(kind, fetched);
-      const accepted = await checkAndPublish(fetched, 'upstream');
+      metrics.contradictoryRows(name, fetched.contradictory?.size ?? 0);
+      const accepted = await accept(() => fetched, 'upstream');
       leased.succeed(stored(accepted));
       return accepted;
     } catch (error) {
-      throw onError(error, lease);
+      throw onError(error, leased.is === 'ours' ? leased : undefined);
     }
   }
 
+  let lastAccept: Promise<unknown> = Promise.resolve();
   /**
-   * Checks a fetched listing, and serves it. A listing from a peer or from disk is guarded as if the upstream had sent
+   * Checks a listing, and serves it: one at a time, since each is compared with the one that is served. `rules`: the
+   * listing that is served, with changed rules. A listing from a peer or from disk is guarded as if the upstream had sent
    * it now, because the gateway that stored it may have had no earlier listing to compare it with.
    *
-   * @throws HeldBackError
+   * @param listing called when it is the turn of this listing
+   * @throws HeldBackError by rejection
    */
+  function accept(listing: () => Fetched<Row>, origin: SnapshotOrigin): Promise<Indexed> {
+    const accepted = lastAccept.then(() => checkAndPublish(listing(), origin));
+    lastAccept = accepted.catch(() => {});
+    return accepted;
+  }
+
   async function checkAndPublish(fetched: Fetched<Row>, origin: SnapshotOrigin): Promise<Indexed> {
-    const isAgain = origin === 'rules';
-    for (;;) {
-      const [served, before, changes] = [guarded, snapshot, rulesChanges];
-      // Changed rules apply to the listing that is served now. A history that was stored with it is of earlier rules.
-      const sent = isAgain
-        ? { ...asSent(kind, served ?? fetched), history: undefined }
-        : asSent(kind, fetched);
-      if (before && !isAgain) {
-        if (isOlder(fetched, before)) return keep(before, fetched);
-        if (origin !== 'upstream' && sentAtOf(fetched) <= newestAt()) return before;
-      }
-      const acceptedLoss = served && !isAgain ? listingCheck.check(served, sent) : undefined;
-      const result = await guardRows(sent, fetched, served, origin);
-      const { guard: memory, ...guardedFacts } = result.listing;
-      const lossAcceptedAt = acceptedLoss ? guardedFacts.takenAt : memory.lossAcceptedAt;
-      const listing = { ...guardedFacts, guard: { ...memory, lossAcceptedAt } };
-      const indexed = await index({ ...listing, rows: select(listing.rows, listing.guard) }, before);
-      // If a snapshot of a peer was published meanwhile, or the rules have changed, check again.
-      if (served !== guarded || changes !== rulesChanges) continue;
-      publish(listing, indexed, origin, acceptedLoss !== undefined);
-      if (acceptedLoss)
-        log.warn({ listing: name }, `The ${name} listing that was held back is accepted: ${acceptedLoss}`);
-      logGuarded(log, kind, result, metrics.acceptedChange);
-      logAccepted(log, kind, before, indexed, origin, freshMs);
-      if (origin === 'upstream' || origin === 'peer') metrics.refresh?.(name, origin);
-      options.onPublished();
-      if (!isAgain) scheduleAfter(indexed, before === undefined && origin !== 'upstream');
-      return indexed;
+    const [served, before] = [guarded, snapshot];
+    const isNew = origin !== 'rules';
+    if (before && isNew) {
+      if (isOlder(fetched, before)) return keep(before, fetched);
+      if (origin !== 'upstream' && sentAtOf(fetched) <= newestAt()) return before;
     }
+    if (!served && origin === 'upstream') checkFirstListing(kind, fetched);
+    const sent = asSent(kind, fetched);
+    const acceptedLoss = served && isNew ? listingCheck.check(served, sent) : undefined;
+    const result = await guardRows(sent, fetched, origin);
+    const { takenAt, guard: memory } = result.listing;
+    const lossAcceptedAt = acceptedLoss ? takenAt : memory.lossAcceptedAt;
+    const listing = { ...result.listing, guard: { ...memory, lossAcceptedAt } };
+    const indexed = await index({ ...listing, rows: select(listing.rows, listing.guard) }, before);
+
+    if (isNew) {
+      listingCheck.remember(served, acceptedLoss !== undefined);
+      failuresInARow = 0;
+    }
+    publish(listing, indexed, origin);
+    if (acceptedLoss)
+      log.warn({ listing: name }, `The ${name} listing that was held back is accepted: ${acceptedLoss}`);
+    logGuarded(log, kind, result, metrics.acceptedChange);
+    logAccepted(log, kind, before, indexed, origin, freshMs);
+    if (origin === 'upstream' || origin === 'peer') metrics.refresh(name, origin);
+    options.onPublished();
+    if (isNew) scheduleAfter(indexed, before === undefined && origin !== 'upstream');
+    return indexed;
   }
 
   /** Guards `sent`. `fetched` is the same before {@link asSent}: with the memory of the gateway that stored it. */
   async function guardRows(
     sent: Fetched<Row>,
     fetched: Fetched<Row>,
-    served: GuardedListing<Row> | undefined,
     origin: SnapshotOrigin,
   ): Promise<GuardResult<Row>> {
     // If the peer's guard memory began earlier than ours, `sent` is compared with the values that the peer has accepted.
     const isSenior =
-      origin === 'peer' && (fetched.guard?.beganAt || fetched.takenAt) < (served?.guard.beganAt ?? 0);
-    if (served && !isSenior) return guard(sent, served, origin === 'peer' ? fetched : undefined);
+      origin === 'peer' && (fetched.guard?.beganAt || fetched.takenAt) < (guarded?.guard.beganAt ?? 0);
+    if (guarded && !isSenior) return guard(sent, guarded, origin === 'peer' ? fetched : undefined);
     // A listing from disk or from such a peer, or a first one from any peer, continues the memory stored with it.
     const own = origin === 'upstream' ? undefined : fetched;
     const others = [...((await disk?.readOthers(kind)) ?? []), ...(await peers.readOthers(name, kind))];
@@ -195,6 +196,19 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
         `The first ${name} listing is compared with what earlier gateways have served`,
       );
     return guard(sent, withKnownFacts(own, others));
+  }
+
+  /** Serves the snapshot, stores it on disk, and offers it to peers. */
+  function publish(listing: GuardedListing<Row>, accepted: Indexed, origin: SnapshotOrigin): void {
+    guarded = listing;
+    snapshot = accepted;
+    heldBack = heldBackIn(kind, accepted.rows, listing, select);
+    if (origin !== 'upstream') service.switchTo?.(accepted.source);
+    if (origin === 'peer') sharedAt = sentAtOf(accepted);
+    const toStore = stored(accepted);
+    if (origin !== 'disk')
+      disk?.write(kind, { ...toStore, largest: listingCheck.largest(toStore.rows.length) });
+    peers.offer(name, kind, toStore);
   }
 
   /** The listing as it is stored and shared: including the rows that the operator hides. */
@@ -216,7 +230,7 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     const age = Math.floor((fetched.upstreamAgeMs ?? 0) / 1000);
     const text = `Kept the ${name} listing: the upstream's answer carries "Age: ${age}" and is older`;
     log.info({ listing: name, upstreamAgeSeconds: age }, text);
-    metrics.refresh?.(name, 'older');
+    metrics.refresh(name, 'older');
     schedule(freshMs);
     // Peers get the snapshot with the time of this request, so that they do not repeat the request.
     return { ...served, upstreamAgeMs: Math.max(0, sentAtOf(fetched) - served.takenAt) };
@@ -229,41 +243,12 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     listingCheck.adoptPeerState(failure.heldBack);
   }
 
-  /** Serves the snapshot, and stores and shares it. */
-  function publish(
-    listing: GuardedListing<Row>,
-    accepted: Indexed,
-    origin: SnapshotOrigin,
-    isLossAccepted: boolean,
-  ): void {
-    if (origin !== 'rules') {
-      listingCheck.remember(guarded, isLossAccepted);
-      failuresInARow = 0;
-    }
-    guarded = listing;
-    snapshot = accepted;
-    heldBack = heldBackIn(kind, accepted.rows, listing, select);
-    if (origin !== 'upstream') service.switchTo?.(accepted.source);
-    if (origin === 'peer') sharedAt = sentAtOf(accepted);
-    const toStore = stored(accepted);
-    if (origin !== 'disk')
-      disk?.write(kind, { ...toStore, largest: listingCheck.largest(toStore.rows.length) });
-    peers.offer(name, kind, toStore);
-  }
-
-  /** Schedules the next refresh `freshMs` after the last request; after a slow answer at least `leastMs` from now. */
-  function scheduleAfter(accepted: Indexed, isFirstOfOthers: boolean): void {
-    const leastMs = isFirstOfOthers ? Math.min(LEAST_PAUSE_MS, freshMs) : freshMs / 2;
-    const sinceSentMs = accepted.ageAt(Date.now()) - (accepted.upstreamAgeMs ?? 0);
-    schedule(Math.min(Math.max(freshMs - sinceSentMs, leastMs), freshMs));
-  }
-
   /** A refresh failed, or its listing is held back. */
   function onError(reason: unknown, lease?: RefreshLease<Row>): UpstreamError {
     const error = reason instanceof UpstreamError ? reason : internalError(reason);
-    const isHeldBack = error instanceof HeldBackError;
     const { code, message } = error;
-    const pauseMs = isHeldBack
+    const heldBackFor = error instanceof HeldBackError ? error.reasons : undefined;
+    const pauseMs = heldBackFor
       ? freshMs
       : withJitter(growingPause(firstPauseMs, maxPauseMs, failuresInARow++));
     const at = Date.now();
@@ -273,8 +258,7 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
       return error;
     }
     const retryInMs = Math.round(Math.min(Math.max(pauseMs, error.retryAfterMs ?? 0), LONGEST_PAUSE_MS));
-    const heldBackFor = isHeldBack ? error.reasons : [];
-    metrics.refresh?.(name, isHeldBack ? 'held_back' : code, heldBackFor);
+    metrics.refresh(name, heldBackFor ? 'held_back' : code, heldBackFor);
     lease?.fail({ code, message, at, failuresInARow, heldBack: listingCheck.heldBack }, retryInMs);
     logRejected(log, name, snapshot, error, retryInMs, heldBackFor);
     schedule(peers === NO_PEERS ? retryInMs : retryInMs + Math.min(STAND_BACK_MS, retryInMs / 2));
@@ -299,7 +283,7 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     if (refreshing || stopped) return;
     try {
       const fetched = await peers.newest(name, kind, newestAt());
-      if (fetched && sentAtOf(fetched) > newestAt()) await checkAndPublish(fetched, 'peer');
+      if (fetched) await accept(() => fetched, 'peer');
     } catch (error) {
       onError(error);
     }
@@ -314,6 +298,13 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     const { code, message } = delay.error;
     const waits = `The refresh of the ${name} listing waits until ${until}: ${message}`;
     return { code, message: waits, at: requestedAt };
+  }
+
+  /** Schedules the next refresh `freshMs` after the last request; after a slow answer at least `leastMs` from now. */
+  function scheduleAfter(accepted: Indexed, isFirstOfOthers: boolean): void {
+    const leastMs = isFirstOfOthers ? Math.min(LEAST_PAUSE_MS, freshMs) : freshMs / 2;
+    const sinceSentMs = accepted.ageAt(Date.now()) - (accepted.upstreamAgeMs ?? 0);
+    schedule(Math.min(Math.max(freshMs - sinceSentMs, leastMs), freshMs));
   }
 
   function schedule(delayMs: number): void {
@@ -333,7 +324,7 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
       try {
         const { largest, ...earlier } = fetched;
         if (largest) listingCheck.restore(largest);
-        await checkAndPublish(earlier, 'disk');
+        await accept(() => earlier, 'disk');
       } catch (err) {
         log.error({ err, listing: name }, `The ${name} listing on disk cannot be used, and is fetched anew`);
       }
@@ -363,9 +354,10 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     },
     /** Applies changed rules to the listing that is served. */
     async applyRules(): Promise<void> {
-      rulesChanges++;
-      if (!guarded || stopped) return;
-      await checkAndPublish(guarded, 'rules').catch(onError);
+      const listing = guarded;
+      if (!listing || stopped) return;
+      // The history that was stored with the listing is of earlier rules.
+      await accept(() => ({ ...(guarded ?? listing), history: undefined }), 'rules').catch(onError);
     },
     /** The listing that is served, including the rows that the operator hides; undefined before the first. */
     get guarded() {

@@ -27,7 +27,7 @@ export interface RoutesOptions {
   readonly peers: Peers;
   /** How long routes are cached, in milliseconds. */
   readonly freshMs: number;
-  readonly onAnswer?: ((request: TokenRequest, fetched: Fetched<Token>) => void) | undefined;
+  readonly onAnswer: ((request: TokenRequest, fetched: Fetched<Token>) => void) | undefined;
   readonly log: Logger;
 }
 
@@ -40,15 +40,14 @@ export interface RouteAnswer extends RowsAge {
 
 /** The longest wait for a peer that fetches the same routes, in milliseconds. */
 const MAX_WAIT_MS = 2_000;
-/** The bound on the cache, in estimated bytes. */
+/** The bound on the cache, and the sizes of a token, and of an entry without its key and tokens: estimates in bytes. */
 const MAX_BYTES = 24 * 2 ** 20;
-/** The bytes of a token, and of an entry without its key and tokens: measured, and rounded up. */
 const TOKEN_BYTES = 600;
 const ENTRY_BYTES = 2000;
-
 /** An answer that is larger than the cache counts as large as the cache: so it is cached, alone. */
 const sizeOf = ({ rows }: RouteAnswer, key: string) =>
   Math.min(MAX_BYTES, ENTRY_BYTES + 2 * key.length + TOKEN_BYTES * rows.length);
+
 /** The pause after a second failure in a row; each further one doubles it. A first failure can be chance: no pause. */
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 60_000;
@@ -64,7 +63,7 @@ interface Failed {
   readonly until: number;
 }
 
-/** A request in progress. */
+/** A request in progress. All clients that ask for the same routes share it. */
 interface Asked {
   readonly clients: ReturnType<typeof createRouteClients>;
   readonly answer: Promise<{ readonly routes: RouteAnswer; readonly isFromPeer: boolean }>;
@@ -75,7 +74,6 @@ export type Routes = ReturnType<typeof createRoutes>;
 /** Creates a bounded cache of routes. All operations share one. */
 export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesOptions) {
   const failures = new LRUCache<string, Failed>(FAILURES);
-  /** The requests in progress, by their keys. All clients that ask for the same routes share one. */
   const inProgress = new Map<string, Asked>();
   const cache = new LRUCache<string, RouteAnswer>({
     maxSize: MAX_BYTES,
@@ -182,11 +180,11 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
     goodUntil: (request: TokenRequest) => Date.now() + cache.getRemainingTTL(tokenRequestKey(request)),
     /**
      * The routes as the upstream sends them. If cached routes cannot be refreshed, the old ones are served for another
-     * `freshMs`, and again after each further failure: `takenAt` says how old they are. After several failures in a row
-     * no request is sent for a while.
+     * `freshMs`, and again after each further failure. After several failures in a row no request is sent for a while.
      *
      * @param client the client, such as its address; undefined if unknown
-     * @param isListed whether the routes start from a listed token
+     * @param isListed whether the routes start from a listed token. If not, the client may have made up the token, so a
+     *   failure counts as caused by the client
      * @throws UpstreamError, or GatewayError BAD_USER_INPUT for a request that the service does not support
      */
     async tokens(request: TokenRequest, client: string | undefined, isListed: boolean): Promise<RouteAnswer> {
@@ -202,7 +200,6 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
       try {
         return (await ask(request, client, isListed, freshMs)).routes;
       } catch (error) {
-        // The client may have made up the token, so the failure counts as caused by the client.
         throw error instanceof UpstreamError && !isListed ? causedByClient(error) : error;
       }
     },
@@ -265,7 +262,7 @@ export type Reconcile = ReturnType<typeof createReconcile>;
  */
 export function createReconcile(
   operator: () => Pick<ResolvedRules, 'selectTokens'>,
-  onConflicts: ((count: number) => void) | undefined,
+  onConflicts: (count: number) => void,
   log: Logger,
 ) {
   // By listing first: cached routes outlive many listings, and must not keep them in memory.
@@ -304,7 +301,7 @@ export function createReconcile(
     // Logged once for the same rows and listing. A change of prices does not change the conflicts.
     if (listed && conflicts.length > 0 && logged.get(rows) !== listed.rowsDigest) {
       logged.set(rows, listed.rowsDigest);
-      onConflicts?.(conflicts.length);
+      onConflicts(conflicts.length);
       const facts = { ...request, rows: conflicts.length, first: conflicts.slice(0, MAX_NAMED) };
       log.warn(facts, 'Left out routes to tokens that have other decimals in the token listing');
     }

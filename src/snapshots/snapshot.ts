@@ -3,7 +3,7 @@ import { foldAddress, foldChainKey } from '../domain/addresses.js';
 import { digestOf, textDigest } from '../domain/digests.js';
 import type { ListingHistory, TokenListState } from '../domain/history.js';
 import { append, keyedRows } from '../domain/keyed-rows.js';
-import type { Chain, Fetched, SourceAndAge, Token } from '../domain/listing.js';
+import type { Chain, Fetched, ListingRows, SourceAndAge, Token } from '../domain/listing.js';
 import { TEXT_LIMITS } from '../domain/text-limits.js';
 import { forEachChunk, yieldThen } from '../scheduling/chunks.js';
 import { createChainNames } from '../search/chain-names.js';
@@ -55,6 +55,19 @@ export interface TokenSnapshot extends Snapshot<Token> {
   /** Known tokens that are not listed, by key: a removed one as last accepted, null for a new one that is held back. */
   readonly unlisted: ReadonlyMap<string, Token | null>;
 }
+
+/** The snapshot of each listing. */
+export interface IndexedListings extends Record<keyof ListingRows, Snapshot<unknown>> {
+  readonly chains: ChainSnapshot;
+  readonly tokens: TokenSnapshot;
+}
+
+export type ListingName = keyof IndexedListings;
+
+export const LISTING_NAMES: readonly ListingName[] = ['chains', 'tokens'];
+
+/** The snapshots that are served now; undefined for a listing that has no snapshot yet. */
+export type ServedSnapshots = { readonly [Name in ListingName]: IndexedListings[Name] | undefined };
 
 /** Creates the common part of both kinds of snapshots. Continues the history of `before`. Yields to requests. */
 async function createSnapshot<Row>(

@@ -23,7 +23,7 @@ export interface SourcesOptions {
   /** The rows that the operator does not hide, in the operator's order of chains. */
   readonly select: (rows: readonly Token[]) => readonly Token[];
   /** Called after each request with `ok`, or with the code of the error. */
-  readonly onAsked: ((outcome: string) => void) | undefined;
+  readonly onAsked: (outcome: string) => void;
   readonly log: Logger;
 }
 
@@ -58,6 +58,9 @@ const MAX_FAILURE_PAUSE_MS = 5_000;
 const FIRST_STOP_MS = 60_000;
 const MAX_PAUSE_MS = 3_600_000;
 
+const NOTHING_YET =
+  'The gateway has begun to ask for the routes of all tokens, and has no answer of the upstream yet. Try again in a few seconds.';
+
 type SweptRoutes = Pick<Routes, 'askInBackground'>;
 
 export type Sources = ReturnType<typeof createSources>;
@@ -68,7 +71,6 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
   const map = new RouteMap();
   /** By token: when its last request failed (milliseconds since 1970), and whether the request is repeated early. */
   const failures = new Map<string, { readonly at: number; readonly isFirst: boolean }>();
-  let routes: SweptRoutes | undefined;
   let lastError: UpstreamError | undefined;
   /** When the next token may be requested, on the monotonic clock. */
   let nextAt = 0;
@@ -119,7 +121,7 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
     const from = performance.now();
     nextAt = from + Math.max(LEAST_PAUSE_MS, pauseMs);
     try {
-      if (await by.askInBackground(request, intervalMs)) onAsked?.('ok');
+      if (await by.askInBackground(request, intervalMs)) onAsked('ok');
       else nextAt = from + LEAST_PAUSE_MS;
     } catch (thrown) {
       if (isClosed) return;
@@ -137,7 +139,7 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
       nextAt = performance.now() + Math.min(retryAfterMs ?? MAX_FAILURE_PAUSE_MS, MAX_PAUSE_MS);
       return;
     }
-    onAsked?.(code);
+    onAsked(code);
     const pauseMs = growingPause(LEAST_PAUSE_MS, MAX_FAILURE_PAUSE_MS, failedInARow++);
     nextAt = Math.max(nextAt, performance.now() + pauseMs);
     const isGone = code === 'UPSTREAM_GONE';
@@ -152,9 +154,9 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
   }
 
   /** Requests the routes from the next token that is due, if one is. @returns the wait until the next step (ms) */
-  async function step(): Promise<number> {
+  async function step(by: SweptRoutes): Promise<number> {
     const listed = tokens();
-    if (!listed || !routes) return IDLE_MS;
+    if (!listed) return IDLE_MS;
     const rows = keyedRows(listed.rows, TOKENS.keyOf);
     map.removeUnless((key) => rows.get(key)?.isBridgeable === true);
     for (const key of failures.keys()) if (!rows.has(key)) failures.delete(key);
@@ -167,24 +169,12 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
     if (!hasBegun)
       log.info({ tokens: count, intervalMs }, 'A sweep of the routes of all bridgeable tokens begins');
     hasBegun = true;
-    await ask(due, routes, intervalMs / count);
-    if (!wasComplete && map.size >= count && survey(listed).missing === 0) {
+    await ask(due, by, intervalMs / count);
+    if (!wasComplete && survey(listed).missing === 0) {
       wasComplete = true;
       log.info({ known: map.size, pairs: map.pairs }, 'The routes of all bridgeable tokens are known');
     }
     return nextAt - performance.now();
-  }
-
-  async function run(): Promise<void> {
-    while (!isClosed) {
-      const waitMs = await step().catch((err: unknown) => {
-        log.error({ err }, 'Internal error in the sweep of routes');
-        return IDLE_MS;
-      });
-      // The wait is limited, because tokens can become due during it.
-      const longestMs = Math.max(LEAST_PAUSE_MS, Math.min(IDLE_MS, intervalMs));
-      await sleep(Math.max(0, Math.min(waitMs, longestMs)), undefined, { ref: false });
-    }
   }
 
   return {
@@ -202,16 +192,23 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
       if (!map.set(key, fetched, keyedRows(fetched.rows, TOKENS.keyOf)))
         stopFor(Number.POSITIVE_INFINITY, 'The map of routes is full.', {});
     },
-    start(by: SweptRoutes): void {
-      if (routes) return;
-      routes = by;
-      void run();
+    /** Sweeps until `close`. */
+    async start(by: SweptRoutes): Promise<void> {
+      while (!isClosed) {
+        const waitMs = await step(by).catch((err: unknown) => {
+          log.error({ err }, 'Internal error in the sweep of routes');
+          return IDLE_MS;
+        });
+        // The wait is limited, because tokens can become due during it.
+        const longestMs = Math.max(LEAST_PAUSE_MS, Math.min(IDLE_MS, intervalMs));
+        await sleep(Math.max(0, Math.min(waitMs, longestMs)), undefined, { ref: false });
+      }
     },
     state: (): RouteMapState => ({ changes: map.changeCount, answers: map.answerCount }),
     /** @throws UpstreamError while there is no answer: the error of the last failed request, if any */
     sourcesOf(listed: TokenSnapshot, chainKey: string, address: string): TokenSources {
       const isComplete = survey(listed).missing === 0;
-      const asOf = map.oldestAt ?? null;
+      const asOf = map.oldestAt() ?? null;
       if (asOf === null && !isComplete)
         throw lastError ?? new UpstreamError('UPSTREAM_TIMEOUT', NOTHING_YET, { notSent: true });
       return {
@@ -227,15 +224,14 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
             .flatMap((key) => rows.get(key) ?? []);
           return select(found.filter(({ isBridgeable }) => isBridgeable).sort(byPlace));
         },
-        oldestOf(sources) {
-          return oldest(sources.map((source) => map.get(TOKENS.keyOf(source)))) ?? null;
-        },
+        oldestOf: (sources) => map.oldestAt(sources.map(TOKENS.keyOf)) ?? null,
       };
     },
     /** How many bridgeable tokens have an answer (`known`) or none (`left`), and the age of the oldest answer. */
     status() {
       const listed = tokens();
-      const { size: known, pairs, oldestAt } = map;
+      const { size: known, pairs } = map;
+      const oldestAt = map.oldestAt();
       const ageMs = oldestAt === undefined ? undefined : Date.now() - oldestAt;
       const left = listed ? survey(listed).missing : 0;
       return { known, left, pairs, ageMs, intervalMs, isStopped: stop !== undefined };
@@ -245,9 +241,6 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
     },
   };
 }
-
-const NOTHING_YET =
-  'The gateway has begun to ask for the routes of all tokens, and has no answer of the upstream yet. Try again in a few seconds.';
 
 function byPlace(one: Token, other: Token): number {
   if (one.chainKey !== other.chainKey) return one.chainKey < other.chainKey ? -1 : 1;
@@ -286,13 +279,18 @@ export class RouteMap {
     return this.answers.size;
   }
 
-  /** `takenAt` of the oldest answer (milliseconds since 1970). */
-  get oldestAt(): number | undefined {
-    return oldest(this.answers.values());
+  get(key: string): Pick<Answer, 'sentAt'> | undefined {
+    return this.answers.get(key);
   }
 
-  get(key: string): Omit<Answer, 'destinations'> | undefined {
-    return this.answers.get(key);
+  /** `takenAt` of the oldest of these answers (milliseconds since 1970); undefined without an answer. */
+  oldestAt(keys: Iterable<string> = this.answers.keys()): number | undefined {
+    let oldest: number | undefined;
+    for (const key of keys) {
+      const { takenAt } = this.answers.get(key) ?? {};
+      if (takenAt !== undefined && takenAt < (oldest ?? Number.POSITIVE_INFINITY)) oldest = takenAt;
+    }
+    return oldest;
   }
 
   /**
@@ -309,10 +307,10 @@ export class RouteMap {
     const before = known?.destinations ?? new Uint32Array(0);
     const pairs = this.pairs - before.length + rows.size;
     const names = Array.from(rows, ([destination, { decimals }]) => nameOf(destination, decimals));
-    const isNew = (name: string) => !this.numbers.has(name);
-    const numbered = this.numbers.size + names.filter(isNew).length;
-    if (pairs > this.limits.pairs || numbered > this.limits.destinations) return false;
-    for (const name of names.filter(isNew)) this.numbers.set(name, this.numbers.size);
+    const added = names.filter((name) => !this.numbers.has(name));
+    if (pairs > this.limits.pairs || this.numbers.size + added.length > this.limits.destinations)
+      return false;
+    for (const name of added) this.numbers.set(name, this.numbers.size);
     const destinations = Uint32Array.from(names, (name) => this.numbers.get(name) ?? 0);
     this.answers.set(key, { takenAt: age.takenAt, sentAt, destinations });
     this.pairs = pairs;
@@ -343,15 +341,6 @@ export class RouteMap {
       answers.flatMap(([source, { destinations }]) => (destinations.includes(number) ? [source] : [])),
     );
   }
-}
-
-/** The earliest `takenAt` of these answers; undefined without one. */
-export function oldest(answers: Iterable<RowsAge | undefined>): number | undefined {
-  let earliest: number | undefined;
-  for (const answer of answers) {
-    if (answer && answer.takenAt < (earliest ?? Number.POSITIVE_INFINITY)) earliest = answer.takenAt;
-  }
-  return earliest;
 }
 
 /** The name of a destination. An address has no space: so only names of this key begin with `key` and a space. */

@@ -13,7 +13,7 @@ export interface DiskStore {
   /** Replaces the stored listing of this kind and service atomically. */
   write<Row>(kind: StoredKind<Row>, fetched: Fetched<Row>): Promise<void>;
   /** Resolves when all writes are done. */
-  settled(): Promise<void>;
+  settled(): Promise<unknown>;
 }
 
 /** The last failed refresh of a listing, as gateways share it. */
@@ -65,7 +65,7 @@ export interface Peers {
     newerThan: number,
     withinMs?: number,
   ): Promise<LeaseResult<Row>>;
-  /** The newest snapshot of a peer, if it was requested after `newerThan`. */
+  /** The newest snapshot of a peer, if the store has one that was requested after `newerThan`. */
   newest<Row>(topic: string, kind: StoredKind<Row>, newerThan: number): Promise<Fetched<Row> | undefined>;
   /** The last listing that gateways with another upstream have shared. The guard uses its facts. */
   readOthers<Row>(topic: string, kind: StoredKind<Row>): Promise<readonly Fetched<Row>[]>;
@@ -77,17 +77,14 @@ export interface Peers {
   offer<Row>(topic: string, kind: StoredKind<Row>, fetched: Fetched<Row>): void;
 }
 
+const none = async () => undefined;
+
 /** The peers of a gateway that does not share. */
 export const NO_PEERS: Peers = {
-  lease: async () => ({
-    is: 'ours',
-    peerFailure: undefined,
-    succeed: async () => {},
-    fail: async () => {},
-  }),
-  newest: async () => undefined,
+  lease: async () => ({ is: 'ours', peerFailure: undefined, succeed: none, fail: none }),
+  newest: none,
   readOthers: async () => [],
-  endPause: async () => {},
+  endPause: none,
   subscribe() {},
   offer() {},
 };

@@ -1,6 +1,6 @@
 /** Stores listings in the directory `SNAPSHOT_DIR`, so that they outlive the process. */
 import { randomBytes } from 'node:crypto';
-import { lstat, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ServiceFingerprints } from '../domain/digests.js';
 import type { Fetched } from '../domain/listing.js';
@@ -68,11 +68,7 @@ export async function openDiskStore(
   }
 
   /** Reads a file; undefined if there is none, or if it is refused. @param of as in {@link decodeListing} */
-  async function readFrom<Row>(
-    kind: StoredKind<Row>,
-    file: string,
-    of: ServiceFingerprints | undefined,
-  ): Promise<Fetched<Row> | undefined> {
+  async function readFrom<Row>(kind: StoredKind<Row>, file: string, of: ServiceFingerprints | undefined) {
     try {
       return await decodeListing(kind, await readFile(join(directory, file)), of, Date.now());
     } catch (error) {
@@ -94,17 +90,16 @@ export async function openDiskStore(
     },
     async readOthers<Row>(kind: StoredKind<Row>) {
       const files = (await readdir(directory).catch(() => [])).filter(
-        (file) => file.startsWith(`${kind.name}-`) && formatOf(file) <= RECORD_FORMAT,
+        (file) => file.startsWith(`${kind.name}-`) && formatOf(file) <= RECORD_FORMAT && !usable.has(file),
       );
       const timeOf = async (file: string) =>
         (await stat(join(directory, file)).catch(() => undefined))?.mtimeMs ?? 0;
       const dated = await Promise.all(files.map(async (file) => ({ file, at: await timeOf(file) })));
-      dated.sort((one, other) => other.at - one.at);
       const read: Fetched<Row>[] = [];
-      for (const { file } of dated) {
+      for (const { file } of dated.sort((one, other) => other.at - one.at)) {
         // Facts are also read from a file that has the right name but may not be served: it can be of another service
         // at the same address, or from a time in the future because a clock was wrong.
-        const fetched = usable.has(file) ? undefined : await readFrom(kind, file, undefined);
+        const fetched = await readFrom(kind, file, undefined);
         if (fetched && read.push(fetched) === MAX_OTHERS) break;
       }
       return read;
@@ -116,9 +111,7 @@ export async function openDiskStore(
       writing.set(file, written);
       return written;
     },
-    async settled() {
-      await Promise.all(writing.values());
-    },
+    settled: () => Promise.all(writing.values()),
   };
 }
 
@@ -140,13 +133,7 @@ function formatOf(file: string): number {
 async function writeWhole(directory: string, file: string, content: Buffer): Promise<void> {
   const temporary = join(directory, `${file}.${randomBytes(8).toString('hex')}.tmp`);
   try {
-    const handle = await open(temporary, 'wx', 0o644);
-    try {
-      await handle.writeFile(content);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
+    await writeFile(temporary, content, { flag: 'wx', mode: 0o644, flush: true });
     await rename(temporary, join(directory, file));
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => {});
@@ -162,7 +149,7 @@ async function sweep(directory: string): Promise<void> {
     if (!TEMPORARY.test(name)) continue;
     const path = join(directory, name);
     // Another gateway may delete it at the same time. A file that cannot be deleted does no harm.
-    const found = await lstat(path).catch(() => undefined);
+    const found = await stat(path).catch(() => undefined);
     if (found && Date.now() - found.mtimeMs > LEFT_BEHIND_AFTER_MS) await rm(path).catch(() => {});
   }
 }

@@ -20,49 +20,43 @@ const MAX_LINE = 200;
 /** How far the clocks of machines that share listings may differ, in milliseconds. */
 const MAX_EARLY_MS = 60_000;
 
-const integer = v.pipe(v.number(), v.safeInteger());
-const count = v.pipe(integer, v.minValue(0));
-const time = v.pipe(count, v.maxValue(8.64e15));
-const versionPart = v.pipe(count, v.maxValue(1_000_000_000));
-const price = v.pipe(v.number(), v.minValue(0), v.finite());
+const number = v.number();
+const string = v.string();
 
 const history = v.object({
-  changes: v.object({
-    cursor: v.string(),
-    steps: v.array(v.object({ from: v.string(), keys: v.array(v.string()) })),
-  }),
+  changes: v.object({ cursor: string, steps: v.array(v.object({ from: string, keys: v.array(string) })) }),
   tokenList: v.optional(
     v.object({
-      version: v.object({ major: versionPart, minor: versionPart, patch: versionPart }),
-      at: time,
-      chains: v.array(v.tuple([v.string(), integer, v.string()])),
+      version: v.object({ major: number, minor: number, patch: number }),
+      at: number,
+      chains: v.array(v.tuple([string, number, string])),
     }),
   ),
 });
 
 /** The rows in it are checked separately, like those of the listing. */
 const guardMemory = v.object({
-  beganAt: time,
-  gone: v.array(v.object({ row: v.unknown(), at: time })),
-  held: v.array(v.object({ key: v.string(), rows: v.array(v.unknown()), since: time })),
-  arrived: v.array(v.tuple([v.string(), time])),
-  accepted: v.array(v.object({ key: v.string(), value: v.string(), by: v.picklist(['time', 'operator']) })),
+  beganAt: number,
+  gone: v.array(v.object({ row: v.unknown(), at: number })),
+  held: v.array(v.object({ key: string, rows: v.array(v.unknown()), since: number })),
+  arrived: v.array(v.tuple([string, number])),
+  accepted: v.array(v.object({ key: string, value: string, by: v.picklist(['time', 'operator']) })),
   prices: v.array(
-    v.object({ key: v.string(), before: v.nullable(price), usd: v.nullable(price), since: time }),
+    v.object({ key: string, before: v.nullable(number), usd: v.nullable(number), since: number }),
   ),
-  lossAcceptedAt: time,
-  unnumbered: v.array(v.string()),
+  lossAcceptedAt: number,
+  unnumbered: v.array(string),
 });
 
 const content = v.object({
-  name: v.string(),
+  name: string,
   // `service` is the fingerprint of the service named `source`. Rows with another fingerprint are not served.
-  source: v.string(),
-  service: v.string(),
-  takenAt: count,
-  upstreamAgeMs: v.optional(count),
-  rejected: v.object({ count: integer, first: v.array(v.string()) }),
-  largest: v.optional(v.object({ rows: integer, at: v.number() })),
+  source: string,
+  service: string,
+  takenAt: number,
+  upstreamAgeMs: v.optional(number),
+  rejected: v.object({ count: number, first: v.array(string) }),
+  largest: v.optional(v.object({ rows: number, at: number })),
   history: v.optional(history),
   guard: v.optional(guardMemory),
   rows: v.custom<readonly unknown[]>(Array.isArray),
@@ -123,10 +117,7 @@ function sha256(text: string | Buffer): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/**
- * Reads rows that a gateway has written. Gateways write only valid rows, so a single invalid row means that the stored
- * listing must not be used.
- */
+/** Reads rows that a gateway has written: all of them are valid, or the stored listing must not be used. */
 async function parseAll<Row>(
   kind: StoredKind<Row>,
   rows: readonly unknown[],

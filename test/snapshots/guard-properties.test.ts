@@ -28,13 +28,9 @@ class Gateway {
 
   /** The served rows. For a replaced row the start time is left out: it changes once the new row is listed. */
   served() {
-    return this.listing?.rows.map(({ address, decimals, symbol, price, heldBack }) => ({
-      ...{ address, decimals, symbol, price },
-      heldBack: heldBack.map(({ fact, since, upstream }) => [
-        fact,
-        fact === 'address' ? '' : since,
-        upstream,
-      ]),
+    return this.listing?.rows.map(({ heldBack, ...row }) => ({
+      ...row,
+      heldBack: heldBack.map((held) => (held.fact === 'address' ? { ...held, since: '' } : held)),
     }));
   }
 }
@@ -98,9 +94,8 @@ class Upstream {
       if (!this.everServed.has(address) && !isFirst) newcomers.push(row);
     }
     for (const { address, symbol } of newcomers) {
-      const [other, ...more] = [...(this.withLook.get(lookalikeKey(symbol)) ?? [])].filter(
-        (each) => each !== address,
-      );
+      const alike = this.withLook.get(lookalikeKey(symbol)) ?? [];
+      const [other, ...more] = [...alike].filter((each) => each !== address);
       const left = other && !this.rows.has(other) ? this.everServed.get(other) : undefined;
       if (!other || more.length > 0 || left === undefined || lookalikeKey(left) !== lookalikeKey(symbol))
         continue;
@@ -178,17 +173,17 @@ async function run(steps: readonly Step[]): Promise<void> {
 /** Guards listings of tokens one after the other, a minute apart, and counts how often a row was looked at. */
 async function guardAll(listings: readonly (readonly object[])[]) {
   let looks = 0;
-  const count = <Args extends readonly unknown[], Result>(each: (...args: Args) => Result) => {
-    return (...args: Args): Result => {
+  const count =
+    <Result>(each: (row: Token) => Result) =>
+    (row: Token): Result => {
       looks++;
-      return each(...args);
+      return each(row);
     };
-  };
   const kind: ListingKind<Token> = {
     ...TOKENS,
     keyOf: count(TOKENS.keyOf),
     guarded: TOKENS.guarded.map((fact) => ({ ...fact, of: count(fact.of) })),
-    lookalikeOf: count((row: Token) => TOKENS.lookalikeOf?.(row)),
+    lookalikeOf: count((row) => TOKENS.lookalikeOf?.(row)),
   };
   let served: GuardedListing<Token> | undefined;
   for (const [index, rows] of listings.entries()) {

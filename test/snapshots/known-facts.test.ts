@@ -20,14 +20,13 @@ const CHAINS = [chainRow('ethereum', { chainId: 1 }), chainRow('a')];
 const usdc = (decimals: number) => tokenRow('ethereum', USDC, { decimals, price: { usd: 1 } });
 const REST = numberedRows(20);
 const [ONE, ...OTHERS] = REST;
-const held = (served: string, upstream: string) => [
-  expect.objectContaining({ fact: 'decimals', served, upstream }),
-];
+/** A row that is held back with 6 decimals in place of 18. */
+const HELD = { decimals: 6, price: null, heldBack: [{ fact: 'decimals', served: '6', upstream: '18' }] };
 
 describe('the first listing, without a stored one', () => {
   it('is compared with the embedded listing: 18 for USDC on ethereum is served as 6, and logged', async () => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: [usdc(18), ...REST] });
-    expect(await rowOf(gateway, USDC)).toMatchObject({ decimals: 6, price: null, heldBack: held('6', '18') });
+    expect(await rowOf(gateway, USDC)).toMatchObject(HELD);
     expect(gateway.heldBackRows()).toEqual([0, 1]);
     expect(gateway.ruleInLog()).toBe(`accept ethereum:${USDC} decimals 6 18`);
     await gateway.bring({}, DAY - 1);
@@ -41,13 +40,13 @@ describe('the first listing, without a stored one', () => {
     upstream.plan('tokens', json({ tokens: [usdc(18), ...REST] }, { age: String(2 * 86_400) }));
     const gateway = await startGuarded({}, { upstream });
     await gateway.bring({ tokens: [usdc(18), ...REST] });
-    expect(await rowOf(gateway, USDC)).toMatchObject({ decimals: 6, heldBack: held('6', '18') });
+    expect(await rowOf(gateway, USDC)).toMatchObject(HELD);
   });
 
   it('new rows of later listings are compared with the embedded listing, too; rows that it lacks are accepted', async () => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: REST });
     await gateway.bring({ tokens: [usdc(18), numbered(99, { decimals: 3 }), ...REST] });
-    expect(await rowOf(gateway, USDC)).toMatchObject({ decimals: 6, heldBack: held('6', '18') });
+    expect(await rowOf(gateway, USDC)).toMatchObject(HELD);
     expect(await rowOf(gateway, '0x63')).toMatchObject({ decimals: 3, heldBack: [] });
   });
 });
@@ -79,10 +78,10 @@ describe('with SNAPSHOT_DIR, a restart', () => {
     upstream.plan('chains', json({ chains: [CHAINS[0], chainRow('a', { chainId: 8 })] }));
     upstream.plan('tokens', json({ tokens: [{ ...OTHERS[0], decimals: 18 }, ...OTHERS.slice(1)] }));
     const after = await startGuarded({}, { upstream, clock, config });
-    expect(await rowOf(after, '0x2')).toMatchObject({ decimals: 6, price: null, heldBack: held('6', '18') });
+    expect(await rowOf(after, '0x2')).toMatchObject(HELD);
     expect(await after.chains()).toContainEqual(expect.objectContaining({ chainKey: 'a', chainId: 7 }));
     await after.bring({ tokens: [{ ...ONE, decimals: 18 }, ...OTHERS] });
-    expect(await rowOf(after, '0x1')).toMatchObject({ decimals: 6, heldBack: held('6', '18') });
+    expect(await rowOf(after, '0x1')).toMatchObject(HELD);
   });
 });
 
@@ -99,7 +98,7 @@ describe('a change of the upstream settings, with the same disk', () => {
     const tokens = [{ ...numbered(1), decimals: 18 }, ...OTHERS].map(successorToken);
     upstream.plan('tokens', json({ tokens }));
     const after = await restart(before, { upstream, config: { upstreamProfile: 'value-transfer' } });
-    expect(await rowOf(after, '0x1')).toMatchObject({ decimals: 6, price: null, heldBack: held('6', '18') });
+    expect(await rowOf(after, '0x1')).toMatchObject(HELD);
     expect(await after.chains()).toContainEqual(
       expect.objectContaining({
         chainKey: 'a',
@@ -121,7 +120,7 @@ describe('a change of the upstream settings, with the same disk', () => {
     expect(await rowOf(second, '0x1')).toMatchObject({ decimals: 6, heldBack: [] });
     const third = await restart(second, { upstream: first.upstream });
     await third.bring({ tokens: [{ ...ONE, decimals: 18 }, ...OTHERS] });
-    expect(await rowOf(third, '0x1')).toMatchObject({ decimals: 6, price: null, heldBack: held('6', '18') });
+    expect(await rowOf(third, '0x1')).toMatchObject(HELD);
   });
 
   it('to one with far fewer rows does not hold its listing back', async () => {
@@ -129,7 +128,7 @@ describe('a change of the upstream settings, with the same disk', () => {
     const upstream = await startFakeUpstream({ chains: CHAINS, tokens: REST.slice(0, 4) });
     const after = await restart(before, { upstream });
     for (let usd = 1; usd < 4; usd++) {
-      await after.bring({ tokens: REST.slice(0, 4).map((row) => ({ ...row, price: { usd } })) });
+      await after.bring({ tokens: numberedRows(4, 1, { price: { usd } }) });
       expect(after.snapshots.status(Date.now())[1]).toMatchObject({ rows: 4, isHeldBack: false });
       expect((await rowOf(after, '0x1'))?.price).toEqual({ usd });
     }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { stopClock } from '../support/clock.js';
-import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
+import { json, status } from '../support/fake-upstream.js';
 import { createTestGateway } from '../support/test-gateway.js';
 
 const CHAINS = [chainRow('a')];
@@ -10,7 +10,7 @@ const TOKENS = [tokenRow('a', '0x1')];
 /** A gateway with both listings, with its clock stopped. */
 async function start() {
   const gateway = await createTestGateway({
-    upstream: await startFakeUpstream({ chains: CHAINS, tokens: TOKENS }),
+    listings: { chains: CHAINS, tokens: TOKENS },
     config: { upstreamRetries: 0, tokensFreshMs: 3_600_000, chainsFreshMs: 3_600_000 },
   });
   const { snapshots, metrics } = gateway;
@@ -39,7 +39,7 @@ async function start() {
       const { message = '', at = 0 } = listings()[1].lastFailure ?? {};
       const [, until = '', why] =
         /^The refresh of the tokens listing waits until (\S+Z): (.*)/.exec(message) ?? [];
-      // The time of the pause stands still, and so does how much of it is left.
+      // The clock of the pause is stopped, so the time that is left does not change.
       expect(Date.parse(until)).toBeGreaterThanOrEqual(readAt + ms);
       expect(Date.parse(until)).toBeLessThanOrEqual(Date.now() + ms);
       expect(why).toMatch(reason);

@@ -21,26 +21,19 @@ const LISTED = [
   ...Array.from({ length: 100 }, (_, index) => tokenRow('c', `0x${(index + 100).toString(16)}`)),
 ];
 
-/** A gateway that has its listings, in front of an upstream that answers questions for routes like this. */
-async function serve(routes: (url: URL) => Answer, options: TestGatewayOptions = {}) {
-  const upstream = await startFakeUpstream({ chains: [chainRow('a')] });
-  let listing = json({ tokens: LISTED });
-  upstream.plan('tokens', (response, request, nth) => {
-    const url = new URL(request.url ?? '', 'http://fake');
-    (url.searchParams.has('srcToken') ? routes(url) : listing)(response, request, nth);
-  });
+/** A gateway that has its listings, and an upstream that answers requests for the routes from an address like this. */
+async function serve(routes: (address: string) => Answer, config: TestGatewayOptions['config'] = {}) {
+  const upstream = await startFakeUpstream({ chains: [chainRow('a')], tokens: LISTED });
+  upstream.plan('routes', (...exchange) => routes(addressIn(exchange[1].url))(...exchange));
   const gateway = await createTestGateway({
     upstream,
-    ...options,
-    config: { tokensFreshMs: 60_000, upstreamRetries: 0, ...options.config },
+    config: { tokensFreshMs: 60_000, upstreamRetries: 0, ...config },
   });
   await gateway.query('{ chains { chainKey } tokens { symbol } }');
   return {
     ...gateway,
-    asked: () => upstream.seen.filter(({ url }) => url.includes('srcToken')).map(({ url }) => url),
-    planListing(answer: Answer) {
-      listing = answer;
-    },
+    /** The addresses whose routes were requested. */
+    asked: () => upstream.routesAsked().map(({ url }) => addressIn(url)),
     /** Asks as this client. */
     async queryAs<Data>(client: string, query: string): Promise<Answered<Data>> {
       const request = new Request('http://gateway/graphql', {
@@ -52,6 +45,8 @@ async function serve(routes: (url: URL) => Answer, options: TestGatewayOptions =
     },
   };
 }
+
+const addressIn = (url = '') => url.replace(/.*srcToken=/, '');
 
 /** The address of one of the tokens on chain `c`. */
 const hexOf = (index: number) => `0x${(index + 100).toString(16)}`;
@@ -87,72 +82,45 @@ describe('routes from a token that is not listed', () => {
   });
 
   it('are requested if the native asset is listed, in any spelling of its address', async () => {
-    const upstream = await startFakeUpstream({
-      chains: [chainRow('a')],
-      tokens: [tokenRow('a', ZERO), tokenRow('b', '0x2')],
-    });
-    const { query } = await createTestGateway({ upstream });
+    const listings = { chains: [chainRow('a')], tokens: [tokenRow('a', ZERO), tokenRow('b', '0x2')] };
+    const { query, upstream } = await createTestGateway({ listings });
     await query('{ tokens { symbol } }');
     await query(pair(NATIVE_PLACEHOLDER.toLowerCase(), 'a'));
     expect(upstream.seen.at(-1)?.url).toBe(`/v1/tokens?srcChainKey=a&srcToken=${ZERO}`);
   });
 
   it('do not count towards the budget of an operation', async () => {
-    const { query, asked } = await serve(one, { config: { maxRoutesPerOperation: 1 } });
+    const { query, asked } = await serve(one, { maxRoutesPerOperation: 1 });
     const unlisted = Array.from({ length: 5 }, (_, nth) => `a${nth}: ${pair(`0xbad${nth}`).slice(2, -2)}`);
     expect(codesOf(await query(`{ ${unlisted.join(' ')} b: ${pair('0x64').slice(2)}`))).toEqual([]);
     expect(asked()).toHaveLength(1);
   });
 
   it('are requested after those from listed tokens while the listing is stale', async () => {
-    const gateway = await serve(one, { config: { tokensFreshMs: 100, upstreamRequestsPerSecond: 1 } });
-    gateway.planListing(status(404));
+    const gateway = await serve(one, { tokensFreshMs: 100, upstreamRequestsPerSecond: 1 });
+    gateway.upstream.plan('tokens', status(404));
     await expect.poll(() => gateway.snapshots.status(Date.now())[1].state, { interval: 10 }).toBe('STALE');
     const clock = stopClock();
     const questions = ['0xbad1', '0xbad2', '0xbad3', '0xbad4', '0x64', '0x65'];
     const answers = Promise.all(questions.map((address) => gateway.query(pair(address))));
     await allBegun();
-    const order = () => gateway.asked().map((url) => url.replace(/.*srcToken=/, ''));
     await expect
       .poll(
         () => {
           clock.advance(1_050);
-          return order().length;
+          return gateway.asked().length;
         },
         { interval: 30 },
       )
       .toBe(6);
     await answers;
     // The refresh before them may have left a place for the first.
-    const [first, ...others] = order();
+    const [first, ...others] = gateway.asked();
     expect([first, ...others].filter((address) => address !== '0xbad1').slice(0, 2)).toEqual([
       '0x64',
       '0x65',
     ]);
     expect(others.slice(0, 2)).toContain('0x65');
-  });
-});
-
-describe('routes while the listings are refreshed without a pause', () => {
-  it('get a fair share of the requests, and so do the listings', async () => {
-    const gateway = await serve(one, {
-      config: { upstreamRequestsPerSecond: 3, chainsFreshMs: 1, tokensFreshMs: 1 },
-    });
-    gateway.snapshots.start();
-    // More than the first second allows: from here on a refresh always waits.
-    await expect.poll(() => gateway.upstream.count()).toBeGreaterThan(4);
-    const begun = gateway.upstream.count();
-    const destinations = `destinations(srcChainKey: "a", srcToken: "${BIG}") { tokens { symbol } }`;
-    expect(
-      await gateway.query(`{ ${destinations} other: tokens(srcChainKey: "b", srcToken: "0x2") { address } }`),
-    ).toEqual({ data: { destinations: [{ tokens: [{ symbol: 'TWO' }] }], other: [{ address: '0x2' }] } });
-    expect(gateway.asked()).toHaveLength(2);
-    const isRoute = gateway.upstream.seen.slice(begun).map(({ url }) => url.includes('srcToken'));
-    expect(isRoute).toContain(false);
-    // Requests for listings before the first route, and between the two routes. Some may come after them, too.
-    const [firstAt, lastAt] = [isRoute.indexOf(true), isRoute.lastIndexOf(true)];
-    expect(firstAt).toBeLessThan(5);
-    expect(lastAt - firstAt - 1).toBeLessThan(5);
   });
 });
 
@@ -190,11 +158,12 @@ describe('rows of routes', () => {
   it('are compared with the listing that the operation reads, not with a newer one', async () => {
     const other = LISTED.map((row) => (row.address === '0x2' ? { ...row, decimals: 18 } : row));
     const gateway = await serve(() => json({ tokens: [tokenRow('b', '0x2', { decimals: 18 })] }), {
-      config: { holdBackTimes: 1, holdBackMs: 0 },
+      holdBackTimes: 1,
+      holdBackMs: 0,
     });
     const before = gateway.snapshots.view();
     expect((await before.read('tokens')).byAddress('b', '0x2')?.decimals).toBe(6);
-    gateway.planListing(json({ tokens: other }));
+    gateway.upstream.plan('tokens', json({ tokens: other }));
     gateway.snapshots.refreshNow();
     await expect.poll(() => gateway.snapshots.current().tokens?.byAddress('b', '0x2')?.decimals).toBe(18);
     const question = { srcChainKey: 'c', srcToken: '0x64' };
@@ -207,12 +176,10 @@ describe('rows of routes', () => {
   });
 
   it('that the listing lacks are equal in all routes of one answer', async () => {
-    const rowOf = (url: URL) => {
-      if (url.search.includes('0x64')) return tokenRow('d', '0x9', { price: { usd: 1 } });
-      if (url.search.includes('0x65')) return tokenRow('d', '0x9', { price: { usd: 2 } });
-      return tokenRow('d', '0x9', { decimals: 18 });
-    };
-    const { query } = await serve((url) => json({ tokens: [rowOf(url)] }));
+    const CHANGES: Record<string, object> = { '0x64': { price: { usd: 1 } }, '0x65': { price: { usd: 2 } } };
+    const { query } = await serve((from) =>
+      json({ tokens: [tokenRow('d', '0x9', CHANGES[from] ?? { decimals: 18 })] }),
+    );
     // One after the other, so that it is known which came first.
     for (const address of ['0x64', '0x65', '0x66']) await query(pair(address));
     const answer = await query<Record<'a' | 'b' | 'c', object[]>>(`{
@@ -227,34 +194,18 @@ describe('rows of routes', () => {
 });
 
 describe('clients', () => {
-  /** The addresses of the first nine questions that came to the upstream. */
-  const firstAsked = (asked: () => string[]) =>
-    asked()
-      .slice(0, 9)
-      .map((url) => url.replace(/.*srcToken=/, ''));
-
-  it('take turns, however many requests one of them has', async () => {
-    const { queryAs, asked } = await serve(one, { config: { upstreamRequestsPerSecond: 5 } });
+  it('take turns, however many requests one of them has, and share requests for the same routes', async () => {
+    const { queryAs, asked } = await serve(one, { upstreamRequestsPerSecond: 5 });
     const greedy = Array.from({ length: 12 }, (_, index) => queryAs('10.0.0.1', pair(hexOf(index))));
-    const modest = [50, 51].map((index) => queryAs('10.0.0.2', pair(hexOf(index))));
+    // The last one is also the last request of the greedy client. They share it, and it is sent in the first turn.
+    const modest = [50, 11].map((index) => queryAs('10.0.0.2', pair(hexOf(index))));
     await Promise.all([...greedy, ...modest]);
-    expect(asked()).toHaveLength(14);
-    for (const index of [50, 51]) expect(firstAsked(asked)).toContain(hexOf(index));
-  });
-
-  it('that request the same routes share one request, sent when the first of them has its turn', async () => {
-    const { queryAs, asked } = await serve(one, { config: { upstreamRequestsPerSecond: 5 } });
-    const greedy = Array.from({ length: 12 }, (_, index) => queryAs('10.0.0.1', pair(hexOf(index))));
-    // Of all that the greedy one has in line this is the last.
-    const same = await queryAs('10.0.0.2', pair(hexOf(11)));
-    expect(same).toEqual({ data: { tokens: [{ address: '0x2' }] } });
-    await Promise.all(greedy);
-    expect(asked()).toHaveLength(12);
-    expect(firstAsked(asked)).toContain(hexOf(11));
+    expect(asked()).toHaveLength(13);
+    expect(asked().slice(0, 9)).toEqual(expect.arrayContaining([hexOf(50), hexOf(11)]));
   });
 
   it('are refused when too many wait: first the client with most requests, logged at debug', async () => {
-    const { queryAs, logged } = await serve(one, { config: { upstreamRequestsPerSecond: 1 } });
+    const { queryAs, logged } = await serve(one, { upstreamRequestsPerSecond: 1 });
     const greedy = Array.from({ length: 45 }, (_, index) => queryAs('10.0.0.1', pair(hexOf(index))));
     await expect
       .poll(() => logged.filter(({ msg }) => msg.includes('was not sent')).length)
@@ -313,11 +264,12 @@ describe('routes that fail', () => {
 
 describe('an answer that is larger than the cache of routes', () => {
   const MANY = Array.from({ length: 45_000 }, (_, index) => tokenRow('b', `0xb${index}`));
-  const routes = ({ searchParams }: URL) =>
-    json({ tokens: searchParams.get('srcToken') === '0x64' ? MANY : [tokenRow('b', '0x2')] });
 
   it('is requested once, and replaces all others', async () => {
-    const { query, asked } = await serve(routes, { config: { destinationsFreshMs: 3_600_000 } });
+    const { query, asked } = await serve(
+      (from) => json({ tokens: from === '0x64' ? MANY : [tokenRow('b', '0x2')] }),
+      { destinationsFreshMs: 3_600_000 },
+    );
     const countOf = async (address: string) => {
       const { data } = await query<{ tokens: unknown[] }>(pair(address));
       return data?.tokens.length;

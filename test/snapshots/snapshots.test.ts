@@ -23,18 +23,10 @@ interface Tokens {
   readonly tokens: readonly { symbol: string; price: { usd: number; asOf: string } | null }[];
 }
 interface Status {
-  readonly listings: readonly {
-    readonly state: string;
-    readonly takenAt: string | null;
-    readonly ageSeconds: number | null;
-    readonly version: string | null;
-    readonly lastFailure: { code: string; at: string } | null;
-  }[];
+  readonly listings: readonly Record<string, unknown>[];
 }
 
-function listingAt(usd: number) {
-  return json({ tokens: [tokenRow('a', '0x1', { price: { usd } })] });
-}
+const listingAt = (usd: number) => json({ tokens: [tokenRow('a', '0x1', { price: { usd } })] });
 
 /** A gateway before an upstream that answers so for the token listing. */
 async function serve(tokens: Answer, config: TestGatewayOptions['config'] = {}, firstPauseMs = 1_000) {
@@ -50,13 +42,18 @@ describe('refreshes', () => {
       release = () => listingAt(2)(...asked);
     };
     // Planned before the first, because the second can follow before the test continues.
-    const { query, upstream } = await serve(first(1, listingAt(1), held), { tokensFreshMs: 100 });
+    const { query, upstream, snapshots } = await serve(first(1, listingAt(1), held), { tokensFreshMs: 100 });
     await query(TOKENS);
     await expect.poll(() => upstream.count('tokens')).toBe(2);
     const priceNow = async () => (await query<Tokens>(TOKENS)).data?.tokens[0]?.price?.usd;
     expect(await priceNow()).toBe(1);
+    // An operation reads the same snapshot from its beginning to its end.
+    const view = snapshots.view();
+    const begun = await view.read('tokens');
     release();
     await expect.poll(priceNow).toBe(2);
+    expect(await view.read('tokens')).toBe(begun);
+    expect(begun.rows[0]?.price?.usd).toBe(1);
   });
 
   it('run one at a time, at the configured interval, however many requests there are', async () => {
@@ -87,14 +84,10 @@ describe('refreshes', () => {
   });
 
   it('log once that there are more tokens than speed is promised for', async () => {
-    const tokens = Array.from({ length: 5_001 }, (_none, nth) =>
-      tokenRow('a', `0x${(nth + 1).toString(16)}`),
-    );
-    const upstream = await startFakeUpstream({ chains: [chainRow('a')], tokens });
-    const { query, logged } = await createTestGateway({ upstream, config: { tokensFreshMs: 20 } });
-    await expect
-      .poll(async () => (await query('{ tokens { symbol } }')) && upstream.count('tokens'))
-      .toBeGreaterThan(2);
+    const tokens = Array.from({ length: 5_001 }, (_none, nth) => tokenRow('a', `0x${nth.toString(16)}1`));
+    const { query, logged, upstream } = await serve(json({ tokens }), { tokensFreshMs: 20 });
+    await query(TOKENS);
+    await expect.poll(() => upstream.count('tokens')).toBeGreaterThan(2);
     expect(logged.filter(({ msg }) => msg.includes('no speed is promised'))).toHaveLength(1);
   });
 
@@ -107,45 +100,21 @@ describe('refreshes', () => {
       .toEqual(['FRESH', 'FRESH']);
     expect(upstream.count()).toBe(2);
   });
-
-  it('do not change the snapshots that an operation reads', async () => {
-    const { snapshots, upstream } = await serve(listingAt(1), { tokensFreshMs: 20 });
-    await snapshots.view().read('tokens');
-    const view = snapshots.view();
-    const begun = await view.read('tokens');
-    upstream.plan('tokens', listingAt(2));
-    await expect.poll(async () => (await snapshots.view().read('tokens')).digest).not.toBe(begun.digest);
-    expect(await view.read('tokens')).toBe(begun);
-    expect(begun.rows[0]?.price?.usd).toBe(1);
-  });
 });
 
 describe('a failed refresh', () => {
-  it('keeps the good snapshot, and is reported', async () => {
-    const { query } = await serve(first(1, listingAt(1), status(500)), {
-      tokensFreshMs: 20,
-      upstreamRetries: 0,
-    });
-    const good = await query<Tokens>(TOKENS);
-    await expect
-      .poll(async () => (await query<Status>(STATUS)).data?.listings[1])
-      .toMatchObject({ state: 'STALE', lastFailure: { code: 'UPSTREAM_STATUS' } });
-    expect(await query(TOKENS)).toEqual(good);
-  });
-
   it('is repeated after growing pauses, until one succeeds', async () => {
     const { query, snapshots, upstream } = await serve(status(404), {}, 100);
     snapshots.start();
     await expect.poll(() => upstream.count('tokens')).toBeGreaterThanOrEqual(4);
-    const gaps = gapsBetween(upstream);
-    for (const [nth, shortest] of [49, 99, 199].entries()) expect(gaps[nth]).toBeGreaterThanOrEqual(shortest);
+    for (const [nth, shortest] of [49, 99, 199].entries())
+      expect(gapsBetween(upstream)[nth]).toBeGreaterThanOrEqual(shortest);
     upstream.plan('tokens', listingAt(3));
     await expect.poll(async () => codesOf(await query(TOKENS))).toEqual([]);
   });
 
   it('without a snapshot is the answer until the next one, which requests do not bring forward', async () => {
     const { query, upstream } = await serve(status(410), {}, 10_000);
-    expect(codesOf(await query(TOKENS))).toEqual(['UPSTREAM_GONE']);
     for (let asked = 0; asked < 20; asked++) expect(codesOf(await query(TOKENS))).toEqual(['UPSTREAM_GONE']);
     expect(upstream.count('tokens')).toBe(1);
   });
@@ -153,8 +122,7 @@ describe('a failed refresh', () => {
   it('with a Retry-After is repeated only after that time', async () => {
     const { query, logged } = await serve(status(503, { 'retry-after': '3600' }), {}, 10);
     await query(TOKENS);
-    const line = logged.find(({ msg }) => msg.includes('could not be refreshed'));
-    expect(line?.retryInMs).toBe(3_600_000);
+    expect(logged).toContainEqual(expect.objectContaining({ retryInMs: 3_600_000 }));
   });
 });
 
@@ -182,37 +150,10 @@ describe('a clock that is set back', () => {
   });
 });
 
-describe('versions', () => {
-  it('stay the same for equal content that is fetched again, and change with any content', async () => {
-    const { query, upstream } = await serve(listingAt(1), { tokensFreshMs: 20 });
-    const versionOf = async () => (await query<Status>(STATUS)).data?.listings[1]?.version;
-    await query(TOKENS);
-    const version = await versionOf();
-    const taken = upstream.count('tokens');
-    await expect.poll(() => upstream.count('tokens')).toBeGreaterThan(taken + 2);
-    expect(await versionOf()).toBe(version);
-    upstream.plan('tokens', listingAt(1.0001));
-    await expect.poll(versionOf).not.toBe(version);
-  });
-});
-
-describe('prices', () => {
-  it('have the time of the request for them', async () => {
-    const { query } = await serve(late(60, listingAt(1)));
-    const before = Date.now();
-    const { data } = await query<Tokens>(TOKENS);
-    const asOf = data?.tokens[0]?.price?.asOf ?? '';
-    expect(asOf).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-    expect(Date.parse(asOf)).toBeGreaterThanOrEqual(before);
-    expect(Date.parse(asOf)).toBeLessThanOrEqual(Date.now() - 50);
-  });
-});
-
 describe('listings', () => {
-  it('has the status of each listing, before and after the first snapshot', async () => {
-    const upstream = await startFakeUpstream({ chains: [chainRow('a'), chainRow('a')] });
-    upstream.plan('tokens', stall);
-    const { query, snapshots } = await createTestGateway({ upstream });
+  it('have a status, before and after the first snapshot', async () => {
+    const { query, snapshots, upstream } = await serve(stall);
+    upstream.plan('chains', json({ chains: [chainRow('a'), chainRow('a')] }));
     const empty = {
       state: 'EMPTY',
       takenAt: null,

@@ -1,14 +1,12 @@
-import { execFileSync, spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
-  lutimesSync,
   mkdirSync,
   readdirSync,
   readFileSync,
-  renameSync,
   rmSync,
-  symlinkSync,
+  truncateSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +17,6 @@ import { fingerprint } from '../../src/domain/digests.js';
 import { createMetrics } from '../../src/observability/metrics.js';
 import { openDiskStore } from '../../src/storage/disk.js';
 import { TOKENS } from '../../src/upstream/listing-kinds.js';
-import { demoTokens } from '../fixtures/demo.js';
 import { chainRow, generatedListings, tokenRow } from '../fixtures/rows.js';
 import { stopClock } from '../support/clock.js';
 import { startFakeSuccessor } from '../support/fake-successor.js';
@@ -70,17 +67,9 @@ async function fill() {
   return { directory, upstream, answer, restart };
 }
 
-/** A stored listing with members of its JSON changed. The digest is made right, or stays the old one. */
-function altered(stored: string, change: object, isDigestCorrected = true): string {
-  const [head = '', json = ''] = stored.split('\n');
-  const changed = JSON.stringify({ ...JSON.parse(json), ...change });
-  const digest = createHash('sha256').update(changed).digest('hex');
-  return `${isDigestCorrected ? head.replace(/\w+$/, digest) : head}\n${changed}`;
-}
-
 describe('SNAPSHOT_DIR', () => {
   it('gives a gateway that starts with a dead upstream the last good listings, with their true age', async () => {
-    const { answer, restart } = await fill();
+    const { upstream, answer, restart } = await fill();
     const filledAt = Date.now();
     await sleep(60);
     const { query, snapshots } = await restart({ tokensFreshMs: 50, chainsFreshMs: 60_000 });
@@ -89,17 +78,11 @@ describe('SNAPSHOT_DIR', () => {
     expect([chains.state, tokens.state]).toEqual(['FRESH', 'STALE']);
     expect(chains.takenAt).toBeLessThanOrEqual(filledAt);
     expect(tokens.ageMs).toBeGreaterThanOrEqual(60);
-  });
-
-  it('delays the refresh of fresh listings, and refreshes others at once', async () => {
-    const { upstream, restart } = await fill();
+    // The stale listing is refreshed at once, and the fresh one later.
     const asked = upstream.count();
     upstream.plan('tokens', json({ tokens: [tokenRow('a', '0x1', { price: { usd: 3 } })] }));
-    const { query, snapshots } = await restart({ tokensFreshMs: 1, chainsFreshMs: 60_000 });
     snapshots.start();
-    const usd = async () =>
-      (await query<{ tokens: { price: { usd: number } }[] }>(BOTH)).data?.tokens[0]?.price.usd;
-    await expect.poll(usd).toBe(3);
+    await expect.poll(async () => JSON.stringify(await query(BOTH))).toContain('"usd":3');
     expect(upstream.seen.slice(asked).every(({ path }) => path === 'tokens')).toBe(true);
   });
 
@@ -149,51 +132,21 @@ describe('SNAPSHOT_DIR', () => {
   });
 });
 
-describe('a file that is not to be served', () => {
-  const tomorrow = () => Date.now() + 86_400_000;
-  const rows = (...changes: object[]) => ({
-    rows: changes.map((change, nth) => tokenRow('a', `0x${nth}`, change)),
-  });
-  it.each<[string, RegExp, (stored: string, chains: string) => string | Buffer]>([
-    ['cut off in the middle', /half written or altered/, (stored) => stored.slice(0, -30)],
-    ['empty', /not a listing of this gateway/, () => ''],
-    ['cut off in its first line', /not a listing|half written/, (stored) => stored.slice(0, 40)],
-    ['of other bytes', /not a listing of this gateway/, () => Buffer.alloc(5000, 0x80)],
-    [
-      'the plain answer of an upstream',
-      /not a listing of this gateway/,
-      () => JSON.stringify({ tokens: demoTokens }),
-    ],
-    ['of a newer format', /or of another format/, (stored) => stored.replace('gateway 1 ', 'gateway 2 ')],
-    [
-      'altered by one digit',
-      /half written or altered/,
-      (stored) => altered(stored, rows({ decimals: 7 }), false),
-    ],
-    ['the other listing', /expected the tokens listing, got chains/, (_record, chains) => chains],
-    ['of another upstream', /of another upstream/, (stored) => altered(stored, { service: 'another' })],
-    [
-      'demo data under the name of a real upstream',
-      /of another upstream/,
-      (stored) => altered(stored, { source: 'demo', service: 'demo' }),
-    ],
-    [
-      'from the future',
-      /dated 86(3\d\d|400) s in the future/,
-      (stored) => altered(stored, { takenAt: tomorrow() }),
-    ],
-    ['with rows of another form', /none of the 1 rows/, (stored) => altered(stored, rows({ decimals: '6' }))],
-    [
-      'with one bad row among good ones',
-      /1 of its rows do not have the form/,
-      (stored) => altered(stored, rows({}, { chainKey: '' })),
-    ],
-    ['without rows', /expected at least one row/, (stored) => altered(stored, { rows: [] })],
-    ['without a time', /form of a stored listing/, (stored) => altered(stored, { takenAt: undefined })],
-  ])('such as one %s is refused with a line in the log', async (_name, reason, spoil) => {
+it.each<[string, RegExp, (file: string) => unknown]>([
+  ['half written', /half written or altered/, (file) => truncateSync(file, 500)],
+  [
+    'a directory',
+    /EISDIR/,
+    (file) => {
+      rmSync(file);
+      mkdirSync(file);
+    },
+  ],
+])(
+  'a file that is %s is refused with a line in the log, and the rest is served',
+  async (_name, reason, spoil) => {
     const { directory, upstream, restart } = await fill();
-    const { tokens, chains } = filesIn(directory);
-    writeFileSync(tokens, spoil(readFileSync(tokens, 'utf8'), readFileSync(chains, 'utf8')));
+    spoil(filesIn(directory).tokens);
     const { query, logged, snapshots } = await restart();
     expect(logged.find(({ msg }) => msg.includes('is refused'))?.reason).toMatch(reason);
     const answer = await query('{ chains { chainKey } tokens { decimals } }');
@@ -201,26 +154,8 @@ describe('a file that is not to be served', () => {
     expect(answer.data).toEqual({ chains: [{ chainKey: 'a' }], tokens: null });
     upstream.plan('tokens', json({ tokens: [tokenRow('a', '0x1')] }));
     await expect.poll(() => snapshots.status(Date.now())[1].state).toBe('FRESH');
-  });
-
-  it('is a directory: it is refused, and the rest is served', async () => {
-    const { directory, restart } = await fill();
-    const { tokens } = filesIn(directory);
-    rmSync(tokens);
-    mkdirSync(tokens);
-    const { query, logged } = await restart();
-    expect(logged.find(({ msg }) => msg.includes('is refused'))?.reason).toMatch(/EISDIR/);
-    expect((await query('{ chains { chainKey } }')).data).toEqual({ chains: [{ chainKey: 'a' }] });
-  });
-
-  it('a link to a good listing is followed', async () => {
-    const { directory, answer, restart } = await fill();
-    const { tokens } = filesIn(directory);
-    renameSync(tokens, `${tokens}.kept`);
-    symlinkSync(`${tokens}.kept`, tokens);
-    expect(await (await restart()).query(BOTH)).toEqual(answer);
-  });
-});
+  },
+);
 
 describe('a directory that cannot be written', () => {
   it('is logged once an hour and when it can be written again, and shows in the metrics', async () => {
@@ -323,12 +258,10 @@ describe('a process that is killed', () => {
     const { log, logged } = await createTestLog();
     const temporary = (digit: string) => `tokens-m.1.snapshot.${digit.repeat(16)}.tmp`;
     const path = (name: string) => join(directory, name);
-    const [file, link, fifo, young] = ['1', '2', '3', '4'].map(temporary) as [string, string, string, string];
+    const [file, young] = ['1', '2'].map(temporary) as [string, string];
     for (const name of [file, young, 'notes.tmp']) writeFileSync(path(name), 'x');
-    symlinkSync('/nowhere', path(link));
-    execFileSync('mkfifo', [path(fifo)]);
     const anHourAgo = Date.now() / 1000 - 3600;
-    for (const name of [file, link, fifo, 'notes.tmp']) lutimesSync(path(name), anHourAgo, anHourAgo);
+    for (const name of [file, 'notes.tmp']) utimesSync(path(name), anHourAgo, anHourAgo);
     await openDiskStore(directory, {}, log);
     expect(readdirSync(directory).sort()).toEqual(['notes.tmp', young]);
     expect(logged).toEqual([]);

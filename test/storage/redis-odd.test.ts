@@ -39,8 +39,6 @@ const reply =
 const ODD: Readonly<Record<string, Reaction>> = {
   OK: reply('+OK\r\n'),
   'an error': reply('-ERR no\r\n'),
-  'an error of HELLO': reply("-ERR unknown command 'HELLO'\r\n"),
-  'an array of nulls': reply('*3\r\n_\r\n_\r\n_\r\n'),
   'a subscription to nothing': reply('>1\r\n$9\r\nsubscribe\r\n'),
   'a page': reply('HTTP/1.1 400 Bad Request\r\n\r\n'),
   nothing: () => {},

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { reset } from '../support/fake-upstream.js';
-import { freePort } from '../support/free-port.js';
 import { startGatewayProcess } from '../support/gateway-process.js';
 import {
   isConnected,
@@ -42,26 +41,6 @@ const OUTAGES: readonly [string, Outage][] = [
     },
   ],
   [
-    'may only be read',
-    {
-      canBeRead: true,
-      begin: ({ client }) => client.replicaof('127.0.0.1', 1),
-      end: ({ client }) => client.replicaof('NO', 'ONE'),
-    },
-  ],
-  [
-    'wants a password that nobody has',
-    {
-      async begin({ client }) {
-        await client.config('SET', 'requirepass', 'nobody-has-it');
-        // Connected clients are not asked for it again.
-        await client.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
-        await client.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
-      },
-      end: ({ client }) => client.config('SET', 'requirepass', ''),
-    },
-  ],
-  [
     'answers nothing',
     { begin: async (redis) => redis.freeze(true), end: async (redis) => redis.freeze(false) },
   ],
@@ -73,6 +52,7 @@ function said(gateways: readonly TestGateway[], start: string): readonly number[
   return gateways.map(({ logged }) => logged.filter(({ msg }) => msg.startsWith(start)).length);
 }
 
+const FRESH = { chains: { state: 'FRESH' }, tokens: { state: 'FRESH' } };
 const ALONE = 'Redis cannot be used';
 const SHARING = 'Sharing snapshots';
 
@@ -125,11 +105,7 @@ describe.skipIf(isRedisMissing)('while Redis', () => {
     const { redis, upstream, gateways, join, key } = await startPeers(2, {
       config: { tokensFreshMs: 600_000 },
     });
-    for (const gateway of gateways) {
-      await expect
-        .poll(() => statusOf(gateway))
-        .toMatchObject({ chains: { state: 'FRESH' }, tokens: { state: 'FRESH' } });
-    }
+    for (const gateway of gateways) await expect.poll(() => statusOf(gateway)).toMatchObject(FRESH);
     await redis.kill();
     upstream.plan('chains', reset);
     upstream.plan('tokens', reset);
@@ -156,10 +132,6 @@ describe.skipIf(isRedisMissing)('a gateway that starts while Redis', () => {
     return gateway;
   }
 
-  it('cannot be reached serves from the upstream', async () => {
-    await firstAnswer(`redis://127.0.0.1:${await freePort()}`);
-  });
-
   it('does not answer serves from the upstream, and shares once Redis answers', async () => {
     const redis = await startRedis();
     redis.freeze(true);
@@ -170,23 +142,17 @@ describe.skipIf(isRedisMissing)('a gateway that starts while Redis', () => {
   });
 });
 
-describe.skipIf(isRedisMissing)('the password of Redis', () => {
-  it.each(['wrong-password', 'wrong%2Fpassword%20of%20words'])(
-    'is in no line of the log: %s',
-    async (password) => {
-      const redis = await startRedis();
-      await redis.client.config('SET', 'requirepass', 'the-right-one');
-      const { address, output } = await startGatewayProcess({
-        REDIS_URL: redis.url.replace('redis://', `redis://:${password}@`),
-        LOG_LEVEL: 'trace',
-      });
-      await expect.poll(output).toContain(ALONE);
-      await expect.poll(async () => (await fetch(`${address}/ready`)).status).toBe(200);
-      // Redis refused it. A busy machine may log another reason first, and then not this one.
-      await expect
-        .poll(() => redis.client.call('ACL', 'LOG'))
-        .toContainEqual(expect.arrayContaining(['auth']));
-      for (const secret of [password, decodeURIComponent(password)]) expect(output()).not.toContain(secret);
-    },
-  );
+it.skipIf(isRedisMissing)('the password of Redis is in no line of the log', async () => {
+  const password = 'wrong%2Fpassword%20of%20words';
+  const redis = await startRedis();
+  await redis.client.config('SET', 'requirepass', 'the-right-one');
+  const { address, output } = await startGatewayProcess({
+    REDIS_URL: redis.url.replace('redis://', `redis://:${password}@`),
+    LOG_LEVEL: 'trace',
+  });
+  await expect.poll(output).toContain(ALONE);
+  await expect.poll(async () => (await fetch(`${address}/ready`)).status).toBe(200);
+  // Redis refused it. A busy machine may log another reason first, and then not this one.
+  await expect.poll(() => redis.client.call('ACL', 'LOG')).toContainEqual(expect.arrayContaining(['auth']));
+  for (const secret of [password, decodeURIComponent(password)]) expect(output()).not.toContain(secret);
 });

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { decodeListing, encodeListing } from '../../src/storage/stored-listing.js';
 import { TOKENS } from '../../src/upstream/listing-kinds.js';
@@ -10,7 +11,40 @@ async function listing(count: number) {
   return TOKENS.parse(rows, { source: 'v1', takenAt: 1 });
 }
 
+/** Changes members of the JSON. The digest is made right, or stays the old one. */
+function altered(stored: string, change: object, isDigestCorrected = true): string {
+  const [head = '', json = ''] = stored.split('\n');
+  const changed = JSON.stringify({ ...JSON.parse(json), ...change });
+  const digest = createHash('sha256').update(changed).digest('hex');
+  return `${isDigestCorrected ? head.replace(/\w+$/, digest) : head}\n${changed}`;
+}
+
 describe('a stored listing', () => {
+  const wrong = tokenRow('a', '0x1', { decimals: 7 });
+  it.each<[string, string, (stored: string) => string]>([
+    ['cut off in the middle', 'half written or altered', (stored) => stored.slice(0, -30)],
+    ['of other bytes', 'not a listing of this gateway', () => '\u0080'.repeat(5_000)],
+    ['of a newer format', 'of another format', (stored) => stored.replace('gateway 1 ', 'gateway 2 ')],
+    ['altered', 'half written or altered', (stored) => altered(stored, { rows: [wrong] }, false)],
+    [
+      'the other one',
+      'expected the tokens listing, got chains',
+      (stored) => altered(stored, { name: 'chains' }),
+    ],
+    ['of another upstream', 'of another upstream', (stored) => altered(stored, { service: 'another' })],
+    ['from the future', 'dated 86400 s in the future', (stored) => altered(stored, { takenAt: 86_400_001 })],
+    [
+      'with one bad row among good ones',
+      '1 of its rows do not have the form',
+      (stored) => altered(stored, { rows: [wrong, { ...wrong, chainKey: '' }] }),
+    ],
+    ['without rows', 'expected at least one row', (stored) => altered(stored, { rows: [] })],
+    ['without a time', 'form of a stored listing', (stored) => altered(stored, { takenAt: undefined })],
+  ])('that is %s is refused', async (_name, reason, spoil) => {
+    const stored = spoil((await encodeListing(TOKENS, await listing(1), SERVICES)).toString());
+    await expect(decodeListing(TOKENS, Buffer.from(stored), SERVICES, 1)).rejects.toThrow(reason);
+  });
+
   it('keeps the age of the answer, and is refused as from the future by the time of its request', async () => {
     const takenAt = Date.now() - 7_200_000;
     const decode = async (upstreamAgeMs: number) => {

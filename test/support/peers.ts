@@ -74,12 +74,6 @@ export function moving(others: readonly object[] = []): Answer {
   };
 }
 
-/** Responds to requests for routes in one way, and to those for the listing in another. */
-export function split(routes: Answer, listing: Answer = moving()): Answer {
-  return (response, request, nth) =>
-    (request.url?.includes('srcToken') ? routes : listing)(response, request, nth);
-}
-
 /** How many refreshes of a listing had this outcome, in all of these gateways together. */
 export async function refreshes(
   gateways: readonly TestGateway[],

@@ -24,37 +24,33 @@ export function routesOf(network: Network): (token: string) => Answer {
   return (token) => json({ tokens: (network[token] ?? []).map((destination) => rowOf(destination)) });
 }
 
-/** The token whose routes are requested, as "chain address". Undefined for other requests. */
-function tokenOf(url: string | undefined): string | undefined {
-  const { searchParams } = new URL(url ?? '', 'http://fake');
-  const address = searchParams.get('srcToken');
-  return address === null ? undefined : `${searchParams.get('srcChainKey')} ${address}`;
+/** The token whose routes are requested, as "chain address". */
+function tokenOf(url = ''): string {
+  const { searchParams } = new URL(url, 'http://fake');
+  return `${searchParams.get('srcChainKey')} ${searchParams.get('srcToken')}`;
 }
 
 /** Starts an upstream that lists the source tokens of the network and has its routes. */
 export async function startSweptUpstream(network: Network) {
   const upstream = await startFakeUpstream({ chains: ['a', 'b', 'c'].map((key) => chainRow(key)) });
-  let listing: Answer;
-  let routes: (token: string) => Answer;
   const swept = {
     ...upstream,
     /** The tokens whose routes were requested so far, in order. */
-    asked: () => upstream.seen.flatMap(({ url }) => tokenOf(url) ?? []),
+    asked: () => upstream.routesAsked().map(({ url }) => tokenOf(url)),
     /** From now on the upstream has the routes of this network, and lists its tokens and these further rows. */
     planNetwork(next: Network, beside: readonly object[] = []) {
-      listing = json({ tokens: [...Object.keys(next).map((token) => rowOf(token)), ...beside] });
-      routes = routesOf(next);
+      upstream.plan(
+        'tokens',
+        json({ tokens: [...Object.keys(next).map((token) => rowOf(token)), ...beside] }),
+      );
+      swept.planRoutes(routesOf(next));
     },
     /** Sets how requests for routes are answered from now on. */
-    planRoutes(next: (token: string) => Answer) {
-      routes = next;
+    planRoutes(routes: (token: string) => Answer) {
+      upstream.plan('routes', (...exchange) => routes(tokenOf(exchange[1].url))(...exchange));
     },
   };
   swept.planNetwork(network);
-  upstream.plan('tokens', (response, request, nth) => {
-    const token = tokenOf(request.url);
-    (token === undefined ? listing : routes(token))(response, request, nth);
-  });
   return swept;
 }
 
