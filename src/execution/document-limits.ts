@@ -14,18 +14,15 @@ import type { ErrorCode } from '../domain/error-codes.js';
 import { TEXT_LIMITS } from '../domain/text-limits.js';
 
 export interface DocumentLimits {
-  /** Maximum levels of fields, including the innermost. Operations with only introspection fields are exempt. */
+  /** An operation may have this many levels of fields. One with only introspection fields may have more. */
   readonly maxDepth: number;
-  /** Maximum aliases of one operation. The aliases of a fragment count once for each spread. */
+  /** An operation may have this many aliases. The aliases of a fragment count once for each spread. */
   readonly maxAliases: number;
-  /** Maximum lexical tokens of the document, and maximum fields of one operation with its fragments expanded. */
+  /** A document may have this many lexical tokens, and an operation as many fields with its fragments expanded. */
   readonly maxQueryTokens: number;
 }
 
-/**
- * The errors of a document whose operations are too deep, have too many aliases or too many fields. Call it before
- * validation, whose cost grows with the expanded fields: fragments that spread each other can multiply.
- */
+/** The errors of operations beyond a limit. Call it first: validation costs as much as the fragments expand to. */
 export function limitErrors(document: DocumentNode, limits: DocumentLimits): readonly GraphQLError[] {
   const { maxDepth, maxAliases, maxQueryTokens } = limits;
   const measure = createMeasure(document);
@@ -77,10 +74,7 @@ function refusal(message: string, operation?: OperationDefinitionNode): GraphQLE
 
 const NOTHING = { depth: 0, aliases: 0, fields: 0 };
 
-/**
- * Measures selection sets of one document. Each fragment is measured only once, so the work grows with the length of
- * the document. A fragment that spreads itself adds nothing: a validation rule refuses it.
- */
+/** Measures selection sets, each fragment once. A validation rule refuses a fragment that spreads itself. */
 function createMeasure(
   document: DocumentNode,
 ): (selectionSet: SelectionSetNode | undefined) => typeof NOTHING {

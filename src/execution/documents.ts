@@ -24,7 +24,7 @@ export interface DocumentsOptions extends DocumentLimits {
   readonly introspection: boolean;
 }
 
-/** Maximum characters of all cached texts: about 5 MB, since a parsed document takes fifty times its text. */
+/** When the cached texts are longer together, old ones are dropped. A parsed document takes fifty times its text: 5 MB. */
 const MAX_CACHED_LENGTH = 100_000;
 const MAX_CACHED_DOCUMENTS = 300;
 /** More errors do not help. Each costs as much as the first, and keeps a part of its document in memory. */

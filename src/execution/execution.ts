@@ -8,10 +8,7 @@ import { MIN_RESPONSE_LIMIT } from '../domain/text-limits.js';
 /** Thrown by {@link fallBack}. This object has no stack, so that attackers cannot make falling back expensive. */
 const FALL_BACK: unknown = Object.freeze({ message: 'The operation is left to graphql-js.' });
 
-/**
- * Leaves the operation to graphql-js. The value can be or contain promises that nobody awaits any more. Their rejections
- * are ignored, since an unhandled rejection would end the process.
- */
+/** Leaves the operation to graphql-js. Ignores rejections in the value: unhandled ones would end the process. */
 export function fallBack(value?: unknown): never {
   ignoreRejections(value);
   throw FALL_BACK;
@@ -47,9 +44,9 @@ export interface ExecutionContext {
 /** Appends the JSON of a value that is not null. */
 export type Write = (value: unknown, execution: Execution) => void;
 
-/** Minimum bytes of kept JSON that is stored as bytes: sending one more part then costs less than copying the text. */
+/** Kept JSON of at least this many bytes is stored as bytes: sending one more part costs less than copying its text. */
 const MIN_PART = 8_192;
-/** Maximum length of text, in UTF-16 units, before a list converts it to bytes between two items. */
+/** A list converts longer text (in UTF-16 units) to bytes between two items. */
 const MAX_TEXT = 32_768;
 
 /** One execution of an operation, and its response so far: finished parts in UTF-8, and then the text. */

@@ -14,8 +14,8 @@ export interface Memory {
 }
 
 /** Estimated bytes that are kept for a value besides its JSON. */
-const BYTES_OF_ENTRY = 150;
-/** Maximum share of `maxBytes` for one value. */
+const BYTES_OF_ENTRY = 300;
+/** A value whose JSON takes more than this share of `maxBytes` is not kept as a whole. */
 const MAX_SHARE = 1 / 4;
 
 /** Wraps a function that writes one field in a plan, so that the JSON of its values is kept. */

@@ -36,10 +36,7 @@ const NO_ARGUMENTS: Variables = Object.freeze({});
 const BYTES_OF_PLAN = 2_000;
 const BYTES_OF_FIELD = 1_000;
 
-/**
- * The plan of a query: functions that write the JSON of its parts. They call the resolvers as graphql-js does, and fall
- * back where graphql-js would not simply write a value.
- */
+/** The plan of a query. It calls resolvers as graphql-js does, and falls back where it cannot simply write a value. */
 export class Plan {
   private readonly fragments: Fragments;
   private readonly root: Write;

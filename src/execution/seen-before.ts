@@ -1,7 +1,7 @@
 /** Recognises repeated texts. */
 import { hash } from 'node:crypto';
 
-/** How many texts are remembered. It must be a power of two. The memory is 64 kB. */
+/** The number of texts that are remembered, in 64 kB. It must be a power of two. */
 const SLOTS = 16_384;
 
 /**

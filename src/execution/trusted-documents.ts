@@ -147,7 +147,7 @@ function notTrusted(query: unknown): DocumentRefusal {
   return new DocumentRefusal('DOCUMENT_NOT_TRUSTED', 403, message);
 }
 
-/** Maximum invalid documents that the log names. */
+/** The log names at most this many invalid documents. */
 const MAX_LOGGED = 50;
 
 /** Logs which trusted documents are invalid, by their ids. It never rejects, and yields to requests. */

@@ -5,21 +5,22 @@ import type { Snapshots } from '../snapshots/snapshots.js';
 import { type CostLimits, CostMeter } from './cost.js';
 import { dependenciesOf } from './dependencies.js';
 import { DependencyTracker } from './dependency-tracker.js';
-import { Loaders, type LoadersOptions } from './loaders.js';
+import { Loaders, type Waiting } from './loaders.js';
 
 /** The part of a context that all operations share. */
-export interface ContextOptions extends CostLimits, Pick<LoadersOptions, 'maxRoutesPerOperation'> {
+export interface ContextOptions extends CostLimits {
   readonly snapshots: Snapshots;
-  /** Maximum age of a price in milliseconds; an older one is shown as null. */
+  readonly maxRoutesPerOperation: number;
+  /** A price that is older than this is shown as null; in milliseconds. */
   readonly priceMaxAgeMs: number;
   readonly introspection: boolean;
   readonly log: Logger;
 }
 
 /** The part of a context that differs between operations. */
-export interface OperationFacts extends Pick<LoadersOptions, 'yieldToQueue' | 'refuseToWait'> {
+export interface OperationFacts extends Waiting {
   readonly client: string | undefined;
-  /** Until when the operation waits for the upstream, on the monotonic clock; undefined: the maximum wait from now. */
+  /** At this time of the monotonic clock the operation stops waiting for the upstream. `Snapshots.view` has the default. */
   readonly waitsUntil?: number | undefined;
   /** The id of the request, for log lines; undefined for an operation that does not log. */
   readonly requestId?: string | undefined;
@@ -30,9 +31,9 @@ export type GatewayContext = ReturnType<typeof createContext>;
 
 /** Makes the context of one operation. */
 export function createContext(options: ContextOptions, operation: OperationFacts) {
-  const { snapshots, priceMaxAgeMs, maxRoutesPerOperation, introspection, log } = options;
-  const { client, waitsUntil, requestId, yieldToQueue, refuseToWait } = operation;
-  const view = snapshots.view(client, waitsUntil);
+  const { snapshots, priceMaxAgeMs, introspection, log } = options;
+  const { requestId } = operation;
+  const view = snapshots.view(operation.client, operation.waitsUntil);
   const now = view.now();
   const listedTokens = () => view.untracked('tokens')?.rows.length ?? 0;
   const cost = new CostMeter(options, listedTokens);
@@ -45,15 +46,7 @@ export function createContext(options: ContextOptions, operation: OperationFacts
     return isFresh;
   };
   return {
-    loaders: new Loaders({
-      view,
-      tracker,
-      isPriceFresh,
-      maxRoutesPerOperation,
-      cost,
-      yieldToQueue,
-      refuseToWait,
-    }),
+    loaders: new Loaders({ view, tracker, isPriceFresh, cost }, options.maxRoutesPerOperation, operation),
     cost,
     tracker,
     isPriceFresh,

@@ -13,7 +13,7 @@ import { needsChains, type TokenSearchRequest } from '../search/token-search.js'
 import type { ListingChanges } from '../snapshots/change-log.js';
 import type { View } from '../snapshots/operation-view.js';
 import type { RouteAnswer } from '../snapshots/routes.js';
-import type { ChainSnapshot, IndexedListings, ListingName } from '../snapshots/snapshot.js';
+import type { IndexedListings, ListingName } from '../snapshots/snapshot.js';
 import type { TokenSources } from '../snapshots/sources.js';
 import { type CostMeter, ROUTE_UNITS, searchUnits } from './cost.js';
 import type { DependencyTracker } from './dependency-tracker.js';
@@ -33,25 +33,29 @@ export function whenReady<Value, Result>(
 const WOULD_WAIT: unknown = Object.freeze({ message: 'This operation has to wait for the upstream.' });
 /** The answer for a token that cannot be in any listing. */
 export const NO_ROUTES: RouteAnswer = { rows: [], takenAt: 0, isUnlisted: true };
-/** The most fields with the error ROUTE_BUDGET_EXCEEDED. With more such fields, the whole operation fails. */
+/** If more fields than this have the error ROUTE_BUDGET_EXCEEDED, the whole operation fails. */
 const MAX_REFUSED_ROUTES = 1000;
 
 type RouteRequest = TokenRequest & { readonly srcToken: string };
 
-export interface LoadersOptions {
-  readonly view: View;
+/** How an operation waits. */
+export interface Waiting {
   /** Waits in the queue. Called after each wait for the upstream, since one answer can resume many operations. */
   readonly yieldToQueue: () => Promise<void>;
-  readonly maxRoutesPerOperation: number;
-  readonly cost: Pick<CostMeter, 'spend'>;
   /**
    * Present for an operation that may not wait. In place of returning a promise or asking the upstream, a loader calls
    * it with the listing that the operation would wait for (undefined for routes), and throws.
    */
   readonly refuseToWait?: ((pendingListing: Promise<unknown> | undefined) => void) | undefined;
+}
+
+/** The parts of an operation's context that its loaders use. */
+interface LoaderContext {
+  readonly view: View;
+  readonly cost: Pick<CostMeter, 'spend'>;
+  readonly tracker: Pick<DependencyTracker, 'note'>;
   /** Whether a price fetched at this time (milliseconds since 1970) is young enough to show. */
   readonly isPriceFresh: (asOf: number) => boolean;
-  readonly tracker: Pick<DependencyTracker, 'note'>;
 }
 
 /** A class, because each operation creates one and uses few methods. An object of closures would create all of them. */
@@ -64,7 +68,11 @@ export class Loaders {
   private requestedRoutes = 0;
   private refusedRoutes = 0;
 
-  constructor(private readonly options: LoadersOptions) {}
+  constructor(
+    private readonly context: LoaderContext,
+    private readonly maxRoutesPerOperation: number,
+    private readonly waiting: Waiting,
+  ) {}
 
   /** Resolves when each listing that the other fields of this operation wait for is loaded or has failed. */
   async settled(): Promise<void> {
@@ -79,7 +87,7 @@ export class Loaders {
   chainsBySearch(search: string, chainTypes?: readonly string[]): MaybePromise<readonly Chain[]> {
     return this.read('chains', (chains) => {
       const isSearch = search !== '' || chainTypes !== undefined;
-      if (isSearch) this.options.cost.spend(searchUnits(chains.rows.length, search));
+      if (isSearch) this.context.cost.spend(searchUnits(chains.rows.length, search));
       return chains.matching(search, chainTypes);
     });
   }
@@ -114,8 +122,8 @@ export class Loaders {
   tokenSearch(request: Omit<TokenSearchRequest, 'pricesUsable'>): MaybePromise<FoundTokens> {
     const chains = this.chainsFor(request);
     return this.read('tokens', (tokens) => {
-      this.options.cost.spend(searchUnits(tokens.rows.length, request.query));
-      const searchRequest = { ...request, pricesUsable: this.options.isPriceFresh(tokens.takenAt) };
+      this.context.cost.spend(searchUnits(tokens.rows.length, request.query));
+      const searchRequest = { ...request, pricesUsable: this.context.isPriceFresh(tokens.takenAt) };
       return whenReady(chains, (known) => tokens.search(searchRequest, known));
     });
   }
@@ -128,23 +136,16 @@ export class Loaders {
     return this.read('tokens', (tokens) => tokens.changesSince(since));
   }
 
-  /**
-   * The routes from a token, which cost at most one request for each distinct token of the operation.
-   *
-   * @throws GatewayError ROUTE_BUDGET_EXCEEDED, synchronously
-   */
+  /** Costs at most one request for each distinct token. @throws GatewayError ROUTE_BUDGET_EXCEEDED, synchronously */
   routesFrom(filter: RouteRequest): MaybePromise<RouteAnswer> {
-    const { view, tracker, cost, maxRoutesPerOperation, refuseToWait } = this.options;
+    const { view, tracker, cost } = this.context;
     tracker.note('routes');
     this.routes ??= new Map();
     const key = tokenRequestKey(filter);
     let answer = this.routes.get(key) ?? view.cachedRoutes(filter);
     if (!answer) {
-      if (refuseToWait) {
-        refuseToWait(undefined);
-        throw WOULD_WAIT;
-      }
-      if (this.requestedRoutes >= maxRoutesPerOperation) return this.refuseRoutes();
+      this.beforeWait(undefined);
+      if (this.requestedRoutes >= this.maxRoutesPerOperation) return this.refuseRoutes();
       this.requestedRoutes++;
       cost.spend(ROUTE_UNITS);
       this.routeLoader ??= new DataLoader(
@@ -159,17 +160,14 @@ export class Loaders {
 
   /** The known sources of this token; null if no background sweep collects routes. Never asks the upstream. */
   sourcesOf(chainKey: string, address: string): MaybePromise<TokenSources | null> {
-    const { view, tracker } = this.options;
+    const { view, tracker } = this.context;
     tracker.note('routes');
     return view.isSwept ? this.read('tokens', (tokens) => view.sources(tokens, chainKey, address)) : null;
   }
 
   /** The chain listing for a search that depends on it. Without a filter on chain types, a search works without it. */
-  private chainsFor(
-    request: Pick<TokenSearchRequest, 'query' | 'filter'>,
-  ): MaybePromise<ChainSnapshot | undefined> {
-    if (!needsChains(request)) return undefined;
-    const chains = this.read('chains', (snapshot) => snapshot);
+  private chainsFor(request: Pick<TokenSearchRequest, 'query' | 'filter'>) {
+    const chains = needsChains(request) ? this.read('chains', (snapshot) => snapshot) : undefined;
     if (!(chains instanceof Promise)) return chains;
     // Always catch: the search may fail before it awaits the chains, and an unhandled rejection ends the process.
     const ifAny = chains.catch(() => undefined);
@@ -180,16 +178,20 @@ export class Loaders {
     name: Name,
     use: (snapshot: IndexedListings[Name]) => MaybePromise<Result>,
   ): MaybePromise<Result> {
-    const { view, refuseToWait } = this.options;
-    const snapshot = view.read(name);
+    const snapshot = this.context.view.read(name);
     if (!(snapshot instanceof Promise)) return use(snapshot);
-    if (refuseToWait) {
-      refuseToWait(snapshot);
-      throw WOULD_WAIT;
-    }
+    this.beforeWait(snapshot);
     const pendingListing = this.pendingListings.get(name) ?? this.awaitAndYield(snapshot);
     this.pendingListings.set(name, pendingListing);
     return pendingListing.then((loaded) => use(loaded as IndexedListings[Name]));
+  }
+
+  /** Throws if the operation may not wait. @param pendingListing the listing to wait for; undefined for routes */
+  private beforeWait(pendingListing: Promise<unknown> | undefined): void {
+    const { refuseToWait } = this.waiting;
+    if (!refuseToWait) return;
+    refuseToWait(pendingListing);
+    throw WOULD_WAIT;
   }
 
   /** Waits for a value of the upstream, then for a turn in the queue. */
@@ -197,7 +199,7 @@ export class Loaders {
     try {
       return await value;
     } finally {
-      await this.options.yieldToQueue();
+      await this.waiting.yieldToQueue();
     }
   }
 
@@ -208,7 +210,7 @@ export class Loaders {
   private refuseRoutes(): RouteAnswer {
     this.refusedRoutes++;
     if (this.refusedRoutes > MAX_REFUSED_ROUTES + 1) return NO_ROUTES;
-    const message = `One operation may ask the upstream for the routes of at most ${this.options.maxRoutesPerOperation} distinct tokens; this one asks for more. Ask for the rest in another operation.`;
+    const message = `One operation may ask the upstream for the routes of at most ${this.maxRoutesPerOperation} distinct tokens; this one asks for more. Ask for the rest in another operation.`;
     if (this.refusedRoutes > MAX_REFUSED_ROUTES)
       throw new OperationLimitError('ROUTE_BUDGET_EXCEEDED', message);
     throw new GatewayError('ROUTE_BUDGET_EXCEEDED', message);

@@ -45,10 +45,10 @@ interface GraphResponse {
   }[];
 }
 
-/** Maximum length of messages and of texts of the client in them; longer ones are cut. */
+/** Longer messages, and longer texts of the client in them, are cut. */
 const MAX_SHOWN = 300;
 const MAX_ERRORS = 5;
-/** Maximum characters of the data. A result has it twice, as text and as a structure; agents cannot use more. */
+/** Longer data is refused: agents cannot use more, and a result has the data twice, as text and as a structure. */
 const MAX_RESULT_LENGTH = 4_194_304;
 
 /** Derives the schemas of a tool from its document, which is one query with a name. */
@@ -89,11 +89,7 @@ export function queryTool(sdl: string): PreparedTool {
   };
 }
 
-/**
- * Executes the operation of a tool. Errors are results that the agent can read, never rejections.
- *
- * @param given the arguments as the client sent them
- */
+/** Executes the operation of a tool. Errors are results that the agent can read. @param given as the client sent them */
 export async function callTool(
   tool: PreparedTool,
   given: Readonly<Record<string, unknown>>,

@@ -23,7 +23,7 @@ export interface ToolFacts {
 }
 
 /**
- * Responds to one message of the Model Context Protocol, in the client's revision. It keeps no state between requests.
+ * Responds to one message in the client's revision, and keeps no state between messages.
  *
  * @param request its body is not read
  * @param message the body, parsed; not an array
@@ -35,7 +35,7 @@ export type McpHandler = (
   facts: ToolFacts,
 ) => Promise<Response>;
 
-/** How long agents may cache the list of tools. It changes only with the version of the gateway. */
+/** Agents may cache the list of tools for an hour. It changes only with the version of the gateway. */
 const CACHED = { ttlMs: 3_600_000, cacheScope: 'public' } as const;
 
 const CallParams = object({ name: string(), arguments: optional(record(string(), unknown())) });

@@ -22,7 +22,6 @@ const NICKNAMES: ReadonlyMap<string, readonly string[]> = new Map([
   ['worldchain', ['World Chain']],
 ]);
 
-/** The index that {@link createChainNames} makes. */
 export type ChainNames = Awaited<ReturnType<typeof createChainNames>>;
 
 /** Indexes the names of chains: keys, short and full names, and nicknames, each also written as one word. */

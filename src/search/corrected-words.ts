@@ -4,9 +4,9 @@ import type { KnownChains } from './token-search.js';
 import { WORD_LENGTH } from './word-list.js';
 import { MATCH } from './word-starts.js';
 
-/** Minimum length of a correction of any typo: a short typed word is often the symbol of a token that is not listed. */
+/** A shorter word is not corrected to one with another letter: it is often the symbol of a token that is not listed. */
 const MIN_FOR_ANY_TYPO = 5;
-/** How many words one typo away are examined, and how many corrections of one word are given. */
+/** A typed word is compared with at most `MAX_NEAR` words one typo away, and gets at most `MAX_CORRECTED` corrections. */
 const MAX_NEAR = 12;
 const MAX_CORRECTED = 4;
 
@@ -36,7 +36,7 @@ export function correctedWords(
   return [...respelledWords, ...others.map(({ word }) => word)].slice(0, MAX_CORRECTED);
 }
 
-/** How many tokens and chains a word matches, and whether it is a whole word, or the first word of a symbol. */
+/** The number of tokens and chains that a word matches, and whether it is a whole word, or the first one of a symbol. */
 function usesOf(word: string, { symbolStarts, nameStarts, chainKeyStarts }: TokenIndexes) {
   const ofSymbols = symbolStarts.find(word);
   const found = [...ofSymbols, ...nameStarts.find(word), ...chainKeyStarts.find(word)];

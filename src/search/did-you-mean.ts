@@ -10,12 +10,9 @@ import { WORD_LENGTH } from './word-list.js';
 /** The result of a search, with suggestions if it found nothing. */
 export interface FoundTokens extends TokenPage {
   readonly query: string;
-  /** How many tokens were searched. */
+  /** The number of tokens that were searched. */
   readonly searchedCount: number;
-  /**
-   * If nothing was found: up to three queries that find something under the same filter, the most likely first. The
-   * first call computes them, in about the time of the search.
-   */
+  /** If nothing was found, up to three queries that find something under the same filter, the most likely first. */
   didYouMean(): readonly string[];
 }
 
@@ -23,10 +20,10 @@ export interface FoundTokens extends TokenPage {
 export type SuggestingSearch = (request: TokenSearchRequest, chains: KnownChains | undefined) => FoundTokens;
 
 const MAX_SUGGESTIONS = 3;
-/** How many queries are tried at most, and how many words they have together: each word is looked up in all texts. */
+/** No further query is tried after so many queries, or so many words in them: each word is looked up in all texts. */
 const MAX_TRIED = 6;
 const MAX_WORDS_TRIED = 12;
-/** Of the tokens with a word in their names, how many are examined, and how many of their symbols are tried. */
+/** Of the tokens with a word in their names, the first 20 are examined, and the first 2 of their symbols are tried. */
 const NAMED_LOOKED_AT = 20;
 const MAX_SYMBOLS = 2;
 const MARKS = /([^\p{L}\p{N}]+)/u;

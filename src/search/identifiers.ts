@@ -1,6 +1,6 @@
 /** Recognises addresses and CAIP identifiers in a query. */
 
-/** What a typed word identifies, if it is not a word of a name or symbol. CAIP-2 identifiers are in lower case. */
+/** The meaning of a typed word that is no word of a name or symbol. CAIP-2 identifiers are in lower case. */
 export interface Identifier {
   /** The addresses that the word may stand for, in the letter case as typed. */
   readonly addresses: readonly string[];
@@ -29,9 +29,9 @@ const MOVE_TYPE = /^0x[0-9a-f]+::/i;
 const ADDRESS = /^(?:[0-9a-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{32,44}|[\w-]{48})$/;
 const BETWEEN_PUNCTUATION = /[\p{L}\p{N}](?:.*[\p{L}\p{N}])?/su;
 
-/** Minimum length of every identifier: `0x` and 6 hex digits. Fewer digits would match addresses by chance. */
+/** Shorter words are not identifiers. `0x` with fewer than 6 hex digits would match addresses by chance. */
 const MIN_LENGTH = 8;
-/** Minimum length of a whole address: most have 40 or 64 hex digits; at most about 8 zeros at the start can be missing. */
+/** Shorter hex is only the start of an address: whole ones have 40 or 64 digits, of which up to 8 zeros can be missing. */
 const MIN_WHOLE_LENGTH = 34;
 
 /**

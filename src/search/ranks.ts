@@ -19,7 +19,7 @@ export const SCORES = {
 /** Added to the score of a chain for tokens that are not its native asset. */
 export const NOT_NATIVE = 1;
 
-/** How many states a token can have: bridgeable or not, times priced or not. */
+/** The number of states of a token: bridgeable or not, times priced or not. */
 const STATES = 4;
 // Each of these exceeds all values of its kind. SUM_LIMIT is for the sum of the scores of all words.
 const SCORE_LIMIT = 17;
@@ -32,13 +32,10 @@ const STATIC_RANK_LIMIT = (COUNT_LIMIT + 1) * FREQUENCY_CLASSES * 2;
 export const NO_SYMBOL_MATCH = SCORES.address * MAX_WORDS;
 
 /**
- * The part of a token's rank that depends neither on the query nor on its price; lower is better. The number of chains
- * counts by its frequency class, which is equal between two powers of two.
+ * The part of a token's rank that depends neither on the query nor on its price: a number below 2^24; lower is better.
+ * The number of chains with its symbol counts by its frequency class, which is equal between two powers of two.
  *
- * @param bridgeableOnChain how many bridgeable tokens its chain has
- * @param chainsOfSymbol on how many chains its symbol is listed
  * @param isTwin whether a native asset on its chain has the same symbol
- * @returns a number below 2^24
  */
 export function staticRankOf(bridgeableOnChain: number, chainsOfSymbol: number, isTwin: boolean): number {
   const ofChain = COUNT_LIMIT - bridgeableOnChain;
@@ -66,10 +63,7 @@ export function blankRankOf(ownRank: number): number {
   return frequencyClass * STATES * STATIC_RANK_LIMIT + ownRank;
 }
 
-/**
- * The symbol match of the nth word of a query; lower is better. Whole symbols come first, then whole names, then starts
- * of symbols, and among equal matches earlier words.
- */
+/** The symbol match of the nth word; lower is better: whole symbol, whole name, start of a symbol; early words first. */
 export function symbolMatchOf(score: number, nth: number): number {
   return score <= SCORES.symbolStart ? score * MAX_WORDS + nth : NO_SYMBOL_MATCH;
 }

@@ -22,9 +22,9 @@ export interface Interpretation {
   readonly byCurrency: boolean;
 }
 
-/** Maximum words of a query. Each word costs a look-up in all texts, and people type fewer words. */
+/** A query with more words is refused: each word costs a look-up in all texts, and people type fewer. */
 export const MAX_WORDS = 8;
-/** Maximum letters of a symbol, or parts of a name, that are indexed. Only hostile texts have more. */
+/** Further letters of a symbol, and further parts of a name, are not indexed. Only hostile texts have more. */
 const MAX_STARTS = 32;
 /** Filler words, ignored in the looser interpretations. */
 export const FILLERS: ReadonlySet<string> = new Set(

@@ -20,10 +20,7 @@ export interface TokenSearchFilter {
   readonly reachable?: ReadonlySet<Token> | undefined;
 }
 
-/**
- * Makes the test of a token, given by its place, against the filter. Undefined if the filter has no condition. Tokens
- * and prices are by place; the price is NaN for a token without one.
- */
+/** Makes the test of a token by its place; undefined without a condition. The price of a token without one is NaN. */
 export function matcherOf(
   filter: TokenSearchFilter,
   tokens: readonly Token[],

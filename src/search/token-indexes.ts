@@ -24,7 +24,6 @@ export interface ChainsByKey {
   byKey(chainKey: string): Chain | undefined;
 }
 
-/** The indexes that {@link createTokenIndexes} makes. */
 export type TokenIndexes = Awaited<ReturnType<typeof createTokenIndexes>>;
 
 /** Makes everything that a search needs besides rows and prices. It keeps no rows alive, and yields to requests. */

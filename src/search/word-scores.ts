@@ -27,10 +27,7 @@ const NATIVE_NAMES: ReadonlyMap<string, string> = new Map([
   ['pol', 'polygon'],
 ]);
 
-/**
- * For each word of an interpretation: which tokens it matches, and with which score. Neighbouring words that together
- * are the whole name of a token score almost like its symbol.
- */
+/** The matches of each word. Neighbouring words that are the whole name of a token score almost like its symbol. */
 export function scoresOf(
   { words, byCurrency }: Interpretation,
   indexes: TokenIndexes,

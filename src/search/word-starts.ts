@@ -2,13 +2,9 @@
 import { forEachChunk } from '../scheduling/chunks.js';
 import { compare, firstIndex, sortInSteps } from './token-order.js';
 
-/**
- * How well a word matches a text; lower is better: it is the first word of the text, the start of the first word,
- * another word, the start of another word, or inside a word.
- */
+/** The ways in which letters match a text, the best first: whole words, the starts of words, and letters inside them. */
 export const MATCH = { firstWord: 0, start: 1, word: 2, wordStart: 3, inside: 4 } as const;
 
-/** One of {@link MATCH}. */
 export type Match = (typeof MATCH)[keyof typeof MATCH];
 
 /** Prefixes of indexed words: `first` of a text's first word, `other` of its other words, `rest` of parts of words. */

@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { demoTokens } from '../fixtures/demo.js';
-import { TYPED, TYPED_LATER } from '../search/people.js';
+import { TYPED } from '../search/people.js';
 import { afterTests } from '../support/ends.js';
 import { json } from '../support/fake-upstream.js';
 import { blockOf, variablesOf } from '../support/readme.js';
-import { createTestGateway, type TestGateway } from '../support/test-gateway.js';
+import { createTestGateway, dataOf, type TestGateway } from '../support/test-gateway.js';
 
 const SEARCHING = 'src/search/searching.md';
 const GRAPH = 'src/graph/README.md';
@@ -34,20 +34,16 @@ describe('the recipe for what can be reached', () => {
   };
   const { chainKey, address } = variables.from;
   const ask = async (query: string, given: object) => {
-    const { data, errors } = await gateway.query<{ reachable: Found; all: Found }>(query, given);
-    expect(errors).toBeUndefined();
-    const { reachable, all } = data ?? {
-      reachable: { totalCount: 0, nodes: [] },
-      all: { totalCount: 0, nodes: [] },
-    };
+    const { reachable, all } = await dataOf(gateway.query<Record<'reachable' | 'all', Found>>(query, given));
     const ids = new Set(reachable.nodes.map(({ id }) => id));
     return { reachable, all, others: all.nodes.filter(({ id }) => !ids.has(id)) };
   };
   const reachableIds = async () => {
-    const { data } = await gateway.query<{ destinations: { tokens: Row[] }[] }>(
-      `{ destinations(srcChainKey: "${chainKey}", srcToken: "${address}") { tokens { id } } }`,
+    const field = `destinations(srcChainKey: "${chainKey}", srcToken: "${address}") { tokens { id } }`;
+    const { destinations } = await dataOf(
+      gateway.query<{ destinations: { tokens: Row[] }[] }>(`{ ${field} }`),
     );
-    return new Set(data?.destinations.flatMap(({ tokens }) => tokens.map(({ id }) => id)));
+    return new Set(destinations.flatMap(({ tokens }) => tokens.map(({ id }) => id)));
   };
 
   it('shows the tokens that can be reached, and the other matches', async () => {
@@ -62,11 +58,7 @@ describe('the recipe for what can be reached', () => {
 
   it('never greys a token that can be reached, whatever people type, also on short pages', async () => {
     const ids = await reachableIds();
-    const typed = [TYPED, TYPED_LATER].flatMap((table) =>
-      Object.values(table)
-        .flat()
-        .map(({ typed }) => typed),
-    );
+    const typed = Object.values(TYPED).flatMap((queries) => queries.map(({ typed }) => typed));
     const fillers = ['eth coin', 'usd coin token', 'native weth', 'coin on base', 'usdc on ethereum'];
     let greyed = 0;
     for (const query of [...typed, ...fillers]) {
@@ -82,19 +74,16 @@ describe('the recipe for what can be reached', () => {
   });
 });
 
-describe('the recipe for held tokens', () => {
-  it('gives them in their order beside the search, with null for an unlisted one', async () => {
-    const before = gateway.upstream.count();
-    const { data, errors } = await gateway.query<{ held: (Row | null)[]; found: Found }>(
+it('the recipe for held tokens gives them in their order, with null for an unlisted one', async () => {
+  const before = gateway.upstream.count();
+  const { held, found } = await dataOf(
+    gateway.query<{ held: (Row | null)[]; found: Found }>(
       blockOf(GRAPH, 'HeldFirst'),
       variablesOf(GRAPH, 'HeldFirst'),
-    );
-    expect(errors).toBeUndefined();
-    expect(data?.held).toEqual([
-      expect.objectContaining({ symbol: 'USDC', chain: expect.objectContaining({ name: 'Base' }) }),
-      null,
-    ]);
-    expect(data?.found.nodes.map(({ id }) => id)).toContain(data?.held[0]?.id);
-    expect(gateway.upstream.count()).toBe(before);
-  });
+    ),
+  );
+  const chain = expect.objectContaining({ name: 'Base' });
+  expect(held).toEqual([expect.objectContaining({ symbol: 'USDC', chain }), null]);
+  expect(found.nodes.map(({ id }) => id)).toContain(held[0]?.id);
+  expect(gateway.upstream.count()).toBe(before);
 });

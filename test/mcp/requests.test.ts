@@ -8,7 +8,7 @@ import { stopClock } from '../support/clock.js';
 import { afterTests } from '../support/ends.js';
 import { stall, status } from '../support/fake-upstream.js';
 import { ROOT } from '../support/readme.js';
-import { answerOf, createTestGateway, isAtLeast } from '../support/test-gateway.js';
+import { answerOf, createTestGateway, isAtLeast, type LogLine } from '../support/test-gateway.js';
 import { type Received, startServer, type TestServer } from '../support/test-server.js';
 import { callOf, connect } from './support.js';
 
@@ -58,45 +58,28 @@ beforeAll(async () => {
 
 describe('a request to /mcp', () => {
   it.each([
-    ['nothing', '', 400, 'got nothing'],
-    ['half a message', '{"jsonrpc":', 400, 'Expected a JSON-RPC message, such as'],
-    ['a number', '5', 400, 'Expected one JSON-RPC message, which is an object, got 5'],
-    ['null', 'null', 400, 'Expected one JSON-RPC message, which is an object, got null'],
-    ['a batch', `[${`${LIST},`.repeat(999)}${LIST}]`, 400, 'got an array of 1000'],
-    ['an empty batch', '[]', 400, 'got an array of 0'],
-    ['deep arrays', `{"a":${'['.repeat(100_000)}`, 400, 'Expected JSON of at most 64 levels'],
+    ['', 400, 'got nothing'],
+    ['{"jsonrpc":', 400, 'Expected a JSON-RPC message, such as'],
+    ['5', 400, 'Expected one JSON-RPC message, which is an object, got 5'],
+    ['null', 400, 'Expected one JSON-RPC message, which is an object, got null'],
+    [`[${`${LIST},`.repeat(999)}${LIST}]`, 400, 'got an array of 1000'],
+    ['[]', 400, 'got an array of 0'],
+    [`{"a":${'['.repeat(100_000)}`, 400, 'Expected JSON of at most 64 levels'],
+    [`{"a":${'{"a":'.repeat(70)}1${'}'.repeat(71)}`, 400, 'Expected JSON of at most 64 levels'],
     [
-      'deep objects',
-      `{"a":${'{"a":'.repeat(70)}1${'}'.repeat(71)}`,
-      400,
-      'Expected JSON of at most 64 levels',
-    ],
-    [
-      'many values',
       callOf('find_tokens', { filter: { symbols: Array(5_000).fill('usdc') } }),
       400,
-      'Expected JSON of at most 5000 values',
+      'JSON of at most 5000 values',
     ],
+    [JSON.stringify({ a: Object.fromEntries(Array(6_000).fill(1).entries()) }), 400, '5000 values'],
+    ['{"hello":1}', 400, 'not a valid JSON-RPC message'],
     [
-      'many members',
-      JSON.stringify({ a: Object.fromEntries(Array(6_000).fill(1).entries()) }),
-      400,
-      '5000 values',
-    ],
-    ['no message', '{"hello":1}', 400, 'not a valid JSON-RPC message'],
-    [
-      'a call without a name',
       '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}',
       200,
       'expected string, received undefined',
     ],
-    [
-      'a method that is not there',
-      '{"jsonrpc":"2.0","id":1,"method":"resources/list"}',
-      200,
-      'Method not found',
-    ],
-  ])('with %s is refused', async (_what, body, status, message) => {
+    ['{"jsonrpc":"2.0","id":1,"method":"resources/list"}', 200, 'Method not found'],
+  ])('with an unusual body is refused (%#)', async (body, status, message) => {
     const response = await post(shared, body);
     expect(response.status).toBe(status);
     expect(messageOf(response).replaceAll('\\"', '"')).toContain(message);
@@ -108,14 +91,7 @@ describe('a request to /mcp', () => {
       fc.jsonValue({ maxDepth: 3 }),
       fc.constantFrom('__proto__', 'constructor', '', 1e308),
     );
-    const methods = [
-      'tools/call',
-      'tools/list',
-      'initialize',
-      'server/discover',
-      'ping',
-      'subscriptions/listen',
-    ];
+    const methods = 'tools/call tools/list initialize server/discover ping subscriptions/listen'.split(' ');
     const names = ['find_tokens', 'get_token', 'list_chains', 'listing_status', 'query'];
     const args = fc.dictionary(
       fc.constantFrom('query', 'variables', 'filter', 'first', 'chainKey', 'address', 'search'),
@@ -157,18 +133,16 @@ describe('a request to /mcp', () => {
       expect([response.status, response.headers.allow]).toEqual([405, 'POST, OPTIONS']);
     }
     const form = await post(server, LIST, { 'content-type': 'text/plain' });
-    expect([form.status, messageOf(form)]).toEqual([
-      415,
-      'Expected the Content-Type application/json, got "text/plain".',
-    ]);
+    expect(form.status).toBe(415);
+    expect(messageOf(form)).toBe('Expected the Content-Type application/json, got "text/plain".');
     expect((await post(server, callOf('find_tokens', { query: 'x'.repeat(2_000) }))).status).toBe(413);
     expect((await post(server, LIST)).status).toBe(200);
   });
 
-  it('gets JSON whatever it accepts, with `no-store` and without a session', async () => {
-    const server = await startServer();
-    for (const accept of ['*/*', 'application/json', 'application/json, text/event-stream']) {
-      const { status, headers } = await post(server, LIST, { accept });
+  it.each(['*/*', 'application/json', 'application/json, text/event-stream'])(
+    'gets JSON, with `no-store` and without a session, if it accepts %s',
+    async (accept) => {
+      const { status, headers } = await post(shared, LIST, { accept });
       expect(status).toBe(200);
       expect(headers).toMatchObject({
         'content-type': 'application/json',
@@ -177,12 +151,11 @@ describe('a request to /mcp', () => {
         'x-request-id': expect.any(String),
       });
       expect(headers).not.toHaveProperty('mcp-session-id');
-    }
-  });
+    },
+  );
 
   it('cannot open a subscription', async () => {
-    const server = await startServer();
-    const client = await connect(server.address, '2026-07-28');
+    const client = await connect(shared.address, '2026-07-28');
     await expect(client.listen({ toolsListChanged: true })).rejects.toThrow('Subscription limit reached');
   });
 
@@ -202,12 +175,8 @@ describe('an MCP message of a client', () => {
     upstream.plan('chains', stall);
     upstream.plan('tokens', stall);
     const send = (path: string, body: string, client: string) => {
-      const headers = { 'content-type': 'application/json' };
-      return answerOf(
-        gateway,
-        new Request(`http://gateway${path}`, { method: 'POST', headers, body }),
-        client,
-      );
+      const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body };
+      return answerOf(gateway, new Request(`http://gateway${path}`, init), client);
     };
     const query = JSON.stringify({ query: '{ tokens { name } }' });
     const calls = [
@@ -241,25 +210,21 @@ describe('the log and the metrics', () => {
   it('have the operation of a tool and the codes of its errors, as for other requests', async () => {
     const server = await startServer();
     await server.query('{ chains { name } tokens { name } }');
-    await post(server, LIST);
-    await post(server, callOf('list_chains', { search: 'base' }));
-    await post(server, callOf('find_tokens', { first: 0 }));
-    await post(server, callOf('query', { query: 'query Mine { chain(chainKey: "base") { name } }' }));
-    await post(server, callOf('query', { query: '{ nope }' }));
-    await post(server, callOf('nothing'));
-    await post(server, '[]');
-    const lines = server.serverLog.filter(({ msg }) => msg === 'Answered');
-    expect(
-      lines.map(({ path, status, cache, operation, codes }) => [path, status, cache, operation, codes]),
-    ).toEqual([
-      ['/mcp', 200, 'none', undefined, undefined],
-      ['/mcp', 200, 'miss', 'ListChains', undefined],
-      ['/mcp', 200, 'miss', 'FindTokens', ['BAD_USER_INPUT']],
-      ['/mcp', 200, 'miss', 'Query', undefined],
-      ['/mcp', 200, 'miss', 'Query', ['GRAPHQL_VALIDATION_FAILED']],
-      ['/mcp', 200, 'none', undefined, ['BAD_USER_INPUT']],
-      ['/mcp', 400, 'refused', undefined, undefined],
-    ]);
+    for (const [body, ...expected] of [
+      [LIST, 200, 'none', undefined, undefined],
+      [callOf('list_chains', { search: 'base' }), 200, 'miss', 'ListChains', undefined],
+      [callOf('find_tokens', { first: 0 }), 200, 'miss', 'FindTokens', ['BAD_USER_INPUT']],
+      [callOf('query', { query: 'query Mine { __typename }' }), 200, 'miss', 'Query', undefined],
+      [callOf('query', { query: '{ nope }' }), 200, 'miss', 'Query', ['GRAPHQL_VALIDATION_FAILED']],
+      [callOf('nothing'), 200, 'none', undefined, ['BAD_USER_INPUT']],
+      ['[]', 400, 'refused', undefined, undefined],
+    ] as const) {
+      await post(server, body);
+      const { path, status, cache, operation, codes } = server.serverLog.findLast(
+        ({ msg }) => msg === 'Answered',
+      ) as LogLine;
+      expect([path, status, cache, operation, codes]).toEqual(['/mcp', ...expected]);
+    }
     const { text } = await server.metrics.expose();
     expect(text).toContain('gateway_requests_total{cache="miss",outcome="ok"} 2');
     expect(text).toContain('gateway_requests_total{cache="miss",outcome="BAD_USER_INPUT"} 1');
@@ -283,16 +248,14 @@ describe('the log and the metrics', () => {
   });
 });
 
-describe('the package of the protocol', () => {
-  it('is not imported, so that only a message loads it', () => {
-    const src = join(ROOT, 'src');
-    const lines = readdirSync(src, { recursive: true, encoding: 'utf8' })
-      .filter((path) => path.endsWith('.ts'))
-      .flatMap((path) => readFileSync(join(src, path), 'utf8').match(/^.*@modelcontextprotocol.*$/gm) ?? []);
-    expect(lines.toSorted()).toEqual([
-      "const PACKAGE = require.resolve('@modelcontextprotocol/server');",
-      "import type { Server } from '@modelcontextprotocol/server';",
-      "type Protocol = typeof import('@modelcontextprotocol/server');",
-    ]);
-  });
+it('the package of the protocol is not imported, so that only a message loads it', () => {
+  const src = join(ROOT, 'src');
+  const lines = readdirSync(src, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts'))
+    .flatMap((path) => readFileSync(join(src, path), 'utf8').match(/^.*@modelcontextprotocol.*$/gm) ?? []);
+  expect(lines.toSorted()).toEqual([
+    "const PACKAGE = require.resolve('@modelcontextprotocol/server');",
+    "import type { Server } from '@modelcontextprotocol/server';",
+    "type Protocol = typeof import('@modelcontextprotocol/server');",
+  ]);
 });

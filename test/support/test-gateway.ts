@@ -1,5 +1,5 @@
 import { Writable } from 'node:stream';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { type Config, readConfig } from '../../src/config/config.js';
 import type { Service } from '../../src/domain/listing.js';
 import { createGateway, type Gateway } from '../../src/gateway.js';
@@ -171,6 +171,13 @@ export function defaultConfig(): Config {
   const settings = readConfig({});
   if ('errors' in settings) throw new Error(settings.errors.join('; '));
   return settings.config;
+}
+
+/** The data of a response, which must have no errors. */
+export async function dataOf<Data>(answer: Promise<Answered<Data>>): Promise<Data> {
+  const { data, errors } = await answer;
+  expect(errors).toBeUndefined();
+  return data as Data;
 }
 
 /** The codes of the errors of a response. */

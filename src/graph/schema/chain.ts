@@ -84,11 +84,10 @@ export const ChainType = builder.objectRef<Chain>('Chain').implement({
       type: NativeCurrencyType,
       description: 'The currency in which the chain charges fees.',
     }),
-    caip2: t.string({
+    caip2: t.exposeString('caip2', {
       nullable: true,
       description:
         'CAIP-2 identifier, such as `eip155:1` or `solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp`; null if the data gives none in a registered namespace, or if another chain has the same one. Compare it exactly: letter case matters.',
-      resolve: ({ caip2 }) => caip2,
     }),
     heldBack: t.field({
       ...heldBackField,

@@ -1,4 +1,15 @@
 /** Opaque texts: the ids of chains and tokens, and the cursors of a search. Both are JSON in base64url. */
+import {
+  type GenericSchema,
+  literal,
+  nullable,
+  null as nullSchema,
+  number,
+  safeParse,
+  strictTuple,
+  string,
+  union,
+} from 'valibot';
 import { partsOfTokenKey, tokenKey } from '../../domain/addresses.js';
 import { GatewayError } from '../../domain/errors.js';
 import type { Chain, Token } from '../../domain/listing.js';
@@ -61,32 +72,23 @@ export function encodeCursor({ order, value, tieBreaker }: SortKey): string {
   return encodeOpaque([order, value, ...tieBreaker]);
 }
 
+const cursorOf = <Value extends SortKey['value']>(order: TokenOrder, value: GenericSchema<Value>) =>
+  strictTuple([literal(order), value, string(), string(), string()]);
+const Cursor = union([
+  cursorOf('RELEVANCE', number()),
+  cursorOf('SYMBOL', nullSchema()),
+  cursorOf('NAME', string()),
+  cursorOf('PRICE_ASC', nullable(number())),
+  cursorOf('PRICE_DESC', nullable(number())),
+]);
+
 /** Decodes a cursor. @throws GatewayError BAD_USER_INPUT for any other text, and for a cursor of another order */
 export function decodeCursor(cursor: string, order: TokenOrder): SortKey {
-  const [cursorOrder, value, ...tieBreaker] = cursor.length <= TEXT_LIMITS.cursor ? listIn(cursor) : [];
-  if (typeof cursorOrder !== 'string' || !isValueOf(cursorOrder, value) || !isTieBreaker(tieBreaker)) {
-    throw badCursor('one from an earlier page of this search', 'something else');
-  }
+  const parsed = safeParse(Cursor, cursor.length <= TEXT_LIMITS.cursor ? valueIn(cursor) : undefined);
+  if (!parsed.success) throw badCursor('one from an earlier page of this search', 'something else');
+  const [cursorOrder, value, ...tieBreaker] = parsed.output;
   if (cursorOrder !== order) throw badCursor(`one of the order ${order}`, `one of the order ${cursorOrder}`);
   return { order, value, tieBreaker };
-}
-
-/** For each order, the types of the values by which tokens can be sorted. */
-const VALUE_TYPES: Readonly<Record<TokenOrder, readonly string[]>> = {
-  RELEVANCE: ['number'],
-  SYMBOL: ['null'],
-  NAME: ['string'],
-  PRICE_ASC: ['null', 'number'],
-  PRICE_DESC: ['null', 'number'],
-};
-
-function isValueOf(order: string, value: unknown): value is SortKey['value'] {
-  const type = value === null ? 'null' : typeof value;
-  return Object.hasOwn(VALUE_TYPES, order) && VALUE_TYPES[order as TokenOrder].includes(type);
-}
-
-function isTieBreaker(tieBreaker: readonly unknown[]): tieBreaker is SortKey['tieBreaker'] {
-  return tieBreaker.length === 3 && tieBreaker.every((part) => typeof part === 'string');
 }
 
 function badCursor(expected: string, actual: string): GatewayError {
@@ -109,12 +111,11 @@ function jsonOfOpaque(text: string): string {
   return isWhole ? bytes.toString() : '';
 }
 
-/** The list in the output of {@link encodeOpaque}; empty for anything else. */
-function listIn(text: string): readonly unknown[] {
+/** The value in the output of {@link encodeOpaque}; undefined for anything else. */
+function valueIn(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(jsonOfOpaque(text));
-    return Array.isArray(value) ? value : [];
+    return JSON.parse(jsonOfOpaque(text));
   } catch {
-    return [];
+    return undefined;
   }
 }

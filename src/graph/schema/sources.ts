@@ -6,7 +6,7 @@ import { ChainDestinationsType, groupByChain } from './destinations.js';
 
 /** Units for sorting one token, which takes about a microsecond. */
 const UNITS_OF_SOURCE = 3;
-/** How many pairs of token and destination are read in the time in which one token is sorted. */
+/** To read this many pairs of token and destination takes as long as to sort one token. */
 const PAIRS_LOOKED_AT = 1_000;
 
 const TokenSourcesType = builder.objectRef<TokenSources>('TokenSources').implement({

@@ -123,12 +123,7 @@ builder.objectFields(ChainType, (t) => ({
   }),
 }));
 
-/**
- * The routes from a token that a client names by chain and address.
- *
- * @param names the names of the two arguments, for error messages
- * @throws GatewayError
- */
+/** The routes from a token that a client names. @param names of the two arguments, for messages @throws GatewayError */
 export function routesOfPair(
   chainKey: string | undefined,
   address: string,

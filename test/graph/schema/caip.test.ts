@@ -4,8 +4,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { demoChains } from '../../fixtures/demo.js';
 import { chainRow, tokenRow } from '../../fixtures/rows.js';
 import { afterTests } from '../../support/ends.js';
-import { startFakeUpstream, status } from '../../support/fake-upstream.js';
-import { codesOf, createTestGateway, type TestGateway } from '../../support/test-gateway.js';
+import { status } from '../../support/fake-upstream.js';
+import { codesOf, createTestGateway, dataOf, type TestGateway } from '../../support/test-gateway.js';
 
 const LONG = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 };
 const PLACEHOLDER = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE';
@@ -28,19 +28,11 @@ interface ByCaip {
 }
 
 /** The CAIP-2 identifiers of all chains and the CAIP-19 identifiers of all tokens. */
-async function identifiersOf({ query }: Pick<TestGateway, 'query'>) {
-  const { data, errors } = await query<Identified>(
-    '{ chains { chainKey caip2 } tokens { chainKey address caip19 } }',
-  );
-  if (!data) throw new Error(`Expected data, got ${JSON.stringify(errors)}`);
-  return data;
-}
+const identifiersOf = ({ query }: Pick<TestGateway, 'query'>) =>
+  dataOf(query<Identified>('{ chains { chainKey caip2 } tokens { chainKey address caip19 } }'));
 
 async function gatewayOver(chains: readonly unknown[], tokens: readonly unknown[]): Promise<TestGateway> {
-  const gateway = await createTestGateway({
-    upstream: await startFakeUpstream({ chains, tokens }),
-    config: LONG,
-  });
+  const gateway = await createTestGateway({ listings: { chains, tokens }, config: LONG });
   await gateway.query('{ chains { id } tokens { id } }');
   return gateway;
 }
@@ -59,72 +51,54 @@ function roundTrips(write: () => string, text: string): boolean {
 describe('over the demo listing', () => {
   const atEnd = afterTests();
   let gateway: TestGateway;
+  let listed: Identified;
   beforeAll(async () => {
     gateway = await createTestGateway({ config: LONG, atEnd });
+    listed = await identifiersOf(gateway);
   });
+  const TYPES = new Map(demoChains.map(({ chainKey, chainType }) => [chainKey, chainType]));
+  const IDS = new Map(demoChains.map(({ chainKey, chainId }) => [chainKey, chainId]));
 
-  it('106 of 108 chains have a CAIP-2, and 468 of 587 tokens a CAIP-19, all valid and different', async () => {
-    const { chains, tokens } = await identifiersOf(gateway);
-    const caip2s = chains.flatMap(({ caip2 }) => caip2 ?? []);
-    const caip19s = tokens.flatMap(({ caip19 }) => caip19 ?? []);
-    expect([chains.length, caip2s.length, tokens.length, caip19s.length]).toEqual([108, 106, 587, 468]);
-    expect(caip2s.filter((caip2) => !isCaip2(caip2))).toEqual([]);
-    expect(caip19s.filter((caip19) => !isCaip19(caip19))).toEqual([]);
+  it('106 of 108 chains have a CAIP-2, and 468 of 587 tokens a CAIP-19, all valid and different', () => {
+    const caip2s = listed.chains.flatMap(({ caip2 }) => caip2 ?? []);
+    const caip19s = listed.tokens.flatMap(({ caip19 }) => caip19 ?? []);
+    expect([listed.chains.length, listed.tokens.length]).toEqual([108, 587]);
+    expect([...caip2s.filter(isCaip2), ...caip19s.filter(isCaip19)]).toEqual([...caip2s, ...caip19s]);
     expect(new Set(caip2s).size).toBe(106);
     expect(new Set(caip19s.map((caip19) => caip19.toLowerCase())).size).toBe(468);
+    expect([caip2s.length, caip19s.length]).toEqual([106, 468]);
   });
 
-  it('each chain has the identifier of its registered namespace, and the others none', async () => {
-    const { chains } = await identifiersOf(gateway);
-    const typeOf = new Map(demoChains.map(({ chainKey, chainType }) => [chainKey, chainType]));
-    const idOf = new Map(demoChains.map(({ chainKey, chainId }) => [chainKey, chainId]));
-    for (const { chainKey, caip2 } of chains.filter((chain) => typeOf.get(chain.chainKey) === 'evm'))
-      expect(caip2).toBe(`eip155:${idOf.get(chainKey)}`);
-    const others = chains.filter((chain) => typeOf.get(chain.chainKey) !== 'evm');
-    expect(Object.fromEntries(others.map(({ chainKey, caip2 }) => [chainKey, caip2]))).toEqual({
-      aptos: 'aptos:1',
-      hypercore: null,
-      iotamove: 'iota:mainnet',
-      movement: null,
-      solana: SOLANA,
-      starknet: 'starknet:SN_MAIN',
-      sui: 'sui:mainnet',
-      ton: 'tvm:-239',
-      tron: 'tron:728126428',
+  it('each chain has the identifier of its registered namespace, and the others none', () => {
+    const others: Record<string, string | null> = {};
+    for (const { chainKey, caip2 } of listed.chains) {
+      if (TYPES.get(chainKey) === 'evm') expect(caip2).toBe(`eip155:${IDS.get(chainKey)}`);
+      else others[chainKey] = caip2;
+    }
+    expect(others).toEqual({
+      ...{ aptos: 'aptos:1', hypercore: null, iotamove: 'iota:mainnet', movement: null, solana: SOLANA },
+      ...{ starknet: 'starknet:SN_MAIN', sui: 'sui:mainnet', ton: 'tvm:-239', tron: 'tron:728126428' },
     });
   });
 
-  it('tokens have one only on EVM chains and Solana, and native assets have none', async () => {
-    const { tokens } = await identifiersOf(gateway);
-    const typeOf = new Map(demoChains.map(({ chainKey, chainType }) => [chainKey, chainType]));
-    const withId = tokens.filter(({ caip19 }) => caip19 !== null);
-    expect([...new Set(withId.map(({ chainKey }) => typeOf.get(chainKey)))].sort()).toEqual([
-      'evm',
-      'solana',
-    ]);
+  it('tokens have one only on EVM chains and Solana, and native assets have none', () => {
+    const withId = listed.tokens.filter(({ caip19 }) => caip19 !== null);
+    expect(new Set(withId.map(({ chainKey }) => TYPES.get(chainKey)))).toEqual(new Set(['evm', 'solana']));
     expect(withId.filter(({ address }) => address === PLACEHOLDER)).toEqual([]);
     const found = (on: string, at: string) =>
-      tokens.find(({ chainKey, address }) => chainKey === on && address === at)?.caip19;
+      listed.tokens.find(({ chainKey, address }) => chainKey === on && address === at)?.caip19;
     expect(found('ethereum', USDC)).toBe(`eip155:1/erc20:${USDC}`);
     expect(found('solana', MINT)).toBe(`${SOLANA}/token:${MINT}`);
   });
 
   it('every identifier finds its chain or token, in the order of the request, without asking the upstream', async () => {
-    const { chains, tokens } = await identifiersOf(gateway);
     const before = gateway.upstream.count();
-    const asked = <Row>(rows: readonly Row[]) => rows.toReversed();
-    const known = {
-      chains: chains.filter(({ caip2 }) => caip2),
-      tokens: tokens.filter(({ caip19 }) => caip19),
-    };
-    const { data, errors } = await gateway.query<ByCaip>(BY_CAIP, {
-      caip2s: asked(known.chains).map(({ caip2 }) => caip2),
-      caip19s: asked(known.tokens).map(({ caip19 }) => caip19),
-    });
-    expect(errors).toBeUndefined();
-    expect(data).toEqual({
-      chainsByCaip2: asked(known.chains).map(({ chainKey }) => ({ chainKey })),
-      tokensByCaip19: asked(known.tokens).map(({ chainKey, address }) => ({ chainKey, address })),
+    const chains = listed.chains.filter(({ caip2 }) => caip2).toReversed();
+    const tokens = listed.tokens.filter(({ caip19 }) => caip19).toReversed();
+    const asked = { caip2s: chains.map(({ caip2 }) => caip2), caip19s: tokens.map(({ caip19 }) => caip19) };
+    expect(await dataOf(gateway.query<ByCaip>(BY_CAIP, asked))).toEqual({
+      chainsByCaip2: chains.map(({ chainKey }) => ({ chainKey })),
+      tokensByCaip19: tokens.map(({ chainKey, address }) => ({ chainKey, address })),
     });
     expect(gateway.upstream.count()).toBe(before);
   });
@@ -141,11 +115,9 @@ describe('over the demo listing', () => {
       [`EIP155:1/erc20:${USDC}`, null],
       [`eip155:1/ERC20:${USDC}`, null],
     ];
-    const { data } = await gateway.query<ByCaip>(BY_CAIP, {
-      caip2s: [],
-      caip19s: asked.map(([caip19]) => caip19),
-    });
-    expect(data?.tokensByCaip19).toEqual(asked.map(([, found]) => found));
+    const caip19s = asked.map(([caip19]) => caip19);
+    const { tokensByCaip19 } = await dataOf(gateway.query<ByCaip>(BY_CAIP, { caip2s: [], caip19s }));
+    expect(tokensByCaip19).toEqual(asked.map(([, found]) => found));
   });
 
   it('unknown and malformed identifiers are null without an error', async () => {
@@ -174,18 +146,17 @@ describe('over the demo listing', () => {
   });
 
   it('only valid identifiers find anything', async () => {
-    const { chains, tokens } = await identifiersOf(gateway);
+    const { chains, tokens } = listed;
     const known = [...chains.map(({ caip2 }) => caip2 ?? ''), ...tokens.map(({ caip19 }) => caip19 ?? '')];
     const near = fc
       .tuple(fc.constantFrom(...known), fc.nat(60), fc.string({ maxLength: 2 }))
       .map(([text, at, inserted]) => text.slice(0, at) + inserted + text.slice(at + 1));
     await fc.assert(
       fc.asyncProperty(fc.array(fc.oneof(near, fc.string()), { maxLength: 50 }), async (texts) => {
-        const { data, errors } = await gateway.query<ByCaip>(BY_CAIP, { caip2s: texts, caip19s: texts });
-        expect(errors).toBeUndefined();
+        const found = await dataOf(gateway.query<ByCaip>(BY_CAIP, { caip2s: texts, caip19s: texts }));
         for (const [nth, text] of texts.entries()) {
-          if (data?.chainsByCaip2[nth]) expect(isCaip2(text), text).toBe(true);
-          if (data?.tokensByCaip19[nth]) expect(isCaip19(text), text).toBe(true);
+          if (found.chainsByCaip2[nth]) expect(isCaip2(text), text).toBe(true);
+          if (found.tokensByCaip19[nth]) expect(isCaip19(text), text).toBe(true);
         }
       }),
       { numRuns: 100 },
@@ -232,58 +203,48 @@ describe('look-ups by CAIP', () => {
       [chainRow('one', { chainId: 5 }), chainRow('two', { chainId: 5 }), chainRow('three', { chainId: 6 })],
       [tokenRow('one', USDC), tokenRow('two', USDC), tokenRow('two', USDC.replace('A', 'B'))],
     );
-    const { data } = await gateway.query<ByCaip>(BY_CAIP, {
-      caip2s: ['eip155:5', 'eip155:6'],
-      caip19s: [`eip155:5/erc20:${USDC}`, `eip155:5/erc20:${USDC.replace('A', 'B')}`],
-    });
-    expect(data).toEqual({
-      chainsByCaip2: [null, { chainKey: 'three' }],
+    const caip19s = [`eip155:5/erc20:${USDC}`, `eip155:5/erc20:${USDC.replace('A', 'B')}`];
+    expect(await gateway.query(BY_CAIP, { caip2s: ['eip155:5', 'eip155:6'], caip19s })).toEqual({
       // These tokens exist, but not on the chain of the identifier.
-      tokensByCaip19: [null, null],
+      data: { chainsByCaip2: [null, { chainKey: 'three' }], tokensByCaip19: [null, null] },
     });
   });
 
   it('derive the identifier from the chain key if the row has no number for it, and never guess', async () => {
-    const chains = [
-      chainRow('stellar', { chainType: 'stellar', chainId: 1 }),
-      chainRow('stellar-testnet', { chainType: 'stellar', chainId: 2 }),
-      chainRow('solana', { chainType: 'SOLANA', chainId: 101 }),
-      chainRow('eclipse', { chainType: 'solana', chainId: 1 }),
-      chainRow('sui', { chainType: 'evm', chainId: 9 }),
-      chainRow('near', { chainType: 'near', chainId: 1 }),
-      chainRow('cosmoshub', { chainType: 'cosmos', chainId: 4 }),
-      chainRow('zero', { chainId: 0 }),
-      chainRow('negative', { chainId: -5 }),
-      chainRow('large', { chainId: Number.MAX_SAFE_INTEGER }),
-      chainRow('shasta', { chainType: 'tron', chainId: 2494104990 }),
+    const expected: readonly (readonly [chainKey: string, type: string, id: number, caip2: string | null])[] =
+      [
+        ['stellar', 'stellar', 1, 'stellar:pubnet'],
+        ['stellar-testnet', 'stellar', 2, null],
+        ['solana', 'SOLANA', 101, SOLANA],
+        ['eclipse', 'solana', 1, null],
+        ['sui', 'evm', 9, 'eip155:9'],
+        ['near', 'near', 1, null],
+        ['cosmoshub', 'cosmos', 4, null],
+        ['zero', 'evm', 0, null],
+        ['negative', 'evm', -5, null],
+        ['large', 'evm', Number.MAX_SAFE_INTEGER, `eip155:${Number.MAX_SAFE_INTEGER}`],
+        ['shasta', 'tron', 2494104990, 'tron:2494104990'],
+      ];
+    const tokens: readonly (readonly [chainKey: string, address: string, caip19: string | null])[] = [
+      ['eclipse', MINT, null],
+      ['solana', MINT, `${SOLANA}/token:${MINT}`],
+      ['solana', '0x12', null],
+      ['sui', '0x12', null],
+      ['sui', USDC, `eip155:9/erc20:${USDC}`],
+      ['shasta', USDC, null],
+      ['zero', USDC, null],
+      ['unlisted', USDC, null],
     ];
-    const tokens = [
-      tokenRow('eclipse', MINT),
-      tokenRow('solana', MINT),
-      tokenRow('solana', '0x12'),
-      tokenRow('sui', '0x12'),
-      tokenRow('sui', USDC),
-      tokenRow('shasta', USDC),
-      tokenRow('zero', USDC),
-      tokenRow('unlisted', USDC),
-    ];
-    const ids = await identifiersOf(await gatewayOver(chains, tokens));
-    expect(Object.fromEntries(ids.chains.map(({ chainKey, caip2 }) => [chainKey, caip2]))).toEqual({
-      stellar: 'stellar:pubnet',
-      'stellar-testnet': null,
-      solana: SOLANA,
-      eclipse: null,
-      sui: 'eip155:9',
-      near: null,
-      cosmoshub: null,
-      zero: null,
-      negative: null,
-      large: `eip155:${Number.MAX_SAFE_INTEGER}`,
-      shasta: 'tron:2494104990',
-    });
-    expect(ids.tokens.map(({ caip19 }) => caip19)).toEqual([
-      ...[null, `${SOLANA}/token:${MINT}`, null, null, `eip155:9/erc20:${USDC}`, null, null, null],
-    ]);
+    const ids = await identifiersOf(
+      await gatewayOver(
+        expected.map(([chainKey, chainType, chainId]) => chainRow(chainKey, { chainType, chainId })),
+        tokens.map(([chainKey, address]) => tokenRow(chainKey, address)),
+      ),
+    );
+    expect(ids.chains.map(({ chainKey, caip2 }) => [chainKey, caip2])).toEqual(
+      expected.map(([chainKey, , , caip2]) => [chainKey, caip2]),
+    );
+    expect(ids.tokens.map(({ caip19 }) => caip19)).toEqual(tokens.map(([, , caip19]) => caip19));
   });
 
   it('give native assets no identifier, even with an address of their own', async () => {

@@ -1,13 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { demoChains } from '../../fixtures/demo.js';
-import { createTestGateway } from '../../support/test-gateway.js';
+import { createTestGateway, dataOf } from '../../support/test-gateway.js';
 
 async function keysOf(args: string): Promise<string[]> {
   const { query } = await createTestGateway();
-  const { data, errors } = await query<{ chains: { chainKey: string }[] }>(`{ chains${args} { chainKey } }`);
-  expect(errors).toBeUndefined();
-  return data?.chains.map(({ chainKey }) => chainKey) ?? [];
+  const { chains } = await dataOf(
+    query<{ chains: { chainKey: string }[] }>(`{ chains${args} { chainKey } }`),
+  );
+  return chains.map(({ chainKey }) => chainKey);
 }
+
+/** The keys of the demo chains for which this is true. */
+const demoKeys = (isMeant: (chain: (typeof demoChains)[number]) => boolean) =>
+  demoChains.filter(isMeant).map(({ chainKey }) => chainKey);
 
 describe('chains(search:)', () => {
   it.each([
@@ -32,21 +37,15 @@ describe('chains(search:)', () => {
   it('finds the intended chain for a wrong key', async () => {
     const { query } = await createTestGateway();
     const meant = {
-      kaia: 'klaytn',
-      bnb: 'bsc',
-      'BNB Chain': 'bsc',
-      bnbchain: 'bsc',
-      vana: 'islander',
-      hyperevm: 'hyperliquid',
-      '0g': 'og',
-      'zksync-era': 'zksync',
-      op: 'optimism',
-      opmainnet: 'optimism',
-      avax: 'avalanche',
-      matic: 'polygon',
-      xdai: 'gnosis',
-      ftm: 'fantom',
-      viction: 'tomo',
+      ...{ kaia: 'klaytn', bnb: 'bsc', 'BNB Chain': 'bsc', bnbchain: 'bsc', vana: 'islander' },
+      ...{
+        hyperevm: 'hyperliquid',
+        '0g': 'og',
+        'zksync-era': 'zksync',
+        op: 'optimism',
+        opmainnet: 'optimism',
+      },
+      ...{ avax: 'avalanche', matic: 'polygon', xdai: 'gnosis', ftm: 'fantom', viction: 'tomo' },
     };
     for (const [search, chainKey] of Object.entries(meant)) {
       const { data } = await query<{ chain: null; chains: { chainKey: string }[] }>(
@@ -58,31 +57,27 @@ describe('chains(search:)', () => {
     }
   });
 
-  it('gives all chains, in their order, for a blank search', async () => {
-    const all = demoChains.map(({ chainKey }) => chainKey);
-    for (const args of ['', '(search: "")', '(search: "  ")', '(search: null, chainTypes: null)']) {
-      expect(await keysOf(args)).toEqual(all);
-    }
-  });
+  it.each(['', '(search: "")', '(search: "  ")', '(search: null, chainTypes: null)'])(
+    'gives all chains, in their order, for a blank search: %s',
+    async (args) => expect(await keysOf(args)).toEqual(demoKeys(() => true)),
+  );
 });
 
 describe('chains(chainTypes:)', () => {
-  it('gives the chains of any of the types, in their order, ignoring letter case', async () => {
-    const expected = demoChains.filter(({ chainType }) => ['solana', 'aptos'].includes(chainType));
-    expect(await keysOf('(chainTypes: ["SOLANA", "Aptos", "nope"])')).toEqual(
-      expected.map(({ chainKey }) => chainKey),
-    );
-  });
-
-  it('gives none for an empty list', async () => {
-    expect(await keysOf('(chainTypes: [])')).toEqual([]);
-  });
-
-  it('combines with search: the chains must match both', async () => {
-    expect(await keysOf('(search: "m", chainTypes: ["aptos"])')).toEqual(
-      demoChains
-        .filter(({ chainType, chainKey, name }) => chainType === 'aptos' && /m/i.test(`${chainKey} ${name}`))
-        .map(({ chainKey }) => chainKey),
-    );
-  });
+  it.each([
+    [
+      '(chainTypes: ["SOLANA", "Aptos", "nope"])',
+      demoKeys(({ chainType }) => /^(solana|aptos)$/.test(chainType)),
+    ],
+    ['(chainTypes: [])', []],
+    [
+      '(search: "m", chainTypes: ["aptos"])',
+      demoKeys((chain) => chain.chainType === 'aptos' && /m/i.test(`${chain.chainKey} ${chain.name}`)),
+    ],
+  ])(
+    'gives the chains of any of the types that also match the search, in their order: %s',
+    async (args, keys) => {
+      expect(await keysOf(args)).toEqual(keys);
+    },
+  );
 });

@@ -1,15 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { demoTokens, type RawToken } from '../../fixtures/demo.js';
+import { demoTokens } from '../../fixtures/demo.js';
 import { tokenRow } from '../../fixtures/rows.js';
 import { stopClocks, untilCachesSeeTheTime } from '../../support/clock.js';
 import { type Answer, first, json, status } from '../../support/fake-upstream.js';
 import {
   codesOf,
+  dataOf,
   defaultConfig,
   type TestGateway,
   type TestGatewayOptions,
 } from '../../support/test-gateway.js';
-import { startServer } from '../../support/test-server.js';
+import { refreshWith, startServer } from '../../support/test-server.js';
 
 interface Group {
   readonly chainKey: string;
@@ -50,67 +51,49 @@ const GROUPS = [
   { chainKey: 'unlisted', chain: null, tokens: [{ chainKey: 'unlisted', address: '0xu1' }] },
 ];
 
+/** The destinations of a pair. */
+const destinationsOf = async ({ query }: Pick<TestGateway, 'query'>, pair: object = PAIR) =>
+  (await dataOf(query<{ destinations: Group[] | null }>(DESTINATIONS, pair))).destinations;
+
+const SELDOM = { tokensFreshMs: 3_600_000, chainsFreshMs: 3_600_000 };
+
 describe('destinations', () => {
-  it('are the tokens of the pair by chain, in the upstream’s order, without the source chain', async () => {
-    const { query } = await serve();
-    const { data, errors } = await query<{ destinations: Group[] }>(DESTINATIONS, PAIR);
-    expect(errors).toBeUndefined();
-    expect(data?.destinations).toEqual(GROUPS);
-  });
+  it.each([
+    [undefined, ['base', 'unlisted']],
+    [null, ['base', 'unlisted']],
+    [false, ['base', 'unlisted']],
+    [true, ['base', 'ethereum', 'unlisted']],
+  ])(
+    'with includeSourceChain: %s are on the chains %j, in the order of the upstream',
+    async (include, keys) => {
+      const groups = await destinationsOf(await serve(), { ...PAIR, includeSourceChain: include });
+      expect(groups?.map(({ chainKey }) => chainKey)).toEqual(keys);
+      expect(groups).toEqual(expect.arrayContaining(GROUPS));
+    },
+  );
 
-  it('include the source chain for true, and not for null', async () => {
+  it('of a token without an argument are the same, without the source chain', async () => {
     const { query } = await serve();
-    const keysFor = async (includeSourceChain: boolean | null) => {
-      const { data } = await query<{ destinations: Group[] }>(DESTINATIONS, { ...PAIR, includeSourceChain });
-      return data?.destinations.map(({ chainKey }) => chainKey);
-    };
-    expect(await keysFor(true)).toEqual(['base', 'ethereum', 'unlisted']);
-    expect(await keysFor(false)).toEqual(['base', 'unlisted']);
-    expect(await keysFor(null)).toEqual(['base', 'unlisted']);
-  });
-
-  it('share one request with `tokens` and `Token.destinations`, in any letter case of key and address', async () => {
-    const { query, routesAsked } = await serve();
-    const lower = PAIR.srcToken.toLowerCase();
-    const { data, errors } = await query<Record<'a' | 'c', Group[]> & { token: { destinations: object[] } }>(
-      `query ($srcChainKey: String!, $srcToken: String!) {
-        a: destinations(srcChainKey: $srcChainKey, srcToken: $srcToken) { chainKey }
-        b: destinations(srcChainKey: $srcChainKey, srcToken: "${lower}", includeSourceChain: true) { chainKey }
-        c: destinations(srcChainKey: "Ethereum", srcToken: $srcToken) { chainKey }
-        d: tokens(srcChainKey: "ETHEREUM", srcToken: "${lower}") { address }
-        tokens(srcChainKey: $srcChainKey, srcToken: $srcToken) { address }
-        token(chainKey: $srcChainKey, address: "${lower}") { destinations { chainKey chain { name } tokens { chainKey address } } }
-      }`,
-      PAIR,
-    );
-    expect(errors).toBeUndefined();
-    expect(data?.token.destinations).toEqual(GROUPS);
-    // The source chain is left out, in whatever letter case the client writes its key.
-    expect(data?.c).toEqual(data?.a);
-    expect(routesAsked()).toHaveLength(1);
-    expect(routesAsked()[0]?.url).toMatch(
-      new RegExp(
-        `srcChainKey=ethereum&srcToken=${PAIR.srcToken}|srcToken=${PAIR.srcToken}&srcChainKey=ethereum`,
-      ),
-    );
+    const token = 'token(chainKey: $srcChainKey, address: $srcToken)';
+    const fields = 'destinations { chainKey chain { name } tokens { chainKey address } }';
+    const document = `query ($srcChainKey: String!, $srcToken: String!) { ${token} { ${fields} } }`;
+    expect(await query(document, PAIR)).toEqual({ data: { token: { destinations: GROUPS } } });
   });
 
   it.each([
-    ['an unknown token', { srcChainKey: 'ethereum', srcToken: '0x123' }],
-    ['no address', { srcChainKey: 'ethereum', srcToken: '' }],
-    ['no chain', { srcChainKey: '', srcToken: '0x123' }],
-  ])('of %s are null without an error, before and after the listing is there', async (_name, pair) => {
-    const { query, routesAsked } = await serve();
-    expect(await query(DESTINATIONS, pair)).toEqual({ data: { destinations: null } });
-    await query('{ tokens { name } }');
-    expect(await query(DESTINATIONS, pair)).toEqual({ data: { destinations: null } });
-    expect(routesAsked()).toHaveLength(0);
-  });
-
-  it('of a listed token without routes are an empty list', async () => {
-    const { query } = await serve([]);
-    expect(await query(DESTINATIONS, PAIR)).toEqual({ data: { destinations: [] } });
-  });
+    { srcChainKey: 'ethereum', srcToken: '0x123' },
+    { srcChainKey: 'ethereum', srcToken: '' },
+    { srcChainKey: '', srcToken: '0x123' },
+  ])(
+    'of the unknown token %j are null without an error, before and after the listing is there',
+    async (pair) => {
+      const gateway = await serve();
+      expect(await destinationsOf(gateway, pair)).toBeNull();
+      await gateway.query('{ tokens { name } }');
+      expect(await destinationsOf(gateway, pair)).toBeNull();
+      expect(gateway.routesAsked()).toHaveLength(0);
+    },
+  );
 
   it('of a token that a stale listing lacks are the upstream’s; null if the upstream has none', async () => {
     const clock = stopClocks();
@@ -121,41 +104,28 @@ describe('destinations', () => {
       destinationsFreshMs: 1,
       upstreamRetries: 0,
     };
-    const { query } = await serve((...given) => json({ tokens: routes })(...given), config);
-    await query('{ tokens { name } }');
+    const gateway = await serve((...given) => json({ tokens: routes })(...given), config);
+    await gateway.query('{ tokens { name } }');
     clock.advance(61_000);
     const late = { srcChainKey: 'ethereum', srcToken: '0x123' };
-    expect(await query(DESTINATIONS, late)).toEqual({ data: { destinations: null } });
+    expect(await destinationsOf(gateway, late)).toBeNull();
     clock.advance(1_000);
     await untilCachesSeeTheTime();
     routes = ROUTES.slice(0, 1);
-    const { data } = await query<{ destinations: Group[] }>(DESTINATIONS, late);
-    expect(data?.destinations.map(({ chainKey }) => chainKey)).toEqual(['base']);
+    expect(await destinationsOf(gateway, late)).toMatchObject([{ chainKey: 'base' }]);
   });
 
-  it('of a token without routes become null when it is no longer listed, also in a cached response', async () => {
-    const config = { tokensFreshMs: 3_600_000, chainsFreshMs: 3_600_000, destinationsFreshMs: 3_600_000 };
-    const { query, snapshots, upstream } = await serve([], config);
-    await query('{ tokens { name } chains { name } }');
-    const routes = async () => (await query<{ destinations: Group[] | null }>(DESTINATIONS, PAIR)).data;
-    for (let times = 0; times < 3; times++) expect(await routes()).toEqual({ destinations: [] });
-    const others = demoTokens.filter(({ address }) => address !== PAIR.srcToken);
-    upstream.plan('tokens', json({ tokens: others }));
-    snapshots.refreshNow();
-    await expect.poll(routes, { timeout: 20_000 }).toEqual({ destinations: null });
-  });
-
-  it('are null with the upstream’s code if it cannot answer, and the rest of the response stays', async () => {
-    const { query } = await serve(status(500), { upstreamRetries: 0 });
-    const answer = await query(
-      `query ($srcChainKey: String!, $srcToken: String!) {
-        destinations(srcChainKey: $srcChainKey, srcToken: $srcToken) { chainKey }
-        chain(chainKey: "base") { name }
-      }`,
-      PAIR,
+  it('are empty for a listed token without routes, and null when it is no longer listed, also if cached', async () => {
+    const server = await serve([], { ...SELDOM, destinationsFreshMs: 3_600_000 });
+    const asked = { query: DESTINATIONS, variables: PAIR };
+    await server.countExecuted(asked, asked, asked);
+    const cached = await server.countExecuted(asked);
+    expect(cached).toEqual({ count: 0, bodies: ['{"data":{"destinations":[]}}'] });
+    await refreshWith(
+      server,
+      demoTokens.filter(({ address }) => address !== PAIR.srcToken),
     );
-    expect(answer.data).toEqual({ destinations: null, chain: { name: 'Base' } });
-    expect(codesOf(answer)).toEqual(['UPSTREAM_STATUS']);
+    expect((await server.countExecuted(asked)).bodies).toEqual(['{"data":{"destinations":null}}']);
   });
 });
 
@@ -166,25 +136,22 @@ describe('the age of routes', () => {
   }`;
   type Timed = readonly { readonly asOf: string }[];
 
-  /** Queries the routes. @returns their age, from each field and header that shows it */
+  /** Queries the routes. @returns their times, and the header that names them */
   async function askWith(gateway: TestGateway, query = WITH_TIME) {
     const response = await gateway.post({ query, variables: PAIR });
     const { data } = (await response.json()) as {
-      data: { destinations: Timed; token?: { destinations: Timed } };
+      data: { destinations?: Timed; token?: { destinations: Timed } };
     };
     const groups = [...(data.destinations ?? []), ...(data.token?.destinations ?? [])];
-    return {
-      times: groups.map(({ asOf }) => Date.parse(asOf)),
-      header: response.headers.get('x-stale-listings'),
-    };
+    const times = groups.map(({ asOf }) => Date.parse(asOf));
+    return { times, header: response.headers.get('x-stale-listings') };
   }
 
   it('counts from their request, and is not in the header while they are fresh', async () => {
     const gateway = await serve();
     const before = Date.now();
     const { times, header } = await askWith(gateway);
-    expect(times).toHaveLength(4);
-    expect(new Set(times).size).toBe(1);
+    expect(times).toEqual(Array(4).fill(times[0]));
     expect(times[0]).toBeGreaterThanOrEqual(before);
     expect(times[0]).toBeLessThanOrEqual(Date.now());
     expect(header).toBeNull();
@@ -205,10 +172,9 @@ describe('the age of routes', () => {
 
   it('grows while they cannot be fetched again', async () => {
     const clock = stopClocks();
-    const config = { upstreamRetries: 0, tokensFreshMs: 3_600_000, chainsFreshMs: 3_600_000 };
     // The first request for tokens is for the listing, the second for the routes. All further ones fail.
     const routes = first(2, json({ tokens: ROUTES }), status(500));
-    const gateway = await serve(routes, { ...config, destinationsFreshMs: 60_000 });
+    const gateway = await serve(routes, { ...SELDOM, upstreamRetries: 0, destinationsFreshMs: 60_000 });
     await gateway.query('{ tokens { name } }');
     const fresh = await askWith(gateway);
     clock.advance(720_000);
@@ -222,20 +188,17 @@ describe('the age of routes', () => {
 describe('the budget for routes', () => {
   const distinct = demoTokens.slice(0, 13);
   const keys = distinct.map(({ chainKey, address }) => ({ chainKey, address }));
-  const BY_KEY = `query ($keys: [TokenKey!]!) {
-    tokensByKey(keys: $keys) { symbol destinations { chainKey } }
-  }`;
 
   it('allows ten distinct tokens in one operation, and gives null with a code beyond', async () => {
     const { query, routesAsked } = await serve();
     expect(defaultConfig().maxRoutesPerOperation).toBe(10);
-    const answer = await query<{ tokensByKey: { symbol: string; destinations: object[] | null }[] }>(BY_KEY, {
-      keys: [...keys, ...keys],
-    });
-    const found = answer.data?.tokensByKey ?? [];
-    expect(found.map(({ symbol }) => symbol)).toEqual([...distinct, ...distinct].map(({ symbol }) => symbol));
-    const isAnswered = distinct.map((_token, index) => index < 10);
-    expect(found.map(({ destinations }) => destinations !== null)).toEqual([...isAnswered, ...isAnswered]);
+    const answer = await query<{ tokensByKey: { symbol: string; destinations: object[] | null }[] }>(
+      `query ($keys: [TokenKey!]!) { tokensByKey(keys: $keys) { symbol destinations { chainKey } } }`,
+      { keys: [...keys, ...keys] },
+    );
+    const found = answer.data?.tokensByKey.map(({ symbol, destinations }) => [symbol, destinations !== null]);
+    const expected = distinct.map(({ symbol }, index) => [symbol, index < 10]);
+    expect(found).toEqual([...expected, ...expected]);
     expect(codesOf(answer)).toEqual(Array(6).fill('ROUTE_BUDGET_EXCEEDED'));
     expect(answer.errors?.[0]?.path).toEqual(['tokensByKey', 10, 'destinations']);
     expect(routesAsked()).toHaveLength(10);
@@ -243,17 +206,16 @@ describe('the budget for routes', () => {
 
   it('counts route requests of every field, and no cached routes', async () => {
     const { query, routesAsked } = await serve(ROUTES, { maxRoutesPerOperation: 3 });
-    const [one, two, three, four] = keys as [RawToken, RawToken, RawToken, RawToken];
-    const pair = ({ chainKey, address }: Pick<RawToken, 'chainKey' | 'address'>) =>
-      `(srcChainKey: "${chainKey}", srcToken: "${address}")`;
+    const [one, two, three, four] = keys.map(
+      ({ chainKey, address }) => `(srcChainKey: "${chainKey}", srcToken: "${address}")`,
+    );
     const mixed = `{
-      a: destinations${pair(one)} { chainKey }
-      b: tokens${pair(two)} { chainKey }
-      c: token(chainKey: "${three.chainKey}", address: "${three.address}") { destinations { chainKey } }
-      d: destinations${pair(four)} { chainKey }
+      a: destinations${one} { chainKey }
+      b: tokens${two} { chainKey }
+      c: token${three?.replace('srcChainKey', 'chainKey').replace('srcToken', 'address')} { destinations { chainKey } }
+      d: destinations${four} { chainKey }
     }`;
-    const first = await query(mixed);
-    expect(codesOf(first)).toEqual(['ROUTE_BUDGET_EXCEEDED']);
+    expect(codesOf(await query(mixed))).toEqual(['ROUTE_BUDGET_EXCEEDED']);
     expect(routesAsked()).toHaveLength(3);
     // The routes of three of these tokens are cached by now.
     expect(codesOf(await query(mixed))).toEqual([]);
@@ -262,11 +224,8 @@ describe('the budget for routes', () => {
 
   it('fails the whole operation in place of more than a thousand errors', async () => {
     const { query, routesAsked } = await serve([]);
-    const lists = Array.from(
-      { length: 12 },
-      (_nothing, nth) => `a${nth}: tokens { destinations { tokens { symbol } } }`,
-    );
-    const refused = await query(`{ ${lists.join(' ')} }`);
+    const list = 'tokens { destinations { tokens { symbol } } }';
+    const refused = await query(`{ ${Array.from(Array(12), (_none, nth) => `a${nth}: ${list}`)} }`);
     expect(refused.data).toBeUndefined();
     expect(codesOf(refused)).toEqual(['ROUTE_BUDGET_EXCEEDED']);
     expect(routesAsked().length).toBeLessThanOrEqual(20);

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import type { HeldBackFact } from '../../../src/domain/listing.js';
 import { EVERY_FIELD } from '../../fixtures/every-field.js';
 import { chainRow, tokenRow } from '../../fixtures/rows.js';
-import { startFakeUpstream } from '../../support/fake-upstream.js';
 import { type HeldBackRows, withHeldBack } from '../../support/held-back.js';
 import { codesOf, createTestGateway } from '../../support/test-gateway.js';
 import { refreshWith, startServer } from '../../support/test-server.js';
@@ -25,66 +24,50 @@ const TOKENS = [
 ];
 
 /** The options of a gateway that holds back some rows of the upstream's listing. */
-const optionsOf = async (ofRows: HeldBackRows, config = {}) => ({
-  upstream: await startFakeUpstream({ chains: CHAINS, tokens: TOKENS }),
+const optionsOf = (ofRows: HeldBackRows, config = {}) => ({
+  listings: { chains: CHAINS, tokens: TOKENS },
   decorate: withHeldBack(ofRows),
   config,
 });
-const serve = async (ofRows: HeldBackRows, config = {}) => createTestGateway(await optionsOf(ofRows, config));
+const serve = (ofRows: HeldBackRows, config = {}) => createTestGateway(optionsOf(ofRows, config));
 
 describe('heldBack', () => {
-  it('gives the served value, the upstream’s value and its time, for tokens and chains', async () => {
+  it('gives the served value, the upstream’s value and its time, for a token or chain from any field', async () => {
     const { query } = await serve({ USDC: [DECIMALS, SYMBOL], a: [CHAIN_ID] });
+    const token = `{ symbol price { usd } ${FIELDS} chain { ${FIELDS} } }`;
     const answer = await query(
-      `{ tokens { symbol price { usd } ${FIELDS} } chains { chainKey ${FIELDS} }
-        token(chainKey: "a", address: "0x1") { chain { ${FIELDS} } }
-        listings { heldBackRows } }`,
+      `{ tokens ${token} chains { chainKey ${FIELDS} } listings { heldBackRows }
+        search: tokenSearch(orderBy: PRICE_ASC) { nodes ${token} }
+        keys: tokensByKey(keys: [{ chainKey: "a", address: "0x1" }]) ${token}
+        destinations(srcChainKey: "a", srcToken: "0x2", includeSourceChain: true) { tokens ${token} }
+        changes: tokenChanges { changed ${token} }
+        entities: _entities(representations: [{ __typename: "Token", chainKey: "a", address: "0x1" }]) {
+          ... on Token ${token}
+        } }`,
     );
-    const chain = [{ fact: 'chainId', served: '1', upstream: '2', since: TIME }];
+    const chain = { heldBack: [{ fact: 'chainId', served: '1', upstream: '2', since: TIME }] };
+    const usdc = { symbol: 'USDC', price: null, heldBack: SHOWN, chain };
+    const tokens = [usdc, { symbol: 'ETH', price: { usd: 2 }, heldBack: [], chain }];
     expect(answer).toEqual({
       data: {
-        tokens: [
-          { symbol: 'USDC', price: null, heldBack: SHOWN },
-          { symbol: 'ETH', price: { usd: 2 }, heldBack: [] },
-        ],
+        tokens,
         chains: [
-          { chainKey: 'a', heldBack: chain },
+          { chainKey: 'a', ...chain },
           { chainKey: 'b', heldBack: [] },
         ],
-        token: { chain: { heldBack: chain } },
         listings: [{ heldBackRows: 1 }, { heldBackRows: 1 }],
+        search: { nodes: tokens.toReversed() },
+        keys: [usdc],
+        destinations: [{ tokens }],
+        changes: { changed: tokens },
+        entities: [usdc],
       },
-    });
-  });
-
-  it('is the same for a token from every field', async () => {
-    const { query } = await serve({ USDC: [DECIMALS, SYMBOL] });
-    const node = `{ ... on Token { ${FIELDS} } }`;
-    const { data } = await query<Record<string, unknown>>(
-      `{ search: tokenSearch(filter: { symbols: ["usdc"] }) { nodes { ${FIELDS} } }
-        keys: tokensByKey(keys: [{ chainKey: "a", address: "0x1" }]) { ${FIELDS} }
-        destinations(srcChainKey: "a", srcToken: "0x2", includeSourceChain: true) { tokens { symbol ${FIELDS} } }
-        changes: tokenChanges { changed { symbol ${FIELDS} } }
-        entities: _entities(representations: [{ __typename: "Token", chainKey: "a", address: "0x1" }]) ${node}
-        chain(chainKey: "a") { tokens { symbol ${FIELDS} } } }`,
-    );
-    const all = [
-      { symbol: 'USDC', heldBack: SHOWN },
-      { symbol: 'ETH', heldBack: [] },
-    ];
-    expect(data).toMatchObject({
-      search: { nodes: [{ heldBack: SHOWN }] },
-      keys: [{ heldBack: SHOWN }],
-      destinations: [{ tokens: all }],
-      changes: { changed: all },
-      entities: [{ heldBack: SHOWN }],
-      chain: { tokens: all },
     });
   });
 
   it('is written by the operation writer, and a change ends a cached response', async () => {
     const ofRows: Record<string, readonly HeldBackFact[]> = { USDC: [DECIMALS, SYMBOL] };
-    const server = await startServer(await optionsOf(ofRows));
+    const server = await startServer(optionsOf(ofRows));
     const query = `{ tokens { symbol ${FIELDS} chain { ${FIELDS} } } }`;
     const both = await server.query(query);
     const ask = async () => JSON.parse((await server.ask({ query })).body.toString()) as unknown;
@@ -109,25 +92,17 @@ describe('heldBack', () => {
   });
 
   it('counts towards the limit on rows, but does not add cost', async () => {
-    const facts = {
-      tokens: `{ tokens { ${FIELDS} } }`,
-      chains: '{ tokens { chain { heldBack { fact } } } }',
-    };
-    const few = await serve({ USDC: [DECIMALS, SYMBOL], a: [CHAIN_ID] }, { maxRows: 4 });
-    expect(codesOf(await few.query(facts.tokens))).toEqual([]);
-    expect(codesOf(await few.query(facts.chains))).toEqual([]);
-    const fewer = await serve({ USDC: [DECIMALS, SYMBOL], a: [CHAIN_ID] }, { maxRows: 3 });
-    for (const document of Object.values(facts)) {
-      const answer = await fewer.query(document);
+    const held = { USDC: [DECIMALS, SYMBOL], a: [CHAIN_ID] };
+    for (const document of [`{ tokens { ${FIELDS} } }`, '{ tokens { chain { heldBack { fact } } } }']) {
+      expect(codesOf(await (await serve({}, { maxRows: 2 })).query(document))).toEqual([]);
+      expect(codesOf(await (await serve(held, { maxRows: 4 })).query(document))).toEqual([]);
+      const answer = await (await serve(held, { maxRows: 3 })).query(document);
       expect(codesOf(answer)).toEqual(['LIMIT_EXCEEDED']);
       expect(answer).not.toHaveProperty('data');
     }
-    const none = await serve({}, { maxRows: 2 });
-    expect(codesOf(await none.query(facts.tokens))).toEqual([]);
-    const cheap = await serve({ USDC: [DECIMALS, SYMBOL], a: [CHAIN_ID] }, { maxCost: 1 });
+    const cheap = await serve(held, { maxCost: 1 });
     expect(codesOf(await cheap.query(`{ tokens ${EVERY_FIELD} }`))).toEqual([]);
-    expect(codesOf(await cheap.query(`{ tokens ${EVERY_FIELD} listings { name } }`))).toEqual([
-      'LIMIT_EXCEEDED',
-    ]);
+    const more = await cheap.query(`{ tokens ${EVERY_FIELD} listings { name } }`);
+    expect(codesOf(more)).toEqual(['LIMIT_EXCEEDED']);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../../fixtures/demo.js';
 import { chainRow, tokenRow } from '../../fixtures/rows.js';
 import { status } from '../../support/fake-upstream.js';
-import { codesOf, createTestGateway } from '../../support/test-gateway.js';
+import { codesOf, createTestGateway, dataOf } from '../../support/test-gateway.js';
 
 const PLACEHOLDER = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE';
 const ZERO = `0x${'0'.repeat(40)}`;
@@ -17,46 +17,41 @@ const encoded = (...parts: string[]) => Buffer.from(JSON.stringify(parts)).toStr
 describe('node and nodes', () => {
   it('find every chain and every token by its id, in the order of the ids', async () => {
     const { query, upstream } = await createTestGateway();
-    const { data } = await query<{ chains: { id: string }[]; tokens: { id: string }[] }>(
-      '{ chains { id } tokens { id } }',
+    const { chains, tokens } = await dataOf(
+      query<Record<'chains' | 'tokens', { id: string }[]>>('{ chains { id } tokens { id } }'),
     );
-    const ids = [...(data?.tokens ?? []), ...(data?.chains ?? [])].map(({ id }) => id).reverse();
-    expect(new Set(ids).size).toBe(demoChains.length + demoTokens.length);
-    const answer = await query<{ nodes: { id: string; chainKey: string; address?: string }[] }>(NODES, {
-      ids,
-    });
-    expect(answer.errors).toBeUndefined();
-    expect(answer.data?.nodes.map(({ id }) => id)).toEqual(ids);
-    expect(answer.data?.nodes.map(({ chainKey, address }) => [chainKey, address]).reverse()).toEqual([
+    const ids = [...tokens, ...chains].map(({ id }) => id).reverse();
+    const { nodes } = await dataOf(
+      query<{ nodes: { id: string; chainKey: string; address?: string }[] }>(NODES, { ids }),
+    );
+    expect(nodes.map(({ id }) => id)).toEqual(ids);
+    expect(nodes.map(({ chainKey, address }) => [chainKey, address]).reverse()).toEqual([
       ...demoTokens.map(({ chainKey, address }) => [chainKey, address]),
       ...demoChains.map(({ chainKey }) => [chainKey, undefined]),
     ]);
     expect(upstream.count()).toBe(2);
   });
 
-  it.each<[writing: string, found: string, address: string]>([
-    ['a checksummed address', USDC, USDC],
-    ['a lower-case address', USDC, USDC.toLowerCase()],
-    ['an address with upper-case digits', USDC, `0x${USDC.slice(2).toUpperCase()}`],
-    ['an upper-case address', USDC, USDC.toUpperCase()],
-    ['the placeholder', PLACEHOLDER, PLACEHOLDER],
-    ['an upper-case placeholder', PLACEHOLDER, PLACEHOLDER.toUpperCase()],
-    ['the zero address', PLACEHOLDER, ZERO],
-  ])('find a token by an id with %s, in either form of base64', async (_writing, found, address) => {
+  it.each([
+    [USDC, USDC],
+    [USDC.toLowerCase(), USDC],
+    [`0x${USDC.slice(2).toUpperCase()}`, USDC],
+    [USDC.toUpperCase(), USDC],
+    [PLACEHOLDER, PLACEHOLDER],
+    [PLACEHOLDER.toUpperCase(), PLACEHOLDER],
+    [ZERO, PLACEHOLDER],
+  ])('find a token by an id with the address %s, in either form of base64', async (written, address) => {
     const { query } = await createTestGateway();
-    const json = Buffer.from(JSON.stringify(['Token', 'ethereum', address]));
+    const json = Buffer.from(JSON.stringify(['Token', 'ethereum', written]));
+    const id = encoded('Token', 'ethereum', address.toLowerCase());
+    const found = {
+      data: { node: { id }, nodes: [{ __typename: 'Token', id, chainKey: 'ethereum', address }] },
+    };
     // Tools that encode an id again often add padding.
-    for (const id of [json.toString('base64url'), json.toString('base64')]) {
-      const { data } = await query<{ node: { address: string }; nodes: [{ address: string; id: string }] }>(
-        `query ($id: ID!) {
-          node(id: $id) { ... on Token { address } }
-          nodes(ids: [$id]) { id ... on Token { address } }
-        }`,
-        { id },
+    for (const asked of [json.toString('base64url'), json.toString('base64')])
+      expect(await query(NODES.replace('{', `{ node(id: "${asked}") { id }`), { ids: [asked] })).toEqual(
+        found,
       );
-      const canonical = encoded('Token', 'ethereum', found.toLowerCase());
-      expect(data).toEqual({ node: { address: found }, nodes: [{ id: canonical, address: found }] });
-    }
   });
 
   it('are null for an unknown id and for other texts', async () => {
@@ -92,37 +87,36 @@ describe('chainsByKey and tokensByKey', () => {
   it('give one item per key in the order of the keys, null for the unknown, without a request to the upstream', async () => {
     const { query, upstream } = await createTestGateway();
     await query('{ chains { id } tokens { id } }');
+    const chains: readonly (readonly [chainKey: string, found: string | null])[] = [
+      ...([
+        ['bsc', 'bsc'],
+        ['nope', null],
+        ['base', 'base'],
+        ['bsc', 'bsc'],
+        ['BSC', 'bsc'],
+      ] as const),
+    ];
+    const tokens: readonly (readonly [chainKey: string, address: string, found: string | null])[] = [
+      ['ethereum', USDC.toLowerCase(), USDC],
+      ['base', USDC, null],
+      ['bsc', ZERO, PLACEHOLDER],
+      ['ethereum', USDC.toUpperCase().replace('X', 'x'), USDC],
+      ['nope', '', null],
+    ];
     const answer = await query(
-      `query ($keys: [TokenKey!]!) {
-        chainsByKey(chainKeys: ["bsc", "nope", "base", "bsc", "BSC"]) { chainKey }
+      `query ($chainKeys: [String!]!, $keys: [TokenKey!]!) {
+        chainsByKey(chainKeys: $chainKeys) { chainKey }
         tokensByKey(keys: $keys) { chainKey address }
       }`,
       {
-        keys: [
-          { chainKey: 'ethereum', address: USDC.toLowerCase() },
-          { chainKey: 'base', address: USDC },
-          { chainKey: 'bsc', address: ZERO },
-          { chainKey: 'ethereum', address: USDC.toUpperCase().replace('X', 'x') },
-          { chainKey: 'nope', address: '' },
-        ],
+        chainKeys: chains.map(([chainKey]) => chainKey),
+        keys: tokens.map(([chainKey, address]) => ({ chainKey, address })),
       },
     );
     expect(answer).toEqual({
       data: {
-        chainsByKey: [
-          { chainKey: 'bsc' },
-          null,
-          { chainKey: 'base' },
-          { chainKey: 'bsc' },
-          { chainKey: 'bsc' },
-        ],
-        tokensByKey: [
-          { chainKey: 'ethereum', address: USDC },
-          null,
-          { chainKey: 'bsc', address: PLACEHOLDER },
-          { chainKey: 'ethereum', address: USDC },
-          null,
-        ],
+        chainsByKey: chains.map(([, chainKey]) => chainKey && { chainKey }),
+        tokensByKey: tokens.map(([chainKey, , address]) => address && { chainKey, address }),
       },
     });
     expect(upstream.count()).toBe(2);
@@ -145,4 +139,35 @@ describe('chainsByKey and tokensByKey', () => {
     ]);
     expect(codesOf(answer)).toEqual(['UPSTREAM_STATUS', 'UPSTREAM_STATUS']);
   });
+});
+
+/** A query with every argument that is the key of a chain. */
+const everywhere = (key: string) => `{
+  chain(chainKey: "${key}") { chainKey tokens { address } }
+  chainsByKey(chainKeys: ["${key}", "nope"]) { chainKey tokenCount }
+  token(chainKey: "${key}", address: "${USDC}") { chainKey address chain { chainKey } }
+  tokensByKey(keys: [{ chainKey: "${key}", address: "${USDC.toLowerCase()}" }]) { chainKey }
+  tokens(srcChainKey: "${key}") { chainKey address }
+  routes: tokens(srcChainKey: "${key}", srcToken: "${USDC}") { chainKey address }
+  destinations(srcChainKey: "${key}", srcToken: "${USDC}") { chainKey }
+  tokenSearch(filter: { chainKeys: ["${key}", "ethereum"] }) { totalCount nodes { chainKey } }
+  nodes(ids: ["${encoded('Chain', key)}", "${encoded('Token', key, USDC)}"]) { id }
+  _entities(representations: [
+    { __typename: "Chain", chainKey: "${key}" }
+    { __typename: "Token", chainKey: "${key}", address: "${USDC}" }
+    { __typename: "Chain", id: "${encoded('Chain', key)}" }
+  ]) { __typename ... on Chain { chainKey } ... on Token { chainKey address } }
+}`;
+
+it('the key of a chain is found in any letter case, and sent to the upstream once, in the upstream’s letter case', async () => {
+  const { query, upstream } = await createTestGateway({ config: { maxRoutesPerOperation: 1 } });
+  const exact = await query<{ tokens: object[]; nodes: object[] }>(everywhere('ethereum'));
+  expect(exact.errors).toBeUndefined();
+  expect(exact.data?.tokens.length).toBeGreaterThan(10);
+  expect(exact.data?.nodes).not.toContain(null);
+  for (const key of ['Ethereum', 'ETHEREUM', 'eTHEREUM']) expect(await query(everywhere(key))).toEqual(exact);
+  const routes = upstream.routesAsked();
+  expect(routes.map(({ url }) => new URL(url, 'http://x').searchParams.get('srcChainKey'))).toEqual([
+    'ethereum',
+  ]);
 });

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { demoChains, demoTokens, type RawToken } from '../../fixtures/demo.js';
 import { tokenRow } from '../../fixtures/rows.js';
 import { afterTests } from '../../support/ends.js';
-import { codesOf, createTestGateway, type TestGateway } from '../../support/test-gateway.js';
+import { codesOf, createTestGateway, dataOf, type TestGateway } from '../../support/test-gateway.js';
 import { refreshWith } from '../../support/test-server.js';
 
 interface FoundToken {
@@ -43,12 +43,11 @@ beforeAll(async () => {
   gateway = await createTestGateway({ atEnd });
 });
 
-async function pageOf({ query }: TestGateway, variables: object): Promise<Connection> {
-  const { data, errors } = await query<{ tokenSearch: Connection }>(PAGE, variables);
-  expect(errors).toBeUndefined();
-  if (!data) throw new Error('Expected data');
-  return data.tokenSearch;
-}
+const pageOf = async ({ query }: TestGateway, variables: object): Promise<Connection> =>
+  (await dataOf(query<{ tokenSearch: Connection }>(PAGE, variables))).tokenSearch;
+
+/** Starts another gateway with these tokens. */
+const serve = (tokens: readonly object[]) => createTestGateway({ listings: { tokens } });
 
 /** Fetches all pages, from the first to the last. */
 async function pagesOf(
@@ -70,18 +69,14 @@ async function pagesOf(
 const nodesOf = (pages: readonly Connection[]) => pages.flatMap(({ edges }) => edges.map(({ node }) => node));
 const keyOf = ({ chainKey, address }: Pick<RawToken, 'chainKey' | 'address'>) => `${chainKey} ${address}`;
 
-describe('all pages together', () => {
-  it.each(ORDERS)('give each of the demo tokens exactly once, by %s', async (orderBy) => {
-    const pages = await pagesOf(gateway, { orderBy });
-    const keys = nodesOf(pages).map(keyOf);
-    expect(keys).toHaveLength(587);
-    expect(keys.toSorted()).toEqual(demoTokens.map(keyOf).sort());
-    expect(pages).toHaveLength(30);
-    for (const { totalCount } of pages) expect(totalCount).toBe(587);
-  });
+/** All tokens, in the order of their pages. */
+const tokensOf = async (from: TestGateway, variables: object) =>
+  nodesOf(await pagesOf(from, { first: 100, ...variables }));
 
+describe('all pages together', () => {
   it('have the cursors of their first and last token', async () => {
     const pages = await pagesOf(gateway, { query: 'usdc' });
+    expect(pages.length).toBeGreaterThan(1);
     for (const [index, { pageInfo, edges }] of pages.entries()) {
       expect(pageInfo).toEqual({
         hasNextPage: index < pages.length - 1,
@@ -90,24 +85,22 @@ describe('all pages together', () => {
         endCursor: edges.at(-1)?.cursor,
       });
     }
-    const nothing = await pageOf(gateway, { query: 'no such token' });
-    expect(nothing).toEqual({
+    const empty = { hasNextPage: false, hasPreviousPage: false, startCursor: null, endCursor: null };
+    expect(await pageOf(gateway, { query: 'no such token' })).toEqual({
       totalCount: 0,
       edges: [],
-      pageInfo: { hasNextPage: false, hasPreviousPage: false, startCursor: null, endCursor: null },
+      pageInfo: empty,
+    });
+    expect(await pageOf(gateway, { query: 'usdc', after: pages.at(-1)?.pageInfo.endCursor })).toMatchObject({
+      edges: [],
+      pageInfo: { ...empty, hasPreviousPage: true },
     });
   });
 
-  it('continue after any edge, and end after the last', async () => {
+  it('continue after any edge', async () => {
     const { edges } = await pageOf(gateway, { query: 'usdc', first: 10 });
-    const behindThird = await pageOf(gateway, { query: 'usdc', first: 2, after: edges[2]?.cursor });
-    expect(nodesOf([behindThird]).map(keyOf)).toEqual(edges.slice(3, 5).map(({ node }) => keyOf(node)));
-    const last = (await pagesOf(gateway, { query: 'usdc' })).at(-1)?.pageInfo.endCursor;
-    const behindLast = await pageOf(gateway, { query: 'usdc', after: last });
-    expect(behindLast).toMatchObject({
-      edges: [],
-      pageInfo: { hasNextPage: false, hasPreviousPage: true, startCursor: null, endCursor: null },
-    });
+    const afterThird = await pageOf(gateway, { query: 'usdc', first: 2, after: edges[2]?.cursor });
+    expect(afterThird.edges).toEqual(edges.slice(3, 5));
   });
 });
 
@@ -116,40 +109,26 @@ describe('orders', () => {
     values.slice(1).every((value, index) => compare(values[index] as Value, value) <= 0);
   const byText = (a: string, b: string) => (a < b ? -1 : Number(a > b));
 
-  it('SYMBOL and NAME ignore letter case', async () => {
-    const texts = async (orderBy: 'SYMBOL' | 'NAME', of: 'symbol' | 'name') =>
-      nodesOf(await pagesOf(gateway, { orderBy, first: 100 })).map((token) => token[of].toLowerCase());
-    expect(sorted(await texts('SYMBOL', 'symbol'), byText)).toBe(true);
-    expect(sorted(await texts('NAME', 'name'), byText)).toBe(true);
+  it.each([
+    ['SYMBOL', 'symbol'],
+    ['NAME', 'name'],
+  ] as const)('%s ignores letter case', async (orderBy, member) => {
+    const texts = (await tokensOf(gateway, { orderBy })).map((token) => token[member].toLowerCase());
+    expect(sorted(texts, byText)).toBe(true);
   });
 
-  it('PRICE_ASC and PRICE_DESC have tokens without a price last', async () => {
-    const odd = await createTestGateway({
-      listings: {
-        chains: demoChains,
-        tokens: demoTokens.map((token, row) => (row % 5 === 0 ? { ...token, price: null } : token)),
-      },
-    });
-    for (const [orderBy, direction] of [
-      ['PRICE_ASC', 1],
-      ['PRICE_DESC', -1],
-    ] as const) {
-      const prices = nodesOf(await pagesOf(odd, { orderBy })).map(({ price }) => price?.usd ?? null);
-      const priced = prices.filter((price) => price !== null);
-      expect(prices.slice(priced.length)).toEqual(Array(118).fill(null));
-      expect(priced).toHaveLength(469);
-      expect(sorted(priced, (a, b) => direction * (a - b))).toBe(true);
-    }
-  });
-
-  it('are the same in every gateway, whatever the order of the upstream', async () => {
-    const other = await createTestGateway({
-      listings: { chains: demoChains, tokens: demoTokens.toReversed() },
-    });
-    for (const orderBy of ORDERS) {
-      const here = nodesOf(await pagesOf(gateway, { orderBy, first: 100 })).map(keyOf);
-      expect(nodesOf(await pagesOf(other, { orderBy, first: 100 })).map(keyOf)).toEqual(here);
-    }
+  it.each([
+    ['PRICE_ASC', 1],
+    ['PRICE_DESC', -1],
+  ])('%s has tokens without a price last', async (orderBy, direction) => {
+    const odd = await serve(
+      demoTokens.map((token, row) => (row % 5 === 0 ? { ...token, price: null } : token)),
+    );
+    const prices = (await tokensOf(odd, { orderBy })).map(({ price }) => price?.usd ?? null);
+    const priced = prices.filter((price) => price !== null);
+    expect(prices.slice(priced.length)).toEqual(Array(118).fill(null));
+    expect(priced).toHaveLength(469);
+    expect(sorted(priced, (a, b) => direction * (a - b))).toBe(true);
   });
 });
 
@@ -157,90 +136,68 @@ const TYPES = new Map(demoChains.map(({ chainKey, chainType }) => [chainKey, cha
 type FilteredToken = Pick<FoundToken, 'chainKey' | 'symbol' | 'isBridgeable' | 'price'>;
 
 describe('filters', () => {
-  const everyone = (filter: object) =>
-    pagesOf(gateway, { filter, first: 100 }).then((pages) => nodesOf(pages));
-  const countOf = (isKept: (token: FilteredToken) => boolean) => demoTokens.filter(isKept).length;
-
-  it.each<[string, object, (token: FilteredToken) => boolean]>([
+  it.each<[filter: object, isKept: (token: FilteredToken) => boolean]>([
+    [{ chainKeys: ['nope'] }, () => false],
+    [{ chainKeys: ['BASE', 'base'] }, ({ chainKey }) => chainKey === 'base'],
+    [{ chainKeys: [] }, () => false],
     [
-      'chainKeys',
-      { chainKeys: ['base', 'nope', 'sei'] },
-      ({ chainKey }) => ['base', 'sei'].includes(chainKey),
-    ],
-    ['an unknown chainKey', { chainKeys: ['nope'] }, () => false],
-    [
-      'chainKeys in any letter case, with repeats',
-      { chainKeys: ['BASE', 'base'] },
-      ({ chainKey }) => chainKey === 'base',
-    ],
-    ['no chainKeys', { chainKeys: [] }, () => false],
-    [
-      'chainTypes in any letter case',
       { chainTypes: ['Solana', 'APTOS', 'nope'] },
       ({ chainKey }) => ['solana', 'aptos'].includes(TYPES.get(chainKey) ?? ''),
     ],
-    ['symbols', { symbols: ['usdt', 'wEth'] }, ({ symbol }) => /^(usdt|weth)$/i.test(symbol)],
-    ['a symbol written otherwise', { symbols: ['usdt0'] }, ({ symbol }) => /^usd[t₮]0$/i.test(symbol)],
-    ['a symbol with marks', { symbols: ['ＵＳＤ₮0'] }, ({ symbol }) => /^usd[t₮]0$/i.test(symbol)],
-    ['parts of symbols', { symbols: ['usd'] }, ({ symbol }) => /^usd$/i.test(symbol)],
-    ['isBridgeable', { isBridgeable: false }, ({ isBridgeable }) => !isBridgeable],
-    ['hasPrice', { hasPrice: true }, ({ price }) => price !== null],
-    ['minPriceUsd', { minPriceUsd: 112.4 }, ({ price }) => (price?.usd ?? 0) >= 112.4],
-    ['maxPriceUsd', { maxPriceUsd: 112.4 }, ({ price }) => (price?.usd ?? 0) <= 112.4],
-    ['both bounds', { minPriceUsd: 1, maxPriceUsd: 1 }, ({ price }) => price?.usd === 1],
-    ['bounds that exclude each other', { minPriceUsd: 2, maxPriceUsd: 1 }, () => false],
-    ['all that is null', { chainKeys: null, symbols: null, isNative: null, minPriceUsd: null }, () => true],
+    [{ symbols: ['usdt', 'wEth'] }, ({ symbol }) => /^(usdt|weth)$/i.test(symbol)],
+    [{ symbols: ['usdt0'] }, ({ symbol }) => /^usd[t₮]0$/i.test(symbol)],
+    [{ symbols: ['ＵＳＤ₮0'] }, ({ symbol }) => /^usd[t₮]0$/i.test(symbol)],
+    // A part of a symbol is not enough.
+    [{ symbols: ['usd'] }, ({ symbol }) => /^usd$/i.test(symbol)],
+    [{ chainKeys: null, symbols: null, isNative: null, minPriceUsd: null }, () => true],
     [
-      'several together',
       { symbols: ['ETH'], isBridgeable: true, chainKeys: ['base', 'sei'] },
-      ({ symbol, isBridgeable, chainKey }) => symbol === 'ETH' && isBridgeable && chainKey === 'base',
+      ({ symbol, isBridgeable, chainKey }) =>
+        symbol === 'ETH' && isBridgeable && /^(base|sei)$/.test(chainKey),
     ],
-  ])('%s keep what they say', async (_name, filter, isKept) => {
-    const found = await everyone(filter);
+  ])('%j keeps what it says', async (filter, isKept) => {
+    const found = await tokensOf(gateway, { filter });
     expect(found.every((token) => isKept(token))).toBe(true);
-    expect(found).toHaveLength(countOf(isKept));
+    expect(found).toHaveLength(demoTokens.filter(isKept).length);
   });
 
   it('isNative matches the placeholder and the address of the native currency', async () => {
-    const native = await everyone({ isNative: true });
-    const others = await everyone({ isNative: false });
+    const native = await tokensOf(gateway, { filter: { isNative: true } });
+    const others = await tokensOf(gateway, { filter: { isNative: false } });
     expect(native.every(({ isNative }) => isNative)).toBe(true);
     expect(others.some(({ isNative }) => isNative)).toBe(false);
     expect(native.length + others.length).toBe(587);
-    expect(native.map(keyOf)).toEqual(
-      expect.arrayContaining([expect.stringMatching(/^(solana|aptos|tron|sui|ton) /)]),
+    expect(native.some(({ chainKey }) => ['solana', 'aptos', 'tron', 'sui', 'ton'].includes(chainKey))).toBe(
+      true,
     );
   });
 
   it('on prices match nothing once prices are too old', async () => {
     const old = await createTestGateway({ config: { priceMaxAgeMs: -60_000 } });
-    expect((await pageOf(old, { filter: { hasPrice: true } })).totalCount).toBe(0);
-    expect((await pageOf(old, { filter: { minPriceUsd: 0 } })).totalCount).toBe(0);
-    expect((await pageOf(old, { filter: { hasPrice: false } })).totalCount).toBe(587);
-    const keys = nodesOf(await pagesOf(old, { orderBy: 'PRICE_DESC' })).map(keyOf);
-    expect(new Set(keys).size).toBe(587);
+    const countOf = async (filter: object) => (await pageOf(old, { filter })).totalCount;
+    expect(await countOf({ hasPrice: true })).toBe(0);
+    expect(await countOf({ minPriceUsd: 0 })).toBe(0);
+    expect(await countOf({ hasPrice: false })).toBe(587);
+    expect(new Set((await tokensOf(old, { orderBy: 'PRICE_DESC' })).map(keyOf)).size).toBe(587);
   });
 });
 
 describe('an invalid argument', () => {
   const cursorOf = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-  const CURSOR = 'Expected a cursor as "after"';
-
   it.each<[variables: object, message: string]>([
-    ...[0, 101, -1].map(
-      (first) => [{ first }, `Expected 1 to 100 as "first", got ${first}.`] as [object, string],
-    ),
-    ...['nonsense', '', cursorOf(20), `${cursorOf(['RELEVANCE', 1, 'a', 'b', 'c'])}!`].map(
-      (after) => [{ after }, CURSOR] as [object, string],
-    ),
+    ...[0, 101, -1].map((first): [object, string] => [
+      { first },
+      `Expected 1 to 100 as "first", got ${first}.`,
+    ]),
     ...[
-      ['BEST', 1, 'a', 'b', 'c'],
-      ['RELEVANCE', '1', 'a', 'b', 'c'],
-      ['RELEVANCE', 1, 'a', 'b'],
-      ['RELEVANCE', 1, 'a', 'b', 'c', 'd'],
-      ['RELEVANCE', 1, 'a', 'b', 'c'.repeat(4000)],
-    ].map((parts) => [{ after: cursorOf(parts) }, CURSOR] as [object, string]),
+      ...['nonsense', '', cursorOf(20), `${cursorOf(['RELEVANCE', 1, 'a', 'b', 'c'])}!`],
+      cursorOf(['BEST', 1, 'a', 'b', 'c']),
+      cursorOf(['RELEVANCE', '1', 'a', 'b', 'c']),
+      cursorOf(['RELEVANCE', 1, 'a', 'b']),
+      cursorOf(['RELEVANCE', 1, 'a', 'b', 'c', 'd']),
+      cursorOf(['RELEVANCE', 1, 'a', 'b', 'c'.repeat(4000)]),
+    ].map((after): [object, string] => [{ after }, 'Expected a cursor as "after"']),
     [
       { orderBy: 'NAME', after: cursorOf(['PRICE_ASC', 1, 'a', 'b', 'c']) },
       'one of the order NAME, got one of the order PRICE_ASC',
@@ -252,7 +209,7 @@ describe('an invalid argument', () => {
     expect(answer.errors?.[0]?.message).toContain(message);
   });
 
-  it('null as a size or a cursor means the default', async () => {
+  it('null in place of any argument means the default', async () => {
     const page = await pageOf(gateway, {
       first: null,
       after: null,
@@ -272,12 +229,9 @@ describe('a cursor', () => {
       symbol: '\u0001'.repeat(256),
       name: '\ud83d'.repeat(1024),
     });
-    const odd = await createTestGateway({
-      listings: {
-        chains: demoChains,
-        tokens: [long, { ...long, address: `${long.address}b` }, { ...long, chainKey: `${long.chainKey}d` }],
-      },
-    });
+    const odd = await serve([
+      ...[long, { ...long, address: `${long.address}b` }, { ...long, chainKey: `${long.chainKey}d` }],
+    ]);
     for (const orderBy of ORDERS) {
       const pages = await pagesOf(odd, { orderBy, first: 1 });
       expect(new Set(nodesOf(pages).map(({ id }) => id)).size).toBe(3);
@@ -285,19 +239,12 @@ describe('a cursor', () => {
       for (const { pageInfo } of pages) expect(pageInfo.endCursor?.length).toBeLessThan(4096);
     }
   });
-});
 
-describe('sort keys', () => {
-  it('differ for tokens that differ only in lone surrogates', async () => {
-    const address = (last: string) => `${'a'.repeat(130)}${last}`;
-    const odd = await createTestGateway({
-      listings: {
-        chains: demoChains,
-        tokens: ['\ud800', '\ud801', '\ufffd'].map((last) => tokenRow('base', address(last))),
-      },
-    });
-    const pages = await pagesOf(odd, { orderBy: 'SYMBOL', first: 1 });
-    expect(pages).toHaveLength(3);
+  it('differs between tokens that differ only in lone surrogates', async () => {
+    const odd = await serve(
+      ['\ud800', '\ud801', '\ufffd'].map((last) => tokenRow('base', `${'a'.repeat(130)}${last}`)),
+    );
+    expect(await pagesOf(odd, { orderBy: 'SYMBOL', first: 1 })).toHaveLength(3);
   });
 });
 
@@ -327,24 +274,21 @@ describe('a refresh between two pages', () => {
       row % 10 !== 0 || (isBridgeable && !['ethereum', 'optimism'].includes(chainKey));
     const listings: (readonly RawToken[])[] = [demoTokens];
     const keys = await pagesWhile(orderBy, (nth) => {
+      const added = Array.from({ length: 15 * nth }, (_nothing, row) => {
+        const symbol = `${'AMZ'.charAt(row % 3)}${row}`;
+        const address = `0x${(1000 * nth + row).toString(16).padStart(40, '0')}`;
+        return tokenRow('base', address, { symbol, name: symbol }) as RawToken;
+      });
       const listing = [
         ...demoTokens.filter((token, row) => isStaying(token, row) || (row + nth) % 3 === 0).toReversed(),
-        ...Array.from(
-          { length: 15 * nth },
-          (_nothing, row) =>
-            tokenRow('base', `0x${(1000 * nth + row).toString(16).padStart(40, '0')}`, {
-              symbol: `${'AMZ'.charAt(row % 3)}${row}`,
-              name: `${'AMZ'.charAt(row % 3)}${row}`,
-            }) as RawToken,
-        ),
+        ...added,
       ];
       listings.push(listing);
       return listing;
     });
-    const staying = demoTokens.filter(isStaying).filter((token) => {
-      if (orderBy !== 'RELEVANCE') return true;
-      return new Set(listings.map((listing) => frequencyIn(listing, token))).size === 1;
-    });
+    const hasSameRank = (token: RawToken) =>
+      orderBy !== 'RELEVANCE' || new Set(listings.map((listing) => frequencyIn(listing, token))).size === 1;
+    const staying = demoTokens.filter(isStaying).filter(hasSameRank);
     expect(staying.length).toBeGreaterThan(200);
     const counts = new Map<string, number>();
     for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1);

@@ -1,0 +1,39 @@
+import { execute, getOperationAST, getVariableValues, parse, validate } from 'graphql';
+import type { Config } from '../../src/config/config.js';
+import { fragmentsOf } from '../../src/execution/document-limits.js';
+import { createContext, type GatewayContext } from '../../src/graph/context.js';
+import { withFederation } from '../../src/graph/federation/federated.js';
+import { schema as ownSchema } from '../../src/graph/schema/index.js';
+import type { Operation } from '../support/generated-operations.js';
+import { createTestLog, defaultConfig, type TestGateway } from '../support/test-gateway.js';
+
+/**
+ * Executes operations by graphql-js over the snapshots of a gateway, each in its own context, and without limits on cost.
+ *
+ * @returns a function that returns the result and the context; undefined for an invalid document
+ */
+export async function createExecutor(
+  { snapshots }: Pick<TestGateway, 'snapshots'>,
+  config: Partial<Config> = {},
+  schema = withFederation(ownSchema),
+) {
+  const { log } = await createTestLog();
+  const limits = { maxCost: 1e9, maxRows: 1e7, unitsOfWholeToken: 30 };
+  const options = { ...defaultConfig(), ...config, ...limits, snapshots, log };
+  return async (
+    { query, variables, operationName }: Partial<Operation> & Pick<Operation, 'query'>,
+    prepare: (context: GatewayContext) => void = () => {},
+  ) => {
+    const document = parse(query);
+    const operation = getOperationAST(document, operationName);
+    if (!operation || validate(schema, document).length > 0) return undefined;
+    const context = createContext(options, { client: undefined, yieldToQueue: async () => {} });
+    prepare(context);
+    const variableValues = { ...variables };
+    const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], variableValues);
+    const fragments = fragmentsOf(document);
+    if (coerced) context.cost.chargeOperation({ schema, fragments, operation, variables: coerced });
+    const result = await execute({ schema, document, variableValues, operationName, contextValue: context });
+    return { ...result, context };
+  };
+}
