@@ -16,22 +16,7 @@ export interface SeenRequest {
   readonly notBefore: number;
 }
 
-export interface FakeUpstream {
-  /** Base address with a version segment, without a trailing slash. */
-  readonly url: string;
-  readonly seen: SeenRequest[];
-  /** How many requests were received, in all or for one path. */
-  count(path?: string): number;
-  /** The requests for routes so far. */
-  routesAsked(): readonly SeenRequest[];
-  /** Sets how requests for a path are answered from now on. Without a plan, routes are answered like tokens. */
-  plan(path: 'chains' | 'tokens' | 'routes', answer: Answer): void;
-  /** Closes all connections and refuses new ones: the port is closed until {@link FakeUpstream.accept}. */
-  refuse(): Promise<void>;
-  /** Opens the same port again, unless it is open. */
-  accept(): Promise<void>;
-  close(): Promise<void>;
-}
+export type FakeUpstream = Awaited<ReturnType<typeof startFakeUpstream>>;
 
 /** Rows as the upstream would send them, valid or not. */
 export interface FakeListings {
@@ -44,7 +29,7 @@ const BEAT_MS = 20;
 const BEATS = 5;
 
 /** Starts a real HTTP server that responds like the v1 service. It counts requests, and a test can plan its faults. */
-export async function startFakeUpstream(listings: FakeListings = {}): Promise<FakeUpstream> {
+export async function startFakeUpstream(listings: FakeListings = {}) {
   // The demo is read only if needed: it is not found from the folder of compiled tests.
   const { chains = (await demo()).demoChains, tokens = (await demo()).demoTokens } = listings;
   const seen: SeenRequest[] = [];
@@ -76,12 +61,18 @@ export async function startFakeUpstream(listings: FakeListings = {}): Promise<Fa
   await listen(0);
   const { port } = server.address() as AddressInfo;
   return {
+    /** Base address with a version segment, without a trailing slash. */
     url: `http://127.0.0.1:${port}/v1`,
     seen,
-    count: (path) => seen.filter((request) => path === undefined || request.path === path).length,
-    routesAsked: () => seen.filter((request) => isForRoutes(request.url)),
-    plan: (path, answer) => plans.set(path, answer),
+    /** How many requests were received, in all or for one path. */
+    count: (path?: string) => seen.filter((request) => path === undefined || request.path === path).length,
+    /** The requests for routes so far. */
+    routesAsked: (): readonly SeenRequest[] => seen.filter((request) => isForRoutes(request.url)),
+    /** Sets how requests for a path are answered from now on. Without a plan, routes are answered like tokens. */
+    plan: (path: 'chains' | 'tokens' | 'routes', answer: Answer) => void plans.set(path, answer),
+    /** Closes all connections and refuses new ones: the port is closed until `accept`. */
     refuse: close,
+    /** Opens the same port again, unless it is open. */
     async accept() {
       if (!server.listening) await listen(port);
     },

@@ -132,7 +132,9 @@ const LONG_HEAD = `${HEAD}X-Long: ${'x'.repeat(100_000)}\r\n\r\n`;
 const INTERIMS = interim(103).repeat(100);
 const NO_ROWS = '{"chains":[],"tokens":[]';
 const NOT_UTF8 = Buffer.from('{"tokens":["\xff"],"chains":["\xff"]}', 'latin1');
-const BAD_ROWS = `null,7,"",[],{},${DEEP},{"name":${DEEP}},{"__proto__":{"chainKey":"a","address":"0x1"}}`;
+/** Nearly as many levels as a response may have: with more, all of it is refused. */
+const NESTED = `${'['.repeat(60)}${']'.repeat(60)}`;
+const BAD_ROWS = `null,7,"",[],{},${NESTED},{"name":${NESTED}},{"__proto__":{"chainKey":"a","address":"0x1"}}`;
 
 /** Faults that end as soon as the upstream recovers, grouped by kind. */
 export const FAULTS: Readonly<Record<string, readonly Fault[]>> = {
@@ -163,7 +165,9 @@ export const FAULTS: Readonly<Record<string, readonly Fault[]>> = {
     { name: 'bad JSON', ...malformed, begin: eachBody((b) => text(b.slice(0, -1))) },
     { name: 'JSON of 100,000 levels', ...malformed, begin: always(text(DEEP)) },
     { name: 'a row of 100,000 levels', ...malformed, begin: always(rows(`[{"name":${DEEP}}]`)) },
+    { name: 'NUL bytes', ...malformed, begin: always(text(Buffer.alloc(100_000))) },
     { name: 'broken UTF-8', ...malformed, begin: always(text(NOT_UTF8)) },
+    { name: 'UTF-16', ...malformed, begin: eachBody((b) => text(Buffer.from(b, 'utf16le'))) },
     { name: 'an error with status 200', ...malformed, begin: always(json({ error: 'secret-body' })) },
   ],
   size: [

@@ -234,29 +234,17 @@ function operationOf(
     ])();
   }
 
-  function selectionOf(
-    type: GraphQLNamedType,
-    depth: number,
-    isInList: boolean,
-    without: readonly string[],
-  ): string {
-    const parts = Array.from({ length: choose([1, 2, 3]) }, () =>
-      partOfSelection(type, depth, isInList, without),
-    );
+  function selectionOf(type: GraphQLNamedType, depth: number, isInList: boolean): string {
+    const parts = Array.from({ length: choose([1, 2, 3]) }, () => partOfSelection(type, depth, isInList));
     return parts.join(' ');
   }
 
-  function partOfSelection(
-    type: GraphQLNamedType,
-    depth: number,
-    isInList: boolean,
-    without: readonly string[],
-  ): string {
+  function partOfSelection(type: GraphQLNamedType, depth: number, isInList: boolean): string {
     if (isAbstractType(type)) {
       const on = isInterfaceType(type) && outOf(6) ? type : choose(schema.getPossibleTypes(type));
-      const inner = () => selectionOf(on, depth, isInList, without);
+      const inner = () => selectionOf(on, depth, isInList);
       return choose([
-        () => (isInterfaceType(type) ? fieldOf(type, depth, isInList, without) : `__typename${directives()}`),
+        () => (isInterfaceType(type) ? fieldOf(type, depth, isInList) : `__typename${directives()}`),
         () => `... on ${on.name}${directives()} { ${inner()} }`,
         () => spread(on.name, inner()),
       ])();
@@ -264,7 +252,7 @@ function operationOf(
     if (outOf(6)) {
       const interfaces = isObjectType(type) ? type.getInterfaces() : [];
       const on = choose<GraphQLNamedType>(outOf(4) ? [type, ...interfaces] : [type]);
-      const innerOf = (given: GraphQLNamedType) => selectionOf(given, depth, isInList, without);
+      const innerOf = (given: GraphQLNamedType) => selectionOf(given, depth, isInList);
       return choose([
         () => `... on ${on.name}${directives()} { ${innerOf(on)} }`,
         () => `...${directives()} { ${innerOf(type)} }`,
@@ -272,7 +260,7 @@ function operationOf(
         () => spreadTwice(on.name, innerOf(on)),
       ])();
     }
-    return fieldOf(type, depth, isInList, without);
+    return fieldOf(type, depth, isInList);
   }
 
   function fragment(on: string, inner: string): string {
@@ -291,14 +279,8 @@ function operationOf(
     return `...${name}${directives()} ...${name}${directives()}`;
   }
 
-  function fieldOf(
-    type: GraphQLNamedType,
-    depth: number,
-    isInList: boolean,
-    without: readonly string[],
-  ): string {
-    if (!isObjectType(type) && !isInterfaceType(type))
-      throw new Error(`Expected a type with fields, got ${type.name}`);
+  function fieldOf(type: GraphQLNamedType, depth: number, isInList: boolean): string {
+    if (!isObjectType(type) && !isInterfaceType(type)) throw new Error(`${type.name} has no fields`);
     const isRoute = (name: string) => name === 'destinations';
     const isRouteArgument = ({ name }: GraphQLArgument) => name === 'srcToken';
     const fields = Object.values(type.getFields())
@@ -320,7 +302,7 @@ function operationOf(
     const head = `${isPlain && outOf(2) ? '' : `${alias()}: `}${field.name}${args.length ? `(${args.join(', ')})` : ''}`;
     if (isLeafType(below)) return outOf(8) ? `${head}${directives()} ${head}` : head + directives();
     const list = isNonNullType(field.type) ? field.type.ofType : field.type;
-    const inner = () => selectionOf(below, depth + 1, isInList || isListType(list), without);
+    const inner = () => selectionOf(below, depth + 1, isInList || isListType(list));
     const once = () => `${head}${directives()} { ${inner()} }`;
     return outOf(6) ? `${once()} ${once()}` : once();
   }
@@ -331,7 +313,7 @@ function operationOf(
   const names = outOf(3) ? ['A', 'B'] : [outOf(2) ? 'A' : ''];
   for (const name of names) {
     definitions = [];
-    const selection = selectionOf(query, 0, false, without);
+    const selection = selectionOf(query, 0, false);
     queries.push(
       `query ${name}${definitions.length > 0 ? `(${definitions.join(', ')})` : ''} { ${selection} }`,
     );

@@ -4,7 +4,7 @@ import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { type StoppedClocks, stopClocks, until } from './clock.js';
 import { type FakeListings, json, startFakeUpstream } from './fake-upstream.js';
 import { temporaryDirectory } from './temporary-files.js';
-import { createTestGateway, sampleOf, type TestGateway, type TestGatewayOptions } from './test-gateway.js';
+import { createTestGateway, sampleOf, type TestGatewayOptions } from './test-gateway.js';
 
 export const MINUTE = 60_000;
 export const HOUR = 3_600_000;
@@ -20,23 +20,7 @@ export interface GuardedRow {
 }
 
 /** A gateway that refreshes its listings only when a test calls `bring`. */
-export interface GuardedGateway extends TestGateway {
-  readonly clock: StoppedClocks;
-  /** The settings with which the gateway was started. */
-  readonly config: NonNullable<GuardedOptions['config']>;
-  /** Refreshes both listings with these rows, half a minute after the last refresh unless given. */
-  bring(listings: FakeListings, afterMs?: number, headers?: Record<string, string>): Promise<void>;
-  tokens(): Promise<readonly GuardedRow[]>;
-  chains(): Promise<readonly Record<string, unknown>[]>;
-  /** The value of a series of the metrics. */
-  sample(series: string): Promise<number | undefined>;
-  /** The lines of the log about held-back values. */
-  heldBackLines(): readonly string[];
-  /** The last rule in the log that an operator can paste into `LISTING_RULES`. */
-  ruleInLog(): string | undefined;
-  /** How many rows are held back, as clients see it. */
-  heldBackRows(): readonly [chains: number, tokens: number];
-}
+export type GuardedGateway = Awaited<ReturnType<typeof startGuarded>>;
 
 export interface GuardedOptions extends TestGatewayOptions {
   /** The clock of another gateway, if both are to share it. */
@@ -48,10 +32,7 @@ const LONG = 20 * DAY;
 const SELDOM = { chainsFreshMs: LONG, tokensFreshMs: LONG, upstreamRetries: 0 };
 
 /** Starts a gateway with both listings. The clocks of this process are stopped; refreshes advance them. */
-export async function startGuarded(
-  listings: FakeListings,
-  options: GuardedOptions = {},
-): Promise<GuardedGateway> {
+export async function startGuarded(listings: FakeListings, options: GuardedOptions = {}) {
   const {
     clock = stopClocks(),
     upstream = await startFakeUpstream(listings),
@@ -79,8 +60,10 @@ export async function startGuarded(
   return {
     ...gateway,
     clock,
+    /** The settings with which the gateway was started. */
     config,
-    async bring(rows, afterMs = MINUTE / 2, headers) {
+    /** Refreshes both listings with these rows, half a minute after the last refresh unless given. */
+    async bring(rows: FakeListings, afterMs = MINUTE / 2, headers?: Record<string, string>) {
       const before = await refreshes();
       clock.advance(afterMs);
       for (const name of ['chains', 'tokens'] as const) {
@@ -90,26 +73,30 @@ export async function startGuarded(
       snapshots.refreshNow();
       await until(async () => (await refreshes()).every((count, index) => count > (before[index] ?? 0)));
     },
-    async tokens() {
+    async tokens(): Promise<readonly GuardedRow[]> {
       const { data } = await query<{ tokens: readonly GuardedRow[] }>(
         '{ tokens { chainKey address symbol decimals price { usd } heldBack { fact served upstream since } } }',
       );
       return data?.tokens ?? [];
     },
-    async chains() {
+    async chains(): Promise<readonly Record<string, unknown>[]> {
       const { data } = await query<{ chains: readonly Record<string, unknown>[] }>(
         `{ chains { chainKey chainId chainType caip2 nativeCurrency { symbol decimals address }
           heldBack { fact served upstream since } } }`,
       );
       return data?.chains ?? [];
     },
-    sample: (series) => sampleOf(gateway, series),
+    /** The value of a series of the metrics. */
+    sample: (series: string) => sampleOf(gateway, series),
+    /** The lines of the log about held-back values. */
     heldBackLines: () => logged.map(({ msg }) => msg).filter((msg) => msg.startsWith('Held back in the ')),
+    /** The last rule in the log that an operator can paste into `LISTING_RULES`. */
     ruleInLog() {
       const lines = logged.flatMap(({ msg }) => / add this line to LISTING_RULES: (.*)$/.exec(msg) ?? []);
       return lines.at(-1);
     },
-    heldBackRows() {
+    /** How many rows are held back, of chains and of tokens. */
+    heldBackRows(): readonly [chains: number, tokens: number] {
       const [chains, tokens] = snapshots.status(Date.now());
       return [chains.heldBackRows, tokens.heldBackRows];
     },

@@ -5,18 +5,6 @@ import { type Answer, type FakeUpstream, json, startFakeUpstream } from './fake-
 import { startRedis, type TestRedis } from './redis.js';
 import { createTestGateway, sampleOf, type TestGateway, type TestGatewayOptions } from './test-gateway.js';
 
-/** Several whole gateways in one process that share one upstream through one real Redis. */
-export interface TestPeers {
-  readonly redis: TestRedis;
-  readonly upstream: FakeUpstream;
-  /** The gateways that `startPeers` started. They refresh their listings automatically. */
-  readonly gateways: readonly TestGateway[];
-  /** Starts one more gateway, which also refreshes automatically. */
-  join(options?: TestGatewayOptions): Promise<TestGateway>;
-  /** The full name of a key in Redis whose name without prefix is, for example, `tokens:snapshot`. */
-  key(name: string): string;
-}
-
 /** Options that differ from the defaults. */
 export interface TestPeersOptions extends TestGatewayOptions {
   /** The upstream. Unless given, it is one whose prices change in each response. */
@@ -24,9 +12,10 @@ export interface TestPeersOptions extends TestGatewayOptions {
   readonly redis?: TestRedis;
 }
 
-/** Starts this many gateways. The end of the test ends them. */
-export async function startPeers(count: number, options: TestPeersOptions = {}): Promise<TestPeers> {
+/** Starts this many whole gateways, which share one upstream through one real Redis. The end of the test ends them. */
+export async function startPeers(count: number, options: TestPeersOptions = {}) {
   const { redis = await startRedis(), upstream = await startMovingUpstream(), ...rest } = options;
+  /** Starts one more gateway. */
   async function join(others: TestGatewayOptions = {}): Promise<TestGateway> {
     const config = { upstreamRetries: 0, redisUrl: redis.url, ...rest.config, ...others.config };
     const gateway = await createTestGateway({ ...rest, upstream, ...others, config });
@@ -34,7 +23,15 @@ export async function startPeers(count: number, options: TestPeersOptions = {}):
     return gateway;
   }
   const gateways = await Promise.all(Array.from({ length: count }, () => join()));
-  return { redis, upstream, gateways, join, key: (name) => prefixOf(upstream.url) + name };
+  return {
+    redis,
+    upstream,
+    /** They refresh their listings automatically. */
+    gateways,
+    join,
+    /** The full name of a key in Redis whose name without prefix is, for example, `tokens:snapshot`. */
+    key: (name: string) => prefixOf(upstream.url) + name,
+  };
 }
 
 /** The prefix of the keys that gateways of this upstream share. */

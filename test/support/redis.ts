@@ -1,10 +1,9 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { spawnSync } from 'node:child_process';
 import { Redis } from 'ioredis';
 import { onTestFinished } from 'vitest';
 import { freePort } from './free-port.js';
 import { isMissing } from './missing.js';
+import { spawnKept } from './server-process.js';
 
 /** Whether to skip tests that need Redis. */
 export const isRedisMissing = isMissing(
@@ -12,46 +11,27 @@ export const isRedisMissing = isMissing(
   'redis-server',
 );
 
-/** A real Redis on a free loopback port, without files on disk. */
-export interface TestRedis {
-  readonly url: string;
-  /** A client with which tests read the content of Redis and write invalid data. */
-  readonly client: Redis;
-  /** Kills Redis with SIGKILL, which has the effect of a crash. */
-  kill(): Promise<void>;
-  /** Starts Redis again, empty, on the same port. */
-  start(): Promise<void>;
-  /** With `true`, Redis stops responding, but its connections stay open. With `false` it continues. */
-  freeze(isFrozen: boolean): void;
-}
+export type TestRedis = Awaited<ReturnType<typeof startRedis>>;
 
-/** Starts a Redis. The end of the test ends it. */
-export async function startRedis(...options: readonly string[]): Promise<TestRedis> {
-  const port = await freePort();
+/** Starts a real Redis on a free loopback port, without files on disk. The end of the test ends it. */
+export async function startRedis() {
+  const port = String(await freePort());
   const url = `redis://127.0.0.1:${port}`;
-  let child: ChildProcess | undefined;
+  const args = ['--port', port, '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
+  let running: ReturnType<typeof spawnKept> | undefined;
 
   async function start(): Promise<void> {
-    const started = spawn(
-      'redis-server',
-      ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', ...options],
-      { stdio: 'ignore' },
-    );
-    child = started;
-    const failed = new Promise<never>((_, reject) => {
-      started.once('error', reject);
-      started.once('exit', () => reject(new Error(`redis-server ended; is port ${port} taken?`)));
+    const { child, output, exited } = spawnKept('redis-server', args);
+    running = { child, output, exited };
+    const ready = new Promise<void>((resolve) => {
+      child.stdout.on('data', () => output().includes('Ready to accept connections') && resolve());
     });
-    failed.catch(() => {});
-    await Promise.race([failed, answers(port, started.pid)]);
+    const failed = exited.then(() => Promise.reject(new Error(`redis-server ended: ${output()}`)));
+    await Promise.race([ready, failed]);
   }
   async function kill(): Promise<void> {
-    const ended = child;
-    child = undefined;
-    if (!ended || ended.exitCode !== null) return;
-    const exited = once(ended, 'exit');
-    ended.kill('SIGKILL');
-    await exited;
+    running?.child.kill('SIGKILL');
+    await running?.exited;
   }
 
   await start();
@@ -63,33 +43,15 @@ export async function startRedis(...options: readonly string[]): Promise<TestRed
   });
   return {
     url,
+    /** A client with which tests read the content of Redis and write invalid data. */
     client,
+    /** Kills Redis with SIGKILL, which has the effect of a crash. */
     kill,
+    /** Starts Redis again, empty, on the same port. */
     start,
-    freeze(isFrozen) {
-      child?.kill(isFrozen ? 'SIGSTOP' : 'SIGCONT');
+    /** With `true`, Redis stops responding, but its connections stay open. With `false` it continues. */
+    freeze(isFrozen: boolean) {
+      running?.child.kill(isFrozen ? 'SIGSTOP' : 'SIGCONT');
     },
   };
-}
-
-/**
- * Waits until this process responds at the port.
- *
- * @throws Error by rejection if another Redis responds there, such as that of another test, with other settings
- */
-async function answers(port: number, pid: number | undefined): Promise<void> {
-  for (;;) {
-    const probe = new Redis({ port, host: '127.0.0.1', lazyConnect: true, retryStrategy: () => null });
-    probe.on('error', () => {});
-    try {
-      await probe.connect();
-      if ((await probe.info('server')).includes(`process_id:${pid}\r\n`)) return;
-      throw new Error(`Another Redis answers on port ${port}`);
-    } catch (error) {
-      if (error instanceof Error && error.message.startsWith('Another')) throw error;
-      await sleep(20);
-    } finally {
-      probe.disconnect();
-    }
-  }
 }

@@ -1,18 +1,12 @@
 import { expect, onTestFinished } from 'vitest';
 import { type Answer, startFakeUpstream } from './fake-upstream.js';
-import { ask, type GatewayProcess, startGatewayProcess } from './gateway-process.js';
+import { ask, startGatewayProcess } from './gateway-process.js';
 
-/** A built gateway, and one client's request, which waits for the upstream. */
-export interface WaitingGateway extends GatewayProcess {
-  /** The response to that request. */
-  readonly answer: Promise<{ readonly data: { readonly tokens: readonly unknown[] } }>;
-}
-
-/** Starts it with an upstream that answers requests for tokens by `tokens`. The end of the test ends both. */
-export async function startWaitingGateway(
-  tokens: Answer,
-  env: Record<string, string> = {},
-): Promise<WaitingGateway> {
+/**
+ * Starts the built gateway with an upstream that answers requests for tokens by `tokens`, and sends one client's request,
+ * which waits for the upstream. The end of the test ends both.
+ */
+export async function startWaitingGateway(tokens: Answer, env: Record<string, string> = {}) {
   const upstream = await startFakeUpstream();
   onTestFinished(upstream.close);
   upstream.plan('tokens', tokens);
@@ -27,7 +21,11 @@ export async function startWaitingGateway(
   await expect.poll(() => upstream.count('tokens')).toBeGreaterThan(0);
   // The gateway itself requests the tokens at its start. So this alone does not show that the client's request arrived.
   await expect.poll(async () => isSettled || (await inFlight(gateway.address)) > 1).toBe(true);
-  return { ...gateway, answer };
+  return {
+    ...gateway,
+    /** The response to that request. */
+    answer,
+  };
 }
 
 /** How many requests wait for their response, including the request for this number. */
