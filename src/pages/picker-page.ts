@@ -66,7 +66,10 @@ export function createPicker(options: PickerOptions): Page {
     .replace('{{preloads}}', preloads.join('\n    '))
     .replaceAll(/(?<=(?:href|src)=")\.\//g, base)
     .replace('{{demo}}', isDemo ? ' (demo data)' : '')
-    .replace('{{demo label}}', isDemo ? `<p class="pill">${DEMO_LABEL}</p>` : '')
+    .replace(
+      '{{demo label}}',
+      isDemo ? `<p class="pill">${DEMO_LABEL.replace(/:.*/, '<span>$&</span>')}</p>` : '',
+    )
     .replaceAll('{{endpoint}}', endpoint)
     .replace('{{has playground}}', String(hasPlayground))
     .replace('{{logos}}', String(hasLogos));

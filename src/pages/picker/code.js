@@ -1,10 +1,12 @@
 /** The dark panel: the last query, its answer, its time and size, and code to copy. */
-import { byId, copy, flash, make, say } from './dom.js';
+import { byId, copy, make, say } from './dom.js';
 
 /** @typedef {import('./graph.js').Answered} Answered */
 
 /** Maximum length of coloured texts. Longer ones, such as an answer of a hundred rows, have one colour. */
 const MAX_COLOURED = 6000;
+/** A longer time is not shown in green. */
+const SLOW_MS = 500;
 
 /** Makes the text of each tab. @type {Record<string, (answered: Answered, url: string) => string>} */
 const TABS = {
@@ -50,6 +52,9 @@ export function createCodePanel({ tab: first, onTab }) {
   const toggle = byId('sheet', HTMLButtonElement);
   const close = byId('close', HTMLButtonElement);
   const copyButton = byId('copy', HTMLButtonElement);
+  const link = byId('open', HTMLAnchorElement);
+  const next = byId('next', HTMLElement);
+  const [bar, foot] = [copyButton.parentElement, link.parentElement];
   const { endpoint = '', hasPlayground } = document.body.dataset;
   const url = new URL(endpoint, location.href).href;
   let tab = Object.hasOwn(TABS, first) ? first : 'Query';
@@ -91,13 +96,13 @@ export function createCodePanel({ tab: first, onTab }) {
     shown.setAttribute('aria-labelledby', `tab-${tab}`);
     byId('with', HTMLElement).hidden = tab !== 'Query' || !last;
     if (!last) return;
+    nameCopy();
     write(code, TABS[tab]?.(last, url) ?? '');
     write(byId('variables', HTMLElement), pretty(last.variables));
   }
 
-  copyButton.addEventListener('click', async () =>
-    flash(copyButton, await copy(code.textContent ?? '', code)),
-  );
+  const nameCopy = () => say(copyButton, `Copy ${tab === 'Apollo' ? tab : tab.toLowerCase()}`);
+  copyButton.addEventListener('click', () => copy(copyButton, code.textContent ?? '', code, nameCopy));
   toggle.addEventListener('click', () => open(true));
   close.addEventListener('click', () => open(false));
   side.addEventListener('keydown', ({ key }) => {
@@ -125,17 +130,26 @@ export function createCodePanel({ tab: first, onTab }) {
   show();
 
   return {
+    /** Puts what comes next below the chosen tokens, or back to the code. @param {boolean} isDone */
+    finish(isDone) {
+      // Moving a button again would take its focus away.
+      if (isDone === !next.hidden) return;
+      next.hidden = !isDone;
+      (isDone ? next : bar)?.append(copyButton);
+      (isDone ? next : foot)?.append(link, toggle);
+    },
     /** @param {Answered} answered */
     show(answered) {
       last = answered;
       const { query, variables, text, tookMs, cacheStatus } = answered;
       show();
-      say(byId('took', HTMLElement), `${Math.max(1, Math.round(tookMs))} ms`);
+      const took = byId('took', HTMLElement);
+      say(took, `${Math.max(1, Math.round(tookMs))} ms`);
+      took.classList.toggle('slow', tookMs > SLOW_MS);
       say(byId('size', HTMLElement), `${(text.length / 1000).toFixed(1)} kB`);
       const [by = ''] = cacheStatus.split(',').slice(-1);
       say(byId('answered-by', HTMLElement), by.replace(/; (fwd=)?/, ': ').trim());
       if (hasPlayground !== 'true') return;
-      const link = byId('open', HTMLAnchorElement);
       link.href = `${endpoint}?${new URLSearchParams({ query, variables: pretty(variables) })}`;
       link.hidden = false;
     },
@@ -181,28 +195,35 @@ function write(place, text) {
   // Do not replace the same text: the person may be selecting a part of it.
   if (place.textContent === text) return;
   if (text.length > MAX_COLOURED) place.replaceChildren(text);
-  else
-    place.replaceChildren(
-      ...text
-        .split('\n')
-        .flatMap((line, index) => [
-          index ? '\n' : '',
-          make('span', { class: 'code-line' }, ...partsOf(line)),
-        ]),
-    );
+  else place.replaceChildren(...text.split('\n').flatMap((line, index) => [index ? '\n' : '', lineOf(line)]));
 }
 
-/** Splits a line into coloured parts: strings, variables and keywords. @param {string} line */
+/** @param {string} text */
+function lineOf(text) {
+  const line = make('span', { class: 'code-line' }, ...partsOf(text));
+  line.style.setProperty('--indent', `${text.search(/\S|$/) + 2}ch`);
+  return line;
+}
+
+/** The parts of a line that have a class. The style gives a URL no colour, so that nothing in it is taken for a key. */
+const KINDS = Object.entries({
+  url: /https?:[^\s']+/,
+  key: /"\w+"(?=:)|\b\w+(?=:)/,
+  string: /"(?:[^"\\]|\\.)*"|'[^'`]*'/,
+  variable: /\$\w+/,
+  type: /\b[A-Z]\w+|\b\d[\d.]*/,
+  word: /\b(?:query|const|await|import|from|new|curl|true|false|null)\b/,
+});
+const ANY = new RegExp(KINDS.map(([kind, { source }]) => `(?<${kind}>${source})`).join('|'), 'g');
+
+/** Splits a line into coloured parts. @param {string} line */
 function partsOf(line) {
-  return line
-    .split(
-      /("(?:[^"\\]|\\.)*"|'[^'`]*'|\$\w+|\b(?:query|fragment|on|const|await|import|from|new|curl|true|false|null)\b(?!:))/,
-    )
-    .map((part, index) => (index % 2 ? make('span', { class: kindOf(part) }, part) : part));
-}
-
-/** @param {string} part */
-function kindOf(part) {
-  if (/^["']/.test(part)) return 'string';
-  return part.startsWith('$') ? 'variable' : 'word';
+  const parts = [];
+  let end = 0;
+  for (const { 0: text, index, groups = {} } of line.matchAll(ANY)) {
+    const kind = KINDS.find(([name]) => groups[name] !== undefined)?.[0];
+    parts.push(line.slice(end, index), make('span', { class: kind }, text));
+    end = index + text.length;
+  }
+  return [...parts, line.slice(end)];
 }

@@ -82,27 +82,25 @@ export function listed(text, query = '') {
   );
 }
 
-/** Copies a text. If the browser forbids it, `source` is selected instead. @param {string} text @param {Element} source */
-export async function copy(text, source) {
+/**
+ * Copies a text, and makes the pressed button say so for a moment. If the browser forbids it, `source` is selected instead.
+ *
+ * @param {HTMLButtonElement} pressed
+ * @param {string} text
+ * @param {Element} source
+ * @param {() => void} rest shows the label of the button again
+ */
+export async function copy(pressed, text, source, rest) {
   try {
     await navigator.clipboard.writeText(text);
     tell('Copied.');
-    return 'Copied';
+    pressed.textContent = 'Copied';
   } catch {
     getSelection()?.selectAllChildren(source);
     tell('The browser does not let this page copy. The text is selected: copy it by hand.');
-    return 'Selected';
+    pressed.textContent = 'Selected';
   }
-}
-
-/** Makes a button say for a moment what it did. @param {HTMLButtonElement} pressed @param {string} text */
-export function flash(pressed, text) {
-  pressed.dataset.label ??= pressed.textContent ?? '';
-  const { label } = pressed.dataset;
-  pressed.textContent = text;
-  setTimeout(() => {
-    pressed.textContent = label;
-  }, 2000);
+  setTimeout(rest, 2000);
 }
 
 /** Tells people with screen readers what happened. @param {string} text */

@@ -77,25 +77,30 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered }
   function find(text = box.value) {
     clearTimeout(typing);
     const next = scope();
-    const variables = { query: text.trim(), filter: next.filter, others: next.others };
-    const key = JSON.stringify(variables);
+    const sought = text.trim();
+    const key = JSON.stringify([sought, next.filter, next.others]);
     if (key === askedKey) return settled;
     askedKey = key;
     fetching.abort();
     fetching = new AbortController();
     list.ariaBusy = 'true';
-    settled = load(variables, next, key);
+    settled = load(sought, next, key);
     return settled;
   }
 
-  /** @param {{ query: string, filter: TokenFilter, others: TokenFilter }} variables @param {Scope} next @param {string} key */
-  async function load(variables, next, key) {
+  /** @param {string} sought @param {Scope} next @param {string} key */
+  async function load(sought, next, key) {
+    const { signal } = fetching;
+    const words = sought ? { query: sought } : {};
     try {
-      const { found, others } = await ask(TOKENS, variables, { signal: fetching.signal, onAnswered });
-      query = variables.query;
+      const [found, others] = await Promise.all([
+        ask(TOKENS, { ...words, filter: next.filter }, { signal, onAnswered }),
+        ask(TOKENS, { ...words, filter: next.others }, { signal }),
+      ]);
+      query = sought;
       scopeShown = next;
       shownKey = key;
-      draw(found, others);
+      draw(found.tokenSearch, others.tokenSearch);
       succeed();
     } catch (error) {
       if (isCancelled(error)) return;
@@ -387,6 +392,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered }
     event.preventDefault();
     act();
   });
+  byId('clear', HTMLButtonElement).addEventListener('click', () => searchFor(''));
   box.addEventListener('input', () => {
     onInput();
     if (waiting > 0) return;

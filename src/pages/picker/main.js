@@ -1,14 +1,14 @@
 /** Puts the page together: the two slots, the chips of chains, the recent choices, and the page's address. */
 import { createCodePanel } from './code.js';
-import { button, byId, copy, draw, flash, listed, make, say, tell } from './dom.js';
+import { button, byId, copy, draw, listed, make, say, tell } from './dom.js';
 import { ask } from './graph.js';
 import { createList } from './list.js';
 import { watchListings } from './listings.js';
-import { CHAINS, MORE_TOKENS, TOKENS_BY_KEY } from './queries.js';
-import { chainColor, glyph, heldBackLines, nameOf, titleOf, warningsOf } from './rows.js';
-import { countText } from './text.js';
+import { CHAINS, TOKENS, TOKENS_BY_KEY } from './queries.js';
+import { chainMark, glyph, heldBackLines, nameOf, titleOf, warningsOf } from './rows.js';
+import { countText, markedText } from './text.js';
 
-/** How many chips of chains are shown at first. */
+/** Maximum chips of chains in one line, however wide it is. */
 const CHIPS = 8;
 const MAX_RECENT = 4;
 const RECENT = 'token-picker.recent';
@@ -30,8 +30,8 @@ const chosen = { from: {}, to: {} };
 /** @type {Side} the side that the search is for */
 let side = 'from';
 let chain = '';
-/** Whether it is known that the destination cannot be reached. */
-let isUnreached = false;
+/** Whether the service lists the route between the chosen tokens; undefined while that is unknown. @type {boolean | undefined} */
+let isRoute;
 let chainCount = 0;
 let areAllChains = false;
 /** Whether loading the tokens of a link has failed. */
@@ -55,14 +55,14 @@ const list = createList({
   onChoose(token) {
     if (side === 'from' && token.id !== chosen.from.token?.id) chosen.to = {};
     chosen[side] = { key: keyOf(token), token };
-    isUnreached = false;
+    isRoute = side === 'to' || undefined;
     tell(`${LABELS[side]}: ${nameOf(token)}. ${side === 'from' ? 'Now choose where to.' : ''}`);
     remember(token);
     chain = '';
     if (side === 'from') list.clear();
     side = 'to';
     showAll(true);
-    void list.find();
+    void list.find().then(readPair);
   },
   onInput: () => writeState(false),
   onAllChains: () => chooseChain(''),
@@ -93,18 +93,26 @@ function swap() {
   chain = '';
   list.clear();
   showAll(true);
-  void list.find();
-  void checkReach();
+  void list.find().then(readPair);
+  void checkRoute();
+}
+
+/** Asks for the two chosen tokens alone: the panel then shows the query that a transfer needs. */
+async function readPair() {
+  const keys = SIDES.flatMap((one) => (chosen[one].token ? keyOf(chosen[one].token) : []));
+  if (keys.length === 2) await ask(TOKENS_BY_KEY, { keys }, { onAnswered: panel.show }).catch(() => {});
 }
 
 /** Finds out whether there is a route from the source to the destination. A route back does not imply one. */
-async function checkReach() {
-  isUnreached = false;
+async function checkRoute() {
+  isRoute = undefined;
   const { from, to } = chosen;
   if (from.token && to.token) {
     const filter = { reachableFrom: keyOf(from.token), chainKeys: [to.token.chainKey] };
-    const { tokenSearch } = await ask(MORE_TOKENS, { query: to.token.address, filter }).catch(() => ({}));
-    isUnreached = tokenSearch?.nodes.every((/** @type {Token} */ { id }) => id !== to.token?.id) ?? false;
+    const { tokenSearch } = await ask(TOKENS, { query: to.token.address, filter }).catch(() => ({}));
+    // Another pair may be chosen by now.
+    if (from !== chosen.from || to !== chosen.to) return;
+    isRoute = tokenSearch?.nodes.some((/** @type {Token} */ { id }) => id === to.token?.id);
   }
   showSlots();
 }
@@ -129,7 +137,7 @@ function showSlots() {
         { class: 'what' },
         make('span', { class: token ? 'unseen' : 'label' }, `${LABELS[one]} `),
         ...(token ? titleOf(token) : [make('b', {}, key ? 'Not listed' : 'Choose a token')]),
-        ...(one === 'to' && isUnreached
+        ...(one === 'to' && isRoute === false
           ? [' ', make('span', { class: 'differs' }, 'cannot be reached')]
           : []),
       ),
@@ -139,14 +147,40 @@ function showSlots() {
   showPair();
 }
 
-/** Shows the chosen tokens with identifiers to copy, and the recent choices. */
+/** Shows the chosen tokens with identifiers to copy, and the recent choices until both are chosen. */
 function showPair() {
   const place = byId('pair', HTMLElement);
-  place.replaceChildren(
+  const { from, to } = chosen;
+  const summary = from.token && to.token ? summaryOf(from.token, to.token) : [];
+  const isDone = summary.length > 0;
+  const parts = [
+    ...summary,
     ...SIDES.flatMap((one) => (chosen[one].token ? identifiersOf(LABELS[one], chosen[one].token) : [])),
-    ...recentChoices(),
-  );
-  place.hidden = !place.firstChild;
+    ...(isDone ? [] : recentChoices()),
+  ];
+  byId('chosen', HTMLElement).replaceChildren(...parts);
+  place.classList.toggle('done', isDone);
+  place.hidden = parts.length === 0;
+  panel.finish(isDone);
+}
+
+/** Names both tokens, and says what to know before a transfer. @param {Token} from @param {Token} to */
+function summaryOf(from, to) {
+  const [one, other] = [from, to].map((token) => [glyph(token), make('span', {}, ...titleOf(token))]);
+  const decimals = [from, to].map((token) => `${token.decimals} on ${token.chain?.name || token.chainKey}`);
+  const warnings = [
+    isRoute === false ? 'The service lists no route between them.' : '',
+    from.decimals === to.decimals ? '' : `Decimals differ: ${markedText(decimals.join(', '))}.`,
+  ];
+  return [
+    make('h2', {}, make('span', {}, ...(one ?? [])), make('span', {}, '→', ...(other ?? []))),
+    make(
+      'p',
+      { class: 'label' },
+      isRoute ? 'The service lists this route. A quote shows whether it works.' : '',
+    ),
+    ...warnings.filter(Boolean).map((text) => make('p', { class: 'warning' }, text)),
+  ];
 }
 
 /** @param {string} label @param {Token} token */
@@ -154,8 +188,11 @@ function identifiersOf(label, token) {
   const { address } = token;
   // The end stays visible where the middle does not fit.
   const text = make('code', {}, listed(address.slice(0, -6)), listed(address.slice(-6)));
-  const press = button('Copy', async () => flash(press, await copy(address, text)));
-  press.ariaLabel = `Copy the address of ${nameOf(token)}`;
+  const sheets = { d: 'M5.5 5.5h8v8h-8zM10.5 5.5v-3h-8v8h3' };
+  const icon = draw('svg', { viewBox: '0 0 16 16', 'aria-hidden': 'true' }, draw('path', sheets));
+  const press = button('', () => copy(press, address, text, () => press.replaceChildren(icon)));
+  press.append(icon);
+  press.ariaLabel = press.title = `Copy the address of ${nameOf(token)}`;
   const chainId = make('span', {}, listed(token.chain?.caip2 ?? token.chainKey), ' · ');
   return [
     make('span', { class: 'label' }, label),
@@ -245,50 +282,55 @@ function makeChips(chains) {
   chains.sort((a, b) => (movable.get(b) ?? 0) - (movable.get(a) ?? 0));
   chainCount = chains.length;
   const hadFocus = chips.contains(document.activeElement);
-  chips.replaceChildren(...[{ chainKey: '', name: 'All chains', heldBack: [] }, ...chains].map(chipOf));
+  chips.replaceChildren(...[{ chainKey: '', name: '', heldBack: [] }, ...chains].map(chipOf));
   showChips();
   if (hadFocus) chips.querySelector('input')?.focus();
 }
 
 /** @param {{ chainKey: string, name: string, heldBack: import('./queries.js').HeldBackFact[] }} chain */
 function chipOf({ chainKey, name, heldBack }) {
-  const square = draw('rect', { width: '10', height: '10', rx: '3', fill: chainColor(chainKey) });
   return make(
     'label',
     {},
     make('input', { type: 'radio', name: 'chain', value: chainKey }),
-    ...(chainKey ? [draw('svg', { viewBox: '0 0 10 10', 'aria-hidden': 'true' }, square)] : []),
-    listed(name || chainKey),
+    ...(chainKey ? [chainMark(chainKey, name)] : []),
+    ...(chainKey ? [listed(name || chainKey)] : [make('span', {}, 'All', make('span', {}, ' chains'))]),
     ...heldBackLines(heldBack).map((line) => make('span', { class: 'warning' }, line)),
   );
 }
 
-/** Shows the first chips, or all that match the search for a chain, and counts these. The chosen one is always shown. */
+/** Shows the chips that fit in one line, or all that match the search for a chain, and counts these. */
 function showChips() {
-  const inputs = () => [...chips.querySelectorAll('input')];
-  if (!inputs().some(({ value }) => value === chain))
+  if (![...chips.querySelectorAll('input')].some(({ value }) => value === chain))
     chips.append(chipOf({ chainKey: chain, name: chain, heldBack: [] }));
-  const sought = finder.value.trim().toLowerCase();
-  let matches = 0;
-  for (const [index, input] of inputs().entries()) {
-    const label = input.closest('label');
-    const isMatch = areAllChains
-      ? `${input.value} ${label?.textContent}`.toLowerCase().includes(sought)
-      : index <= CHIPS;
-    if (isMatch && input.value) matches++;
-    input.checked = input.value === chain;
-    // The Tab key reaches a radio group only by its chosen radio.
-    if (label) label.hidden = !isMatch && !input.checked && input.value !== '';
-  }
-  chips.classList.toggle('none', areAllChains && matches === 0);
-  byId('chips', HTMLElement).classList.toggle('all', areAllChains);
   const more = byId('more-chains', HTMLButtonElement);
-  const rest = chainCount - CHIPS;
-  more.hidden = rest <= 0;
+  more.hidden = chainCount === 0;
+  byId('chips', HTMLElement).classList.toggle('all', areAllChains);
+  const sought = finder.value.trim().toLowerCase();
+  const options = [...chips.querySelectorAll('label')].map((label) => {
+    const { value } = label.querySelector('input') ?? finder;
+    // The Tab key reaches a radio group only by its chosen radio, so that one is always shown.
+    return { label, value, isKept: value === '' || value === chain };
+  });
+  for (const { label, isKept } of options) label.hidden = !isKept;
+  let count = 0;
+  for (const [index, { label, value, isKept }] of options.entries()) {
+    if (!areAllChains && index > CHIPS && !isKept) continue;
+    label.hidden = false;
+    const isShown = areAllChains
+      ? `${value} ${label.textContent}`.toLowerCase().includes(sought)
+      : chips.scrollHeight <= chips.clientHeight;
+    label.hidden = !isShown && !isKept;
+    if (isShown && value) count++;
+  }
+  const checked = chips.querySelector(`[value="${CSS.escape(chain)}"]`);
+  if (checked instanceof HTMLInputElement) checked.checked = true;
+  chips.classList.toggle('none', areAllChains && count === 0);
   more.ariaExpanded = String(areAllChains);
-  more.ariaLabel = areAllChains ? 'Fewer chains' : `${rest} more chains`;
-  say(more, areAllChains ? 'Fewer' : `+${rest}`);
-  return matches;
+  more.ariaLabel = areAllChains ? 'Fewer chains' : `${chainCount - count} more chains`;
+  say(more, areAllChains ? 'Fewer' : `+${chainCount - count}`);
+  more.hidden ||= !areAllChains && count >= chainCount;
+  return count;
 }
 
 /** The text of a key in the address, such as "base:0x8335…". @param {TokenKey | undefined} key */
@@ -347,7 +389,7 @@ async function readState() {
   side = chosen.from.token && searchParams.get('side') !== 'from' ? 'to' : 'from';
   list.clear();
   showAll(false);
-  await Promise.all([list.find(), checkReach()]);
+  await Promise.all([list.find().then(readPair), checkRoute()]);
 }
 
 // The key "/" can be switched off, since it disturbs speech input.
@@ -377,6 +419,7 @@ chips.addEventListener('change', ({ target }) => {
 });
 finder.addEventListener('input', () => tell(countText(showChips(), 'chain')));
 addEventListener('popstate', readState);
+new ResizeObserver(showChips).observe(finder.parentElement ?? chips);
 
 void readState();
 if (hasMouse) box.focus({ preventScroll: true });

@@ -15,42 +15,33 @@
 /** @typedef {{ name: string, source: string, state: 'FRESH' | 'STALE' | 'EMPTY', takenAt: string | null, rows: number, rejectedRows: number, heldBackRows: number, version: string | null, lastFailure: { code: string, at: string } | null }} Listing */
 
 const ROW = `id symbol name address chainKey decimals isNative logoUrl
-    price { usd asOf }
-    heldBack { fact served upstream since }
-    chain { name caip2 heldBack { fact served upstream since } }`;
+      price { usd asOf }
+      heldBack { fact served upstream since }
+      chain { name caip2 heldBack { fact served upstream since } }`;
 
-const PAGE = `fragment Page on TokenConnection {
-  totalCount didYouMean
-  pageInfo { hasNextPage endCursor }
-  nodes {
-    ${ROW}
+const search = (
+  variable = '',
+  argument = '',
+) => `query Tokens($query: String, $filter: TokenFilter${variable}) {
+  tokenSearch(query: $query, filter: $filter, first: 50${argument}) {
+    totalCount
+    didYouMean
+    pageInfo { hasNextPage endCursor }
+    nodes {
+      ${ROW}
+    }
   }
 }`;
 
-/** The tokens that can be moved or reached, and those that are only listed. */
-export const TOKENS = `query Tokens($query: String, $filter: TokenFilter, $others: TokenFilter) {
-  found: tokenSearch(query: $query, filter: $filter, first: 30) {
-    ...Page
-  }
-  others: tokenSearch(query: $query, filter: $others, first: 30) {
-    ...Page
-  }
-}
+/** The first page of a list of tokens. */
+export const TOKENS = search();
 
-${PAGE}`;
-
-/** The next page of one of the two lists. */
-export const MORE_TOKENS = `query MoreTokens($query: String, $filter: TokenFilter, $after: String) {
-  tokenSearch(query: $query, filter: $filter, first: 100, after: $after) {
-    ...Page
-  }
-}
-
-${PAGE}`;
+/** The next page of such a list. */
+export const MORE_TOKENS = search(', $after: String', ', after: $after');
 
 export const TOKENS_BY_KEY = `query TokensByKey($keys: [TokenKey!]!) {
   tokensByKey(keys: $keys) {
-    ${ROW}
+    ${ROW.replaceAll('\n  ', '\n')}
   }
 }`;
 

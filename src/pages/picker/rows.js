@@ -21,24 +21,26 @@ const SIGNS = [
   [/^(|w|st|wst|r|we|cb|m|S\*)ETH$/i, '#5569d8', 'M7.4 7.4h9.2M8.6 12h6.8M7.4 16.6h9.2'],
 ];
 
-/** @type {Record<string, string>} */
-const CHAIN_COLORS = {
-  ethereum: '#4f6ad8',
-  base: '#0052ff',
-  arbitrum: '#1a78bb',
-  optimism: '#e5031c',
-  polygon: '#7b3fe4',
-  avalanche: '#d93c3d',
-  bsc: '#946600',
-  solana: '#8a3ff0',
-  mantle: '#5f6b7a',
-  plasma: '#0b7f6e',
-  unichain: '#d60d91',
-  linea: '#6b7280',
-  scroll: '#a3692e',
-  sei: '#9b1c2e',
-  tron: '#c8102e',
-  ton: '#0e78b8',
+/** Marks of the chains with most tokens: a colour, and a path in a square of 10 units. @type {Record<string, [string, string]>} */
+const MARKS = {
+  ethereum: ['#4f6ad8', 'M5 1.6 7.5 5 5 8.4 2.5 5zM2.5 5 5 6.2 7.5 5'],
+  optimism: ['#e5031c', 'M3 3.6a1.3 1.4 0 1 0 0 2.8 1.3 1.4 0 1 0 0-2.8M6.1 6.4V3.6h1a.9.9 0 0 1 0 1.8h-1'],
+  base: ['#0052ff', 'M2.1 5h3.7M2.1 4.2a3 3 0 1 1 0 1.6'],
+  arbitrum: ['#1a78bb', 'M2.2 7.9 5 2.1l2.8 5.8M5 5.3l1.2 2.6'],
+  avalanche: ['#d93c3d', 'M5.6 3.4 5 2.2 2 7.8h1.8zM6.9 6l1 1.8H6z'],
+  bsc: ['#946600', 'M5 1.8 8.2 5 5 8.2 1.8 5zM5 5h0'],
+  plasma: ['#0b7f6e', 'M5 2a3 3 0 1 0 0 6 3 3 0 1 0 0-6M5 5h0'],
+  unichain: ['#d60d91', 'M5 1.6C5.2 4 6 4.8 8.4 5 6 5.2 5.2 6 5 8.4 4.8 6 4 5.2 1.6 5 4 4.8 4.8 4 5 1.6'],
+  mantle: [
+    '#5f6b7a',
+    'M5 1.7v1.6m0 3.4v1.6M1.7 5h1.6m3.4 0h1.6M2.7 2.7l1 1m2.6 2.6 1 1m0-4.6-1 1m-2.6 2.6-1 1',
+  ],
+  bera: [
+    '#7a4a1f',
+    'M5 3.4a2.4 2.3 0 1 0 0 4.6 2.4 2.3 0 1 0 0-4.6M2.9 3.6a.9.9 0 1 1 1-1.2m3.2 1.2a1 1 0 1 0-1-1.2',
+  ],
+  polygon: ['#7b3fe4', 'M5 6l-1.6.9L1.9 6V4.1l1.5-.9 3.2 3.7L8.1 6V4.1l-1.5-.9L5 4.1'],
+  solana: ['#8a3ff0', 'M3.2 2.9h4.6M2.2 5h4.6M3.2 7.1h4.6'],
 };
 
 /** A colour that depends only on the name. @param {string} name */
@@ -48,9 +50,17 @@ function colorOf(name) {
   return `hsl(${hash} 55% 40%)`;
 }
 
-/** @param {string} chainKey */
-export function chainColor(chainKey) {
-  return Object.hasOwn(CHAIN_COLORS, chainKey) ? CHAIN_COLORS[chainKey] : colorOf(chainKey);
+/** Draws the mark of a chain, or its initial. @param {string} chainKey @param {string} name @param {Record<string, string>} [place] */
+export function chainMark(chainKey, name, place) {
+  const [color, mark] = (Object.hasOwn(MARKS, chainKey) && MARKS[chainKey]) || [colorOf(chainKey)];
+  return draw(
+    'svg',
+    { viewBox: '0 0 10 10', class: 'mark', 'aria-hidden': 'true', ...place },
+    draw('rect', { width: '10', height: '10', rx: '3', fill: color }),
+    mark
+      ? draw('path', { d: mark, 'stroke-width': '1.1' })
+      : draw('text', { x: '5', y: '7.2', 'font-size': '6.2' }, initialOf(name || chainKey).toUpperCase()),
+  );
 }
 
 /**
@@ -61,25 +71,14 @@ export function chainColor(chainKey) {
 export function glyph({ symbol, chain, chainKey, logoUrl }) {
   // A symbol that only looks like a well-known one must not get its sign.
   const [, color, sign] = SIGNS.find(([pattern]) => pattern.test(symbol) && !isMixed(symbol)) ?? [];
-  const badge = initialOf(chain?.name || chainKey).toUpperCase();
   const drawn = draw(
     'svg',
     { viewBox: '0 0 24 24', 'aria-hidden': 'true' },
     draw('circle', { cx: '12', cy: '12', r: '12', fill: color ?? colorOf(symbol) }),
     sign
-      ? draw('path', { d: sign, fill: 'none', stroke: '#fff', 'stroke-width': '1.9' })
+      ? draw('path', { d: sign, 'stroke-width': '1.9' })
       : draw('text', { x: '12', y: '16.2', 'font-size': '12' }, initialOf(symbol).toUpperCase()),
-    draw('rect', {
-      x: '14.8',
-      y: '14.8',
-      width: '10',
-      height: '10',
-      rx: '3',
-      fill: chainColor(chainKey),
-      'stroke-width': '1.2',
-      class: 'badge',
-    }),
-    draw('text', { x: '19.8', y: '22', 'font-size': '6.2' }, badge),
+    chainMark(chainKey, chain?.name ?? '', { x: '14.4', y: '14.4', width: '10.4', height: '10.4' }),
   );
   const place = make('span', { class: 'glyph' }, drawn);
   if (logoUrl && document.body.dataset.logos === 'true') {

@@ -108,7 +108,7 @@ describe('The picker over HTTP', () => {
     const { address: real } = await startGatewayProcess({ UPSTREAM_URL: upstream.url });
 
     expect((await getAsBrowser(address, '/')).body.toString()).toMatch(
-      /<p class="pill">Demo: prices, routes and some flags are made up<\/p>/,
+      /<p class="pill">Demo<span>: prices, routes and some flags are made up<\/span><\/p>/,
     );
     expect((await getAsBrowser(real, '/')).body.toString()).not.toMatch(/demo/i);
   });

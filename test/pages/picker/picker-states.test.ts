@@ -178,9 +178,11 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
         await page.getByRole('tab', { name }).click();
         return (await code.textContent()) ?? '';
       };
-      const last = sent.findLast(({ query }) => query.startsWith('query Tokens('));
+      const last = sent.findLast(({ variables }) => Object.hasOwn(Object(variables.filter), 'reachableFrom'));
       expect({ query: await tab('Query'), variables: JSON.parse(await tab('Variables')) }).toEqual(last);
-      expect(last?.variables.filter).toEqual({ reachableFrom: { chainKey: 'base', address: USDC_ON_BASE } });
+      expect(last?.variables).toEqual({
+        filter: { reachableFrom: { chainKey: 'base', address: USDC_ON_BASE } },
+      });
       // The query is shown with its variables, and its lines do not wrap.
       await tab('Query');
       const [variables, heights] = await Promise.all([
@@ -191,7 +193,7 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
       expect(new Set(heights.filter((height) => height > 0)).size).toBe(1);
       const answer = JSON.parse(await tab('Answer'));
       expect(await page.locator('#variables').isVisible()).toBe(false);
-      expect(answer.data.found.totalCount).toBe(35);
+      expect(answer.data.tokenSearch.totalCount).toBe(35);
 
       const same = (given: string) =>
         expect(withoutPrices(JSON.parse(given))).toEqual(withoutPrices(answer.data));
@@ -204,7 +206,7 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
             .stdout,
         );
       }
-      await page.getByRole('button', { name: 'Copy', exact: true }).last().click();
+      await page.getByRole('button', { name: 'Copy Apollo' }).click();
       await expect
         .poll(() => page.evaluate(() => navigator.clipboard.readText()))
         .toBe(await code.textContent());
@@ -259,6 +261,59 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
         expect(await search.evaluate((box) => box.closest('[inert]'))).toBe(null);
         expect(await toggle.getAttribute('aria-expanded')).toBe('false');
       }
+    });
+
+    it('comes after a summary of both sides, which a phone shows without the sheet', async () => {
+      const OTHER = 'bsc:0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d';
+      const { page, pair, rows, code, sent } = await open(
+        `${demo.address}/?token=base:${USDC_ON_BASE}&to=${OTHER}`,
+        {
+          permissions: ['clipboard-read', 'clipboard-write'],
+          viewport: { width: 360, height: 640 },
+          hasTouch: true,
+          isMobile: true,
+        },
+      );
+      const copies = page.getByRole('button', { name: /^Copy (?!the address)/ });
+      await pair.getByText('Decimals differ: 6 on Base, 18 on BNB Chain.').waitFor();
+      await expect.poll(() => code.textContent()).toContain('tokensByKey(');
+      expect([await code.isVisible(), await copies.allInnerTexts()]).toEqual([false, ['Copy query']]);
+      await copies.tap();
+      await expect
+        .poll(() => page.evaluate(() => navigator.clipboard.readText()))
+        .toBe(sent.findLast(({ variables }) => variables.keys)?.query);
+      await expect.poll(() => copies.allInnerTexts()).toEqual(['Copy query']);
+      const link = new URL((await pair.getByRole('link').getAttribute('href')) ?? '', demo.address);
+      expect(JSON.parse(link.searchParams.get('variables') ?? '').keys).toHaveLength(2);
+      await page.getByRole('button', { name: 'Code' }).tap();
+      await page.getByRole('tab', { name: 'curl' }).tap();
+      expect(await copies.allInnerTexts()).toEqual(['Copy curl']);
+      await page.getByRole('button', { name: 'Close' }).tap();
+      await rows.filter({ hasText: 'on Arbitrum' }).tap();
+      await pair.getByText('USDC on Arbitrum').waitFor();
+      expect(await pair.getByText('Decimals differ').count()).toBe(0);
+    });
+
+    it('has a time that is not green after half a second, and lines whose wrapped parts are indented', async () => {
+      const { page, search, found, code } = await open(demo.address);
+      await page.route('**/graphql', async (route) => {
+        await new Promise((go) => setTimeout(go, 600));
+        await route.continue().catch(() => {});
+      });
+      await search.fill('usdt');
+      await expect.poll(() => found.innerText()).toMatch(/ for “usdt”$/);
+      const [slow, fast] = await page.locator('#took').evaluate((time) => {
+        const color = getComputedStyle(time).color;
+        time.classList.remove('slow');
+        return [color, getComputedStyle(time).color];
+      });
+      expect(slow).not.toBe(fast);
+      const paddings = await code
+        .locator('.code-line')
+        .evaluateAll((lines) => lines.map((line) => Number.parseFloat(getComputedStyle(line).paddingLeft)));
+      const [least = 0] = paddings;
+      const indents = (await code.textContent())?.split('\n').map((line) => line.search(/\S/));
+      expect(paddings.map((padding) => Math.round((2 * padding) / least) - 2)).toEqual(indents);
     });
 
     it('needs neither introspection nor the playground', async () => {
@@ -358,7 +413,7 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
         .not.toEqual(before);
       expect(await rows.locator('.title').allInnerTexts()).toEqual(titles);
       expect(await kept?.evaluate((row) => row.className)).toBe('row takes');
-      expect(sent.filter(({ query }) => query.startsWith('query Tokens('))).toHaveLength(1);
+      expect(sent.filter(({ query }) => query.startsWith('query Tokens('))).toHaveLength(2);
       await expect.poll(() => page.locator('#prices').innerText()).toMatch(/^prices \d s old$/);
     });
   });
@@ -399,14 +454,14 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
         expect(await faults()).toEqual([]);
         await page.getByRole('button', { name: 'more chains' }).click();
         await page.getByRole('searchbox', { name: 'Find a chain' }).fill('a');
+        expect(await faults()).toEqual([]);
+        const isPhone = await page.locator('#sheet').isVisible();
+        if (isPhone) await page.locator('#sheet').click();
+        expect(await faults()).toEqual([]);
         await state.click();
         expect(await faults()).toEqual([]);
         await page.keyboard.press('Escape');
-        if (await page.locator('#sheet').isVisible()) {
-          await page.locator('#sheet').click();
-          expect(await faults()).toEqual([]);
-          await page.locator('#close').click();
-        }
+        if (isPhone) await page.locator('#close').click();
         await search.fill('usdcc');
         await note.getByRole('button', { name: 'Did you mean USDC?' }).waitFor();
         expect(await faults()).toEqual([]);
