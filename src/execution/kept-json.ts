@@ -14,7 +14,7 @@ export interface Memory {
 }
 
 /** Estimated bytes that are kept for a value besides its JSON. */
-const BYTES_OF_ENTRY = 300;
+const BYTES_OF_ENTRY = 150;
 /** A value whose JSON takes more than this share of `maxBytes` is not kept as a whole. */
 const MAX_SHARE = 1 / 4;
 

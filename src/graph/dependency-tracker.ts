@@ -27,9 +27,19 @@ interface ReadsOfPart extends Readonly<TrackedReads> {
   readonly cost: Cost;
 }
 
+const NO_LISTINGS: readonly ListingName[] = [];
+
+/** The most distinct reads that are shared, and the most that a tracker remembers as already noted. */
+const MAX_SHARED = 8;
+
+/** The latest distinct reads of parts, by their JSON. Parts share them, so an operation compares each only once. */
+const shared = new Map<string, ReadsOfPart>();
+
 /** Collects the reads of one operation, besides rows, and separately the reads for parts of its response. */
 export class DependencyTracker {
   private noted = new TrackedReads();
+  /** Reads that `repeat` has already compared and noted for this operation. */
+  private readonly repeated: ReadsOfPart[] = [];
 
   /** @param now milliseconds since 1970, by the clock of the operation */
   constructor(
@@ -52,11 +62,15 @@ export class DependencyTracker {
     if (time < this.noted.pricesGoodUntil) this.noted.pricesGoodUntil = time;
   }
 
-  /** Calls `write`, not nested. @returns the reads of the part that it makes; undefined if others cannot use the part */
+  /**
+   * Calls `write`, which makes a part of the response. Calls must not be nested.
+   *
+   * @returns the reads of this part; undefined if other operations cannot use it
+   */
   track(write: () => void): ReadsOfPart | undefined {
     const { view, noted, cost } = this;
     const before = { ...cost.spent };
-    const listingsBefore = view.swapReads([]);
+    const listingsBefore = view.swapReads(NO_LISTINGS);
     const tracked = new TrackedReads();
     this.noted = tracked;
     write();
@@ -68,17 +82,23 @@ export class DependencyTracker {
     if (tracked.freshness || tracked.routes || Object.values(states).includes(undefined)) return undefined;
     const { units, rows, bytes } = cost.spent;
     const ofPart = { units: units - before.units, rows: rows - before.rows, bytes: bytes - before.bytes };
-    return { ...tracked, states, cost: ofPart };
+    return sharedOf({ ...tracked, states, cost: ofPart });
   }
 
-  /** Notes the reads and the cost of a part that is used again. @returns false, without a note, if it would read others */
+  /**
+   * Notes the reads and the cost of a part that another operation has made, because this operation uses the part, too.
+   *
+   * @returns false if this operation would read something else and must make the part itself; nothing is noted then
+   */
   repeat(reads: ReadsOfPart): boolean {
-    const { states } = reads;
-    if (this.now >= reads.pricesGoodUntil) return false;
-    for (const name of LISTING_NAMES)
-      if (states[name] !== undefined && states[name] !== this.stateOf(name)) return false;
-    for (const name of LISTING_NAMES) if (states[name] !== undefined) this.view.read(name);
-    this.noteAll(reads);
+    if (!this.repeated.includes(reads)) {
+      if (this.now >= reads.pricesGoodUntil) return false;
+      const listings = LISTING_NAMES.filter((name) => reads.states[name] !== undefined);
+      if (listings.some((name) => reads.states[name] !== this.stateOf(name))) return false;
+      for (const name of listings) this.view.read(name);
+      this.noteAll(reads);
+      if (this.repeated.length < MAX_SHARED) this.repeated.push(reads);
+    }
     this.cost.add(reads.cost);
     return true;
   }
@@ -96,4 +116,14 @@ export class DependencyTracker {
     noted.routeTimes ||= reads.routeTimes;
     this.notePriceGoodUntil(reads.pricesGoodUntil);
   }
+}
+
+function sharedOf(reads: ReadsOfPart): ReadsOfPart {
+  const json = JSON.stringify(reads);
+  const known = shared.get(json);
+  if (known) return known;
+  const [oldest] = shared.keys();
+  if (oldest !== undefined && shared.size >= MAX_SHARED) shared.delete(oldest);
+  shared.set(json, reads);
+  return reads;
 }

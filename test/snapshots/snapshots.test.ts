@@ -90,16 +90,6 @@ describe('refreshes', () => {
     await expect.poll(() => upstream.count('tokens')).toBeGreaterThan(2);
     expect(logged.filter(({ msg }) => msg.includes('no speed is promised'))).toHaveLength(1);
   });
-
-  it('begin when the process starts, before the first request', async () => {
-    const { snapshots, upstream } = await createTestGateway();
-    snapshots.start();
-    snapshots.start();
-    await expect
-      .poll(() => snapshots.status(Date.now()).map(({ state }) => state))
-      .toEqual(['FRESH', 'FRESH']);
-    expect(upstream.count()).toBe(2);
-  });
 });
 
 describe('a failed refresh', () => {

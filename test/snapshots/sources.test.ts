@@ -60,7 +60,8 @@ async function sweep(answer: (token: string) => Answer | undefined = () => undef
 /** The same, after the first sweep. */
 async function startSwept(answer?: (token: string) => Answer | undefined, options: TestGatewayOptions = {}) {
   const swept = await sweep(answer, options);
-  return { ...swept, asOf: (await untilComplete(swept.gateway)).asOf };
+  await untilComplete(swept.gateway);
+  return swept;
 }
 
 const linesOf = ({ logged }: TestGateway, text: string) => logged.filter(({ msg }) => msg.includes(text));
@@ -148,16 +149,6 @@ describe('sources', () => {
     expect([...upstream.asked()].sort()).toEqual(TOKENS);
   });
 
-  it('are swept again after the interval, and then show changes', async () => {
-    const { date, upstream, gateway, asOf } = await startSwept();
-    upstream.planRoutes(routesOf({ ...NETWORK, 'a 0x1': ['c 0x1'], 'c 0x1': ['b 0x1'] }));
-    date.advance(200);
-    await expect.poll(() => upstream.asked().length).toBe(8);
-    await expect.poll(() => sourcesOf(gateway, 'b 0x1'), { interval: 10 }).toEqual(['c 0x1', 'c 0x2']);
-    await expect.poll(async () => (await untilComplete(gateway)).asOf).not.toBe(asOf);
-    expect([...upstream.asked()].slice(4).sort()).toEqual(TOKENS);
-  });
-
   it('follow the listing: removed tokens are not sources, and new bridgeable ones are requested', async () => {
     const { date, upstream, gateway } = await startSwept();
     const { 'c 0x2': _gone, ...rest } = NETWORK;
@@ -176,7 +167,6 @@ describe('sources', () => {
     expect(await sourcesOf(gateway, 'a 0x1')).toEqual(['b 0x1']);
     const answer = await askSources(gateway, 'b 0x1');
     expect([codesOf(answer), answer.data]).toEqual([['LIMIT_EXCEEDED'], undefined]);
-    expect(await sourcesOf(gateway, `a ${'x'.repeat(513)}`)).toEqual(['BAD_USER_INPUT']);
   });
 
   it('are entered from answers for clients, too, which request routes that are no longer fresh', async () => {

@@ -9,7 +9,6 @@ import {
   json,
   late,
   mostInASecond,
-  reset,
   startFakeUpstream,
   status,
 } from '../support/fake-upstream.js';
@@ -117,27 +116,6 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     for (const client of await refused())
       await redis.client.call('CLIENT', 'KILL', 'ID', client.match(/^id=(\d+)/)?.[1] ?? '');
     await expect.poll(() => statusOf(deaf).tokens.takenAt).toBe(statusOf(active).tokens.takenAt);
-  });
-
-  it('give a gateway that starts while the upstream is dead their listings, with the true age', async () => {
-    const { upstream, gateways, join } = await startPeers(1);
-    const [first] = gateways;
-    const fresh = { state: 'FRESH' };
-    await expect.poll(() => first && statusOf(first)).toMatchObject({ chains: fresh, tokens: fresh });
-    upstream.plan('chains', reset);
-    upstream.plan('tokens', reset);
-    const late = await join({ config: { chainsFreshMs: 60_000, tokensFreshMs: 1 } });
-    expect(await symbolsOf(late)).toEqual(SYMBOLS);
-    await expect
-      .poll(() => statusOf(late))
-      .toMatchObject({
-        chains: { state: 'FRESH', takenAt: first && statusOf(first).chains.takenAt },
-        tokens: { state: 'STALE', takenAt: first && statusOf(first).tokens.takenAt },
-      });
-    const answer = await late.fetch(
-      `/graphql?query=${encodeURIComponent('{ chains { name } tokens { name } }')}`,
-    );
-    expect(answer.headers.get('x-stale-listings')).toMatch(/^tokens;age=\d+$/);
   });
 
   it('do not share with gateways of another upstream or another format', async () => {

@@ -13,8 +13,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ListingRules } from '../../src/domain/listing-rules.js';
 import { openRulesFile } from '../../src/storage/rules-file.js';
-import { spawnGateway } from '../support/gateway-process.js';
-import { open } from '../support/open-gateway.js';
 import { temporaryDirectory, temporaryFile } from '../support/temporary-files.js';
 import { createTestLog } from '../support/test-gateway.js';
 
@@ -165,24 +163,5 @@ describe('a file of rules', () => {
     const opened = (path: string) => openRulesFile(path, () => {}, log);
     await expect(opened(temporaryFile('broken'))).rejects.toThrow(/^line 1: expected a rule/);
     await expect(opened('/nowhere/at-all')).rejects.toThrow(/ENOENT/);
-  });
-});
-
-describe('LISTING_RULES', () => {
-  it('with an error ends the process with status 1, beside the errors of other settings', async () => {
-    const path = temporaryFile('chains base\nhide\n');
-    const { output, exited } = spawnGateway({ LISTING_RULES: path, MAX_COST: '0' });
-    expect(await exited).toBe(1);
-    expect(JSON.parse(output()).details).toEqual([
-      `LISTING_RULES: expected a text file of rules about the listings, got "${path}" with this error: line 2: expected one chain (key or CAIP-2) or token (chain:address or CAIP-19) after "hide"; got "hide"`,
-      'MAX_COST: expected a whole number from 1 to 1000000000, got "0"',
-    ]);
-  });
-
-  it('is an option of the library, too: the path of the file', async () => {
-    await open({ listingRules: temporaryFile('hide gnosis') });
-    await expect(open({ listingRules: temporaryFile('broken'), maxCost: 0 })).rejects.toThrow(
-      /listingRules: expected a text file of rules .* with this error: line 1: .*; maxCost: expected/,
-    );
   });
 });

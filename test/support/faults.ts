@@ -132,9 +132,7 @@ const LONG_HEAD = `${HEAD}X-Long: ${'x'.repeat(100_000)}\r\n\r\n`;
 const INTERIMS = interim(103).repeat(100);
 const NO_ROWS = '{"chains":[],"tokens":[]';
 const NOT_UTF8 = Buffer.from('{"tokens":["\xff"],"chains":["\xff"]}', 'latin1');
-/** Nearly as many levels as a response may have: with more, all of it is refused. */
-const NESTED = `${'['.repeat(60)}${']'.repeat(60)}`;
-const BAD_ROWS = `null,7,"",[],{},${NESTED},{"name":${NESTED}},{"__proto__":{"chainKey":"a","address":"0x1"}}`;
+const BAD_ROWS = `null,7,"",[],{},${DEEP},{"name":${DEEP}},{"__proto__":{"chainKey":"a","address":"0x1"}}`;
 
 /** Faults that end as soon as the upstream recovers, grouped by kind. */
 export const FAULTS: Readonly<Record<string, readonly Fault[]>> = {
