@@ -14,7 +14,7 @@ const LOAD_AFTER_MS = 1_000;
 
 /**
  * Puts together all parts of a gateway except its entry, which is the port of the process or the functions of the
- * library. The gateway sends no request to the upstream before `start`.
+ * library. Call `start` next, so that the listings are refreshed.
  */
 export async function assemble({ config, metrics, log }: { config: Config; metrics: Metrics; log: Logger }) {
   const isDemo = config.upstreamUrl === undefined;

@@ -37,7 +37,7 @@ export function useMcp<Context extends { readonly outcome?: ToolFacts | undefine
   }
 
   return {
-    // The function is not async, because all other requests run it, too.
+    // Not async: requests for GraphQL run this function, too, and should not have to wait for a promise.
     onRequest({ request, url, serverContext, endResponse, fetchAPI }) {
       if (url.pathname !== path) return undefined;
       return respond(request, serverContext, fetchAPI).then(endResponse);

@@ -29,7 +29,7 @@ export function usePaths(
     headers: { vary: 'Accept' },
   });
   return {
-    // The function is not async, because all other requests run it, too.
+    // Not async: requests for GraphQL run this function, too, and should not have to wait for a promise.
     onRequest({ request, url, endResponse, fetchAPI }) {
       const respond = ({ status, headers, body }: PlainResponse = notFound) =>
         endResponse(new fetchAPI.Response(body, { status, headers: { ...headers } }));

@@ -10,7 +10,7 @@ import { COST } from '../http/headers.js';
  * the closure of a callback kept all later requests alive (a leak).
  */
 export interface OperationOutcome {
-  /** The name of the operation, if the client gave one. */
+  /** The `operationName` of the request, cut to 100 characters; at `/mcp` that of the called tool. */
   operation?: string;
   /** The distinct codes of its errors. */
   codes?: readonly string[];

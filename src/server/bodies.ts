@@ -17,7 +17,7 @@ export interface ReadBody {
   readonly body?: string;
   /** How many bytes arrived: more than the limit if the body was too large. */
   readonly bytes: number;
-  /** Why the body cannot be used, unless it is too large. */
+  /** Why the body cannot be used. Undefined if it can be used, and also if it is too large: see `bytes`. */
   readonly refusal?: ServerRefusal | undefined;
   /** Whether a framework has decoded the body, so that `Content-Encoding` no longer describes it. */
   readonly isDecoded?: boolean;
@@ -156,7 +156,7 @@ function watch(
   const cutSlow = () => connection.cut('slow_reader');
   const allowedMs = STILL_FOR_MS + (1000 * response.writableLength) / MIN_BYTES_PER_SECOND;
   const deadline = setTimeout(cutSlow, allowedMs).unref();
-  // This timeout of Node fires if the socket has neither received anything nor written any part of its queue.
+  // This timeout of Node fires if, for so long, the socket has received nothing and its queue has not shrunk.
   response.setTimeout(STILL_FOR_MS, cutSlow);
   // Prepended: it must run before the server's own listener, which sets the keep-alive timeout.
   response.prependOnceListener('finish', () => response.setTimeout(0));

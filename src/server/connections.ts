@@ -60,7 +60,7 @@ export function createConnections(server: Server, maxConnections: number, onCut:
 
   return {
     of: (socket: Socket) => open.get(socket) ?? track(socket),
-    /** Closes connections that have not sent a complete request head yet, such as the spare ones of browsers. */
+    /** Closes connections without a complete request head so far. Browsers open some in advance. */
     closeSilent() {
       for (const connection of open.values()) if (connection.isSilent()) connection.socket.destroy();
     },

@@ -26,7 +26,7 @@ export interface CacheableRequest {
 /** One request and its response. Exactly one response is sent. */
 export abstract class Exchange {
   abstract readonly method: string;
-  /** The target of the request, as it was sent. */
+  /** The target of the request, as it was sent; in an exchange of `fetch`, its path and query string. */
   abstract readonly url: string;
   /** When the request was complete and earlier ones of its connection were answered, by `performance.now()`. */
   startedAt = 0;

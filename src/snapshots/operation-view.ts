@@ -222,12 +222,15 @@ export class View {
     return this.reconciled(answer, tokens ?? (await this.listingFor(request)), request);
   }
 
-  /** The token listing, untracked; undefined if there is none and the operation does not wait for the first one. */
+  /**
+   * The token listing, without a note that the response depends on it. A promise if the operation already
+   * waits for the first listing; undefined if there is none and the operation does not wait for it.
+   */
   private tokensIfPresent(): TokenSnapshot | Promise<TokenSnapshot> | undefined {
     return (this.pinned.tokens ?? this.held.refreshers.tokens.snapshot) && this.pin('tokens');
   }
 
-  /** The token listing, untracked, after the wait for the first one if it is needed. */
+  /** The same, but after the wait for the first listing if it is needed; undefined also if that fails. */
   private async listingFor({ srcChainKey }: TokenRequest): Promise<TokenSnapshot | undefined> {
     // Without a chain, the address is sent as it was given, so the listing is not needed.
     const tokens = srcChainKey === undefined ? this.tokensIfPresent() : this.pin('tokens');

@@ -34,7 +34,7 @@ export interface RoutesOptions {
 /** The routes from one token. */
 export interface RouteAnswer extends RowsAge {
   readonly rows: readonly Token[];
-  /** Set if there are no rows, and the token listing lacks the token. */
+  /** Set if there are no rows, and the token that the routes start from is not listed or is hidden. */
   readonly isUnlisted?: true;
 }
 

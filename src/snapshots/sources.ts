@@ -178,7 +178,10 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
   }
 
   return {
-    /** Enters an answer, whether a client or the sweep has requested it. */
+    /**
+     * Enters an answer into the map, whether a client or the sweep has requested it. Ignores answers for
+     * tokens that are not listed as bridgeable, and all answers once the map was full.
+     */
     enter({ srcChainKey, srcToken }: TokenRequest, fetched: Fetched<Token>): void {
       const isFull = stop?.until === Number.POSITIVE_INFINITY && stop.source === service.source;
       if (isFull || srcChainKey === undefined || srcToken === undefined) return;

@@ -25,7 +25,7 @@ import { malformed } from '../domain/upstream-error.js';
 import { forEachChunk } from '../scheduling/chunks.js';
 import { logoUrlOf } from './logo-url.js';
 
-/** A higher price is an error of the price feed: no token has ever cost a billion dollars. */
+/** A higher price counts as an error of the upstream: the token is then served without a price. */
 const MAX_PRICE_USD = 1e9;
 /** So many rejected rows are reported. Further ones are only counted. */
 const SHOWN_REJECTED_ROWS = 20;

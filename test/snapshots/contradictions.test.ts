@@ -68,6 +68,13 @@ describe('equal keys with other decimals in one answer', () => {
     expect(await other.tokens()).toHaveLength(2);
   });
 
+  it('with two symbols have no rule to paste in the log', async () => {
+    const gateway = await startGuarded({ chains: CHAINS, tokens: [right, ...GOOD] });
+    await gateway.bring({ tokens: [right, { ...right, symbol: 'EVIL' }, ...GOOD] });
+    expect(gateway.heldBackLines()).toHaveLength(1);
+    expect(gateway.ruleInLog()).toBeUndefined();
+  });
+
   it('of a chain give the guarded chain', async () => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: GOOD });
     await gateway.bring({ chains: [chainRow('A', { chainId: 1 }), ...CHAINS] });

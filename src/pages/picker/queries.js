@@ -19,11 +19,13 @@ const ROW = `id symbol name address chainKey decimals isNative logoUrl
       heldBack { fact served upstream since }
       chain { name caip2 heldBack { fact served upstream since } }`;
 
+/** @param {number} first the number of rows on a page */
 const search = (
+  first,
   variable = '',
   argument = '',
 ) => `query Tokens($query: String, $filter: TokenFilter${variable}) {
-  tokenSearch(query: $query, filter: $filter, first: 50${argument}) {
+  tokenSearch(query: $query, filter: $filter, first: ${first}${argument}) {
     totalCount
     didYouMean
     pageInfo { hasNextPage endCursor }
@@ -34,10 +36,10 @@ const search = (
 }`;
 
 /** The first page of a list of tokens. */
-export const TOKENS = search();
+export const TOKENS = search(50);
 
 /** The next page of such a list. */
-export const MORE_TOKENS = search(', $after: String', ', after: $after');
+export const MORE_TOKENS = search(100, ', $after: String', ', after: $after');
 
 export const TOKENS_BY_KEY = `query TokensByKey($keys: [TokenKey!]!) {
   tokensByKey(keys: $keys) {

@@ -140,7 +140,7 @@ export function createRedisConnection(options: RedisConnectionOptions) {
     },
     /** Disconnects once the commands in progress are sent. */
     async close(): Promise<void> {
-      // Gives other code the time to send the end of its lease, for which peers wait.
+      // Until then a refresh that was just aborted can end its lease. Otherwise peers wait until it expires.
       await setImmediate();
       isClosed = true;
       clearInterval(ping);

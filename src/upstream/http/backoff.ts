@@ -113,8 +113,9 @@ export function createBackoff(
     /**
      * How long the requests of a lane have to wait, in milliseconds; 0 if one may be sent now.
      *
-     * @throws UpstreamError if the pause is too long, or if the breaker is open and `waits` is false: the error that
-     *   caused this, with the wait as `retryAfterMs`
+     * @throws UpstreamError if a pause has more than `MAX_WAIT_MS` left, or if a breaker stops requests and
+     *   `waits` is false. It repeats the error that caused the pause or opened the breaker, with the time
+     *   left as `retryAfterMs`
      */
     delayBefore(lane: Lane, waits: boolean): number {
       const delays = LANES.slice(0, LANES.indexOf(lane) + 1).map((each) => {
