@@ -14,8 +14,9 @@ const NUMBERED: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Chains whose reference is not in their row, by `chainKey`, which is also their `chainType`. Another chain of the type
- * has another reference: Movement, for example, has the type of Aptos.
+ * The CAIP-2 identifiers of chains whose reference is not in their row, by `chainKey`. An entry is used only
+ * if the `chainType` of the chain equals its key. Another chain of this type has another reference: Movement,
+ * for example, has the type of Aptos.
  */
 const MAINNETS: ReadonlyMap<string, string> = new Map([
   ['aptos', 'aptos:1'], // aptos/caip2: the chain id of the node API

@@ -34,7 +34,7 @@ const SDL_ONLY = /^(?:query(?: \w+)?)?\{(?:\w+:)?(?:_service\{sdl\}|_sdl)\}$/;
 const MAX_SDL_LENGTH = 500;
 const MAX_SHOWN = 100;
 
-/** Looks up documents by id, and refuses documents that are not trusted. */
+/** Looks up documents by id. With `trustedDocumentsOnly` it also refuses documents that are not trusted. */
 export type TrustedDocuments = NonNullable<ReturnType<typeof createTrustedDocuments>>;
 
 /** @returns undefined if there are no trusted documents */

@@ -56,7 +56,10 @@ export interface OpenedGateway {
   readonly ready: () => Readiness;
   /** The metrics of this gateway as text for Prometheus, to be sent as `text/plain; version=0.0.4`. */
   readonly metrics: () => Promise<string>;
-  /** Stops refreshing, and closes the connections to the upstream and to Redis. Cached responses stay available. */
+  /**
+   * Stops refreshing, and closes the connections to the upstream and to Redis. After that, requests are still
+   * answered from the data in memory, which grows old.
+   */
   readonly close: () => Promise<void>;
 }
 

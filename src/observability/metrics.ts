@@ -248,7 +248,8 @@ export function createMetrics({ version = 'unknown', revision = 'unknown', ofPro
   gauge('gateway_build_info', 'version', 'revision').set({ version, revision }, 1);
   if (ofProcess) {
     collectDefaultMetrics({ register: registry });
-    // Removed, because these gauges have names of counters. The metrics without `_total` have the same values by type.
+    // Removed: these are gauges, but their names end in `_total` like the names of counters. The metrics
+    // without `_total` have the same values by type.
     for (const what of ['handles', 'requests', 'resources'])
       registry.removeSingleMetric(`nodejs_active_${what}_total`);
   }

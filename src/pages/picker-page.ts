@@ -87,7 +87,7 @@ interface ServedFile {
 }
 
 function pageFiles(): readonly ServedFile[] {
-  // Sorted, so that all gateways make the same digest.
+  // Sorted, because the order decides the digest in the paths, and all gateways must serve the same paths.
   return readdirSync(PAGE, { recursive: true, encoding: 'utf8' })
     .sort()
     .flatMap((name) => {

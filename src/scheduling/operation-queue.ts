@@ -60,7 +60,8 @@ export function createOperationQueue(maxWaitMs: number, onWaited?: (waitedSecond
         } catch (error) {
           reject(error);
         }
-        // In a microtask, and not by a direct call: otherwise many short tasks in a row would exhaust the stack.
+        // By a direct call, the end of each task would call the next task, so many short tasks in a row
+        // would exhaust the stack. A microtask begins with an empty stack.
         queueMicrotask(endTask);
       };
       if (isRunning || waiting.waiting > 0) waiting.add(client, priority, { run, refuse: reject });

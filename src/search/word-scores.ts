@@ -20,7 +20,10 @@ export interface WordScores {
   readonly places: Places;
 }
 
-/** Further and former names of the native assets of some chains, in letters, each with the key of the chain. */
+/**
+ * Further and former names of the native assets of some chains, each with the key of the chain. A name has
+ * the form of {@link SearchWord.letters}, with its words joined.
+ */
 const NATIVE_NAMES: ReadonlyMap<string, string> = new Map([
   ['binancecoin', 'bsc'],
   ['klay', 'klaytn'],

@@ -22,7 +22,7 @@ export interface ResponderOptions {
   readonly checkDependencies: DependencyCheck;
   /** A document with more lexical tokens is not cached, since the gateway refuses it. */
   readonly maxQueryTokens: number;
-  /** False leaves compression to the server in front; true unless given. */
+  /** False leaves compression to the server in front. The default is true. */
   readonly compression?: boolean | undefined;
   /** The limit on the estimated size of the response cache, in bytes; 24 MB unless given. */
   readonly maxCacheBytes?: number;

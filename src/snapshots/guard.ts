@@ -53,7 +53,7 @@ export interface GuardResult<Row> {
   readonly accepted: readonly (Contradiction<Row> & { readonly by: AcceptedBy })[];
 }
 
-/** The most removed rows that are remembered, and the most new rows. */
+/** How many removed rows are remembered at most, and also how many new rows. */
 const MAX_GONE = 10_000;
 /** How many new rows are compared at most with one old row of the same symbol. Further ones are held back. */
 const MAX_RIVALS = 10;
@@ -348,7 +348,8 @@ export function withKnownFacts<Row>(
     ...(own?.guard ?? EMPTY_GUARD_MEMORY),
     gone: [...gone, ...(own?.guard?.gone ?? [])],
     unnumbered,
-    // Rows of other listings do not count as lost: only rows that were removed after this time do.
+    // Only rows that were removed after `lossAcceptedAt` count as lost. The rows of the other
+    // listings have earlier times, or this time: they do not count.
     lossAcceptedAt: Math.max(lossAcceptedAt, newest.takenAt),
   };
   return own ? { ...own, guard } : { ...newest, rows: [], history: undefined, guard };

@@ -159,7 +159,7 @@ export function createListingCheck<Row>(
     get heldBack() {
       return heldBack;
     },
-    /** When the last listing that was held back was requested (milliseconds since 1970); 0 before the first. */
+    /** When the last held-back listing was requested (milliseconds since 1970); 0 before the first. */
     get heldBackAt() {
       return heldBackAt;
     },

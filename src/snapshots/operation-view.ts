@@ -262,7 +262,10 @@ export class View {
     return { rows: NONE, takenAt: tokens?.takenAt ?? this.now(), isUnlisted: true };
   }
 
-  /** Makes the answer consistent with the listing of the operation, and notes that the response depends on both. */
+  /**
+   * Makes the routes consistent with the operation's token listing, and notes that the response depends on
+   * the routes and on the listing. Without a token listing, the response is not used again.
+   */
   private reconciled(
     answer: RouteAnswer,
     tokens: TokenSnapshot | undefined,

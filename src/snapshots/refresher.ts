@@ -183,7 +183,8 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     fetched: Fetched<Row>,
     origin: SnapshotOrigin,
   ): Promise<GuardResult<Row>> {
-    // If the peer's guard memory began earlier than ours, `sent` is compared with the values that the peer has accepted.
+    // If the peer's guard memory began earlier than ours, `sent` is compared with the values that the peer
+    // has accepted, and not with those that this gateway serves.
     const isSenior =
       origin === 'peer' && (fetched.guard?.beganAt || fetched.takenAt) < (guarded?.guard.beganAt ?? 0);
     if (guarded && !isSenior) return guard(sent, guarded, origin === 'peer' ? fetched : undefined);

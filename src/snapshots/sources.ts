@@ -270,7 +270,7 @@ export class RouteMap {
   private readonly answers = new Map<string, Answer>();
   private readonly numbers = new Map<string, number>();
   pairs = 0;
-  /** How often a source token was added or removed, or its destinations changed. */
+  /** How often a source token was added or removed, or its destinations or their order changed. */
   changeCount = 0;
   /** How many answers were entered or removed, even if the routes stayed the same. */
   answerCount = 0;

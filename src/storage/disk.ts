@@ -123,7 +123,10 @@ function fileOf(name: string, service: string | undefined): string {
   return `${name}-${service}.${RECORD_FORMAT}.snapshot`;
 }
 
-/** The format that the name of a file states; 0 for the oldest files, whose names have no number. */
+/**
+ * The number of the format in the name of a file: 0 for the oldest files, whose names have no number, and
+ * infinite for a file that is not a stored listing.
+ */
 function formatOf(file: string): number {
   const named = /^\w+-\w+(?:\.(\d+))?\.snapshot$/.exec(file);
   return named ? Number(named[1] ?? 0) : Number.POSITIVE_INFINITY;

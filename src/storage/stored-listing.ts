@@ -1,4 +1,4 @@
-/** The form in which listings and routes are stored on disk and in Redis. */
+/** The form in which listings are stored on disk, and listings and routes in Redis. */
 import { createHash } from 'node:crypto';
 import * as v from 'valibot';
 import type { ServiceFingerprints } from '../domain/digests.js';

@@ -2,7 +2,10 @@
 import { type GraphQLSchema, parse, print } from 'graphql';
 import { plainSdlOf, withMarks } from '../schema/index.js';
 
-/** The estimated cost of a field with routes, which can cost the upstream a request. Other fields read snapshots. */
+/**
+ * The estimated cost of a field that always reads routes, which can cost the upstream a request. `tokens` and
+ * `tokenSearch` do not have it, because they read routes only with `srcToken` or `reachableFrom`.
+ */
 const ROUTES = '@cost(weight: 100) @listSize(assumedSize: 100)';
 
 const NOT_USED = ['@semanticNonNull', null] as const;

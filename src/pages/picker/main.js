@@ -34,7 +34,7 @@ let chain = '';
 let isRoute;
 let chainCount = 0;
 let areAllChains = false;
-/** Whether loading the tokens of a link has failed. */
+/** Whether the tokens that the page's address names could not be loaded. The next poll tries again. */
 let isUnopened = false;
 
 const panel = createCodePanel({

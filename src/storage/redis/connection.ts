@@ -42,7 +42,7 @@ DataHandler.prototype.dispatch = function (this: { readonly redis: Redis }, pass
 
 /**
  * Opens a client, which reconnects until it is closed. While there is no connection, commands fail at once. A command
- * is never sent twice. Listen to the event `error`.
+ * is never sent twice. The caller must listen to its event `error`.
  */
 export function openClient(
   url: string,

@@ -26,7 +26,10 @@ const MAX_LEASE_MS = 10_000;
 const REQUEST_MS = 1_000;
 /** How often a gateway polls for the result of a peer, in case it misses the message. */
 const POLL_MS = 250;
-/** How long a refresh waits for the lease of a peer. With the jitter, gateways do not all give up at the same moment. */
+/**
+ * How long a refresh waits while a peer holds the lease. After that it begins without the lease. The jitter
+ * is a random addition, so that gateways do not all give up at the same moment.
+ */
 const WAIT_MS = MAX_LEASE_MS + LEASE_MS + 1_000;
 const WAIT_JITTER_MS = 8_000;
 /** Snapshots expire after this time, unless they are replaced. A start within 30 days still finds one. */
