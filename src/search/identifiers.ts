@@ -31,7 +31,10 @@ const BETWEEN_PUNCTUATION = /[\p{L}\p{N}](?:.*[\p{L}\p{N}])?/su;
 
 /** Shorter words are not identifiers. `0x` with fewer than 6 hex digits would match addresses by chance. */
 const MIN_LENGTH = 8;
-/** Shorter hex is only the start of an address: whole ones have 40 or 64 digits, of which up to 8 zeros can be missing. */
+/**
+ * A shorter hex word is searched only as the beginning of an address. With its `0x`, a whole address has 42 or 66
+ * characters, and up to 8 of its leading zeros can be missing.
+ */
 const MIN_WHOLE_LENGTH = 34;
 
 /**

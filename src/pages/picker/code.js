@@ -130,7 +130,7 @@ export function createCodePanel({ tab: first, onTab }) {
   show();
 
   return {
-    /** Puts what comes next below the chosen tokens, or back to the code. @param {boolean} isDone */
+    /** Moves the buttons below the chosen tokens if both are chosen, otherwise back to the code. @param {boolean} isDone */
     finish(isDone) {
       // Moving a button again would take its focus away.
       if (isDone === !next.hidden) return;
