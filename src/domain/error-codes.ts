@@ -28,7 +28,7 @@ export const ERRORS = {
     'Ask for the other tokens in another operation.',
   ),
   LIMIT_EXCEEDED: meaning(
-    'The operation has too many levels, aliases, lexical tokens or rows, costs too much, has a name of more than 200 characters, or its response would be too large. The response has no data. A request body that is too large is HTTP 413.',
+    'The operation has too many levels, aliases, lexical tokens, characters or rows, costs too much, has a name of more than 200 characters, or its response would be too large. The response has no data. A request body that is too large is HTTP 413.',
     'The message names the limit and the value.',
   ),
   BAD_USER_INPUT: meaning(

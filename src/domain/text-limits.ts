@@ -11,6 +11,8 @@ export const MAX_LENGTHS = { chainKey: 256, chainType: 64, address: 512, symbol:
  * is refused. The message of a refusal does not contain the text.
  */
 export const TEXT_LIMITS = {
+  /** A document. The limit on its lexical tokens does not count comments, nor the lines of a block string. */
+  document: 100_000,
   /** Rows do not have longer keys, types, addresses or symbols. */
   ...MAX_LENGTHS,
   search: 200,

@@ -126,6 +126,8 @@ const LONG_WORD = new RegExp(`(?<!\\w)\\w{${TEXT_LIMITS.name + 1}}`);
  */
 export function exceededTokenLimit(source: Source, maxTokens: number): GraphQLError | undefined {
   const { body } = source;
+  if (body.length > TEXT_LIMITS.document)
+    return limitExceeded('characters', TEXT_LIMITS.document, body.length);
   // A token has at least one character.
   if (body.length <= maxTokens && !LONG_WORD.test(body)) return undefined;
   const lexer = new Lexer(source);

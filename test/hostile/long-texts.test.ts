@@ -51,7 +51,9 @@ describe('a text of a megabyte costs little', () => {
       'a text that is no number': `{ tokenSearch(first: "${long}") { totalCount } }`,
       'a number': `{ tokenSearch(first: ${'1'.repeat(BYTES)}) { totalCount } }`,
       'a comment': `{ __typename } # ${long}`,
+      'many comments': `{ __typename }${'#\n'.repeat(BYTES / 3)}`,
       'a block string': `{ chain(chainKey: """${'\n x'.repeat(BYTES / 4)}""") { name } }`,
+      'a block string of empty lines': `{ chain(chainKey: """${'\n'.repeat(BYTES / 2)}""") { name } }`,
       'a text after a syntax error': `{ chain("${long}") }`,
       'no document': long,
     };

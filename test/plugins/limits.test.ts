@@ -42,6 +42,13 @@ describe('errors name the limit, its setting and the actual number', () => {
       'at most 6 tokens; this one has more.',
     ],
     [
+      'characters, those of comments too',
+      {},
+      `{ __typename } #${'-'.repeat(99_984)}`,
+      `{ __typename } #${'-'.repeat(99_985)}`,
+      'at most 100000 characters; this one has 100001.',
+    ],
+    [
       'fields, those of a fragment wherever it is spread',
       { maxQueryTokens: 100 },
       undefined,
