@@ -82,7 +82,7 @@ const PROCESS = group({
   drainMs: setting(
     1_500,
     integer(0, 600_000),
-    'After SIGTERM requests are answered for this time, with `/ready` 503. Then the port closes.',
+    'After SIGTERM new requests are answered for this time, with `/ready` 503. Then the port closes.',
   ),
   logLevel: setting<LogLevel>(
     'info',
@@ -100,7 +100,7 @@ const UPSTREAM = group({
   upstreamUrl: optional(baseUrl, 'The base address of the upstream, including its version.'),
   demo: optional(
     boolean,
-    'Whether demo data is served in place of an upstream. If `DEMO` and `UPSTREAM_URL` are unset, demo data is served; with `NODE_ENV=production` the process ends with status 1 instead.',
+    'Whether demo data is served in place of an upstream. If `DEMO` and `UPSTREAM_URL` are unset, demo data is served; with `NODE_ENV=production` the process ends instead.',
   ),
   upstreamProfile: setting<UpstreamProfile>(
     'v1',
@@ -113,15 +113,11 @@ const UPSTREAM = group({
     headers,
     'A JSON object of headers that the upstream gets with each request, such as a key.',
   ),
-  upstreamTimeoutMs: setting(
-    10_000,
-    MS,
-    'An attempt to get an answer of the upstream fails after this time.',
-  ),
+  upstreamTimeoutMs: setting(10_000, MS, 'An attempt at the upstream fails after this time.'),
   upstreamRequestsPerSecond: setting(
     3,
     integer(1, 1000),
-    'The most requests that the upstream gets in any second, bursts included. Further ones wait.',
+    'The most requests to the upstream in any second, of this gateway or, with `REDIS_URL`, of all. Further ones wait.',
   ),
 });
 
@@ -161,7 +157,7 @@ const OFFER = group({
   servedPaths: setting<readonly OptionalPath[]>(
     OPTIONAL_PATHS,
     noneOrSome(OPTIONAL_PATHS),
-    'The paths to serve besides `/graphql` and `/mcp`, separated by commas, or `none`. `/` is the token picker. With `ADMIN_PORT`, `/metrics` is only on that port. The library serves `/metrics` only if it is named here.',
+    'The paths to serve besides `/graphql` and `/mcp`, separated by commas, or `none`. `/` is the token picker. The library serves `/metrics` only if it is named here.',
   ),
   compression: setting(
     true,
@@ -171,7 +167,7 @@ const OFFER = group({
   corsOrigins: setting<'*' | readonly string[]>(
     '*',
     origins,
-    'The origins whose pages may read responses, separated by commas; `*` allows all. Credentials are never allowed.',
+    'The origins whose pages may read responses, separated by commas; `*` allows all (at `/mcp` only this machine). Credentials are never allowed.',
   ),
   graphiql: setting(true, boolean, 'Whether browsers get the playground at `/graphql`.'),
   logos: setting(
@@ -182,7 +178,7 @@ const OFFER = group({
   introspection: setting(
     true,
     boolean,
-    'Whether clients may read the schema, by a query and at `/schema.graphql`.',
+    'Whether clients may read the schema (introspection, `/schema.graphql`); routers always may, by `_service`.',
   ),
   mcp: setting(true, boolean, 'Whether agents get the tools of `/mcp` (Model Context Protocol).'),
   trustedDocuments: optional<DocumentManifest>(
@@ -209,7 +205,7 @@ const CLIENT_LIMITS = group({
   maxCost: setting(
     250_000,
     integer(1, 1_000_000_000),
-    'The highest cost of one operation, in units. Each field of each row is a unit; searches and routes cost more. One whole token listing with every field and its chain is always allowed.',
+    'The highest cost of one operation, in units: one for each field of each row; searches and routes cost more. One whole token listing, with its chains and all fields but lists, is always allowed.',
   ),
 });
 

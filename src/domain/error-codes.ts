@@ -24,12 +24,12 @@ export const ERRORS = {
     'Retry in a minute; then tell the operator.',
   ),
   ROUTE_BUDGET_EXCEEDED: meaning(
-    'The operation needs the routes of more than 10 tokens that are not cached.',
+    'The operation needs uncached routes of more than 10 tokens.',
     'Ask for the other tokens in another operation.',
   ),
   LIMIT_EXCEEDED: meaning(
-    'The operation has too many levels, aliases, lexical tokens, characters or rows, costs too much, has a name of more than 200 characters, or its response would be too large. The response has no data. A request body that is too large is HTTP 413.',
-    'The message names the limit and the value.',
+    'The operation has too many levels, aliases, lexical tokens, characters or rows, costs too much, has a name of more than 200 characters in its document, or its response would be too large. A request body that is too large is HTTP 413.',
+    'The message names the limit.',
   ),
   BAD_USER_INPUT: meaning(
     'An argument or a variable has an invalid value.',

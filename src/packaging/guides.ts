@@ -21,7 +21,7 @@ All settings are environment variables. \`npm start -- --help\` prints this list
 - If a variable has the name of a former setting, or resembles a setting, a warning at the start names it.
 - Times are in milliseconds (\`_MS\`).
 - **Secrets:** \`UPSTREAM_HEADERS\` and \`REDIS_URL\` can also be in a file: \`REDIS_URL_FILE=/run/secrets/redis\`.
-- **In the [library](../library/README.md)** the settings are options in camel case, such as \`maxCost\`. \`HOST\`, \`PORT\` and \`ADMIN_PORT\` are missing there.
+- **In the [library](../library/README.md)** the settings are options in camel case, such as \`maxCost\`. It lacks \`HOST\`, \`PORT\` and \`ADMIN_PORT\`.
 
 ${groups.join('\n')}`;
 }
@@ -34,13 +34,13 @@ function errorCodesGuide(): string {
   });
   return `# Error codes
 
-Each error has a code in \`extensions.code\`. With HTTP status 200, a field that failed is null, and the other fields have their values. An operation that is refused as a whole, such as with \`LIMIT_EXCEEDED\`, has no data; its status is 400 for clients that accept \`application/graphql-response+json\`.
+Each GraphQL error has a code in \`extensions.code\`. With HTTP status 200, a field that failed is null, and the other fields have their values. An operation that is refused as a whole, such as with \`LIMIT_EXCEEDED\`, has no data; its status is 400 for clients that accept \`application/graphql-response+json\`.
 
 | code | HTTP | what happened | what to do |
 |---|---|---|---|
 ${rows.join('\n')}
 
-GraphQL Yoga, the GraphQL server inside the gateway, has these codes of its own: \`GRAPHQL_PARSE_FAILED\`, \`GRAPHQL_VALIDATION_FAILED\`, \`OPERATION_RESOLUTION_FAILURE\`, \`PERSISTED_QUERY_NOT_FOUND\`, \`PERSISTED_QUERY_MISMATCH\`, \`BAD_REQUEST\` and \`INTERNAL_SERVER_ERROR\`.
+These codes are known from other GraphQL servers: \`GRAPHQL_PARSE_FAILED\`, \`GRAPHQL_VALIDATION_FAILED\`, \`OPERATION_RESOLUTION_FAILURE\`, \`PERSISTED_QUERY_NOT_FOUND\`, \`PERSISTED_QUERY_MISMATCH\`, \`BAD_REQUEST\` and \`INTERNAL_SERVER_ERROR\`.
 
 Errors do not contain the address, headers or body of an answer of the upstream. The log has the address, and the beginning of the body for an error status.
 `;
