@@ -44,30 +44,22 @@ export function createTrustedDocuments(options: TrustedDocumentsOptions) {
   const texts = textsByKey(trustedDocuments);
   const isAccepted = trustedDocumentsOnly ? createAcceptance(trustedDocuments, options) : () => true;
 
-  function byId(
-    id: unknown,
-    { documentId: _1, doc_id: _2, ...others }: Parameters,
-  ): Parameters | DocumentRefusal {
-    const text = typeof id === 'string' ? texts.get(id) : undefined;
-    const { query = null } = others;
-    if (text === undefined) return unknownId(id);
-    if (query === null || query === text) return withText(text, others);
-    const message = 'Expected a "documentId" or a "query", got both, and the id stands for another text.';
-    return new DocumentRefusal('BAD_USER_INPUT', 400, message);
-  }
-
   return {
     /**
      * Puts the text into parameters that name a trusted document, by `documentId`, `doc_id` or
      * `extensions.persistedQuery.sha256Hash`. Other parameters that may be executed are returned unchanged.
      */
     resolve(parameters: Parameters): Parameters | DocumentRefusal {
-      const id = parameters.documentId ?? parameters.doc_id ?? undefined;
-      if (id !== undefined) return byId(id, parameters);
-      const { query = null } = parameters;
-      const text = texts.get(persistedHash(parameters.extensions) ?? '');
-      if (text !== undefined && (query === null || query === text)) return withText(text, parameters);
-      return isAccepted(query) ? parameters : notTrusted(query);
+      const { documentId, doc_id, ...others } = parameters;
+      const { query = null, extensions } = others;
+      const id = documentId ?? doc_id ?? undefined;
+      const key = id ?? persistedHash(extensions);
+      const text = typeof key === 'string' ? texts.get(key) : undefined;
+      if (text !== undefined && (query === null || query === text)) return withText(text, others);
+      if (id === undefined) return isAccepted(query) ? parameters : notTrusted(query);
+      if (text === undefined) return unknownId(id);
+      const message = 'Expected a "documentId" or a "query", got both, and the id stands for another text.';
+      return new DocumentRefusal('BAD_USER_INPUT', 400, message);
     },
   };
 }

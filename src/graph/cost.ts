@@ -95,33 +95,25 @@ export class CostMeter {
     typeOf?: (row: Row) => string,
   ): readonly Row[] {
     if (this.refusal) return [];
-    const count = rows.length;
-    if (count === 0) return rows;
-    if (isListType(getNullableType(info.returnType))) this.add({ units: count, rows: count, bytes: 0 });
-    if (!typeOf) this.addObjects(count, getNamedType(info.returnType).name, info);
-    else for (const [name, ofType] of groupBy(rows, typeOf)) this.addObjects(ofType.length, name, info);
+    const perRow = isListType(getNullableType(info.returnType)) ? 1 : 0;
+    const groups = typeOf ? groupBy(rows, typeOf) : [[getNamedType(info.returnType).name, rows] as const];
+    for (const [typeName, { length }] of groups) {
+      if (length === 0) continue;
+      const { units, bytes } = costOfType(typeName, info);
+      this.add({ units: length * (perRow + units), rows: length * perRow, bytes: length * bytes });
+    }
     return rows;
-  }
-
-  /** Adds rows without units: an operation near the limit of units must not fail because a fact is held back. */
-  countRows(count: number): void {
-    if (count > 0 && !this.refusal) this.add({ units: 0, rows: count, bytes: 0 });
   }
 
   /** Adds units that do not belong to rows. Call it before the work that the units stand for. */
   spend(units: number): void {
-    this.add({ units, rows: 0, bytes: 0 });
+    this.add({ ...NOTHING, units });
   }
 
   /** Adds a cost. @throws OperationLimitError if the operation is over a limit, also if it was so before the call */
   add(cost: Readonly<Cost>): void {
     this.count(cost);
     if (this.refusal) throw this.refusal;
-  }
-
-  private addObjects(count: number, typeName: string, info: GraphQLResolveInfo): void {
-    const { units, bytes } = costOfType(typeName, info);
-    this.add({ units: count * units, rows: 0, bytes: count * bytes });
   }
 
   private count({ units, rows, bytes }: Readonly<Cost>): void {

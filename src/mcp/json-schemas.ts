@@ -1,27 +1,22 @@
 /** Makes JSON Schemas from the types of the graph. */
 import {
   type FieldNode,
-  type GraphQLArgument,
-  type GraphQLEnumType,
+  type GraphQLInputField,
   type GraphQLInputType,
+  type GraphQLNamedType,
   type GraphQLObjectType,
   type GraphQLOutputType,
   type GraphQLSchema,
   getNamedType,
   isEnumType,
   isInputObjectType,
-  isInputType,
   isListType,
   isNonNullType,
   isObjectType,
-  isRequiredArgument,
+  isRequiredInputField,
   Kind,
   type OperationDefinitionNode,
   type SelectionSetNode,
-  TypeInfo,
-  typeFromAST,
-  visit,
-  visitWithTypeInfo,
 } from 'graphql';
 
 /** A JSON Schema (draft 2020-12). */
@@ -41,19 +36,20 @@ const SCALARS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * The schema of an operation's variables, with the descriptions and defaults of the arguments that use them. The schema
- * does not allow null for an optional variable: to omit the variable means the same.
+ * The schema of an operation's variables, with the types, descriptions and defaults of the arguments that they are given
+ * to. The schema does not allow null for an optional variable: to omit the variable means the same.
  *
- * @throws TypeError for a variable that is not the whole value of an argument
+ * @throws TypeError for a variable that is not given to an argument of its own name, in a field of the query type
  */
 export function variablesSchema(schema: GraphQLSchema, operation: OperationDefinitionNode): ObjectSchema {
-  const argumentOf = argumentsByVariable(schema, operation);
-  const variables = (operation.variableDefinitions ?? []).map(({ variable, type: node }) => {
-    const name = variable.name.value;
-    const type = typeFromAST(schema, node);
-    const argument = argumentOf.get(name);
-    if (!isInputType(type) || !argument) throw new TypeError(`$${name} is not given to an argument`);
-    return { name, type, description: argument.description, defaultValue: argument.defaultValue };
+  const fields = schema.getQueryType()?.getFields() ?? {};
+  const args = operation.selectionSet.selections.flatMap((selection) =>
+    selection.kind === Kind.FIELD ? (fields[selection.name.value]?.args ?? []) : [],
+  );
+  const variables = (operation.variableDefinitions ?? []).map(({ variable }) => {
+    const argument = args.find(({ name }) => name === variable.name.value);
+    if (!argument) throw new TypeError(`$${variable.name.value} is not given to an argument`);
+    return argument;
   });
   return inputFields(variables);
 }
@@ -63,29 +59,8 @@ export function dataSchema(schema: GraphQLSchema, operation: OperationDefinition
   return selectionSchema(schema.getQueryType() as GraphQLObjectType, operation.selectionSet);
 }
 
-/** The arguments that have a variable as their whole value, by the name of the variable. */
-function argumentsByVariable(
-  schema: GraphQLSchema,
-  operation: OperationDefinitionNode,
-): ReadonlyMap<string, GraphQLArgument> {
-  const found = new Map<string, GraphQLArgument>();
-  const types = new TypeInfo(schema);
-  visit(
-    operation,
-    visitWithTypeInfo(types, {
-      Argument({ value }) {
-        const argument = types.getArgument();
-        if (argument && value.kind === Kind.VARIABLE) found.set(value.name.value, argument);
-      },
-    }),
-  );
-  return found;
-}
-
-type InputField = Pick<GraphQLArgument, 'name' | 'type' | 'description' | 'defaultValue'>;
-
-function inputFields(fields: readonly InputField[]): ObjectSchema {
-  const required = fields.filter((field) => isRequiredArgument(field as GraphQLArgument));
+function inputFields(fields: readonly GraphQLInputField[]): ObjectSchema {
+  const required = fields.filter(isRequiredInputField);
   return {
     type: 'object',
     properties: Object.fromEntries(fields.map((field) => [field.name, inputField(field)])),
@@ -94,7 +69,7 @@ function inputFields(fields: readonly InputField[]): ObjectSchema {
   };
 }
 
-function inputField({ type, description, defaultValue }: InputField): JsonSchema {
+function inputField({ type, description, defaultValue }: GraphQLInputField): JsonSchema {
   return {
     ...inputSchema(type),
     ...(description ? { description: withValues(description, type) } : {}),
@@ -106,7 +81,7 @@ function inputSchema(type: GraphQLInputType): JsonSchema {
   if (isNonNullType(type)) return inputSchema(type.ofType);
   if (isListType(type)) return { type: 'array', items: inputSchema(type.ofType) };
   if (isInputObjectType(type)) return inputFields(Object.values(type.getFields()));
-  return isEnumType(type) ? { type: 'string', enum: namesOf(type) } : { type: scalarType(type.name) };
+  return leafSchema(type);
 }
 
 /** Appends the descriptions of enum values, for which a JSON Schema has no place. */
@@ -143,14 +118,10 @@ function nonNullSchema(type: GraphQLOutputType, field: FieldNode): JsonSchema {
   if (isListType(type)) return { type: 'array', items: outputSchema(type.ofType, field) };
   const { selectionSet } = field;
   if (isObjectType(type) && selectionSet) return selectionSchema(type, selectionSet);
-  const named = getNamedType(type);
-  return isEnumType(named) ? { type: 'string', enum: namesOf(named) } : { type: scalarType(named.name) };
+  return leafSchema(getNamedType(type));
 }
 
-function scalarType(name: string): string {
-  return SCALARS.get(name) ?? 'string';
-}
-
-function namesOf(type: GraphQLEnumType): readonly string[] {
-  return type.getValues().map(({ name }) => name);
+function leafSchema(type: GraphQLNamedType): JsonSchema {
+  if (isEnumType(type)) return { type: 'string', enum: type.getValues().map(({ name }) => name) };
+  return { type: SCALARS.get(type.name) ?? 'string' };
 }

@@ -1,11 +1,11 @@
-/** Suggests other queries if a search finds nothing. */
+/** Suggests other queries if a search finds nothing: with corrected words, or with symbols in place of names. */
 import { foldText, narrowText } from '../domain/fold-text.js';
 import type { Token } from '../domain/listing.js';
-import { correctedWords } from './corrected-words.js';
 import { FILLERS, HAS_LETTER, HAS_LETTERS, PUNCTUATION } from './text.js';
 import type { TokenIndexes } from './token-indexes.js';
 import type { KnownChains, TokenPage, TokenSearch, TokenSearchRequest } from './token-search.js';
 import { WORD_LENGTH } from './word-list.js';
+import { MATCH } from './word-starts.js';
 
 /** The result of a search, with suggestions if it found nothing. */
 export interface FoundTokens extends TokenPage {
@@ -26,6 +26,11 @@ const MAX_WORDS_TRIED = 12;
 /** Of the tokens with a word in their names, the first 20 are examined, and the first 2 of their symbols are tried. */
 const NAMED_LOOKED_AT = 20;
 const MAX_SYMBOLS = 2;
+/** A shorter word is not corrected to one with another letter: it is often the symbol of a token that is not listed. */
+const MIN_FOR_ANY_TYPO = 5;
+/** A typed word is compared with at most `MAX_NEAR` words one typo away, and gets at most `MAX_CORRECTED` corrections. */
+const MAX_NEAR = 12;
+const MAX_CORRECTED = 4;
 const MARKS = /([^\p{L}\p{N}]+)/u;
 /** The request that tells whether a word finds anything at all. */
 const EVERYTHING = { filter: {}, order: 'SYMBOL', first: 1, pricesUsable: false } as const;
@@ -36,7 +41,7 @@ const LIKE_ADDRESS = /0x[0-9a-f]{4}|^(?=[^\d]*\d)[0-9a-f]{6,}$/i;
 /** Adds suggestions to a search. */
 export function withDidYouMean(search: TokenSearch, indexes: TokenIndexes): SuggestingSearch {
   /** The queries that the person may have meant, the most likely first. */
-  function correctionsOf(query: string, chains: KnownChains | undefined): readonly Correction[] {
+  function correctionsOf(query: string, chains: KnownChains | undefined): readonly string[] {
     const typed = narrowText(query).split(/\s+/).filter(Boolean);
     if (typed.some(isLikeAddress)) return [];
     /** The distinct words as typed, by their folded form. */
@@ -50,27 +55,27 @@ export function withDidYouMean(search: TokenSearch, indexes: TokenIndexes): Sugg
         FILLERS.has(text) ||
         search({ ...EVERYTHING, query: words.get(text) ?? text }, chains).totalCount > 0,
     );
-    const correctionsOfPiece = remembered((piece): readonly Correction[] => {
-      if (isRight(piece)) return [{ text: piece, words: [] }];
-      if (!HAS_LETTER.test(piece)) return [];
-      return correctedWords(piece, indexes, chains).map((text) => ({ text, words: [text] }));
+    const correctionsOfPiece = remembered((piece): readonly string[] => {
+      if (isRight(piece)) return [piece];
+      return HAS_LETTER.test(piece) ? correctedWords(piece, indexes, chains) : [];
     });
-    let ways: readonly Correction[] = [NOTHING];
+    let ways: readonly string[] = [''];
     for (const [folded, word] of words) {
-      let meant: readonly Correction[] = [{ text: word, words: [] }];
+      let meant: readonly string[] = [word];
       if (!isRight(folded)) {
-        meant = [NOTHING];
+        meant = [''];
         for (const piece of folded.split(MARKS)) meant = combined(meant, correctionsOfPiece(piece), '');
       }
       ways = combined(ways, meant, ' ');
     }
-    const corrected = ways.filter(({ words }) => words.length > 0);
+    const asTyped = [...words.values()];
     // If every word is right, one may be a name instead of a symbol. A wrong word without correction leaves no ways.
-    return ways.length > corrected.length ? withSymbols([...words.values()], chains) : corrected;
+    const isAllRight = ways.some((way) => foldText(way) === foldText(asTyped.join(' ')));
+    return isAllRight ? withSymbols(asTyped, chains) : ways;
   }
 
   /** Replaces a word of a name by the symbol of the tokens with that name: "tether arb" may mean "USDT arb". */
-  function withSymbols(words: readonly string[], chains: KnownChains | undefined): readonly Correction[] {
+  function withSymbols(words: readonly string[], chains: KnownChains | undefined): readonly string[] {
     if (words.length < 2) return [];
     const ways = words.flatMap((word, nth) => {
       if (word.length < WORD_LENGTH.min) return [];
@@ -79,9 +84,8 @@ export function withDidYouMean(search: TokenSearch, indexes: TokenIndexes): Sugg
         .tokens.filter(({ name }) => foldText(name).split(PUNCTUATION).includes(foldText(word)))
         .map(({ symbol }) => symbol)
         .filter((symbol) => LETTERS_ONLY.test(symbol));
-      return [...new Set(symbols)]
-        .slice(0, MAX_SYMBOLS)
-        .map((symbol) => ({ text: words.with(nth, symbol).join(' '), words: [] }));
+      const distinct = [...new Set(symbols)].slice(0, MAX_SYMBOLS);
+      return distinct.map((symbol) => words.with(nth, symbol).join(' '));
     });
     return ways.slice(0, MAX_TRIED);
   }
@@ -89,11 +93,13 @@ export function withDidYouMean(search: TokenSearch, indexes: TokenIndexes): Sugg
   function suggestionsFor(request: TokenSearchRequest, chains: KnownChains | undefined): readonly string[] {
     const suggestions: string[] = [];
     let wordsLeft = MAX_WORDS_TRIED;
-    for (const { text, words } of correctionsOf(request.query, chains)) {
-      const first = { ...request, query: text, order: 'RELEVANCE', first: 1, after: undefined } as const;
-      const [token] = search(first, chains).tokens;
-      if (token) suggestions.push(asWritten(text, words, token, chains));
-      wordsLeft -= text.split(PUNCTUATION).length;
+    for (const query of correctionsOf(request.query, chains)) {
+      const [token] = search(
+        { ...request, query, order: 'RELEVANCE', first: 1, after: undefined },
+        chains,
+      ).tokens;
+      if (token) suggestions.push(asWritten(query, request.query, token, chains));
+      wordsLeft -= query.split(PUNCTUATION).length;
       if (suggestions.length === MAX_SUGGESTIONS || wordsLeft <= 0) break;
     }
     return suggestions;
@@ -124,38 +130,23 @@ function remembered<Result>(make: (text: string) => Result): (text: string) => R
   };
 }
 
-/** A text, or a part of one, that the person may have meant, with the words that were corrected in it. */
-interface Correction {
-  readonly text: string;
-  readonly words: readonly string[];
-}
-
-const NOTHING: Correction = { text: '', words: [] };
-
-/** Joins each of the first with each of the second. The most likely pairs come first; at most {@link MAX_TRIED}. */
-function combined(
-  first: readonly Correction[],
-  second: readonly Correction[],
-  between: string,
-): readonly Correction[] {
+/** Joins each of the first texts with each of the second. The most likely pairs come first; at most {@link MAX_TRIED}. */
+function combined(first: readonly string[], second: readonly string[], between: string): readonly string[] {
   const pairs = first.flatMap((one, nth) =>
-    second.map((other, mth) => ({
-      text: one.text === '' ? other.text : one.text + between + other.text,
-      words: [...one.words, ...other.words],
-      order: nth + mth,
-    })),
+    second.map((other, mth) => ({ text: one === '' ? other : one + between + other, order: nth + mth })),
   );
-  return pairs.sort((one, other) => one.order - other.order).slice(0, MAX_TRIED);
+  pairs.sort((one, other) => one.order - other.order);
+  return pairs.slice(0, MAX_TRIED).map(({ text }) => text);
 }
 
 function isLikeAddress(word: string): boolean {
   return LIKE_ADDRESS.test(word) || word.split(PUNCTUATION).some(({ length }) => length > WORD_LENGTH.max);
 }
 
-/** The text with its corrected words as the token or its chain writes them, such as "USDC". */
+/** The query with the words that were not typed as the token or its chain writes them, such as "USDC". */
 function asWritten(
-  text: string,
-  words: readonly string[],
+  query: string,
+  typed: string,
   { symbol, name, chainKey }: Token,
   chains: KnownChains | undefined,
 ): string {
@@ -163,9 +154,61 @@ function asWritten(
   const written = [symbol, name, chain?.name ?? '', chain?.shortName ?? '']
     .flatMap((text) => narrowText(text).split(/\s+/))
     .filter((word) => word.length <= WORD_LENGTH.max && LETTERS_ONLY.test(word));
-  const asIn = (piece: string) => written.find((word) => foldText(word) === piece) ?? piece;
-  return text
+  const typedPieces = foldText(typed).split(MARKS);
+  return query
     .split(MARKS)
-    .map((piece) => (words.includes(piece) ? asIn(piece) : piece))
+    .map((piece) =>
+      typedPieces.includes(piece) ? piece : (written.find((word) => foldText(word) === piece) ?? piece),
+    )
     .join('');
+}
+
+/**
+ * Corrections of a word that finds nothing, the most likely first. A wrong guess leads a person to another token, which
+ * costs money, so the rule is narrow. The first letter must be right. If two letters are swapped or one is doubled, the
+ * correction may be any word of symbols, names and chains. For any other typo of one letter it must be a word of at
+ * least five letters from names or chains, and not a symbol.
+ */
+function correctedWords(
+  typed: string,
+  indexes: TokenIndexes,
+  chains: KnownChains | undefined,
+): readonly string[] {
+  const respelledWords = respelled(typed).filter(
+    (word) => usesOf(word, indexes).isWord || (chains?.words.has(word) ?? false),
+  );
+  const ofChains = chains?.words.near(typed, MIN_FOR_ANY_TYPO, MAX_NEAR) ?? [];
+  const ofNames = indexes.words.near(typed, MIN_FOR_ANY_TYPO, MAX_NEAR);
+  const others = [...new Set([...ofChains, ...ofNames])].flatMap((word) => {
+    const { isSymbol, count } = usesOf(word, indexes);
+    // A plural is not a typo: "stables" does not mean the chain Stable.
+    if (isSymbol || respelledWords.includes(word) || typed === `${word}s`) return [];
+    return [{ word, isOfChain: ofChains.includes(word), count }];
+  });
+  others.sort((one, other) => Number(other.isOfChain) - Number(one.isOfChain) || other.count - one.count);
+  return [...respelledWords, ...others.map(({ word }) => word)].slice(0, MAX_CORRECTED);
+}
+
+/** The number of tokens and chains that a word matches, and whether it is a whole word, or the first one of a symbol. */
+function usesOf(word: string, { symbolStarts, nameStarts, chainKeyStarts }: TokenIndexes) {
+  const ofSymbols = symbolStarts.find(word);
+  const found = [...ofSymbols, ...nameStarts.find(word), ...chainKeyStarts.find(word)];
+  return {
+    isSymbol: ofSymbols.some(({ match }) => match === MATCH.firstWord),
+    isWord: found.some(({ match }) => match === MATCH.firstWord || match === MATCH.word),
+    count: found.reduce((count, { items }) => count + items.length, 0),
+  };
+}
+
+/** The word with two neighbouring letters swapped, or with a doubled letter written once. The first letter stays. */
+function respelled(word: string): readonly string[] {
+  const respellings = new Set<string>();
+  for (let at = 1; at < word.length; at++) {
+    if (word[at] !== word[at - 1]) {
+      if (at > 1) respellings.add(word.slice(0, at - 1) + word[at] + word[at - 1] + word.slice(at + 1));
+    } else if (word.length > WORD_LENGTH.min) {
+      respellings.add(word.slice(0, at) + word.slice(at + 1));
+    }
+  }
+  return [...respellings];
 }

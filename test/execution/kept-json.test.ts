@@ -9,85 +9,68 @@ import { type Answered, codesOf } from '../support/test-gateway.js';
 import { refreshWith, startServer, type TestServer, type TestServerOptions } from '../support/test-server.js';
 import { createWriter } from './support/writer.js';
 
-/** A state that a field of rows reads. */
-interface World {
-  state: string;
-  /** How often the field was resolved. */
-  resolved: number;
-}
-
-/** A context through which the field notes its reads. */
-class Context implements Tracker {
-  noted = '';
-  readonly tracker = this;
-
-  constructor(readonly world: World) {}
-
-  track(write: () => void) {
-    write();
-    return { state: this.world.state };
-  }
-
-  repeat(reads: object): boolean {
-    const { state } = reads as { state: string };
-    if (state !== this.world.state) return false;
-    this.noted = state;
-    return true;
-  }
-}
-
-const ROWS: readonly { readonly a: string; readonly b: number }[] = Object.freeze(
-  Array.from({ length: 20 }, (_, nth) => Object.freeze({ a: `row ${nth}`, b: nth })),
-);
-
+type Row = { readonly a: string; readonly b: number };
+const frozen = (count: number, a = (nth: number) => `row ${nth}`): readonly Row[] =>
+  Object.freeze(Array.from({ length: count }, (_, b) => Object.freeze({ a: a(b), b })));
+const ROWS = frozen(20);
+const MANY = frozen(100, (nth) => `row ${nth} ${'x'.repeat(300)}`);
 const TEXT = '{ rows { a b state } __typename }';
-const world = (): World => ({ state: 'one', resolved: 0 });
 
-/** Writes an operation over rows. @returns the parts of its response, and how often the resolver of the field was called */
-function writerOf(rows: () => readonly (typeof ROWS)[number][], maxBytes = 1e6, text = TEXT) {
+/**
+ * Writes an operation over rows, of which one field reads a state that changes.
+ *
+ * @returns a function of the state. It returns the parts of the response, and how often the field was resolved
+ */
+function writerOf(rows: () => readonly Row[], maxBytes = 1e6, text = TEXT) {
+  let [state, noted, calls] = ['', '', 0];
+  const resolve = () => {
+    calls++;
+    noted = state;
+    return state;
+  };
+  const tracker: Tracker = {
+    track(write) {
+      write();
+      return { state };
+    },
+    repeat(reads) {
+      const isSame = (reads as { state: string }).state === state;
+      if (isSame) noted = state;
+      return isSame;
+    },
+  };
   const schema = buildSchema(
     'type Query { rows: [Row] } type Row { a: String b: Int state: String with(add: String): String }',
   );
   const fieldsOf = (type: string) => (schema.getType(type) as GraphQLObjectType).getFields();
   Object.assign(fieldsOf('Query').rows ?? {}, { resolve: rows });
-  const resolve = (_row: unknown, _args: object, context: Context) => {
-    const { world } = context;
-    world.resolved++;
-    context.noted = world.state;
-    return world.state;
-  };
   for (const name of ['state', 'with']) Object.assign(fieldsOf('Row')[name] ?? {}, { resolve });
   const { write } = createWriter(schema, text, { maxBytes });
-  return (world: World) => {
-    const before = world.resolved;
-    const context = new Context(world);
-    const parts = write(context) ?? [];
-    const data = { rows: rows().map((row) => ({ ...row, state: world.state })), __typename: 'Query' };
+  return (now = 'one') => {
+    [state, noted, calls] = [now, '', 0];
+    const parts = write({ tracker }) ?? [];
+    const data = { rows: rows().map((row) => ({ ...row, state })), __typename: 'Query' };
     expect(Buffer.concat(parts).toString()).toBe(JSON.stringify({ data }));
-    expect(context.noted).toBe(world.state);
-    return { parts, calls: world.resolved - before };
+    expect(noted).toBe(state);
+    return { parts, calls };
   };
 }
 
-/** The same, but returns only how often the resolver was called. */
-function callsOf(...options: Parameters<typeof writerOf>): (world: World) => number {
+/** The same, but returns only how often the field was resolved. */
+function callsOf(...options: Parameters<typeof writerOf>) {
   const write = writerOf(...options);
-  return (world) => write(world).calls;
+  return (state?: string) => write(state).calls;
 }
 
 describe('kept JSON', () => {
   it('is used from the second time on, and written again if something else is read', () => {
     const calls = callsOf(() => ROWS);
-    const here = world();
-    expect([calls(here), calls(here), calls(here)]).toEqual([20, 0, 0]);
-    here.state = 'two';
-    expect([calls(here), calls(here)]).toEqual([20, 0]);
+    expect([calls(), calls(), calls(), calls('two'), calls('two')]).toEqual([20, 0, 0, 20, 0]);
   });
 
   it('is a part of each response, without being copied, if it is long', () => {
     const write = writerOf(() => MANY);
-    const here = world();
-    const [, second, third] = [1, 2, 3].map(() => write(here).parts);
+    const [, second, third] = [1, 2, 3].map(() => write().parts);
     expect(second).toHaveLength(3);
     expect(second?.[1]?.length).toBeGreaterThan(10_000);
     expect(third?.[1]).toBe(second?.[1]);
@@ -99,8 +82,7 @@ describe('kept JSON', () => {
     ['rows beyond the bound', [() => [...ROWS], 100]],
   ])('is not used for %s', (_name, options) => {
     const calls = callsOf(...options);
-    const here = world();
-    const [first, ...others] = [calls(here), calls(here), calls(here)];
+    const [first, ...others] = [calls(), calls(), calls()];
     expect(first).toBe(20);
     expect(Math.min(...others)).toBeGreaterThan(18);
   });
@@ -108,36 +90,28 @@ describe('kept JSON', () => {
   it('is kept for each row if the list can change or is too long to be kept', () => {
     let rows = [...ROWS];
     const calls = callsOf(() => rows);
-    const here = world();
-    expect(calls(here)).toBe(20);
+    expect(calls()).toBe(20);
     rows.reverse();
-    expect(calls(here)).toBe(0);
+    expect(calls()).toBe(0);
     rows = [...rows.slice(0, 9), Object.freeze({ a: 'row 99', b: 99 })];
-    expect([calls(here), calls(here)]).toEqual([1, 0]);
-    here.state = 'two';
-    expect([calls(here), calls(here)]).toEqual([10, 0]);
+    expect([calls(), calls(), calls('two'), calls('two')]).toEqual([1, 0, 10, 0]);
     const long = callsOf(() => MANY, 100_000);
-    expect([long(here), long(here), long(here)]).toEqual([100, 100, 0]);
+    expect([long(), long(), long()]).toEqual([100, 100, 0]);
   });
 
   it('is dropped when all of it together exceeds the limit', () => {
     const lists = Array.from({ length: 20 }, () => Object.freeze([...ROWS]));
-    let rows: readonly (typeof ROWS)[number][] = ROWS;
+    let rows = ROWS;
     const calls = callsOf(() => rows, 12_000);
-    const here = world();
     const callsOfAll = () =>
       lists.map((list) => {
         rows = list;
-        return calls(here);
+        return calls();
       });
     expect(callsOfAll()).toEqual(Array(20).fill(20));
     expect(callsOfAll()).toContain(20);
   });
 });
-
-const MANY = Object.freeze(
-  Array.from({ length: 100 }, (_, nth) => Object.freeze({ a: `row ${nth} ${'x'.repeat(300)}`, b: nth })),
-);
 
 const LONG = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 };
 
@@ -225,57 +199,66 @@ describe('a list with other variables each time', () => {
 
 /** Refreshes one listing while the refresh of the other one fails. */
 async function refreshOnly({ snapshots, upstream }: TestServer, name: 'chains' | 'tokens', rows: object[]) {
+  const other = name === 'chains' ? 'tokens' : 'chains';
   upstream.plan(name, json({ [name]: rows }));
-  upstream.plan(name === 'chains' ? 'tokens' : 'chains', status(404));
+  upstream.plan(other, status(404));
   const before = snapshots.current();
   await new Promise((resolve) => setTimeout(resolve, 2));
   snapshots.refreshNow();
   await expect.poll(() => snapshots.current()[name], { interval: 2 }).not.toBe(before[name]);
-  const other = name === 'chains' ? 'tokens' : 'chains';
   expect(snapshots.current()[other]).toBe(before[other]);
 }
 
 describe('kept JSON of one listing', () => {
-  const CHAINS = { chains: [chainRow('ethereum')] };
   const TOKEN = `0x${'1'.repeat(40)}`;
+  const NAMED = [chainRow('ethereum', { name: 'Ether' })];
 
-  /** Starts a gateway that has kept the JSON of this field. @returns it, and a function that queries the field again */
-  async function startWith(field: string) {
-    const server = await startLoaded({ listings: { ...CHAINS, tokens: [tokenRow('ethereum', TOKEN)] } });
-    const query = `query ($other: String!) { shown: ${field} other: chain(chainKey: $other) { name } }`;
-    const send = repeatedly<{ shown: unknown }>(server, query);
-    const ask = async () => JSON.stringify((await send()).data?.shown);
-    const first = await ask();
-    for (let nth = 0; nth < 3; nth++) expect(await ask()).toBe(first);
-    return { server, ask, first };
-  }
-
-  it.each([
-    'tokens(srcChainKey: "ethereum") { chain { name } }',
-    `token(chainKey: "ethereum", address: "${TOKEN}") { chain { name } }`,
-  ])('changes with the chain listing alone, if it shows chains: %s', async (field) => {
-    const { server, ask, first } = await startWith(field);
-    expect(first).toContain('The ethereum chain');
-    await refreshOnly(server, 'chains', [chainRow('ethereum', { name: 'Ether' })]);
-    for (let nth = 0; nth < 3; nth++) expect(await ask()).toBe(first.replace('The ethereum chain', 'Ether'));
-  });
-
-  it('changes with the token listing alone, and with its time alone, if a chain shows tokens', async () => {
-    const { server, ask, first } = await startWith(
+  it.each<[field: string, before: string, name: 'chains' | 'tokens', rows: object[], after: string]>([
+    [
+      'tokens(srcChainKey: "ethereum") { chain { name } }',
+      '[{"chain":{"name":"The ethereum chain"}}]',
+      'chains',
+      NAMED,
+      '[{"chain":{"name":"Ether"}}]',
+    ],
+    [
+      `token(chainKey: "ethereum", address: "${TOKEN}") { chain { name } }`,
+      '{"chain":{"name":"The ethereum chain"}}',
+      'chains',
+      NAMED,
+      '{"chain":{"name":"Ether"}}',
+    ],
+    [
       'chain(chainKey: "ethereum") { tokenCount tokens { name } }',
-    );
-    expect(first).toBe('{"tokenCount":1,"tokens":[{"name":"USD Coin"}]}');
-    const timed = await startWith('chain(chainKey: "ethereum") { tokens { price { asOf } } }');
-    const other = tokenRow('ethereum', `0x${'2'.repeat(40)}`, { name: 'Two' });
-    await refreshOnly(server, 'tokens', [tokenRow('ethereum', TOKEN), other]);
-    for (let nth = 0; nth < 3; nth++)
-      expect(await ask()).toBe('{"tokenCount":2,"tokens":[{"name":"USD Coin"},{"name":"Two"}]}');
-    await refreshOnly(timed.server, 'tokens', [tokenRow('ethereum', TOKEN)]);
-    const { takenAt = 0 } = timed.server.snapshots.current().tokens ?? {};
-    const now = `{"tokens":[{"price":{"asOf":"${new Date(takenAt).toISOString()}"}}]}`;
-    expect(now).not.toBe(timed.first);
-    for (let nth = 0; nth < 3; nth++) expect(await timed.ask()).toBe(now);
-  });
+      '{"tokenCount":1,"tokens":[{"name":"USD Coin"}]}',
+      'tokens',
+      [tokenRow('ethereum', TOKEN), tokenRow('ethereum', '0x2', { name: 'Two' })],
+      '{"tokenCount":2,"tokens":[{"name":"USD Coin"},{"name":"Two"}]}',
+    ],
+    [
+      'chain(chainKey: "ethereum") { tokens { price { asOf } } }',
+      '{"tokens":[{"price":{"asOf":"TIME"}}]}',
+      'tokens',
+      [tokenRow('ethereum', TOKEN)],
+      '{"tokens":[{"price":{"asOf":"TIME"}}]}',
+    ],
+  ])(
+    'changes with the other listing alone, if it shows that: %s',
+    async (field, before, name, rows, after) => {
+      const listings = { chains: [chainRow('ethereum')], tokens: [tokenRow('ethereum', TOKEN)] };
+      const server = await startLoaded({ listings });
+      const query = `query ($other: String!) { shown: ${field} other: chain(chainKey: $other) { name } }`;
+      const send = repeatedly<{ shown: unknown }>(server, query);
+      const expectShown = async (shown: string) => {
+        const { takenAt = 0 } = server.snapshots.current().tokens ?? {};
+        const expected = shown.replace('TIME', new Date(takenAt).toISOString());
+        for (let nth = 0; nth < 4; nth++) expect(JSON.stringify((await send()).data?.shown)).toBe(expected);
+      };
+      await expectShown(before);
+      await refreshOnly(server, name, rows);
+      await expectShown(after);
+    },
+  );
 });
 
 describe('JSON that is used again', () => {

@@ -73,12 +73,9 @@ describe('a plan', () => {
   });
 
   it('gives each response its own bytes', () => {
-    const { write } = createWriter(schemaWith({ 'Query.texts': (_q, _a, { is }) => [is] }), '{ texts }');
+    const { write } = createWriter(schemaWith({ 'Query.text': (_q, _a, { is }) => is }), '{ text }');
     const [first, second] = [write({ is: 'first' }), write({ is: 'other' })];
-    expect([String(first), String(second)]).toEqual([
-      '{"data":{"texts":["first"]}}',
-      '{"data":{"texts":["other"]}}',
-    ]);
+    expect(`${first} ${second}`).toBe('{"data":{"text":"first"}} {"data":{"text":"other"}}');
   });
 
   const rejected = () => Promise.reject(new Error('It fails'));
@@ -134,38 +131,31 @@ describe('a field is written as by graphql-js or not at all, whatever its value,
 });
 
 describe('a resolver', () => {
-  type Resolver = GraphQLFieldResolver<unknown, unknown>;
-  const schemaWithText = (resolve: Resolver) => schemaWith({ 'Query.text': resolve as unknown as Resolve });
+  const write = (resolve: GraphQLFieldResolver<unknown, unknown>, text: string) => {
+    const schema = schemaWith({ 'Query.text': resolve as unknown as Resolve });
+    return [textOf(createWriter(schema, text).write({}, { y: true })), executed(schema, text)];
+  };
   const TEXT = 'query Q($y: Boolean = true) { ...F @include(if: $y) } fragment F on Query { text }';
 
   it('gets the facts about its field', () => {
-    const resolve: Resolver = (_query, _args, _context, info) => {
-      const {
-        fieldName,
-        fieldNodes,
-        returnType,
-        parentType,
-        fragments,
-        variableValues,
-        operation,
-        rootValue,
-      } = info;
-      const nodes = [fieldNodes.length, String(returnType), parentType.name, operation.name?.value];
-      return JSON.stringify([fieldName, nodes, Object.keys(fragments), variableValues, rootValue]);
-    };
-    const { write } = createWriter(schemaWithText(resolve), TEXT);
-    expect(textOf(write({}, { y: true }))).toBe(executed(schemaWithText(resolve), TEXT));
+    const [own, expected] = write((_query, _args, _context, info) => {
+      const { fieldName, fieldNodes, returnType, parentType, fragments, operation } = info;
+      const names = [fieldName, String(returnType), parentType.name, operation.name?.value];
+      const { variableValues, rootValue } = info;
+      return JSON.stringify([names, fieldNodes.length, Object.keys(fragments), variableValues, rootValue]);
+    }, TEXT);
+    expect(own).toBe(expected);
   });
 
   it('leaves the operation to graphql-js if it reads its path, even if it catches the error', () => {
-    const resolve: Resolver = (_query, _args, _context, info) => {
+    const [own] = write((_query, _args, _context, info) => {
       try {
         return String(info.path.key);
       } catch {
         return 'caught';
       }
-    };
-    expect(createWriter(schemaWithText(resolve), TEXT).write({}, { y: true })).toBeUndefined();
+    }, TEXT);
+    expect(own).toBeUndefined();
   });
 });
 

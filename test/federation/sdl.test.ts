@@ -31,19 +31,17 @@ const typesOf = (sdl: string) =>
   );
 
 describe('the SDL for other graphs', () => {
-  it.each([
-    ['subgraph', 'type Chain @key(fields: "chainKey") @key(fields: "id") @key(fields: "caip2") {'],
-    ['subgraph', 'type Token @key(fields: "chainKey address") @key(fields: "id") @key(fields: "caip19") {'],
-    ...['HeldBackFact', 'NativeCurrency', 'Price', 'PageInfo'].map(
-      (type) => ['subgraph', `type ${type} @shareable {`] as const,
-    ),
-    ['stitching', 'type Chain implements Node @canonical {'],
-    ['stitching', 'type Token implements Node @canonical @key(selectionSet: "{ chainKey address }") {'],
-    ['stitching', '  ): [Chain]! @merge(keyField: "chainKey")'],
-    ['stitching', '  ): [Chain]! @merge(keyField: "caip2")'],
-    ['stitching', '  ): [Token]! @merge(key: ["chainKey", "address"], keyArg: "keys")'],
-  ] as const)('for a %s has the line %s', async (flavour, line) => {
-    expect((await sdls())[flavour].split('\n')).toContain(line);
+  // `released.test.ts` checks the directives that the last release had.
+  it('has the directives that are newer than the release', async () => {
+    const { subgraph, stitching } = await sdls();
+    const lines = [...subgraph.split('\n'), ...stitching.split('\n')];
+    for (const line of [
+      'type Chain @key(fields: "chainKey") @key(fields: "id") @key(fields: "caip2") {',
+      'type Token @key(fields: "chainKey address") @key(fields: "id") @key(fields: "caip19") {',
+      'type HeldBackFact @shareable {',
+      '  ): [Chain]! @merge(keyField: "caip2")',
+    ])
+      expect(lines).toContain(line);
   });
 
   it('leaves out Node for Federation, and is a schema of its own for stitching', async () => {

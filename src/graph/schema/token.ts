@@ -157,7 +157,7 @@ builder.queryFields((t) => ({
       }),
       srcToken: t.arg.string({
         description:
-          'Address of a token: selects the tokens that have a route from it. An address can exist on several chains, so give `srcChainKey` too; a value-transfer upstream requires it, and leaving it out is then BAD_USER_INPUT. The set is optimistic: only a quote shows that a route works.',
+          'Address of a token: selects the tokens that have a route from it. An address can exist on several chains, so give `srcChainKey` too; a value-transfer upstream requires it, and leaving it out is then BAD_USER_INPUT. A listed route can still fail: only a quote of the transfer service shows that a transfer works now.',
       }),
     },
     resolve(_query, args, { loaders, cost }, info) {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../../fixtures/demo.js';
 import { chainRow, tokenRow } from '../../fixtures/rows.js';
 import { status } from '../../support/fake-upstream.js';
-import { codesOf, createTestGateway, dataOf } from '../../support/test-gateway.js';
+import { createTestGateway, dataOf } from '../../support/test-gateway.js';
 
 const PLACEHOLDER = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE';
 const ZERO = `0x${'0'.repeat(40)}`;
@@ -32,51 +32,52 @@ describe('node and nodes', () => {
     expect(upstream.count()).toBe(2);
   });
 
-  it.each([
-    [USDC, USDC],
-    [USDC.toLowerCase(), USDC],
-    [`0x${USDC.slice(2).toUpperCase()}`, USDC],
-    [USDC.toUpperCase(), USDC],
-    [PLACEHOLDER, PLACEHOLDER],
-    [PLACEHOLDER.toUpperCase(), PLACEHOLDER],
-    [ZERO, PLACEHOLDER],
-  ])('find a token by an id with the address %s, in either form of base64', async (written, address) => {
+  it('find a token by an id with any form of its address, in either form of base64', async () => {
     const { query } = await createTestGateway();
-    const json = Buffer.from(JSON.stringify(['Token', 'ethereum', written]));
-    const id = encoded('Token', 'ethereum', address.toLowerCase());
-    const found = {
-      data: { node: { id }, nodes: [{ __typename: 'Token', id, chainKey: 'ethereum', address }] },
-    };
-    // Tools that encode an id again often add padding.
-    for (const asked of [json.toString('base64url'), json.toString('base64')])
-      expect(await query(NODES.replace('{', `{ node(id: "${asked}") { id }`), { ids: [asked] })).toEqual(
-        found,
-      );
+    for (const [written, address] of [
+      ...[USDC, USDC.toLowerCase(), `0x${USDC.slice(2).toUpperCase()}`, USDC.toUpperCase()].map((form) => [
+        form,
+        USDC,
+      ]),
+      ...[PLACEHOLDER, PLACEHOLDER.toUpperCase(), ZERO].map((form) => [form, PLACEHOLDER]),
+    ] as [string, string][]) {
+      const json = Buffer.from(JSON.stringify(['Token', 'ethereum', written]));
+      const id = encoded('Token', 'ethereum', address.toLowerCase());
+      const nodes = [{ __typename: 'Token', id, chainKey: 'ethereum', address }];
+      // Tools that encode an id again often add padding.
+      for (const asked of [json.toString('base64url'), json.toString('base64')]) {
+        const document = NODES.replace('{', `{ node(id: "${asked}") { id }`);
+        expect(await query(document, { ids: [asked] })).toEqual({ data: { node: { id }, nodes } });
+      }
+    }
   });
 
   it('are null for an unknown id and for other texts', async () => {
     const { query } = await createTestGateway();
-    const unknown = [
+    const parts = ['Chain|nope', 'Chain|ethereum|more', 'Token|ethereum', 'Token|ethereum|', 'Price|ethereum']
+      .concat('Chain', '__proto__|ethereum', 'chain|ethereum', 'Token|base|0x1|more')
+      .map((text) => encoded(...text.split('|')));
+    const json = [
+      'null',
+      '["Chain",{}]',
+      '["Chain",5]',
+      '["Chain",["base"]]',
+      '["Chain","ba',
+      '["Chain","a\\x"]',
+    ]
+      .concat('["Chain","\\u12"]', '["Chain","\n"]')
+      .map((text) => Buffer.from(text).toString('base64url'));
+    const ethereum = encoded('Chain', 'ethereum');
+    const others = [
       '',
       'ethereum',
       'Chain:ethereum',
       '💥',
-      encoded('Chain'),
-      encoded('Chain', 'nope'),
-      encoded('Chain', 'ethereum', 'more'),
-      encoded('Token', 'ethereum'),
-      encoded('Token', 'ethereum', ''),
-      encoded('Price', 'ethereum'),
-      encoded('__proto__', 'ethereum'),
-      `${encoded('Chain', 'ethereum')}==`,
-      encoded('chain', 'ethereum'),
-      `${encoded('Chain', 'ethereum')} `,
-      encoded('Token', 'base', '0x1', 'more'),
-      ...['null', '["Chain",{}]', '["Chain",5]', '["Chain",["base"]]', '["Chain","ba', '["Chain","a\\x"]']
-        .concat('["Chain","\\u12"]', '["Chain","\n"]')
-        .map((json) => Buffer.from(json).toString('base64url')),
+      `${ethereum}==`,
+      `${ethereum} `,
       'A'.repeat(100_000),
     ];
+    const unknown = [...parts, ...json, ...others];
     const answer = await query(NODES, { ids: unknown });
     expect(answer).toEqual({ data: { nodes: unknown.map(() => null) } });
     expect(await query('{ node(id: "nope") { id } }')).toEqual({ data: { node: null } });
@@ -121,24 +122,45 @@ describe('chainsByKey and tokensByKey', () => {
     });
     expect(upstream.count()).toBe(2);
   });
+});
 
-  it('are null only for the items whose listing fails', async () => {
-    const { query, upstream } = await createTestGateway({
-      listings: { chains: [chainRow('base')], tokens: [tokenRow('base', '0x1')] },
-      config: { upstreamRetries: 0 },
-    });
-    upstream.plan('chains', status(500));
-    const answer = await query(
-      `{ chainsByKey(chainKeys: ["base", "nope"]) { name }
-         tokensByKey(keys: [{ chainKey: "base", address: "0X1" }, { chainKey: "base", address: "0x10" }]) { address } }`,
-    );
-    expect(answer.data).toEqual({ chainsByKey: [null, null], tokensByKey: [{ address: '0x1' }, null] });
-    expect(answer.errors?.map(({ path }) => path)).toEqual([
-      ['chainsByKey', 0],
-      ['chainsByKey', 1],
-    ]);
-    expect(codesOf(answer)).toEqual(['UPSTREAM_STATUS', 'UPSTREAM_STATUS']);
+it('look-ups are null with an error only where their listing fails', async () => {
+  const { query, upstream } = await createTestGateway({
+    listings: { chains: [chainRow('base')], tokens: [tokenRow('base', USDC)] },
+    config: { upstreamRetries: 0 },
   });
+  upstream.plan('chains', status(500));
+  const found = { chainKey: 'base', address: USDC };
+  const asked = `[{ chainKey: "base", address: "${USDC.toLowerCase()}" }, { chainKey: "base", address: "0x10" }]`;
+  const { data, errors = [] } = await query(`{
+    chainsByKey(chainKeys: ["base", "nope"]) { name }
+    chainsByCaip2(caip2s: ["eip155:7"]) { name }
+    tokensByKey(keys: ${asked}) { chainKey address }
+    tokensByCaip19(caip19s: ["eip155:7/erc20:${USDC}", "malformed"]) { symbol }
+    _entities(representations: [
+      { __typename: "Chain", chainKey: "base" }
+      { __typename: "Token", chainKey: "base", address: "${USDC}" }
+      "bad"
+    ]) { ... on Token { chainKey address } }
+    tokens { caip19 symbol }
+  }`);
+  expect(data).toEqual({
+    chainsByKey: [null, null],
+    chainsByCaip2: [null],
+    tokensByKey: [found, null],
+    tokensByCaip19: [null, null],
+    _entities: [null, found, null],
+    tokens: [{ caip19: null, symbol: 'USDC' }],
+  });
+  expect(errors.map(({ path, extensions }) => `${path?.join('.')} ${extensions?.code}`).sort()).toEqual([
+    '_entities.0 UPSTREAM_STATUS',
+    '_entities.2 BAD_USER_INPUT',
+    'chainsByCaip2.0 UPSTREAM_STATUS',
+    'chainsByKey.0 UPSTREAM_STATUS',
+    'chainsByKey.1 UPSTREAM_STATUS',
+    'tokens.0.caip19 UPSTREAM_STATUS',
+    'tokensByCaip19.0 UPSTREAM_STATUS',
+  ]);
 });
 
 /** A query with every argument that is the key of a chain. */

@@ -83,19 +83,14 @@ describe('a query as a person types it', () => {
     ['m.USDT', 'musdt'],
     ['rETH', 'reth'],
     ['BTC BTC.b ₿TCx BTCN', 'btc|₿tc'],
-    ['1INCH', '1inch'],
     ['aUSD_', 'ausd'],
-    ['0G', '0g'],
-    ['STG stgUSDC', 'stg'],
+    ['1INCH', '1inch'],
     ['G', 'g'],
+    ['STG stgUSDC', 'stg'],
     ['SOL', 'sol'],
-    ['USDT USDt', 'tether'],
     ['USDC', 'coin usd|usdcoin|usd-coin'],
-    ['STG USD₮0', 'stargate'],
-    ['PENGU', 'pudgy|pengu'],
     ['YFI', 'yearn.finance|finance'],
     ['crvUSD', 'curve fi'],
-    ['sDAI', 'savings'],
     ['POKÉ', 'poke|munze|pokémon'],
     ['🚀', '🚀'],
     ['₿TCx', 'btcx'],
@@ -105,19 +100,12 @@ describe('a query as a person types it', () => {
     ['ETH', 'eth arbitrum', 'arbitrum ethereum'],
     ['USDC S*USDC', 'usdc base|base usdc|usdc/base|usdc-base|usdc@base|base:usdc|usdc (base)', 'base'],
     ['USDC S*USDC', 'usdc on base|usdc to base chain', 'base'],
-    ['USDC.e', 'usdc kaia', 'klaytn'],
     ['KAIA USDC.e USDT WETH', 'kaia|klaytn', 'klaytn'],
-    ['VANA', 'vana', 'islander'],
-    ['USDC', 'usdc hyperevm', 'hyperliquid'],
     ['USDC USDC.e', 'usdc op|usdc op mainnet|usdc opmainnet', 'optimism'],
     ['USDT S*USDT', 'usdt bnb|usdt bsc|usdt bnb chain|usdt binance|usdt bnb smart chain', 'bsc'],
     ['USDC', 'usdc zksync era', 'zksync'],
-    ['USDC', 'usdc x layer', 'xlayer'],
-    ['USDC', 'usdc avax', 'avalanche'],
-    ['USDC', 'usdc matic', 'polygon'],
     ['LOST', 'lost unlisted', 'unlisted'],
     ['VIC', 'viction', 'tomo'],
-    ['AVAX', 'avax network', 'avalanche'],
     ['USDC', 'usdc arbitrum one|usdc arb one', 'arbitrum'],
     ['USDC S*USDC', 'usdc polygon pos', 'polygon'],
     ['WETH', 'weth berachain', 'bera'],
@@ -149,18 +137,25 @@ describe('a query as a person types it', () => {
     [`${ON_SOLANA},`, ON_SOLANA],
     [PLACEHOLDER.toUpperCase(), PLACEHOLDER],
     [`0x${'0'.repeat(40)}`, PLACEHOLDER],
-  ])('%j finds the tokens with the address %s on all chains', async (typed, address) => {
-    const { totalCount } = await search(typed);
-    const listed = demoTokens.filter((token) => token.address.toLowerCase() === address.toLowerCase());
-    expect(listed.length).toBeGreaterThan(0);
-    expect(totalCount).toBe(listed.length);
-  });
+    ...['0x20c000', '0X20C00000', '"0x20c000"', '0x20c000 tempo'].map((typed) => [typed, '0x20c000']),
+  ])(
+    '%j finds the tokens on all chains whose address is or begins with %s',
+    async (typed = '', start = '') => {
+      const { totalCount } = await search(typed);
+      const listed = demoTokens.filter(({ address }) =>
+        address.toLowerCase().startsWith(start.toLowerCase()),
+      );
+      expect(listed.length).toBeGreaterThan(0);
+      expect(totalCount).toBe(listed.length);
+    },
+  );
 
   it.each([
     ['STG polygon', `eip155:137/erc20:${STG}`],
     ['STG polygon', `"eip155:137/erc20:${STG.toLowerCase()}"`],
     ['STG polygon', `${STG} eip155:137`],
     ['STG polygon', `137 ${STG}`],
+    ['STG polygon', `${STG.toLowerCase()} poly`],
     ['USDC ethereum', '0xa0b8…eb48'],
     ['USDC ethereum', '0xA0b8...eB48'],
     ['USDC ethereum', '0xA0b86..06eB48'],
@@ -197,43 +192,24 @@ describe('a query as a person types it', () => {
       expect(namesOf(await search(typed, {}, other))).toEqual(['POOL base']);
   });
 
-  it('the start of an address finds all addresses with that start, in any letter case', async () => {
-    for (const typed of ['0x20c000', '0X20C00000', '"0x20c000"', '0x20c000 tempo']) {
-      const { totalCount } = await search(typed);
-      const listed = demoTokens.filter(({ address }) => address.toLowerCase().startsWith('0x20c000'));
-      expect(listed.length).toBeGreaterThan(1);
-      expect(totalCount).toBe(listed.length);
-    }
-  });
-
   it('the first zeros of the zero address do not find native assets', async () => {
     expect(namesOf(await search('0x00000000')).filter((name) => name.startsWith('ETH '))).toEqual([]);
   });
 
-  it.each([
-    ['an address', USDC_ON_ETHEREUM],
-    ['the start of an address', USDC_ON_ETHEREUM.slice(0, 12)],
-    ['the start and the end of an address', '0xA0b8...eB48'],
-    ['a type of Move', '0x1::aptos_coin::AptosCoin'],
-    ['an address that is not hex', ON_SOLANA],
-    ['a CAIP-19 identifier', `eip155:1/erc20:${USDC_ON_ETHEREUM}`],
-    ['a CAIP-2 identifier', 'eip155:4242'],
-  ])('a token that has %s in its texts is not found by it', async (_what, typed) => {
-    const fakes = [`${typed} Token`, `USD Coin ${typed}`].flatMap((text, index) => [
-      tokenRow('base', `${HEX}${10 + index}`, { symbol: text, name: 'Fake' }),
-      tokenRow('base', `${HEX}${20 + index}`, { symbol: 'FAKE', name: text }),
+  it('no identifier finds a token that has it in its texts', async () => {
+    const identifiers = [USDC_ON_ETHEREUM, USDC_ON_ETHEREUM.slice(0, 12), '0xA0b8...eB48', ON_SOLANA].concat(
+      '0x1::aptos_coin::AptosCoin',
+      `eip155:1/erc20:${USDC_ON_ETHEREUM}`,
+      'eip155:4242',
+    );
+    const texts = identifiers.flatMap((typed) => [`${typed} Token`, `USD Coin ${typed}`]);
+    const fakes = texts.flatMap((text, nth) => [
+      tokenRow('base', `${HEX}${10 + nth}`, { symbol: text, name: 'Fake' }),
+      tokenRow('base', `${HEX}${50 + nth}`, { symbol: 'FAKE', name: text }),
     ]);
     const other = await serve([...demoTokens, ...fakes]);
-    expect(namesOf(await search(typed, {}, other))).toEqual(namesOf(await search(typed)));
-  });
-
-  it('an address and a chain find the token on that chain', async () => {
-    const listed = demoTokens.filter(
-      ({ address, chainKey }) => address === STG && chainKey.startsWith('poly'),
-    );
-    const { chainKeys } = await search(`${STG.toLowerCase()} poly`);
-    expect(chainKeys).toEqual(listed.map(({ chainKey }) => chainKey));
-    expect(chainKeys.length).toBeGreaterThan(0);
+    for (const typed of identifiers)
+      expect(namesOf(await search(typed, {}, other)), typed).toEqual(namesOf(await search(typed)));
   });
 
   it.each([
@@ -341,7 +317,7 @@ describe('a query as a person types it', () => {
   });
 
   it('finds every token by its own symbol, name, chain and address', async () => {
-    for (const { symbol, name, chainKey, address } of demoTokens.filter((_token, row) => row % 7 === 0)) {
+    for (const { symbol, name, chainKey, address } of demoTokens.filter((_token, row) => row % 29 === 0)) {
       const chain = demoChains.find((candidate) => candidate.chainKey === chainKey);
       for (const typed of [`${symbol} ${name}`, `${symbol} ${chain?.name}`, `${symbol} ${address}`]) {
         const { found } = await search(typed, { chainKeys: [chainKey] });
@@ -407,19 +383,13 @@ it('the cached response of a search expires when the chains change', async () =>
     query: SEARCH,
     variables,
   }));
-  const expectFound = async (count: number, ...symbols: readonly (readonly string[])[]) => {
-    const { count: executed, bodies } = await server.countExecuted(...asked);
-    expect(executed).toBe(count);
-    const found = bodies.map(
-      (body) => (JSON.parse(body) as { data: { tokenSearch: Found } }).data.tokenSearch,
-    );
-    expect(found.map(({ nodes }) => nodes.map(({ chainKey }) => chainKey))).toEqual(symbols);
+  const found = async () => {
+    const { count, bodies } = await server.countExecuted(...asked);
+    return [count, ...bodies.map((body) => body.match(/(?<="chainKey":")\w+/g)?.join() ?? '')];
   };
-  for (const executions of [2, 2, 0]) await expectFound(executions, ['one'], []);
+  for (const executions of [2, 2, 0]) expect(await found()).toEqual([executions, 'one', '']);
   const nativeCurrency = { chainKey: 'two', name: 'Two', symbol: 'TWO', decimals: 18, address: '0x2' };
-  await refreshWith(server, tokens, [
-    chainRow('one', { name: 'Third' }),
-    chainRow('two', { name: 'First', nativeCurrency }),
-  ]);
-  await expectFound(2, ['two'], ['two']);
+  const chains = [chainRow('one', { name: 'Third' }), chainRow('two', { name: 'First', nativeCurrency })];
+  await refreshWith(server, tokens, chains);
+  expect(await found()).toEqual([2, 'two', 'two']);
 });
