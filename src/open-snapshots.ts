@@ -21,13 +21,11 @@ export interface OpenOptions
     Omit<UpstreamOptions, keyof Addresses | 'rateLimiter' | 'onChangeOver' | 'metrics'> {
   readonly addresses: Addresses;
   readonly snapshotDir: string | undefined;
-  /** The path of the file. */
   readonly listingRules: string | undefined;
   readonly redisUrl: string | undefined;
   /** A Redis command that takes longer fails; a second unless given. */
   readonly redisTimeoutMs?: number | undefined;
   readonly metrics: Omit<Metrics, 'connectionCut' | 'watchListings' | 'expose'>;
-  /** Wraps the upstream service, for tests. */
   readonly decorate?: (service: Service) => Service;
   readonly log: Logger;
 }

@@ -52,10 +52,7 @@ export function isNativePlaceholder(address: string): boolean {
 type WithNative = { readonly nativeCurrency: Pick<NativeCurrency, 'address'> };
 
 /** True if the token is the native asset of its chain. Without the chain only the placeholder is recognised. */
-export function isNativeOf(
-  chain: WithNative | null | undefined,
-  { address }: Pick<Token, 'address'>,
-): boolean {
+export function isNativeOf(chain: WithNative | null | undefined, { address }: Pick<Token, 'address'>) {
   if (isNativePlaceholder(address)) return true;
   const native = chain?.nativeCurrency.address;
   return native !== undefined && !isNativePlaceholder(native) && foldAddress(native) === foldAddress(address);

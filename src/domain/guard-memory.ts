@@ -31,9 +31,8 @@ export interface AcceptedChange {
 /** A price that is doubted and so not served for ten minutes, or the last price of a token that has none now. */
 export interface DoubtedPrice {
   readonly key: string;
-  /** The last price that was served, in US dollars; null without one. */
+  /** The last price that was served, and the price that the upstream sends now, in US dollars; null without one. */
   readonly before: number | null;
-  /** The price that the upstream sends now; null if it sends none. */
   readonly usd: number | null;
   /** Since when the upstream has sent prices that are less than ten times apart (milliseconds since 1970). */
   readonly since: number;
@@ -43,15 +42,17 @@ export interface DoubtedPrice {
 export interface GuardMemory<Row> {
   /** `takenAt` of the first listing that was guarded with this memory; 0 before the first. */
   readonly beganAt: number;
-  /** The removed rows, the oldest first. */
   readonly gone: readonly GoneRow<Row>[];
   readonly held: readonly HeldRow<Row>[];
   /** When rows were added: within the hold-back period, or longer while an old row with the symbol is held back. */
   readonly arrived: readonly (readonly [key: string, at: number])[];
-  /** The last accepted changes, the oldest first. */
+  /** The oldest first, like `gone`. */
   readonly accepted: readonly AcceptedChange[];
   readonly prices: readonly DoubtedPrice[];
-  /** When a large loss of rows was last accepted; 0 if never. */
+  /**
+   * Rows that were removed by this time do not count as lost: when a large loss was last accepted, or the newest listing
+   * of another upstream whose facts are known; 0 without either.
+   */
   readonly lossAcceptedAt: number;
   /** Keys of chains whose CAIP-2 identifier belongs to another chain. */
   readonly unnumbered: readonly string[];

@@ -2,7 +2,6 @@
 import { foldAddress } from './addresses.js';
 import type { Chain, GuardedFact, Token } from './listing.js';
 
-/** How to read one guarded fact of a row. */
 export interface FactOf<Row> {
   readonly fact: GuardedFact;
   /** The value in a form that people can read, such as `6` or `ETH 18 0xEeee…`. */
@@ -29,11 +28,7 @@ export function factKey<Row>({ fact, of }: FactOf<Row>, row: Row): string {
 }
 
 /** The facts on which two rows with one key disagree. */
-export function contradictedFacts<Row>(
-  facts: readonly FactOf<Row>[],
-  one: Row,
-  other: Row,
-): readonly FactOf<Row>[] {
+export function contradictedFacts<Row>(facts: readonly FactOf<Row>[], one: Row, other: Row) {
   return facts.filter((fact) => factKey(fact, one) !== factKey(fact, other));
 }
 

@@ -7,7 +7,6 @@ export interface ChangeStep {
   readonly keys: readonly string[];
 }
 
-/** The last changes of a listing. */
 export interface ChangeLog {
   /** A digest of the present rows without prices. It does not depend on the order of the rows. */
   readonly cursor: string;

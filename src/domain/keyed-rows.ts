@@ -12,10 +12,7 @@ export function keyedRows<Row>(rows: readonly Row[], keyOf: (row: Row) => string
   return keyed;
 }
 
-export function groupBy<Item, Group>(
-  items: Iterable<Item>,
-  groupOf: (item: Item) => Group,
-): Map<Group, Item[]> {
+export function groupBy<Item, Group>(items: Iterable<Item>, groupOf: (item: Item) => Group) {
   const groups = new Map<Group, Item[]>();
   for (const item of items) append(groups, groupOf(item), item);
   return groups;

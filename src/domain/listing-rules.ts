@@ -7,10 +7,9 @@ import type { Chain, GuardedFact, Token } from './listing.js';
 export interface ListingRules {
   readonly size: number;
   /** Finds the rows that the rules name. Of several `chains` with one CAIP identifier the last one counts. */
-  resolve(chains: () => readonly Chain[]): ResolvedRules;
+  resolve(chains: readonly Chain[]): ResolvedRules;
 }
 
-/** Rules with the rows that they name. */
 export interface ResolvedRules {
   /** A text that is equal if the same rules name the same rows. */
   readonly rows: string;
@@ -60,11 +59,11 @@ type Rule =
   | { readonly verb: 'chains'; readonly places: readonly Place[] }
   | { readonly verb: 'hide'; readonly places: readonly Place[] };
 
-/** A longer text of rules (in UTF-16 code units), or file of rules (in bytes), is refused. */
+/** The longest text of rules (in UTF-16 code units), and file of rules (in bytes). */
 export const MAX_RULES_LENGTH = 2_097_152;
 /** Further rules are refused. Services list far fewer tokens. */
 export const MAX_RULES = 20_000;
-/** A message shows so much of a line or word, in UTF-16 code units. */
+/** A message shows so much of a line or word. */
 const SHOWN_LENGTH = 100;
 
 export class ListingRulesError extends Error {}
@@ -117,7 +116,6 @@ export function parseListingRules(text: string): ListingRules {
   return createListingRules(rules);
 }
 
-/** The forms of a place, for error messages. */
 const PLACE = 'chain (key or CAIP-2) or token (chain:address or CAIP-19)';
 
 function readRule([verb, ...words]: readonly string[], line: number, refuse: Refuse): Rule {
@@ -157,8 +155,7 @@ function readRule([verb, ...words]: readonly string[], line: number, refuse: Ref
 
 /**
  * Parses `ethereum`, `ethereum:0xa0b8…`, `eip155:1` or `eip155:1/erc20:0xa0b8…`; undefined if a part is missing. A text
- * that can be a CAIP identifier is one: `eip155:100` is a chain, and not a token. The address of a token begins after
- * the first colon, and can contain colons.
+ * that can be a CAIP identifier is one: `eip155:100` is a chain, and not a token. An address can contain colons.
  */
 function placeOf(text: string): Place | undefined {
   const slash = text.indexOf('/');
@@ -191,38 +188,28 @@ function isSameValue(fact: GuardedFact, one: string, other: string): boolean {
   return foldValue(fact, one) === foldValue(fact, other);
 }
 
-/** Makes the rules from lines that the parser has accepted. */
 function createListingRules(rules: readonly Rule[]): ListingRules {
-  const byCaip = rules.flatMap(({ places }) => places.filter(({ isByCaip }) => isByCaip));
-  const resolveBy = (chains: readonly Chain[]) => {
-    const byCaip2 = new Map(chains.map((chain) => [chain.caip2, chain]));
-    const rowOf = (place: Place) => place.rowIn(byCaip2);
-    const keys = byCaip.map((place) => rowKey(rowOf(place) ?? { chainKey: '' }));
-    return resolve(rules, JSON.stringify(keys), rowOf);
-  };
-  const byKeys = byCaip.length === 0 ? resolveBy([]) : undefined;
-  return { size: rules.length, resolve: (chains) => byKeys ?? resolveBy(chains()) };
+  return { size: rules.length, resolve: (chains) => resolve(rules, chains) };
 }
 
 /** No rules: everything is served, in the upstream's order. */
-export const NO_RULES: ListingRules = createListingRules([]);
+export const NO_RULES = createListingRules([]);
 
-function resolve(
-  rules: readonly Rule[],
-  rows: string,
-  rowOf: (place: Place) => NamedRow | undefined,
-): ResolvedRules {
+function resolve(rules: readonly Rule[], chains: readonly Chain[]): ResolvedRules {
+  const byCaip2 = new Map(chains.map((chain) => [chain.caip2, chain]));
   /** The number of each chain in the operator's order. Undefined: all chains are served, in the upstream's order. */
   let ranks: Map<string, number> | undefined;
-  /** The keys of hidden chains and tokens. */
   const hidden = new Set<string>();
   const accepted = new Set<string>();
   const kept = new Map<string, Map<GuardedFact, string>>();
+  const foundByCaip: string[] = [];
   for (const rule of rules) {
     if (rule.verb === 'chains') ranks ??= new Map();
-    for (const row of rule.places.map(rowOf)) {
+    for (const place of rule.places) {
+      const row = place.rowIn(byCaip2);
+      const key = row ? rowKey(row) : '';
+      if (place.isByCaip) foundByCaip.push(key);
       if (!row) continue;
-      const key = rowKey(row);
       if (rule.verb === 'hide') hidden.add(key);
       else if (rule.verb === 'accept') accepted.add(changeKey(key, rule.fact, rule.from, rule.value));
       // The first position of a chain counts, and the first value: two rules can name one row, by its key and by CAIP.
@@ -240,9 +227,9 @@ function resolve(
   }
 
   return {
-    rows,
-    selectChains: (chains) => select(chains, ranks, hidesChain),
-    selectTokens: (tokens) => select(tokens, ranks, hides),
+    rows: JSON.stringify(foundByCaip),
+    selectChains: (rows) => select(rows, ranks, hidesChain),
+    selectTokens: (rows) => select(rows, ranks, hides),
     hides,
     verdictOn(key, fact, served, upstream) {
       const value = kept.get(key)?.get(fact);
@@ -270,9 +257,9 @@ function select<Row extends { readonly chainKey: string }>(
 }
 
 /**
- * The rule that accepts a change or keeps the served value, for a message from which the operator can copy it. The
- * upstream chooses the texts in it, so the rule is parsed again: they must not change its meaning. Undefined if no rule can
- * express it, such as for a chain key that looks like a CAIP identifier.
+ * The rule that accepts a change or keeps the served value, for a message from which the operator can copy it. It is
+ * parsed again, because the upstream's texts in it must not change its meaning. Undefined if no rule can express it, such
+ * as for a chain key that looks like a CAIP identifier.
  */
 export function ruleToPaste(
   verb: FactRule['verb'],
@@ -285,7 +272,7 @@ export function ruleToPaste(
   const words = [verb, place, fact, served, ...(verb === 'accept' ? [upstream] : [])];
   const rule = words.map((word) => (BARE.test(word) ? word : quoted(word))).join(' ');
   try {
-    const { verdictOn, keptFacts } = parseListingRules(rule).resolve(() => []);
+    const { verdictOn, keptFacts } = parseListingRules(rule).resolve([]);
     const isKept = keptFacts(rowKey(row))?.get(fact) === served;
     const isAccepted = verdictOn(rowKey(row), fact, served, upstream) === 'accept';
     return (verb === 'accept' ? isAccepted : isKept) ? rule : undefined;

@@ -64,6 +64,13 @@ export interface Token {
   readonly heldBack: readonly HeldBackFact[];
 }
 
+/** The members that the rows of all listings have. A chain has no address. */
+export interface ListingRow {
+  readonly chainKey: string;
+  readonly address?: string;
+  readonly heldBack: readonly HeldBackFact[];
+}
+
 /** A request for tokens. With `srcToken` it asks for routes: the tokens that can be reached from that token. */
 export interface TokenRequest {
   readonly srcChainKey?: string | undefined;
@@ -84,10 +91,9 @@ export interface UnreadableRows {
   readonly unnamed: number;
 }
 
-/** The largest listing that was served within a day. */
+/** The largest listing that was served within a day, and when it was last served (milliseconds since 1970). */
 export interface LargestListing {
   readonly rows: number;
-  /** When the listing was last served (milliseconds since 1970). */
   readonly at: number;
 }
 
@@ -107,8 +113,8 @@ export interface SourceAndAge extends RowsAge {
 }
 
 /**
- * When the request for rows was sent (milliseconds since 1970). Refreshes are scheduled, and shared listings compared,
- * by this time: by `takenAt`, a refresh would follow at once on an answer from a cache.
+ * When the request for rows was sent (milliseconds since 1970). Refreshes are scheduled, and shared listings compared, by
+ * this time: by `takenAt`, the next refresh would follow at once on an answer from a cache.
  */
 export function sentAtOf({ takenAt, upstreamAgeMs = 0 }: RowsAge): number {
   return takenAt + upstreamAgeMs;
@@ -130,7 +136,7 @@ export interface Fetched<Row> extends SourceAndAge {
   readonly history?: ListingHistory | undefined;
 }
 
-/** A wait before requests are sent, with its reason, such as a pause that the upstream has asked for. */
+/** A wait before requests are sent, with its reason. */
 export interface RequestDelay {
   readonly error: UpstreamError;
   readonly leftMs: number;

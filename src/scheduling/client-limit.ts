@@ -9,7 +9,6 @@ export interface Rate {
   readonly burst: number;
 }
 
-/** Counts the operations of each client. */
 export interface ClientLimit {
   readonly rate: Rate;
   /** Counts one operation. @returns 0 if it may be executed; otherwise the milliseconds until it may be sent again */

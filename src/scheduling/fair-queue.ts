@@ -1,6 +1,5 @@
 /** A bounded queue in which clients take turns. */
 
-/** A task was refused because too many wait. */
 export class QueueFullError extends Error {
   override readonly name = 'QueueFullError';
 
@@ -81,11 +80,10 @@ export function createFairQueue<Task extends { refuse(reason: QueueFullError): v
       return next.task;
     },
     /**
-     * Adds a task. A full queue refuses the newest task of the client with the most tasks, in the lowest priority with
-     * waiting tasks. It refuses the given task instead if the given priority is lower still, or if it is the same and
-     * that client has fewer than two tasks more than the given client.
+     * Adds a task. A full queue refuses the newest task of the client with the most, in the lowest priority with tasks;
+     * or the given task, if its priority is lower still, or if it is the same and that client has less than two more.
      *
-     * @returns a function that removes the task; without effect if it no longer waits
+     * @returns a function that removes the task, if it still waits
      */
     add(client: Client, priority: Priority, task: Task): () => void {
       const byClient = levels[priority];

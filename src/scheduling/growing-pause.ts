@@ -1,4 +1,8 @@
-/** Exponential back-off. */
+/** Exponential back-off. Times are in milliseconds. */
+
+/** The longest pause that an upstream can cause, by a Retry-After or by saying that it is gone. */
+export const LONGEST_PAUSE_MS = 3_600_000;
+
 /** The pause after failures in a row: each further failure doubles it. */
 export function growingPause(firstMs: number, longestMs: number, failuresBefore: number): number {
   return Math.min(firstMs * 2 ** failuresBefore, longestMs);

@@ -16,8 +16,8 @@ export type OperationQueue = ReturnType<typeof createOperationQueue>;
 
 /**
  * Creates the queue that all operations of a process share. It executes one after the other, and yields to the event loop
- * when an operation waits for something, and after each millisecond of execution: health checks and cached responses are
- * served then. Clients take turns (round-robin), so that a client with many operations delays only its own.
+ * when an operation waits for something, and after each millisecond: health checks and cached responses are served then.
+ * Clients take turns (round-robin), so that a client with many operations delays only its own.
  *
  * @param maxWaitMs an operation that has waited longer to begin is refused
  * @param onWaited called when an operation has its turn, to begin or to be refused
@@ -88,10 +88,8 @@ export function createOperationQueue(maxWaitMs: number, onWaited?: (waitedSecond
 
   return {
     /**
-     * Executes an operation when it is its turn.
+     * Executes an operation when it is its turn, which ends when it first waits for something.
      *
-     * @param client undefined is one client like any other
-     * @param execute its turn ends when it first waits for something
      * @param refuse called instead of `execute` if the queue is full, the operation waited too long, or too many are in
      *   progress. Its argument says whether other operations of this client are the cause
      */
@@ -144,7 +142,6 @@ export function createOperationQueue(maxWaitMs: number, onWaited?: (waitedSecond
     get inProgress() {
       return inProgress;
     },
-    /** How many operations wait for a turn. */
     get waiting() {
       return waiting.waiting;
     },

@@ -5,9 +5,9 @@ import { keyedRows } from '../domain/keyed-rows.js';
 import { forEachChunk, yieldThen } from '../scheduling/chunks.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
 
-/** How many changes of a listing are remembered at most. */
+/** Older changes are forgotten. */
 const MAX_STEPS = 200;
-/** How many bytes these changes may have at most, as JSON. */
+/** So many bytes the remembered changes may have, as JSON. */
 const MAX_KEYS_BYTES = 262_144;
 
 /** The differences between a listing and an earlier state, without prices. */
@@ -31,9 +31,7 @@ interface LoggedRows<Row> {
  * Makes the change log of a new listing. It yields to requests.
  *
  * @param contents for each row, a text of all its values except the price
- * @param shared the log that was stored or shared with the rows: used if its cursor is that of the rows, so that
- *   gateways with the same rows have the same log
- * @param isSame true if the rows are known to differ from the older ones only in prices
+ * @param shared the log that was stored or shared with the rows. It is used if its cursor is that of the rows
  */
 export async function nextChangeLog<Row>(
   kind: ListingKind<Row>,
@@ -41,12 +39,12 @@ export async function nextChangeLog<Row>(
   contents: readonly string[],
   shared: ChangeLog | undefined,
   before: LoggedRows<Row> | undefined,
-  isSame: boolean,
 ): Promise<ChangeLog> {
-  const known = before?.history.changes;
-  const cursor = isSame && known ? known.cursor : await yieldThen(() => cursorOf(contents));
+  // The cursor does not depend on the order of the rows.
+  const cursor = await yieldThen(() => textDigest(`${contents.toSorted().join('\n')}\n`));
   if (shared?.cursor === cursor) return { cursor, steps: newest(shared.steps) };
-  if (!before || !known) return { cursor, steps: [] };
+  if (!before) return { cursor, steps: [] };
+  const known = before.history.changes;
   if (known.cursor === cursor) return known;
   const keys = await changedKeys(kind, before.rows, rows);
   return { cursor, steps: newest([...known.steps, { from: known.cursor, keys }]) };
@@ -85,24 +83,15 @@ function newest(steps: readonly ChangeStep[]): readonly ChangeStep[] {
   return steps.slice(first);
 }
 
-/** The cursor of a state. It does not depend on the order of the rows. */
-function cursorOf(contents: readonly string[]): string {
-  return textDigest(`${contents.toSorted().join('\n')}\n`);
-}
-
-async function changedKeys<Row>(
-  kind: ListingKind<Row>,
-  before: readonly Row[],
-  after: readonly Row[],
-): Promise<readonly string[]> {
+async function changedKeys<Row>(kind: ListingKind<Row>, before: readonly Row[], after: readonly Row[]) {
   const known = keyedRows(before, kind.keyOf);
   const present = keyedRows(after, kind.keyOf);
-  const keys: string[] = [];
+  const keys = [...known.keys()].filter((key) => !present.has(key));
   await forEachChunk([...present], (chunk) => {
     for (const [key, row] of chunk) {
       const old = known.get(key);
       if (old === undefined || kind.contentOf(old) !== kind.contentOf(row)) keys.push(key);
     }
   });
-  return [...keys, ...[...known.keys()].filter((key) => !present.has(key))];
+  return keys;
 }

@@ -1,7 +1,4 @@
-/**
- * Checks that rows agree: on one chain for each CAIP-2 identifier, on the decimals of native assets, and on the prices
- * of one token or symbol.
- */
+/** Checks that rows agree: on CAIP-2 identifiers, on the decimals of native assets, and on prices. */
 import { isNativeOf, tokenKey } from '../domain/addresses.js';
 import { caip2Of } from '../domain/caip.js';
 import type { DoubtedPrice } from '../domain/guard-memory.js';
@@ -50,17 +47,10 @@ export function numberChains(
   });
   for (const { row } of listing.guard.gone)
     if (unnumberedBefore.has(row.chainKey)) unnumbered.add(row.chainKey);
-  return {
-    ...listing,
-    rows: Object.freeze(rows),
-    guard: { ...listing.guard, unnumbered: [...unnumbered] },
-  };
+  return { ...listing, rows: Object.freeze(rows), guard: { ...listing.guard, unnumbered: [...unnumbered] } };
 }
 
-/**
- * Marks native assets whose decimals differ between the two listings, unless a `keep` rule decides: the gateway cannot
- * know which listing is wrong.
- */
+/** Marks native assets whose decimals differ between both listings, since one is wrong. A `keep` rule decides instead. */
 export function compareNatives(
   listing: GuardedListing<Token>,
   before: Fetched<Token> | undefined,
@@ -94,15 +84,9 @@ const DOUBTED_MS = 600_000;
 
 /**
  * Hides prices that differ by a factor of ten from the token's last price, or from a median price of its symbol in the
- * same answer, until the upstream has sent these prices for ten minutes. The work yields to requests.
- *
- * @param listing rows with the upstream's prices
- * @param before the listing that is served; undefined for the first one
+ * same answer, until the upstream has sent these prices for ten minutes. It yields to requests.
  */
-export async function guardPrices(
-  listing: GuardedListing<Token>,
-  before: Fetched<Token> | undefined,
-): Promise<GuardedListing<Token>> {
+export async function guardPrices(listing: GuardedListing<Token>, before: Fetched<Token> | undefined) {
   const { takenAt } = listing;
   const served = keyedRows(before?.rows ?? [], TOKENS.keyOf);
   const doubts = new Map(before?.guard?.prices.map((doubt) => [doubt.key, doubt]));

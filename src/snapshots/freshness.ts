@@ -5,7 +5,6 @@ import type { Snapshot } from './snapshot.js';
 /** EMPTY: the listing has no snapshot yet. FRESH: the age of its snapshot is within the limit. STALE: it is older. */
 export type ListingState = 'EMPTY' | 'FRESH' | 'STALE';
 
-/** The listings and routes that an operation has read. */
 export interface Reads {
   readonly listings: readonly (keyof ListingRows)[];
   /** `takenAt` of the oldest routes that were read (milliseconds since 1970). */

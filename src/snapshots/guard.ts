@@ -1,10 +1,9 @@
 /**
- * Guards the facts of one listing, row by row: facts such as decimals, where a wrong value costs money. If a row
- * contradicts the last accepted facts, the old row is served until every listing of the hold-back period has had the
- * same new values, or a rule of the operator decides. The memory of the guard is stored with the served listing.
+ * Guards the facts of one listing, row by row: a row that contradicts the last accepted facts is served as it was, until
+ * every listing of the hold-back period has had the same new values, or a rule of the operator decides. The memory of
+ * the guard is stored with the served listing.
  */
 import {
-  type AcceptedBy,
   type AcceptedChange,
   EMPTY_GUARD_MEMORY,
   type GuardMemory,
@@ -16,6 +15,7 @@ import {
   type Fetched,
   type GuardedFact,
   type HeldBackFact,
+  type ListingRow,
   NOTHING_HELD_BACK,
   sentAtOf,
 } from '../domain/listing.js';
@@ -23,7 +23,6 @@ import type { ResolvedRules } from '../domain/listing-rules.js';
 import { forEachChunk } from '../scheduling/chunks.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
 
-/** The operator's rules about guarded values. */
 export type OperatorWord = Pick<ResolvedRules, 'verdictOn' | 'keptFacts'>;
 
 export interface GuardOptions<Row> {
@@ -31,14 +30,12 @@ export interface GuardOptions<Row> {
   /** The hold-back period in milliseconds; infinite: time alone never accepts a value. */
   readonly holdBackMs: number;
   readonly rules: OperatorWord;
-  /** Returns known facts of a row that was never listed. */
-  readonly baseline?: ((key: string) => ReadonlyMap<GuardedFact, string> | undefined) | undefined;
+  /** The known facts of a row that was never listed. */
+  readonly baseline?: (key: string) => ReadonlyMap<GuardedFact, string> | undefined;
 }
 
 /** A listing whose rows may be served. Its memory has the rows that the upstream sends in place of held-back ones. */
-export interface GuardedListing<Row> extends Fetched<Row> {
-  readonly guard: GuardMemory<Row>;
-}
+export type GuardedListing<Row> = Fetched<Row> & { readonly guard: GuardMemory<Row> };
 
 /** A row, and the facts in which the upstream contradicts it. */
 export interface Contradiction<Row> {
@@ -50,14 +47,14 @@ export interface GuardResult<Row> {
   readonly listing: GuardedListing<Row>;
   /** Removed rows that a new row would replace. The new row is held back from this listing on. */
   readonly waiting: readonly Contradiction<Row>[];
-  readonly accepted: readonly (Contradiction<Row> & { readonly by: AcceptedBy })[];
+  readonly accepted: readonly (Contradiction<Row> & AcceptedChange)[];
 }
 
-/** How many removed rows are remembered at most, and also how many new rows. */
+/** Only so many removed rows, and so many new rows, are remembered. */
 const MAX_GONE = 10_000;
-/** How many new rows are compared at most with one old row of the same symbol. Further ones are held back. */
+/** One old row is compared with so many new rows of its symbol. Further new ones are held back. */
 const MAX_RIVALS = 10;
-/** How many accepted changes are remembered at most, and so shared with other gateways. */
+/** Only so many accepted changes are remembered, and so shared with other gateways. */
 const MAX_ACCEPTED = 200;
 
 /**
@@ -67,7 +64,7 @@ const MAX_ACCEPTED = 200;
  * @param before the guarded listing that is served; undefined for the first one
  * @param peer the guarded listing of the gateway that shared `sent`: its memory and accepted changes count here, too
  */
-export async function guardListing<Row>(
+export async function guardListing<Row extends ListingRow>(
   { kind, holdBackMs, rules, baseline }: GuardOptions<Row>,
   sent: Fetched<Row>,
   before: Fetched<Row> | undefined,
@@ -76,26 +73,27 @@ export async function guardListing<Row>(
   const { takenAt } = sent;
   // The hold-back period begins when the request is sent, even if the answer is from a cache and older.
   const sentAt = sentAtOf(sent);
+  const { keyOf, lookalikeOf = () => undefined } = kind;
   const memory: GuardMemory<Row> = before?.guard ?? EMPTY_GUARD_MEMORY;
   const peerMemory: GuardMemory<Row> = peer?.guard ?? EMPTY_GUARD_MEMORY;
-  const served = keyedRows(before?.rows ?? [], kind.keyOf);
-  const sentRows = keyedRows(sent.rows, kind.keyOf);
+  const served = keyedRows(before?.rows ?? [], keyOf);
+  const sentRows = keyedRows(sent.rows, keyOf);
   const [clocks, peerClocks] = [clocksOf(memory), clocksOf(peerMemory)];
   // Rows that a peer holds back and that are not listed here count as rows that were listed and removed.
-  const heldByPeer = [...keyedRows(peer?.rows ?? [], kind.keyOf)].flatMap(([key, row]) => {
+  const heldByPeer = [...keyedRows(peer?.rows ?? [], keyOf)].flatMap(([key, row]) => {
     const since = served.has(key) ? undefined : peerClocks.get(key)?.since;
     return since === undefined ? [] : [{ row: kind.heldBack(row, NOTHING_HELD_BACK), at: since }];
   });
   const gone = new Map(
-    [...heldByPeer, ...peerMemory.gone, ...memory.gone].map((each) => [kind.keyOf(each.row), each]),
+    [...heldByPeer, ...peerMemory.gone, ...memory.gone].map((each) => [keyOf(each.row), each]),
   );
   const isRecent = (at: number) => at > 0 && takenAt - at < holdBackMs;
-  const { lookalikeOf = () => undefined, addressOf = kind.keyOf } = kind;
+  /** The look (chain and symbol) of the row with this key. */
   const lookIn = (among: ReadonlyMap<string, Row>, key: string) => {
     const row = among.get(key);
     return row && lookalikeOf(row);
   };
-  /** The lookalike keys (chain and symbol) of rows that are listed only because a new row may not replace them yet. */
+  /** The looks of rows that are listed only because a new row may not replace them yet. */
   const contested = new Set(
     memory.held.filter((each) => each.rows.length === 0).map(({ key }) => lookIn(served, key)),
   );
@@ -116,20 +114,18 @@ export async function guardListing<Row>(
   const isFirst = before === undefined && gone.size === 0;
   const factsKeyOf = (row: Row) => JSON.stringify(kind.guarded.map((fact) => factKey(fact, row)));
 
-  /** The known row, to compare the sent rows with. Undefined if these contradict each other on an unknown fact. */
-  function expectedRow(key: string, present: readonly [Row, ...Row[]]): Row | undefined {
+  /** The known row to compare the sent rows with; undefined if these contradict each other on an unknown fact. */
+  function expectedRow(key: string, [first, ...others]: readonly [Row, ...Row[]]): Row | undefined {
     const known = served.get(key) ?? gone.get(key)?.row;
     // A `keep` rule on an address is left out: it does not describe this row, but keeps other rows from replacing it.
     const kept = [...(rules.keptFacts(key) ?? [])].filter(([fact]) => fact !== 'address');
     const facts = new Map([...((!known && baseline?.(key)) || []), ...kept]);
-    const [first, ...others] = present;
     const isUnknown = ({ fact }: FactOf<Row>) => !known && !facts.has(fact);
     if (others.some((other) => contradictedFacts(kind.guarded, first, other).some(isUnknown)))
       return undefined;
-    return [...facts].reduce(
-      (expected, [fact, value]) => kind.withFact(expected, fact, value),
-      known ?? first,
-    );
+    let expected = known ?? first;
+    for (const [fact, value] of facts) expected = kind.withFact(expected, fact, value);
+    return expected;
   }
 
   /** Since when every known listing had these rows under this key (milliseconds since 1970). */
@@ -145,7 +141,7 @@ export async function guardListing<Row>(
     return ofPeer > (before?.takenAt ?? 0) ? Math.min(sentAt, ofPeer) : sentAt;
   }
 
-  /** The reason to accept a contradiction, here or at a peer: `operator` or `time`. Undefined if it is held back. */
+  /** Why a contradiction is accepted, here or at a peer; undefined if it is held back. */
   function accepter(key: string, facts: readonly HeldBackFact[], value: string, since: number) {
     const verdicts = facts.map((each) => rules.verdictOn(key, each.fact, each.served, each.upstream));
     if (verdicts.includes('keep')) return undefined;
@@ -185,11 +181,10 @@ export async function guardListing<Row>(
     const lookOfSent = (key: string) => lookIn(sentRows, key);
     const departed = [...served].filter(([key]) => !rows.has(key));
     const newByLook = groupBy(newcomers, lookOfSent);
-    // A symbol can also move back to an address where it was before.
-    const comingByLook = returned.size === 0 ? newByLook : groupBy([...newcomers, ...returned], lookOfSent);
-    const recent =
-      departed.length === 0 ? [] : [...arrived.keys()].filter((key) => sentRows.has(key) && served.has(key));
-    const recentByLook = groupBy(recent, lookOfSent);
+    // A symbol can also move back to an address where it was before, or to a row that was added a short time ago.
+    const comingByLook = groupBy([...newcomers, ...returned], lookOfSent);
+    const recent = [...arrived.keys()].filter((key) => sentRows.has(key) && served.has(key));
+    const recentByLook = departed.length === 0 ? undefined : groupBy(recent, lookOfSent);
     const waited = [...newcomers].filter((key) => clocks.has(key) || peerClocks.has(key));
     const waitedByLook = groupBy(waited, lookOfSent);
     const crowded = new Set<string>();
@@ -203,12 +198,12 @@ export async function guardListing<Row>(
       const news = goneAt === undefined ? comingByLook : isRecent(goneAt) ? newByLook : waitedByLook;
       const rivals = news.get(look)?.slice(0, MAX_RIVALS) ?? [];
       if (rivals.length === MAX_RIVALS) crowded.add(look);
-      if (goneAt === undefined) rivals.push(...(recentByLook.get(look)?.slice(0, MAX_RIVALS) ?? []));
+      if (goneAt === undefined) rivals.push(...(recentByLook?.get(look)?.slice(0, MAX_RIVALS) ?? []));
       const open: HeldBackFact[] = [];
       for (const rivalKey of rivals) {
         const rival = sentRows.get(rivalKey) as Row;
         const since = served.has(rivalKey) ? sinceOf(key, []) : sinceOf(rivalKey, [rival]);
-        const fact = heldFact({ fact: 'address', of: addressOf }, row, [rival], since);
+        const fact = heldFact({ fact: 'address', of: ({ address = '' }) => address }, row, [rival], since);
         const value = JSON.stringify([rivalKey, factsKeyOf(rival)]);
         const by = accepter(key, [fact], value, since);
         if (by === undefined) {
@@ -279,17 +274,11 @@ export async function guardListing<Row>(
   return { listing: { ...facts, rows: Object.freeze([...rows.values()]), guard }, waiting, accepted };
 }
 
-/** The rows that are held back, by key. */
 function clocksOf<Row>({ held }: GuardMemory<Row>): ReadonlyMap<string, HeldRow<Row>> {
   return new Map(held.map((each) => [each.key, each]));
 }
 
-function heldFact<Row>(
-  { fact, of }: FactOf<Row>,
-  served: Row,
-  present: readonly Row[],
-  since: number,
-): HeldBackFact {
+function heldFact<Row>({ fact, of }: FactOf<Row>, served: Row, present: readonly Row[], since: number) {
   const upstream = [...new Set(present.map(of))].join(' and ');
   return Object.freeze({ fact, served: of(served), upstream, since });
 }
@@ -329,13 +318,10 @@ export function asSent<Row>(kind: ListingKind<Row>, listing: Fetched<Row>): Fetc
 }
 
 /**
- * The listing with which a first listing is compared: `own`, the listing that is continued, if any. The rows of
- * `others`, such as the listing of another upstream, are added as removed rows, so that the guard knows their facts.
+ * The listing to compare a first listing with: `own`, the listing that is continued, if any, and the rows of `others`,
+ * such as the listing of another upstream, as removed rows: so the guard knows their facts.
  */
-export function withKnownFacts<Row>(
-  own: Fetched<Row> | undefined,
-  others: readonly Fetched<Row>[],
-): Fetched<Row> | undefined {
+export function withKnownFacts<Row>(own: Fetched<Row> | undefined, others: readonly Fetched<Row>[]) {
   const byAge = others.toSorted((one, other) => one.takenAt - other.takenAt);
   const newest = byAge.at(-1);
   if (!newest) return own;
@@ -348,43 +334,35 @@ export function withKnownFacts<Row>(
     ...(own?.guard ?? EMPTY_GUARD_MEMORY),
     gone: [...gone, ...(own?.guard?.gone ?? [])],
     unnumbered,
-    // Only rows that were removed after `lossAcceptedAt` count as lost. The rows of the other
-    // listings have earlier times, or this time: they do not count.
+    // The rows of the other listings do not count as lost: their times are this one or earlier.
     lossAcceptedAt: Math.max(lossAcceptedAt, newest.takenAt),
   };
   return own ? { ...own, guard } : { ...newest, rows: [], history: undefined, guard };
 }
 
-/** How much of a listing is held back. */
-export interface HeldBackSummary {
-  readonly rows: number;
-  readonly rowsByFact: ReadonlyMap<GuardedFact, number>;
-  /** Since when the first of them has been held back (milliseconds since 1970). */
-  readonly oldestSince: number | undefined;
-}
-
-/** Counts the listed rows that are held back, and the new rows that wait because each would replace a removed row. */
-export function heldBackIn<Row>(
+/**
+ * Counts the listed rows that are held back, and the new rows that wait because each would replace a removed row.
+ * `oldestSince`: since when the first of them has been held back (milliseconds since 1970); undefined without one.
+ */
+export function heldBackIn<Row extends ListingRow>(
   kind: ListingKind<Row>,
   served: readonly Row[],
   { guard, rows }: Pick<GuardedListing<Row>, 'guard' | 'rows'>,
   select: (rows: readonly Row[], guard: GuardMemory<Row>) => readonly Row[],
-): HeldBackSummary {
-  const facts = served.flatMap(kind.heldBackOf);
+) {
+  const facts = served.flatMap(({ heldBack }) => heldBack);
   const rowsByFact = new Map<GuardedFact, number>();
   for (const { fact } of facts) rowsByFact.set(fact, (rowsByFact.get(fact) ?? 0) + 1);
   const listed = new Set(rows.map(kind.keyOf));
   const named = new Set(facts.map(({ fact, upstream }) => (fact === 'address' ? upstream : undefined)));
   const waiting = guard.held.filter(
     ({ key, rows: [row, ...others] }) =>
-      row !== undefined && others.length === 0 && !listed.has(key) && !named.has(kind.addressOf?.(row)),
+      row !== undefined && others.length === 0 && !listed.has(key) && !named.has(row.address),
   );
   const alone = waiting.filter(({ rows }) => select(rows, guard).length > 0);
   if (alone.length > 0) rowsByFact.set('address', (rowsByFact.get('address') ?? 0) + alone.length);
   const since = [...facts, ...alone].map((each) => each.since);
-  return {
-    rows: served.filter((row) => kind.heldBackOf(row).length > 0).length + alone.length,
-    rowsByFact,
-    oldestSince: since.length === 0 ? undefined : since.reduce((one, other) => Math.min(one, other)),
-  };
+  const rowsHeldBack = served.filter(({ heldBack }) => heldBack.length > 0).length + alone.length;
+  const oldestSince = since.length === 0 ? undefined : since.reduce((one, other) => Math.min(one, other));
+  return { rows: rowsHeldBack, rowsByFact: rowsByFact as ReadonlyMap<GuardedFact, number>, oldestSince };
 }

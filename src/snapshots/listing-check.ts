@@ -1,7 +1,7 @@
 /** Checks whole listings: a new listing that lacks too many known rows is held back. */
 import { digestOf } from '../domain/digests.js';
 import { groupBy, keyedRows } from '../domain/keyed-rows.js';
-import { type Fetched, type LargestListing, sentAtOf } from '../domain/listing.js';
+import { type Fetched, type LargestListing, type ListingRow, sentAtOf } from '../domain/listing.js';
 import { malformed, UpstreamError } from '../domain/upstream-error.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
 
@@ -15,7 +15,6 @@ export interface HoldBackRules {
 
 /** A loss that is held back, and how many listings in a row had this loss. */
 export interface HeldBack {
-  /** A digest of the lost keys. */
   readonly signature: string;
   readonly times: number;
 }
@@ -23,7 +22,6 @@ export interface HeldBack {
 /** Why a whole listing is held back. A closed set, because it is a label of a metric. */
 export type HoldBackReason = 'shrink' | 'rejected_rows';
 
-/** Thrown if a whole listing is held back. */
 export class HeldBackError extends UpstreamError {
   constructor(
     message: string,
@@ -38,7 +36,6 @@ export class HeldBackError extends UpstreamError {
 const DAY_MS = 86_400_000;
 /** A listing is held back if it lacks all rows of a group, such as the tokens of a chain, that has this many or more. */
 const GROUP_ROWS = 5;
-/** How many rows the detail of an error names at most. */
 const SHOWN = 20;
 
 /** Throws UPSTREAM_MALFORMED if more than half of the rows of the very first listing cannot be read. */
@@ -50,15 +47,19 @@ export function checkFirstListing<Row>({ name }: ListingKind<Row>, { rows, unrea
   );
 }
 
+/** The chain of a token; undefined for a chain, which belongs to no group. */
+const groupOf = ({ chainKey, address }: ListingRow) => (address === undefined ? undefined : chainKey);
+
 /**
  * Creates the check of whole listings. A large loss of known rows is usually a fault of the upstream, so it is held back
  * until `holdBackTimes` listings in a row lack the same rows. A loss by rows that cannot be read is never accepted.
  */
-export function createListingCheck<Row>(
+export function createListingCheck<Row extends ListingRow>(
   kind: ListingKind<Row>,
   { holdBackShrink, holdBackTimes }: HoldBackRules,
 ) {
   let heldBack: HeldBack | undefined;
+  /** When the last held-back listing was requested (milliseconds since 1970); 0 before the first. */
   let heldBackAt = 0;
   /** The sizes of served listings, the largest first, and when each size was last served (monotonic clock). */
   let sizes: readonly { readonly rows: number; readonly until: number }[] = [];
@@ -79,45 +80,43 @@ export function createListingCheck<Row>(
     const isLost = (key: string) => !present.has(key) && !sent.contradictory?.has(key);
     const vanished = [...known.keys()].filter(isLost);
     const since = Math.max(sentAtOf(sent) - DAY_MS, served.guard?.lossAcceptedAt ?? 0);
-    const lostBefore = (served.guard?.gone ?? []).filter(({ at }) => at > since);
-    /** Also the rows that were removed within the last day. */
-    const lost = [...vanished, ...lostBefore.map(({ row }) => kind.keyOf(row)).filter(isLost)];
-    const groups = new Set([undefined, ...sent.rows.map(kind.groupOf)]);
-    const lostGroups = [...groupBy(vanished, (key) => kind.groupOf(known.get(key) as Row))].filter(
+    const ofLastDay = (served.guard?.gone ?? []).filter(({ at }) => at > since);
+    const lost = [...vanished, ...ofLastDay.map(({ row }) => kind.keyOf(row)).filter(isLost)];
+    const groups = new Set([undefined, ...sent.rows.map(groupOf)]);
+    const lostGroups = [...groupBy(vanished, (key) => groupOf(known.get(key) as Row))].filter(
       ([group, keys]) => !groups.has(group) && keys.length >= GROUP_ROWS,
     );
     const ofDay = largest(known.size).rows;
     const lostOfDay = Math.max(lost.length, ofDay - sent.rows.length - (sent.contradictory?.size ?? 0));
-    const mostVanished = known.size * holdBackShrink;
-    const mostLost = ofDay * holdBackShrink;
-    if (vanished.length <= mostVanished && lostOfDay <= mostLost && lostGroups.length === 0) return undefined;
+    /** Whether the loss is large, even without this many of the vanished and of the lost rows. */
+    const isVanishing = (but = 0) => vanished.length - but > known.size * holdBackShrink;
+    const isShrinking = (but = 0) => lostOfDay - but > ofDay * holdBackShrink;
+    if (!isVanishing() && !isShrinking() && lostGroups.length === 0) return undefined;
     // The text does not name the chains, because clients see it and the operator may hide a chain from them.
-    const text =
-      vanished.length > mostVanished
-        ? `it lacks ${vanished.length} of ${known.size} known rows`
-        : lostGroups.length > 0
-          ? `it lacks all ${kind.name} of ${lostGroups.length} of the known chains`
-          : `it lacks ${Math.min(lostOfDay, ofDay)} of the ${ofDay} rows of the last day's largest listing`;
+    const text = isVanishing()
+      ? `it lacks ${vanished.length} of ${known.size} known rows`
+      : lostGroups.length > 0
+        ? `it lacks all ${kind.name} of ${lostGroups.length} of the known chains`
+        : `it lacks ${Math.min(lostOfDay, ofDay)} of the ${ofDay} rows of the last day's largest listing`;
     const { keys: unreadable = new Set<string>(), unnamed = 0 } = sent.unreadable ?? {};
     /** How many of these keys may belong to rows that cannot be read. */
     const unreadIn = (keys: readonly string[]) =>
       Math.min(keys.length, unnamed + keys.filter((key) => unreadable.has(key)).length);
     const unread = unreadIn(lost);
-    const isShrunkAnyway =
-      vanished.length - unreadIn(vanished) > mostVanished ||
-      lostOfDay - unread > mostLost ||
+    const isLargeAnyway =
+      isVanishing(unreadIn(vanished)) ||
+      isShrinking(unread) ||
       lostGroups.some(([, keys]) => unreadIn(keys) === 0);
     const stillThere = ofDay - (lost.length - unread);
-    const mayBeTrue = unread === 0 || (isShrunkAnyway && unread <= stillThere * holdBackShrink);
+    const mayBeTrue = unread === 0 || (isLargeAnyway && unread <= stillThere * holdBackShrink);
     const andUnread = mayBeTrue ? '' : `, and ${unread} of the rows that it lacks cannot be read`;
     return { vanished, lost, mayBeTrue, text: text + andUnread };
   }
 
   return {
     /**
-     * Decides on a listing, and counts it if it is held back.
+     * Decides on a listing, and counts it if it is held back. @returns a text about the large loss that is accepted, if any
      *
-     * @returns a text about the large loss that is accepted; undefined without a large loss
      * @throws HeldBackError
      */
     check(served: Fetched<Row>, sent: Fetched<Row>): string | undefined {
@@ -150,16 +149,13 @@ export function createListingCheck<Row>(
     adoptPeerState(others: HeldBack | undefined): void {
       heldBack = others ?? heldBack;
     },
-    /** Continues from the largest listing that an earlier process has served. */
     restore({ rows, at }: LargestListing): void {
       sizes = [{ rows, until: performance.now() - Math.max(0, Date.now() - at) }];
     },
     largest,
-    /** The loss that is held back; undefined after a listing was accepted. */
     get heldBack() {
       return heldBack;
     },
-    /** When the last held-back listing was requested (milliseconds since 1970); 0 before the first. */
     get heldBackAt() {
       return heldBackAt;
     },

@@ -11,12 +11,10 @@ import {
   LISTING_NAMES,
   type ListingName,
   type ServedSnapshots,
-  type Snapshot,
   type TokenSnapshot,
 } from './snapshot.js';
 import type { RouteMapState, Sources, TokenSources } from './sources.js';
 
-/** The data that one operation has read. */
 export interface ReadSnapshots {
   readonly listings: Partial<ServedSnapshots>;
   /** Whether the operation read a listing that had no snapshot. The response will differ once there is one. */
@@ -35,22 +33,21 @@ export interface RoutesRead {
   readonly rules: Pick<ResolvedRules, 'hides'>;
 }
 
-/** The data that the views of all operations share. */
+type Reading<Name extends ListingName> = IndexedListings[Name] | Promise<IndexedListings[Name]>;
+
 export interface ViewSources {
   readonly service: Pick<Service, 'source'>;
   readonly refreshers: {
     readonly [Name in ListingName]: {
       readonly snapshot: IndexedListings[Name] | undefined;
-      current(): IndexedListings[Name] | Promise<IndexedListings[Name]>;
+      current(): Reading<Name>;
     };
   };
   readonly freshMs: FreshMs;
-  /** Undefined if routes are not swept. */
   readonly sources: Sources | undefined;
   readonly routes: Routes;
   readonly reconcile: Reconcile;
-  /** The operator's rules now. */
-  readonly operator: () => Pick<ResolvedRules, 'hides'>;
+  readonly operator: () => RoutesRead['rules'];
   readonly now: () => number;
   readonly onWaited: (reason: 'upstream', seconds: number) => void;
   readonly log: Logger;
@@ -71,11 +68,7 @@ const LATE = `The upstream did not answer within the ${MAX_UPSTREAM_WAIT_MS / 1_
  */
 export class View {
   /** The snapshot of each listing, or a promise of its first one. */
-  private readonly pinned = {} as Record<
-    ListingName,
-    Snapshot<unknown> | Promise<Snapshot<unknown>> | undefined
-  >;
-  /** Whether the response depends on the listing. */
+  private readonly pinned = {} as Record<ListingName, Reading<ListingName> | undefined>;
   private readonly isRead = {} as Record<ListingName, boolean>;
   private routesRead: RoutesRead | undefined;
   private agree: ReturnType<typeof createAgreement> | undefined;
@@ -83,10 +76,7 @@ export class View {
   /** Whether the upstream has answered a request of the operation. */
   private hasRoutes = false;
 
-  /**
-   * @param client the address of the client; undefined if unknown
-   * @param waitsUntil when the operation stops waiting for the upstream, on the monotonic clock
-   */
+  /** @param waitsUntil when the operation stops waiting for the upstream, on the monotonic clock */
   constructor(
     private readonly held: ViewSources,
     private readonly client: string | undefined,
@@ -114,32 +104,30 @@ export class View {
     }
   }
 
-  /** The present, by which the age of prices is computed (milliseconds since 1970). */
   now(): number {
     return this.held.now();
   }
 
   /** Reads a listing: its snapshot, or a promise of the first one, which rejects with an UpstreamError. */
-  read<Name extends ListingName>(name: Name): IndexedListings[Name] | Promise<IndexedListings[Name]> {
+  read<Name extends ListingName>(name: Name): Reading<Name> {
     // Hot path: called for each row of a join.
     this.isRead[name] = true;
     return this.pin(name);
   }
 
   /** The same as `read`, but for a use that does not affect the response. */
-  private pin<Name extends ListingName>(name: Name): IndexedListings[Name] | Promise<IndexedListings[Name]> {
-    type Pinned = IndexedListings[Name] | Promise<IndexedListings[Name]>;
+  private pin<Name extends ListingName>(name: Name): Reading<Name> {
     const known = this.pinned[name];
-    if (known) return known as Pinned;
-    const current: Snapshot<unknown> | Promise<Snapshot<unknown>> = this.held.refreshers[name].current();
+    if (known) return known as Reading<Name>;
+    const current: Reading<ListingName> = this.held.refreshers[name].current();
     const pinned = current instanceof Promise ? this.wait(current) : current;
     this.pinned[name] = pinned;
-    const arrive = (snapshot: Snapshot<unknown>) => {
+    const arrive = (snapshot: IndexedListings[ListingName]) => {
       this.pinned[name] = snapshot;
     };
     // Callers see the failure. If no caller waits, it must not become an unhandled rejection.
     if (pinned instanceof Promise) pinned.then(arrive, () => {});
-    return pinned as Pinned;
+    return pinned as Reading<Name>;
   }
 
   /** The snapshot of a listing, if there is one, for a use that does not affect the response. */
@@ -148,16 +136,11 @@ export class View {
     return pinned instanceof Promise ? undefined : (pinned as IndexedListings[Name] | undefined);
   }
 
-  /** Whether a sweep requests all routes in the background. */
   get isSwept(): boolean {
     return this.held.sources !== undefined;
   }
 
-  /**
-   * The tokens that can be moved to this token; null if routes are not swept.
-   *
-   * @throws UpstreamError while there is no answer
-   */
+  /** The tokens that can be moved to this token; null if routes are not swept. @throws UpstreamError without an answer */
   sources(tokens: TokenSnapshot, chainKey: string, address: string): TokenSources | null {
     const { sources } = this.held;
     if (!sources) return null;
@@ -222,10 +205,7 @@ export class View {
     return this.reconciled(answer, tokens ?? (await this.listingFor(request)), request);
   }
 
-  /**
-   * The token listing, without a note that the response depends on it. A promise if the operation already
-   * waits for the first listing; undefined if there is none and the operation does not wait for it.
-   */
+  /** The token listing, or a promise of it if the operation already waits for it. It does not count as read. */
   private tokensIfPresent(): TokenSnapshot | Promise<TokenSnapshot> | undefined {
     return (this.pinned.tokens ?? this.held.refreshers.tokens.snapshot) && this.pin('tokens');
   }
@@ -298,15 +278,10 @@ function requestWith(
   return { srcChainKey, srcToken: tokens?.byAddress(srcChainKey, srcToken)?.address ?? asGiven };
 }
 
-/** The folded addresses of a token listing, by its indexes: snapshots that differ only in prices share their indexes. */
-const listedAddresses = new WeakMap<TokenSnapshot['indexes'], ReadonlySet<string>>();
-
 /** Whether the listing has the token that the routes start from. Without a chain, a token on any chain counts. */
 function isListed(listing: TokenSnapshot, { srcChainKey, srcToken }: TokenRequest): boolean {
   if (srcToken === undefined) return false;
   if (srcChainKey !== undefined) return listing.byAddress(srcChainKey, srcToken) !== undefined;
-  const { rows, indexes } = listing;
-  const addresses = listedAddresses.get(indexes) ?? new Set(rows.map(({ address }) => foldAddress(address)));
-  listedAddresses.set(indexes, addresses);
-  return addresses.has(foldAddress(srcToken));
+  const folded = foldAddress(srcToken);
+  return listing.rows.some(({ address }) => foldAddress(address) === folded);
 }

@@ -1,7 +1,7 @@
 /** The log lines about refreshes and guarded values. */
 import type { AcceptedBy } from '../domain/guard-memory.js';
 import { keyedRows } from '../domain/keyed-rows.js';
-import { type GuardedFact, type HeldBackFact, sentAtOf } from '../domain/listing.js';
+import { type GuardedFact, type HeldBackFact, type ListingRow, sentAtOf } from '../domain/listing.js';
 import { ruleToPaste } from '../domain/listing-rules.js';
 import type { UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger/logger.js';
@@ -18,14 +18,13 @@ const ORIGINS = {
   rules: 'with changed rules',
 } as const;
 
-/** Where a snapshot is from. */
 export type SnapshotOrigin = keyof typeof ORIGINS;
 
 /** For listings with more rows than this, the gateway promises no speed. The services list 600 to 2,200 tokens. */
 const PROMISED_ROWS = 5_000;
-/** How many appeared and how many vanished rows a log line names at most. */
+/** A log line names at most so many appeared and vanished rows. */
 const SHOWN_ROWS = 50;
-/** How many held-back values, and how many accepted changes, are logged at most for one refresh. */
+/** One refresh logs at most so many held-back values, and so many accepted changes. */
 const MAX_LINES = 20;
 
 const seconds = (ms: number) => Math.floor(ms / 1000);
@@ -50,24 +49,22 @@ export function logAccepted<Row>(
     rejectedRows: rejected.count,
   };
   const isNew = digest !== before?.digest;
+  const warn = (text: string, more = {}) => log.warn({ ...facts, ...more }, text);
   log[isNew ? 'info' : 'debug'](facts, `New snapshot of the ${name} listing ${ORIGINS[origin]}`);
   if (rows.length === 0 && isNew)
-    log.warn(facts, `LISTING_RULES hides every row of the ${name} listing, and it is served empty`);
+    warn(`LISTING_RULES hides every row of the ${name} listing, and it is served empty`);
   if (rows.length > PROMISED_ROWS && (before?.rows.length ?? 0) <= PROMISED_ROWS)
-    log.warn(
-      facts,
+    warn(
       `The ${name} listing has more than ${PROMISED_ROWS} rows: it is served like any other, but no speed is promised. Hide what nobody needs by LISTING_RULES`,
     );
   if (rejected.count > 0 && origin === 'upstream')
-    log.warn({ ...facts, rejected: rejected.first }, `Left out bad rows of the ${name} listing`);
+    warn(`Left out bad rows of the ${name} listing`, { rejected: rejected.first });
   // The refreshes succeed, so no other line says why the listing is stale. Logged once, when it becomes stale.
-  if (upstreamAgeMs > freshMs && (before?.upstreamAgeMs ?? 0) <= freshMs) {
-    const age = seconds(upstreamAgeMs);
-    log.warn(
-      facts,
+  const age = seconds(upstreamAgeMs);
+  if (upstreamAgeMs > freshMs && (before?.upstreamAgeMs ?? 0) <= freshMs)
+    warn(
       `The ${name} listing is ${age} s old when it is fetched: the upstream's answer carries "Age: ${age}". Look at the cache between the upstream and this gateway`,
     );
-  }
   if (!before || before.source === source) return;
   const [known, present] = [keyedRows(before.rows, keyOf), keyedRows(rows, keyOf)];
   const missing = (from: ReadonlyMap<string, Row>, others: ReadonlyMap<string, Row>) => {
@@ -82,16 +79,16 @@ export function logAccepted<Row>(
 }
 
 /** Logs newly held-back rows, each with a rule by which the operator can decide on it, and accepted changes. */
-export function logGuarded<Row>(
+export function logGuarded<Row extends ListingRow>(
   log: Logger,
   kind: ListingKind<Row>,
   { listing, waiting, accepted }: GuardResult<Row>,
   onAccepted: (listing: string, fact: GuardedFact, by: AcceptedBy) => void,
 ): void {
-  const { name, placeOf, heldBackOf, keyOf } = kind;
+  const { name, keyOf } = kind;
   const now = sentAtOf(listing);
   const held = listing.rows
-    .map((row): Contradiction<Row> => ({ row, facts: heldBackOf(row) }))
+    .map((row): Contradiction<Row> => ({ row, facts: row.heldBack }))
     .filter(({ facts }) => facts.some(({ since }) => since === now));
   const news = [...held, ...waiting].flatMap(({ row, facts }) => facts.map((each) => ({ row, each })));
   const sent = new Map(listing.guard.held.map(({ key, rows }) => [key, rows]));
@@ -103,7 +100,7 @@ export function logGuarded<Row>(
       : `${served} was the last ${fact} of its symbol`;
     const advice = adviceOn(kind, row, each, sent.get(keyOf(row)) ?? []);
     log.warn(
-      { listing: name, ...placeOf(row), fact, served, upstream },
+      { listing: name, chainKey: row.chainKey, address: row.address, fact, served, upstream },
       `Held back in the ${name} listing: ${state}, and the upstream now sends ${upstream}.${advice}`,
     );
   }
@@ -115,15 +112,15 @@ export function logGuarded<Row>(
     const why =
       by === 'time' ? 'every listing of the hold-back period had it' : 'a rule of the operator says so';
     log.warn(
-      { listing: name, ...placeOf(row), fact, served, upstream, by },
+      { listing: name, chainKey: row.chainKey, address: row.address, fact, served, upstream, by },
       `Accepted in the ${name} listing: ${upstream} in place of ${served} as ${fact}, because ${why}`,
     );
   }
 }
 
 /** The rule for the operator to paste, if any. @param sent the rows that the upstream sends under the key of `row` */
-function adviceOn<Row>(
-  { placeOf, guarded }: ListingKind<Row>,
+function adviceOn<Row extends ListingRow>(
+  { guarded }: ListingKind<Row>,
   row: Row,
   { fact, served, upstream }: HeldBackFact,
   [first, ...others]: readonly Row[],
@@ -132,7 +129,7 @@ function adviceOn<Row>(
   if (others.length > 0) return '';
   // If the upstream still sends the served value here, only the other listing contradicts it: no change to accept.
   const isSentSo = first !== undefined && guarded.find((each) => each.fact === fact)?.of(first) === served;
-  const rule = ruleToPaste(isSentSo ? 'keep' : 'accept', placeOf(row), fact, served, upstream);
+  const rule = ruleToPaste(isSentSo ? 'keep' : 'accept', row, fact, served, upstream);
   const right = isSentSo ? 'value that is served' : 'upstream';
   return rule === undefined ? '' : ` If the ${right} is right, add this line to LISTING_RULES: ${rule}`;
 }

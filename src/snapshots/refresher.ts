@@ -1,9 +1,15 @@
 /** Refreshes one listing: fetch, check, guard, index, publish, store, tell. Then it schedules the next refresh. */
 import { type AcceptedBy, EMPTY_GUARD_MEMORY, type GuardMemory } from '../domain/guard-memory.js';
-import { type Fetched, type GuardedFact, type Service, sentAtOf } from '../domain/listing.js';
+import {
+  type Fetched,
+  type GuardedFact,
+  type ListingRow,
+  type Service,
+  sentAtOf,
+} from '../domain/listing.js';
 import { internalError, UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger/logger.js';
-import { growingPause, withJitter } from '../scheduling/growing-pause.js';
+import { growingPause, LONGEST_PAUSE_MS, withJitter } from '../scheduling/growing-pause.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
 import type { ListingStatus } from './freshness.js';
 import { asSent, type GuardedListing, type GuardResult, heldBackIn, withKnownFacts } from './guard.js';
@@ -39,10 +45,8 @@ export interface SnapshotMetrics {
   readonly sweep: { asked(outcome: string): void };
 }
 
-/** The options of the refreshers of both listings. Times are in milliseconds. */
 export interface RefreshOptions extends HoldBackRules {
   readonly service: Pick<Service, 'source' | 'delay' | 'switchTo'>;
-  /** The pause after a first failed refresh; each further failure doubles it. */
   readonly firstPauseMs?: number | undefined;
   readonly peers?: Peers | undefined;
   readonly disk?: DiskStore | undefined;
@@ -51,10 +55,8 @@ export interface RefreshOptions extends HoldBackRules {
 }
 
 const FIRST_PAUSE_MS = 1_000;
-/** The longest pause after a failed refresh (milliseconds); less if `freshMs` is shorter. */
+/** The longest pause after a failed refresh without a Retry-After (ms), unless `freshMs` is shorter. */
 const MAX_PAUSE_MS = 30_000;
-/** The longest pause that a Retry-After can cause. */
-const LONGEST_PAUSE_MS = 3_600_000;
 /** After its own failure, a gateway waits up to this much longer than its peers, so that a peer tries next. */
 const STAND_BACK_MS = 1_000;
 /** The shortest time until the next refresh after a very first snapshot from a peer or from disk. */
@@ -72,13 +74,14 @@ export interface RefresherOptions<Row, Indexed extends Snapshot<Row>> extends Re
   /** The rows that the operator does not hide. */
   readonly select: (rows: readonly Row[], guard: GuardMemory<Row>) => readonly Row[];
   readonly index: (fetched: Fetched<Row>, before: Indexed | undefined) => Promise<Indexed>;
-  /** The age at which the listing is refreshed. */
   readonly freshMs: number;
   readonly onPublished: () => void;
 }
 
 /** Holds the last good snapshot of one listing, and refreshes it in the background, one refresh at a time. */
-export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: RefresherOptions<Row, Indexed>) {
+export function createRefresher<Row extends ListingRow, Indexed extends Snapshot<Row>>(
+  options: RefresherOptions<Row, Indexed>,
+) {
   const { kind, fetch, guard, select, index, freshMs, service } = options;
   const { firstPauseMs = FIRST_PAUSE_MS, peers = NO_PEERS, disk, metrics, log } = options;
   const { name } = kind;
@@ -97,6 +100,10 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
   let requestedAt = 0;
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
+  /** When the snapshot that is served was requested; 0 without one. */
+  const servedAt = () => (snapshot ? sentAtOf(snapshot) : 0);
+  /** When the newest known listing, accepted or not, was requested. */
+  const newestAt = () => Math.max(servedAt(), sharedAt, listingCheck.heldBackAt);
 
   /** Runs a refresh, or joins the one that is in progress. */
   function refresh(): Promise<Indexed> {
@@ -133,9 +140,9 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
 
   let lastAccept: Promise<unknown> = Promise.resolve();
   /**
-   * Checks a listing, and serves it: one at a time, since each is compared with the one that is served. `rules`: the
-   * listing that is served, with changed rules. A listing from a peer or from disk is guarded as if the upstream had sent
-   * it now, because the gateway that stored it may have had no earlier listing to compare it with.
+   * Checks and serves a listing, one at a time, since each is compared with the one that is served. A listing from a peer
+   * or from disk is guarded as if the upstream had sent it now, because the gateway that stored it may have had no earlier
+   * one to compare it with. With changed rules, the listing that is served is guarded again.
    *
    * @param listing called when it is the turn of this listing
    * @throws HeldBackError by rejection
@@ -178,11 +185,7 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
   }
 
   /** Guards `sent`. `fetched` is the same before {@link asSent}: with the memory of the gateway that stored it. */
-  async function guardRows(
-    sent: Fetched<Row>,
-    fetched: Fetched<Row>,
-    origin: SnapshotOrigin,
-  ): Promise<GuardResult<Row>> {
+  async function guardRows(sent: Fetched<Row>, fetched: Fetched<Row>, origin: SnapshotOrigin) {
     // If the peer's guard memory began earlier than ours, `sent` is compared with the values that the peer
     // has accepted, and not with those that this gateway serves.
     const isSenior =
@@ -219,11 +222,6 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
     return { source, takenAt, upstreamAgeMs, rejected, history, rows, guard };
   }
 
-  /** When the newest known listing, accepted or not, was requested. */
-  function newestAt(): number {
-    return Math.max(snapshot ? sentAtOf(snapshot) : 0, sharedAt, listingCheck.heldBackAt);
-  }
-
   /** Keeps the served snapshot, because the fetched listing is older. This does not count as a failure. */
   function keep(served: Indexed, fetched: Fetched<Row>): Indexed {
     sharedAt = sentAtOf(fetched);
@@ -239,7 +237,7 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
 
   /** Continues the peer's count of failures and its held-back loss, if they are newer than the served snapshot. */
   function adoptPeerState(failure: SharedFailure | undefined): void {
-    if (!failure || failure.at <= (snapshot ? sentAtOf(snapshot) : 0)) return;
+    if (!failure || failure.at <= servedAt()) return;
     failuresInARow = failure.failuresInARow;
     listingCheck.adoptPeerState(failure.heldBack);
   }
@@ -318,7 +316,6 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
   }
 
   return {
-    /** Loads the listing from disk. Call it before `start`. */
     async restore(): Promise<void> {
       const fetched = await disk?.read(kind);
       if (!fetched) return;
@@ -342,7 +339,6 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
       if (lastFailure?.error.code === 'UPSTREAM_GONE') await peers.endPause(name);
       return refresh();
     },
-    /** The snapshot that is served; undefined before the first. */
     get snapshot() {
       return snapshot;
     },
@@ -353,14 +349,12 @@ export function createRefresher<Row, Indexed extends Snapshot<Row>>(options: Ref
       if (lastFailure) return Promise.reject(lastFailure.error);
       return refreshing ?? refresh();
     },
-    /** Applies changed rules to the listing that is served. */
     async applyRules(): Promise<void> {
       const listing = guarded;
       if (!listing || stopped) return;
       // The history that was stored with the listing is of earlier rules.
       await accept(() => ({ ...(guarded ?? listing), history: undefined }), 'rules').catch(onError);
     },
-    /** The listing that is served, including the rows that the operator hides; undefined before the first. */
     get guarded() {
       return guarded;
     },

@@ -17,7 +17,7 @@ import {
 import type { ResolvedRules } from '../domain/listing-rules.js';
 import { causedByClient, UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger/logger.js';
-import { growingPause } from '../scheduling/growing-pause.js';
+import { growingPause, LONGEST_PAUSE_MS } from '../scheduling/growing-pause.js';
 import { ROUTES, TOKENS } from '../upstream/listing-kinds.js';
 import type { TokenSnapshot } from './snapshot.js';
 import type { Peers } from './stores.js';
@@ -25,13 +25,11 @@ import type { Peers } from './stores.js';
 export interface RoutesOptions {
   readonly service: Pick<Service, 'routes'>;
   readonly peers: Peers;
-  /** How long routes are cached, in milliseconds. */
   readonly freshMs: number;
   readonly onAnswer: ((request: TokenRequest, fetched: Fetched<Token>) => void) | undefined;
   readonly log: Logger;
 }
 
-/** The routes from one token. */
 export interface RouteAnswer extends RowsAge {
   readonly rows: readonly Token[];
   /** Set if there are no rows, and the token that the routes start from is not listed or is hidden. */
@@ -40,7 +38,7 @@ export interface RouteAnswer extends RowsAge {
 
 /** The longest wait for a peer that fetches the same routes, in milliseconds. */
 const MAX_WAIT_MS = 2_000;
-/** The bound on the cache, and the sizes of a token, and of an entry without its key and tokens: estimates in bytes. */
+/** The bound on the cache, and the estimated bytes of a token, and of an entry without its key and tokens. */
 const MAX_BYTES = 24 * 2 ** 20;
 const TOKEN_BYTES = 600;
 const ENTRY_BYTES = 2000;
@@ -51,10 +49,8 @@ const sizeOf = ({ rows }: RouteAnswer, key: string) =>
 /** The pause after a second failure in a row; each further one doubles it. A first failure can be chance: no pause. */
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 60_000;
-/** The longest pause that a Retry-After can cause. */
-const MAX_RETRY_AFTER_MS = 3_600_000;
 /** How many failures are remembered, and how long (ms): repeats of a bad request must not use up the rate limit. */
-const FAILURES = { max: 1_000, ttl: 2 * MAX_RETRY_AFTER_MS };
+const FAILURES = { max: 1_000, ttl: 2 * LONGEST_PAUSE_MS };
 
 interface Failed {
   readonly error: UpstreamError;
@@ -79,25 +75,21 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
     maxSize: MAX_BYTES,
     sizeCalculation: sizeOf,
     ttl: freshMs,
-    // Routes that are no longer fresh are not deleted: they are served if the upstream fails.
+    // Routes that are no longer fresh stay: they are served if the upstream fails.
     noDeleteOnStaleGet: true,
   });
 
   /** Joins the request for these routes that is in progress, or begins a new one. */
-  function ask(
-    request: TokenRequest,
-    client: RouteClient,
-    isListed: boolean,
-    maxAgeMs: number,
-  ): Asked['answer'] {
+  function ask(request: TokenRequest, client: RouteClient, isListed: boolean, maxAgeMs: number) {
     const key = tokenRequestKey(request);
-    const known = inProgress.get(key);
-    const clients = known?.clients ?? createRouteClients(isListed);
-    clients.join(client);
-    if (known) return known.answer;
-    const answer = answerTo(key, request, clients, maxAgeMs).finally(() => inProgress.delete(key));
-    inProgress.set(key, { clients, answer });
-    return answer;
+    let asked = inProgress.get(key);
+    if (!asked) {
+      const clients = createRouteClients(isListed, client);
+      const answer = answerTo(key, request, clients, maxAgeMs).finally(() => inProgress.delete(key));
+      asked = { clients, answer };
+      inProgress.set(key, asked);
+    } else asked.clients.join(client);
+    return asked.answer;
   }
 
   async function answerTo(key: string, request: TokenRequest, clients: RouteClients, maxAgeMs: number) {
@@ -162,7 +154,7 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
     log.warn({ ...request, code, detail }, 'The routes from a token could not be fetched');
     const before = failures.get(key)?.inARow ?? 0;
     const pauseMs = before === 0 ? 0 : growingPause(FIRST_PAUSE_MS, MAX_PAUSE_MS, before - 1);
-    const until = performance.now() + Math.max(pauseMs, Math.min(retryAfterMs, MAX_RETRY_AFTER_MS));
+    const until = performance.now() + Math.max(pauseMs, Math.min(retryAfterMs, LONGEST_PAUSE_MS));
     failures.set(key, { error, inARow: before + 1, until });
   }
 
@@ -182,7 +174,6 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
      * The routes as the upstream sends them. If cached routes cannot be refreshed, the old ones are served for another
      * `freshMs`, and again after each further failure. After several failures in a row no request is sent for a while.
      *
-     * @param client the client, such as its address; undefined if unknown
      * @param isListed whether the routes start from a listed token. If not, the client may have made up the token, so a
      *   failure counts as caused by the client
      * @throws UpstreamError, or GatewayError BAD_USER_INPUT for a request that the service does not support
@@ -206,8 +197,7 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
     /**
      * Requests routes after all clients, even if they are cached. A peer's answer may be `maxAgeMs` old.
      *
-     * @returns true if a request was sent; false if a peer has the answer, or a request of a client is in progress
-     * @throws UpstreamError
+     * @returns whether a request was sent: not if a peer has the answer, or a request of a client is in progress
      */
     async askInBackground(request: TokenRequest, maxAgeMs: number): Promise<boolean> {
       if (inProgress.has(tokenRequestKey(request))) return false;
@@ -217,8 +207,8 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
 }
 
 /** Creates the group of clients that share one request. Others can join it. */
-function createRouteClients(isListed: boolean) {
-  const waiting = new Set<RouteClient>();
+function createRouteClients(isListed: boolean, first: RouteClient) {
+  const waiting = new Set([first]);
   const listeners: ((client: RouteClient) => void)[] = [];
   return {
     isListed,
@@ -227,7 +217,7 @@ function createRouteClients(isListed: boolean) {
     },
     watch(listener: (client: RouteClient) => void): void {
       listeners.push(listener);
-      for (const client of waiting) listener(client);
+      waiting.forEach(listener);
     },
     /** Adds a client, which gets its own place in the queue: so the many requests of another client do not delay it. */
     join(client: RouteClient): void {
@@ -238,16 +228,13 @@ function createRouteClients(isListed: boolean) {
   };
 }
 
-/** The rows of an answer in the form in which they are served. */
+/** The rows of an answer as they are served, with the rules that were applied, and the rows that the listing lacks. */
 interface ReconciledRows {
   readonly rows: readonly Token[];
-  /** The rows that the token listing lacks, by key. */
   readonly unlisted: ReadonlyMap<string, Token>;
-  /** The operator's rules that were applied. */
   readonly rules: object;
 }
 
-/** The most conflicting rows of one answer that the log names. */
 const MAX_NAMED = 5;
 
 export type Reconcile = ReturnType<typeof createReconcile>;
@@ -256,9 +243,9 @@ export type Reconcile = ReturnType<typeof createReconcile>;
  * Creates the function that makes the rows of routes consistent with the token listing, so that a response never shows
  * one token in two forms. Its result is cached as long as rows and listing are in memory and the rules do not change.
  *
- * A listed token is the object of the listing, with its symbol, name and price. A row with other decimals is left out,
- * counted and logged: one of the two is wrong, the gateway cannot know which, and an amount calculated with the wrong
- * decimals loses money. A listed token with held-back facts is never left out: its row shows the contradiction.
+ * A listed token is the object of the listing. A row with other decimals is left out, counted and logged: one of the two
+ * is wrong, the gateway cannot know which, and an amount calculated with the wrong decimals loses money. A listed token
+ * with held-back facts is never left out: its row shows the contradiction.
  */
 export function createReconcile(
   operator: () => Pick<ResolvedRules, 'selectTokens'>,
@@ -320,7 +307,7 @@ const NO_LISTING = {};
 export function createAgreement(): (reconciled: ReconciledRows) => readonly Token[] {
   const first = new Map<string, Token>();
   return ({ rows, unlisted }) => {
-    /** The rows that differ from the first rows of their tokens, each with the row to serve, if any. */
+    /** The row to serve, if any, in place of each row that differs from the first row of its token. */
     const replaced = new Map<Token, Token | undefined>();
     for (const [key, row] of unlisted) {
       const before = first.get(key);

@@ -32,19 +32,13 @@ export interface Snapshot<Row> extends Fetched<Row> {
   ageAt(now: number): number;
 }
 
-/** The chain listing with its indexes. */
 export interface ChainSnapshot extends Snapshot<Chain>, KnownChains {
   /** The chain with exactly this CAIP-2 identifier. */
   byCaip2(caip2: string): Chain | undefined;
-  /**
-   * The chains of these types (or of all types) whose names match `search` by the rules of the token search.
-   *
-   * @throws GatewayError BAD_USER_INPUT if there are too many words
-   */
+  /** The chains of these types (or of all types) whose names match `search`. @throws GatewayError BAD_USER_INPUT */
   matching(search: string, chainTypes?: readonly string[]): readonly Chain[];
 }
 
-/** The token listing with its indexes. */
 export interface TokenSnapshot extends Snapshot<Token> {
   /** The tokens of one chain. The key can have any letter case. */
   byChain(chainKey: string): readonly Token[];
@@ -56,7 +50,6 @@ export interface TokenSnapshot extends Snapshot<Token> {
   readonly unlisted: ReadonlyMap<string, Token | null>;
 }
 
-/** The snapshot of each listing. */
 export interface IndexedListings extends Record<keyof ListingRows, Snapshot<unknown>> {
   readonly chains: ChainSnapshot;
   readonly tokens: TokenSnapshot;
@@ -82,8 +75,7 @@ async function createSnapshot<Row>(
     for (const row of chunk) contents.push(kind.contentOf(row));
   });
   const rowsDigest = await yieldThen(() => textDigest(contents.join('\n')));
-  const isSame = before?.rowsDigest === rowsDigest;
-  const changes = await nextChangeLog(kind, rows, contents, fetched.history?.changes, before, isSame);
+  const changes = await nextChangeLog(kind, rows, contents, fetched.history?.changes, before);
   const history = { changes };
   const digest = priceOf ? digestOf([rowsDigest, rows.map(priceOf)]) : rowsDigest;
   const pricesTakenAt = priceOf && takenAt;
@@ -127,12 +119,7 @@ export async function createChainSnapshot(
   };
 }
 
-/**
- * Indexes a fetched token listing, in chunks that yield to requests.
- *
- * @param before the older snapshot; its search indexes are reused if only prices differ
- * @param chains the chains that are served
- */
+/** Indexes a fetched token listing. It yields to requests. If only prices differ, the search indexes of `before` are used. */
 export async function createTokenSnapshot(
   fetched: Fetched<Token>,
   before?: TokenSnapshot,
@@ -140,7 +127,7 @@ export async function createTokenSnapshot(
 ): Promise<TokenSnapshot> {
   const { rows } = fetched;
   const snapshot = await createSnapshot(TOKENS, fetched, before);
-  const isKnown = before?.rowsDigest === snapshot.rowsDigest;
+  const isSame = before?.rowsDigest === snapshot.rowsDigest;
   const byChain = new Map<string, Token[]>();
   // Look-ups by two short keys are faster than by one long key, which would be put together each time.
   const byAddress = new Map<string, Map<string, Token>>();
@@ -157,8 +144,8 @@ export async function createTokenSnapshot(
   const shared = fetched.history?.tokenList;
   const evmChains = shared?.chains ?? (chains ? evmChainsOf(chains.rows, byChain) : state?.chains);
   const earlier = before && state && { rows: before.rows, state };
-  const tokenList = evmChains && (await nextTokenListState(fetched, evmChains, shared, earlier, isKnown));
-  const indexes = isKnown ? before.indexes : await createTokenIndexes(rows);
+  const tokenList = evmChains && (await nextTokenListState(fetched, evmChains, shared, earlier, isSame));
+  const indexes = isSame ? before.indexes : await createTokenIndexes(rows);
   return {
     ...snapshot,
     history: { ...snapshot.history, tokenList },
@@ -174,10 +161,8 @@ export async function createTokenSnapshot(
 }
 
 /**
- * The state of the token list for a token listing. The first token listing can be fetched before the chains: then its
- * snapshot has no such state until it is made again with the chains.
- *
- * @param chains the chains that are served
+ * The state of the token list. The first token listing can be fetched before the chains: then its snapshot has no such
+ * state until it is made again with the chains.
  */
 export function tokenListStateOf(
   { history, takenAt, byChain }: TokenSnapshot,

@@ -1,7 +1,7 @@
 /** Creates the refreshers, routes, sources and views, which together hold all data of the upstream in the gateway. */
 import type { EmbeddedFacts } from '../domain/guarded-facts.js';
 import type { Chain, Fetched, Service, Token } from '../domain/listing.js';
-import { type ListingRules, NO_RULES, type ResolvedRules } from '../domain/listing-rules.js';
+import { type ListingRules, NO_RULES } from '../domain/listing-rules.js';
 import { CHAINS, TOKENS } from '../upstream/listing-kinds.js';
 import { compareNatives, guardPrices, numberChains } from './cross-checks.js';
 import { type FreshMs, freshnessOf, type ListingStatus, type Reads } from './freshness.js';
@@ -113,12 +113,9 @@ export function createSnapshots(options: SnapshotsOptions) {
    * Resolves the CAIP identifiers in the rules: by the listed chains, else by removed chains, else by chains that were
    * sent but are not listed yet, else by embedded chains. So rules apply before the first chain listing, too.
    */
-  function rulesFor(
-    { rows = [], guard }: Partial<Fetched<Chain>> = {},
-    sent: readonly Chain[] = [],
-  ): ResolvedRules {
+  function rulesFor({ rows = [], guard }: Partial<Fetched<Chain>> = {}, sent: readonly Chain[] = []) {
     const gone = guard?.gone.map(({ row }) => row) ?? [];
-    return rules.resolve(() => [...embedded().chains, ...sent, ...gone, ...rows]);
+    return rules.resolve([...embedded().chains, ...sent, ...gone, ...rows]);
   }
 
   /** Applies the rules to the tokens again if the rules now name other rows, or if no chains were known before. */
@@ -163,12 +160,7 @@ export function createSnapshots(options: SnapshotsOptions) {
       for (const refresher of each) await refresher.applyRules();
     },
     now,
-    /**
-     * Creates the view of one operation.
-     *
-     * @param client the address of the client: clients take turns at the upstream. All unknown clients count as one
-     * @param waitsUntil when the operation stops waiting for the upstream, on the monotonic clock
-     */
+    /** Creates the view of one operation of this client. @param waitsUntil when it stops waiting (monotonic clock) */
     view: (client?: string, waitsUntil = performance.now() + MAX_UPSTREAM_WAIT_MS) =>
       new View(held, client, waitsUntil),
     current: (): ServedSnapshots => ({ chains: chains.snapshot, tokens: tokens.snapshot }),

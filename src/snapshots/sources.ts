@@ -2,17 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tokenKey } from '../domain/addresses.js';
 import { keyedRows } from '../domain/keyed-rows.js';
-import {
-  type Fetched,
-  type RowsAge,
-  type Service,
-  sentAtOf,
-  type Token,
-  type TokenRequest,
-} from '../domain/listing.js';
+import { type Fetched, type Service, sentAtOf, type Token, type TokenRequest } from '../domain/listing.js';
 import { internalError, UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger/logger.js';
-import { growingPause } from '../scheduling/growing-pause.js';
+import { growingPause, LONGEST_PAUSE_MS } from '../scheduling/growing-pause.js';
 import { TOKENS } from '../upstream/listing-kinds.js';
 import type { Routes } from './routes.js';
 import type { TokenSnapshot } from './snapshot.js';
@@ -27,28 +20,6 @@ export interface SourcesOptions {
   readonly log: Logger;
 }
 
-/** The tokens that can be moved to one token, by the answers so far. Times are in milliseconds since 1970. */
-export interface TokenSources {
-  /** Whether the routes from every bridgeable token are known. Otherwise there may be more sources. */
-  readonly isComplete: boolean;
-  /** `takenAt` of the oldest answer; null if there is no bridgeable token. */
-  readonly asOf: number | null;
-  /** How many pairs of source and destination `rows` searches. */
-  readonly pairs: number;
-  /** The listed tokens with a route to it, in the operator's order of chains, then by chain key and address. */
-  rows(): readonly Token[];
-  /** `takenAt` of the oldest answer for these sources; null without one. */
-  oldestOf(sources: readonly Token[]): number | null;
-}
-
-/** The state of the map of routes. */
-export interface RouteMapState {
-  /** How often the routes have changed. */
-  readonly changes: number;
-  /** How often an answer was entered or removed, which can change the time of the oldest one. */
-  readonly answers: number;
-}
-
 /** How often the sweep checks whether a token is due, in milliseconds. */
 const IDLE_MS = 1_000;
 /** The shortest pause between the requests for two tokens, and the longest pause after failures. */
@@ -56,19 +27,18 @@ const LEAST_PAUSE_MS = 10;
 const MAX_FAILURE_PAUSE_MS = 5_000;
 /** How long the sweep stops after HTTP 429 without Retry-After, or "gone". Each further "gone" in a row doubles it. */
 const FIRST_STOP_MS = 60_000;
-const MAX_PAUSE_MS = 3_600_000;
 
 const NOTHING_YET =
   'The gateway has begun to ask for the routes of all tokens, and has no answer of the upstream yet. Try again in a few seconds.';
 
-type SweptRoutes = Pick<Routes, 'askInBackground'>;
-
 export type Sources = ReturnType<typeof createSources>;
+export type RouteMapState = ReturnType<Sources['state']>;
+export type TokenSources = ReturnType<Sources['sourcesOf']>;
 
 /** Creates the sources. Nothing is requested before `start`. A sweep takes `intervalMs` milliseconds. */
 export function createSources(intervalMs: number, options: SourcesOptions) {
   const { service, tokens, select, onAsked, log } = options;
-  const map = new RouteMap();
+  const map = createRouteMap();
   /** By token: when its last request failed (milliseconds since 1970), and whether the request is repeated early. */
   const failures = new Map<string, { readonly at: number; readonly isFirst: boolean }>();
   let lastError: UpstreamError | undefined;
@@ -83,9 +53,8 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
   let isClosed = false;
 
   /**
-   * Finds the bridgeable token to request now, if one is due: the token whose last request is the longest ago. Counts
-   * all bridgeable tokens, and those without an answer. A failed request is repeated once within the interval; a request
-   * that was answered with "gone" is repeated each time.
+   * Finds the bridgeable token whose last request is the longest ago, if it is due. Counts all bridgeable tokens, and
+   * those without an answer. A failed request is repeated once within the interval, and after "gone" each time.
    */
   function survey({ rows }: TokenSnapshot) {
     const now = Date.now();
@@ -116,7 +85,7 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
   }
 
   /** Requests the routes from a token. The cache of routes passes the answer to `enter`, like all answers. */
-  async function ask(token: Token, by: SweptRoutes, pauseMs: number): Promise<void> {
+  async function ask(token: Token, by: Pick<Routes, 'askInBackground'>, pauseMs: number): Promise<void> {
     const request = { srcChainKey: token.chainKey, srcToken: token.address };
     const from = performance.now();
     nextAt = from + Math.max(LEAST_PAUSE_MS, pauseMs);
@@ -136,7 +105,7 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
     lastError = error;
     if (notSent) {
       // Other requests go first, the upstream has asked for a pause, or a circuit breaker is open.
-      nextAt = performance.now() + Math.min(retryAfterMs ?? MAX_FAILURE_PAUSE_MS, MAX_PAUSE_MS);
+      nextAt = performance.now() + Math.min(retryAfterMs ?? MAX_FAILURE_PAUSE_MS, LONGEST_PAUSE_MS);
       return;
     }
     onAsked(code);
@@ -148,13 +117,14 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
       failures.set(key, { at: Date.now(), isFirst: isGone || !failures.get(key)?.isFirst });
       log.debug({ ...request, code, detail }, 'The sweep could not fetch the routes of a token');
     }
-    if (isGone) stopFor(growingPause(FIRST_STOP_MS, MAX_PAUSE_MS, goneInARow++), message, { code, detail });
+    if (isGone)
+      stopFor(growingPause(FIRST_STOP_MS, LONGEST_PAUSE_MS, goneInARow++), message, { code, detail });
     else if (status === 429 || retryAfterMs)
-      stopFor(Math.min(retryAfterMs ?? FIRST_STOP_MS, MAX_PAUSE_MS), message, { code, detail });
+      stopFor(Math.min(retryAfterMs ?? FIRST_STOP_MS, LONGEST_PAUSE_MS), message, { code, detail });
   }
 
   /** Requests the routes from the next token that is due, if one is. @returns the wait until the next step (ms) */
-  async function step(by: SweptRoutes): Promise<number> {
+  async function step(by: Pick<Routes, 'askInBackground'>): Promise<number> {
     const listed = tokens();
     if (!listed) return IDLE_MS;
     const rows = keyedRows(listed.rows, TOKENS.keyOf);
@@ -179,46 +149,52 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
 
   return {
     /**
-     * Enters an answer into the map, whether a client or the sweep has requested it. Ignores answers for
-     * tokens that are not listed as bridgeable, and all answers once the map was full.
+     * Enters an answer into the map, whether a client or the sweep has requested it. Ignores answers for tokens that are
+     * not listed as bridgeable, since the sweep would never renew them, and all answers once the map was full.
      */
     enter({ srcChainKey, srcToken }: TokenRequest, fetched: Fetched<Token>): void {
       const isFull = stop?.until === Number.POSITIVE_INFINITY && stop.source === service.source;
       if (isFull || srcChainKey === undefined || srcToken === undefined) return;
       const token = tokens()?.byAddress(srcChainKey, srcToken);
-      // The sweep requests only bridgeable tokens, so the answers of other tokens would never be renewed.
       if (!token?.isBridgeable) return;
       const key = TOKENS.keyOf(token);
       failures.delete(key);
       goneInARow = 0;
       failedInARow = 0;
-      if (!map.set(key, fetched, keyedRows(fetched.rows, TOKENS.keyOf)))
-        stopFor(Number.POSITIVE_INFINITY, 'The map of routes is full.', {});
+      if (!map.set(key, fetched)) stopFor(Number.POSITIVE_INFINITY, 'The map of routes is full.', {});
     },
-    /** Sweeps until `close`. */
-    async start(by: SweptRoutes): Promise<void> {
+    async start(by: Pick<Routes, 'askInBackground'>): Promise<void> {
+      // The wait is limited, because tokens can become due during it.
+      const longestMs = Math.max(LEAST_PAUSE_MS, Math.min(IDLE_MS, intervalMs));
       while (!isClosed) {
         const waitMs = await step(by).catch((err: unknown) => {
           log.error({ err }, 'Internal error in the sweep of routes');
           return IDLE_MS;
         });
-        // The wait is limited, because tokens can become due during it.
-        const longestMs = Math.max(LEAST_PAUSE_MS, Math.min(IDLE_MS, intervalMs));
         await sleep(Math.max(0, Math.min(waitMs, longestMs)), undefined, { ref: false });
       }
     },
-    state: (): RouteMapState => ({ changes: map.changeCount, answers: map.answerCount }),
-    /** @throws UpstreamError while there is no answer: the error of the last failed request, if any */
-    sourcesOf(listed: TokenSnapshot, chainKey: string, address: string): TokenSources {
+    state: () => ({
+      /** How often the routes have changed. */
+      changes: map.changeCount,
+      /** How often an answer was entered or removed, which can change the time of the oldest one. */
+      answers: map.answerCount,
+    }),
+    /** The tokens that can be moved to one token, by the answers so far. @throws UpstreamError while there is none */
+    sourcesOf(listed: TokenSnapshot, chainKey: string, address: string) {
       const isComplete = survey(listed).missing === 0;
       const asOf = map.oldestAt() ?? null;
       if (asOf === null && !isComplete)
         throw lastError ?? new UpstreamError('UPSTREAM_TIMEOUT', NOTHING_YET, { notSent: true });
       return {
+        /** Whether the routes from every bridgeable token are known. Otherwise there may be more sources. */
         isComplete,
+        /** `takenAt` of the oldest answer; null if there is no bridgeable token. */
         asOf,
+        /** How many pairs of source and destination `rows` searches. */
         pairs: map.pairs,
-        rows() {
+        /** The listed tokens with a route to it, in the operator's order of chains, then by chain key and address. */
+        rows(): readonly Token[] {
           const rows = keyedRows(listed.rows, TOKENS.keyOf);
           // A route counts only if it has the decimals of the listed token, as when clients ask for destinations.
           const { decimals } = listed.byAddress(chainKey, address) ?? {};
@@ -227,10 +203,10 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
             .flatMap((key) => rows.get(key) ?? []);
           return select(found.filter(({ isBridgeable }) => isBridgeable).sort(byPlace));
         },
-        oldestOf: (sources) => map.oldestAt(sources.map(TOKENS.keyOf)) ?? null,
+        /** `takenAt` of the oldest answer for these sources; null without one. */
+        oldestOf: (sources: readonly Token[]) => map.oldestAt(sources.map(TOKENS.keyOf)) ?? null,
       };
     },
-    /** How many bridgeable tokens have an answer (`known`) or none (`left`), and the age of the oldest answer. */
     status() {
       const listed = tokens();
       const { size: known, pairs } = map;
@@ -250,103 +226,76 @@ function byPlace(one: Token, other: Token): number {
   return one.address < other.address ? -1 : 1;
 }
 
-/** Bounds on memory: 8 MB for the pairs of source and destination, and about the same for all destinations ever known. */
-const LIMITS = { pairs: 2_000_000, destinations: 50_000 };
-
-/** Times are in milliseconds since 1970. */
-interface Answer {
-  readonly takenAt: number;
-  /** When it was requested. */
-  readonly sentAt: number;
-  /** The numbers of its destinations. */
-  readonly destinations: Uint32Array;
-}
+/** Bounds on memory: 8 MB for the pairs of source and destination, and about as much for the destinations. */
+const MAX_PAIRS = 2_000_000;
+const MAX_DESTINATIONS = 50_000;
 
 /**
- * The last answer for each source token, by its key. Destinations are numbered, so that a pair takes four bytes, and a
- * scan of 800,000 pairs a millisecond. Rows of one token with different decimals are different destinations.
+ * Creates the map of the last answer for each source token, by its key. Destinations are numbered, so that a pair takes
+ * four bytes, and a scan of 800,000 pairs a millisecond. Their numbers are never given up: each destination that an
+ * answer ever had counts for the bound. Rows of one token with different decimals are different destinations.
  */
-export class RouteMap {
-  private readonly answers = new Map<string, Answer>();
-  private readonly numbers = new Map<string, number>();
-  pairs = 0;
-  /** How often a source token was added or removed, or its destinations or their order changed. */
-  changeCount = 0;
-  /** How many answers were entered or removed, even if the routes stayed the same. */
-  answerCount = 0;
-
-  constructor(private readonly limits = LIMITS) {}
-
-  /** How many source tokens have an answer. */
-  get size(): number {
-    return this.answers.size;
-  }
-
-  get(key: string): Pick<Answer, 'sentAt'> | undefined {
-    return this.answers.get(key);
-  }
-
-  /** `takenAt` of the oldest of these answers (milliseconds since 1970); undefined without an answer. */
-  oldestAt(keys: Iterable<string> = this.answers.keys()): number | undefined {
-    let oldest: number | undefined;
-    for (const key of keys) {
-      const { takenAt } = this.answers.get(key) ?? {};
-      if (takenAt !== undefined && takenAt < (oldest ?? Number.POSITIVE_INFINITY)) oldest = takenAt;
-    }
-    return oldest;
-  }
-
-  /**
-   * Enters the answer for a source token, unless a known one was requested later.
-   *
-   * @param rows the destinations, by key
-   * @returns false if it does not fit within the limits; the map is unchanged then
-   */
-  set(key: string, age: RowsAge, rows: ReadonlyMap<string, Pick<Token, 'decimals'>>): boolean {
-    const known = this.answers.get(key);
-    const sentAt = sentAtOf(age);
-    // A known answer from the future does not count: after a clock was set back it would keep out all new answers.
-    if (known && known.sentAt >= sentAt && known.sentAt <= Date.now()) return true;
-    const before = known?.destinations ?? new Uint32Array(0);
-    const pairs = this.pairs - before.length + rows.size;
-    const names = Array.from(rows, ([destination, { decimals }]) => nameOf(destination, decimals));
-    const added = names.filter((name) => !this.numbers.has(name));
-    if (pairs > this.limits.pairs || this.numbers.size + added.length > this.limits.destinations)
-      return false;
-    for (const name of added) this.numbers.set(name, this.numbers.size);
-    const destinations = Uint32Array.from(names, (name) => this.numbers.get(name) ?? 0);
-    this.answers.set(key, { takenAt: age.takenAt, sentAt, destinations });
-    this.pairs = pairs;
-    this.answerCount++;
-    if (!known || String(before) !== String(destinations)) this.changeCount++;
-    return true;
-  }
-
-  removeUnless(isKept: (key: string) => boolean): void {
-    for (const [key, { destinations }] of this.answers) {
-      if (isKept(key)) continue;
-      this.answers.delete(key);
-      this.pairs -= destinations.length;
-      this.changeCount++;
+export function createRouteMap() {
+  /** `sentAt`: when it was requested, in milliseconds since 1970, like `takenAt`. */
+  type Answer = { readonly takenAt: number; readonly sentAt: number; readonly destinations: Uint32Array };
+  const answers = new Map<string, Answer>();
+  const numbers = new Map<string, number>();
+  /** The name of a destination. An address has no space: so only names of this key begin with `key` and a space. */
+  const nameOf = (key: string, decimals: number | '') => `${key} ${decimals}`;
+  return {
+    pairs: 0,
+    /** How often a source token was added or removed, or its destinations or their order changed. */
+    changeCount: 0,
+    /** How many answers were entered or removed, even if the routes stayed the same. */
+    answerCount: 0,
+    get size() {
+      return answers.size;
+    },
+    get: (key: string): Pick<Answer, 'sentAt'> | undefined => answers.get(key),
+    /** `takenAt` of the oldest of these answers, or of all; undefined without an answer. */
+    oldestAt(keys: Iterable<string> = answers.keys()): number | undefined {
+      let oldest = Number.POSITIVE_INFINITY;
+      for (const key of keys) oldest = Math.min(oldest, answers.get(key)?.takenAt ?? oldest);
+      return Number.isFinite(oldest) ? oldest : undefined;
+    },
+    /** Enters an answer, unless a known one was requested later. @returns false, unchanged, if it exceeds the bounds */
+    set(key: string, fetched: Pick<Fetched<Token>, 'takenAt' | 'upstreamAgeMs' | 'rows'>): boolean {
+      const known = answers.get(key);
+      const sentAt = sentAtOf(fetched);
+      // A known answer from the future does not count: after a clock was set back it would keep out all new answers.
+      if (known && known.sentAt >= sentAt && known.sentAt <= Date.now()) return true;
+      const rows = keyedRows(fetched.rows, TOKENS.keyOf);
+      const names = Array.from(rows, ([destination, { decimals }]) => nameOf(destination, decimals));
+      const added = names.filter((name) => !numbers.has(name));
+      const pairs = this.pairs - (known?.destinations.length ?? 0) + names.length;
+      if (pairs > MAX_PAIRS || numbers.size + added.length > MAX_DESTINATIONS) return false;
+      for (const name of added) numbers.set(name, numbers.size);
+      const destinations = Uint32Array.from(names, (name) => numbers.get(name) ?? 0);
+      answers.set(key, { takenAt: fetched.takenAt, sentAt, destinations });
+      this.pairs = pairs;
       this.answerCount++;
-    }
-  }
-
-  /** The keys of the source tokens with a route to this destination: to a row with these decimals, if given. */
-  sourcesOf(key: string, decimals: number | undefined): readonly string[] {
-    const name = nameOf(key, decimals ?? '');
-    const numbers =
-      decimals === undefined
-        ? [...this.numbers].flatMap(([each, number]) => (each.startsWith(name) ? [number] : []))
-        : [this.numbers.get(name) ?? -1];
-    const answers = [...this.answers];
-    return numbers.flatMap((number) =>
-      answers.flatMap(([source, { destinations }]) => (destinations.includes(number) ? [source] : [])),
-    );
-  }
-}
-
-/** The name of a destination. An address has no space: so only names of this key begin with `key` and a space. */
-function nameOf(key: string, decimals: number | ''): string {
-  return `${key} ${decimals}`;
+      if (String(known?.destinations) !== String(destinations)) this.changeCount++;
+      return true;
+    },
+    removeUnless(isKept: (key: string) => boolean): void {
+      for (const [key, { destinations }] of answers) {
+        if (isKept(key)) continue;
+        answers.delete(key);
+        this.pairs -= destinations.length;
+        this.changeCount++;
+        this.answerCount++;
+      }
+    },
+    /** The keys of the source tokens with a route to this destination: to a row with these decimals, if given. */
+    sourcesOf(key: string, decimals: number | undefined): readonly string[] {
+      const name = nameOf(key, decimals ?? '');
+      const wanted =
+        decimals === undefined
+          ? [...numbers].flatMap(([each, number]) => (each.startsWith(name) ? [number] : []))
+          : [numbers.get(name) ?? -1];
+      return wanted.flatMap((number) =>
+        [...answers].flatMap(([source, { destinations }]) => (destinations.includes(number) ? [source] : [])),
+      );
+    },
+  };
 }

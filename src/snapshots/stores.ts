@@ -12,7 +12,6 @@ export interface DiskStore {
   readOthers<Row>(kind: StoredKind<Row>): Promise<readonly Fetched<Row>[]>;
   /** Replaces the stored listing of this kind and service atomically. */
   write<Row>(kind: StoredKind<Row>, fetched: Fetched<Row>): Promise<void>;
-  /** Resolves when all writes are done. */
   settled(): Promise<unknown>;
 }
 
@@ -27,8 +26,8 @@ export interface SharedFailure {
 }
 
 /**
- * The right to request a topic (a listing or the routes of a token) from the upstream. One gateway at a time has it; a
- * gateway that has waited too long gets it, too. `succeed` and `fail` end the lease, and never reject.
+ * The right to request a topic (a listing or the routes of a token) from the upstream. One gateway at a time has it, and
+ * one that has waited too long. `succeed` and `fail` end the lease, and never reject.
  */
 export interface RefreshLease<Row> {
   readonly is: 'ours';
@@ -39,10 +38,8 @@ export interface RefreshLease<Row> {
   fail(failure?: SharedFailure, retryInMs?: number): Promise<void>;
 }
 
-/** The result of {@link Peers.lease}. */
 export type LeaseResult<Row> =
   | RefreshLease<Row>
-  /** A peer has fetched a newer listing. */
   | { readonly is: 'fetched'; readonly fetched: Fetched<Row> }
   | BackOff;
 

@@ -1,4 +1,5 @@
 /** The content and the version of the token list, by the rules of Uniswap's token lists. */
+import { isDeepStrictEqual } from 'node:util';
 import { isNativeOf } from '../domain/addresses.js';
 import type { EvmChain, TokenListState, TokenListVersion } from '../domain/history.js';
 import type { Chain, Token } from '../domain/listing.js';
@@ -12,13 +13,6 @@ export interface TokenListEntry {
   readonly symbol: string;
   readonly name: string;
   readonly logoURI?: string;
-}
-
-export interface TokenListContent {
-  /** Sorted by `chainId`, then by address. */
-  readonly entries: readonly TokenListEntry[];
-  /** How many tokens are left out: the schema does not allow them, or they are repeated. Native assets do not count. */
-  readonly omitted: number;
 }
 
 // These limits are from tokenlist.schema.json. Lengths are in code points.
@@ -42,11 +36,11 @@ export function evmChainsOf(
     .map(({ chainKey, chainId, nativeCurrency }): EvmChain => [chainKey, chainId, nativeCurrency.address]);
 }
 
-/** The token list of these chains, whatever the order of `rows`, without native assets. The work yields to requests. */
-export async function tokenListContentOf(
-  rows: readonly Token[],
-  chains: readonly EvmChain[],
-): Promise<TokenListContent> {
+/**
+ * The token list of these chains, without native assets: its entries, sorted by `chainId` and address, and how many other
+ * tokens are left out because they are repeated or the schema does not allow them. It yields to requests.
+ */
+export async function tokenListContentOf(rows: readonly Token[], chains: readonly EvmChain[]) {
   const chainsByKey = new Map(
     chains.map(([chainKey, chainId, address]) => [chainKey, { chainId, nativeCurrency: { address } }]),
   );
@@ -66,16 +60,16 @@ export async function tokenListContentOf(
   await yieldThen(() =>
     found.sort((a, b) => a.entry.chainId - b.entry.chainId || (a.place < b.place ? -1 : 1)),
   );
-  const sorted: TokenListEntry[] = [];
+  const entries: TokenListEntry[] = [];
   for (const { entry } of found) {
-    const last = sorted.at(-1);
+    const last = entries.at(-1);
     // Readers of the list do not know chain keys: two chains with one chainId are the same chain for them.
     const isRepeated =
       last?.chainId === entry.chainId && last.address.toLowerCase() === entry.address.toLowerCase();
-    if (isRepeated || sorted.length === MAX_ENTRIES) omitted++;
-    else sorted.push(entry);
+    if (isRepeated || entries.length === MAX_ENTRIES) omitted++;
+    else entries.push(entry);
   }
-  return { entries: sorted, omitted };
+  return { entries, omitted };
 }
 
 /** The entry of a token. Its picture is left out if its address is not a valid URI. */
@@ -87,9 +81,9 @@ function entryOf({ address, decimals, symbol, name, logoUrl }: Token, chainId: n
 export const FIRST_VERSION: TokenListVersion = { major: 1, minor: 0, patch: 0 };
 
 /**
- * Makes the state of the token list for a new token listing. It yields to requests.
+ * Makes the state of the token list for a new token listing, by the rules of Uniswap's token lists, which ignore the
+ * order of tokens. It yields to requests.
  *
- * @param chains the EVM chains with listed tokens
  * @param shared the state that was stored or shared with the rows. It is used unless its version is lower than the one
  *   made here: so the version never decreases, and gateways that share rows agree on the highest version
  * @param isSame true if the rows are known to differ from the older ones only in prices
@@ -103,39 +97,24 @@ export async function nextTokenListState(
 ): Promise<TokenListState> {
   if (!before) return shared ?? { version: FIRST_VERSION, at: takenAt, chains };
   const known = before.state;
-  const isSameList = isSame && JSON.stringify(known.chains) === JSON.stringify(chains);
-  const next = isSameList
-    ? known.version
-    : nextVersion(
-        known.version,
-        await entriesByKey(before.rows, known.chains),
-        await entriesByKey(rows, chains),
-      );
-  const own = next === known.version ? known : { version: next, at: takenAt };
+  const earlier = await entriesByKey(before.rows, known.chains);
+  const present = await entriesByKey(rows, chains);
+  const { major, minor, patch } = known.version;
+  const own = [...earlier.keys()].some((key) => !present.has(key))
+    ? { version: { major: major + 1, minor: 0, patch: 0 }, at: takenAt }
+    : present.size > earlier.size
+      ? { version: { major, minor: minor + 1, patch: 0 }, at: takenAt }
+      : [...present].some(([key, entry]) => earlier.get(key) !== entry)
+        ? { version: { major, minor, patch: patch + 1 }, at: takenAt }
+        : known;
   const { version, at } = shared && compareVersions(shared.version, own.version) >= 0 ? shared : own;
+  const next = { version, at, chains };
   // An unchanged state stays the same object, because the object is the cache key for the bytes of the list.
-  const isKnown = isSameList && at === known.at && compareVersions(version, known.version) === 0;
-  return isKnown ? known : { version, at, chains };
-}
-
-/** The version after a change, by the rules of Uniswap's token lists. The order of tokens is ignored. */
-function nextVersion(
-  version: TokenListVersion,
-  known: ReadonlyMap<string, string>,
-  present: ReadonlyMap<string, string>,
-): TokenListVersion {
-  const { major, minor, patch } = version;
-  if ([...known.keys()].some((key) => !present.has(key))) return { major: major + 1, minor: 0, patch: 0 };
-  if (present.size > known.size) return { major, minor: minor + 1, patch: 0 };
-  const isChanged = [...present].some(([key, entry]) => known.get(key) !== entry);
-  return isChanged ? { major, minor, patch: patch + 1 } : version;
+  return isSame && isDeepStrictEqual(next, known) ? known : next;
 }
 
 /** The JSON of each entry, by chainId and address. As in the package of the schema, letter case makes another key. */
-async function entriesByKey(
-  rows: readonly Token[],
-  chains: readonly EvmChain[],
-): Promise<ReadonlyMap<string, string>> {
+async function entriesByKey(rows: readonly Token[], chains: readonly EvmChain[]) {
   const { entries } = await tokenListContentOf(rows, chains);
   return yieldThen(
     () => new Map(entries.map((entry) => [`${entry.chainId}_${entry.address}`, JSON.stringify(entry)])),

@@ -20,8 +20,7 @@ const TEMPORARY = /^\w+-\w+\.\d+\.snapshot\.[0-9a-f]{16}\.tmp$/;
 /**
  * Opens the store. A directory that cannot be used yet is logged, and tried again at each write.
  *
- * @param services the services whose listings may be served. Files of other services are not changed
- * @param onStored called after each attempt to store a listing
+ * @param services the services whose listings may be served
  * @throws an error of `node:fs` if the path is not the path of a directory
  */
 export async function openDiskStore(
@@ -115,18 +114,12 @@ export async function openDiskStore(
   };
 }
 
-/**
- * Each service has its own file, so that services do not overwrite each other. The format is part of the name, so that
- * after a rollback an older gateway finds its own file.
- */
+/** Each service has its own file. The format is part of its name, so that a rollback finds the older file. */
 function fileOf(name: string, service: string | undefined): string {
   return `${name}-${service}.${RECORD_FORMAT}.snapshot`;
 }
 
-/**
- * The number of the format in the name of a file: 0 for the oldest files, whose names have no number, and
- * infinite for a file that is not a stored listing.
- */
+/** The number of the format: 0 for the oldest files, which have none; infinite for a file of another kind. */
 function formatOf(file: string): number {
   const named = /^\w+-\w+(?:\.(\d+))?\.snapshot$/.exec(file);
   return named ? Number(named[1] ?? 0) : Number.POSITIVE_INFINITY;

@@ -5,13 +5,11 @@ import { type ListingRules, parseListingRules } from '../domain/listing-rules.js
 import type { Logger } from '../logger/logger.js';
 
 /**
- * Reads a file of rules, and again whenever it has changed and then stayed the same for a while: a file that has just
- * changed may be half written. It polls, which works on every file system, and after renames and changes of links.
+ * Reads a file of rules, and again when it has changed and then stayed the same for `settleMs`: before, it may be half
+ * written. It polls, which works on every file system, and after renames and changes of links.
  *
  * @param onChange called each time the text of the file has changed
- * @param settleMs how long a changed file must stay the same before it is read
- * @throws ListingRulesError or an error of `node:fs`, if the file cannot be read at the start. Later errors are logged,
- *   and the last rules stay in force
+ * @throws ListingRulesError or an error of `node:fs`, if the file cannot be read at the start. Later errors are logged
  */
 export async function openRulesFile(
   path: string,
@@ -56,11 +54,9 @@ export async function openRulesFile(
   readOnceSettled();
 
   return {
-    /** The rules that were last read from the file without an error. */
     get rules() {
       return rules;
     },
-    /** Stops looking for changes. */
     close(): void {
       isClosed = true;
       unwatchFile(path, readOnceSettled);

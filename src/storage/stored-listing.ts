@@ -78,10 +78,8 @@ export async function encodeListing<Row>(
  * Reads a listing that `encodeListing` has written.
  *
  * @param services the services whose rows may be served; undefined if only the facts of the rows are needed: then a
- *   listing of an older format is accepted, too, if its JSON has the present form
- * @param now milliseconds since 1970
- * @throws InvalidStoredListing by rejection if it is half written, altered, or of another format or listing; with
- *   `services` also if it is from the future or of another upstream
+ *   listing of an older format or from the future is read, too
+ * @throws InvalidStoredListing by rejection
  */
 export async function decodeListing<Row>(
   kind: StoredKind<Row>,
@@ -118,11 +116,7 @@ function sha256(text: string | Buffer): string {
 }
 
 /** Reads rows that a gateway has written: all of them are valid, or the stored listing must not be used. */
-async function parseAll<Row>(
-  kind: StoredKind<Row>,
-  rows: readonly unknown[],
-  sourceAndAge: SourceAndAge,
-): Promise<readonly Row[]> {
+async function parseAll<Row>(kind: StoredKind<Row>, rows: readonly unknown[], sourceAndAge: SourceAndAge) {
   const read = await kind.parse(rows, sourceAndAge).catch((error: Error) => {
     throw new InvalidStoredListing(error.message);
   });

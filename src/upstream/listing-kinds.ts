@@ -66,15 +66,12 @@ const tokenEntries = {
   chainKey,
   address,
   decimals,
-  // The specifications do not require these two.
   symbol: v.optional(symbol, ''),
   name: v.optional(name, ''),
-  // A row with an invalid price is served without a price.
   price: v.fallback(
     v.nullable(v.object({ usd: v.pipe(v.number(), v.gtValue(0), v.maxValue(MAX_PRICE_USD)) })),
     null,
   ),
-  // A row with an unsafe picture is served without a picture.
   logoUrl: v.fallback(v.pipe(v.unknown(), v.transform(logoUrlOf)), null),
 };
 
@@ -87,7 +84,6 @@ type TokenForm = v.GenericSchema<
 /** Not required by the specifications: a token counts as bridgeable only if the upstream says so. */
 const bridgeable = v.optional(v.boolean(), false);
 
-/** The form of the tokens of v1, and of stored tokens. */
 const v1Token: TokenForm = v.object({ isBridgeable: bridgeable, ...tokenEntries });
 
 export const valueTransferToken: TokenForm = v.pipe(
@@ -101,15 +97,9 @@ export interface ListingKind<Row> {
   readonly name: string;
   /** The identity of a row. It reads only `chainKey` and `address`. */
   readonly keyOf: (row: Row) => string;
-  /** Absent for kinds of rows that have no address. */
-  readonly addressOf?: (row: Row) => string;
   /** The facts that do not change by themselves, unlike prices and names. */
   readonly guarded: readonly FactOf<Row>[];
-  /**
-   * Parses rows with all the checks of an answer of the upstream. Rejects with UPSTREAM_MALFORMED.
-   *
-   * @param form that of stored rows unless given
-   */
+  /** Parses rows of this form, or stored rows, with all checks. Rejects with UPSTREAM_MALFORMED. */
   readonly parse: (
     rows: readonly unknown[],
     sourceAndAge: SourceAndAge,
@@ -121,15 +111,10 @@ export interface ListingKind<Row> {
   readonly withFact: (row: Row, fact: GuardedFact, value: string) => Row;
   /** The row without its price, marked with the facts that are held back. */
   readonly heldBack: (row: Row, facts: readonly HeldBackFact[]) => Row;
-  readonly heldBackOf: (row: Row) => readonly HeldBackFact[];
   /** The price in US dollars. Absent for kinds of rows without prices. */
   readonly priceOf?: (row: Row) => number | undefined;
   /** The row with another price, in US dollars; null removes the price. */
   readonly withPrice: (row: Row, usd: number | null, asOf: number) => Row;
-  /** The chain, and for a token the address, by which a rule of the operator names the row. */
-  readonly placeOf: (row: Row) => { readonly chainKey: string; readonly address?: string };
-  /** The group of the row: a listing that lacks a whole known group is held back. Undefined without groups. */
-  readonly groupOf: (row: Row) => string | undefined;
   /** A text that is equal for rows that a person could confuse; undefined for a row without that risk. */
   readonly lookalikeOf?: (row: Row) => string | undefined;
 }
@@ -158,10 +143,7 @@ export const CHAINS: ListingKind<Chain> = {
       nativeCurrency: Object.freeze(chain.nativeCurrency),
       heldBack: Object.freeze(heldBack),
     }),
-  heldBackOf: ({ heldBack }) => heldBack,
   withPrice: (chain) => chain,
-  placeOf: ({ chainKey }) => ({ chainKey }),
-  groupOf: () => undefined,
 };
 
 export const TOKENS: ListingKind<Token> = {
@@ -173,17 +155,13 @@ export const TOKENS: ListingKind<Token> = {
   withFact: (token, fact, value) =>
     fact === 'decimals' ? { ...token, decimals: Number(value) } : { ...token, symbol: value },
   heldBack: (token, heldBack) => tokenFrom(token, null, heldBack),
-  heldBackOf: ({ heldBack }) => heldBack,
   priceOf: ({ price }) => price?.usd,
   withPrice: (token, usd, asOf) => tokenFrom(token, usd === null ? null : { usd, asOf }, token.heldBack),
-  placeOf: ({ chainKey, address }) => ({ chainKey, address }),
-  groupOf: ({ chainKey }) => chainKey,
   // "USDC" and "usdc" look the same to a person in a hurry.
   lookalikeOf({ chainKey, symbol }) {
     const look = lookalikeKey(symbol);
     return look === '' ? undefined : JSON.stringify([chainKey, look]);
   },
-  addressOf: ({ address }) => address,
 };
 
 export type StoredKind<Row> = Pick<ListingKind<Row>, 'name' | 'parse'>;
@@ -215,12 +193,10 @@ export const LISTING_KINDS: { readonly [Name in keyof ListingRows]: ListingKind<
 
 /**
  * Checks rows, rejects bad ones, and finds rows that contradict each other. Rejects with UPSTREAM_MALFORMED if all rows
- * are bad, or if there are none, unless `mayBeEmpty`.
- *
- * @param rowFrom makes the row to serve from a checked one
+ * are bad, or if there are none, unless `mayBeEmpty`. `rowFrom` makes the row to serve from a checked one.
  */
 async function parseRows<Checked extends object, Row>(
-  { name, keyOf, addressOf, guarded }: ListingKind<Row>,
+  { name, keyOf, guarded }: ListingKind<Row>,
   form: v.GenericSchema<unknown, Checked>,
   rowFrom: (checked: Checked) => Row,
   unknownRows: readonly unknown[],
@@ -243,7 +219,7 @@ async function parseRows<Checked extends object, Row>(
         continue;
       }
       unreadable.count++;
-      const identity = identityOf(unknownRow, addressOf !== undefined);
+      const identity = identityOf(unknownRow, name === TOKENS.name);
       if (identity) unreadable.keys.add(keyOf(identity as Row));
       else unreadable.unnamed++;
       rejected.push({ index, reason: () => reasonOf(issues[0]) });

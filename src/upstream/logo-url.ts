@@ -32,7 +32,6 @@ export function logoUrlOf(sent: unknown): string | null {
   return href.length <= MAX_LENGTH && !MARKUP.test(href) ? href : null;
 }
 
-/** True if the host is public, as far as its name or address shows. */
 function isPublic(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
   const family = isIP(host);

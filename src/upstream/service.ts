@@ -23,10 +23,8 @@ export interface ServiceOptions {
   readonly log: Logger;
 }
 
-/** Makes the {@link Service} of one kind. */
 export type CreateService = (options: ServiceOptions) => Service;
 
-/** The differences between kinds of services. */
 interface ServiceForm {
   /** The schemas of the rows, by listing, where they differ from those of v1. */
   readonly forms: Readonly<Partial<Record<keyof ListingRows, v.GenericSchema>>>;
@@ -62,8 +60,6 @@ const MAX_PAGES = 100;
  * cannot be fetched, the whole listing fails: the missing rows would look as if they were removed.
  *
  * @param request the request for the first page; its path is also the name of the array of rows
- * @throws UpstreamError that a page failed with; UPSTREAM_MALFORMED if a page does not have the specified form, or if
- *   there are too many pages, rows or bytes
  */
 async function fetchRows(
   { http, source, maxBytes, log }: ServiceOptions,
@@ -126,7 +122,6 @@ export function rowsOf(name: string, json: unknown): readonly unknown[] {
   return rows;
 }
 
-/** The token of the next page; undefined on the last page. */
 function nextTokenOf(json: unknown): string | undefined {
   const { pagination } = json as { readonly pagination?: unknown };
   if (pagination === undefined || pagination === null) return undefined;

@@ -46,7 +46,6 @@ export const AUTO = 'auto';
 
 export interface Addresses {
   readonly profile: keyof typeof SERVICES | typeof AUTO;
-  /** Base address with its version segment. */
   readonly url: string;
   /** Base address of the value-transfer service, for {@link AUTO}. */
   readonly successorUrl?: string | undefined;
@@ -57,7 +56,6 @@ export interface Addresses {
 export interface UpstreamOptions extends Addresses, Omit<UpstreamHttpOptions, 'service' | 'baseUrl'> {
   /** Answers all requests in place of HTTP. The demo listings use this. */
   readonly http?: UpstreamHttp;
-  /** Called when one service has replaced another. */
   readonly onChangeOver: (from: ServiceName, to: ServiceName) => void;
   readonly metrics: UpstreamMetrics & FieldWatchMetrics;
 }
@@ -68,7 +66,6 @@ interface ServiceAddress {
   readonly createService: CreateService;
 }
 
-/** The service to use, and its successor, if any. */
 function chosenServices({
   profile,
   url,
@@ -116,11 +113,9 @@ export function createUpstream(options: UpstreamOptions) {
           options.onChangeOver(first.source, successor.source),
         )
       : service,
-    /** Allows requests to services that have said that they are gone. */
     forgetGone() {
       for (const http of opened) http.forgetGone();
     },
-    /** Aborts all requests; their callers get an UpstreamError. */
     async close() {
       await Promise.all(opened.map((http) => http.close()));
     },
@@ -131,10 +126,8 @@ const ADVICE =
   'When it suits you, set UPSTREAM_PROFILE=value-transfer, and UPSTREAM_URL to the address of the successor';
 
 /**
- * Creates a service that uses v1 until v1 says that it is gone, and the successor from then on.
- *
- * The call that finds v1 gone is repeated at the successor. If the successor fails, the call fails with that error, and
- * the next call tries v1 first again.
+ * Creates a service that uses v1 until v1 says that it is gone, and the successor from then on. The call that finds v1
+ * gone is repeated at the successor. If the successor fails, too, the next call tries v1 first again.
  *
  * @param onChangeOver called at most once, when a request causes the failover; not called by `switchTo`
  */
@@ -146,10 +139,7 @@ function createFailoverService(
 ): Service {
   let hasSwitched = false;
 
-  async function withFailover<Answer>(
-    ask: (service: Service) => Promise<Answer>,
-    switches: boolean,
-  ): Promise<Answer> {
+  async function withFailover<Answer>(ask: (service: Service) => Promise<Answer>, switches: boolean) {
     if (hasSwitched) return ask(successor);
     try {
       return await ask(v1);

@@ -12,11 +12,10 @@ const ORIGIN = { source: 'v1', takenAt: 0 };
 const { rows: chains } = await CHAINS.parse(demoChains, ORIGIN);
 const { rows: tokens } = await TOKENS.parse(demoTokens, ORIGIN);
 /** The rules, resolved with all chains known. */
-const resolved = (text: string, known = chains) => parseListingRules(text).resolve(() => known);
-const noRules = NO_RULES.resolve(() => chains);
+const resolved = (text: string, known = chains) => parseListingRules(text).resolve(known);
+const noRules = NO_RULES.resolve(chains);
 const USDC_ON_BASE = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913';
 const USDC = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
-const USDC_KEY = tokenKey('ethereum', USDC);
 /** The rules, resolved without a known chain. */
 const byKeys = (text: string) => resolved(text, []);
 
@@ -38,7 +37,9 @@ describe('rules', () => {
   it('distinguish tokens from identifiers of chains, and keep the letter case of case-sensitive addresses', () => {
     const mint = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
     const type = '0x1::aptos_coin::AptosCoin';
-    const rules = resolved(`hide solana:${mint}\nhide aptos:${type}`);
+    const rules = resolved(`hide solana:${mint}\nhide aptos:${type}\nhide ethereum:0x${'0'.repeat(40)}`);
+    // The zero address stands for the native asset.
+    expect(rules.hides({ chainKey: 'ethereum', address: NATIVE_PLACEHOLDER })).toBe(true);
     expect(rules.hides({ chainKey: 'solana', address: mint })).toBe(true);
     expect(rules.hides({ chainKey: 'solana', address: mint.toLowerCase() })).toBe(false);
     expect(rules.hides({ chainKey: 'aptos', address: type })).toBe(true);
@@ -46,11 +47,6 @@ describe('rules', () => {
     const all = resolved('hide solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp\nhide aptos:1');
     expect(all.hides({ chainKey: 'solana', address: '0x1' })).toBe(true);
     expect(all.hides({ chainKey: 'aptos', address: '0x1' })).toBe(true);
-  });
-
-  it('hide the native asset by the zero address, too', () => {
-    const rules = resolved(`hide ethereum:0x${'0'.repeat(40)}`);
-    expect(rules.hides({ chainKey: 'ethereum', address: NATIVE_PLACEHOLDER })).toBe(true);
   });
 
   it('hide tokens of chains that the chain listing does not have', async () => {
@@ -65,9 +61,9 @@ describe('rules', () => {
     const token = { chainKey: 'a', address: '0x1' };
     const of = async (...rows: unknown[]) => {
       const { rows: known } = await CHAINS.parse(rows, ORIGIN);
-      return rules.resolve(() => known);
+      return rules.resolve(known);
     };
-    const none = rules.resolve(() => []);
+    const none = rules.resolve([]);
     const one = await of(chainRow('a', { chainId: 77 }));
     const other = await of(chainRow('a', { chainId: 78 }), chainRow('b', { chainId: 77 }));
     expect([none, one, other].map((each) => each.hides(token))).toEqual([false, true, false]);
@@ -104,11 +100,9 @@ describe('rules', () => {
     expect(rules.keptFacts(usdc)).toEqual(new Map([['symbol', 'USDC']]));
     expect(rules.keptFacts('ethereum')).toEqual(new Map([['chainId', '1']]));
     expect(rules.keptFacts('base')).toBeUndefined();
-  });
-
-  it('that contradict each other only by CAIP accept no change', () => {
-    const rules = resolved('accept eip155:1 chainId 1 5\nkeep ethereum chainId 1');
-    expect(rules.verdictOn('ethereum', 'chainId', '1', '5')).toBe('keep');
+    // Two rules that contradict each other only by CAIP accept no change.
+    const both = resolved('accept eip155:1 chainId 1 5\nkeep ethereum chainId 1');
+    expect(both.verdictOn('ethereum', 'chainId', '1', '5')).toBe('keep');
   });
 });
 
@@ -206,43 +200,26 @@ describe('the text of rules', () => {
     ['hide gnosis celo', 'one chain (key or CAIP-2) or token (chain:address or CAIP-19) after "hide"'],
     ['hide :0x1', 'after "hide"'],
     ['hide ethereum:', 'after "hide"'],
-    ['hide ""', 'after "hide"'],
-    ['hide eip155:1/erc20', 'after "hide"'],
-    ['hide eip155:1/erc20:', 'after "hide"'],
     ['hide eip155:1/', 'after "hide"'],
     ['chains', 'after "chains"'],
     ['chains ethereum base:0x1', 'keys or CAIP-2 identifiers of chains after "chains"; got "base:0x1"'],
     ['hide "gnosis', 'to be a JSON string'],
     ['hide "gnosis"x', 'to be a JSON string'],
     ['hide "gno\\sis"', 'to be a JSON string'],
-    ['hide "a\tb"', 'to be a JSON string'],
     [`accept ethereum:${USDC} decimals 6`, 'two different values after "accept"'],
-    [`accept ethereum:${USDC} decimals 6 6`, 'two different values after "accept"'],
     [`accept ethereum:${USDC} decimals 6 18 9`, 'two different values after "accept"'],
-    [
-      `accept ethereum:${USDC} decimals 6 256`,
-      'a whole number from 0 to 255 as the value of decimals; got "256"',
-    ],
-    [`accept ethereum:${USDC} decimals 6 -1`, 'a whole number from 0 to 255'],
+    [`accept ethereum:${USDC} decimals 6 256`, 'from 0 to 255 as the value of decimals; got "256"'],
     [`accept ethereum:${USDC} decimals 06 8`, 'a whole number from 0 to 255'],
-    [`accept ethereum:${USDC} decimals 6 1e1`, 'a whole number from 0 to 255'],
     [`accept ethereum:${USDC} chainId 1 2`, 'a fact of this token: decimals, symbol, address; got "chainId"'],
     [`accept ethereum:${USDC} toString 1 2`, 'a fact of this token'],
     [`accept ethereum:${USDC} address 0x1 0x2`, "the token's own address as the first value"],
     [`keep ethereum:${USDC} address 0x1`, "the token's own address as the first value"],
-    [
-      'accept ethereum decimals 18 6',
-      'a fact of this chain: chainId, chainType, nativeCurrency; got "decimals"',
-    ],
-    ['accept eip155:1 decimals 18 6', 'a fact of this chain'],
+    ['accept ethereum decimals 18 6', 'this chain: chainId, chainType, nativeCurrency; got "decimals"'],
     ['accept ethereum chainId 1 9007199254740992', 'a whole number of at most 2^53 - 1'],
-    ['accept ethereum chainId 1 -0', 'a whole number of at most 2^53 - 1'],
     ['accept ethereum chainType EVM evm', 'two different values'],
-    [`keep ethereum nativeCurrency "ETH ${NATIVE_PLACEHOLDER}"`, 'symbol, decimals and address'],
     [`keep ethereum nativeCurrency "ETH 300 ${NATIVE_PLACEHOLDER}"`, 'symbol, decimals and address'],
     [`keep ethereum nativeCurrency ETH 18 ${NATIVE_PLACEHOLDER}`, 'one value after "keep"'],
     ['keep ethereum', 'a fact of this chain'],
-    ['keep', 'after "keep"'],
   ])('%s is an error that names the line', (line, message) => {
     const error = errorOf(`# first\n\nhide gnosis\n${line}\nhide celo`);
     expect(error).toMatch(/^line 4: expected .*; got ".*"$/);
@@ -293,35 +270,17 @@ describe('the text of rules', () => {
     expect(parseListingRules('keep eip155:abc:1 decimals 6').size).toBe(1);
     expect(errorOf('keep eip155:1 decimals 6')).toContain('expected a fact of this chain');
   });
-
-  it.each([
-    ['escapes', `"${'\\'.repeat(2 ** 21 - 1)}`],
-    ['accepted changes', Array.from({ length: 20_000 }, (_, at) => `accept a:b symbol x ${at}`).join('\n')],
-    ['spaces in a native currency', `keep a nativeCurrency "${'1 '.repeat(2 ** 20 - 100)}"`],
-  ])('is parsed in linear time: %s', (_name, text) => {
-    const before = process.cpuUsage().user;
-    errorOf(text);
-    expect(process.cpuUsage().user - before).toBeLessThan(2_000_000);
-  });
 });
 
 describe('the rule to paste', () => {
-  it('has quotes only where they are needed', () => {
-    expect(acceptRule({ chainKey: 'ethereum', address: USDC }, 'decimals', '6', '18')).toBe(
-      `accept ethereum:${USDC} decimals 6 18`,
-    );
+  it('has quotes only where they are needed, and shows look-alike and invisible letters', () => {
+    const token = { chainKey: 'a', address: '0x1' };
+    expect(acceptRule(token, 'decimals', '6', '18')).toBe('accept a:0x1 decimals 6 18');
     expect(acceptRule({ chainKey: 'base' }, 'nativeCurrency', 'ETH 18 0xE', 'ETH 6 0xE')).toBe(
       'accept base nativeCurrency "ETH 18 0xE" "ETH 6 0xE"',
     );
-  });
-
-  it('shows look-alike and invisible letters', () => {
-    expect(acceptRule({ chainKey: 'a', address: '0x1' }, 'symbol', 'USDC', 'USD\u0421')).toBe(
-      'accept a:0x1 symbol USDC "USD\\u0421"',
-    );
-    expect(acceptRule({ chainKey: 'a', address: '0x1' }, 'symbol', '', '\u202ex')).toBe(
-      'accept a:0x1 symbol "" "\\u202ex"',
-    );
+    expect(acceptRule(token, 'symbol', 'USDC', 'USD\u0421')).toBe('accept a:0x1 symbol USDC "USD\\u0421"');
+    expect(acceptRule(token, 'symbol', '', '\u202ex')).toBe('accept a:0x1 symbol "" "\\u202ex"');
   });
 
   it('is missing if no rule can express it, such as for a chain whose key looks like a CAIP identifier', () => {
@@ -387,11 +346,5 @@ describe('the rule to paste', () => {
       }),
       { numRuns: 500 },
     );
-  });
-
-  it('about the address of a token begins with its present address', () => {
-    const rule = `accept ethereum:${USDC} address ${USDC} 0x2`;
-    expect(acceptRule({ chainKey: 'ethereum', address: USDC }, 'address', USDC, '0x2')).toBe(rule);
-    expect(byKeys(rule.toLowerCase()).verdictOn(USDC_KEY, 'address', USDC, '0X2')).toBe('accept');
   });
 });

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { createFairQueue, type Priority, type QueueFullError } from '../../src/scheduling/fair-queue.js';
 
-/** A queue of names. */
+/** A queue of names, such as `b2`: a task of the client `b`. */
 function start(maxWaiting = 1000) {
   const queue = createFairQueue<{ name: string; refuse(reason: QueueFullError): void }>(maxWaiting);
   const refused: string[] = [];
@@ -11,62 +11,44 @@ function start(maxWaiting = 1000) {
     queue,
     refused,
     refusals,
-    add(name: string, client: string | undefined, priority: Priority = 0) {
+    add(name: string, priority: Priority = 0, client = name.slice(0, 1)) {
       const refuse = (reason: QueueFullError) => {
         refused.push(name);
         refusals.push(reason);
       };
-      return queue.add(client, priority, { name, refuse });
+      return queue.add(client === '?' ? undefined : client, priority, { name, refuse });
     },
     /** Takes all tasks, in order. */
     takeAll() {
       const taken: string[] = [];
       for (let task = queue.take(); task; task = queue.take()) taken.push(task.name);
-      return taken;
+      return taken.join(' ');
     },
   };
 }
 
 it('tasks of higher priorities go first, and clients take turns, however many tasks one of them has', () => {
   const { add, takeAll } = start();
-  for (let nth = 0; nth < 5; nth++) add(`a${nth}`, 'a');
-  for (const name of ['b0', 'b1']) add(name, 'b');
-  add('c0', undefined);
-  add('b2', 'b', 1);
-  for (const name of ['c3', 'c4']) add(name, 'c', 2);
-  add('d3', 'd', 2);
-  expect(takeAll()).toEqual(['c3', 'd3', 'c4', 'b2', 'a0', 'b0', 'c0', 'a1', 'b1', 'a2', 'a3', 'a4']);
+  for (const name of ['a0', 'a1', 'a2', 'a3', 'a4', 'b0', 'b1', '?0']) add(name);
+  add('b2', 1);
+  for (const name of ['c3', 'c4', 'd3']) add(name, 2);
+  expect(takeAll()).toBe('c3 d3 c4 b2 a0 b0 ?0 a1 b1 a2 a3 a4');
 });
 
-describe('a full queue', () => {
-  it('refuses a task of a client that has as many tasks as the others', () => {
-    const { add, refused, refusals, takeAll } = start(2);
-    for (const name of ['a1', 'b1', 'b2', 'c1']) add(name, name.slice(0, 1));
-    expect(refused).toEqual(['b2', 'c1']);
-    expect(refusals).toMatchObject([{ waiting: 2, isByClient: false }, { waiting: 2 }]);
-    expect(takeAll()).toEqual(['a1', 'b1']);
-  });
-
-  it('refuses the last task of the client with the most tasks in favour of a client with fewer', () => {
-    const { add, refused, refusals, takeAll, queue } = start(4);
-    for (let nth = 1; nth <= 4; nth++) add(`a${nth}`, 'a');
-    for (const name of ['b1', 'b2', 'b3']) add(name, 'b');
-    expect(queue.waiting).toBe(4);
-    expect(takeAll()).toEqual(['a1', 'b1', 'a2', 'b2']);
-    expect(refused).toEqual(['a4', 'a3', 'b3']);
-    expect(refusals[0]).toMatchObject({ waiting: 4, isByClient: true });
-  });
-
-  it('refuses tasks of the lowest priority first, and never one of a higher priority', () => {
-    const { add, refused, takeAll } = start(2);
-    add('a1', 'a', 1);
-    add('a2', 'a', 0);
-    add('b1', 'b', 1);
-    add('c1', 'c', 0);
-    expect(takeAll()).toEqual(['a1', 'b1']);
-    expect(refused).toEqual(['a2', 'c1']);
-  });
-});
+it.each([
+  ['a client that has as many tasks as the others', 'a1 b1 b2 c1', 'b2 c1', 'a1 b1', false],
+  ['the client with the most tasks', 'a1 a2 a3 a4 b1 b2 b3', 'a4 a3 b3', 'a1 b1 a2 b2', true],
+  ['those of the lowest priority (capitals have a higher one)', 'A1 a2 B1 c1', 'a2 c1', 'A1 B1', true],
+])(
+  'a full queue refuses the last tasks of %s: of %s it refuses %s',
+  (_who, added, refused, taken, isByClient) => {
+    const { add, refusals, takeAll, ...started } = start(taken.split(' ').length);
+    for (const name of added.split(' '))
+      add(name, /[A-Z]/.test(name) ? 1 : 0, name.slice(0, 1).toLowerCase());
+    expect(refusals[0]).toMatchObject({ waiting: taken.split(' ').length, isByClient });
+    expect([started.refused.join(' '), takeAll()]).toEqual([refused, taken]);
+  },
+);
 
 it('any sequence of tasks exceeds no limit, ends each task in exactly one way, and leaves the queue empty', () => {
   const add = fc.record({ client: fc.nat(3), priority: fc.constantFrom<Priority>(0, 1, 2) });
@@ -80,7 +62,7 @@ it('any sequence of tasks exceeds no limit, ends each task in exactly one way, a
         const before = queue.waiting;
         if (step === 'take') ended.push(...[queue.take()].flatMap((task) => task?.name ?? []));
         else if (typeof step === 'object')
-          removals.push(add(`${removals.length}`, `${step.client}`, step.priority));
+          removals.push(add(`${removals.length}`, step.priority, `${step.client}`));
         else {
           // A number removes the task that was added so early.
           removals[step]?.();
@@ -88,7 +70,7 @@ it('any sequence of tasks exceeds no limit, ends each task in exactly one way, a
         }
         expect(queue.waiting).toBeLessThanOrEqual(6);
       }
-      const all = [...ended, ...refused, ...takeAll()];
+      const all = [...ended, ...refused, ...takeAll().split(' ')].filter(Boolean);
       expect(all.sort()).toEqual(removals.map((_, nth) => `${nth}`).sort());
       expect(queue.waiting).toBe(0);
     }),

@@ -70,15 +70,12 @@ it('rows of the upstream are frozen all the way down, also those that are held b
   expectFrozen(again);
 });
 
-it('rows of the value-transfer service are frozen all the way down', async () => {
-  const chains = CHAINS.map(successorChain);
-  const tokens = TOKENS.map(successorToken);
-  expectFrozen(await startGuarded({ chains, tokens }, { config: { upstreamProfile: 'value-transfer' } }));
-});
-
-it('routes are frozen all the way down', async () => {
-  const gateway = await startGuarded({ chains: CHAINS, tokens: TOKENS });
-  gateway.upstream.plan('routes', json({ tokens: [...TOKENS, tokenRow('base', address(9))] }));
+it('rows of the value-transfer service, and routes, are frozen all the way down', async () => {
+  const listings = { chains: CHAINS.map(successorChain), tokens: TOKENS.map(successorToken) };
+  const gateway = await startGuarded(listings, { config: { upstreamProfile: 'value-transfer' } });
+  expectFrozen(gateway);
+  const routes = [...TOKENS, tokenRow('base', address(9))].map(successorToken);
+  gateway.upstream.plan('tokens', json({ tokens: routes }));
   const { rows } = await gateway.snapshots.view().routes({ srcChainKey: 'ethereum', srcToken: address(1) });
   expect(rows).toHaveLength(5);
   expect(changeable(rows, 'routes')).toEqual([]);

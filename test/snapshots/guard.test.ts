@@ -151,7 +151,6 @@ describe('a guarded value that changes is held back, logged, and accepted by the
     ['address behind a symbol', first({ address: '0x63' }), 'address', '0x1', '0x63'],
     ['chainId', chain({ chainId: 8 }), 'chainId', '7', '8'],
     ['chainType', chain({ chainType: 'solana' }), 'chainType', 'evm', 'solana'],
-    ['symbol of the native currency', native({ symbol: 'ETC' }), 'nativeCurrency', ETHER, 'ETC 18 0xEe'],
     ['address of the native currency', native({ address: '0xEf' }), 'nativeCurrency', ETHER, 'ETH 18 0xEf'],
     ['decimals of the native currency', native({ decimals: 6 }), 'nativeCurrency', ETHER, 'ETH 6 0xEe'],
   ])('%s', async (_what, listings, fact, served, upstream) => {
@@ -187,8 +186,7 @@ describe('a guarded value that changes is held back, logged, and accepted by the
     ['prices, names and bridgeability', all(() => ({ price: { usd: 1 }, name: 'N', isBridgeable: false }))],
     ['the order', { tokens: TOKENS.toReversed() }],
     ['another spelling of an address', respelled],
-    ['names of a chain', chain({ name: 'N', shortName: 'n' })],
-    ['another letter case of a type', chain({ chainType: 'EVM' })],
+    ['names of a chain, and another letter case of its type', chain({ name: 'N', chainType: 'EVM' })],
     ['another spelling of a native address', native({ address: '0xEE', name: 'n' })],
     ['new rows', { tokens: [...TOKENS, token(77)], chains: [...CHAINS, chainRow('c', { chainId: 11 })] }],
   ])('not %s', async (_what, listings) => {

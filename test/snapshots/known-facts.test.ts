@@ -35,14 +35,6 @@ describe('the first listing, without a stored one', () => {
     expect(await rowOf(gateway, USDC)).toMatchObject({ decimals: 18, heldBack: [], price: { usd: 1 } });
   });
 
-  it('counts from its request even if a cache says that it is older: a second one does not confirm it', async () => {
-    const upstream = await startFakeUpstream({ chains: CHAINS });
-    upstream.plan('tokens', json({ tokens: [usdc(18), ...REST] }, { age: String(2 * 86_400) }));
-    const gateway = await startGuarded({}, { upstream });
-    await gateway.bring({ tokens: [usdc(18), ...REST] });
-    expect(await rowOf(gateway, USDC)).toMatchObject(HELD);
-  });
-
   it('new rows of later listings are compared with the embedded listing, too; rows that it lacks are accepted', async () => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: REST });
     await gateway.bring({ tokens: [usdc(18), numbered(99, { decimals: 3 }), ...REST] });

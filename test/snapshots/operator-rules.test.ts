@@ -62,11 +62,12 @@ describe('a rule of LISTING_RULES', () => {
   });
 
   it('keep never accepts a change, however long it is sent, and the row shows it', async () => {
-    const gateway = await serve('keep a:0x1 decimals 6\n');
-    await gateway.bring({ tokens: WRONG });
+    const gateway = await serve('keep a:0x1 decimals 6\nkeep a chainId 7\n');
+    await gateway.bring({ tokens: WRONG, chains: [chainRow('a', { chainId: 8 })] });
     await gateway.bring({}, 100 * DAY);
+    expect(await gateway.chains()).toMatchObject([{ chainId: 7, heldBack: [{ upstream: '8' }] }]);
     expect(await first(gateway)).toMatchObject({ decimals: 6, price: null, heldBack: [{ upstream: '18' }] });
-    expect(gateway.heldBackRows()).toEqual([0, 1]);
+    expect(gateway.heldBackRows()).toEqual([1, 1]);
     expect(await gateway.sample('gateway_held_back_oldest_seconds{listing="tokens"}')).toBe(100 * 86_400);
     await gateway.bring({ tokens: RIGHT });
     expect(await first(gateway)).toMatchObject({ decimals: 6, price: { usd: 1 }, heldBack: [] });
@@ -81,13 +82,6 @@ describe('a rule of LISTING_RULES', () => {
     await until(async () => (await first(later))?.decimals === 6);
     await later.bring({ tokens: RIGHT });
     expect(await first(later)).toMatchObject({ decimals: 6, price: { usd: 1 }, heldBack: [] });
-  });
-
-  it('about a chain applies to chains', async () => {
-    const gateway = await serve('keep a chainId 7\n');
-    await gateway.bring({ chains: [chainRow('a', { chainId: 8 })] });
-    await gateway.bring({}, 2 * DAY);
-    expect(await gateway.chains()).toMatchObject([{ chainId: 7, heldBack: [{ upstream: '8' }] }]);
   });
 
   it('that hides a row hides its held-back values, and does not count as a loss', async () => {

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { RouteMap } from '../../src/snapshots/sources.js';
+import type { Token } from '../../src/domain/listing.js';
+import { createRouteMap } from '../../src/snapshots/sources.js';
 import { type StoppedClock, stopClock, untilCachesSeeTheTime } from '../support/clock.js';
 import { type Answer, json, stall, status } from '../support/fake-upstream.js';
 import {
@@ -86,7 +87,7 @@ describe('sources', () => {
         : undefined;
     const { upstream, gateway } = await sweep(others);
     await untilComplete(gateway);
-    await expect.poll(() => linesOf(gateway, 'are known'), { interval: 10 }).toHaveLength(1);
+    await expect.poll(() => linesOf(gateway, 'are known')).toHaveLength(1);
     const found = await Promise.all(
       ['a 0x1', 'b 0x1', 'c 0x1', 'c 0x2', 'nowhere 0x1'].map((token) => sourcesOf(gateway, token)),
     );
@@ -293,34 +294,36 @@ describe('the requests of the sweep', () => {
 });
 
 describe('the map of routes', () => {
-  const ROWS = (...decimals: number[]) =>
-    new Map(decimals.map((each, index) => [`3 dst 0x${index}`, { decimals: each }]));
+  const rows = (...decimals: number[]) =>
+    decimals.map((each, nth) => ({ chainKey: 'dst', address: `x${nth}`, decimals: each }) as Token);
 
-  it('keeps to its limits of pairs and destinations', () => {
-    const map = new RouteMap({ pairs: 4, destinations: 6 });
-    expect(map.set('a', { takenAt: 1 }, ROWS(1, 2, 3))).toBe(true);
-    expect(map.set('a', { takenAt: 2 }, ROWS(4, 5))).toBe(true);
-    expect(map.set('b', { takenAt: 2 }, ROWS(4, 5, 3))).toBe(false);
-    expect(map.set('b', { takenAt: 2 }, ROWS(6, 7))).toBe(false);
-    expect(map.set('b', { takenAt: 2 }, ROWS(4, 6))).toBe(true);
-    expect(map.sourcesOf('3 dst 0x0', 4)).toEqual(['a', 'b']);
+  it('keeps to its bounds on pairs and destinations', () => {
+    const map = createRouteMap();
+    expect(map.set('a', { takenAt: 1, rows: rows(1, 2, 3) })).toBe(true);
+    expect(map.set('a', { takenAt: 2, rows: rows(4, 5) })).toBe(true);
+    // With the five from before, these are 50,000 destinations.
+    const [one, ...many] = rows(...Array.from({ length: 49_996 }, () => 9));
+    expect(map.set('b', { takenAt: 2, rows: [...many, one as Token] })).toBe(false);
+    for (let nth = 0; nth < 40; nth++) expect(map.set(`b${nth}`, { takenAt: 3, rows: many })).toBe(true);
+    expect(map.set('c', { takenAt: 3, rows: many })).toBe(false);
+    map.removeUnless((key) => !/^b\d/.test(key));
+    expect(map.set('c', { takenAt: 3, rows: rows(4, 5) })).toBe(true);
+    expect(map.sourcesOf('3 dst x0', 4)).toEqual(['a', 'c']);
     // A token that is not listed has no known decimals.
-    expect(map.sourcesOf('3 dst 0x1', undefined)).toEqual(['a', 'b']);
+    expect(map.sourcesOf('3 dst x1', undefined)).toEqual(['a', 'c']);
     expect([map.pairs, map.size, map.oldestAt()]).toEqual([4, 2, 2]);
-    map.removeUnless((key) => key === 'b');
-    expect([map.pairs, map.size, map.sourcesOf('3 dst 0x0', 4)]).toEqual([2, 1, ['b']]);
   });
 
   it('accepts newer answers, and any answer in place of one from the future', () => {
-    const map = new RouteMap();
-    map.set('a', { takenAt: 5, upstreamAgeMs: 5 }, ROWS(1));
-    map.set('a', { takenAt: 9 }, ROWS(2));
-    expect(map.sourcesOf('3 dst 0x0', 1)).toEqual(['a']);
-    map.set('a', { takenAt: Date.now() + HOUR }, ROWS(3));
-    map.set('a', { takenAt: 9 }, ROWS(4));
-    expect(map.sourcesOf('3 dst 0x0', 4)).toEqual(['a']);
+    const map = createRouteMap();
+    map.set('a', { takenAt: 5, upstreamAgeMs: 5, rows: rows(1) });
+    map.set('a', { takenAt: 9, rows: rows(2) });
+    expect(map.sourcesOf('3 dst x0', 1)).toEqual(['a']);
+    map.set('a', { takenAt: Date.now() + HOUR, rows: rows(3) });
+    map.set('a', { takenAt: 9, rows: rows(4) });
+    expect(map.sourcesOf('3 dst x0', 4)).toEqual(['a']);
     const { changeCount, answerCount } = map;
-    map.set('a', { takenAt: 10 }, ROWS(4));
+    map.set('a', { takenAt: 10, rows: rows(4) });
     expect([map.changeCount, map.answerCount]).toEqual([changeCount, answerCount + 1]);
   });
 });

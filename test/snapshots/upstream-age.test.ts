@@ -40,6 +40,13 @@ async function refresh({ snapshots, metrics }: TestGateway): Promise<void> {
   await expect.poll(ended, { interval: 5 }).not.toBe(before);
 }
 
+/** Starts refreshes at an interval of 600 ms. Half of it would be the pause after an answer that was slow. */
+async function expectUsualGaps({ snapshots, upstream }: TestGateway): Promise<void> {
+  snapshots.start();
+  await expect.poll(() => upstream.count('tokens'), { timeout: 10_000 }).toBe(4);
+  for (const gap of gapsBetween(upstream)) expect(gap).toBeGreaterThan(400);
+}
+
 const linesOf = ({ logged }: TestGateway, text: string) => logged.filter(({ msg }) => msg.includes(text));
 
 describe('an answer that a cache has stored for long', () => {
@@ -67,10 +74,7 @@ describe('an answer that a cache has stored for long', () => {
 
   it('is requested as often as a fresh one, and the log says once why it is old', async () => {
     const gateway = await serve(listingAt(1, 7_200), { tokensFreshMs: 600 });
-    gateway.snapshots.start();
-    await expect.poll(() => gateway.upstream.count('tokens'), { timeout: 10_000 }).toBe(4);
-    // Half of the interval would be the pause after an answer that was slow.
-    for (const gap of gapsBetween(gateway.upstream)) expect(gap).toBeGreaterThan(400);
+    await expectUsualGaps(gateway);
     expect(linesOf(gateway, 'carries "Age: 7200"')).toEqual([
       expect.objectContaining({ level: 'warn', listing: 'tokens', upstreamAgeSeconds: 7_200 }),
     ]);
@@ -104,9 +108,7 @@ describe('an answer that is older than the listing that is served', () => {
 
   it('is followed by the next refresh after the usual interval', async () => {
     const gateway = await serve(first(1, listingAt(1), listingAt(2, 60)), { tokensFreshMs: 600 });
-    gateway.snapshots.start();
-    await expect.poll(() => gateway.upstream.count('tokens'), { timeout: 10_000 }).toBe(4);
-    for (const gap of gapsBetween(gateway.upstream)) expect(gap).toBeGreaterThan(400);
+    await expectUsualGaps(gateway);
     const { price, listing } = await seenBy(gateway);
     expect([price?.usd, listing?.state]).toEqual([1, 'STALE']);
   });

@@ -23,7 +23,7 @@ const SOME_LOOKS_MS = 300;
 
 /** Those of the chains that the rules hide. */
 const hiddenBy = (rules: ListingRules) =>
-  ['a', 'b', 'c'].filter((chainKey) => rules.resolve(() => []).hides({ chainKey, address: '0x1' }));
+  ['a', 'b', 'c'].filter((chainKey) => rules.resolve([]).hides({ chainKey, address: '0x1' }));
 
 async function watch(path: string) {
   const { log, logged } = await createTestLog();

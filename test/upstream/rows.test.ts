@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { MAX_LENGTHS } from '../../src/domain/text-limits.js';
 import { CHAINS, TOKENS } from '../../src/upstream/listing-kinds.js';
-import { chainRow, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
-import { startFakeSuccessor } from '../support/fake-successor.js';
+import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { json, startFakeUpstream, text } from '../support/fake-upstream.js';
 import { codesOf, createTestGateway } from '../support/test-gateway.js';
 
@@ -108,17 +107,8 @@ it.each(['chains', 'tokens'] as const)(
 
 describe('unusual rows that are served', () => {
   it('a token whose price is no positive number below a billion is served without one', async () => {
-    const prices = [
-      undefined,
-      null,
-      1,
-      {},
-      { usd: '1' },
-      { usd: null },
-      { usd: -1 },
-      { usd: 0 },
-      { usd: 1e10 },
-    ];
+    const usds = ['1', null, -1, 0, 1e10].map((usd) => ({ usd }));
+    const prices = [undefined, null, 1, {}, ...usds];
     const rows = prices.map((price, nth) => tokenRow('good', `0x${nth}1`, { price }));
     const { tokens, listings } = await serve({ tokens: rows });
     expect(tokens).toMatchObject(rows.map(({ address }) => ({ address, price: null })));
@@ -129,20 +119,16 @@ describe('unusual rows that are served', () => {
     expect(await query('{ tokens { price { usd } } }')).toEqual({ data: { tokens: [{ price: null }] } });
   });
 
-  it('a token without name, symbol or isBridgeable is served with empty texts and as not bridgeable', async () => {
+  it('rows with empty or missing names, unknown fields and types in capitals', async () => {
     const bare = { chainKey: 'good', address: '0x1', decimals: 6 };
-    const { tokens, listings } = await serve({ tokens: [bare] });
-    expect(tokens).toEqual([{ ...bare, symbol: '', name: '', isBridgeable: false, price: null }]);
-    expect(listings[1]).toMatchObject({ rows: 1, rejectedRows: 0 });
-  });
-
-  it('empty names, unknown fields and types in capitals', async () => {
-    const { chains, tokens } = await serve({
+    const { chains, tokens, listings } = await serve({
       chains: [{ ...chainRow('c', { chainType: 'EVM', name: '', shortName: '' }), more: { deep: [1] } }],
-      tokens: [{ ...tokenRow('c', '0x1', { symbol: '', name: '' }), tags: ['a'] }],
+      tokens: [bare, { ...tokenRow('c', '0x1', { symbol: '', name: '' }), tags: ['a'] }],
     });
     expect(chains).toMatchObject([{ chainKey: 'c', chainType: 'evm', name: '', shortName: '' }]);
-    expect(tokens).toMatchObject([{ symbol: '', name: '' }]);
+    const served = { ...bare, symbol: '', name: '', isBridgeable: false, price: null };
+    expect(tokens).toMatchObject([served, { symbol: '', name: '' }]);
+    expect(listings[1]).toMatchObject({ rows: 2, rejectedRows: 0 });
   });
 });
 
@@ -187,19 +173,13 @@ describe('a first listing', () => {
 describe('a response in a wrong form is refused whole', () => {
   const ENVELOPES: [string, string][] = [
     ['null', 'null'],
-    ['a number', '1'],
-    ['a text', '"tokens"'],
     ['a bare array', JSON.stringify([GOOD_TOKEN])],
-    ['an empty object', '{}'],
     ['the other listing', JSON.stringify({ rows: [GOOD_TOKEN] })],
     ['null rows', '{"tokens":null}'],
     ['rows by key', JSON.stringify({ tokens: { a: GOOD_TOKEN } })],
-    ['rows in a text', JSON.stringify({ tokens: JSON.stringify([GOOD_TOKEN]) })],
     ['no rows', '{"tokens":[]}'],
     ['no good row', '{"tokens":[null,{}]}'],
     ['no JSON', '<html>'],
-    ['half of it', '{"tokens":['],
-    ['nothing', ''],
     ['more rows than any listing', `{"tokens":[${'0,'.repeat(200_000)}0]}`],
   ];
 
@@ -305,38 +285,33 @@ describe('two spellings of one address are one token', () => {
   });
 });
 
-describe('the key of a chain', () => {
-  it('is served in lower case everywhere, also in routes', async () => {
-    const native = { ...NATIVE_CURRENCY, chainKey: 'ETHEREUM' };
-    const upstream = await startFakeUpstream({ chains: [chainRow('Ethereum', { nativeCurrency: native })] });
-    upstream.plan('tokens', (response, request, nth) => {
-      const isForRoutes = request.url?.includes('srcToken') === true;
-      const row = isForRoutes ? tokenRow('B', '0x1') : tokenRow('ETHEREUM', USDC);
-      json({ tokens: [row] })(response, request, nth);
-    });
-    const { query } = await createTestGateway({ upstream });
-    const { data } = await query(
-      `{ chains { chainKey tokenCount nativeCurrency { chainKey } }
-         tokens(srcChainKey: "eThereum") { chainKey chain { chainKey } }
-         destinations(srcChainKey: "ETHereum", srcToken: "${USDC}") { chainKey } }`,
-    );
-    expect(data).toEqual({
-      chains: [{ chainKey: 'ethereum', tokenCount: 1, nativeCurrency: { chainKey: 'ethereum' } }],
-      tokens: [{ chainKey: 'ethereum', chain: { chainKey: 'ethereum' } }],
-      destinations: [{ chainKey: 'b' }],
-    });
+it('the key of a chain is served in lower case everywhere, also in routes', async () => {
+  const native = { ...NATIVE_CURRENCY, chainKey: 'ETHEREUM' };
+  const upstream = await startFakeUpstream({
+    chains: [chainRow('Ethereum', { nativeCurrency: native })],
+    tokens: [tokenRow('ETHEREUM', USDC)],
+  });
+  upstream.plan('routes', json({ tokens: [tokenRow('B', '0x1')] }));
+  const { query } = await createTestGateway({ upstream });
+  const { data } = await query(
+    `{ chains { chainKey tokenCount nativeCurrency { chainKey } }
+       tokens(srcChainKey: "eThereum") { chainKey chain { chainKey } }
+       destinations(srcChainKey: "ETHereum", srcToken: "${USDC}") { chainKey } }`,
+  );
+  expect(data).toEqual({
+    chains: [{ chainKey: 'ethereum', tokenCount: 1, nativeCurrency: { chainKey: 'ethereum' } }],
+    tokens: [{ chainKey: 'ethereum', chain: { chainKey: 'ethereum' } }],
+    destinations: [{ chainKey: 'b' }],
   });
 });
 
 describe('white space or an invisible character in a key or an address rejects the row', () => {
   it.each([
     ['a space at the end', ' '],
-    ['a no-break space', '\u00a0'],
     ['a tab', '\t'],
     ['an ideographic space', '\u3000'],
     ['a zero-width space', '\u200b'],
     ['a soft hyphen', '\u00ad'],
-    ['a mark of direction', '\u202e'],
     ['a byte order mark', '\ufeff'],
     ['a filler of Hangul', '\u3164'],
     ['a control character', '\u0000'],
@@ -430,26 +405,9 @@ describe('equal keys with unequal guarded facts', () => {
     expect(contradictory?.get('a')).toHaveLength(2);
   });
 
-  it('two spellings of one native address do not contradict each other', async () => {
-    const zero = { nativeCurrency: { ...NATIVE_CURRENCY, address: '0x0' } };
-    const { rows, rejected } = await CHAINS.parse([chainRow('a'), chainRow('a', zero)], ORIGIN);
-    expect(rows).toHaveLength(1);
-    expect(rejected.first).toEqual(['chains[1]: duplicate of chains[0]']);
-  });
-
   it('the reason stays short, however long the symbols are', async () => {
     const long = (letter: string) => tokenRow('a', '0x1', { symbol: letter.repeat(MAX_LENGTHS.symbol) });
     const { rejected } = await TOKENS.parse([tokenRow('a', '0x2'), long('x'), long('y')], ORIGIN);
     expect(Math.max(...rejected.first.map(({ length }) => length))).toBeLessThan(250);
-  });
-
-  it('of the successor, too', async () => {
-    const upstream = await startFakeSuccessor({
-      chains: [successorChain(chainRow('a'))],
-      tokens: rows.map(successorToken),
-    });
-    const { query } = await createTestGateway({ upstream, config: { upstreamProfile: 'value-transfer' } });
-    const { data } = await query('{ tokens { symbol } }');
-    expect(data).toEqual({ tokens: [{ symbol: 'GOOD' }] });
   });
 });

@@ -1,12 +1,11 @@
 import { readdirSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { type Config, UPSTREAM_PROFILES } from '../../src/config/config.js';
 import { LISTING_KINDS, ROUTES } from '../../src/upstream/listing-kinds.js';
 import { type CreateService, rowsOf } from '../../src/upstream/service.js';
 import { AUTO, SERVICES } from '../../src/upstream/services.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
-import { isRedisMissing, startRedis } from '../support/redis.js';
 import { temporaryDirectory } from '../support/temporary-files.js';
 import { createTestGateway, isAtLeast } from '../support/test-gateway.js';
 
@@ -35,41 +34,26 @@ async function startFurtherUpstream() {
   return upstream;
 }
 
-/** The answer of a gateway of the additional service, and its warnings. */
-async function serve(upstream: Awaited<ReturnType<typeof startFurtherUpstream>>, config: Partial<Config>) {
+it('a service added with one file and one row is served, and its listings survive on disk', async () => {
+  const snapshotDir = temporaryDirectory();
+  const upstream = await startFurtherUpstream();
   const upstreamProfile = 'further' as Config['upstreamProfile'];
-  const { query, logged } = await createTestGateway({
-    upstream,
-    config: { upstreamProfile, upstreamRetries: 0, ...config },
+  async function serve() {
+    const config = { upstreamProfile, upstreamRetries: 0, snapshotDir };
+    const { query, logged } = await createTestGateway({ upstream, config });
+    const answer = await query('{ chains { chainKey } tokens { address } listings { source takenAt } }');
+    return { answer, warnings: logged.filter((line) => isAtLeast(line, 'warn')) };
+  }
+  const first = await serve();
+  expect(first.answer.data).toMatchObject({
+    chains: [{ chainKey: 'a' }],
+    tokens: [{ address: '0x1' }, { address: '0x2' }],
+    listings: [{ source: 'further' }, { source: 'further' }],
   });
-  const answer = await query('{ chains { chainKey } tokens { address } listings { source takenAt } }');
-  return { answer, warnings: logged.filter((line) => isAtLeast(line, 'warn')) };
-}
-
-describe('a service added with one file and one row', () => {
-  it('is served, and its listings survive on disk when the gateway starts again', async () => {
-    const snapshotDir = temporaryDirectory();
-    const upstream = await startFurtherUpstream();
-    const first = await serve(upstream, { snapshotDir });
-    expect(first.answer.data).toMatchObject({
-      chains: [{ chainKey: 'a' }],
-      tokens: [{ address: '0x1' }, { address: '0x2' }],
-      listings: [{ source: 'further' }, { source: 'further' }],
-    });
-    const kept = () => readdirSync(snapshotDir).filter((name) => name.endsWith('.snapshot'));
-    await expect.poll(kept).toHaveLength(2);
-    for (const path of ['chains', 'tokens'] as const) upstream.plan(path, status(503));
-    expect(await serve(upstream, { snapshotDir })).toEqual({ ...first, warnings: [] });
-  });
-
-  it.skipIf(isRedisMissing)('reaches other gateways through Redis', async () => {
-    const { url: redisUrl, client } = await startRedis();
-    const upstream = await startFurtherUpstream();
-    const first = await serve(upstream, { redisUrl });
-    await expect.poll(() => client.keys('*:snapshot')).toHaveLength(2);
-    expect(await serve(upstream, { redisUrl })).toEqual({ ...first, warnings: [] });
-    expect(upstream.count()).toBe(2);
-  });
+  const kept = () => readdirSync(snapshotDir).filter((name) => name.endsWith('.snapshot'));
+  await expect.poll(kept).toHaveLength(2);
+  for (const path of ['chains', 'tokens'] as const) upstream.plan(path, status(503));
+  expect(await serve()).toEqual({ ...first, warnings: [] });
 });
 
 it('UPSTREAM_PROFILE has the name of each service, and auto', () => {

@@ -12,10 +12,7 @@ return {redis.call('incrby', KEYS[1], ARGV[1]), redis.call('pttl', KEYS[1])}`;
 /**
  * Counts the operations of each client at all gateways with this Redis and this rate. A client that exceeds the limit
  * at this gateway is refused without a request to Redis, so that a flood does not reach Redis. While Redis is
- * unreachable or slow, only the limit of this gateway applies.
- *
- * @param local the limit of this gateway alone
- * @param timeoutMs the longest wait for Redis: a client must not notice a slow Redis
+ * unreachable, or slower than `timeoutMs`, only the limit of this gateway (`local`) applies.
  */
 export function createSharedClientLimit(
   url: string,

@@ -58,7 +58,6 @@ export function openClient(
   });
 }
 
-/** The connection of one gateway. */
 export type RedisConnection = ReturnType<typeof createRedisConnection>;
 
 /** Connects, and reconnects until it is closed. The methods never reject. */
@@ -109,9 +108,8 @@ export function createRedisConnection(options: RedisConnectionOptions) {
 
   return {
     /**
-     * Sends one command, once the first connection has succeeded or failed.
-     *
-     * @returns the reply, with Buffers in place of strings; undefined only while Redis is unavailable
+     * Sends one command, once the first connection has succeeded or failed. @returns the reply, with Buffers in place of
+     * strings; undefined only while Redis is unavailable
      */
     async call(command: string, ...args: readonly (string | number | Buffer)[]): Promise<unknown> {
       await tried;
@@ -138,7 +136,6 @@ export function createRedisConnection(options: RedisConnectionOptions) {
     async nextMessage(topic: string, withinMs: number): Promise<void> {
       await once(events, `message:${topic}`, { signal: AbortSignal.timeout(withinMs) }).catch(ignore);
     },
-    /** Disconnects once the commands in progress are sent. */
     async close(): Promise<void> {
       // Until then a refresh that was just aborted can end its lease. Otherwise peers wait until it expires.
       await setImmediate();

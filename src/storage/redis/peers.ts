@@ -158,11 +158,7 @@ export function createRedisPeers(options: RedisPeersOptions) {
   }
 
   /** Reads a stored listing; undefined if there is none, or if it is refused. @param of as in {@link decodeListing} */
-  async function read<Row>(
-    kind: StoredKind<Row>,
-    text: unknown,
-    of: ServiceFingerprints | undefined,
-  ): Promise<Fetched<Row> | undefined> {
+  async function read<Row>(kind: StoredKind<Row>, text: unknown, of: ServiceFingerprints | undefined) {
     if (!Buffer.isBuffer(text)) return undefined;
     try {
       return await decodeListing(kind, text, of, Date.now());
@@ -277,10 +273,8 @@ export function createRedisPeers(options: RedisPeersOptions) {
   };
   return {
     ...peers,
-    /** Creates one limit for all gateways. */
     share: (local: LocalRateLimiter, requestsPerSecond: number): RateLimiter =>
       createSharedRateLimiter(local, requestsPerSecond, connection, prefix),
-    /** Stops waiting for peers. */
     giveUp() {
       hasGivenUp = true;
     },

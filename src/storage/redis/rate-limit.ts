@@ -53,12 +53,7 @@ redis.call('DEL', KEYS[4])
 return 0
 `;
 
-/**
- * Creates a rate limiter for all gateways together. While Redis is not available, each gateway uses its own limit.
- *
- * @param local the limit of this gateway alone
- * @param prefix of the keys that all gateways of the upstream share
- */
+/** Creates a rate limiter for all gateways together. While Redis is not available, only the limit `local` applies. */
 export function createSharedRateLimiter(
   local: LocalRateLimiter,
   requestsPerSecond: number,
@@ -68,13 +63,12 @@ export function createSharedRateLimiter(
   const pauseKey = (paused: string) => `${prefix}:hold:${paused}`;
   return {
     async acquire(paused, isFirst) {
-      const waitMs = local.acquire();
+      const waitMs = local.leftMs();
       if (waitMs > 0) return waitMs;
       const keys = [`${prefix}:places`, pauseKey(paused), `${prefix}:first`, `${prefix}:routes`];
       const args = [requestsPerSecond, WINDOW_MS, randomUUID(), isFirst ? 'listing' : 'route'];
       const sharedMs = Number((await call('EVAL', ACQUIRE_PERMIT, keys.length, ...keys, ...args)) ?? 0);
-      // Acquire the local permit again: the first one aged during the round trip to Redis.
-      local.release();
+      // Acquired only now, because a local permit would age during the round trip to Redis.
       return sharedMs > 0 ? sharedMs : local.acquire();
     },
     answered: local.answered,

@@ -97,14 +97,8 @@ export function createAdmission(options: AdmissionOptions) {
     isRunning = false;
   }
 
-  /**
-   * Calls `send` when the backoff and the rate limiter let the request through. Resolves then, and not with the answer:
-   * that is why the answer is in an object. Rejects with an UpstreamError if the request is not sent.
-   */
-  return function admit<Answer>(
-    request: LaneRequest,
-    send: () => Promise<Answer>,
-  ): Promise<{ readonly answer: Promise<Answer> }> {
+  /** Resolves when the request must be sent at once. Rejects with an UpstreamError if it must not be sent. */
+  return function admit(request: LaneRequest): Promise<void> {
     const { lane, waits, clients } = request;
     const queue = queues[lane];
     return new Promise((resolve, reject) => {
@@ -128,14 +122,10 @@ export function createAdmission(options: AdmissionOptions) {
       const begin = () => {
         leave();
         try {
-          backoff.check(request);
+          resolve(backoff.check(request));
         } catch (error) {
-          return reject(error);
+          reject(error);
         }
-        const answer = backoff.run(request, send);
-        // The caller handles a failure, but later. Until then it must not become an unhandled rejection.
-        answer.catch(() => {});
-        resolve({ answer });
       };
       const refuse = ({ waiting, isByClient }: QueueFullError) => {
         turns--;

@@ -2,8 +2,8 @@
 import { LRUCache } from 'lru-cache';
 import type { RequestDelay, RouteClients } from '../../domain/listing.js';
 import { UpstreamError } from '../../domain/upstream-error.js';
-import { growingPause } from '../../scheduling/growing-pause.js';
-import { GONE_PAUSE_MS, LONGEST_PAUSE_MS, MAX_WAIT_MS } from './errors.js';
+import { growingPause, LONGEST_PAUSE_MS } from '../../scheduling/growing-pause.js';
+import { GONE_PAUSE_MS, MAX_WAIT_MS } from './errors.js';
 
 /**
  * The lanes of requests: whole listings, and routes. Failures of listings stop both lanes. Failures of routes stop only
@@ -113,9 +113,8 @@ export function createBackoff(
     /**
      * How long the requests of a lane have to wait, in milliseconds; 0 if one may be sent now.
      *
-     * @throws UpstreamError if a pause has more than `MAX_WAIT_MS` left, or if a breaker stops requests and
-     *   `waits` is false. It repeats the error that caused the pause or opened the breaker, with the time
-     *   left as `retryAfterMs`
+     * @throws UpstreamError if a pause has more than `MAX_WAIT_MS` left, or if a breaker stops requests and `waits` is
+     *   false: the error that is the cause, with the time left as `retryAfterMs`
      */
     delayBefore(lane: Lane, waits: boolean): number {
       const delays = LANES.slice(0, LANES.indexOf(lane) + 1).map((each) => {

@@ -26,7 +26,6 @@ export interface UpstreamHttpOptions extends Omit<AdmissionOptions, 'backoff' | 
   /** The limit of one attempt, from its start to the last byte of the answer. */
   readonly upstreamTimeoutMs: number;
   readonly upstreamRetries: number;
-  /** The limit on one answer, counted after decompression. */
   readonly upstreamMaxBytes: number;
   readonly metrics: UpstreamMetrics;
   readonly log: Logger;
@@ -41,22 +40,17 @@ export interface UpstreamMetrics {
 
 export interface UpstreamAnswer {
   readonly json: unknown;
-  /** The length of the body, counted after decompression. */
   readonly bytes: number;
   /** When the successful attempt was sent (milliseconds since 1970). */
   readonly sentAt: number;
-  /** The age of the answer, by its `Age` header. */
   readonly ageMs: number;
 }
 
 export interface UpstreamRequest {
-  /** The path below the base address, such as `tokens`. */
   readonly path: string;
-  /** Undefined parameters are left out. */
   readonly query?: Readonly<Record<string, string | undefined>>;
   /** True for listings, which are sent before waiting requests for routes (see {@link createAdmission}). */
   readonly first: boolean;
-  /** Undefined for listings. */
   readonly clients?: RouteClients | undefined;
 }
 
@@ -104,14 +98,13 @@ export function createUpstreamHttp(options: UpstreamHttpOptions) {
     const url = addressOf(base, request);
     const { path, first, clients = UNKNOWN_CLIENT } = request;
     const lane = first ? 'listings' : 'routes';
-    const begin = () => attempt(path, url);
     const maxFailures = clients.isForNobody ? 0 : options.upstreamRetries;
     for (let failures = 0; ; failures++) {
       // A retry fails at once if the breaker is open: the caller tries again after a pause.
       const admitted = { url, lane, waits: first && failures === 0, clients } as const;
-      const { answer } = await admit(admitted, tracing?.bind(begin) ?? begin);
+      await admit(admitted);
       try {
-        return await answer;
+        return await backoff.run(admitted, () => attempt(path, url));
       } catch (thrown) {
         const error = stoppingError(thrown);
         const pauseMs = retryDelay(failures, error);
@@ -179,9 +172,7 @@ export function createUpstreamHttp(options: UpstreamHttpOptions) {
   return {
     getJson,
     delay: backoff.delayOfListings,
-    /** Allows requests to addresses that have said that they are gone. */
     forgetGone: backoff.forgetGone,
-    /** Aborts all requests; their callers get an UpstreamError. */
     async close(): Promise<void> {
       closing.abort(stoppingError(undefined));
       // Bun replaces undici by its own, whose agents have no connections and no `destroy`.
@@ -196,7 +187,6 @@ const BREAKER_NEWS: Record<BreakerState, string> = {
   closed: 'The upstream answers again',
 };
 
-/** The clients of a request that names none: one unknown client. */
 const UNKNOWN_CLIENT: RouteClients = {
   isListed: true,
   isForNobody: false,

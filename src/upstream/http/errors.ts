@@ -9,8 +9,6 @@ const FIRST_RETRY_PAUSE_MS = 200;
 export const MAX_WAIT_MS = 10_000;
 /** How long an address gets no requests after it said that it is gone; each further time in a row doubles this. */
 export const GONE_PAUSE_MS = 60_000;
-/** The longest pause that the upstream can cause, by a Retry-After or by saying that it is gone. */
-export const LONGEST_PAUSE_MS = 3_600_000;
 const SAYS_DEPRECATED = /(?<![a-z])deprecated(?![a-z])/i;
 
 /** The error for an answer whose status is not 200. @param body the beginning of its body */
@@ -48,10 +46,7 @@ function millisecondsOf(value: string | null): number | undefined {
 }
 
 /** The wait before the next attempt (ms): exponential backoff with jitter; undefined if a retry cannot help. */
-export function retryDelay(
-  attempt: number,
-  { code, status = 0, retryAfterMs = 0 }: UpstreamError,
-): number | undefined {
+export function retryDelay(attempt: number, { code, status = 0, retryAfterMs = 0 }: UpstreamError) {
   const isTransient =
     code === 'UPSTREAM_TIMEOUT' ||
     code === 'UPSTREAM_UNREACHABLE' ||

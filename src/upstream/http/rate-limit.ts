@@ -1,8 +1,7 @@
 /** Limits how many requests are sent to the upstream in any second, for all of its services together. */
 export interface RateLimiter {
   /**
-   * Acquires the permit for one request, which must then be sent at once. Returns 0, or how long to wait before the next
-   * try (milliseconds).
+   * Acquires the permit for one request, which must then be sent at once. Returns 0, or the wait until the next try (ms).
    *
    * @param key the same for all requests that are paused together
    * @param isFirst whether this request goes before others that wait
@@ -23,14 +22,18 @@ export function createRateLimiter(requestsPerSecond: number) {
   /** When the requests in the window were sent, on the monotonic clock. */
   const sent: number[] = [];
   let hasAnswered = false;
+  function leftMs(): number {
+    const now = performance.now();
+    while (sent[0] !== undefined && sent[0] <= now - WINDOW_MS) sent.shift();
+    const oldest = sent[sent.length - requestsPerSecond];
+    return oldest === undefined ? 0 : oldest + WINDOW_MS - now;
+  }
   return {
+    leftMs,
     acquire(): number {
-      const now = performance.now();
-      while (sent[0] !== undefined && sent[0] <= now - WINDOW_MS) sent.shift();
-      const oldest = sent[sent.length - requestsPerSecond];
-      if (oldest !== undefined) return oldest + WINDOW_MS - now;
-      sent.push(now);
-      return 0;
+      const waitMs = leftMs();
+      if (waitMs === 0) sent.push(performance.now());
+      return waitMs;
     },
     /**
      * Notes an answer. Requests before the first answer count as if they were sent now: they were sent later than
@@ -40,7 +43,5 @@ export function createRateLimiter(requestsPerSecond: number) {
       if (!hasAnswered) sent.fill(performance.now());
       hasAnswered = true;
     },
-    /** Releases the permit that was acquired last: no request was sent. */
-    release: (): unknown => sent.pop(),
   };
 }

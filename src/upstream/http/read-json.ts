@@ -16,8 +16,8 @@ const LOGGED_BODY_LENGTH = 500;
 const MAX_AGE_MS = 365 * 86_400_000;
 
 /**
- * Reads a JSON body, and its length after decompression. Rejects with UPSTREAM_MALFORMED if the content type is not JSON, or
- * the body is longer than `maxBytes`, has more parts than any listing, or is not JSON in UTF-8.
+ * Reads a JSON body, and its length after decompression. Rejects with UPSTREAM_MALFORMED if it is too long, has more
+ * parts than any listing, or is not JSON in UTF-8.
  */
 export async function readJson({ headers, body }: Readable, url: string, maxBytes: number) {
   const type = headers.get('content-type') ?? 'none';
@@ -69,16 +69,11 @@ export async function headOf({ body }: Readable): Promise<string> {
         ? `${text.slice(0, LOGGED_BODY_LENGTH).replace(/\S*$/, '')}…`
         : text;
     }
-  } catch {
-    // An unreadable body is not logged.
-  }
+  } catch {}
   return '';
 }
 
-/**
- * The milliseconds of an `Age` header, as RFC 9111 reads it: the first of several values counts, and a value that is
- * not a non-negative whole number counts as 0. At most a year.
- */
+/** The milliseconds of an `Age` header, as RFC 9111 reads it: the first of several values counts, an invalid one as 0. */
 export function ageOf(header: string | null): number {
   const [, seconds = 0] = /^\s*(\d+)\s*(?:,|$)/.exec(header ?? '') ?? [];
   return Math.min(Number(seconds) * 1000, MAX_AGE_MS);
