@@ -1,5 +1,6 @@
 /** The gateway without a port: it executes operations from the snapshots, or by GraphQL Yoga. */
 import { isObjectType } from 'graphql';
+import type { ErrorCode } from './domain/error-codes.js';
 import { GatewayError, OperationLimitError } from './domain/errors.js';
 import { createDocuments, type DocumentsOptions } from './execution/documents.js';
 import { createOperationWriter, type OperationParameters } from './execution/operation-writer.js';
@@ -16,6 +17,7 @@ import { withFederation } from './graph/federation/federated.js';
 import { schema } from './graph/schema/index.js';
 import { createOperationCheck } from './http/operations.js';
 import { GRAPHQL_PATH, MCP_PATH } from './http/paths.js';
+import { plainRefusal, type Refusal } from './http/refusal.js';
 import { QueueFullError } from './scheduling/fair-queue.js';
 import { createOperationQueue } from './scheduling/operation-queue.js';
 import { MAX_UPSTREAM_WAIT_MS } from './snapshots/operation-view.js';
@@ -27,7 +29,10 @@ export interface GatewayOptions
   extends Omit<YogaOptions, 'schema' | 'documents' | 'trusted' | 'createContext' | 'executeForTool'>,
     TrustedDocumentsOptions,
     Omit<DocumentsOptions, 'schema'>,
-    Omit<ContextOptions, 'unitsOfWholeToken'> {}
+    Omit<ContextOptions, 'unitsOfWholeToken'> {
+  /** An operation that would wait longer for its turn is refused. */
+  readonly maxWaitMs: number;
+}
 
 /** A response that was written without GraphQL Yoga. Such a response has no errors. */
 export interface WrittenResponse extends ResultFacts {
@@ -35,7 +40,11 @@ export interface WrittenResponse extends ResultFacts {
   readonly body: readonly Buffer<ArrayBuffer>[];
 }
 
-export type Answer = { readonly written: WrittenResponse } | { readonly response: Response };
+/** A response, or the refusal of an operation; `isByClient`: other operations of this client are the cause. */
+export type Answer =
+  | { readonly written: WrittenResponse }
+  | { readonly response: Response }
+  | { readonly refusal: Refusal; readonly isByClient: boolean };
 
 /**
  * The result of one execution without GraphQL Yoga: a response, a promise of a listing that is not loaded yet, or the
@@ -80,6 +89,12 @@ export function createGateway(options: GatewayOptions) {
   if (options.trustedDocuments) reportInvalidDocuments(options.trustedDocuments, documents, options.log);
   const contextOptions = { ...options, unitsOfWholeToken };
   const writeOperation = createOperationWriter(graph, documents);
+  const overloaded: Refusal = {
+    status: 503,
+    message: `The gateway is busy: this operation would have waited longer than ${maxWaitMs} ms and was not executed. Send it again in 1 s.`,
+    code: 'OVERLOADED' satisfies ErrorCode,
+    headers: { 'retry-after': '1' },
+  };
   const yieldToQueue = (client: string | undefined) => queue.resume(client).catch(refuseToResume);
 
   /** Reads the parameters, with the document in place of its id. Undefined if GraphQL Yoga has to respond. */
@@ -142,9 +157,7 @@ export function createGateway(options: GatewayOptions) {
       return isWritten(result) ? { written: result } : respondLater(request, context, parameters, result);
     };
     // `bind` keeps the tracing span of the request, because the queue starts the operation outside of this span.
-    return queue.run(client, tracing?.bind(inTurn) ?? inTurn, (isByClient) =>
-      refuseAsOverloaded(request, context, isByClient),
-    );
+    return queue.run(client, tracing?.bind(inTurn) ?? inTurn, refuseAsOverloaded);
   }
 
   /** Waits for the first snapshot of each listing that the operation needs (two at most), then responds. */
@@ -164,7 +177,7 @@ export function createGateway(options: GatewayOptions) {
       }
     } catch (error) {
       if (!(error instanceof QueueFullError)) throw error;
-      return refuseAsOverloaded(request, context, error.isByClient);
+      return refuseAsOverloaded(error.isByClient);
     }
     if (isWritten(result)) return { written: result };
     const costRefusal = result instanceof OperationLimitError ? result : undefined;
@@ -172,9 +185,8 @@ export function createGateway(options: GatewayOptions) {
   }
 
   /** Refuses an operation because it waited too long, or because too many wait or are in progress. */
-  function refuseAsOverloaded(request: GatewayRequest, context: ServerContext, isByClient: boolean) {
-    if (context.outcome) context.outcome.isByClient = isByClient;
-    return respondByYoga(request, { ...context, isOverloaded: true });
+  function refuseAsOverloaded(isByClient: boolean): Answer {
+    return { refusal: overloaded, isByClient };
   }
 
   async function respondByYoga({ toRequest }: GatewayRequest, context: YogaContext): Promise<Answer> {
@@ -201,7 +213,9 @@ export function createGateway(options: GatewayOptions) {
     const answer = isWritten(result)
       ? { written: result }
       : await respondLater({ isOperation: true, toRequest }, context, operation, result);
-    if (outer && outcome.isByClient !== undefined) outer.isByClient = outcome.isByClient;
+    const isByClient = 'refusal' in answer ? answer.isByClient : outcome.isByClient;
+    if (outer && isByClient !== undefined) outer.isByClient = isByClient;
+    if ('refusal' in answer) return plainRefusal(answer.refusal).body;
     return 'written' in answer ? Buffer.concat(answer.written.body).toString() : answer.response.text();
   }
 

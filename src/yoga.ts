@@ -28,13 +28,11 @@ import { createPicker } from './pages/picker-page.js';
 import { createPlayground } from './pages/playground.js';
 import { createTextFile } from './pages/static-page.js';
 import { usePersistedQueries, useTrustedDocuments, useValidation } from './plugins/documents.js';
-import { useErrorCodes, useShortMessages } from './plugins/errors.js';
+import { type OperationOutcome, useExecution } from './plugins/execution.js';
 import { useHeaders } from './plugins/headers.js';
-import { useCostLimit, useOverload, useResponseLimit } from './plugins/limits.js';
 import { useMcp } from './plugins/mcp.js';
-import { useBodyLimit, useKnownMembers, useParameters, useQueryMethod } from './plugins/parameters.js';
+import { useKnownMembers, useParameters, useQueryMethod } from './plugins/parameters.js';
 import { type PathAnswer, serveFile, servePage, usePaths, useUncompressed } from './plugins/paths.js';
-import { type OperationOutcome, useResults } from './plugins/results.js';
 import type { Snapshots } from './snapshots/snapshots.js';
 import { createTokenListHandler } from './token-list/handler.js';
 
@@ -43,8 +41,6 @@ export type { OperationOutcome };
 /** Settings (`config/config.ts` says what they mean), and the parts that GraphQL Yoga uses. */
 export interface YogaOptions {
   readonly basePath: string;
-  readonly maxBodyBytes: number;
-  readonly maxWaitMs: number;
   readonly servedPaths: readonly OptionalPath[];
   /** If this port is set, `/metrics` is served only there. */
   readonly adminPort?: number | undefined;
@@ -79,8 +75,6 @@ export interface ServerContext {
   /** The client, such as its address. Clients take turns, and all requests without a client count as one client. */
   readonly client?: string | undefined;
   readonly requestId?: string | undefined;
-  /** How many bytes of the body arrived. The server keeps no more of the body than the limit. */
-  readonly bodyBytes?: number | undefined;
   readonly outcome?: OperationOutcome | undefined;
   /** Until when an operation that has begun may wait for the upstream, by `performance.now()`. */
   readonly waitsUntil?: number | undefined;
@@ -88,9 +82,8 @@ export interface ServerContext {
   readonly isOwn?: boolean | undefined;
 }
 
-/** The context of GraphQL Yoga: a {@link ServerContext}, and reasons to refuse the request. */
+/** The context of GraphQL Yoga. */
 export interface YogaContext extends ServerContext {
-  readonly isOverloaded?: boolean;
   /** Present if it is known that the operation exceeds a limit: GraphQL Yoga then does not execute it again. */
   readonly costRefusal?: GatewayContext['cost']['refusal'];
 }
@@ -162,26 +155,17 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
       ...(options.compression ? [] : [useUncompressed()]),
       // Requests that are answered without GraphQL.
       usePaths(answers, paths, picker ? [picker] : []),
-      // Refusals before the parameters are read.
-      useOverload(options.maxWaitMs),
       useParameters(),
-      useBodyLimit(options.maxBodyBytes),
       ...(mcpPath ? [mcpAt(mcpPath, options)] : []),
-      // These report and change what an operation results in.
-      useErrorCodes(),
-      useShortMessages(),
-      useResponseLimit(),
-      useResults(),
+      useExecution(),
       // These find the document, and may refuse it.
       ...(options.trusted ? [useTrustedDocuments(options.trusted)] : []),
       // After useTrustedDocuments, which has replaced the ids of trusted documents by their texts.
       usePersistedQueries(),
       useKnownMembers(),
       useValidation(documents),
-      // After useErrorCodes, so that useErrorCodes also sets the codes of these refusals.
-      useCostLimit(),
     ],
-    // Masks errors that useErrorCodes does not see, whatever NODE_ENV is.
+    // Masks errors that useExecution does not see, whatever NODE_ENV is.
     maskedErrors: { isDev: false },
     // Features of Yoga that a plugin above replaces, or that are not offered.
     cors: false,

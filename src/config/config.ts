@@ -37,7 +37,7 @@ interface UnnamedSetting<Value> {
   readonly meaning: string;
 }
 
-interface Setting<Value> extends UnnamedSetting<Value> {
+export interface Setting<Value> extends UnnamedSetting<Value> {
   /** The environment variable. */
   readonly name: string;
 }
@@ -271,58 +271,58 @@ export type ConfigOrErrors = { readonly config: Config } | { readonly errors: re
  * that holds a secret can be read from a file: the path is in the variable of the same name with `_FILE` at its end.
  */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): ConfigOrErrors {
-  const errors = new Map<string, string>();
-  const values = Object.entries(SETTINGS).map(([key, { name, fallback, parse }]) => {
+  return configFrom(({ name, fallback, parse }) => {
     const inFile = SECRET_SETTINGS.includes(name) ? env[fileVariable(name)]?.trim() : undefined;
     const given = env[name]?.trim();
-    if (inFile && given) errors.set(name, `expected either ${name} or ${fileVariable(name)}, got both`);
-    let text = given;
+    if (inFile && given) throw new SettingError(`either ${name} or ${fileVariable(name)}`, '', 'both');
+    const text = inFile ? readSecret(name, inFile) : given;
+    return text ? parse(text) : fallback;
+  }, env.NODE_ENV !== 'production');
+}
+
+/**
+ * Makes the configuration from the values of all settings, with the fixed limits.
+ *
+ * @param read gives the value of a setting, or throws a SettingError
+ * @param mayBeDemo whether demo data is served if neither `DEMO` nor an upstream is set
+ */
+export function configFrom(
+  read: (setting: Setting<unknown>, key: string) => unknown,
+  mayBeDemo: boolean,
+): ConfigOrErrors {
+  const errors = new Map<string, string>();
+  const values = Object.entries<Setting<unknown>>(SETTINGS).map(([key, setting]) => {
     try {
-      if (inFile && !given) text = readSecret(name, inFile);
-      return [key, text ? parse(text) : fallback];
+      return [key, read(setting, key)];
     } catch (error) {
       if (!(error instanceof SettingError)) throw error;
-      const actual = error.shown?.(text ?? '') ?? JSON.stringify((text ?? '').slice(0, 100));
-      errors.set(name, `expected ${error.message}, got ${actual}`);
-      return [key, fallback];
+      errors.set(setting.name, error.message);
+      return [key, setting.fallback];
     }
   });
   const config = { ...FIXED_LIMITS, ...Object.fromEntries(values) } as Config;
-  const mayBeDemo = env.NODE_ENV !== 'production';
-  for (const [name, message] of crossChecks(config, mayBeDemo))
+  for (const [name, message] of contradictionsIn(config, mayBeDemo))
     if (!errors.has(name)) errors.set(name, message);
   if (errors.size === 0) return { config };
   return { errors: [...errors].map(([name, message]) => `${name}: ${message}`) };
 }
 
-/**
- * Finds settings that contradict each other. Returns one message for each, by its name.
- *
- * @param mayBeDemo whether demo data is served if neither `DEMO` nor an upstream is set
- */
-export function crossChecks(config: Config, mayBeDemo: boolean): ReadonlyMap<string, string> {
+/** Finds settings that contradict each other: the name of the one to change, and a message. */
+function* contradictionsIn(config: Config, mayBeDemo: boolean): Generator<readonly [string, string]> {
   const { upstreamProfile, upstreamUrl, upstreamSuccessorUrl, demo } = config;
-  const errors = new Map<string, string>();
-  if (upstreamUrl === undefined && !(demo ?? mayBeDemo)) {
-    errors.set(
-      'UPSTREAM_URL',
-      'expected the base address of an upstream, got none (DEMO=true serves demo data)',
-    );
-  }
-  if (upstreamUrl !== undefined && demo) errors.set('DEMO', 'expected false beside UPSTREAM_URL, got true');
-  if (upstreamProfile !== 'v1' && upstreamUrl === undefined) {
-    errors.set('UPSTREAM_URL', `expected a base address for UPSTREAM_PROFILE=${upstreamProfile}, got none`);
-  }
-  if (upstreamProfile === 'auto' && upstreamSuccessorUrl === undefined) {
-    errors.set(
+  const hasUpstream = upstreamUrl !== undefined;
+  if (upstreamProfile !== 'v1' && !hasUpstream)
+    yield ['UPSTREAM_URL', `expected a base address for UPSTREAM_PROFILE=${upstreamProfile}, got none`];
+  if (!hasUpstream && !(demo ?? mayBeDemo))
+    yield ['UPSTREAM_URL', 'expected the base address of an upstream, got none (DEMO=true serves demo data)'];
+  if (hasUpstream && demo) yield ['DEMO', 'expected false beside UPSTREAM_URL, got true'];
+  if (upstreamProfile === 'auto' && upstreamSuccessorUrl === undefined)
+    yield [
       'UPSTREAM_SUCCESSOR_URL',
       'expected the base address of the successor for UPSTREAM_PROFILE=auto, got none',
-    );
-  }
-  if (config.trustedDocumentsOnly && config.trustedDocuments === undefined) {
-    errors.set('TRUSTED_DOCUMENTS', 'expected a file of documents for TRUSTED_DOCUMENTS_ONLY=true, got none');
-  }
-  return errors;
+    ];
+  if (config.trustedDocumentsOnly && config.trustedDocuments === undefined)
+    yield ['TRUSTED_DOCUMENTS', 'expected a file of documents for TRUSTED_DOCUMENTS_ONLY=true, got none'];
 }
 
 /** The texts that the log must not show. */

@@ -6,7 +6,7 @@ import { SettingError } from './values.js';
 
 /** @param fault follows the name of the file */
 function fileError(expected: string, path: string, fault: string): SettingError {
-  return new SettingError(expected, () => JSON.stringify(path.slice(0, 100)) + fault);
+  return new SettingError(expected, path, JSON.stringify(path.slice(0, 100)) + fault);
 }
 
 /** @throws SettingError if it is no regular file (reading a FIFO would never end), is too large or cannot be read */
@@ -84,7 +84,7 @@ export function documentManifest(path: string): DocumentManifest {
 
 /** Reads the documents from the content of such a file. @param source where it is from, for error messages */
 export function documentsIn(json: unknown, source: string): DocumentManifest {
-  const refuse = (fault: string) => new SettingError(EXPECTED, () => `${source} ${fault}`);
+  const refuse = (fault: string) => new SettingError(EXPECTED, '', `${source} ${fault}`);
   // The schema of a record would take an array for an object whose ids are numbers.
   if (Array.isArray(json)) throw refuse('which is an array');
   const isManifest = typeof json === 'object' && json !== null && 'operations' in json;

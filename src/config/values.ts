@@ -5,16 +5,11 @@ import proxyaddr from 'proxy-addr';
 /** Throws a SettingError on an invalid value. */
 export type Parse<Value> = (text: string) => Value;
 
+/** An invalid value. Its message names the expected value and the actual one. */
 export class SettingError extends Error {
-  readonly shown: ((text: string) => string) | undefined;
-
-  /**
-   * @param expected completes "expected …"
-   * @param shown describes an invalid text that can hold a secret; if omitted, the message quotes the text
-   */
-  constructor(expected: string, shown?: (text: string) => string) {
-    super(expected);
-    this.shown = shown;
+  /** @param actual describes a text that can hold a secret; otherwise the text itself, quoted */
+  constructor(expected: string, text: string, actual = JSON.stringify(text.slice(0, 100))) {
+    super(`expected ${expected}, got ${actual}`);
   }
 }
 
@@ -23,7 +18,7 @@ export function integer(min: number, max: number): Parse<number> {
   return (text) => {
     const value = Number(text);
     if (/^\d+$/.test(text) && value >= min && value <= max) return value;
-    throw new SettingError(`a whole number from ${min} to ${max}`);
+    throw new SettingError(`a whole number from ${min} to ${max}`, text);
   };
 }
 
@@ -31,7 +26,7 @@ export function integer(min: number, max: number): Parse<number> {
 export function timeOrNever(text: string): number {
   if (text.toLowerCase() === 'never') return Number.POSITIVE_INFINITY;
   if (/^\d{1,12}$/.test(text) && Number(text) <= 315_360_000_000) return Number(text);
-  throw new SettingError('a whole number of milliseconds from 0 to 315360000000, or never');
+  throw new SettingError('a whole number of milliseconds from 0 to 315360000000, or never', text);
 }
 
 /** How many operations a second, and how many at once (`20` or `20/100`). */
@@ -42,6 +37,7 @@ export function rate(text: string): { readonly perSecond: number; readonly burst
   if (perSecond >= 1 && burst >= perSecond) return { perSecond, burst };
   throw new SettingError(
     'a whole number of operations a second up to 999999, such as 20, or also how many at once, at least as many, such as 20/100',
+    text,
   );
 }
 
@@ -49,7 +45,7 @@ export function rate(text: string): { readonly perSecond: number; readonly burst
 export function boolean(text: string): boolean {
   const value = text.toLowerCase();
   if (value === 'true' || value === 'false') return value === 'true';
-  throw new SettingError('true or false');
+  throw new SettingError('true or false', text);
 }
 
 /** Exactly one of the given words, in any letter case. */
@@ -57,7 +53,7 @@ export function oneOf<Value extends string>(values: readonly Value[]): Parse<Val
   return (text) => {
     const value = values.find((candidate) => candidate === text.toLowerCase());
     if (value !== undefined) return value;
-    throw new SettingError(`one of ${values.join(', ')}`);
+    throw new SettingError(`one of ${values.join(', ')}`, text);
   };
 }
 
@@ -67,7 +63,8 @@ export function noneOrSome<Value extends string>(values: readonly Value[]): Pars
   return (text) => {
     const named = text.split(',').map((name) => name.trim().toLowerCase());
     if (named.join() === 'none') return [];
-    if (!named.every((name) => values.some((value) => value === name))) throw new SettingError(expected);
+    if (!named.every((name) => values.some((value) => value === name)))
+      throw new SettingError(expected, text);
     return values.filter((value) => named.includes(value));
   };
 }
@@ -77,33 +74,29 @@ export function basePath(text: string): string {
   const path = text.replace(/\/$/, '');
   if (/^(\/[\w.~-]+)*$/.test(path) && new URL(path || '/', 'http://gateway').pathname === (path || '/'))
     return path;
-  throw new SettingError('a path such as /tokens, of letters, digits, "-", ".", "_" and "~" between its "/"');
+  throw new SettingError(
+    'a path such as /tokens, of letters, digits, "-", ".", "_" and "~" between its "/"',
+    text,
+  );
 }
 
 /** An IP address or a host name. */
 export function host(text: string): string {
   if (isIP(text) || /^[a-z\d]([a-z\d.-]*[a-z\d])?$/i.test(text)) return text;
-  throw new SettingError('an IP address or a host name');
+  throw new SettingError('an IP address or a host name', text);
 }
 
 /** A base URL to which paths are appended. Error messages show no password or key of the URL. */
 export function baseUrl(text: string): string {
-  // A URL with a password or a key has one of these characters, even if it is mistyped.
-  const shown = /[@?#]/.test(text) ? () => 'another address' : undefined;
-  if (!URL.canParse(text)) throw new SettingError('an address such as https://example.org/v1', shown);
-  const { protocol, username, password } = new URL(text);
-  if (protocol !== 'http:' && protocol !== 'https:') {
-    throw new SettingError('an address that begins with http:// or https://', shown);
-  }
-  if (username || password) {
-    throw new SettingError(
-      'an address without user name and password (send them by UPSTREAM_HEADERS)',
-      shown,
-    );
-  }
-  // Checks the text and not the parsed URL, whose parts are empty for a "?" or "#" with nothing after it.
-  if (/[?#]/.test(text)) throw new SettingError('an address without "?" and "#"', shown);
-  return text;
+  const { protocol = '', username, password } = URL.canParse(text) ? new URL(text) : {};
+  // The text is checked for "?" and "#": the parts of the parsed URL are empty if nothing follows them.
+  if (/^https?:$/.test(protocol) && !username && !password && !/[?#]/.test(text)) return text;
+  throw new SettingError(
+    'an address such as https://example.org/v1, without "?", "#", user name and password (send keys by UPSTREAM_HEADERS)',
+    text,
+    // A mistyped address with a password or a key has one of these characters, too.
+    /[@?#]/.test(text) ? 'another address' : undefined,
+  );
 }
 
 /** The URL of a Redis server. It can contain a password, so error messages show nothing of the URL. */
@@ -113,14 +106,15 @@ export function redisUrl(text: string): string {
     return text;
   throw new SettingError(
     'an address such as redis://127.0.0.1:6379, with "%25" for a "%" in its password',
-    () => `another text of ${text.length} characters`,
+    text,
+    `another text of ${text.length} characters`,
   );
 }
 
 /** A path in the file system. */
 export function path(text: string): string {
   if (!text.includes('\0')) return text;
-  throw new SettingError('a path');
+  throw new SettingError('a path', text);
 }
 
 /** Headers to send, as a JSON object. Error messages show nothing of the object: its values are often API keys. */
@@ -137,7 +131,8 @@ export function headers(text: string): Readonly<Record<string, string>> {
   if (isValid) return json as Record<string, string>;
   throw new SettingError(
     'a JSON object of header names and texts, such as {"x-api-key": "…"}, without headers of the connection such as Host',
-    () => `another text of ${text.length} characters`,
+    text,
+    `another text of ${text.length} characters`,
   );
 }
 
@@ -170,6 +165,7 @@ export function networks(text: string): readonly string[] {
     if (!isKnown || !succeeds(() => proxyaddr.compile(network))) {
       throw new SettingError(
         'networks such as 10.0.0.0/8, fd00::/8, 192.0.2.7, loopback, linklocal or uniquelocal, separated by commas',
+        text,
       );
     }
   }
@@ -182,7 +178,7 @@ export function origins(text: string): '*' | readonly string[] {
   if (listed.length === 1 && listed[0] === '*') return '*';
   for (const origin of listed) {
     if (!URL.canParse(origin) || new URL(origin).origin !== origin) {
-      throw new SettingError('* or origins such as https://app.example.org, separated by commas');
+      throw new SettingError('* or origins such as https://app.example.org, separated by commas', text);
     }
   }
   return listed;

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { foldAddress, tokenKey } from '../domain/addresses.js';
 import type { EmbeddedFacts } from '../domain/guarded-facts.js';
-import type { Chain, TokenRequest } from '../domain/listing.js';
+import type { TokenRequest } from '../domain/listing.js';
 import { chainFrom } from '../domain/rows.js';
 
 interface DemoToken {
@@ -28,8 +28,8 @@ const STABLE = /USD|EUR|DAI$|DOLA/i;
  * Routes follow a plausible rule: they lead to bridgeable tokens of the same symbol on other chains.
  */
 export function createDemoHttp() {
-  const { chains } = readListing<{ chains: readonly unknown[] }>('chains.json');
-  const { tokens } = readListing<{ tokens: readonly DemoToken[] }>('tokens.json');
+  const chains = readChains();
+  const tokens = readTokens();
   let listingsServed = 0;
 
   function bodyOf(path: string, { srcChainKey, srcToken }: TokenRequest): object {
@@ -80,31 +80,25 @@ let known: EmbeddedFacts | undefined;
  * compared. These facts are publicly known; other data in the embedded listing can be made up. The files are read once.
  */
 export function readEmbeddedFacts(): EmbeddedFacts {
-  known ??= factsOf(
-    readListing<{ chains: readonly Parameters<typeof chainFrom>[0][] }>('chains.json').chains.map(chainFrom),
-    readListing<{ tokens: readonly DemoToken[] }>('tokens.json').tokens,
-  );
-  return known;
-}
-
-function factsOf(chains: readonly Chain[], tokens: readonly DemoToken[]): EmbeddedFacts {
+  if (known) return known;
+  const chains = readChains().map(chainFrom);
   const evm = chains.filter(({ chainType }) => chainType === 'evm');
   const evmKeys = new Set(evm.map(({ chainKey }) => chainKey));
-  return {
+  const tokens = readTokens().filter(({ chainKey }) => evmKeys.has(chainKey));
+  known = {
     chains,
     chainKeys: new Map(evm.map(({ caip2, chainKey }) => [caip2 ?? '', chainKey])),
     tokens: new Map(
-      tokens
-        .filter(({ chainKey }) => evmKeys.has(chainKey))
-        .map(({ chainKey, address, decimals }) => [
-          tokenKey(chainKey, address),
-          new Map([['decimals' as const, String(decimals)]]),
-        ]),
+      tokens.map(({ chainKey, address, decimals }) => [
+        tokenKey(chainKey, address),
+        new Map([['decimals', String(decimals)]]),
+      ]),
     ),
   };
+  return known;
 }
 
 /** Reads a demo listing. The build copies the files to the same place beside the compiled code. */
-function readListing<Listing>(file: string): Listing {
-  return JSON.parse(readFileSync(new URL(file, import.meta.url), 'utf8')) as Listing;
-}
+const read = (file: string): unknown => JSON.parse(readFileSync(new URL(file, import.meta.url), 'utf8'));
+const readChains = () => (read('chains.json') as { chains: Parameters<typeof chainFrom>[0][] }).chains;
+const readTokens = () => (read('tokens.json') as { tokens: DemoToken[] }).tokens;

@@ -1,5 +1,5 @@
 /** Checks the options of `openGateway`. */
-import { type Config, crossChecks, FIXED_LIMITS, SETTINGS } from '../config/config.js';
+import { type Config, configFrom, type FIXED_LIMITS, SETTINGS } from '../config/config.js';
 import { documentsIn } from '../config/files.js';
 import { type Parse, SettingError } from '../config/values.js';
 import { PATHS_WITHOUT_METRICS } from '../http/paths.js';
@@ -34,27 +34,18 @@ export function checkSettings(
   given: Readonly<Record<string, unknown>>,
   otherErrors: readonly string[] = [],
 ): Config {
-  const errors = [...otherErrors];
   const isOption = (key: string) =>
     Object.hasOwn(SETTINGS, key) && !PORT_SETTINGS.some((each) => each === key);
-  for (const key in given) if (!isOption(key)) errors.push(`${key}: there is no such option`);
-  const values = Object.entries(SETTINGS).map(([key, { fallback, parse }]) => {
+  const unknown = Object.keys(given).filter((key) => !isOption(key));
+  const checked = configFrom(({ fallback, parse }, key) => {
     const value = isOption(key) ? given[key] : undefined;
-    if (value === undefined) return [key, key === 'servedPaths' ? PATHS_WITHOUT_METRICS : fallback];
-    try {
-      return [key, parseValue(key, value, parse)];
-    } catch (error) {
-      if (!(error instanceof SettingError)) throw error;
-      const text = textOf(value);
-      const shown = error.shown?.(text) ?? JSON.stringify(text.slice(0, 100));
-      errors.push(`${key}: expected ${error.message}, got ${shown}`);
-      return [key, fallback];
-    }
-  });
-  const config = { ...FIXED_LIMITS, ...Object.fromEntries(values) } as Config;
-  for (const [name, message] of crossChecks(config, false)) errors.push(withKeys(`${name}: ${message}`));
-  if (errors.length > 0) throw new TypeError(`The gateway did not open. ${errors.join('; ')}`);
-  return config;
+    if (value === undefined) return key === 'servedPaths' ? PATHS_WITHOUT_METRICS : fallback;
+    return parseValue(key, value, parse);
+  }, false);
+  const errors = [...otherErrors, ...unknown.map((key) => `${key}: there is no such option`)];
+  if ('errors' in checked) errors.push(...checked.errors.map(withKeys));
+  else if (errors.length === 0) return checked.config;
+  throw new TypeError(`The gateway did not open. ${errors.join('; ')}`);
 }
 
 /** @throws SettingError if the value is invalid */
@@ -67,7 +58,7 @@ function parseValue(key: string, value: unknown, parse: Parse<unknown>): unknown
   const text = textOf(value);
   // An empty text is refused: it is a mistake, such as an unset variable. Only `basePath` may be empty: the root.
   if (text === '' && key !== ('basePath' satisfies keyof Config))
-    throw new SettingError('another value than an empty one');
+    throw new SettingError('another value than an empty one', text);
   return parse(text);
 }
 

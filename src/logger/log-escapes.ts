@@ -5,8 +5,7 @@
  * line ends of some terminals and editors.
  */
 const INVISIBLE = /[\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
-/** The stack of an error in JSON, or one escape sequence. */
-const STACKS_AND_ESCAPES = /"stack":"((?:[^"\\]|\\.)*)"|\\(?:u[0-9a-f]{4}|.)/gi;
+/** One escape sequence of JSON. */
 const ESCAPES = /\\(?:u[0-9a-f]{4}|.)/gi;
 /** The start of a line in a stack: a position in the code, or the stack of a cause. */
 const STACK_LINE = /^(?: +at |caused by: )/;
@@ -18,24 +17,18 @@ export function escapedInJson(line: string): string {
 
 /**
  * Escapes the characters for a terminal, which gets the decoded texts: it shows each of them as text, such as `\u001b`.
- * The line breaks of a stack stay.
+ * Only line breaks before the lines of a stack stay.
  */
 export function escapedOnTerminal(line: string): string {
-  const withStacks = line.replace(STACKS_AND_ESCAPES, (found: string, stack: string | undefined) =>
-    stack === undefined ? shown(found) : `"stack":"${shownStack(stack)}"`,
+  const escaped = line.replace(ESCAPES, (sequence, at: number) =>
+    sequence === '\\n' && STACK_LINE.test(line.slice(at + 2, at + 40)) ? sequence : shown(sequence),
   );
-  return withStacks.replace(INVISIBLE, (character) => `\\${escapeOf(character)}`);
+  return escaped.replace(INVISIBLE, (character) => `\\${escapeOf(character)}`);
 }
 
 /** Escapes an escape sequence once more if it stands for a control character. */
 function shown(sequence: string): string {
   return /^\p{Cc}$/u.test(String(JSON.parse(`"${sequence}"`))) ? `\\${sequence}` : sequence;
-}
-
-function shownStack(stack: string): string {
-  return stack.replace(ESCAPES, (sequence, at: number) =>
-    sequence === '\\n' && STACK_LINE.test(stack.slice(at + 2, at + 40)) ? sequence : shown(sequence),
-  );
 }
 
 function escapeOf(character: string): string {

@@ -1,12 +1,12 @@
 /** The metrics of a gateway, for Prometheus. */
 import { LRUCache } from 'lru-cache';
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, type Gauge, Histogram, Registry } from 'prom-client';
 import type { AcceptedBy } from '../domain/guard-memory.js';
 import { guardedFactsOf } from '../domain/guarded-facts.js';
 import type { GuardedFact } from '../domain/listing.js';
 import type { ListingState, ListingStatus } from '../snapshots/freshness.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
-import { type CacheSize, createRequestMetrics, type RequestMetrics } from './request-metrics.js';
+import { type CacheSize, createRequestMetrics } from './request-metrics.js';
 
 /**
  * How the gateway knows a client that `RATE_LIMIT` refused. `known`: by its connection or a trusted proxy. `forwarded`: the
@@ -23,7 +23,7 @@ export interface RateLimitMetrics {
   refused(client: string, source: ClientSource): void;
 }
 
-/** The guarded facts of each listing, as values of the label `fact`. */
+/** The values of labels whose series exist from the start, so that alerts see the first change. */
 const FACTS = { chains: guardedFactsOf('chain'), tokens: guardedFactsOf('token') };
 const ACCEPTED_BY: readonly AcceptedBy[] = ['time', 'operator'];
 const LISTING_STATES: readonly ListingState[] = ['FRESH', 'STALE', 'EMPTY'];
@@ -107,26 +107,30 @@ const HELP = {
 
 type Name = keyof typeof HELP;
 
-/** One value of a gauge for one listing, with its labels. */
-type Sample = { readonly value: number } & Partial<Pick<ListingStatus, 'state' | 'source'>>;
+/** One value of a metric. */
+export interface Sample {
+  readonly labels?: Readonly<Record<string, string | number>>;
+  readonly value: number;
+  /** The name of the series, if it is not that of the metric. */
+  readonly metricName?: string;
+}
 
-/** The gauges of the listings, with the function that gives the samples of one listing. */
-const LISTING_GAUGES: readonly (readonly [Name, (status: ListingStatus) => readonly Sample[]])[] = [
-  [
-    'gateway_listing_state',
-    ({ state }) => LISTING_STATES.map((each) => ({ state: each, value: Number(state === each) })),
-  ],
-  ['gateway_listing_age_seconds', ({ ageMs }) => (ageMs === null ? [] : [{ value: ageMs / 1000 }])],
-  ['gateway_listing_rows', ({ rows }) => [{ value: rows }]],
-  ['gateway_listing_rejected_rows', ({ rejectedRows }) => [{ value: rejectedRows }]],
-  ['gateway_listing_source', ({ source }) => [{ source, value: 1 }]],
-  ['gateway_listing_gone', ({ isGone }) => [{ value: Number(isGone) }]],
-  ['gateway_listing_held_back', ({ isHeldBack }) => [{ value: Number(isHeldBack) }]],
+/** A series for each possible state: 1 for the current one, 0 for the others. */
+const stateSamples = (states: readonly string[], current: string, labels: Sample['labels']) =>
+  states.map((state): Sample => ({ labels: { ...labels, state }, value: Number(state === current) }));
+
+/** The gauges with one value for each listing; null if there is none. */
+const LISTING_GAUGES: readonly (readonly [Name, (status: ListingStatus) => number | null])[] = [
+  ['gateway_listing_age_seconds', ({ ageMs }) => ageMs && ageMs / 1000],
+  ['gateway_listing_rows', ({ rows }) => rows],
+  ['gateway_listing_rejected_rows', ({ rejectedRows }) => rejectedRows],
+  ['gateway_listing_gone', ({ isGone }) => Number(isGone)],
+  ['gateway_listing_held_back', ({ isHeldBack }) => Number(isHeldBack)],
 ];
 
 type SweepStatus = NonNullable<Snapshots['sweepStatus']>;
 
-/** The gauges of the sweep, with the function that gives the value; undefined if there is none. */
+/** The gauges of the sweep; undefined if there is no value. */
 const SWEEP_GAUGES: readonly (readonly [Name, (status: ReturnType<SweepStatus>) => number | undefined])[] = [
   ['gateway_sweep_tokens_known', ({ known }) => known],
   ['gateway_sweep_tokens_left', ({ left }) => left],
@@ -159,58 +163,28 @@ export function createMetrics({ version = 'unknown', revision = 'unknown', ofPro
   const registers = [registry];
   const counter = <Label extends string>(name: Name, ...labelNames: Label[]) =>
     new Counter({ name, help: HELP[name], labelNames, registers });
-  const gauge = <Label extends string>(name: Name, ...labelNames: Label[]) =>
-    new Gauge({ name, help: HELP[name], labelNames, registers });
   const histogram = <Label extends string>(name: Name, ...labelNames: Label[]) =>
     new Histogram({ name, help: HELP[name], labelNames, buckets: DURATION_BUCKETS, registers });
-  /** A gauge whose values are computed at each scrape. */
-  function computed<Label extends string>(
-    name: Name,
-    labelNames: Label[],
-    compute: (gauge: Gauge<Label>) => void,
-  ): void {
-    new Gauge({
-      name,
-      help: HELP[name],
-      labelNames,
-      registers,
-      collect() {
-        compute(this);
-      },
-    });
+  /** Adds a metric whose samples are computed at each scrape. */
+  function computed(name: Name, samples: () => readonly Sample[], type = 'gauge'): void {
+    const get = async () => ({ name, help: HELP[name], type, values: samples() });
+    // The registry calls no other member of a metric.
+    registry.registerMetric({ name, get } as unknown as Gauge);
+  }
+  /** Adds a gauge, and returns the function that sets its value. It is absent until then. */
+  function settable(name: Name): (value: number | boolean) => void {
+    let current: number | undefined;
+    computed(name, () => (current === undefined ? [] : [{ value: current }]));
+    return (value) => {
+      current = Number(value);
+    };
   }
 
-  let listings: () => readonly ListingStatus[] = () => [];
-  for (const [name, samplesOf] of LISTING_GAUGES) {
-    computed(name, ['listing', 'state', 'source'], (ofListings) => {
-      ofListings.reset();
-      for (const status of listings())
-        for (const { value, ...labels } of samplesOf(status))
-          ofListings.set({ listing: status.name, ...labels }, value);
-    });
-  }
   const refreshes = counter('gateway_listing_refreshes_total', 'listing', 'outcome');
   const holdBacks = counter('gateway_listing_hold_backs_total', 'listing', 'reason');
   const drifts = counter('gateway_upstream_field_drift_total', 'listing', 'drift');
-
-  let heldBack: Snapshots['heldBack'] = () => [];
-  const heldBackOf = (listing: string) => heldBack().find((each) => each.listing === listing);
-  computed('gateway_held_back_rows', ['listing', 'fact'], (ofRows) => {
-    for (const [listing, facts] of Object.entries(FACTS)) {
-      const rows = heldBackOf(listing)?.rowsByFact;
-      for (const fact of facts) ofRows.set({ listing, fact }, rows?.get(fact) ?? 0);
-    }
-  });
-  computed('gateway_held_back_oldest_seconds', ['listing'], (ofAges) => {
-    const now = Date.now();
-    for (const listing of Object.keys(FACTS)) {
-      const since = heldBackOf(listing)?.oldestSince ?? now;
-      ofAges.set({ listing }, Math.max(0, now - since) / 1000);
-    }
-  });
   const accepted = counter('gateway_accepted_changes_total', 'listing', 'fact', 'by');
   const contradictory = counter('gateway_contradictory_rows_total', 'listing');
-  // Every series exists from the start, so that alerts see the first change.
   for (const [listing, facts] of Object.entries(FACTS)) {
     for (const drift of ['appeared', 'missing']) drifts.inc({ listing, drift }, 0);
     contradictory.inc({ listing }, 0);
@@ -221,31 +195,33 @@ export function createMetrics({ version = 'unknown', revision = 'unknown', ofPro
   const durations = histogram('gateway_upstream_request_duration_seconds', 'upstream', 'path', 'outcome');
   const waits = histogram('gateway_operation_wait_seconds', 'reason');
   for (const reason of ['turn', 'upstream']) waits.zero({ reason });
-  const breakers = gauge('gateway_upstream_breaker_state', 'upstream', 'state');
-  const routeBreakers = gauge('gateway_upstream_route_breaker_state', 'upstream', 'tokens', 'state');
+  /** The state of the breaker of each upstream. */
+  const breakers = { listings: new Map<string, BreakerState>(), routes: new Map<string, BreakerState>() };
+  const breakerSamples = (lane: keyof typeof breakers, labels?: Sample['labels']) => () =>
+    [...breakers[lane]].flatMap(([upstream, state]) =>
+      stateSamples(BREAKER_STATES, state, { upstream, ...labels }),
+    );
+  computed('gateway_upstream_breaker_state', breakerSamples('listings'));
+  computed('gateway_upstream_route_breaker_state', breakerSamples('routes', { tokens: 'listed' }));
   const changeovers = counter('gateway_upstream_changeovers_total', 'from', 'to');
   const conflicts = counter('gateway_route_rows_conflicting_total');
-  let sweepRequests: Counter<'outcome'> | undefined;
+  const sweepRequests = counter('gateway_sweep_requests_total', 'outcome');
 
   const limited = counter('gateway_rate_limited_operations_total', 'client');
   for (const client of SOURCES) limited.inc({ client }, 0);
   const limitedClients = new LRUCache<string, true>({ max: MAX_CLIENTS, ttl: RECENT_MS });
-  computed('gateway_rate_limited_clients', [], (ofClients) => {
+  computed('gateway_rate_limited_clients', () => {
     limitedClients.purgeStale();
-    ofClients.set(limitedClients.size);
+    return [{ value: limitedClients.size }];
   });
   const cuts = counter('gateway_http_connections_cut_total', 'reason');
-  let cacheSize = (): CacheSize => ({ bytes: 0, entries: 0 });
-  computed('gateway_response_cache_bytes', [], (ofCache) => ofCache.set(cacheSize().bytes));
-  computed('gateway_response_cache_entries', [], (ofCache) => ofCache.set(cacheSize().entries));
-  const requests = createRequestMetrics();
-  register(requests, registers);
-  computed('gateway_requests_in_flight', [], (ofRequests) => ofRequests.set(requests.inFlight));
-  let omittedRows: Gauge | undefined;
-  let redisConnected: Gauge | undefined;
-  let listingsStored: Gauge | undefined;
+  const { samples, ...requests } = createRequestMetrics();
+  computed('gateway_requests_total', samples.requests, 'counter');
+  computed('gateway_response_bytes_total', samples.bytes, 'counter');
+  computed('gateway_request_duration_seconds', samples.durations, 'histogram');
+  computed('gateway_requests_in_flight', samples.inFlight);
   const droppedLines = counter('gateway_log_lines_dropped_total');
-  gauge('gateway_build_info', 'version', 'revision').set({ version, revision }, 1);
+  computed('gateway_build_info', () => [{ labels: { version, revision }, value: 1 }]);
   if (ofProcess) {
     collectDefaultMetrics({ register: registry });
     // Removed: these are gauges, but their names end in `_total` like the names of counters. The metrics
@@ -254,7 +230,10 @@ export function createMetrics({ version = 'unknown', revision = 'unknown', ofPro
       registry.removeSingleMetric(`nodejs_active_${what}_total`);
   }
 
-  /** The functions that report. {@link HELP} says what they count. Functions that are given are called at each scrape. */
+  /**
+   * The functions that report. {@link HELP} says what they count. Each `watch` function adds metrics, whose values come
+   * from the given function at each scrape.
+   */
   return {
     requests,
     rateLimit: {
@@ -263,28 +242,50 @@ export function createMetrics({ version = 'unknown', revision = 'unknown', ofPro
         limitedClients.set(client, true);
       },
     } satisfies RateLimitMetrics,
-    /** The sweep of routes. Its metrics are absent until `watch` is called. */
+    /** The sweep of routes. */
     sweep: {
       watch(status: SweepStatus) {
-        sweepRequests = counter('gateway_sweep_requests_total', 'outcome');
         for (const [name, read] of SWEEP_GAUGES)
-          computed(name, [], (ofSweep) => {
+          computed(name, () => {
             const value = read(status());
-            if (value === undefined) ofSweep.remove();
-            else ofSweep.set(value);
+            return value === undefined ? [] : [{ value }];
           });
       },
       /** @param outcome `ok` or the code of the error */
-      asked: (outcome: string) => sweepRequests?.inc({ outcome }),
+      asked: (outcome: string) => sweepRequests.inc({ outcome }),
     },
-    watchHeldBack(count: typeof heldBack) {
-      heldBack = count;
+    watchHeldBack(heldBack: Snapshots['heldBack']) {
+      computed('gateway_held_back_rows', () =>
+        heldBack().flatMap(({ listing, rowsByFact }) =>
+          FACTS[listing].map((fact) => ({ labels: { listing, fact }, value: rowsByFact.get(fact) ?? 0 })),
+        ),
+      );
+      computed('gateway_held_back_oldest_seconds', () => {
+        const now = Date.now();
+        return heldBack().map(({ listing, oldestSince }) => ({
+          labels: { listing },
+          value: Math.max(0, now - (oldestSince ?? now)) / 1000,
+        }));
+      });
     },
-    watchCache(size: typeof cacheSize) {
-      cacheSize = size;
+    watchCache(size: () => CacheSize) {
+      computed('gateway_response_cache_bytes', () => [{ value: size().bytes }]);
+      computed('gateway_response_cache_entries', () => [{ value: size().entries }]);
     },
-    watchListings(status: typeof listings) {
-      listings = status;
+    watchListings(listings: () => readonly ListingStatus[]) {
+      computed('gateway_listing_state', () =>
+        listings().flatMap(({ name, state }) => stateSamples(LISTING_STATES, state, { listing: name })),
+      );
+      computed('gateway_listing_source', () =>
+        listings().map(({ name, source }) => ({ labels: { listing: name, source }, value: 1 })),
+      );
+      for (const [gauge, read] of LISTING_GAUGES)
+        computed(gauge, () =>
+          listings().flatMap((status) => {
+            const value = read(status);
+            return value === null ? [] : [{ labels: { listing: status.name }, value }];
+          }),
+        );
     },
     acceptedChange: (listing: string, fact: GuardedFact, by: AcceptedBy) =>
       accepted.inc({ listing, fact, by }),
@@ -296,11 +297,8 @@ export function createMetrics({ version = 'unknown', revision = 'unknown', ofPro
       attempts.inc(labels);
       durations.observe(labels, seconds);
     },
-    breaker(upstream: string, state: BreakerState, lane: 'listings' | 'routes') {
-      for (const each of BREAKER_STATES) {
-        if (lane === 'listings') breakers.set({ upstream, state: each }, Number(each === state));
-        else routeBreakers.set({ upstream, tokens: 'listed', state: each }, Number(each === state));
-      }
+    breaker(upstream: string, state: BreakerState, lane: keyof typeof breakers) {
+      breakers[lane].set(upstream, state);
     },
     conflictingRouteRows: (count: number) => conflicts.inc(count),
     /** @param heldBackFor the reasons why the listing is held back, from a closed set */
@@ -310,58 +308,15 @@ export function createMetrics({ version = 'unknown', revision = 'unknown', ofPro
     },
     fieldDrift: (listing: string, drift: 'appeared' | 'missing', fields: number) =>
       drifts.inc({ listing, drift }, fields),
-    tokenListOmitted(rows: number) {
-      omittedRows ??= gauge('gateway_token_list_omitted_rows');
-      omittedRows.set(rows);
-    },
+    tokenListOmitted: settable('gateway_token_list_omitted_rows'),
     changedOver: (from: string, to: string) => changeovers.inc({ from, to }),
     waited: (reason: 'turn' | 'upstream', seconds: number) => waits.observe({ reason }, seconds),
-    stored(isStored: boolean) {
-      listingsStored ??= gauge('gateway_listings_stored');
-      listingsStored.set(Number(isStored));
-    },
-    sharing(isShared: boolean) {
-      redisConnected ??= gauge('gateway_redis_connected');
-      redisConnected.set(Number(isShared));
-    },
+    stored: settable('gateway_listings_stored'),
+    sharing: settable('gateway_redis_connected'),
     connectionCut: (reason: string) => cuts.inc({ reason }),
     /** All metrics in the exposition format. Rejects if a watched function throws. */
     async expose() {
       return { contentType: registry.contentType as string, text: await registry.metrics() };
     },
   };
-}
-
-/** Registers the counts of requests as two counters and a histogram, which are computed at each scrape. */
-function register({ counts }: RequestMetrics, registers: Registry[]): void {
-  new Counter({
-    name: 'gateway_requests_total',
-    help: HELP.gateway_requests_total,
-    labelNames: ['cache', 'outcome', 'scope'],
-    registers,
-    collect() {
-      this.reset();
-      for (const each of counts)
-        for (const { labels, count } of each.requests.values()) this.inc(labels, count);
-    },
-  });
-  new Counter({
-    name: 'gateway_response_bytes_total',
-    help: HELP.gateway_response_bytes_total,
-    labelNames: ['cache'],
-    registers,
-    collect() {
-      this.reset();
-      for (const { cache, bytes } of counts) this.inc({ cache }, bytes);
-    },
-  });
-  const name = 'gateway_request_duration_seconds';
-  const help = HELP[name];
-  const histogram = new Histogram({ name, help, labelNames: ['cache'], registers });
-  const read = async () => {
-    const values = counts.flatMap((each) => each.samplesOfDurations(name));
-    return { name, help, type: 'histogram', values };
-  };
-  // Replaces the function that prom-client calls at a scrape: a histogram cannot show counts that it has not observed itself.
-  Object.assign(histogram, { get: read, getForPromString: read });
 }

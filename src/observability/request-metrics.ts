@@ -45,11 +45,11 @@ class Counts {
   /** How many requests took as long as each bucket allows, and not as short as the one before. */
   readonly durations = new Array<number>(DURATIONS_MS.length + 1).fill(0);
   /** The samples of the counter of requests, by outcome, and by who has caused it. */
-  readonly requests = new Map<string, { readonly labels: Record<string, string>; count: number }>();
+  readonly requests = new Map<string, { readonly labels: Record<string, string>; value: number }>();
 
   constructor(readonly cache: CacheResult) {
     // A series that exists from the start has a rate from its first request on.
-    if (cache !== 'refused') this.sampleOf('ok', false);
+    if (cache !== 'refused') this.count('ok', false, 0);
   }
 
   add(outcome: string, ms: number, bytes: number, isByClient: boolean): void {
@@ -58,50 +58,54 @@ class Counts {
     (this.durations[bucket] as number)++;
     this.seconds += ms / 1000;
     this.bytes += bytes;
-    this.sampleOf(outcome, isByClient && hasScope(outcome)).count++;
+    this.count(outcome, isByClient && hasScope(outcome), 1);
   }
 
-  sampleOf(outcome: string, isByClient: boolean) {
+  count(outcome: string, isByClient: boolean, times: number): void {
     const key = isByClient ? `${outcome} by client` : outcome;
-    let sample = this.requests.get(key);
-    if (!sample) {
-      const scope = hasScope(outcome) ? { scope: isByClient ? 'client' : 'process' } : {};
-      sample = { labels: { cache: this.cache, outcome, ...scope }, count: 0 };
-      this.requests.set(key, sample);
+    const known = this.requests.get(key);
+    if (known) {
+      known.value += times;
+      return;
     }
-    return sample;
+    const scope = hasScope(outcome) ? { scope: isByClient ? 'client' : 'process' } : {};
+    this.requests.set(key, { labels: { cache: this.cache, outcome, ...scope }, value: times });
   }
 
-  /** The samples of a histogram of durations. */
-  samplesOfDurations(name: string) {
-    const { cache } = this;
-    let count = 0;
+  /** The samples of the histogram of durations. */
+  durationSamples() {
+    const name = 'gateway_request_duration_seconds';
+    const labels = { cache: this.cache };
+    let value = 0;
     const buckets = [...DURATIONS_MS, Number.POSITIVE_INFINITY].map((ms, index) => {
-      count += this.durations[index] as number;
+      value += this.durations[index] as number;
       const le = Number.isFinite(ms) ? ms / 1000 : '+Inf';
-      return { metricName: `${name}_bucket`, labels: { le, cache }, value: count };
+      return { metricName: `${name}_bucket`, labels: { le, ...labels }, value };
     });
-    const sum = { metricName: `${name}_sum`, labels: { cache }, value: this.seconds };
-    return [...buckets, sum, { metricName: `${name}_count`, labels: { cache }, value: count }];
+    const sum = { metricName: `${name}_sum`, labels, value: this.seconds };
+    return [...buckets, sum, { metricName: `${name}_count`, labels, value }];
   }
 }
 
-export type RequestMetrics = ReturnType<typeof createRequestMetrics>;
+export type RequestMetrics = Omit<ReturnType<typeof createRequestMetrics>, 'samples'>;
 
-/** Counts client requests. A request costs a few additions; the metrics are computed at a scrape. */
+/** Counts client requests. A request costs a few additions; the samples are computed at a scrape. */
 export function createRequestMetrics() {
-  const [hit, miss] = [new Counts('hit'), new Counts('miss')];
-  const [refused, none] = [new Counts('refused'), new Counts('none')];
-  const all = { hit, miss, refused, none };
-  const metrics = {
-    counts: [hit, miss, refused, none],
-    inFlight: 0,
+  const counts = {
+    hit: new Counts('hit'),
+    miss: new Counts('miss'),
+    refused: new Counts('refused'),
+    none: new Counts('none'),
+  };
+  const all = Object.values(counts);
+  let inFlight = 0;
+  return {
     /** Call it for a request that cannot be answered at once, and `ended` when it is answered. */
-    began: () => {
-      metrics.inFlight++;
+    began() {
+      inFlight++;
     },
-    ended: () => {
-      metrics.inFlight--;
+    ended() {
+      inFlight--;
     },
     /**
      * @param outcome of {@link outcomeOf}, or `ABORTED`
@@ -109,8 +113,14 @@ export function createRequestMetrics() {
      * @param bytes of the response body as sent
      * @param isByClient whether the client itself has caused the overload, or the failure of the upstream
      */
-    answered: (cache: CacheResult, outcome: string, ms: number, bytes: number, isByClient: boolean) =>
-      all[cache].add(outcome, ms, bytes, isByClient),
+    answered(cache: CacheResult, outcome: string, ms: number, bytes: number, isByClient: boolean) {
+      counts[cache].add(outcome, ms, bytes, isByClient);
+    },
+    samples: {
+      requests: () => all.flatMap(({ requests }) => [...requests.values()]),
+      bytes: () => all.map(({ cache, bytes }) => ({ labels: { cache }, value: bytes })),
+      durations: () => all.flatMap((each) => each.durationSamples()),
+      inFlight: () => [{ value: inFlight }],
+    },
   };
-  return metrics;
 }

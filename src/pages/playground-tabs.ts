@@ -17,15 +17,10 @@ query FindTokens($query: String, $after: String) {
         address
         decimals
         isBridgeable
-        chain {
-          name
-        }
+        chain { name }
       }
     }
-    pageInfo {
-      hasNextPage
-      endCursor
-    }
+    pageInfo { hasNextPage endCursor }
   }
 }
 `,
@@ -39,10 +34,7 @@ query ChainsWithNativeCurrency {
     name
     chainType
     chainId
-    nativeCurrency {
-      symbol
-      decimals
-    }
+    nativeCurrency { symbol decimals }
   }
 }
 `,
@@ -56,15 +48,10 @@ query TokensOfOneChain($srcChainKey: String!) {
     address
     decimals
     isBridgeable
-    price {
-      usd
-      asOf
-    }
+    price { usd asOf }
     chain {
       name
-      nativeCurrency {
-        symbol
-      }
+      nativeCurrency { symbol }
     }
   }
 }
@@ -75,14 +62,8 @@ query TokensOfOneChain($srcChainKey: String!) {
     query: `# Where a token can be moved, by chain.
 query WhereTo($srcChainKey: String!, $srcToken: String!) {
   destinations(srcChainKey: $srcChainKey, srcToken: $srcToken) {
-    chain {
-      name
-    }
-    tokens {
-      symbol
-      decimals
-      address
-    }
+    chain { name }
+    tokens { symbol decimals address }
   }
 }
 `,
@@ -98,23 +79,12 @@ query LookUp {
     name
     decimals
     isNative
-    price {
-      usd
-    }
+    price { usd }
     # Not empty if the upstream contradicts one
     # of these facts.
-    heldBack {
-      fact
-      served
-      upstream
-      since
-    }
+    heldBack { fact served upstream since }
   }
-  chain(chainKey: "ethereum") {
-    name
-    caip2
-    tokenCount
-  }
+  chain(chainKey: "ethereum") { name caip2 tokenCount }
 }
 `,
   },
@@ -131,11 +101,7 @@ query StateOfTheListings {
     rows
     rejectedRows
     heldBackRows
-    lastFailure {
-      code
-      message
-      at
-    }
+    lastFailure { code message at }
   }
 }
 `,

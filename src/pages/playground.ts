@@ -6,9 +6,9 @@ import {
   createAsset,
   createDocument,
   digestOf,
-  type Encoded,
   type FileLink,
   type Page,
+  type StaticFile,
 } from './static-page.js';
 
 const CONTENT_SECURITY_POLICY = [
@@ -77,7 +77,7 @@ export interface PlaygroundOptions {
  * @throws Error if its files cannot be read now
  */
 export function createPlayground({ path, picker, files, isDemo }: PlaygroundOptions): Page {
-  const assets = new Map<string, Encoded>();
+  const assets = new Map<string, StaticFile>();
   const add = (name: string, type: string, content: string) => {
     const address = `${path}/playground/${digestOf(content)}/${name}`;
     assets.set(address, createAsset(type, content));

@@ -4,19 +4,17 @@ import { Body, encodingFor } from '../http/encodings.js';
 import { hasTag } from '../http/headers.js';
 import type { PlainResponse } from '../http/refusal.js';
 
-export interface PageFile {
-  readonly body: Uint8Array<ArrayBuffer>;
-  readonly headers: Readonly<Record<string, string>> & { readonly etag: string };
+/** A file, compressed once for each encoding, and its headers except those of an encoding. */
+export interface StaticFile {
+  readonly body: Body;
+  readonly headers: Readonly<Record<string, string>>;
 }
-
-/** Gives a file in the best encoding for a request. @param encodings the request's Accept-Encoding */
-export type Encoded = (encodings: string) => Promise<PageFile>;
 
 /** A page that loads everything from this gateway: a small document, and assets with a digest of their content in the path. */
 export interface Page {
-  readonly document: Encoded;
+  readonly document: StaticFile;
   /** The assets by their paths. */
-  readonly assets: ReadonlyMap<string, Encoded>;
+  readonly assets: ReadonlyMap<string, StaticFile>;
 }
 
 /** A file for machines that a page links to. */
@@ -26,7 +24,7 @@ export interface FileLink {
 }
 
 /** Makes the document of a page. It varies by Accept, since the path of the playground also serves GraphQL clients. */
-export function createDocument(html: string, contentSecurityPolicy: readonly string[]): Encoded {
+export function createDocument(html: string, contentSecurityPolicy: readonly string[]): StaticFile {
   return createFile(html, {
     'content-type': 'text/html; charset=utf-8',
     'cache-control': 'no-cache',
@@ -36,7 +34,7 @@ export function createDocument(html: string, contentSecurityPolicy: readonly str
 }
 
 /** Makes an asset that browsers may cache for a year. Its path must change with its content. */
-export function createAsset(type: string, content: string): Encoded {
+export function createAsset(type: string, content: string): StaticFile {
   return createFile(content, {
     'content-type': `${type}; charset=utf-8`,
     'cache-control': 'public, max-age=31536000, immutable',
@@ -45,7 +43,7 @@ export function createAsset(type: string, content: string): Encoded {
 }
 
 /** Makes a file of plain text. Its path stays the same, so caches must revalidate it. */
-export function createTextFile(content: string): Encoded {
+export function createTextFile(content: string): StaticFile {
   return createFile(content, {
     'content-type': 'text/plain; charset=utf-8',
     'cache-control': 'no-cache',
@@ -55,12 +53,14 @@ export function createTextFile(content: string): Encoded {
 
 /** The response to a request for a file: 304 without a body if the client has this version. */
 export async function fileResponse(
-  encoded: Encoded,
-  { headers: requestHeaders }: Request,
+  { body, headers: common }: StaticFile,
+  { headers: asked }: Request,
 ): Promise<PlainResponse> {
-  const { body, headers } = await encoded(requestHeaders.get('accept-encoding') ?? '');
-  const isUnchanged = hasTag(requestHeaders.get('if-none-match'), headers.etag);
-  return { status: isUnchanged ? 304 : 200, headers, body: isUnchanged ? null : body };
+  const { encoding, parts } = await body.encoded(encodingFor(asked.get('accept-encoding')));
+  const coding = encoding === 'identity' ? undefined : { 'content-encoding': encoding };
+  const headers = { ...common, ...coding, etag: body.etag };
+  if (hasTag(asked.get('if-none-match'), body.etag)) return { status: 304, headers, body: null };
+  return { status: 200, headers, body: parts[0] ?? null };
 }
 
 /** A short digest of the content, for paths and ETags. */
@@ -68,13 +68,6 @@ export function digestOf(content: string): string {
   return createHash('sha256').update(content).digest('base64url').slice(0, 16);
 }
 
-/** Encodes a file when an encoding is first requested, and caches the result. */
-function createFile(content: string, headers: Readonly<Record<string, string>>): Encoded {
-  const file = new Body([new TextEncoder().encode(content)], 'file');
-  return async (encodings) => {
-    const { encoding, parts } = await file.encoded(encodingFor(encodings));
-    const coding: Record<string, string> = encoding === 'identity' ? {} : { 'content-encoding': encoding };
-    const [body = new Uint8Array()] = parts;
-    return { body, headers: { ...headers, ...coding, etag: file.etag } };
-  };
+function createFile(content: string, headers: Readonly<Record<string, string>>): StaticFile {
+  return { body: new Body([new TextEncoder().encode(content)], 'file'), headers };
 }

@@ -1,4 +1,4 @@
-/** Plugins that change how GraphQL Yoga reads a request: its method, the limit on its body, and its parameters. */
+/** Plugins that change how GraphQL Yoga reads a request: its method and its parameters. */
 import { GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import type { ErrorCode } from '../domain/error-codes.js';
@@ -12,14 +12,18 @@ const JSON_TYPE = /^application\/json *(;|$)/i;
  *
  * @param path the path of the GraphQL endpoint
  */
-export function useQueryMethod(path: string): Plugin {
+export function useQueryMethod(
+  path: string,
+): Plugin<object, { readonly outcome?: { codes?: readonly string[] } | undefined }> {
   return {
-    onRequest({ request, url, setRequest, endResponse, fetchAPI }) {
+    onRequest({ request, url, setRequest, endResponse, fetchAPI, serverContext: { outcome } }) {
       if (request.method !== QUERY || url.pathname !== path) return;
       const type = request.headers.get('content-type');
       if (!type || !JSON_TYPE.test(type)) {
         const message = `Expected a QUERY request to have the Content-Type ${QUERY_TYPE}, got ${type ? shown(type) : 'none'}.`;
-        endResponse(refusalResponse({ status: type ? 415 : 400, message, code: 'BAD_REQUEST' }, fetchAPI));
+        const code = 'BAD_REQUEST';
+        if (outcome) outcome.codes = [code];
+        endResponse(refusalResponse({ status: type ? 415 : 400, message, code }, fetchAPI));
         return;
       }
       const headers = new fetchAPI.Headers(request.headers);
@@ -37,20 +41,6 @@ export function useQueryMethod(path: string): Plugin {
       const others = [...response.headers].filter(([name]) => name.toLowerCase() !== 'allow');
       const headers = { ...Object.fromEntries(others), allow: `GET, HEAD, POST, ${QUERY}, OPTIONS` };
       setResponse(new fetchAPI.Response(response.body, { status: 405, headers }));
-    },
-  };
-}
-
-/** Refuses request bodies beyond the limit with HTTP 413. */
-export function useBodyLimit(
-  maxBodyBytes: number,
-): Plugin<object, { readonly bodyBytes?: number | undefined }> {
-  return {
-    onRequest({ serverContext: { bodyBytes: bytes = 0 }, endResponse, fetchAPI }) {
-      if (bytes <= maxBodyBytes) return;
-      const message = `A request body may have at most ${maxBodyBytes} bytes; this one has ${bytes}.`;
-      const code: ErrorCode = 'LIMIT_EXCEEDED';
-      endResponse(refusalResponse({ status: 413, message, code }, fetchAPI));
     },
   };
 }

@@ -1,7 +1,7 @@
 /** Plugins that respond to requests without GraphQL. */
 import type { Plugin } from 'graphql-yoga';
 import { type PlainResponse, plainRefusal } from '../http/refusal.js';
-import { type Encoded, fileResponse, type Page } from '../pages/static-page.js';
+import { fileResponse, type Page, type StaticFile } from '../pages/static-page.js';
 
 /** Responds to a request. Returns undefined for a path that it does not serve, and a promise of undefined for a 404. */
 export type PathAnswer = (
@@ -68,7 +68,7 @@ export function servePage(paths: readonly string[], assets: string, load: () => 
 }
 
 /** Serves one file. @param make called at the first request */
-export function serveFile(path: string, make: () => Promise<Encoded>): PathAnswer {
+export function serveFile(path: string, make: () => Promise<StaticFile>): PathAnswer {
   const load = once(make);
   return (request, { pathname }) => {
     const { method } = request;

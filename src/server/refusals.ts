@@ -27,6 +27,12 @@ export const ENCODED_BODY: ServerRefusal = {
   headers: { 'accept-encoding': 'identity' },
 };
 
+/** The refusal of a body beyond the limit. @param bytes how many bytes arrived */
+export function largeBody(bytes: number, maxBytes: number): ServerRefusal {
+  const message = `A request body may have at most ${maxBytes} bytes; this one has ${bytes}.`;
+  return { status: 413, message, code: 'LIMIT_EXCEEDED' satisfies ErrorCode };
+}
+
 /** The refusal while unfinished requests use too much memory. After five seconds, some of them will have ended. */
 export const TOO_MANY_REQUEST_BYTES: ServerRefusal = {
   status: 503,

@@ -74,13 +74,13 @@ export function createRequestObserver(options: RequestObserverOptions) {
     /** Call it after the response was passed on, or if the client has closed the connection. */
     answered,
     /** Sends a refusal in place of a response of the gateway, with the headers that every response has. */
-    refuse(exchange: Exchange, refusal: ServerRefusal): void {
+    refuse(exchange: Exchange, refusal: ServerRefusal, isByClient = true): void {
       const { headers, body } = refusalMessage(refusal, exchange.requestId);
       const cors = Object.fromEntries(corsHeaders(options.corsOrigins, exchange.header('origin')));
       const lines = Object.entries({ ...cors, ...headers }).flat();
       if (!exchange.send(refusal.status, lines, [body], refusal.isLast)) return;
       const codes = refusal.code === undefined ? NO_CODES : [refusal.code];
-      answered(exchange, { cache: refusal.status === 500 ? 'miss' : 'refused', codes, isByClient: true });
+      answered(exchange, { cache: refusal.status === 500 ? 'miss' : 'refused', codes, isByClient });
     },
     /** Call it for input that is no request. It is only counted: bytes that are cheap to send must not fill the log. */
     unreadable: (status: number) => metrics.answered('refused', outcomeOf(status, NO_CODES), 0, 0, true),

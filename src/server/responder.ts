@@ -12,7 +12,7 @@ import type { ClientLimit } from '../scheduling/client-limit.js';
 import type { OperationOutcome } from '../yoga.js';
 import { type Exchange, NotAPath } from './exchange.js';
 import { createOperationLimit } from './operation-limit.js';
-import { ENCODED_BODY, INTERNAL_ERROR } from './refusals.js';
+import { ENCODED_BODY, INTERNAL_ERROR, largeBody } from './refusals.js';
 import type { AnsweredFacts, RequestObserver } from './request-observer.js';
 import { createResponseCache, hasIgnoredMembers, parametersOf } from './response-cache.js';
 import { createResponseHeaders, sendComplete, sendResponse } from './send-response.js';
@@ -20,6 +20,8 @@ import { createResponseHeaders, sendComplete, sendResponse } from './send-respon
 export interface ResponderOptions {
   readonly gateway: Omit<Gateway, 'load'>;
   readonly checkDependencies: DependencyCheck;
+  /** An operation with a longer body is refused. */
+  readonly maxBodyBytes: number;
   /** A document with more lexical tokens is not cached, since the gateway refuses it. */
   readonly maxQueryTokens: number;
   /** False leaves compression to the server in front. The default is true. */
@@ -42,7 +44,7 @@ const COALESCE_WITHIN_MS = 1_000;
 /** Creates the function that responds to a request after its body was read. Its response cache is empty at first. */
 export function createResponder(options: ResponderOptions): (exchange: Exchange) => void {
   const { gateway, checkDependencies, observer, metrics, clientLimit, log } = options;
-  const { maxQueryTokens, maxCacheBytes = MAX_CACHE_BYTES, compression = true } = options;
+  const { maxBodyBytes, maxQueryTokens, maxCacheBytes = MAX_CACHE_BYTES, compression = true } = options;
   const { path } = gateway;
   const cache = createResponseCache(maxCacheBytes, path, maxQueryTokens, gateway.trusted);
   metrics?.watchCache(cache.size);
@@ -86,18 +88,19 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
    * @returns no promise if the response was sent at once, as for most operations
    */
   function execute(key: string | undefined, exchange: Exchange) {
-    const { cacheable, read, client, requestId } = exchange;
+    const { cacheable, client, requestId } = exchange;
     const isOperation = gateway.isOperation(cacheable);
     const headers = isOperation ? headersFor(cacheable) : undefined;
     const outcome: OperationOutcome = {};
     const parameters = headers && (() => parametersOf(cacheable, path));
     const toRequest = (RequestClass: typeof Request) => exchange.toRequest(RequestClass);
-    const context = { client, requestId, bodyBytes: read.bytes, outcome };
+    const context = { client, requestId, outcome };
     const answer = gateway.respond({ isOperation, parameters, toRequest }, context);
-    const send = (given: Answer) =>
-      'written' in given
-        ? sendExecuted(key, exchange, headers ?? [], given.written, 'writer')
-        : sendByYoga(key, exchange, headers, given.response, outcome);
+    const send = (given: Answer) => {
+      if ('written' in given) return sendExecuted(key, exchange, headers ?? [], given.written, 'writer');
+      if ('response' in given) return sendByYoga(key, exchange, headers, given.response, outcome);
+      return observer.refuse(exchange, given.refusal, given.isByClient);
+    };
     if (!(answer instanceof Promise)) return send(answer);
     const sending = answer.then(send);
     if (key !== undefined) {
@@ -160,8 +163,8 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
       return sendExecuted(ownKey, exchange, headers, { ...result, body }, 'yoga');
     }
     const isUncached = exchange.url.startsWith(path) && !response.headers.has('cache-control');
-    const body = await sendResponse(exchange, response, isUncached);
-    const { operation, codes = codesOf(response.status, body), isByClient } = outcome;
+    await sendResponse(exchange, response, isUncached);
+    const { operation, codes, isByClient } = outcome;
     const use = cacheResultOf(exchange, gateway, response.status, outcome);
     const executor = use === 'miss' ? 'yoga' : undefined;
     observer.answered(exchange, { cache: use, executor, operation, codes, isByClient });
@@ -181,8 +184,12 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
 
   return (exchange) => {
     const request = exchange.cacheable;
-    if (isAskedByBody(request.method) && !exchange.read.isDecoded) {
-      if (!isIdentity(exchange.header('content-encoding'))) return observer.refuse(exchange, ENCODED_BODY);
+    const { bytes, isDecoded } = exchange.read;
+    if (isAskedByBody(request.method)) {
+      if (!isDecoded && !isIdentity(exchange.header('content-encoding')))
+        return observer.refuse(exchange, ENCODED_BODY);
+      if (bytes > maxBodyBytes && gateway.isOperation(request))
+        return observer.refuse(exchange, largeBody(bytes, maxBodyBytes));
     }
     let hasBegun = false;
     const failed = (err: unknown) => {
@@ -233,13 +240,4 @@ function cacheResultOf(
   if (!isOperation(request)) return 'none';
   if (isRefused || (status >= 400 && status !== 500)) return 'refused';
   return pathIn(request.url) !== path && operation === undefined ? 'none' : 'miss';
-}
-
-const MAX_REFUSAL_BYTES = 4_096;
-
-/** The error code in a refusal that was made without GraphQL. */
-function codesOf(status: number, body: Buffer): readonly string[] {
-  if (status < 400 || body.byteLength > MAX_REFUSAL_BYTES) return [];
-  const [, code] = /"extensions":\{"code":"([A-Z_]+)"/.exec(body.toString()) ?? [];
-  return code === undefined ? [] : [code];
 }

@@ -92,9 +92,8 @@ function typeFor(accept: string): string | undefined {
  * response is an endless stream.
  *
  * @param isUncached whether to add `Cache-Control: no-store`
- * @returns the body
  */
-export async function sendResponse(exchange: Exchange, from: Response, isUncached: boolean): Promise<Buffer> {
+export async function sendResponse(exchange: Exchange, from: Response, isUncached: boolean): Promise<void> {
   const body: ArrayBuffer | Buffer<ArrayBuffer> = await from.arrayBuffer();
   // Yoga's responses return a Buffer. Do not copy it: for a page, all clients share one.
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body);
@@ -104,5 +103,4 @@ export async function sendResponse(exchange: Exchange, from: Response, isUncache
   if (isUncached) headers.push('cache-control', 'no-store');
   if (bytes.byteLength > 0) headers.push('content-length', String(bytes.byteLength));
   exchange.send(from.status, headers, [bytes]);
-  return bytes;
 }

@@ -6,7 +6,7 @@ import { callOf } from '../mcp/support.js';
 import { afterTests } from '../support/ends.js';
 import { openLimited, startAround, startUpstream } from '../support/open-gateway.js';
 import { type Received, sendHttp } from '../support/send-http.js';
-import { startServer } from '../support/test-server.js';
+import { FRESH, startServer } from '../support/test-server.js';
 import {
   type Asked,
   agent,
@@ -75,6 +75,7 @@ const ALL: Readonly<Record<string, Asked>> = {
   'a preflight request for the token list': preflight('/tokenlist.json', 'GET'),
   'llms.txt, compressed': { path: '/llms.txt', headers: { 'accept-encoding': 'br' } },
   'the head of llms.txt': { path: '/llms.txt', method: 'HEAD' },
+  'the head of the token list': { path: '/tokenlist.json', method: 'HEAD' },
   'llms.txt by POST': { path: '/llms.txt', method: 'POST', body: '{}', headers: JSON_TYPE },
   'a tool without its arguments': agent(callOf('get_token')),
   'no message for agents': agent('['),
@@ -83,19 +84,8 @@ const ALL: Readonly<Record<string, Asked>> = {
   'a preflight request for agents': preflight('/mcp', 'POST'),
 };
 
-/** The queries whose responses have an ETag. */
-const TAGGED = [
-  'tokenChanges by GET, compressed',
-  'didYouMean by QUERY, from a page',
-  'the token list',
-  'llms.txt',
-];
-
 let doors: Readonly<Record<'process' | 'fetch' | 'handler', Door>>;
 const atEnd = afterTests();
-
-/** With this setting no listing becomes stale. Otherwise only some of the responses would name stale listings. */
-const FRESH = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 };
 
 beforeAll(async () => {
   const upstream = await startUpstream(atEnd);
@@ -130,44 +120,21 @@ function throughFetch(fetch: (request: Request) => Promise<Response>): Door {
 }
 
 describe('the process, fetch and the handler send equal responses', () => {
-  it.each(Object.entries(ALL))('%s', async (_name, asked) => {
+  it.each(Object.entries(ALL))('%s', async (name, asked) => {
     const expected = await answersOf(doors.process, asked);
     expect(await answersOf(doors.fetch, asked)).toEqual(expected);
     expect(await answersOf(doors.handler, asked)).toEqual(expected);
     // All three responses are the same, whether cached or not.
     for (const { status, body } of expected)
       expect([status, body]).toEqual([expected[0]?.status, expected[0]?.body]);
-  });
-
-  it.each(TAGGED)('%s, with its tag', async (name) => {
-    const asked = ALL[name] as Asked;
     for (const door of Object.values(doors)) {
-      const { status, headers } = await door(asked);
-      expect([status, headers.etag]).toEqual([200, expect.stringMatching(/^W\/"/)]);
-      const again = await door({
-        ...asked,
-        headers: { ...asked.headers, 'if-none-match': String(headers.etag) },
-      });
-      expect([again.status, again.headers.etag, again.body.length]).toEqual([304, headers.etag, 0]);
+      const { etag = '' } = (await door(asked)).headers;
+      if (etag === '') continue;
+      const again = await door({ ...asked, headers: { ...asked.headers, 'if-none-match': etag } });
+      expect([again.status, again.headers.etag, again.body.length]).toEqual([304, etag, 0]);
     }
-  });
-
-  it('the head of the token list', async () => {
-    for (const door of Object.values(doors)) {
-      const head = await door({ path: '/tokenlist.json', method: 'HEAD' });
-      const whole = await door({ path: '/tokenlist.json' });
-      expect(head.headers['content-length']).toBe(String(whole.body.length));
-      expect([head.status, head.body.length, head.headers.etag]).toEqual([200, 0, whole.headers.etag]);
-    }
-  });
-
-  it('the new fields have data', async () => {
-    for (const [name, query] of Object.entries(QUERIES)) {
-      const { body } = await doors.fetch(posted(query));
-      const { data, errors } = JSON.parse(body.toString()) as { data: object; errors?: unknown };
-      expect(errors, name).toBeUndefined();
-      if (name !== 'sources') expect(Object.values(data)[0], name).toBeTruthy();
-    }
+    // Otherwise all three could fail in the same way.
+    if (name.includes('by GET, compressed')) expect(expected[0]?.body).toMatch(/^\{"data":\{(?!.*"errors")/);
   });
 
   it('a compressed body is refused with the supported encodings', async () => {

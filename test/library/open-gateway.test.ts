@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type OpenGatewayOptions, openGateway } from '../../src/library/index.js';
 import { json, late } from '../support/fake-upstream.js';
@@ -48,25 +49,39 @@ describe('fetch', () => {
     await expect(fetch(post(TOKENS, { signal: controller.signal }))).rejects.toBe(reason);
   });
 
-  it.each<[string, number, number, object]>([
-    ['to its end, so that the connection survives', 101, 0, { isCancelled: false, sent: 101 }],
-    ['for two seconds', Number.POSITIVE_INFINITY, 20, { isCancelled: true }],
-  ])('reads a body that is too large %s', async (_name, last, delayMs, expected) => {
+  it.each<[string, number, number, Record<string, string>, object]>([
+    ['to its end, so that the connection survives', 100, 0, {}, { isCancelled: false, sent: 100 }],
+    ['for two seconds', Number.POSITIVE_INFINITY, 20, { 'content-length': '10' }, { isCancelled: true }],
+    ['for 16 MiB', Number.POSITIVE_INFINITY, 0, { 'content-length': 'x' }, { isCancelled: true }],
+  ])('reads a body that is too large %s', async (_name, chunks, delayMs, headers, expected) => {
     const { fetch } = await open({}, undefined, { maxBodyBytes: 1_000 });
     const state = { sent: 0, isCancelled: false };
-    const body = new ReadableStream({
+    const large = new ReadableStream({
       async pull(controller) {
-        await new Promise((resolve) => setTimeout(resolve, delayMs));
-        if (++state.sent < last) controller.enqueue(new Uint8Array(10_000));
-        else controller.close();
+        await sleep(delayMs);
+        if (state.sent === chunks) controller.close();
+        else controller.enqueue(new Uint8Array(10_000));
+        if (state.sent < chunks) state.sent++;
       },
       cancel() {
         state.isCancelled = true;
       },
     });
-    const response = await fetch(new Request(AT, { method: 'POST', body, duplex: 'half' } as RequestInit));
-    expect([response.status, state]).toEqual([413, expect.objectContaining(expected)]);
-    if (last === 101) expect(await response.text()).toContain('this one has 1000000');
+    const all = { 'content-type': 'application/json', ...headers };
+    const send = (body: BodyInit) =>
+      fetch(new Request(AT, { method: 'POST', headers: all, body, duplex: 'half' } as RequestInit));
+    const refused = await send(large);
+    expect([refused.status, state]).toEqual([413, expect.objectContaining(expected)]);
+    expect(state.sent * 10_000).toBeLessThan(2 ** 24 + 30_000);
+    expect(refused.headers.get('x-request-id')).toBeTruthy();
+    expect(refused.headers.get('access-control-allow-origin')).toBe('*');
+    const message = expect.stringMatching(
+      /^A request body may have at most 1000 bytes; this one has \d{5,}\.$/,
+    );
+    expect(await refused.json()).toEqual({ errors: [{ message, extensions: { code: 'LIMIT_EXCEEDED' } }] });
+    const body = JSON.stringify({ query: '{ __typename }' });
+    for (const text of [body, body.padEnd(1_000)])
+      expect(await (await send(new Blob([text]).stream())).json()).toEqual({ data: { __typename: 'Query' } });
   });
 });
 
@@ -139,7 +154,7 @@ describe('an open gateway', () => {
     await close();
     expect(ready()).toEqual({ ready: false, reason: 'The gateway is stopping.' });
     const count = upstream.count();
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await sleep(200);
     expect(upstream.count()).toBe(count);
   });
 

@@ -90,7 +90,7 @@ export async function answersOf(ask: (asked: Asked) => Promise<Received>, asked:
     const compared = Object.entries(headers).filter(([name]) => !NOT_COMPARED.includes(name));
     const text = (body.length > 0 ? plainOf(received) : body).toString();
     // Each gateway has fetched the listing at a different time.
-    const isTokenList = text.startsWith('{"name":"Chains and Tokens"');
+    const isTokenList = asked.path?.startsWith('/tokenlist.json');
     answers.push({
       status,
       body: isTokenList ? text.replace(/"timestamp":"[^"]+"/, '') : text,

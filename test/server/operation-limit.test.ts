@@ -84,17 +84,6 @@ describe('a client with a limit', () => {
     const path = `${address}/graphql?query=${encodeURIComponent(query(9))}`;
     expect((await sendHttp(address, { path })).status).toBe(429);
   });
-
-  it.each([
-    ['an untrusted proxy', {}, 'TRUSTED_PROXIES'],
-    ['a proxy that is missing', { trustedProxies: ['10.0.0.0/8'] }, 'is not in TRUSTED_PROXIES'],
-  ])('shares its count behind %s, and the log says so once', async (_what, config, warning) => {
-    const { ask, serverLog } = await startServer({ clientLimit: limitOf(1), config });
-    const headers = { 'x-forwarded-for': '192.0.2.1' };
-    for (let nth = 0; nth < 4; nth++) await ask({ query: query(nth), headers });
-    const warnings = serverLog.filter(({ msg }) => msg.includes('TRUSTED_PROXIES'));
-    expect(warnings).toMatchObject([{ client: '127.0.0.1', msg: expect.stringContaining(warning) }]);
-  });
 });
 
 describe('the count', () => {

@@ -5,12 +5,9 @@ import { stopClock } from '../support/clock.js';
 import { stall, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { openRaw } from '../support/raw-http.js';
 import { createTestLog, withBrokenRoutes } from '../support/test-gateway.js';
-import { type Asked, startServer, type TestServer } from '../support/test-server.js';
+import { type Asked, FRESH, startServer, type TestServer } from '../support/test-server.js';
 
 const NAMED: Asked = { query: 'query Named { chain(chainKey: "base") { name } }', operationName: 'Named' };
-/** No listing becomes stale during a test. */
-const LONG = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 };
-
 const linesOf = ({ serverLog }: TestServer) => serverLog.filter(({ msg }) => msg === 'Answered');
 
 /** The samples of these names whose value is not 0, by name and labels. */
@@ -23,7 +20,7 @@ async function samples({ metrics }: TestServer, name: string): Promise<Record<st
 
 describe('the metrics of requests', () => {
   it('count requests by cache result and outcome, whichever part has responded', async () => {
-    const server = await startServer({ config: LONG });
+    const server = await startServer({ config: FRESH });
     const { ask } = server;
     await ask(NAMED);
     await ask(NAMED);
@@ -34,6 +31,8 @@ describe('the metrics of requests', () => {
     await ask({ body: 'x'.repeat(2_000_000) });
     await ask({ path: '/nowhere', method: 'GET' });
     await ask({ path: '/live', method: 'GET' });
+    // Requested all the time.
+    expect(linesOf(server).at(-1)).toMatchObject({ path: '/live', level: 'debug', status: 200 });
     expect(await samples(server, 'gateway_requests_total')).toEqual({
       '{cache="hit",outcome="ok"}': 1,
       '{cache="miss",outcome="ok"}': 3,
@@ -64,18 +63,22 @@ describe('the metrics of requests', () => {
 
   it.each([
     ['a trusted', ['127.0.0.1'], { known: 3, forwarded: 0 }, 2],
-    ['an untrusted', [], { known: 0, forwarded: 3 }, 1],
+    ['an untrusted', [], { known: 0, forwarded: 3 }, 1, 'set TRUSTED_PROXIES'],
+    ['another', ['10.0.0.0/8'], { known: 0, forwarded: 3 }, 1, 'is not in TRUSTED_PROXIES'],
   ] as const)(
     'count and log operations that RATE_LIMIT refuses, behind %s proxy',
-    async (_name, trustedProxies, counts, clients) => {
+    async (_name, trustedProxies, counts, clients, warning?: string) => {
       const clientLimit = { rate: { perSecond: 1, burst: 1 }, take: async () => 1_000, close() {} };
-      const server = await startServer({ config: { ...LONG, trustedProxies }, clientLimit });
+      const server = await startServer({ config: { ...FRESH, trustedProxies }, clientLimit });
       for (const client of ['192.0.2.7', '192.0.2.7', '192.0.2.8']) {
         const { body } = await server.ask({ ...NAMED, headers: { 'x-forwarded-for': client } });
         const refused = { status: 429, cache: 'refused', codes: ['RATE_LIMITED'], bytes: body.byteLength };
         expect(linesOf(server)[0]).toMatchObject(refused);
       }
-      expect(linesOf(server)[0]?.client).toBe(clients > 1 ? '192.0.2.7' : '127.0.0.1');
+      const client = clients > 1 ? '192.0.2.7' : '127.0.0.1';
+      expect(linesOf(server)[0]?.client).toBe(client);
+      const warnings = server.serverLog.filter(({ msg }) => msg.includes('TRUSTED_PROXIES'));
+      expect(warnings).toMatchObject(warning ? [{ client, msg: expect.stringContaining(warning) }] : []);
       expect(await samples(server, 'gateway_requests_total')).toEqual({
         '{cache="refused",outcome="RATE_LIMITED",scope="client"}': 3,
       });
@@ -92,7 +95,7 @@ describe('the metrics of requests', () => {
   it('separate overloads that a client has caused itself from those of the process and the upstream', async () => {
     const tokens = Array.from({ length: 60 }, (_, index) => tokenRow('a', `0x${index + 100}`));
     const upstream = await startFakeUpstream({ chains: [chainRow('a')], tokens });
-    const config = { ...LONG, trustedProxies: ['127.0.0.1'], upstreamRetries: 0 };
+    const config = { ...FRESH, trustedProxies: ['127.0.0.1'], upstreamRetries: 0 };
     const serve = async (upstreamRequestsPerSecond: number) => {
       const server = await startServer({ upstream, config: { ...config, upstreamRequestsPerSecond } });
       await server.query('{ chains { name } tokens { name } }');
@@ -129,7 +132,7 @@ describe('the metrics of requests', () => {
   it('count a response by the code of its failed field', async () => {
     const upstream = await startFakeUpstream();
     upstream.plan('tokens', status(404));
-    const server = await startServer({ upstream, config: { ...LONG, upstreamRetries: 0 } });
+    const server = await startServer({ upstream, config: { ...FRESH, upstreamRetries: 0 } });
     await server.ask({ query: '{ chains { name } tokens { name } }' });
     expect(await samples(server, 'gateway_requests_total')).toEqual({
       '{cache="miss",outcome="UPSTREAM_STATUS",scope="process"}': 1,
@@ -142,7 +145,7 @@ describe('the metrics of requests', () => {
   it('show requests in flight, and aborted ones', async () => {
     const upstream = await startFakeUpstream();
     upstream.plan('tokens', stall);
-    const server = await startServer({ upstream, config: LONG });
+    const server = await startServer({ upstream, config: FRESH });
     const controller = new AbortController();
     const asked = fetch(`${server.address}/graphql?query={tokens{name}}`, controller).catch(() => {});
     await expect.poll(() => samples(server, 'gateway_requests_in_flight')).toEqual({ '': 1 });
@@ -156,7 +159,7 @@ describe('the metrics of requests', () => {
   });
 
   it('get no new series and no text from a client, whatever it sends', async () => {
-    const server = await startServer({ config: LONG });
+    const server = await startServer({ config: FRESH });
     const ofListings = async () => {
       const { text } = await server.metrics.expose();
       const names = text.split('\n').map((line) => line.slice(0, line.lastIndexOf(' ')));
@@ -187,7 +190,7 @@ describe('the metrics of requests', () => {
 
 describe('the log line of a request', () => {
   it('has the cache result, the client, the bytes and the duration', async () => {
-    const server = await startServer({ config: LONG });
+    const server = await startServer({ config: FRESH });
     for (let times = 0; times < 2; times++) await server.ask(NAMED);
     const bytes = (await server.ask(NAMED)).body.byteLength;
     const common = {
@@ -209,7 +212,7 @@ describe('the log line of a request', () => {
   });
 
   it('lists the codes of a failed query, and is a warning for an internal error', async () => {
-    const server = await startServer({ config: LONG, decorate: withBrokenRoutes });
+    const server = await startServer({ config: FRESH, decorate: withBrokenRoutes });
     await server.ask({ query: 'query Bad { no }', operationName: 'Bad' });
     await server.ask({ query: '{ tokens(srcToken: "0x1") { address } }' });
     expect(linesOf(server)).toMatchObject([
@@ -223,7 +226,7 @@ describe('the log line of a request', () => {
     ['errors', 2],
     ['none', 0],
   ] as const)('is written for %s: %i of two hits, a refusal and a 404', async (logRequests, count) => {
-    const server = await startServer({ config: { ...LONG, logRequests } });
+    const server = await startServer({ config: { ...FRESH, logRequests } });
     const asked: Asked[] = [NAMED, NAMED, { query: '{ no }' }, { path: '/nowhere', method: 'GET' }];
     for (const each of asked) await server.ask(each);
     // The line of the next second contains the second refusal of a client.
@@ -231,7 +234,7 @@ describe('the log line of a request', () => {
   });
 
   it('is written once a second for all refused requests of one client, with their number', async () => {
-    const config = { ...LONG, logRequests: 'errors', trustedProxies: ['loopback'] } as const;
+    const config = { ...FRESH, logRequests: 'errors', trustedProxies: ['loopback'] } as const;
     const server = await startServer({ config });
     const refuse = (client: string) =>
       server.ask({ query: '{ no }', headers: { 'x-forwarded-for': client, 'x-request-id': `of-${client}` } });
@@ -259,7 +262,7 @@ describe('the log line of a request', () => {
   });
 
   it('has about a kilobyte at most, and is not written for input that is not a request', async () => {
-    const server = await startServer({ config: LONG });
+    const server = await startServer({ config: FRESH });
     const long = 'x'.repeat(8_000);
     await server.ask({ query: `query ${long} { no ${long} }`, operationName: long });
     await server.ask({ path: `/${long}`, method: 'GET' });

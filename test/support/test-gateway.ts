@@ -5,6 +5,7 @@ import type { Service } from '../../src/domain/listing.js';
 import { createGateway, type Gateway } from '../../src/gateway.js';
 import { requestIdFrom } from '../../src/http/headers.js';
 import { OPTIONAL_PATHS } from '../../src/http/paths.js';
+import { refusalResponse } from '../../src/http/refusal.js';
 import { createLogger, LOG_LEVELS, type Logger, type LogLevel } from '../../src/logger/logger.js';
 import { createMetrics } from '../../src/observability/metrics.js';
 import { openSnapshots } from '../../src/open-snapshots.js';
@@ -163,7 +164,7 @@ export async function answerOf(gateway: Gateway, request: Request, client?: stri
   const requestId = requestIdFrom(headers.get('x-request-id'));
   const answer = await gateway.respond({ isOperation, toRequest: () => request }, { client, requestId });
   if ('written' in answer) throw new TypeError('Expected a response of GraphQL Yoga');
-  return answer.response;
+  return 'response' in answer ? answer.response : refusalResponse(answer.refusal, globalThis);
 }
 
 /** The settings of a process without any environment variables. */

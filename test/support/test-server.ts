@@ -1,9 +1,10 @@
 import * as zlib from 'node:zlib';
-import { expect, onTestFinished } from 'vitest';
+import { beforeAll, expect, onTestFinished } from 'vitest';
 import { createDependencyCheck } from '../../src/graph/dependencies.js';
 import type { ClientLimit } from '../../src/scheduling/client-limit.js';
 import { createGatewayServer } from '../../src/server/server.js';
 import { demoChains } from '../fixtures/demo.js';
+import { afterTests } from './ends.js';
 import { json } from './fake-upstream.js';
 import { type Received, sendHttp } from './send-http.js';
 import {
@@ -36,6 +37,19 @@ export interface TestServerOptions extends TestGatewayOptions {
 
 export type TestServer = Awaited<ReturnType<typeof startServer>>;
 
+/** With these settings no listing becomes stale during a test. */
+export const FRESH = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 };
+
+/** Starts a server for all tests of a file or `describe`. Call it there, not in a hook. */
+export function shareServer(options: () => TestServerOptions | Promise<TestServerOptions>): TestServer {
+  const shared = {} as TestServer;
+  const atEnd = afterTests();
+  beforeAll(async () => {
+    Object.assign(shared, await startServer({ ...(await options()), atEnd }));
+  });
+  return shared;
+}
+
 /** Starts a gateway behind its real HTTP server, and counts executed operations. */
 export async function startServer(options: TestServerOptions = {}) {
   const gateway = await createTestGateway(options);
@@ -50,7 +64,7 @@ export async function startServer(options: TestServerOptions = {}) {
       },
     },
     checkDependencies: createDependencyCheck(gateway.snapshots),
-    maxBodyBytes: 1_048_576,
+    maxBodyBytes: options.config?.maxBodyBytes ?? 1_048_576,
     maxQueryTokens: 2_000,
     clientLimit: options.clientLimit,
     trustedProxies: options.config?.trustedProxies,

@@ -1,0 +1,228 @@
+/** Executes operations with graphql-js, decides which parts of their errors clients see, and reports the results. */
+import {
+  type ExecutionArgs,
+  type ExecutionResult,
+  execute,
+  GraphQLError,
+  getOperationAST,
+  getVariableValues,
+  locatedError,
+} from 'graphql';
+import type { Plugin } from 'graphql-yoga';
+import { type ErrorCode, hasScope } from '../domain/error-codes.js';
+import { GatewayError, OperationLimitError, responseTooLong } from '../domain/errors.js';
+import { fragmentsOf } from '../execution/document-limits.js';
+import { exceedsBytes } from '../execution/json.js';
+import type { GatewayContext } from '../graph/context.js';
+import { type ResultFacts, staleListingsHeader } from '../graph/dependencies.js';
+import { COST } from '../http/headers.js';
+import type { Logger } from '../logger/logger.js';
+
+/**
+ * An out-parameter: facts about a request that GraphQL Yoga answers, for the HTTP server. It is not a callback, because
+ * the closure of a callback kept all later requests alive (a leak).
+ */
+export interface OperationOutcome {
+  /** The `operationName` of the request, cut to 100 characters; at `/mcp` that of the called tool. */
+  operation?: string;
+  /** The distinct codes of its errors. */
+  codes?: readonly string[];
+  /** True if the operation was refused before it had data. */
+  isRefused?: boolean;
+  /** Whether the client itself caused the errors in `codes`: an overload, or a failure of the upstream. */
+  isByClient?: boolean;
+  /** Present if the operation was executed. */
+  result?: ResultFacts;
+}
+
+interface OutcomeContext {
+  readonly outcome?: OperationOutcome | undefined;
+  readonly requestId?: string | undefined;
+}
+
+type ExecutionContext = GatewayContext &
+  OutcomeContext & { readonly costRefusal?: OperationLimitError | undefined };
+
+const MAX_NAME_LENGTH = 100;
+
+/**
+ * Executes with graphql-js, reports the {@link OperationOutcome}, and sets `x-request-id`, `x-cost` and
+ * `x-stale-listings`.
+ *
+ * The executor of GraphQL Yoga is not used: it takes an object with a member `then` for a promise, and it refuses an
+ * operation in which a fragment is spread a second time with a condition that is null.
+ */
+export function useExecution(): Plugin<ExecutionContext, OutcomeContext> {
+  return {
+    onParams({ params, context: { outcome } }) {
+      // This is not validated yet: the client can send any value.
+      const name: unknown = params.operationName;
+      if (outcome && typeof name === 'string' && name) outcome.operation = name.slice(0, MAX_NAME_LENGTH);
+    },
+    onExecute({ setExecuteFn }) {
+      setExecuteFn(executeAndReport);
+    },
+    onResultProcess({ result, serverContext: { outcome = {} } }) {
+      if (Symbol.asyncIterator in result) return;
+      const codes = new Set<string>();
+      for (const { data, errors = [] } of Array.isArray(result) ? result : [result]) {
+        if (data === undefined) outcome.isRefused = true;
+        for (const error of errors) {
+          shorten(error);
+          // The GraphQL server gives an unexpected error no code.
+          codes.add(String(error.extensions?.code ?? INTERNAL.code));
+        }
+      }
+      if (codes.size > 0) outcome.codes = [...codes];
+    },
+    onResponse({ response: { headers }, serverContext: { outcome, requestId } }) {
+      if (requestId !== undefined) headers.set('x-request-id', requestId);
+      if (!outcome?.result) return;
+      headers.set(COST, String(outcome.result.cost));
+      const stale = outcome.result.staleListings();
+      if (stale !== undefined) headers.set('x-stale-listings', stale);
+    },
+  };
+}
+
+async function executeAndReport(args: ExecutionArgs): Promise<ExecutionResult> {
+  const context = args.contextValue as ExecutionContext;
+  const { outcome, cost, staleListings, dependencies } = context;
+  const executed = refusalOf(args, context) ?? (await execute(args));
+  const { errors } = executed;
+  if (outcome && errors) outcome.isByClient = !errors.some(isByProcess);
+  const coded = errors ? withCodes(executed, errors, context.log) : executed;
+  const max = context.maxResponseBytes();
+  const result = exceedsBytes(coded, max) ? refusedBy(responseTooLong(max)) : coded;
+  if (outcome)
+    outcome.result = {
+      operation: outcome.operation,
+      cost: cost.spent.units,
+      dependencies: result.errors ? undefined : dependencies(),
+      staleListings: () => staleListingsHeader(staleListings()),
+    };
+  return result;
+}
+
+/** Further errors about variables are left out: each quotes a value that can be as long as the request body. */
+const MAX_VARIABLE_ERRORS = 10;
+/** If an object in invalid variables has more members, one short error is sent: to quote it in others takes long. */
+const MAX_QUOTED_MEMBERS = 50;
+
+/** The refusal of an operation whose variables are invalid, or whose known cost is too high. */
+function refusalOf(
+  args: ExecutionArgs,
+  { cost, costRefusal }: ExecutionContext,
+): ExecutionResult | undefined {
+  const { schema, document, operationName } = args;
+  const operation = getOperationAST(document, operationName);
+  if (!operation) return undefined;
+  const given: Readonly<Record<string, unknown>> = args.variableValues ?? {};
+  // Coerced here, too, because the executor would report up to 50 long errors.
+  const coerce = (maxErrors: number) =>
+    getVariableValues(schema, operation.variableDefinitions ?? [], given, { maxErrors });
+  const { coerced: variables } = coerce(0);
+  if (!variables) {
+    const members = mostMembersIn(given);
+    if (members <= MAX_QUOTED_MEMBERS) return { errors: coerce(MAX_VARIABLE_ERRORS).errors ?? [] };
+    const message = `Expected objects of at most ${MAX_QUOTED_MEMBERS} members in the variables, which are invalid, got one of ${members}.`;
+    const code: ErrorCode = 'BAD_USER_INPUT';
+    return { errors: [new GraphQLError(message, { extensions: { code } })] };
+  }
+  const fragments = fragmentsOf(document);
+  const refusal = costRefusal ?? cost.chargeOperation({ schema, fragments, operation, variables });
+  return refusal && { errors: [locatedError(refusal, undefined)] };
+}
+
+/** The number of members of the largest object in the variables. */
+function mostMembersIn(variables: object): number {
+  let most = 0;
+  const left: unknown[] = Object.values(variables);
+  while (left.length > 0) {
+    const value = left.pop();
+    if (typeof value !== 'object' || value === null) continue;
+    const inner: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
+    if (!Array.isArray(value)) most = Math.max(most, inner.length);
+    for (const item of inner) if (typeof item === 'object') left.push(item);
+  }
+  return most;
+}
+
+/** The error inside a GraphQL error, or inside several nested ones; undefined if there is none. */
+function causeOf(error: GraphQLError): unknown {
+  let cause: unknown = error;
+  while (cause instanceof GraphQLError) cause = cause.originalError;
+  return cause ?? undefined;
+}
+
+/** Whether an error is an overload or a failure of the upstream, and was not caused by the client. */
+function isByProcess(error: GraphQLError): boolean {
+  const cause = causeOf(error);
+  return cause instanceof GatewayError && hasScope(cause.code) && !cause.isByClient;
+}
+
+const STATUS_400 = { http: { spec: true, status: 400 } };
+
+const refusedBy = ({ code, message }: OperationLimitError): ExecutionResult => ({
+  errors: [new GraphQLError(message, { extensions: { code, ...STATUS_400 } })],
+});
+
+/**
+ * Shows clients the code and message of a GatewayError, and errors of graphql-js about their operation. For any other
+ * error, clients see only that it happened, and its details are logged, once for each cause.
+ */
+function withCodes(
+  result: ExecutionResult,
+  errors: readonly GraphQLError[],
+  log: () => Logger,
+): ExecutionResult {
+  // An OperationLimitError replaces all other errors. The search for it comes first: there can be thousands of others.
+  for (const error of errors) {
+    const cause = causeOf(error);
+    if (cause instanceof OperationLimitError) return refusedBy(cause);
+  }
+  const logged = new Set<unknown>();
+  const coded = errors.map((error) => {
+    const cause = causeOf(error);
+    if (cause === undefined) return error.extensions.code ? error : withBadInputCode(error);
+    if (!(cause instanceof GatewayError) && !logged.has(cause)) {
+      log().error({ err: cause, path: error.path?.join('.') }, 'Internal error in an operation');
+    }
+    logged.add(cause);
+    return withCode(error, cause);
+  });
+  return { ...result, errors: coded };
+}
+
+/** Adds the code BAD_USER_INPUT to an error of the GraphQL server about variables or arguments. */
+function withBadInputCode(error: GraphQLError): GraphQLError {
+  const code: ErrorCode = 'BAD_USER_INPUT';
+  // The error is changed in place: there can be one error for each row, and each copy would collect a stack.
+  Object.assign(error.extensions, error.path ? { code } : { code, ...STATUS_400 });
+  return error;
+}
+
+const INTERNAL = {
+  code: 'INTERNAL_SERVER_ERROR',
+  message:
+    'Something went wrong in the gateway itself. Try again; if it persists, report it with the x-request-id of this response.',
+};
+
+/** A copy of the error with a code and without its cause. */
+function withCode({ locations, path }: GraphQLError, cause: unknown): GraphQLError {
+  const { code, message } = cause instanceof GatewayError ? cause : INTERNAL;
+  const copy = new GraphQLError(message, { path: path ?? null, extensions: { code } });
+  return Object.assign(copy, { locations });
+}
+
+/** Longer error messages are cut to their beginning and their end, which often names the expected value. */
+const MAX_LENGTH = 2_000;
+const HALF = 900;
+
+/** Cuts a long error message: graphql-js repeats names and values of the client in full, and in several errors. */
+function shorten(error: { message: string }): void {
+  const { message } = error;
+  const left = message.length - 2 * HALF;
+  if (message.length > MAX_LENGTH)
+    error.message = `${message.slice(0, HALF)} … (${left} characters left out) … ${message.slice(-HALF)}`;
+}
