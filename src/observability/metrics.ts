@@ -5,6 +5,7 @@ import type { AcceptedBy } from '../domain/guard-memory.js';
 import { guardedFactsOf } from '../domain/guarded-facts.js';
 import type { GuardedFact } from '../domain/listing.js';
 import type { ListingState, ListingStatus } from '../snapshots/freshness.js';
+import type { ListingName } from '../snapshots/snapshot.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
 import { type CacheSize, createRequestMetrics } from './request-metrics.js';
 
@@ -24,7 +25,10 @@ export interface RateLimitMetrics {
 }
 
 /** The values of labels whose series exist from the start, so that alerts see the first change. */
-const FACTS = { chains: guardedFactsOf('chain'), tokens: guardedFactsOf('token') };
+const FACTS: Readonly<Record<ListingName, readonly GuardedFact[]>> = {
+  chains: guardedFactsOf('chain'),
+  tokens: guardedFactsOf('token'),
+};
 const ACCEPTED_BY: readonly AcceptedBy[] = ['time', 'operator'];
 const LISTING_STATES: readonly ListingState[] = ['FRESH', 'STALE', 'EMPTY'];
 const BREAKER_STATES = ['closed', 'half-open', 'open'] as const;

@@ -3,6 +3,7 @@ import type { UpstreamError } from '../domain/upstream-error.js';
 import { MONITORING_PATHS } from '../http/paths.js';
 import { type PlainResponse, plainRefusal } from '../http/refusal.js';
 import type { Logger } from '../logger/logger.js';
+import { LISTING_NAMES } from '../snapshots/snapshot.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
 import type { Metrics } from './metrics.js';
 
@@ -62,7 +63,7 @@ export function createRefreshAnswer(
   async function refreshBoth(): Promise<PlainResponse> {
     log.info('Refreshing both listings at the request of POST /refresh');
     const results = await refresh();
-    const [chains, tokens] = results.map((result) => {
+    const outcomes = results.map((result) => {
       if (result.status === 'rejected') {
         const { code, message, retryAfterMs } = result.reason as UpstreamError;
         return { refreshed: false, code, message, retryAfterMs };
@@ -71,7 +72,8 @@ export function createRefreshAnswer(
       return { refreshed: true, source, takenAt: new Date(takenAt).toISOString(), rows: rows.length };
     });
     const isDone = results.every(({ status }) => status === 'fulfilled');
-    return respond(JSON.stringify({ chains, tokens }), JSON_TYPE, isDone ? 200 : 502);
+    const byListing = Object.fromEntries(outcomes.map((outcome, nth) => [LISTING_NAMES[nth], outcome]));
+    return respond(JSON.stringify(byListing), JSON_TYPE, isDone ? 200 : 502);
   }
 
   return (method) => {

@@ -25,7 +25,6 @@ const CODES: readonly string[] = [
   'PERSISTED_QUERY_NOT_FOUND',
   'PERSISTED_QUERY_MISMATCH',
   'BAD_REQUEST',
-  'REQUEST_ENTITY_TOO_LARGE',
 ];
 
 /** The outcome of a response: `ok`, its most severe error code, `HTTP_4XX` or `HTTP_5XX`, or `OTHER`. */

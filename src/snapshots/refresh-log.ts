@@ -1,7 +1,13 @@
 /** The log lines about refreshes and guarded values. */
 import type { AcceptedBy } from '../domain/guard-memory.js';
 import { keyedRows } from '../domain/keyed-rows.js';
-import { type GuardedFact, type HeldBackFact, type ListingRow, sentAtOf } from '../domain/listing.js';
+import {
+  type GuardedFact,
+  type HeldBackFact,
+  type ListingRow,
+  type ServiceName,
+  sentAtOf,
+} from '../domain/listing.js';
 import { ruleToPaste } from '../domain/listing-rules.js';
 import type { UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger/logger.js';
@@ -138,7 +144,7 @@ function adviceOn<Row extends ListingRow>(
 export function logRejected(
   log: Logger,
   listing: string,
-  served: Snapshot<unknown> | undefined,
+  { snapshot, source }: { readonly snapshot: Snapshot<unknown> | undefined; readonly source: ServiceName },
   { code, detail, message, cause }: UpstreamError,
   retryInMs: number,
   heldBackFor: readonly HoldBackReason[] | undefined,
@@ -147,11 +153,11 @@ export function logRejected(
   // The stack of a failed connection says no more than `detail`.
   const err = cause && (!isUnreachable || log.isLevelEnabled('debug')) ? { err: cause } : {};
   const why = heldBackFor ? { heldBackFor } : {};
-  const state = served ? 'the last good snapshot is served' : 'there is none to serve yet';
+  const state = snapshot ? 'the last good snapshot is served' : 'there is none to serve yet';
   const advice =
     code === 'UPSTREAM_UNREACHABLE'
       ? ' Check the address (UPSTREAM_URL), and whether this machine can connect to it: name, port, firewall, certificate.'
-      : code === 'UPSTREAM_GONE' && served?.source !== 'value-transfer'
+      : code === 'UPSTREAM_GONE' && source !== 'value-transfer'
         ? ' To have its successor take over, set UPSTREAM_PROFILE=auto and UPSTREAM_SUCCESSOR_URL.'
         : '';
   log.warn(

@@ -149,7 +149,10 @@ export function createSnapshots(options: SnapshotsOptions) {
     refreshNow(): void {
       for (const refresher of each) refresher.refreshNow();
     },
-    /** Refreshes all listings for the operator: each result is the new snapshot, or an UpstreamError. */
+    /**
+     * Refreshes all listings for the operator, and returns the results in the order of `LISTING_NAMES`: each is the new
+     * snapshot, or an UpstreamError.
+     */
     refreshOnRequest(): Promise<readonly PromiseSettledResult<Snapshot<unknown>>[]> {
       return Promise.allSettled(each.map((refresher) => refresher.refreshOnRequest()));
     },
