@@ -109,6 +109,16 @@ describe('a failed refresh', () => {
     expect(upstream.count('tokens')).toBe(1);
   });
 
+  it.each([
+    ['v1', true],
+    ['value-transfer', false],
+  ] as const)('with 410 from %s: whether the log names the successor: %s', async (upstreamProfile, isNamed) => {
+    const { query, logged } = await serve(status(410), { upstreamProfile });
+    await query(TOKENS);
+    const [line] = logged.filter(({ msg }) => msg.startsWith('The tokens listing could not be refreshed'));
+    expect(line?.msg.includes('set UPSTREAM_PROFILE=auto')).toBe(isNamed);
+  });
+
   it('with a Retry-After is repeated only after that time', async () => {
     const { query, logged } = await serve(status(503, { 'retry-after': '3600' }), {}, 10);
     await query(TOKENS);
