@@ -1,6 +1,6 @@
 /** The texts that the process prints for the options of its command line. */
 import { readFileSync } from 'node:fs';
-import { SETTING_GROUPS, shownDefault } from './config/config.js';
+import { SETTING_GROUPS } from './config/config.js';
 import { REVISION, VERSION } from './observability/version.js';
 
 /** The text for `--help` or `--version`. Settings are environment variables, so any other option is an error. */
@@ -16,12 +16,12 @@ export function replyTo(options: readonly string[]): { readonly text: string; re
 /** The text of `--help`: every setting with its default, by groups. */
 function help(): string {
   const { name, description } = readPackage();
-  const groups = Object.entries(SETTING_GROUPS).map(([title, group]) => {
-    const settings = Object.values(group).map(({ name: variable, fallback, meaning }) => {
-      const shown = shownDefault(fallback);
-      return `  ${variable}${shown === undefined ? '' : ` (default ${shown})`}\n      ${meaning.replaceAll('`', '')}`;
+  const groups = SETTING_GROUPS.map(({ title, settings }) => {
+    const lines = settings.map(({ name: variable, shownDefault, meaning }) => {
+      const shown = shownDefault && ` (default ${shownDefault})`;
+      return `  ${variable}${shown}\n      ${meaning.replaceAll('`', '')}`;
     });
-    return `${title}\n${settings.join('\n')}`;
+    return `${title}\n${lines.join('\n')}`;
   });
   return `${name}: ${description}
 

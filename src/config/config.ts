@@ -30,33 +30,19 @@ import {
   timeOrNever,
 } from './values.js';
 
-interface UnnamedSetting<Value> {
+export interface Setting<Value> {
   /** The value of the setting if the variable is unset or empty. */
   readonly fallback: Value;
   readonly parse: Parse<Value>;
   readonly meaning: string;
 }
 
-export interface Setting<Value> extends UnnamedSetting<Value> {
-  /** The environment variable. */
-  readonly name: string;
-}
-
-function setting<Value>(fallback: Value, parse: Parse<Value>, meaning: string): UnnamedSetting<Value> {
+function setting<Value>(fallback: Value, parse: Parse<Value>, meaning: string): Setting<Value> {
   return { fallback, parse, meaning };
 }
 
-function optional<Value>(parse: Parse<Value>, meaning: string): UnnamedSetting<Value | undefined> {
+function optional<Value>(parse: Parse<Value>, meaning: string): Setting<Value | undefined> {
   return { fallback: undefined, parse, meaning };
-}
-
-/** Gives each setting the variable that its key stands for. */
-function group<Values>(settings: { readonly [Key in keyof Values]: UnnamedSetting<Values[Key]> }) {
-  const named = Object.entries<UnnamedSetting<unknown>>(settings).map(([key, each]) => [
-    key,
-    { ...each, name: variableOf(key) },
-  ]);
-  return Object.fromEntries(named) as { readonly [Key in keyof Values]: Setting<Values[Key]> };
 }
 
 /** The environment variable of a key, such as `UPSTREAM_URL` of `upstreamUrl`. */
@@ -72,7 +58,7 @@ export const UPSTREAM_PROFILES = ['v1', 'value-transfer', 'auto'] as const;
 
 export type UpstreamProfile = (typeof UPSTREAM_PROFILES)[number];
 
-const PROCESS = group({
+const PROCESS = {
   host: setting('127.0.0.1', host, 'The address to listen on.'),
   port: setting(4000, integer(0, 65_535), 'The port to listen on. 0 takes a free port.'),
   adminPort: optional(
@@ -94,9 +80,9 @@ const PROCESS = group({
     oneOf(LOG_REQUESTS),
     'The requests to log: `all`, `errors` (requests with errors, refused ones, and those that took a second or more) or `none`.',
   ),
-});
+};
 
-const UPSTREAM = group({
+const UPSTREAM = {
   upstreamUrl: optional(baseUrl, 'The base address of the upstream, including its version.'),
   demo: optional(
     boolean,
@@ -119,9 +105,9 @@ const UPSTREAM = group({
     integer(1, 1000),
     'The most requests to the upstream in any second, of this gateway or, with `REDIS_URL`, of all. Further ones wait.',
   ),
-});
+};
 
-const FRESHNESS = group({
+const FRESHNESS = {
   chainsFreshMs: setting(300_000, MS, 'The chain listing is refreshed when it is older than this time.'),
   tokensFreshMs: setting(30_000, MS, 'The token listing is refreshed when it is older than this time.'),
   routesSweepMs: optional(
@@ -138,17 +124,17 @@ const FRESHNESS = group({
     listingRulesFile,
     'A text file of rules: the chains to serve and their order, chains and tokens to hide, and changes to accept or to refuse. The gateway reads a changed file again.',
   ),
-});
+};
 
-const STORAGE = group({
+const STORAGE = {
   snapshotDir: optional(path, 'The directory where the last good listings are stored for the next start.'),
   redisUrl: optional(
     redisUrl,
     'The address of a Redis server through which gateways share listings and routes.',
   ),
-});
+};
 
-const OFFER = group({
+const OFFER = {
   basePath: setting(
     '',
     basePath,
@@ -190,9 +176,9 @@ const OFFER = group({
     boolean,
     "Whether documents that are not in `TRUSTED_DOCUMENTS` are refused. The gateway's own pages and tools still work, and so do queries for `_service { sdl }` and `_sdl`.",
   ),
-});
+};
 
-const CLIENT_LIMITS = group({
+const CLIENT_LIMITS = {
   rateLimit: optional(
     rate,
     'How many operations a second one client may have executed: `20`, or `20/100` to allow 100 at once. Further ones are refused with `RATE_LIMITED`. Responses from the cache do not count. With `REDIS_URL`, gateways count together.',
@@ -207,20 +193,31 @@ const CLIENT_LIMITS = group({
     integer(1, 1_000_000_000),
     'The highest cost of one operation, in units: one for each field of each row; searches and routes cost more. One whole token listing, with its chains and all fields but lists, is always allowed.',
   ),
-});
+};
 
-/** The settings as `--help` and the guide show them, by the title of each group. */
-export const SETTING_GROUPS: Readonly<Record<string, Readonly<Record<string, Setting<unknown>>>>> = {
+/** The settings as `--help` and the guide show them: each group with its title. */
+export const SETTING_GROUPS = Object.entries({
   Process: PROCESS,
   Upstream: UPSTREAM,
   'Freshness and guarded values': FRESHNESS,
   'Disk and Redis': STORAGE,
   'What clients may use': OFFER,
   'Limits on clients': CLIENT_LIMITS,
-};
+}).map(([title, group]) => ({
+  title,
+  settings: Object.entries<Setting<unknown>>(group).map(([key, { fallback, meaning }]) => {
+    const isShown = Array.isArray(fallback) || typeof fallback !== 'object';
+    /** The default in the form of an environment variable; empty if there is none. */
+    const shownDefault = isShown ? String(fallback ?? '') : '';
+    return { name: variableOf(key), shownDefault, meaning };
+  }),
+}));
 
 /** Every setting, by its key in {@link Config}. */
 export const SETTINGS = { ...PROCESS, ...UPSTREAM, ...FRESHNESS, ...STORAGE, ...OFFER, ...CLIENT_LIMITS };
+
+/** The environment variable of every setting. */
+export const SETTING_NAMES = Object.keys(SETTINGS).map(variableOf);
 
 /** Limits that are not settings: no deployment needs to change them, only tests do. */
 export const FIXED_LIMITS = {
@@ -252,12 +249,6 @@ export const FIXED_LIMITS = {
   maxWaitMs: 1_000,
 };
 
-/** A default in the form of an environment variable; undefined if there is none. */
-export function shownDefault(fallback: unknown): string | undefined {
-  if (typeof fallback === 'object' && !Array.isArray(fallback)) return undefined;
-  return String(fallback ?? '') || undefined;
-}
-
 /** The value of every setting, and the fixed limits. */
 export type Config = {
   readonly [Key in keyof typeof SETTINGS]: (typeof SETTINGS)[Key]['fallback'];
@@ -271,7 +262,8 @@ export type ConfigOrErrors = { readonly config: Config } | { readonly errors: re
  * that holds a secret can be read from a file: the path is in the variable of the same name with `_FILE` at its end.
  */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): ConfigOrErrors {
-  return configFrom(({ name, fallback, parse }) => {
+  return configFrom(({ fallback, parse }, key) => {
+    const name = variableOf(key);
     const inFile = SECRET_SETTINGS.includes(name) ? env[fileVariable(name)]?.trim() : undefined;
     const given = env[name]?.trim();
     if (inFile && given) throw new SettingError(`either ${name} or ${fileVariable(name)}`, '', 'both');
@@ -296,7 +288,7 @@ export function configFrom(
       return [key, read(setting, key)];
     } catch (error) {
       if (!(error instanceof SettingError)) throw error;
-      errors.set(setting.name, error.message);
+      errors.set(variableOf(key), error.message);
       return [key, setting.fallback];
     }
   });

@@ -1,6 +1,6 @@
 /** Finds environment variables that look like misspelt or former settings. */
 import { isOneTypo } from '../domain/fold-text.js';
-import { FIXED_LIMITS, SETTINGS, variableOf } from './config.js';
+import { FIXED_LIMITS, SETTING_NAMES, variableOf } from './config.js';
 import { fileVariable, SECRET_SETTINGS } from './files.js';
 
 /** A variable that is set but not read, and the warning about it. The warning never has the value: it can be a secret. */
@@ -23,7 +23,7 @@ const PLAIN_NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
  * or by the separators of words.
  */
 export function nameWarnings(env: Readonly<Record<string, string | undefined>>): readonly NameWarning[] {
-  const known = [...Object.values(SETTINGS).map(({ name }) => name), ...SECRET_SETTINGS.map(fileVariable)];
+  const known = [...SETTING_NAMES, ...SECRET_SETTINGS.map(fileVariable)];
   const warnings: NameWarning[] = [];
   for (const [name, text] of Object.entries(env)) {
     if (!text?.trim() || !PLAIN_NAME.test(name) || known.includes(name)) continue;

@@ -1,5 +1,5 @@
 /** Checks the options of `openGateway`. */
-import { type Config, configFrom, type FIXED_LIMITS, SETTINGS } from '../config/config.js';
+import { type Config, configFrom, type FIXED_LIMITS, SETTINGS, variableOf } from '../config/config.js';
 import { documentsIn } from '../config/files.js';
 import { type Parse, SettingError } from '../config/values.js';
 import { PATHS_WITHOUT_METRICS } from '../http/paths.js';
@@ -72,8 +72,8 @@ function textOf(value: unknown): string {
 
 /** Replaces the names of environment variables in a message by those of options. */
 function withKeys(message: string): string {
-  return Object.entries(SETTINGS).reduce(
-    (text, [key, { name }]) => text.replaceAll(new RegExp(`\\b${name}\\b`, 'g'), key),
+  return Object.keys(SETTINGS).reduce(
+    (text, key) => text.replaceAll(new RegExp(`\\b${variableOf(key)}\\b`, 'g'), key),
     message,
   );
 }

@@ -1,13 +1,12 @@
 /** The guides that are printed from tables of the code. `npm run schema` writes them, and `npm run check` compares them. */
-import { SETTING_GROUPS, shownDefault } from '../config/config.js';
+import { SETTING_GROUPS } from '../config/config.js';
 import { ERRORS } from '../domain/error-codes.js';
 
 /** The text of `src/config/settings.md`. */
 function settingsGuide(): string {
-  const groups = Object.entries(SETTING_GROUPS).map(([title, group]) => {
-    const rows = Object.values(group).map(({ name, fallback, meaning }) => {
-      const shown = shownDefault(fallback);
-      const value = shown === undefined ? 'none' : `\`${shown}\``;
+  const groups = SETTING_GROUPS.map(({ title, settings }) => {
+    const rows = settings.map(({ name, shownDefault, meaning }) => {
+      const value = shownDefault ? `\`${shownDefault}\`` : 'none';
       return `| <a id="${name.toLowerCase()}"></a>\`${name}\` | ${value} | ${meaning} |`;
     });
     return `## ${title}\n\n| setting | default | meaning |\n|---|---|---|\n${rows.join('\n')}\n`;

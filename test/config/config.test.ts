@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readConfig, SETTINGS } from '../../src/config/config.js';
+import { readConfig, SETTING_GROUPS } from '../../src/config/config.js';
 import { spawnGateway } from '../support/gateway-process.js';
 import { temporaryFile as file, temporaryDirectory } from '../support/temporary-files.js';
 
@@ -121,7 +121,7 @@ describe('settings', () => {
   });
 
   it('all reject an invalid value, and have a meaning', () => {
-    for (const { name, meaning } of Object.values(SETTINGS)) {
+    for (const { name, meaning } of SETTING_GROUPS.flatMap(({ settings }) => settings)) {
       expect(errorsOf({ [name]: '\u0000' }), name).toHaveLength(1);
       expect(meaning).toMatch(/\.$/);
     }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SETTINGS } from '../../src/config/config.js';
+import { SETTING_NAMES } from '../../src/config/config.js';
 import { nameWarnings } from '../../src/config/names.js';
 import { fixedLimits } from '../support/fixed-limits.js';
 import { startGatewayProcess } from '../support/gateway-process.js';
@@ -32,7 +32,7 @@ describe('a variable that is not a setting', () => {
   it('is ignored if it resembles no setting or has no value', () => {
     const usual =
       'PATH HOME HOSTNAME PWD LANG SHELL USER TERM NODE_ENV NODE_OPTIONS npm_config_port TZ _ LOG';
-    const names = [...usual.split(' '), ...Object.values(SETTINGS).map(({ name }) => name)];
+    const names = [...usual.split(' '), ...SETTING_NAMES];
     expect(nameWarnings(Object.fromEntries(names.map((name) => [name, 'x'])))).toEqual([]);
     expect(nameWarnings({ UPSTREAM_ULR: ' ', 'UPSTREAM_URL\u001b': 'x' })).toEqual([]);
   });

@@ -1,6 +1,6 @@
 /** Tests that the files agree with the gateway and with each other. Their form is tested in schemas.test.ts. */
 import { describe, expect, it } from 'vitest';
-import { readConfig, SETTINGS } from '../../src/config/config.js';
+import { readConfig, SETTING_NAMES } from '../../src/config/config.js';
 import { MONITORING_PATHS } from '../../src/http/paths.js';
 import { MAX_UPSTREAM_WAIT_MS } from '../../src/snapshots/operation-view.js';
 import { readText } from '../support/readme.js';
@@ -22,7 +22,7 @@ import {
 const STOP_WITHIN_S =
   Number(/STOP_WITHIN_MS = ([\d_]+)/.exec(readText('src/start.ts'))?.[1]?.replace('_', '')) / 1000;
 
-const settingNames = new Set(Object.values(SETTINGS).map(({ name }) => name));
+const settingNames = new Set(SETTING_NAMES);
 const [first, second] = [compose.services['gateway-1'], compose.services['gateway-2']];
 
 /** The configuration of the gateway from these settings and those of the image. */
