@@ -2,15 +2,16 @@ import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Tests that start many gateways and count their requests. They run after the others: a busy machine slows Redis down. */
-const COUNTING = ['chaos.test.ts', 'storage/redis*.test.ts'];
+/** Tests that compute for long, or start many gateways and count their requests. `npm run project slow` runs them. */
+const SLOW = [
+  'chaos.test.ts',
+  'sleeping-reader.test.ts',
+  'storage/{cores,redis,redis-glitch,redis-odd,redis-outage}.test.ts',
+  'execution/differential.test.ts',
+  'search/token-search.test.ts',
+];
 
-/** Tests that compute for long. They run in one worker beside those that mostly wait. */
-const COMPUTING = ['execution/{differential,writer}.test.ts', 'search/token-search.test.ts'];
-
-const SLOW = [...COUNTING, ...COMPUTING];
-
-/** Attacks, which take minutes. `npm run hostile` runs them. */
+/** Attacks on the built gateway. `npm run hostile` runs them. */
 const ATTACKS = ['hostile/*.test.ts'];
 
 /**
@@ -43,9 +44,12 @@ const LONG = [
   'hostile/upstream',
   'hostile/fuzz',
   'hostile/connections',
+  'library/hosts',
+  'deploy/image',
+  'deploy/rolling',
+  'soak',
   'server/stop',
   'process',
-  'sleeping-reader',
   'server/server',
   'storage/disk',
   'server/admin',
@@ -54,8 +58,9 @@ const LONG = [
   'readme',
   'pages/playground',
   'kill',
-  'storage/redis',
   'chaos',
+  'sleeping-reader',
+  'storage/redis',
   'storage/redis-outage',
   'storage/redis-glitch',
 ];
@@ -101,33 +106,15 @@ export default defineConfig({
             ...SOAK,
           ],
           sequence: { groupOrder: 0 },
-          // More workers than cores: most of the time goes into waiting for other processes.
-          maxWorkers: 6,
-          isolate: false,
-        },
-      },
-      {
-        extends: true,
-        test: { name: 'slow', include: SLOW, sequence: { groupOrder: 1 }, maxWorkers: 5, isolate: false },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'integration',
-          include: INTEGRATION,
-          sequence: { groupOrder: 5 },
+          // More workers than cores: some of the time goes into waiting for other processes.
           maxWorkers: 4,
           isolate: false,
         },
       },
       {
         extends: true,
-        test: { name: 'package', include: PACKAGE, sequence: { groupOrder: 3 }, isolate: false },
-      },
-      {
-        extends: true,
-        // One worker: some of these tests measure.
-        test: { name: 'deploy', include: DEPLOY, sequence: { groupOrder: 4 }, maxWorkers: 1, isolate: false },
+        // Not many workers: a busy machine slows Redis down.
+        test: { name: 'slow', include: SLOW, sequence: { groupOrder: 1 }, maxWorkers: 3, isolate: false },
       },
       {
         extends: true,
@@ -140,7 +127,21 @@ export default defineConfig({
           isolate: false,
         },
       },
-      { extends: true, test: { name: 'soak', include: SOAK, sequence: { groupOrder: 6 } } },
+      {
+        extends: true,
+        test: {
+          name: 'integration',
+          include: INTEGRATION,
+          sequence: { groupOrder: 3 },
+          maxWorkers: 4,
+          isolate: false,
+        },
+      },
+      // These run side by side, since they mostly wait.
+      ...Object.entries({ package: PACKAGE, deploy: DEPLOY, soak: SOAK }).map(([name, include]) => ({
+        extends: true as const,
+        test: { name, include, sequence: { groupOrder: 4 }, maxWorkers: 3, isolate: false },
+      })),
     ],
   },
 });

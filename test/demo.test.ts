@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createDemoHttp } from '../src/demo/listings.js';
 import { demoChains, demoTokens, type RawToken } from './fixtures/demo.js';
 import { ask, startGatewayProcess } from './support/gateway-process.js';
+import { open, post } from './support/open-gateway.js';
 
 /** Opens the demo listings as the gateway does. */
 function openDemo() {
@@ -80,8 +81,9 @@ describe('without UPSTREAM_URL', () => {
   });
 
   it('refreshes bring new prices', async () => {
-    const { address } = await startGatewayProcess({ TOKENS_FRESH_MS: '100' });
-    const prices = () => ask(address, '{ tokens(srcChainKey: "base") { price { usd } } }');
+    const gateway = await open({ tokensFreshMs: 100 });
+    const prices = async () =>
+      (await gateway.fetch(post('{ tokens(srcChainKey: "base") { price { usd } } }'))).text();
     const before = await prices();
     await expect.poll(prices).not.toEqual(before);
   });

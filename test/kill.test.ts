@@ -195,7 +195,6 @@ describe.skipIf(isRedisMissing)('gateways behind a load balancer, with one Redis
     await killEachGateway();
     await killRedis();
     await stopFlood();
-    await killEachGateway();
     const refreshed = listingsTaken();
     await expect.poll(() => listingsTaken() - refreshed).toBeGreaterThan(2);
 
@@ -203,7 +202,6 @@ describe.skipIf(isRedisMissing)('gateways behind a load balancer, with one Redis
     upstream.plan('tokens', reset);
     const count = upstream.count();
     await expect.poll(() => upstream.count()).toBeGreaterThan(count);
-    await killEachGateway();
     await killRedis();
     await killEachGateway();
 

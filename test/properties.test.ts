@@ -42,7 +42,7 @@ describe('a gateway', () => {
         snapshots.stop();
         await upstream.close();
       }),
-      { numRuns: 50 },
+      { numRuns: 20 },
     );
   });
 });

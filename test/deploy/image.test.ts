@@ -15,7 +15,7 @@ import { temporaryDirectory } from '../support/temporary-files.js';
 import { bytesOf, deployed, gatewayContainer, imageEnv } from './files.js';
 
 /** How long memory is measured, in seconds: short in CI, longer for the figures in .deploy/README.md. */
-const MEMORY_SECONDS = Number(process.env.DEPLOYED_MEMORY_SECONDS ?? 10);
+const MEMORY_SECONDS = Number(process.env.DEPLOYED_MEMORY_SECONDS ?? 5);
 const LIMIT = bytesOf(gatewayContainer.resources.limits.memory);
 const USER = 65_534;
 const AS_USER = `setpriv --reuid=${USER} --regid=${USER} --clear-groups --no-new-privs --bounding-set=-all`;

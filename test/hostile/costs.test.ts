@@ -4,7 +4,7 @@ import { generatedListings } from '../fixtures/rows.js';
 import { callOf } from '../mcp/support.js';
 import { json } from '../support/fake-upstream.js';
 import { fixedLimits } from '../support/fixed-limits.js';
-import { type Asked, expectCheap, startTarget, type Target } from '../support/hostile.js';
+import { type Asked, expectCheap, shareTarget, startTarget, type Target } from '../support/hostile.js';
 
 /** The most CPU time of the main thread for one request, with 10,000 tokens. The whole listing takes a third of it. */
 const MOST_MS = 100;
@@ -35,8 +35,10 @@ async function expectAllCheap(target: Target, requests: Readonly<Record<string, 
 }
 
 describe('one request costs little', () => {
+  const shared = shareTarget();
+
   it('whatever its document and variables are', async () => {
-    const target = await startTarget();
+    const { target } = shared;
     await target.ask({ query: '{ tokens { symbol } }' });
     const spreads = (count: number, body: (nth: number) => string) =>
       times(count, (nth) => `fragment F${nth} on Chain { ${body(nth)} }`).join(' ');
@@ -72,7 +74,7 @@ describe('one request costs little', () => {
   it('at /mcp', async () => {
     const deep = `${'['.repeat(55)}${']'.repeat(55)}`;
     const find = (args: object) => mcp(callOf('find_tokens', args));
-    await expectAllCheap(await startTarget(), {
+    await expectAllCheap(shared.target, {
       'the list of tools': listTools({}),
       'a long query': find({ query: 'x'.repeat(BYTES) }),
       'a long search': find({ query: 't o k e n 1 2 $N', first: 100 }),
@@ -93,7 +95,7 @@ describe('one request costs little', () => {
 
   it('at /tokenlist.json', async () => {
     const lists = times(79, (nth) => list(`?chainKey=chain-${nth + 1}`));
-    await expectAllCheap(await startTarget(), {
+    await expectAllCheap(shared.target, {
       'all tokens': list(''),
       'all tokens, compressed': list('', { 'accept-encoding': 'br' }),
       'many tags': list('', { 'if-none-match': '"a",'.repeat(3_500) }),
@@ -104,7 +106,7 @@ describe('one request costs little', () => {
   });
 
   it('for identifiers, changes, sources and corrected spellings', async () => {
-    const target = await startTarget();
+    const { target } = shared;
     const byCaip19 = 'query ($c: [String!]!) { tokensByCaip19(caip19s: $c) { id } }';
     const search = (query: string) => `tokenSearch(query: "${query}") { didYouMean }`;
     const letters = (nth: number) =>

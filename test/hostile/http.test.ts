@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { stopClocks } from '../support/clock.js';
 import { afterTests } from '../support/ends.js';
 import { fixedLimits } from '../support/fixed-limits.js';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.js';
@@ -220,6 +220,7 @@ describe('few file handles', () => {
 });
 
 it('stale-if-error ends with the age of the prices in a response, and is long without prices', async () => {
+  const clock = stopClocks();
   const { ask } = await startServer({
     config: { chainsFreshMs: 3_600_000, tokensFreshMs: 10_000, priceMaxAgeMs: 30_000 },
   });
@@ -246,7 +247,7 @@ it('stale-if-error ends with the age of the prices in a response, and is long wi
       expect(freshUntil + ifError).toBeLessThanOrEqual(31);
       expect(freshUntil + whileRevalidate).toBeLessThanOrEqual(31);
       expect(ifError).toBeGreaterThan(10);
-      await sleep(700);
+      clock.advance(700);
     }
   }
   expect(await control('{ tokens { name } }')).toMatchObject({ whileRevalidate: 60, ifError: 86_400 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ERROR_CODES } from '../../src/domain/error-codes.js';
 import { TOOLS } from '../../src/mcp/tools.js';
 import { callOf } from '../mcp/support.js';
-import { type Asked, expectCheap, startTarget } from '../support/hostile.js';
+import { type Asked, expectCheap, shareTarget } from '../support/hostile.js';
 import { longRequests, MANY, MATERIALS } from './long-texts.js';
 
 /** The most CPU time of the main thread for one request, beyond that of an unread request of the same size. */
@@ -17,8 +17,10 @@ interface Answer {
 const CODES: readonly string[] = [...ERROR_CODES, 'GRAPHQL_VALIDATION_FAILED'];
 
 describe('a text of a megabyte costs little', () => {
+  const shared = shareTarget();
+
   it.each([...MATERIALS, MANY])('in every place of the graph where a text fits: $name', async (material) => {
-    const target = await startTarget();
+    const { target } = shared;
     let count = 0;
     for (const { name, body, control } of longRequests(material, BYTES)) {
       const answer = await expectCheap(target, name, { body }, MOST_MS, { body: control });
@@ -32,7 +34,7 @@ describe('a text of a megabyte costs little', () => {
   });
 
   it('in a document and beside it', async () => {
-    const target = await startTarget();
+    const { target } = shared;
     const long = 'x'.repeat(BYTES);
     const persisted = (sha256Hash: string) => ({ persistedQuery: { version: 1, sha256Hash } });
     const documents: Readonly<Record<string, string>> = {
@@ -76,7 +78,7 @@ describe('a text of a megabyte costs little', () => {
   });
 
   it('as the arguments of a tool', async () => {
-    const target = await startTarget();
+    const { target } = shared;
     for (const { name, document } of TOOLS) {
       const names = [...document.matchAll(/\$(\w+):/g)].map(([, argument = '']) => argument);
       if (names.length === 0) continue;
@@ -93,7 +95,7 @@ describe('a text of a megabyte costs little', () => {
   });
 
   it('in the head of a request, at its greatest length', async () => {
-    const target = await startTarget();
+    const { target } = shared;
     const path = `/graphql?query=${encodeURIComponent('{ tokens { symbol } }')}`;
     const control = { path, headers: { 'x-nobody-reads': 'x'.repeat(HEADER_BYTES) } };
     const filled = (part: string) => part.repeat(HEADER_BYTES / part.length);

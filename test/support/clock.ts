@@ -4,17 +4,18 @@ import { onTestFinished, vi } from 'vitest';
 /** The monotonic clock of this process, stopped: only `advance` moves the clock. Timers still run. */
 export type StoppedClock = ReturnType<typeof stopClock>;
 
+const real = () => Performance.prototype.now.call(performance);
+
 /**
  * Stops `performance.now` until the end of the test, so that on a slow machine no pause ends too early. The clock never
  * goes back, not even after the test, because modules that several tests share may have stored the time.
  */
 export function stopClock() {
-  const real = performance.now;
-  let now = real.call(performance);
+  let now = performance.now();
   performance.now = () => now;
   onTestFinished(() => {
-    const ahead = now - real.call(performance);
-    performance.now = ahead > 0 ? () => real.call(performance) + ahead : real;
+    const ahead = now - real();
+    performance.now = ahead > 0 ? () => real() + ahead : real;
   });
   return {
     advance(ms: number) {

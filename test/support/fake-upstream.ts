@@ -30,12 +30,11 @@ const BEATS = 5;
 
 /** Starts a real HTTP server that responds like the v1 service. It counts requests, and a test can plan its faults. */
 export async function startFakeUpstream(listings: FakeListings = {}) {
-  // The demo is read only if needed: it is not found from the folder of compiled tests.
-  const { chains = (await demo()).demoChains, tokens = (await demo()).demoTokens } = listings;
+  const { chains, tokens } = listings;
   const seen: SeenRequest[] = [];
   const plans = new Map<string, Answer>([
-    ['chains', json({ chains })],
-    ['tokens', json({ tokens })],
+    ['chains', chains ? json({ chains }) : (await demo()).chains],
+    ['tokens', tokens ? json({ tokens }) : (await demo()).tokens],
   ]);
   const beats = [performance.now()];
   const beat = setInterval(() => {
@@ -85,7 +84,15 @@ export async function startFakeUpstream(listings: FakeListings = {}) {
 
 const isForRoutes = (url: string) => url.includes('srcToken=');
 
-const demo = () => import('../fixtures/demo.js');
+let demoAnswers: Promise<Record<'chains' | 'tokens', Answer>> | undefined;
+/** The demo listings. They are read only if needed: they are not found from the folder of compiled tests. */
+function demo() {
+  demoAnswers ??= import('../fixtures/demo.js').then(({ demoChains, demoTokens }) => ({
+    chains: json({ chains: demoChains }),
+    tokens: json({ tokens: demoTokens }),
+  }));
+  return demoAnswers;
+}
 
 /**
  * The most requests that certainly arrived within one second. Delays of this process are taken into account. The second
@@ -111,8 +118,9 @@ export function json(value: unknown, headers?: Headers): Answer {
 
 /** Responds with 200 and this body. */
 export function text(body: string | Buffer, headers: Headers = {}): Answer {
+  const bytes = Buffer.from(body);
   return (response) => {
-    response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(body);
+    response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(bytes);
   };
 }
 

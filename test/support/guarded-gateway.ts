@@ -45,18 +45,10 @@ export async function startGuarded(listings: FakeListings, options: GuardedOptio
     config: { ...SELDOM, ...config },
     firstPauseMs: LONG,
   });
-  const { query, snapshots, metrics, logged } = gateway;
+  const { query, snapshots, logged } = gateway;
   await query('{ chains { chainKey } tokens { address } }');
 
-  async function refreshes(): Promise<readonly number[]> {
-    const { text } = await metrics.expose();
-    return ['chains', 'tokens'].map((name) => {
-      const counts = text.matchAll(
-        new RegExp(`^gateway_listing_refreshes_total{listing="${name}".*} (\\d+)$`, 'gm'),
-      );
-      return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
-    });
-  }
+  const ended = (name: string) => gateway.refreshes.filter(({ listing }) => listing === name).length;
   return {
     ...gateway,
     clock,
@@ -64,14 +56,14 @@ export async function startGuarded(listings: FakeListings, options: GuardedOptio
     config,
     /** Refreshes both listings with these rows, half a minute after the last refresh unless given. */
     async bring(rows: FakeListings, afterMs = MINUTE / 2, headers?: Record<string, string>) {
-      const before = await refreshes();
+      const before = { chains: ended('chains'), tokens: ended('tokens') };
       clock.advance(afterMs);
       for (const name of ['chains', 'tokens'] as const) {
         const sent = rows[name];
         if (sent) upstream.plan(name, json({ [name]: sent }, headers));
       }
       snapshots.refreshNow();
-      await until(async () => (await refreshes()).every((count, index) => count > (before[index] ?? 0)));
+      await until(async () => ended('chains') > before.chains && ended('tokens') > before.tokens);
     },
     async tokens(): Promise<readonly GuardedRow[]> {
       const { data } = await query<{ tokens: readonly GuardedRow[] }>(

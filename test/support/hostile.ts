@@ -2,13 +2,15 @@ import { once } from 'node:events';
 import { Agent, type IncomingHttpHeaders } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { expect, onTestFinished } from 'vitest';
+import { beforeAll, expect, onTestFinished } from 'vitest';
 import { generatedListings } from '../fixtures/rows.js';
+import { afterTests } from './ends.js';
 import { type FakeListings, startFakeUpstream } from './fake-upstream.js';
 import { LIMITS_OF_PRODUCTION } from './fixed-limits.js';
 import { startGatewayProcess } from './gateway-process.js';
 import { mainThreadMs, megabytesOf } from './process-facts.js';
 import { sendHttp } from './send-http.js';
+import type { AtEnd } from './server-process.js';
 
 export interface HttpAnswer {
   readonly status: number;
@@ -33,6 +35,8 @@ export interface TargetOptions {
   readonly listings?: FakeListings;
   /** Settings in addition to PORT and UPSTREAM_URL. */
   readonly env?: Record<string, string>;
+  /** Registers the functions that end it. The default ends it after the test. */
+  readonly atEnd?: AtEnd;
 }
 
 const PROBE_EVERY_MS = 25;
@@ -41,16 +45,23 @@ const CACHED = JSON.stringify({ query: '{ chains { chainKey } }' });
 
 export type Target = Awaited<ReturnType<typeof startTarget>>;
 
-/** Starts the built gateway with an upstream that has a large listing. The end of the test ends both. */
-export async function startTarget(options: TargetOptions = {}) {
-  const { chainCount = 80, tokenCount = 10_000, env = {} } = options;
-  const upstream = await startFakeUpstream(options.listings ?? generatedListings(chainCount, tokenCount));
-  onTestFinished(() => upstream.close());
-  const gateway = await startGatewayProcess({
-    UPSTREAM_URL: upstream.url,
-    ...LIMITS_OF_PRODUCTION,
-    ...env,
+/** Starts one for all tests of a file or `describe`. Call this function there, not in a hook. */
+export function shareTarget(options: TargetOptions = {}): { readonly target: Target } {
+  const shared = {} as { target: Target };
+  const atEnd = afterTests();
+  beforeAll(async () => {
+    shared.target = await startTarget({ ...options, atEnd });
   });
+  return shared;
+}
+
+/** Starts the built gateway with an upstream that has a large listing. */
+export async function startTarget(options: TargetOptions = {}) {
+  const { chainCount = 80, tokenCount = 10_000, env = {}, atEnd = onTestFinished } = options;
+  const upstream = await startFakeUpstream(options.listings ?? generatedListings(chainCount, tokenCount));
+  atEnd(upstream.close);
+  const settings = { UPSTREAM_URL: upstream.url, ...LIMITS_OF_PRODUCTION, ...env };
+  const gateway = await startGatewayProcess(settings, atEnd);
   const { address, child } = gateway;
   while ((await send(address, { path: '/ready' })).status !== 200) await sleep(50);
   return {
@@ -113,6 +124,10 @@ export async function attack(
   const texts = bodies.map((body) => (typeof body === 'string' ? body : JSON.stringify(body)));
   const worker = new Worker(new URL('./attacker.js', import.meta.url), {
     workerData: { address, connections, forMs, bodies: texts, from },
+  });
+  // Without the gateway, it would send requests as fast as it can until its time is over.
+  onTestFinished(async () => {
+    await worker.terminate();
   });
   const [statuses] = await once(worker, 'message');
   return statuses as ReadonlyMap<number, number>;

@@ -3,7 +3,7 @@ import { peerScope } from '../../src/upstream/services.js';
 import { tokenRow } from '../fixtures/rows.js';
 import { type Answer, type FakeUpstream, json, startFakeUpstream } from './fake-upstream.js';
 import { startRedis, type TestRedis } from './redis.js';
-import { createTestGateway, sampleOf, type TestGateway, type TestGatewayOptions } from './test-gateway.js';
+import { createTestGateway, type TestGateway, type TestGatewayOptions } from './test-gateway.js';
 
 /** Options that differ from the defaults. */
 export interface TestPeersOptions extends TestGatewayOptions {
@@ -72,19 +72,9 @@ export function moving(others: readonly object[] = []): Answer {
 }
 
 /** How many refreshes of a listing had this outcome, in all of these gateways together. */
-export async function refreshes(
-  gateways: readonly TestGateway[],
-  listing: string,
-  outcome: string,
-): Promise<number> {
-  const name = `gateway_listing_refreshes_total{listing="${listing}",outcome="${outcome}"}`;
-  const each = await Promise.all(gateways.map((gateway) => sampleOf(gateway, name)));
-  return each.reduce<number>((sum, value) => sum + (value ?? 0), 0);
-}
-
-/** 1 while the gateway shares through Redis, 0 while Redis is unavailable, undefined before the first connection. */
-export function isConnected(gateway: TestGateway): Promise<number | undefined> {
-  return sampleOf(gateway, 'gateway_redis_connected');
+export function refreshes(gateways: readonly TestGateway[], listing: string, outcome: string): number {
+  const ended = gateways.flatMap((gateway) => gateway.refreshes);
+  return ended.filter((each) => each.listing === listing && each.outcome === outcome).length;
 }
 
 /** The status of both listings of a gateway. */

@@ -90,8 +90,11 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
   const upstream = options.upstream ?? (await startFakeUpstream(options.listings));
   const { log, logged } = await createTestLog();
   const config = { ...defaultConfig(), ...FAR_LIMITS, ...options.config };
-  const metrics = createMetrics();
+  // Metrics of the process would keep every gateway in memory until the end of the test run.
+  const metrics = createMetrics({ ofProcess: false });
   let changeOvers = 0;
+  let isSharing: boolean | undefined;
+  const refreshes: { readonly listing: string; readonly outcome: string }[] = [];
   const { snapshots, refreshOnRequest, close } = await openSnapshots({
     ...config,
     addresses: {
@@ -105,6 +108,14 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
       changedOver(from, to) {
         changeOvers++;
         metrics.changedOver(from, to);
+      },
+      refresh(listing, outcome, heldBackFor) {
+        refreshes.push({ listing, outcome });
+        metrics.refresh(listing, outcome, heldBackFor);
+      },
+      sharing(isShared) {
+        isSharing = isShared;
+        metrics.sharing(isShared);
       },
     },
     firstPauseMs: options.firstPauseMs,
@@ -147,6 +158,10 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     refreshOnRequest,
     /** How many changes from one service to its successor were counted. */
     changeOvers: () => changeOvers,
+    /** The refreshes that ended so far, as they are counted in the metrics. */
+    refreshes: refreshes as readonly (typeof refreshes)[number][],
+    /** Whether it shares through Redis now; undefined before the first connection. */
+    isSharing: () => isSharing,
     logged,
     fetch,
     post,
