@@ -63,7 +63,7 @@ type Rule =
 export const MAX_RULES_LENGTH = 2_097_152;
 /** Further rules are refused. Services list far fewer tokens. */
 export const MAX_RULES = 20_000;
-/** A message shows so much of a line or word. */
+/** A message shows at most this many characters of a line or word. */
 const SHOWN_LENGTH = 100;
 
 export class ListingRulesError extends Error {}

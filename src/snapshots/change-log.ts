@@ -5,9 +5,9 @@ import { keyedRows } from '../domain/keyed-rows.js';
 import { forEachChunk, yieldThen } from '../scheduling/chunks.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
 
-/** Older changes are forgotten. */
+/** A listing remembers at most this many changes. */
 const MAX_STEPS = 200;
-/** So many bytes the remembered changes may have, as JSON. */
+/** The remembered changes have at most this many bytes, as JSON. */
 const MAX_KEYS_BYTES = 262_144;
 
 /** The differences between a listing and an earlier state, without prices. */

@@ -50,11 +50,11 @@ export interface GuardResult<Row> {
   readonly accepted: readonly (Contradiction<Row> & AcceptedChange)[];
 }
 
-/** Only so many removed rows, and so many new rows, are remembered. */
+/** The guard remembers at most this many removed rows, and as many new ones. */
 const MAX_GONE = 10_000;
-/** One old row is compared with so many new rows of its symbol. Further new ones are held back. */
+/** An old row is compared with at most this many new rows of its symbol. Further new ones are held back. */
 const MAX_RIVALS = 10;
-/** Only so many accepted changes are remembered, and so shared with other gateways. */
+/** The guard remembers, and shares with other gateways, at most this many accepted changes. */
 const MAX_ACCEPTED = 200;
 
 /**

@@ -36,7 +36,7 @@ export class HeldBackError extends UpstreamError {
 const DAY_MS = 86_400_000;
 /** A listing is held back if it lacks all rows of a group, such as the tokens of a chain, that has this many or more. */
 const GROUP_ROWS = 5;
-const SHOWN = 20;
+const SHOWN_ROWS = 20;
 
 /** Throws UPSTREAM_MALFORMED if more than half of the rows of the very first listing cannot be read. */
 export function checkFirstListing<Row>({ name }: ListingKind<Row>, { rows, unreadable }: Fetched<Row>): void {
@@ -134,7 +134,7 @@ export function createListingCheck<Row extends ListingRow>(
       const message = `The upstream's ${kind.name} listing is held back: ${text}. ${outlook}`;
       const shown = [...(mayBeTrue ? [] : sent.rejected.first), ...vanished];
       const reasons: HoldBackReason[] = mayBeTrue ? ['shrink'] : ['shrink', 'rejected_rows'];
-      throw new HeldBackError(message, shown.slice(0, SHOWN).join('; '), reasons);
+      throw new HeldBackError(message, shown.slice(0, SHOWN_ROWS).join('; '), reasons);
     },
     /** Notes that a listing has replaced `before`. After an accepted loss, earlier sizes no longer count. */
     remember(before: Fetched<Row> | undefined, isLossAccepted: boolean): void {

@@ -28,9 +28,9 @@ export type SnapshotOrigin = keyof typeof ORIGINS;
 
 /** For listings with more rows than this, the gateway promises no speed. The services list 600 to 2,200 tokens. */
 const PROMISED_ROWS = 5_000;
-/** A log line names at most so many appeared and vanished rows. */
+/** A log line names at most this many appeared, and as many vanished rows. */
 const SHOWN_ROWS = 50;
-/** One refresh logs at most so many held-back values, and so many accepted changes. */
+/** One refresh logs at most this many held-back values, and as many accepted changes. */
 const MAX_LINES = 20;
 
 const seconds = (ms: number) => Math.floor(ms / 1000);

@@ -27,9 +27,9 @@ import { logoUrlOf } from './logo-url.js';
 
 /** A higher price counts as an error of the upstream: the token is then served without a price. */
 const MAX_PRICE_USD = 1e9;
-/** So many rejected rows are reported. Further ones are only counted. */
+/** At most this many rejected rows are reported. Further ones are only counted. */
 const SHOWN_REJECTED_ROWS = 20;
-/** So many contradictory rows are stored for a key. Further ones are ignored. */
+/** At most this many contradictory rows are stored for a key. Further ones are ignored. */
 const MAX_CONTRADICTORY = 10;
 
 /** White space and invisible characters: two texts that differ only in these look equal. */

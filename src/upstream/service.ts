@@ -39,13 +39,13 @@ export function createRestService({ forms, isPaged, routeQuery }: ServiceForm): 
     source: options.source,
     delay: options.http.delay,
     async fetch(name) {
-      const { rows, sourceAndAge } = await fetchRows(options, isPaged, { path: name, first: true });
+      const { rows, sourceAndAge } = await fetchRows(options, isPaged, { path: name, lane: 'listings' });
       const fetched = await LISTING_KINDS[name].parse(rows, sourceAndAge, forms[name]);
       await options.watchFields(name, rows);
       return fetched;
     },
     async routes(asked, clients) {
-      const request = { path: 'tokens', query: routeQuery(asked), first: false, clients };
+      const request = { path: 'tokens', query: routeQuery(asked), lane: 'routes', clients } as const;
       const { rows, sourceAndAge } = await fetchRows(options, isPaged, request);
       return ROUTES.parse(rows, sourceAndAge, forms.tokens);
     },
@@ -107,7 +107,7 @@ async function getFirst(http: UpstreamHttp, request: UpstreamRequest): Promise<U
     // The code is checked, too, because a service can use any status to say that it is gone.
     const isUnknown =
       error instanceof UpstreamError && error.code === 'UPSTREAM_STATUS' && error.status === 422;
-    if (isUnknown && !request.first) return { json: { tokens: [] }, bytes: 0, sentAt, ageMs: 0 };
+    if (isUnknown && request.lane === 'routes') return { json: { tokens: [] }, bytes: 0, sentAt, ageMs: 0 };
     throw error;
   }
 }

@@ -108,10 +108,8 @@ class Upstream {
 
 const ADDRESSES = ['0x1', '0x2', '0x3', '0x4', '0x5', '0x6'];
 /** The second looks like the first. */
-const row = fc.record({
-  decimals: fc.constantFrom(6, 18),
-  symbol: fc.constantFrom('USDC', 'USDС', 'ETH', 'DAI'),
-});
+const symbol = fc.constantFrom('USDC', 'USDС', 'ETH', 'DAI');
+const row = fc.record({ decimals: fc.constantFrom(6, 18), symbol });
 const step = fc.record({
   after: fc.constantFrom(1 / 60, 1, 6, 12, 23, 30).map((hours) => hours * HOUR),
   changes: fc.oneof(

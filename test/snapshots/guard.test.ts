@@ -2,7 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { parseListingRules } from '../../src/domain/listing-rules.js';
 import { chainRow } from '../fixtures/rows.js';
 import type { FakeListings } from '../support/fake-upstream.js';
-import { DAY, HOUR, MINUTE, numbered, startGuarded } from '../support/guarded-gateway.js';
+import {
+  DAY,
+  type GuardedGateway,
+  HOUR,
+  MINUTE,
+  numbered,
+  startGuarded,
+} from '../support/guarded-gateway.js';
 
 const NATIVE = { chainKey: 'a', name: 'Ether', symbol: 'ETH', decimals: 18, address: '0xEe' };
 const CHAIN = chainRow('a', { nativeCurrency: NATIVE });
@@ -13,6 +20,7 @@ const rows = (count: number, from = 1) => Array.from({ length: count }, (_, inde
 const [ONE, TWO, ...REST] = rows(10);
 const TOKENS = [ONE, TWO, ...REST];
 const wrong = (decimals = 18) => ({ ...ONE, decimals });
+const first = async ({ tokens }: GuardedGateway) => (await tokens())[0];
 const asFact = (fact: string, served: string, upstream: string) =>
   expect.objectContaining({ fact, served, upstream });
 
@@ -46,11 +54,11 @@ describe('steady wrong decimals of a token', () => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: TOKENS });
     await gateway.bring({ tokens: [wrong(), TWO, ...REST] });
     await gateway.bring({}, DAY - 1);
-    expect((await gateway.tokens())[0]).toMatchObject({ decimals: 6, price: null });
+    expect(await first(gateway)).toMatchObject({ decimals: 6, price: null });
     const accepted = 'gateway_accepted_changes_total{listing="tokens",fact="decimals",by="time"}';
     expect(await gateway.sample(accepted)).toBe(0);
     await gateway.bring({}, 1);
-    expect((await gateway.tokens())[0]).toMatchObject({ decimals: 18, price: { usd: 1 }, heldBack: [] });
+    expect(await first(gateway)).toMatchObject({ decimals: 18, price: { usd: 1 }, heldBack: [] });
     expect(await gateway.sample(accepted)).toBe(1);
     expect(await gateway.sample('gateway_held_back_rows{listing="tokens",fact="decimals"}')).toBe(0);
     expect(await gateway.sample('gateway_held_back_oldest_seconds{listing="tokens"}')).toBe(0);
@@ -60,10 +68,7 @@ describe('steady wrong decimals of a token', () => {
     );
     // The accepted value is guarded from then on.
     await gateway.bring({ tokens: TOKENS });
-    expect((await gateway.tokens())[0]).toMatchObject({
-      decimals: 18,
-      heldBack: [asFact('decimals', '18', '6')],
-    });
+    expect(await first(gateway)).toMatchObject({ decimals: 18, heldBack: [asFact('decimals', '18', '6')] });
   });
 
   it.each<[string, readonly unknown[]]>([
@@ -95,22 +100,22 @@ describe('steady wrong decimals of a token', () => {
     );
     await never.bring({ tokens: [wrong(), TWO, ...REST] });
     await never.bring({}, 1000 * DAY);
-    expect((await never.tokens())[0]?.decimals).toBe(6);
+    expect((await first(never))?.decimals).toBe(6);
     const atOnce = await startGuarded(
       { chains: CHAINS, tokens: TOKENS },
       { clock: never.clock, config: { holdBackMs: 0 } },
     );
     await atOnce.bring({ tokens: [wrong(), TWO, ...REST] });
-    expect((await atOnce.tokens())[0]?.decimals).toBe(18);
+    expect((await first(atOnce))?.decimals).toBe(18);
   });
 
   it('in an answer from a cache count from the first request with them, not from its Age', async () => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: TOKENS });
     await gateway.bring({ tokens: [wrong(), TWO, ...REST] }, 2 * DAY, { age: String(1.5 * 86_400) });
     const since = new Date(Date.now()).toISOString();
-    expect((await gateway.tokens())[0]).toMatchObject({ decimals: 6, heldBack: [{ since }] });
+    expect(await first(gateway)).toMatchObject({ decimals: 6, heldBack: [{ since }] });
     await gateway.bring({ tokens: [wrong(), TWO, ...REST] });
-    expect((await gateway.tokens())[0]?.decimals).toBe(6);
+    expect((await first(gateway))?.decimals).toBe(6);
   });
 });
 
@@ -120,7 +125,7 @@ describe('one disputed row', () => {
     const steady = [TWO, ...rows(60, 3)];
     const gateway = await startGuarded({ chains: CHAINS, tokens: [ONE, ...steady] });
     for (let hours = 0; hours <= 24; hours++) {
-      expect((await gateway.tokens())[0]?.decimals).toBe(6);
+      expect((await first(gateway))?.decimals).toBe(6);
       const others = rows(4, 100 + hours).map((row) => ({ ...row, name: `${hours}` }));
       const usd = 1 + hours / 100;
       await gateway.bring(
@@ -134,21 +139,21 @@ describe('one disputed row', () => {
       ]);
       expect(served[1]?.price).toEqual({ usd });
     }
-    expect((await gateway.tokens())[0]?.decimals).toBe(18);
+    expect((await first(gateway))?.decimals).toBe(18);
   });
 });
 
 describe('a guarded value that changes is held back, logged, and accepted by the rule in the log:', () => {
-  const first = (changes: object) => ({ tokens: [{ ...ONE, ...changes }, TWO, ...REST] });
+  const changed = (changes: object) => ({ tokens: [{ ...ONE, ...changes }, TWO, ...REST] });
   const chain = (changes: object) => ({ chains: [{ ...CHAIN, ...changes }, CHAINS[1]] });
   const native = (changes: object) => chain({ nativeCurrency: { ...NATIVE, ...changes } });
   const ETHER = 'ETH 18 0xEe';
   it.each<[what: string, FakeListings, fact: string, served: string, upstream: string]>([
-    ['decimals', first({ decimals: 18 }), 'decimals', '6', '18'],
-    ['symbol', first({ symbol: 'OTHER' }), 'symbol', 'S1', 'OTHER'],
-    ['symbol, with a space', first({ symbol: 'U "S' }), 'symbol', 'S1', 'U "S'],
-    ['symbol, now empty', first({ symbol: '' }), 'symbol', 'S1', ''],
-    ['address behind a symbol', first({ address: '0x63' }), 'address', '0x1', '0x63'],
+    ['decimals', changed({ decimals: 18 }), 'decimals', '6', '18'],
+    ['symbol', changed({ symbol: 'OTHER' }), 'symbol', 'S1', 'OTHER'],
+    ['symbol, with a space', changed({ symbol: 'U "S' }), 'symbol', 'S1', 'U "S'],
+    ['symbol, now empty', changed({ symbol: '' }), 'symbol', 'S1', ''],
+    ['address behind a symbol', changed({ address: '0x63' }), 'address', '0x1', '0x63'],
     ['chainId', chain({ chainId: 8 }), 'chainId', '7', '8'],
     ['chainType', chain({ chainType: 'solana' }), 'chainType', 'evm', 'solana'],
     ['address of the native currency', native({ address: '0xEf' }), 'nativeCurrency', ETHER, 'ETH 18 0xEf'],
@@ -204,11 +209,8 @@ describe('a row that was removed', () => {
     expect(await gateway.tokens()).toHaveLength(9);
     await gateway.bring({}, 100 * DAY);
     await gateway.bring({ tokens: [wrong(), TWO, ...REST] });
-    expect((await gateway.tokens())[0]).toMatchObject({
-      decimals: 6,
-      heldBack: [asFact('decimals', '6', '18')],
-    });
+    expect(await first(gateway)).toMatchObject({ decimals: 6, heldBack: [asFact('decimals', '6', '18')] });
     await gateway.bring({ tokens: TOKENS });
-    expect((await gateway.tokens())[0]).toMatchObject({ decimals: 6, price: { usd: 1 }, heldBack: [] });
+    expect(await first(gateway)).toMatchObject({ decimals: 6, price: { usd: 1 }, heldBack: [] });
   });
 });

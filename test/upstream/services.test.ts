@@ -15,12 +15,12 @@ const PROFILES = [...Object.keys(SERVICES), AUTO];
 const createFurtherService: CreateService = ({ http, source }) => ({
   source,
   async fetch(name) {
-    const { json, sentAt } = await http.getJson({ path: name, first: true });
+    const { json, sentAt } = await http.getJson({ path: name, lane: 'listings' });
     const rows = rowsOf(name === 'chains' ? 'networks' : 'assets', json);
     return LISTING_KINDS[name].parse(rows, { source, takenAt: sentAt });
   },
   async routes(_filter, clients) {
-    const { json, sentAt } = await http.getJson({ path: 'tokens', first: false, clients });
+    const { json, sentAt } = await http.getJson({ path: 'tokens', lane: 'routes', clients });
     return ROUTES.parse(rowsOf('assets', json), { source, takenAt: sentAt });
   },
 });

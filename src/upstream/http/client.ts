@@ -49,8 +49,7 @@ export interface UpstreamAnswer {
 export interface UpstreamRequest {
   readonly path: string;
   readonly query?: Readonly<Record<string, string | undefined>>;
-  /** True for listings, which are sent before waiting requests for routes (see {@link createAdmission}). */
-  readonly first: boolean;
+  readonly lane: Lane;
   readonly clients?: RouteClients | undefined;
 }
 
@@ -96,12 +95,11 @@ export function createUpstreamHttp(options: UpstreamHttpOptions) {
   /** Sends the request, and retries it after a transient failure. Rejects with UpstreamErrors only. */
   async function getJson(request: UpstreamRequest): Promise<UpstreamAnswer> {
     const url = addressOf(base, request);
-    const { path, first, clients = UNKNOWN_CLIENT } = request;
-    const lane = first ? 'listings' : 'routes';
+    const { path, lane, clients = UNKNOWN_CLIENT } = request;
     const maxFailures = clients.isForNobody ? 0 : options.upstreamRetries;
     for (let failures = 0; ; failures++) {
       // A retry fails at once if the breaker is open: the caller tries again after a pause.
-      const admitted = { url, lane, waits: first && failures === 0, clients } as const;
+      const admitted = { url, lane, waits: lane === 'listings' && failures === 0, clients } as const;
       await admit(admitted);
       try {
         return await backoff.run(admitted, () => attempt(path, url));

@@ -34,7 +34,7 @@ async function askFor(answer: Answer, options: Partial<TestHttpOptions> = {}) {
     await http.close();
     await upstream.close();
   });
-  return { upstream, http, getTokens: () => http.getJson({ path: 'tokens', first: true }) };
+  return { upstream, http, getTokens: () => http.getJson({ path: 'tokens', lane: 'listings' }) };
 }
 
 async function faultOf(answer: Promise<unknown>): Promise<UpstreamError> {
@@ -52,7 +52,11 @@ it.each(['', '/', '//'])(
     const fake = await startFakeUpstream({ tokens: [] });
     onTestFinished(fake.close);
     const { http } = await askFor(GOOD, { baseUrl: `${fake.url}${end}` });
-    await http.getJson({ path: 'tokens', query: { srcChainKey: 'a&b', srcToken: undefined }, first: true });
+    await http.getJson({
+      path: 'tokens',
+      query: { srcChainKey: 'a&b', srcToken: undefined },
+      lane: 'listings',
+    });
     expect(fake.seen.map(({ url }) => url)).toEqual(['/v1/tokens?srcChainKey=a%26b']);
   },
 );
@@ -263,7 +267,7 @@ describe('the rate limiter', () => {
 
   /** Requests the listing of tokens, or the routes from a token. */
   const askIn = (http: UpstreamHttp) => (srcToken?: string) =>
-    http.getJson({ path: 'tokens', query: { srcToken }, first: srcToken === undefined });
+    http.getJson({ path: 'tokens', query: { srcToken }, lane: srcToken ? 'routes' : 'listings' });
 
   it('sends a waiting route after each listing, and a listing after each route', async () => {
     // So that a permit reserved for a route does not expire.
@@ -291,6 +295,21 @@ describe('the rate limiter', () => {
       expect(fault).toMatchObject({ code: 'UPSTREAM_RATE_LIMITED', message, notSent: true });
     }
     expect(upstream.count()).toBe(0);
+  });
+
+  it('refuses routes at once when more wait than could be sent in time', async () => {
+    const clock = stopClock();
+    const { http, upstream } = await askFor(GOOD, { upstreamRequestsPerSecond: 1, maxRouteWaitMs: 30_000 });
+    const ask = (nth: number) => askIn(http)(`${nth}`).catch(({ code }) => code);
+    const answers = Array.from({ length: 40 }, (_, nth) => ask(nth));
+    const chains = http.getJson({ path: 'chains', lane: 'listings' });
+    await answers[0];
+    clock.advance(1_050);
+    await chains;
+    await http.close();
+    const codes = await Promise.all(answers);
+    expect(codes.filter((code) => code === 'UPSTREAM_RATE_LIMITED')).toHaveLength(9);
+    expect(upstream.count()).toBe(2);
   });
 });
 

@@ -34,11 +34,7 @@ describe('an answer in JSON', () => {
     ['200,000 levels', '['.repeat(200_001), /at most 200000 levels/],
     ['millions of values', `[${'0,'.repeat(2_800_001)}0]`, /at most 2800000 values/],
     ['a thousand names', `{${members(1_001)}}`, /at most 1000 names of members/],
-    [
-      'a thousand names in many objects',
-      `[{${members(600)}},{"x":{${members(1_001)}}}]`,
-      /at most 1000 names/,
-    ],
+    ['a thousand names', `[{${members(600)}},{"x":{${members(1_001)}}}]`, /at most 1000 names/],
   ])('is not parsed with more than %s', async (_name, text, said) => {
     await expect(read(text)).rejects.toThrow(said);
   });
