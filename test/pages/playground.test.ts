@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { BROWSER_TIMEOUT_MS, isBrowserMissing, launchBrowser } from '../support/browser.js';
 import { getAsBrowser as get } from '../support/browser-get.js';
@@ -10,14 +10,33 @@ import { type GatewayProcess, startGatewayProcess } from '../support/gateway-pro
 
 const BROWSER_TEST = { timeout: 300_000 };
 
-const TABS = [
-  'FindTokens',
-  'ChainsWithNativeCurrency',
-  'TokensOfOneChain',
-  'WhereTo',
-  'LookUp',
-  'StateOfTheListings',
-];
+/** The tabs; for each, a part of its answer to wait for, and what the answer then contains. */
+const TABS: Record<string, [string, RegExp]> = {
+  FindTokens: [
+    '"totalCount"',
+    /"symbol": "USDC", "name": "USD Coin", .*"chain": \{ "name": "Arbitrum" \}.*"hasNextPage"/,
+  ],
+  ChainsWithNativeCurrency: [
+    '"nativeCurrency"',
+    /"chainKey": "xlayer", "name": "X Layer", .*"nativeCurrency": \{ "symbol": "OKB", "decimals": 18 \}/,
+  ],
+  TokensOfOneChain: [
+    '"chain"',
+    /"symbol": "ETH", .*"price": \{ "usd": 3120\.45, .*"name": "Ethereum", "nativeCurrency": \{ "symbol": "ETH" \}/,
+  ],
+  WhereTo: [
+    '"destinations"',
+    /"chain": \{ "name": "Arbitrum" \}, "tokens": \[ \{ "symbol": "USDC", "decimals": 6,/,
+  ],
+  LookUp: [
+    '"tokenCount"',
+    /"symbol": "USDC", "name": "USD Coin", "decimals": 6, .*"name": "Ethereum", "caip2": "eip155:1"/,
+  ],
+  StateOfTheListings: [
+    '"tokens"',
+    /"name": "chains", "source": "demo", "state": "FRESH", .*"lastFailure": null/,
+  ],
+};
 
 /** One gateway for most of these tests. */
 let demo: GatewayProcess;
@@ -29,119 +48,24 @@ beforeAll(async () => {
   demo = await startGatewayProcess({ TOKENS_FRESH_MS: '3600000' }, atEnd);
 });
 
-/** Opens the playground as a new visitor. */
-async function newVisitor(): Promise<BrowserContext> {
+/** Opens an empty page as a new visitor. */
+async function newVisitor(): Promise<Page> {
   browser ??= await launchBrowser(atEnd);
   const visitor = await browser.newContext();
   visitor.setDefaultTimeout(BROWSER_TIMEOUT_MS);
   onTestFinished(() => visitor.close());
-  return visitor;
+  return visitor.newPage();
 }
 
 describe.skipIf(isBrowserMissing)('The playground in a real browser', BROWSER_TEST, () => {
-  it('loads without an error and without a request that leaves this machine', async () => {
+  it('loads from this machine alone, then runs a search and shows its facts, below the label of demo data', async () => {
     const { address } = demo;
-    const browserContext = await newVisitor();
+    const page = await newVisitor();
     const hosts = new Set<string>();
     const complaints: string[] = [];
-    await browserContext.route(
-      (url) => url.host !== new URL(address).host,
-      (route) => route.abort(),
-    );
-    const page = await browserContext.newPage();
     page.on('request', (sent) => hosts.add(new URL(sent.url()).host));
     page.on('console', (message) => complaints.push(`${message.type()}: ${message.text()}`));
     page.on('pageerror', (error) => complaints.push(error.message));
-
-    await page.goto(`${address}/graphql`);
-    await page.locator('.graphiql-query-editor .view-line').first().waitFor();
-    await expect
-      .poll(() => workersOf(page))
-      .toEqual(['editor.worker.js', 'graphql.worker.js', 'json.worker.js']);
-
-    expect(complaints).toEqual([]);
-    expect([...hosts]).toEqual([new URL(address).host]);
-  });
-
-  it('labels demo data above its content, without covering it', async () => {
-    const { page } = await openPlayground();
-
-    const label = page.getByText('Demo: prices, routes and some flags are made up');
-    const labelBox = await label.boundingBox();
-    const playgroundBox = await page.locator('.graphiql-container').last().boundingBox();
-
-    expect(await label.isVisible()).toBe(true);
-    expect(await page.title()).toBe('Chains and tokens (demo data)');
-    expect((labelBox?.y ?? 0) + (labelBox?.height ?? 0)).toBeLessThanOrEqual(playgroundBox?.y ?? 0);
-    expect((playgroundBox?.y ?? 0) + (playgroundBox?.height ?? 0)).toBe(page.viewportSize()?.height);
-  });
-
-  it('shows its whole title and a link to the picker, at any width', async () => {
-    const { address, page } = await openPlayground();
-    const title = page.getByRole('banner').getByText('Chains and tokens');
-    for (const width of [1280, 400]) {
-      await page.setViewportSize({ width, height: 800 });
-      expect(await title.isVisible()).toBe(true);
-      const right = await title.evaluate((element) => element.getBoundingClientRect().right);
-      expect(right).toBeLessThan(width);
-    }
-    await page.getByRole('link', { name: 'Token picker' }).click();
-    await page.waitForURL(`${address}/`);
-  });
-
-  it('hides the fields for federation in the explorer, but not in the graph', async () => {
-    const { address, page } = await openPlayground();
-    await page.getByRole('button', { name: 'Show GraphiQL Explorer' }).click();
-    const fields = page.locator('.graphiql-explorer-root .graphiql-explorer-node:visible');
-    await fields
-      .filter({ hasText: /^destinations$/ })
-      .first()
-      .waitFor();
-    const names = await fields.allInnerTexts();
-    expect(names[0]).toBe('chain');
-    expect(names.filter((name) => name.startsWith('_'))).toEqual([]);
-
-    await page.goto(`${address}/graphql?query=${encodeURIComponent('{ _service { sdl } }')}`);
-    await page.locator('.graphiql-query-editor .view-line').first().waitFor();
-    await page.getByRole('button', { name: 'Execute query' }).click();
-    await expect.poll(() => page.locator('.result-window').innerText()).toContain('"sdl"');
-    expect(await page.locator('.graphiql-query-editor .squiggly-error').count()).toBe(0);
-  });
-
-  it('keeps a history of queries, also for the next visit', async () => {
-    const { page } = await openPlayground();
-    await answerOf(page, 'LookUp', '"tokenCount"');
-    await page.reload();
-    await page.getByRole('button', { name: 'Show History' }).click();
-    await page.locator('.graphiql-history-items').getByText('LookUp').first().waitFor();
-  });
-
-  it('opens with tabs; each opens by one click, runs and shows its answer', async () => {
-    const { page } = await openPlayground();
-    expect(await page.locator('.graphiql-tab-button').allTextContents()).toEqual(TABS);
-
-    expect(await answerOf(page, 'ChainsWithNativeCurrency', '"nativeCurrency"')).toMatch(
-      /"chainKey": "xlayer", "name": "X Layer", .*"nativeCurrency": \{ "symbol": "OKB", "decimals": 18 \}/,
-    );
-    expect(await answerOf(page, 'TokensOfOneChain', '"chain"')).toMatch(
-      /"symbol": "ETH", .*"price": \{ "usd": 3120\.45, .*"name": "Ethereum", "nativeCurrency": \{ "symbol": "ETH" \}/,
-    );
-    expect(await answerOf(page, 'FindTokens', '"totalCount"')).toMatch(
-      /"symbol": "USDC", "name": "USD Coin", .*"chain": \{ "name": "Arbitrum" \}.*"hasNextPage"/,
-    );
-    expect(await answerOf(page, 'WhereTo', '"destinations"')).toMatch(
-      /"chain": \{ "name": "Arbitrum" \}, "tokens": \[ \{ "symbol": "USDC", "decimals": 6,/,
-    );
-    expect(await answerOf(page, 'LookUp', '"tokenCount"')).toMatch(
-      /"symbol": "USDC", "name": "USD Coin", "decimals": 6, .*"name": "Ethereum", "caip2": "eip155:1"/,
-    );
-    expect(await answerOf(page, 'StateOfTheListings', '"tokens"')).toMatch(
-      /"name": "chains", "source": "demo", "state": "FRESH", .*"lastFailure": null/,
-    );
-  });
-
-  it('says that it is loading, then runs a search and shows its time, size, cost and cache status', async () => {
-    const page = await (await newVisitor()).newPage();
     let load = () => {};
     const mayLoad = new Promise<void>((resolve) => {
       load = resolve;
@@ -150,7 +74,7 @@ describe.skipIf(isBrowserMissing)('The playground in a real browser', BROWSER_TE
       await mayLoad;
       await route.continue();
     });
-    const opened = page.goto(`${demo.address}/graphql`);
+    const opened = page.goto(`${address}/graphql`);
     await page.getByText('Loading the playground…').waitFor();
     load();
     await opened;
@@ -162,23 +86,70 @@ describe.skipIf(isBrowserMissing)('The playground in a real browser', BROWSER_TE
       .poll(() => facts.innerText())
       .toMatch(/^\d+ ms · [\d.]+ kB · cost \d+ · gateway; (hit|fwd=miss)$/);
     expect(await page.getByRole('link', { name: 'Schema' }).getAttribute('href')).toBe('/schema.graphql');
+    await expect
+      .poll(() => workersOf(page))
+      .toEqual(['editor.worker.js', 'graphql.worker.js', 'json.worker.js']);
+
+    const label = page.getByText('Demo: prices, routes and some flags are made up');
+    const labelBox = await label.boundingBox();
+    const box = await page.locator('.graphiql-container').last().boundingBox();
+    expect(await page.title()).toBe('Chains and tokens (demo data)');
+    expect((labelBox?.y ?? Number.NaN) + (labelBox?.height ?? 0)).toBeLessThanOrEqual(box?.y ?? 0);
+    expect((box?.y ?? 0) + (box?.height ?? 0)).toBe(page.viewportSize()?.height);
+    const title = page.getByRole('banner').getByText('Chains and tokens');
+    for (const width of [1280, 400]) {
+      await page.setViewportSize({ width, height: 800 });
+      const { x, width: wide } = (await title.boundingBox()) ?? { x: Number.NaN, width: 0 };
+      expect(x + wide).toBeLessThan(width);
+    }
+    expect([complaints, [...hosts]]).toEqual([[], [new URL(address).host]]);
+    await page.getByRole('link', { name: 'Token picker' }).click();
+    await page.waitForURL(`${address}/`);
   });
 
-  it('marks a field that the schema does not have, and shows the schema', async () => {
-    const { page } = await openPlayground();
+  it('opens with tabs, and has a history, the schema, marks for errors, and an explorer without fields for federation', async () => {
+    const { address } = demo;
+    const page = await newVisitor();
+    const open = async (query = '') => {
+      await page.goto(`${address}/graphql${query}`);
+      await page.locator('.graphiql-query-editor .view-line').first().waitFor();
+    };
+    await open();
+    expect(await page.locator('.graphiql-tab-button').allTextContents()).toEqual(Object.keys(TABS));
+    for (const [tab, [part, answer]] of Object.entries(TABS))
+      expect(await answerOf(page, tab, part)).toMatch(answer);
+
+    await page.reload();
+    await page.getByRole('button', { name: 'Show History' }).click();
+    await page.locator('.graphiql-history-items').getByText('LookUp').first().waitFor();
+
+    await page.getByRole('button', { name: 'Show GraphiQL Explorer' }).click();
+    const fields = page.locator('.graphiql-explorer-root .graphiql-explorer-node:visible');
+    await fields
+      .filter({ hasText: /^destinations$/ })
+      .first()
+      .waitFor();
+    const names = await fields.allInnerTexts();
+    expect(names[0]).toBe('chain');
+    expect(names.filter((name) => name.startsWith('_'))).toEqual([]);
+    // They are hidden, but not missing.
+    await open(`?query=${encodeURIComponent('{ _service { sdl } }')}`);
+    await page.getByRole('button', { name: 'Execute query' }).click();
+    await expect.poll(() => page.locator('.result-window').innerText()).toContain('"sdl"');
+    const errors = page.locator('.graphiql-query-editor .squiggly-error');
+    expect(await errors.count()).toBe(0);
 
     await page.locator('.graphiql-query-editor .view-lines').click();
     await page.keyboard.press('Control+A');
     await page.keyboard.type('{ chains { nickname } }');
-    await page.locator('.graphiql-query-editor .squiggly-error').first().waitFor();
-
+    await errors.first().waitFor();
     await page.getByRole('button', { name: 'Show Documentation Explorer' }).click();
     await page.getByRole('link', { name: 'NativeCurrency', exact: true }).waitFor();
   });
 
   it('fetches its assets once, and on the next visit only the page and the schema', async () => {
     const { address, output } = demo;
-    const browserContext = await newVisitor();
+    const browserContext = (await newVisitor()).context();
     const served = () =>
       [...output().matchAll(/"path":"(\/graphql\/playground\/[^"]+)"/g)].map(([, path]) => path);
     const assets = assetPathsOf(address);
@@ -207,49 +178,31 @@ describe.skipIf(isBrowserMissing)('The playground in a real browser', BROWSER_TE
 });
 
 describe('The playground over HTTP', () => {
-  it('compresses every asset as the client accepts, without loss', async () => {
+  it('compresses every asset without loss, to less than 3 MB in all, under cacheable paths that change with the content', async () => {
     const { address } = demo;
-    for (const path of ['/graphql', ...(await assetPathsOf(address))]) {
+    const assets = await assetPathsOf(address);
+    expect(assets).toHaveLength(7);
+    const bytes = { plain: 0, br: 0 };
+    for (const path of ['/graphql', ...assets]) {
       const plain = await get(address, path);
       const br = await get(address, path, { 'accept-encoding': 'gzip, deflate, br, zstd' });
       const gzip = await get(address, path, { 'accept-encoding': 'br;q=0, gzip' });
-
+      const all = [plain, br, gzip].map(({ headers }) => headers);
       expect(plain).toMatchObject({ status: 200 });
-      expect(plain.headers['content-encoding']).toBeUndefined();
-      expect(br.headers['content-encoding']).toBe('br');
-      expect(gzip.headers['content-encoding']).toBe('gzip');
+      expect(all.map((headers) => headers['content-encoding'])).toEqual([undefined, 'br', 'gzip']);
       expect(brotliDecompressSync(br.body).equals(plain.body)).toBe(true);
       expect(gunzipSync(gzip.body).equals(plain.body)).toBe(true);
-      expect(new Set([plain, br, gzip].map(({ headers }) => headers.etag)).size).toBe(1);
-      for (const { headers } of [plain, br, gzip]) expect(headers.vary).toContain('Accept-Encoding');
-    }
-  });
-
-  it('lets every asset be cached, under a path that changes with its content', async () => {
-    const { address } = demo;
-    const paths = await assetPathsOf(address);
-
-    expect(paths).toHaveLength(7);
-    for (const path of paths) {
-      const { headers } = await get(address, path);
+      expect(new Set(all.map(({ etag }) => etag)).size).toBe(1);
+      for (const { vary } of all) expect(vary).toContain('Accept-Encoding');
+      bytes.plain += plain.body.length;
+      bytes.br += br.body.length;
+      if (path === '/graphql') continue;
       expect(path).toMatch(/^\/graphql\/playground\/[\w-]{16}\/[\w.]+$/);
-      expect(headers['cache-control']).toBe('public, max-age=31536000, immutable');
-      expect(headers['x-content-type-options']).toBe('nosniff');
+      expect(plain.headers['cache-control']).toBe('public, max-age=31536000, immutable');
+      expect(plain.headers['x-content-type-options']).toBe('nosniff');
     }
-  });
-
-  it('sends less than 3 MB on the first load, of more than 8 MB of files', async () => {
-    const { address } = demo;
-    const paths = ['/graphql', ...(await assetPathsOf(address))];
-    const sizeOf = async (encodings: string) => {
-      const files = await Promise.all(
-        paths.map((path) => get(address, path, { 'accept-encoding': encodings })),
-      );
-      return files.reduce((sum, { body }) => sum + body.length, 0);
-    };
-
-    expect(await sizeOf('br')).toBeLessThan(3_000_000);
-    expect(await sizeOf('identity')).toBeGreaterThan(8_000_000);
+    expect(bytes.br).toBeLessThan(3_000_000);
+    expect(bytes.plain).toBeGreaterThan(8_000_000);
   });
 
   it('serves a query by GET if the client does not accept HTML', async () => {
@@ -288,14 +241,6 @@ describe('The playground over HTTP', () => {
     expect(`${page.body}${script.body}`).not.toMatch(/demo/i);
   });
 });
-
-async function openPlayground() {
-  const { address } = demo;
-  const page = await (await newVisitor()).newPage();
-  await page.goto(`${address}/graphql`);
-  await page.locator('.graphiql-query-editor .view-line').first().waitFor();
-  return { address, page };
-}
 
 /** The distinct names of the workers' files. */
 function workersOf(page: Page): string[] {

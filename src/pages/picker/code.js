@@ -5,6 +5,8 @@ import { byId, copy, make, say } from './dom.js';
 
 /** Maximum length of coloured texts. Longer ones, such as an answer of a hundred rows, have one colour. */
 const MAX_COLOURED = 6000;
+/** The tab of the query also shows so many lines of the answer. */
+const ANSWER_LINES = 40;
 /** A longer time is not shown in green. */
 const SLOW_MS = 500;
 
@@ -98,7 +100,11 @@ export function createCodePanel({ tab: first, onTab }) {
     if (!last) return;
     nameCopy();
     write(code, TABS[tab]?.(last, url) ?? '');
+    if (tab !== 'Query') return;
     write(byId('variables', HTMLElement), pretty(last.variables));
+    const lines = prettyText(last.text).split('\n');
+    if (lines.length > ANSWER_LINES) lines.splice(ANSWER_LINES, lines.length, '…');
+    write(byId('answer', HTMLElement), lines.join('\n') || '…');
   }
 
   const nameCopy = () => say(copyButton, `Copy ${tab === 'Apollo' ? tab : tab.toLowerCase()}`);
@@ -137,6 +143,11 @@ export function createCodePanel({ tab: first, onTab }) {
       next.hidden = !isDone;
       (isDone ? next : bar)?.append(copyButton);
       (isDone ? next : foot)?.append(link, toggle);
+    },
+    /** Shows the first query before its answer. @param {{ query: string, variables: object }} asked */
+    begin(asked) {
+      last ??= { ...asked, text: '', tookMs: 0, cacheStatus: '' };
+      show();
     },
     /** @param {Answered} answered */
     show(answered) {
@@ -212,7 +223,7 @@ const KINDS = Object.entries({
   string: /"(?:[^"\\]|\\.)*"|'[^'`]*'/,
   variable: /\$\w+/,
   type: /\b[A-Z]\w+|\b\d[\d.]*/,
-  word: /\b(?:query|const|await|import|from|new|curl|true|false|null)\b/,
+  word: /\b(?:query|fragment|on|const|await|import|from|new|curl|true|false|null)\b/,
 });
 const ANY = new RegExp(KINDS.map(([kind, { source }]) => `(?<${kind}>${source})`).join('|'), 'g');
 

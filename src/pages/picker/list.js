@@ -1,7 +1,7 @@
 /** The search box and its list: first the tokens that can be moved or reached, then those that are only listed. */
 import { age, button, byId, make, say, tell } from './dom.js';
 import { ask, isCancelled } from './graph.js';
-import { MORE_TOKENS, TOKENS, TOKENS_BY_KEY } from './queries.js';
+import { TOKENS, TOKENS_BY_KEY, TOKENS_OF_GROUP } from './queries.js';
 import { nameOf, rowOf } from './rows.js';
 import { countText, isMixed, lookOf, markedText } from './text.js';
 
@@ -36,9 +36,10 @@ const MAX_REFRESHED = 300;
  * @param {(token: Token) => void} options.onChoose
  * @param {() => void} options.onInput called when the text of the search changes
  * @param {() => void} options.onAllChains
+ * @param {(asked: { query: string, variables: object }) => void} options.onAsked
  * @param {(answered: import('./graph.js').Answered) => void} options.onAnswered
  */
-export function createList({ scope, onChoose, onInput, onAllChains, onAnswered }) {
+export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onAnswered }) {
   const box = byId('search', HTMLInputElement);
   const list = byId('tokens', HTMLElement);
   const status = byId('found', HTMLElement);
@@ -92,15 +93,14 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered }
   async function load(sought, next, key) {
     const { signal } = fetching;
     const words = sought ? { query: sought } : {};
+    const variables = { ...words, filter: next.filter, others: next.others };
+    onAsked({ query: TOKENS, variables });
     try {
-      const [found, others] = await Promise.all([
-        ask(TOKENS, { ...words, filter: next.filter }, { signal, onAnswered }),
-        ask(TOKENS, { ...words, filter: next.others }, { signal }),
-      ]);
+      const { found, others } = await ask(TOKENS, variables, { signal, onAnswered });
       query = sought;
       scopeShown = next;
       shownKey = key;
-      draw(found.tokenSearch, others.tokenSearch);
+      draw(found, others);
       succeed();
     } catch (error) {
       if (isCancelled(error)) return;
@@ -322,7 +322,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered }
     isLoading = true;
     try {
       const variables = { query, filter: next.filter, after: next.cursor };
-      append(next, (await ask(MORE_TOKENS, variables, { signal: fetching.signal })).tokenSearch);
+      append(next, (await ask(TOKENS_OF_GROUP, variables, { signal: fetching.signal })).found);
       succeed();
     } catch (error) {
       if (!isCancelled(error)) fail(error, loadMore);

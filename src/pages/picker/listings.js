@@ -28,12 +28,11 @@ export function watchListings(onAnswer) {
     try {
       /** @type {Listing[]} */
       const listings = (await ask(LISTINGS, {})).listings;
-      const wrong = listings.flatMap(wrongOf);
       // If both listings have the same problem, the line names that of the prices, and the table has both.
-      const isLast = (/** @type {(Node | string)[]} */ [text], /** @type {number} */ at) =>
-        wrong.findLastIndex(([other]) => other === text || (text === OLD_CHAINS && other === OLD_PRICES)) ===
-        at;
-      show(wrong.filter(isLast), listings);
+      const wrong = new Map(
+        listings.flatMap(wrongOf).map((one) => [one[0] === OLD_CHAINS ? OLD_PRICES : one[0], one]),
+      );
+      show([...wrong.values()], listings);
       isWell = listings.every(({ state }) => state !== 'EMPTY');
       await onAnswer(listings);
     } catch (error) {

@@ -4,11 +4,11 @@ import { button, byId, copy, draw, listed, make, say, tell } from './dom.js';
 import { ask } from './graph.js';
 import { createList } from './list.js';
 import { watchListings } from './listings.js';
-import { CHAINS, TOKENS, TOKENS_BY_KEY } from './queries.js';
+import { CHAINS, TOKENS_BY_KEY, TOKENS_OF_GROUP } from './queries.js';
 import { chainMark, glyph, heldBackLines, nameOf, titleOf, warningsOf } from './rows.js';
 import { countText, markedText } from './text.js';
 
-/** Maximum chips of chains in one line, however wide it is. */
+/** The line shows the chips of so many chains, and that of the chosen chain. */
 const CHIPS = 8;
 const MAX_RECENT = 4;
 const RECENT = 'token-picker.recent';
@@ -66,6 +66,7 @@ const list = createList({
   },
   onInput: () => writeState(false),
   onAllChains: () => chooseChain(''),
+  onAsked: panel.begin,
   onAnswered: panel.show,
 });
 
@@ -109,10 +110,11 @@ async function checkRoute() {
   const { from, to } = chosen;
   if (from.token && to.token) {
     const filter = { reachableFrom: keyOf(from.token), chainKeys: [to.token.chainKey] };
-    const { tokenSearch } = await ask(TOKENS, { query: to.token.address, filter }).catch(() => ({}));
+    const variables = { query: to.token.address, filter };
+    const { found } = await ask(TOKENS_OF_GROUP, variables).catch(() => ({}));
     // Another pair may be chosen by now.
     if (from !== chosen.from || to !== chosen.to) return;
-    isRoute = tokenSearch?.nodes.some((/** @type {Token} */ { id }) => id === to.token?.id);
+    isRoute = found?.nodes.some((/** @type {Token} */ { id }) => id === to.token?.id);
   }
   showSlots();
 }
@@ -276,10 +278,9 @@ function chooseChain(chainKey) {
 
 /** Makes the chips of all chains, most movable tokens first. @param {import('./queries.js').Chain[]} chains */
 function makeChips(chains) {
-  const movable = new Map(
-    chains.map((one) => [one, one.tokens?.filter(({ isBridgeable }) => isBridgeable).length ?? 0]),
-  );
-  chains.sort((a, b) => (movable.get(b) ?? 0) - (movable.get(a) ?? 0));
+  const movable = (/** @type {import('./queries.js').Chain} */ { tokens }) =>
+    tokens?.filter(({ isBridgeable }) => isBridgeable).length ?? 0;
+  chains.sort((a, b) => movable(b) - movable(a));
   chainCount = chains.length;
   const hadFocus = chips.contains(document.activeElement);
   chips.replaceChildren(...[{ chainKey: '', name: '', heldBack: [] }, ...chains].map(chipOf));
@@ -299,37 +300,33 @@ function chipOf({ chainKey, name, heldBack }) {
   );
 }
 
-/** Shows the chips that fit in one line, or all that match the search for a chain, and counts these. */
+/** Shows the first chips in one line, or all that match the search for a chain, and counts these. */
 function showChips() {
-  if (![...chips.querySelectorAll('input')].some(({ value }) => value === chain))
+  if (!chips.querySelector(`[value="${CSS.escape(chain)}"]`))
     chips.append(chipOf({ chainKey: chain, name: chain, heldBack: [] }));
-  const more = byId('more-chains', HTMLButtonElement);
-  more.hidden = chainCount === 0;
-  byId('chips', HTMLElement).classList.toggle('all', areAllChains);
   const sought = finder.value.trim().toLowerCase();
-  const options = [...chips.querySelectorAll('label')].map((label) => {
-    const { value } = label.querySelector('input') ?? finder;
-    // The Tab key reaches a radio group only by its chosen radio, so that one is always shown.
-    return { label, value, isKept: value === '' || value === chain };
-  });
-  for (const { label, isKept } of options) label.hidden = !isKept;
+  const inputs = [...chips.querySelectorAll('input')];
   let count = 0;
-  for (const [index, { label, value, isKept }] of options.entries()) {
-    if (!areAllChains && index > CHIPS && !isKept) continue;
-    label.hidden = false;
+  for (const [index, input] of inputs.entries()) {
+    const { value, parentElement: label } = input;
+    input.checked = value === chain;
     const isShown = areAllChains
-      ? `${value} ${label.textContent}`.toLowerCase().includes(sought)
-      : chips.scrollHeight <= chips.clientHeight;
-    label.hidden = !isShown && !isKept;
+      ? `${value} ${label?.textContent}`.toLowerCase().includes(sought)
+      : index <= CHIPS;
+    // The Tab key reaches a radio group only by its chosen radio, so that one is always shown.
+    label?.toggleAttribute('hidden', !isShown && value !== '' && value !== chain);
     if (isShown && value) count++;
   }
-  const checked = chips.querySelector(`[value="${CSS.escape(chain)}"]`);
-  if (checked instanceof HTMLInputElement) checked.checked = true;
+  byId('chips', HTMLElement).classList.toggle('all', areAllChains);
   chips.classList.toggle('none', areAllChains && count === 0);
+  // The chosen chip can be outside the visible part of the line.
+  const label = chips.querySelector('label:has(:checked)');
+  chips.scrollLeft = label instanceof HTMLElement && chain ? label.offsetLeft - chips.offsetLeft - 64 : 0;
+  const more = byId('more-chains', HTMLButtonElement);
   more.ariaExpanded = String(areAllChains);
   more.ariaLabel = areAllChains ? 'Fewer chains' : `${chainCount - count} more chains`;
   say(more, areAllChains ? 'Fewer' : `+${chainCount - count}`);
-  more.hidden ||= !areAllChains && count >= chainCount;
+  more.hidden = !areAllChains && count >= chainCount;
   return count;
 }
 
@@ -419,7 +416,6 @@ chips.addEventListener('change', ({ target }) => {
 });
 finder.addEventListener('input', () => tell(countText(showChips(), 'chain')));
 addEventListener('popstate', readState);
-new ResizeObserver(showChips).observe(finder.parentElement ?? chips);
 
 void readState();
 if (hasMouse) box.focus({ preventScroll: true });

@@ -14,36 +14,37 @@
 /** @typedef {{ chainKey: string, name: string, heldBack: HeldBackFact[], tokens: { isBridgeable: boolean }[] | null }} Chain */
 /** @typedef {{ name: string, source: string, state: 'FRESH' | 'STALE' | 'EMPTY', takenAt: string | null, rows: number, rejectedRows: number, heldBackRows: number, version: string | null, lastFailure: { code: string, at: string } | null }} Listing */
 
-const ROW = `id symbol name address chainKey decimals isNative logoUrl
-      price { usd asOf }
-      heldBack { fact served upstream since }
-      chain { name caip2 heldBack { fact served upstream since } }`;
+const ROW = `symbol name address chainKey decimals isNative logoUrl id
+    price { usd asOf }
+    heldBack { fact served upstream since }
+    chain { name caip2 heldBack { fact served upstream since } }`;
 
-/** @param {number} first the number of rows on a page */
-const search = (
-  first,
-  variable = '',
-  argument = '',
-) => `query Tokens($query: String, $filter: TokenFilter${variable}) {
-  tokenSearch(query: $query, filter: $filter, first: ${first}${argument}) {
-    totalCount
-    didYouMean
-    pageInfo { hasNextPage endCursor }
-    nodes {
-      ${ROW}
-    }
+const PAGE = `fragment Page on TokenConnection {
+  totalCount didYouMean
+  nodes {
+    ${ROW}
   }
+  pageInfo { hasNextPage endCursor }
 }`;
 
-/** The first page of a list of tokens. */
-export const TOKENS = search(50);
+/** The first pages of both groups of a list: the tokens that can be chosen, and those that are only listed. */
+export const TOKENS = `query Tokens($query: String, $filter: TokenFilter, $others: TokenFilter) {
+  found: tokenSearch(query: $query, filter: $filter, first: 50) { ...Page }
+  others: tokenSearch(query: $query, filter: $others, first: 50) { ...Page }
+}
 
-/** The next page of such a list. */
-export const MORE_TOKENS = search(100, ', $after: String', ', after: $after');
+${PAGE}`;
+
+/** A page of one group: the first one, or the page after a cursor. */
+export const TOKENS_OF_GROUP = `query TokensOfGroup($query: String, $filter: TokenFilter, $after: String) {
+  found: tokenSearch(query: $query, filter: $filter, first: 100, after: $after) { ...Page }
+}
+
+${PAGE}`;
 
 export const TOKENS_BY_KEY = `query TokensByKey($keys: [TokenKey!]!) {
   tokensByKey(keys: $keys) {
-    ${ROW.replaceAll('\n  ', '\n')}
+    ${ROW}
   }
 }`;
 

@@ -18,7 +18,7 @@ const SIGNS = [
     '#c96a07',
     'M9 6.6v10.8M10.6 4.8v1.8m2.6-1.8v1.8m-2.6 10.8v1.8m2.6-1.8v1.8M7.6 6.6h5.2a2.6 2.6 0 0 1 0 5.2H9m4.2 0a2.8 2.8 0 0 1 0 5.6H7.6',
   ],
-  [/^(|w|st|wst|r|we|cb|m|S\*)ETH$/i, '#5569d8', 'M7.4 7.4h9.2M8.6 12h6.8M7.4 16.6h9.2'],
+  [/^(|w|st|wst|r|we|cb|m|S\*)ETH$/i, '#5569d8', 'M7 8.8V7.2h10v1.6M9.6 12h4.8M7 15.2v1.6h10v-1.6'],
 ];
 
 /** Marks of the chains with most tokens: a colour, and a path in a square of 10 units. @type {Record<string, [string, string]>} */
@@ -31,14 +31,7 @@ const MARKS = {
   bsc: ['#946600', 'M5 1.8 8.2 5 5 8.2 1.8 5zM5 5h0'],
   plasma: ['#0b7f6e', 'M5 2a3 3 0 1 0 0 6 3 3 0 1 0 0-6M5 5h0'],
   unichain: ['#d60d91', 'M5 1.6C5.2 4 6 4.8 8.4 5 6 5.2 5.2 6 5 8.4 4.8 6 4 5.2 1.6 5 4 4.8 4.8 4 5 1.6'],
-  mantle: [
-    '#5f6b7a',
-    'M5 1.7v1.6m0 3.4v1.6M1.7 5h1.6m3.4 0h1.6M2.7 2.7l1 1m2.6 2.6 1 1m0-4.6-1 1m-2.6 2.6-1 1',
-  ],
-  bera: [
-    '#7a4a1f',
-    'M5 3.4a2.4 2.3 0 1 0 0 4.6 2.4 2.3 0 1 0 0-4.6M2.9 3.6a.9.9 0 1 1 1-1.2m3.2 1.2a1 1 0 1 0-1-1.2',
-  ],
+  mantle: ['#5f6b7a', 'M5 1.8v6.4M1.8 5h6.4M2.7 2.7l4.6 4.6m0-4.6L2.7 7.3'],
   polygon: ['#7b3fe4', 'M5 6l-1.6.9L1.9 6V4.1l1.5-.9 3.2 3.7L8.1 6V4.1l-1.5-.9L5 4.1'],
   solana: ['#8a3ff0', 'M3.2 2.9h4.6M2.2 5h4.6M3.2 7.1h4.6'],
 };
@@ -188,7 +181,9 @@ export function rowOf(token, { id, place, count, query, hasTwin, isChosen, isDis
       'span',
       { class: 'sub' },
       ...(name ? [make('span', { class: 'name' }, listed(name, query)), ' · '] : []),
-      isNative ? 'native asset' : make('code', { title: markedText(address) }, listed(shortAddress(address))),
+      isNative
+        ? make('span', {}, 'native asset')
+        : make('code', { title: markedText(address) }, listed(shortAddress(address))),
     ),
     ' ',
     make('span', { class: 'price' }, price ? priceText(price.usd) : 'no price'),

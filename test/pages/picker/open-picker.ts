@@ -1,37 +1,47 @@
+/** Opens the picker in a browser, and finds its parts. */
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
-import { beforeAll, onTestFinished } from 'vitest';
+import { beforeAll, expect, onTestFinished } from 'vitest';
 import { BROWSER_TIMEOUT_MS, launchBrowser } from '../../support/browser.js';
 import { afterTests } from '../../support/ends.js';
 import { type FakeListings, startFakeUpstream } from '../../support/fake-upstream.js';
 import { fixedLimits } from '../../support/fixed-limits.js';
 import { startGatewayProcess } from '../../support/gateway-process.js';
 
-/** The requests of the page to the graph. */
-export interface Sent {
-  readonly query: string;
-  readonly variables: Record<string, unknown>;
-}
+export const USDC_ON_BASE = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913';
+export const PHONE = { viewport: { width: 360, height: 640 }, hasTouch: true, isMobile: true };
+const DESKTOP = { width: 1280, height: 720 };
 
 /** Starts a browser and a gateway with demo data, which all tests of a file use. */
 export function usePicker() {
   let browser: Browser;
+  let shared: Awaited<ReturnType<typeof newPage>>;
   const demo = { address: '' };
   const atEnd = afterTests();
   beforeAll(async () => {
     browser = await launchBrowser(atEnd);
+    shared = await newPage(browser);
     demo.address = (await startGatewayProcess({}, atEnd)).address;
   });
-  const open = (address: string, options?: BrowserContextOptions) => openPicker(browser, address, options);
+
+  /** Opens an address, or a path of the demo. Only calls with options get a browser profile of their own. */
+  async function open(path = '/', options?: BrowserContextOptions) {
+    const opened = options ? await newPage(browser, options) : shared;
+    const { page, sent, hosts, complaints } = opened;
+    if (options) onTestFinished(() => page.context().close());
+    else {
+      await page.unrouteAll({ behavior: 'ignoreErrors' });
+      await page.setViewportSize(DESKTOP);
+      if (page.url().startsWith('http')) await page.evaluate(() => localStorage.clear());
+      await page.goto('about:blank');
+    }
+    sent.length = complaints.length = 0;
+    hosts.clear();
+    await page.goto(new URL(path, demo.address).href);
+    return { ...opened, ...partsOf(page) };
+  }
 
   /** Opens the page of another gateway, whose upstream has these rows. */
-  async function openWith(
-    listings: FakeListings,
-    {
-      settings = {},
-      path = '',
-      ...options
-    }: BrowserContextOptions & { settings?: Record<string, string>; path?: string } = {},
-  ) {
+  async function openWith(listings: FakeListings, settings: Record<string, string> = {}, path = '/') {
     const upstream = await startFakeUpstream(listings);
     onTestFinished(upstream.close);
     const { address } = await startGatewayProcess({
@@ -39,33 +49,33 @@ export function usePicker() {
       ...fixedLimits({ upstreamRetries: 0 }),
       ...settings,
     });
-    return { upstream, address, ...(await open(address + path, options)) };
+    return { upstream, address, ...(await open(address + path)) };
   }
   return { demo, open, openWith };
 }
 
-/** Lets the page query the state of the listings now. Otherwise it does so at fixed intervals. */
-export const lookAgain = (page: Page) =>
-  page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
-
-/** Opens the page, and records its requests and the errors of the browser. */
-export async function openPicker(browser: Browser, address: string, options: BrowserContextOptions = {}) {
-  const context = await browser.newContext(options);
+/** Opens an empty page, and records its requests and the errors of the browser. */
+async function newPage(browser: Browser, options: BrowserContextOptions = {}) {
+  const context = await browser.newContext({
+    viewport: DESKTOP,
+    permissions: ['clipboard-read', 'clipboard-write'],
+    ...options,
+  });
   context.setDefaultTimeout(BROWSER_TIMEOUT_MS);
-  onTestFinished(() => context.close());
   const page = await context.newPage();
-  const sent: Sent[] = [];
+  const sent: { query: string; variables: Record<string, unknown> }[] = [];
   const hosts = new Set<string>();
   const complaints: string[] = [];
   page.on('request', (request) => {
     hosts.add(new URL(request.url()).host);
     const body = request.postData();
-    if (body) sent.push(JSON.parse(body) as Sent);
+    if (body) sent.push(JSON.parse(body));
   });
   page.on('console', (message) => complaints.push(`${message.type()}: ${message.text()}`));
   page.on('pageerror', (error) => complaints.push(error.message));
-  await page.goto(address);
-  return { page, sent, hosts, complaints, ...partsOf(page) };
+  /** The requests for tokens so far. */
+  const searches = () => sent.filter(({ query }) => query.startsWith('query Tokens'));
+  return { page, sent, searches, hosts, complaints };
 }
 
 /** The parts of the page, mostly found by their roles and names, as screen readers find them. */
@@ -78,10 +88,9 @@ function partsOf(page: Page) {
     others,
     otherRows: others.getByRole('option'),
     from: page.getByRole('button', { name: /^From/ }),
-    to: page.getByRole('button', { name: /^To / }),
-    /** The text without the letters in glyphs. */
-    fromText: async () => inOneLine(await page.locator('#from .what').innerText()),
-    toText: async () => inOneLine(await page.locator('#to .what').innerText()),
+    /** The texts without the letters in glyphs. */
+    fromText: page.locator('#from .what'),
+    toText: page.locator('#to .what'),
     pair: page.getByRole('region', { name: 'Chosen tokens' }),
     found: page.locator('#found'),
     note: page.locator('#note'),
@@ -91,10 +100,23 @@ function partsOf(page: Page) {
   };
 }
 
-/** An element's text in single spaces. */
-export function inOneLine(text: string): string {
-  return text.replace(/\s+/g, ' ').trim();
+/** Lets the page query the state of the listings now. Otherwise it does so at fixed intervals. */
+export const lookAgain = (page: Page) =>
+  page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+
+/** Waits until an element has this text, in single spaces. */
+export async function says(place: Locator, text: string | RegExp) {
+  await expect
+    .poll(async () => inOneLine(await place.innerText()))
+    .toEqual(typeof text === 'string' ? text : expect.stringMatching(text));
 }
+
+export const hasFocus = (place: Locator) => place.evaluate((element) => element === document.activeElement);
+
+export const copied = (page: Page) => page.evaluate(() => navigator.clipboard.readText());
+
+/** A text in single spaces. */
+export const inOneLine = (text: string): string => text.replace(/\s+/g, ' ').trim();
 
 /** The texts of rows without the letters in their glyphs. */
 export async function rowTexts(rows: Locator): Promise<string[]> {
