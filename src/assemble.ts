@@ -9,7 +9,10 @@ import { notReadyReason } from './observability/monitoring.js';
 import { openSnapshots } from './open-snapshots.js';
 import type { ClientLimit } from './scheduling/client-limit.js';
 
-/** GraphQL Yoga is loaded this long after the start: loading delays the first responses, and most do not need Yoga. */
+/**
+ * This long after the start, GraphQL Yoga is loaded, unless a request has needed it before. Loading it at the
+ * start would delay the first responses, and most responses do not need Yoga.
+ */
 const LOAD_AFTER_MS = 1_000;
 
 /**
@@ -52,7 +55,7 @@ export async function assemble({ config, metrics, log }: { config: Config; metri
     checkDependencies: createDependencyCheck(snapshots),
     /** Why the gateway should get no traffic now. Undefined if it is ready. */
     notReadyReason: () => notReadyReason(snapshots, isStopping),
-    /** Starts to refresh the listings. */
+    /** Starts to refresh the listings, and loads GraphQL Yoga a little later. */
     start() {
       snapshots.start();
       const load = () =>

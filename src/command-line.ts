@@ -3,7 +3,10 @@ import { readFileSync } from 'node:fs';
 import { SETTING_GROUPS } from './config/config.js';
 import { REVISION, VERSION } from './observability/version.js';
 
-/** The text for `--help` or `--version`. Settings are environment variables, so any other option is an error. */
+/**
+ * The text for the option `--help` (`-h`) or `--version` (`-v`). Anything else is an error: settings are
+ * environment variables.
+ */
 export function replyTo(options: readonly string[]): { readonly text: string; readonly isError: boolean } {
   const option = options.join(' ');
   if (option === '--help' || option === '-h') return { text: help(), isError: false };
@@ -27,7 +30,7 @@ function help(): string {
 
 Usage: [SETTING=value …] npm start, or node dist/main.js [--help | --version]
 
-SIGTERM and Ctrl-C stop it without losing a request; SIGHUP is ignored.
+SIGTERM and Ctrl-C let open requests end for some seconds, and then stop it; SIGHUP is ignored.
 
 Settings, as environment variables:
 

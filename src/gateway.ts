@@ -1,4 +1,4 @@
-/** The gateway without a port: it executes operations from the snapshots, or by GraphQL Yoga. */
+/** The gateway without a port: it executes operations from memory, or by GraphQL Yoga. */
 import { isObjectType } from 'graphql';
 import type { ErrorCode } from './domain/error-codes.js';
 import { GatewayError, OperationLimitError } from './domain/errors.js';
@@ -24,7 +24,7 @@ import { MAX_UPSTREAM_WAIT_MS } from './snapshots/operation-view.js';
 import { currentTracing } from './tracing.js';
 import type { OperationOutcome, ServerContext, YogaContext, YogaHandler, YogaOptions } from './yoga.js';
 
-/** All settings of the gateway, and the parts that it uses. */
+/** The settings that the gateway reads, and the parts that it uses. */
 export interface GatewayOptions
   extends Omit<YogaOptions, 'schema' | 'documents' | 'trusted' | 'createContext' | 'executeForTool'>,
     TrustedDocumentsOptions,
@@ -36,7 +36,7 @@ export interface GatewayOptions
 
 /** A response that was written without GraphQL Yoga. Such a response has no errors. */
 export interface WrittenResponse extends ResultFacts {
-  /** JSON in UTF-8, in parts. The parts are shared and must not be changed. */
+  /** JSON in UTF-8, in parts. Responses can share parts, so the parts must not be changed. */
   readonly body: readonly Buffer<ArrayBuffer>[];
 }
 
@@ -57,11 +57,11 @@ export type RequestParameters = OperationParameters & Readonly<Record<string, un
 
 /** A request, in the form that the gateway needs. */
 export interface GatewayRequest {
-  /** Whether the request asks to execute an operation. Operations wait in a queue, other requests do not. */
+  /** Whether the request counts as an operation. Operations wait in a queue, other requests do not. */
   readonly isOperation: boolean;
-  /** Reads the parameters when the operation is next. Absent, or returns undefined, if only Yoga can respond. */
+  /** Reads the parameters in the operation's turn. Absent, or returns undefined, if only Yoga can respond. */
   readonly parameters?: (() => RequestParameters | undefined) | undefined;
-  /** Makes a request for GraphQL Yoga, with the class that it processes fastest. */
+  /** Makes the request for GraphQL Yoga, with the request class that Yoga processes fastest. */
   readonly toRequest: (RequestClass: typeof Request) => Request;
 }
 
@@ -91,7 +91,7 @@ export function createGateway(options: GatewayOptions) {
   const writeOperation = createOperationWriter(graph, documents);
   const overloaded: Refusal = {
     status: 503,
-    message: `The gateway is busy: this operation would have waited longer than ${maxWaitMs} ms and was not executed. Send it again in 1 s.`,
+    message: `The gateway is busy: this operation waited longer than ${maxWaitMs} ms, or too many others wait or are in progress. It was not executed. Send it again in 1 s.`,
     code: 'OVERLOADED' satisfies ErrorCode,
     headers: { 'retry-after': '1' },
   };
@@ -104,7 +104,7 @@ export function createGateway(options: GatewayOptions) {
     return resolved instanceof DocumentRefusal ? undefined : resolved;
   }
 
-  /** Executes an operation from the snapshots alone. Call it when the operation is next in the queue. */
+  /** Executes an operation from the snapshots and the cached routes, without waiting. Call it in its turn. */
   function execute(
     parameters: OperationParameters | undefined,
     client: string | undefined,
@@ -137,8 +137,8 @@ export function createGateway(options: GatewayOptions) {
   }
 
   /**
-   * Responds to a request: from the snapshots alone if possible, otherwise by GraphQL Yoga, which is slower, mostly
-   * because of the request and response objects of `fetch`.
+   * Responds to a request: from memory if possible, otherwise by GraphQL Yoga. Yoga is slower, mostly because
+   * of the request and response objects of `fetch`.
    *
    * @returns no promise if the response was written at once: a promise would make up a quarter of the whole time
    */
@@ -194,7 +194,7 @@ export function createGateway(options: GatewayOptions) {
     return { response: await handleRequest(toRequest(Request), { outcome: {}, ...context }) };
   }
 
-  /** Executes an operation for a tool of `/mcp`. It does not wait in the queue: the tool's request has done so. */
+  /** Executes an operation for a tool of `/mcp`, without a turn: the request for the tool has had one. */
   async function executeForTool(
     operation: OperationParameters,
     { signal }: Request,
@@ -242,10 +242,10 @@ export function createGateway(options: GatewayOptions) {
   return {
     /** The path of the GraphQL endpoint. */
     path,
-    /** Whether a request asks to execute an operation, at the endpoint or by the Model Context Protocol. */
+    /** Whether a request counts as an operation: at the GraphQL endpoint, or at `/mcp`. */
     isOperation: createOperationCheck(operationPaths, options.graphiql),
     corsOrigins,
-    /** Present if clients may send ids in place of documents. */
+    /** Present if there are trusted documents, which clients can request by id. */
     trusted,
     respond,
     load,

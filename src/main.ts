@@ -3,14 +3,14 @@
 import { executionAsyncResource } from 'node:async_hooks';
 import { setFlagsFromString } from 'node:v8';
 
-// Set first: a signal that arrives during the start also ends the process with status 0.
+// Set before anything else: a SIGTERM or SIGINT during the start ends the process with status 0.
 let stop: (signal: NodeJS.Signals) => void = () => process.exit(0);
 process.on('SIGTERM', (signal) => stop(signal));
 process.on('SIGINT', (signal) => stop(signal));
 // SIGHUP does not stop the process. A closed terminal sends it, or a supervisor that asks to reload settings.
 process.on('SIGHUP', () => {});
 
-// Copied before NODE_ENV gets its default: the settings allow demo data unless `production` was given.
+// Copied before NODE_ENV gets its default: by default, demo data is served unless `production` was given.
 const env = { ...process.env };
 // Without this, graphql-js repeats many checks that only help during development.
 process.env.NODE_ENV ??= 'production';

@@ -23,7 +23,7 @@ export interface OpenOptions
   readonly snapshotDir: string | undefined;
   readonly listingRules: string | undefined;
   readonly redisUrl: string | undefined;
-  /** A Redis command that takes longer fails; a second unless given. */
+  /** A Redis command that takes longer than this (ms) fails; 1,000 unless given. */
   readonly redisTimeoutMs?: number | undefined;
   readonly metrics: Omit<Metrics, 'connectionCut' | 'watchListings' | 'expose'>;
   readonly decorate?: (service: Service) => Service;
@@ -32,13 +32,14 @@ export interface OpenOptions
 
 /** The default of `ROUTES_SWEEP_MS` for demo data: the routes of about two tokens are then requested each second. */
 const DEMO_SWEEP_MS = 180_000;
-/** `close` waits at most this long until listings are written to disk, which takes far less. */
+/** `close` waits at most this long for writes to the disk, which usually take far less. */
 const WRITTEN_WITHIN_MS = 1_000;
 
 /**
  * Connects upstream, storage and snapshots, and restores the listings from disk.
  *
- * @throws an error of `node:fs` if `snapshotDir` is not the path of a directory
+ * @throws an error of `node:fs` if `snapshotDir` is not the path of a directory, or if the file of rules is
+ *   unreadable; ListingRulesError if its rules are invalid
  */
 export async function openSnapshots(options: OpenOptions) {
   const { addresses, snapshotDir, listingRules, redisUrl, metrics, log } = options;
@@ -92,7 +93,7 @@ export async function openSnapshots(options: OpenOptions) {
       redisPeers?.giveUp();
       await upstream.close();
     },
-    /** Stops refreshing, and closes the upstream, Redis and the disk. */
+    /** Stops refreshing, closes the upstream and Redis, and waits a little for writes to the disk. */
     async close() {
       rulesFile?.close();
       snapshots.stop();

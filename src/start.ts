@@ -12,15 +12,18 @@ import { createMonitoring, createRefreshAnswer } from './observability/monitorin
 import { REVISION, VERSION } from './observability/version.js';
 import { createAdminServer, createGatewayServer } from './server/server.js';
 
-/** This long after the port has closed, requests that still wait for the upstream get an error. */
+/** This long after the port has closed, requests to the upstream are aborted: no response may wait longer. */
 const GIVE_UP_UPSTREAM_AFTER_MS = 6_000;
 /** This long after the port has closed, all open connections are destroyed. */
 const CUT_OFF_AFTER_MS = 7_000;
 /** The process ends this long after the port has closed, even if something still hangs. */
 const STOP_WITHIN_MS = 8_500;
-/** Two signals within this time count as one: after Ctrl-C, both the terminal and npm send SIGINT to this process. */
+/** A second SIGINT within this time is ignored: for one Ctrl-C, the terminal and npm each send one. */
 const SAME_SIGNAL_MS = 1_000;
-/** The exit waits this long for a slow reader of the log. Plus `CUT_OFF_AFTER_MS`, it must be below `STOP_WITHIN_MS`. */
+/**
+ * The exit waits at most this long for a slow reader of the log. The sum of this time and `CUT_OFF_AFTER_MS`
+ * must be below `STOP_WITHIN_MS`.
+ */
 const FLUSH_LOG_WITHIN_MS = 500;
 /** File handles reserved for snapshots, logs, Redis, modules that are loaded late, and Node itself. */
 const OWN_FILE_HANDLES = 48;
@@ -55,7 +58,8 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
   parts.start();
   const adminAddress =
     config.adminPort === undefined ? undefined : await admin.listen(config.host, config.adminPort);
-  // Loading opens hundreds of files at once. So load now, before connections can use up the file handles.
+  // Loads GraphQL Yoga before the port opens: loading opens hundreds of files at once, and connections can
+  // use up the file handles.
   if (isShort) await parts.gateway.load();
   const address = await server.listen(config.host, config.port);
   let stopping = false;
@@ -74,7 +78,7 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
       stopping = true;
       stoppingSince = performance.now();
       parts.stop();
-      // SIGINT comes from a terminal (Ctrl-C), where no load balancer needs time to notice the stop.
+      // SIGINT usually comes from a terminal (Ctrl-C), where no load balancer needs time to notice the stop.
       const drainMs = signal === 'SIGINT' ? 0 : config.drainMs;
       const givingUp = setTimeout(parts.giveUp, drainMs + GIVE_UP_UPSTREAM_AFTER_MS);
       await server.drain(drainMs, drainMs + CUT_OFF_AFTER_MS);
@@ -126,7 +130,7 @@ function screen(address: string, upstream: string | undefined, isDemo: boolean, 
 `;
 }
 
-/** The limit on open files; NaN if the system does not report it. */
+/** The limit on open files; NaN if there is none, or if the system does not report it. */
 function fileHandles(): number {
   const report = process.report.getReport() as { userLimits?: { open_files?: { soft: unknown } } };
   return Number(report.userLimits?.open_files?.soft);

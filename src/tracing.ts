@@ -1,4 +1,4 @@
-/** Spans for an OpenTelemetry SDK, if one is loaded. */
+/** Makes spans for an OpenTelemetry SDK, if one is loaded. */
 import {
   type Attributes,
   context,
@@ -11,7 +11,7 @@ import {
   trace,
 } from '@opentelemetry/api';
 
-/** Finds the OpenTelemetry SDK that was loaded before (`node --import`). Without one, tracing costs nothing. */
+/** Finds the OpenTelemetry SDK that was loaded first (`node --import`). Without one, returns undefined. */
 export function currentTracing() {
   const tracer = trace.getTracer('chains-and-tokens-gateway');
   // The probe is never ended, so it is never exported. Without an SDK its id is invalid.
@@ -21,7 +21,10 @@ export function currentTracing() {
 
 function createTracing(tracer: Tracer) {
   return {
-    /** Runs the function in a span for a client's request. It continues the trace of the active span or the headers. */
+    /**
+     * Runs the function in a span for a client's request. The span continues the trace of the active span;
+     * without one, it continues the trace in the headers.
+     */
     inRequest<Result>(headers: object, run: (span: TraceSpan) => Result): Result {
       // If an SDK instruments HTTP, there is already a span that continues the trace of the headers.
       const active = context.active();
@@ -55,7 +58,7 @@ export type TraceSpan = ReturnType<typeof ending>;
 
 function ending(span: Span) {
   return {
-    /** Call it exactly once. @param error an error code, if the request failed */
+    /** Ends the span. Call it exactly once. @param error the error code, if the request or attempt failed */
     end(attributes: Attributes, error?: string): void {
       span.setAttributes(attributes);
       if (error !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: error });

@@ -60,7 +60,7 @@ export interface YogaOptions {
   readonly log: Logger;
   /** Whether the listings are demo data. The pages for browsers then say so. */
   readonly isDemo: boolean;
-  /** True once the process is about to stop. */
+  /** True once the gateway has begun to stop. */
   readonly isStopping: () => boolean;
   /** Executes an operation for a tool of `/mcp`. */
   readonly executeForTool: (
@@ -76,15 +76,15 @@ export interface ServerContext {
   readonly client?: string | undefined;
   readonly requestId?: string | undefined;
   readonly outcome?: OperationOutcome | undefined;
-  /** Until when an operation that has begun may wait for the upstream, by `performance.now()`. */
+  /** When the operation stops waiting for the upstream, by `performance.now()`. Unset before it begins. */
   readonly waitsUntil?: number | undefined;
-  /** Whether the gateway itself made the operation, whose document then need not be in the operator's file. */
+  /** Whether the operation is of a tool of `/mcp`: its document need not be in `TRUSTED_DOCUMENTS`. */
   readonly isOwn?: boolean | undefined;
 }
 
 /** The context of GraphQL Yoga. */
 export interface YogaContext extends ServerContext {
-  /** Present if it is known that the operation exceeds a limit: GraphQL Yoga then does not execute it again. */
+  /** Present if the gateway has found that the operation exceeds a limit. GraphQL Yoga then refuses it. */
   readonly costRefusal?: GatewayContext['cost']['refusal'];
 }
 
@@ -173,7 +173,7 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
     landingPage: false,
     maxRequestBodySize: false,
     multipart: false,
-    // A path that never matches. Yoga compares the end of the whole URL, so a query string could match a real path.
+    // Switches Yoga's health check off: Yoga compares this with the end of the URL, and no URL has this end.
     healthCheckEndpoint: '\n',
     logging: {
       debug: (...args) => log.trace({ args }, 'yoga'),
@@ -210,12 +210,12 @@ function filesOf(options: YogaOptions, pathOf: (path: OptionalPath) => string | 
   return files.flatMap(({ path, ...file }) => (path === undefined ? [] : [{ path, ...file }]));
 }
 
-/** The tools for agents at this path. They show the schema only if clients may send any document. */
+/** The tools for agents at this path. They show the schema if clients may read it and send any document. */
 function mcpAt(path: string, options: YogaOptions) {
   const { schema, log, executeForTool, corsOrigins } = options;
   const hasSchema = options.introspection && !options.trustedDocumentsOnly;
   const sdl = hasSchema ? () => sdlOf(plainSchema) : undefined;
-  const onError = (err: Error) => log.debug({ err }, 'A message to /mcp was refused');
+  const onError = (err: Error) => log.debug({ err }, 'A message to /mcp was refused or has failed');
   const handler = createMcp({ schema, sdl, version: VERSION, onError });
   return useMcp(
     path,

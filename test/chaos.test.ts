@@ -31,7 +31,7 @@ type AtEnd = (end: () => Promise<void>) => void;
 const GOOD = { chains, tokens };
 /** The questions for each gateway. They are so few that all gateways together do not keep the machine busy. */
 const QUESTIONS_PER_SECOND = 10;
-/** How many questions must be answered during a fault. */
+/** At least this many questions must be answered during a fault. */
 const ANSWERED = 10;
 const CEILING = 3;
 /** Without faults the two listings cost 2.5 requests a second, which is below the rate limit. */
@@ -52,8 +52,8 @@ const WITH_STALLS = ['connection', 'framing'];
 /** A fault lasts at least this long, and until the gateway has reported it. */
 const FAULT_MS = 1_500;
 /**
- * How soon after a fault the listings must be new. Two seconds until an open breaker lets a request through, and a pause
- * of one second for each listing, are needed; the rest is for a busy machine.
+ * The listings must be new within this time after a fault. An open breaker lets a request through after two
+ * seconds, and each listing pauses for a second; the rest is for a busy machine.
  */
 const NEW_WITHIN_MS = 120_000;
 /**
@@ -62,7 +62,7 @@ const NEW_WITHIN_MS = 120_000;
  */
 const GROWN_AT_MOST_MB = 150;
 
-/** By how much a second is shortened when requests are counted: a busy machine can delay some of them. */
+/** When requests are counted, a second is shortened by this time: a busy machine can delay some of them. */
 const BUNCHED_MS = 600;
 
 const OUTAGES = ['a stall before the head', '503'];
@@ -73,7 +73,7 @@ const OUTAGE_S = 10;
  */
 const ASKED_IN_OUTAGE = 13;
 
-// So many tests at a time that all end within a minute, and so few that two cores are enough.
+// With seven tests at a time, all end within a minute, and two cores are enough.
 vi.setConfig({ maxConcurrency: 7 });
 
 async function startWorld(atEnd: AtEnd, settings: Record<string, string> = {}): Promise<World> {

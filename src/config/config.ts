@@ -112,7 +112,7 @@ const FRESHNESS = {
   tokensFreshMs: setting(30_000, MS, 'The token listing is refreshed when it is older than this time.'),
   routesSweepMs: optional(
     MS,
-    'For `sources`, each gateway requests the routes of each bridgeable token once in this time, in the background. If unset, `sources` is null, except with demo data.',
+    'For `sources`, each gateway gets the routes of each bridgeable token once in this time, in the background: from the upstream, or from another gateway. If unset, `sources` is null, except with demo data.',
   ),
   priceMaxAgeMs: setting(3_600_000, integer(0, 2 ** 31 - 1), 'A price that is older than this time is null.'),
   holdBackMs: setting(
@@ -130,7 +130,7 @@ const STORAGE = {
   snapshotDir: optional(path, 'The directory where the last good listings are stored for the next start.'),
   redisUrl: optional(
     redisUrl,
-    'The address of a Redis server through which gateways share listings and routes.',
+    'The address of a Redis server through which gateways share listings, routes and rate limits.',
   ),
 };
 
@@ -174,7 +174,7 @@ const OFFER = {
   trustedDocumentsOnly: setting(
     false,
     boolean,
-    "Whether documents that are not in `TRUSTED_DOCUMENTS` are refused. The gateway's own pages and tools still work, and so do queries for `_service { sdl }` and `_sdl`.",
+    "Whether documents that are not in `TRUSTED_DOCUMENTS` are refused. The gateway's own pages still work, and so do the tools of `/mcp` except `query`, and queries for `_service { sdl }` and `_sdl`.",
   ),
 };
 
@@ -221,31 +221,31 @@ export const SETTING_NAMES = Object.keys(SETTINGS).map(variableOf);
 
 /** Limits that are not settings: no deployment needs to change them, only tests do. */
 export const FIXED_LIMITS = {
-  /** A failed request is repeated this often: most failures are short, and attempts use up the rate limit. */
+  /** After a transient failure, a request is repeated up to this often: attempts use up the rate limit. */
   upstreamRetries: 2,
-  /** A longer response of the upstream is refused, counted after decompression. Enough for some 20,000 tokens. */
+  /** An answer of the upstream with more bytes, after decompression, is refused. About 20,000 tokens fit. */
   upstreamMaxBytes: 8 * 2 ** 20,
-  /** The routes from a token are cached for this time. */
+  /** The routes from a token are cached for this time. If the upstream fails, they are served longer. */
   destinationsFreshMs: 60_000,
   /** A refresh is held back if it lacks more than this share of the served rows, or of the day's largest listing. */
   holdBackShrink: 0.5,
   /** Such a refresh is accepted when the same rows have been missing this many times in a row. */
   holdBackTimes: 3,
-  /** An operation gets null for the routes of further tokens: each costs the upstream a request. */
+  /** One operation may request the routes of this many tokens. For further tokens it gets an error. */
   maxRoutesPerOperation: 10,
-  /** An operation with more levels of fields is refused: token, chain, tokens can be nested without end. */
+  /** An operation with more levels of fields is refused, except introspection: rows nest without end. */
   maxDepth: 12,
-  /** An operation with more aliases is refused. For many objects there are look-ups by many keys. */
+  /** An operation with more aliases is refused. To read many objects, a client can use a look-up by keys. */
   maxAliases: 30,
   /** A document with more lexical tokens is refused. */
   maxQueryTokens: 2_000,
   /** An operation whose lists have more rows together is refused: aliases and nested lists multiply the rows. */
   maxRows: 100_000,
-  /** Further connections are closed: a reverse proxy needs fewer. A low `ulimit -n` lowers this limit. */
+  /** Connections beyond this number are closed: a proxy needs fewer. A low `ulimit -n` lowers the number. */
   maxConnections: 5_000,
-  /** A longer request body is refused. Enough for some 10,000 keys of tokens. */
+  /** A request body with more bytes is refused. About 10,000 keys of tokens fit. */
   maxBodyBytes: 1_048_576,
-  /** An operation that would wait longer for its turn is refused: such a busy gateway should get fewer requests. */
+  /** An operation that has waited longer for its turn (in ms) is refused: the gateway is too busy. */
   maxWaitMs: 1_000,
 };
 
@@ -254,7 +254,7 @@ export type Config = {
   readonly [Key in keyof typeof SETTINGS]: (typeof SETTINGS)[Key]['fallback'];
 } & Readonly<typeof FIXED_LIMITS>;
 
-/** Each error names the setting, the expected value and the actual one. */
+/** Each error names the setting, the expected value and the actual one, unless that can be secret. */
 export type ConfigOrErrors = { readonly config: Config } | { readonly errors: readonly string[] };
 
 /**

@@ -9,7 +9,7 @@ function fileError(expected: string, path: string, fault: string): SettingError 
   return new SettingError(expected, path, JSON.stringify(path.slice(0, 100)) + fault);
 }
 
-/** @throws SettingError if it is no regular file (reading a FIFO would never end), is too large or cannot be read */
+/** @throws SettingError if the file is not regular (a FIFO has no end), too large or unreadable */
 function readText(path: string, expected: string, maxBytes = Number.POSITIVE_INFINITY): string {
   try {
     const found = statSync(path);
@@ -61,7 +61,7 @@ export type DocumentManifest = ReadonlyMap<string, string>;
 const EXPECTED =
   'a JSON file of documents as generate-persisted-query-manifest, relay-compiler or GraphQL Code Generator writes it';
 
-/** Ids are hashes or names. A longer text is a mistake. */
+/** Ids are hashes or names: a text of more than 200 characters is a mistake. */
 const Id = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
 const ApolloManifest = v.object({
   format: v.literal('apollo-persisted-query-manifest'),

@@ -29,14 +29,14 @@ export function timeOrNever(text: string): number {
   throw new SettingError('a whole number of milliseconds from 0 to 315360000000, or never', text);
 }
 
-/** How many operations a second, and how many at once (`20` or `20/100`). */
+/** A rate: `20` means 20 operations a second, and `20/100` also allows 100 at once. */
 export function rate(text: string): { readonly perSecond: number; readonly burst: number } {
   const [, number, maximum = number] = /^(\d{1,6})(?:\/(\d{1,6}))?$/.exec(text) ?? [];
   const perSecond = Number(number);
   const burst = Number(maximum);
   if (perSecond >= 1 && burst >= perSecond) return { perSecond, burst };
   throw new SettingError(
-    'a whole number of operations a second up to 999999, such as 20, or also how many at once, at least as many, such as 20/100',
+    'a whole number of operations a second from 1 to 999999, such as 20, or with the number that is allowed at once, which must not be smaller, such as 20/100',
     text,
   );
 }
@@ -86,7 +86,7 @@ export function host(text: string): string {
   throw new SettingError('an IP address or a host name', text);
 }
 
-/** A base URL to which paths are appended. Error messages show no password or key of the URL. */
+/** A base URL to which paths are appended. Error messages hide a URL with a user name, query or fragment. */
 export function baseUrl(text: string): string {
   const { protocol = '', username, password } = URL.canParse(text) ? new URL(text) : {};
   // The text is checked for "?" and "#": the parts of the parsed URL are empty if nothing follows them.
@@ -99,7 +99,7 @@ export function baseUrl(text: string): string {
   );
 }
 
-/** The URL of a Redis server. It can contain a password, so error messages show nothing of the URL. */
+/** The URL of a Redis server. Error messages show only its length, because it can contain a password. */
 export function redisUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.hostname && /^rediss?:$/.test(url.protocol) && succeeds(() => decodeURIComponent(url.password)))
@@ -117,7 +117,7 @@ export function path(text: string): string {
   throw new SettingError('a path', text);
 }
 
-/** Headers to send, as a JSON object. Error messages show nothing of the object: its values are often API keys. */
+/** Headers to send, as a JSON object. Error messages show only its length: its values are often API keys. */
 export function headers(text: string): Readonly<Record<string, string>> {
   let json: unknown;
   const isValid =

@@ -13,11 +13,11 @@ const BARE_HEX = /^[0-9a-f]{40}$/i;
 const MOVE_TYPE = /^0x[0-9a-f]+::/i;
 /** The addresses in a Move type: the first one, and those of its parameters. */
 const MOVE_ADDRESSES = /(?<!\w)0x([0-9a-f]+)(?=::)/gi;
-/** The hex digits of an address of 20 bytes, as on EVM chains, and of an address of 32 bytes, as on Sui. */
+/** The numbers of hex digits of an address: of 20 bytes, as on EVM chains, and of 32 bytes, as on Sui. */
 const SHORT_DIGITS = 40;
 const LONG_DIGITS = 64;
 const FOLDED_PLACEHOLDER = NATIVE_PLACEHOLDER.toLowerCase();
-/** Every spelling of the placeholder and of zero. One pattern, because it fails early for most addresses. */
+/** Every spelling of the placeholder and of the zero address. The pattern fails early for most others. */
 const PLACEHOLDERS = /^(?:0x0*(?:0|e{40})|0{40}|e{40})$/i;
 
 /**
@@ -44,21 +44,21 @@ function foldDigits(digits: string, fewest: number): string {
   return `0x${significant.padStart(significant.length > SHORT_DIGITS ? LONG_DIGITS : fewest, '0')}`;
 }
 
-/** True for any spelling of the placeholder of native assets, also the zero address. */
+/** True for any spelling of the placeholder of native assets, and of the zero address. */
 export function isNativePlaceholder(address: string): boolean {
   return PLACEHOLDERS.test(address);
 }
 
 type WithNative = { readonly nativeCurrency: Pick<NativeCurrency, 'address'> };
 
-/** True if the token is the native asset of its chain. Without the chain only the placeholder is recognised. */
+/** True if the token is the native asset of its chain. Without the chain, only placeholder and zero count. */
 export function isNativeOf(chain: WithNative | null | undefined, { address }: Pick<Token, 'address'>) {
   if (isNativePlaceholder(address)) return true;
   const native = chain?.nativeCurrency.address;
   return native !== undefined && !isNativePlaceholder(native) && foldAddress(native) === foldAddress(address);
 }
 
-/** The key of a chain in lower case, as in rows. Keys are compared in this form. Too long a text stays unchanged. */
+/** The key of a chain in lower case, as in rows, to compare keys. A text that is too long stays unchanged. */
 export function foldChainKey(chainKey: string): string {
   return chainKey.length > MAX_LENGTHS.chainKey ? chainKey : chainKey.toLowerCase();
 }

@@ -60,7 +60,7 @@ export function caip19Of(chain: Chain | null | undefined, token: Pick<Token, 'ad
   return caip2 === null ? null : `${caip2}/${profile.namespace}:${token.address}`;
 }
 
-/** Reads a CAIP-2 identifier that {@link caip2Of} can return, with its namespace in any letter case; or undefined. */
+/** Reads a result of {@link caip2Of}. Its namespace can have any letter case. Undefined for other texts. */
 export function parseCaip2(text: string): string | undefined {
   const colon = text.indexOf(':');
   const namespace = text.slice(0, Math.max(colon, 0)).toLowerCase();

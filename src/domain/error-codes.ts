@@ -10,7 +10,10 @@ export const ERRORS = {
     'The gateway could not connect to the upstream, or the connection broke.',
     'Retry in a few seconds.',
   ),
-  UPSTREAM_STATUS: meaning('The upstream answered with an HTTP status other than 200.', 'Retry in a minute.'),
+  UPSTREAM_STATUS: meaning(
+    'The upstream answered with an HTTP status other than 200, 410 and 429.',
+    'Retry in a minute.',
+  ),
   UPSTREAM_GONE: meaning(
     'The upstream says that it is switched off: it answered 410, or with an error that says "deprecated".',
     'Tell the operator of the gateway.',
@@ -56,7 +59,7 @@ export type ErrorCode = keyof typeof ERRORS;
 
 export const ERROR_CODES = Object.keys(ERRORS) as readonly ErrorCode[];
 
-/** True for a code whose errors metrics count separately if the client has caused them (`scope="client"`). */
+/** True if metrics count errors with this code separately when the client caused them (`scope="client"`). */
 export function hasScope(code: string): boolean {
   return code === 'OVERLOADED' || code === 'RATE_LIMITED' || code.startsWith('UPSTREAM_');
 }

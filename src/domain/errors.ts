@@ -19,7 +19,7 @@ export class GatewayError extends Error {
 }
 
 export interface GatewayErrorOptions extends ErrorOptions {
-  /** True if only this client gets the error, by its own requests. For metrics: it must not raise an alert. */
+  /** True if the client's own requests caused the error. Metrics count it apart, so it raises no alert. */
   readonly isByClient?: boolean | undefined;
 }
 

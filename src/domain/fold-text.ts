@@ -22,7 +22,7 @@ export function narrowText(text: string): string {
   return text.normalize('NFKC').replace(/\p{Cf}/gu, '');
 }
 
-/** Whether one typo makes the texts equal: two letters swapped, or one added, left out or replaced. */
+/** Whether one typo separates the texts: neighbouring letters swapped, or one added, left out or replaced. */
 export function isOneTypo(typed: string, meant: string): boolean {
   const shorter = Math.min(typed.length, meant.length);
   if (Math.max(typed.length, meant.length) - shorter > 1) return false;

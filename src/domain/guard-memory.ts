@@ -1,8 +1,9 @@
-/** The memory of the guard: stored and shared with the rows, so that no value is forgotten by a restart. */
+/** The memory of the guard. It is stored and shared with the rows. Without a store, a restart forgets it. */
 
 /**
- * A row that is no longer listed, as it was last accepted, without its price. `at`: when it was first missing, or last known
- * at another gateway or upstream (milliseconds since 1970); 0 if another row was accepted in its place.
+ * A row that is no longer listed, as it was last accepted; its price does not count. `at` is when it was
+ * first missing, or last known at another gateway or upstream (milliseconds since 1970). It is 0 if another
+ * row was accepted in its place.
  */
 export interface GoneRow<Row> {
   readonly row: Row;
@@ -28,7 +29,7 @@ export interface AcceptedChange {
   readonly by: AcceptedBy;
 }
 
-/** A price that is doubted and so not served for ten minutes, or the last price of a token that has none now. */
+/** A doubted price, which is not served for ten minutes; or the last price of a token that has none now. */
 export interface DoubtedPrice {
   readonly key: string;
   /** The last price that was served, and the price that the upstream sends now, in US dollars; null without one. */
@@ -38,13 +39,16 @@ export interface DoubtedPrice {
   readonly since: number;
 }
 
-/** What the guard remembers of one listing. Times are in milliseconds since 1970. */
+/** The memory of the guard about one listing. Times are in milliseconds since 1970. */
 export interface GuardMemory<Row> {
   /** `takenAt` of the first listing that was guarded with this memory; 0 before the first. */
   readonly beganAt: number;
   readonly gone: readonly GoneRow<Row>[];
   readonly held: readonly HeldRow<Row>[];
-  /** When rows were added: within the hold-back period, or longer while an old row with the symbol is held back. */
+  /**
+   * The keys of rows that were added within the hold-back period, and when. A row stays here longer while an
+   * old row with the same symbol is held back.
+   */
   readonly arrived: readonly (readonly [key: string, at: number])[];
   /** The oldest first, like `gone`. */
   readonly accepted: readonly AcceptedChange[];
@@ -54,7 +58,7 @@ export interface GuardMemory<Row> {
    * of another upstream whose facts are known; 0 without either.
    */
   readonly lossAcceptedAt: number;
-  /** Keys of chains whose CAIP-2 identifier belongs to another chain. */
+  /** Keys of chains that claim a CAIP-2 identifier and do not have it, because other chains claim it, too. */
   readonly unnumbered: readonly string[];
 }
 

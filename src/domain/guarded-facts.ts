@@ -37,7 +37,7 @@ export interface EmbeddedFacts {
   readonly chains: readonly Chain[];
   /** The keys of EVM chains, by CAIP-2 identifier. */
   readonly chainKeys: ReadonlyMap<string, string>;
-  /** By the `tokenKey` of the token. */
+  /** The known facts of each token, by its `tokenKey`. */
   readonly tokens: ReadonlyMap<string, ReadonlyMap<GuardedFact, string>>;
 }
 
@@ -46,7 +46,7 @@ interface FactForm {
   /** Completes "expected …". */
   readonly expected: string;
   readonly isValue: (text: string) => boolean;
-  /** Gives equal texts for values that mean the same; without it only equal values do. */
+  /** Gives equal texts for values that mean the same. Without it, only equal values mean the same. */
   readonly fold?: (value: string) => string;
 }
 

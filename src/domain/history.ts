@@ -1,4 +1,4 @@
-/** The history of a listing: stored and shared with the rows, so that gateways with the same rows have the same one. */
+/** The history of a listing, stored and shared with the rows: gateways with the same rows agree on it. */
 
 /** One change of a listing, from the state with the cursor `from` to the next state. */
 export interface ChangeStep {

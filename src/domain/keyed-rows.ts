@@ -1,6 +1,6 @@
 /** Finds rows by key or by group. */
 
-/** Maps by key, by the array of rows. Arrays of rows are frozen, so that a map stays correct. */
+/** The maps that were made, by their arrays of rows. Arrays of rows are frozen, so each map stays correct. */
 const cached = new WeakMap<readonly unknown[], ReadonlyMap<string, unknown>>();
 
 /** The rows by key, in their order. Making keys is slow, so the map is cached for each array of rows. */

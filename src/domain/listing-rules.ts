@@ -13,13 +13,14 @@ export interface ListingRules {
 export interface ResolvedRules {
   /** A text that is equal if the same rules name the same rows. */
   readonly rows: string;
-  /** The chains to serve, in the operator's order; the same array if the rules change nothing. */
+  /** The chains to serve, in the operator's order, if any; the same array if the rules change nothing. */
   selectChains(rows: readonly Chain[]): readonly Chain[];
-  /** The tokens to serve, in the order of their chains; the same array if the rules change nothing. */
+  /** The tokens to serve, in the operator's order of chains, if any; the same array if nothing changes. */
   selectTokens(rows: readonly Token[]): readonly Token[];
   hides(token: Pick<Token, 'chainKey' | 'address'>): boolean;
   /**
-   * The operator's decision on a change of a guarded fact: `accept` it now, `keep` the old value for ever, or undefined.
+   * The operator's decision on a change of a guarded fact: `accept` it now, or `keep` the old value while the
+   * rule exists. Undefined if no rule decides.
    * `key` is the `tokenKey` of a token, or the key of a chain in lower case.
    */
   verdictOn(key: string, fact: GuardedFact, served: string, upstream: string): 'accept' | 'keep' | undefined;
@@ -37,10 +38,10 @@ interface NamedRow {
 interface Place {
   /** A text that is equal for all spellings of one key, or of one CAIP identifier. */
   readonly id: string;
-  /** Folded; undefined for a chain. */
+  /** The folded address; undefined for a chain. */
   readonly address?: string | undefined;
   readonly isByCaip: boolean;
-  /** Undefined if no chain has the identifier, or if the chain cannot have such an asset. */
+  /** Finds the row. Undefined if no chain has the identifier, or if the chain cannot have such an asset. */
   readonly rowIn: (byCaip2: ReadonlyMap<string | null, Chain>) => NamedRow | undefined;
 }
 
@@ -61,7 +62,7 @@ type Rule =
 
 /** The longest text of rules (in UTF-16 code units), and file of rules (in bytes). */
 export const MAX_RULES_LENGTH = 2_097_152;
-/** Further rules are refused. Services list far fewer tokens. */
+/** A text with more rules is refused. Services list far fewer tokens. */
 export const MAX_RULES = 20_000;
 /** A message shows at most this many characters of a line or word. */
 const SHOWN_LENGTH = 100;
@@ -80,7 +81,8 @@ type Refuse = (expected: string, got?: string) => never;
  *     accept ethereum:0xa0b8… decimals 6 18  # the change from 6 to 18 is right
  *     keep ethereum:0xa0b8… decimals 6       # no other value is ever accepted
  *
- * `#` starts a comment at the beginning of a line and after white space. A word with white space is a JSON string.
+ * `#` starts a comment at the beginning of a line and after white space. A word that contains white space
+ * must be written as a JSON string.
  *
  * @throws ListingRulesError for the first error: its line, what was expected and what was found
  */
@@ -197,7 +199,7 @@ export const NO_RULES = createListingRules([]);
 
 function resolve(rules: readonly Rule[], chains: readonly Chain[]): ResolvedRules {
   const byCaip2 = new Map(chains.map((chain) => [chain.caip2, chain]));
-  /** The number of each chain in the operator's order. Undefined: all chains are served, in the upstream's order. */
+  /** The place of each chain in the operator's order; undefined if the upstream's order holds. */
   let ranks: Map<string, number> | undefined;
   const hidden = new Set<string>();
   const accepted = new Set<string>();
@@ -244,7 +246,7 @@ function changeKey(row: string, fact: GuardedFact, from: string, to: string): st
   return JSON.stringify([row, fact, foldValue(fact, from), foldValue(fact, to)]);
 }
 
-/** The rows that are not hidden, in the order of their chains. */
+/** The rows that are not hidden, in the operator's order of chains, if there is one. */
 function select<Row extends { readonly chainKey: string }>(
   rows: readonly Row[],
   ranks: ReadonlyMap<string, number> | undefined,

@@ -19,9 +19,9 @@ export type GuardedFact = 'decimals' | 'symbol' | 'address' | 'chainId' | 'chain
 export interface HeldBackFact {
   readonly fact: GuardedFact;
   readonly served: string;
-  /** Several values at once are joined by "and". */
+  /** The value that the upstream sends. Several values are joined by "and". */
   readonly upstream: string;
-  /** When the upstream first sent it (milliseconds since 1970). */
+  /** When the upstream first sent this value (milliseconds since 1970). */
   readonly since: number;
 }
 
@@ -30,14 +30,14 @@ export const NOTHING_HELD_BACK: readonly HeldBackFact[] = Object.freeze([]);
 /** A network that tokens can move from or to. `chainKey` identifies the chain; `chainId` is not unique. */
 export interface Chain {
   readonly chainKey: string;
-  /** Family such as `evm`, lower-case; an open set. */
+  /** The family in lower case, such as `evm`. New families can appear. */
   readonly chainType: string;
-  /** A safe integer; it can exceed 2^31-1 and be negative. */
+  /** A safe integer. It can exceed 2^31-1, and it can be negative. */
   readonly chainId: number;
   readonly shortName: string;
   readonly name: string;
   readonly nativeCurrency: NativeCurrency;
-  /** Null if the row gives no CAIP-2 identifier, or if another chain has it. */
+  /** Null if the row gives none, or if other chains claim the same one and this chain does not have it. */
   readonly caip2: string | null;
   readonly heldBack: readonly HeldBackFact[];
 }
@@ -58,9 +58,9 @@ export interface Token {
   readonly symbol: string;
   readonly name: string;
   readonly price: Price | null;
-  /** Safe for a page to load; null if there is none. */
+  /** The logo, if it is safe for a page to load; otherwise null. */
   readonly logoUrl: string | null;
-  /** Empty for nearly all rows. Others have no price. */
+  /** Empty for nearly all tokens. A token with held-back facts has no price. */
   readonly heldBack: readonly HeldBackFact[];
 }
 
@@ -77,7 +77,7 @@ export interface TokenRequest {
   readonly srcToken?: string | undefined;
 }
 
-/** The rows of an answer that were left out, with the index and the reason of each of the first ones. */
+/** How many rows of an answer were left out, and the indexes and reasons of the first of them. */
 export interface RejectedRows {
   readonly count: number;
   readonly first: readonly string[];
@@ -97,10 +97,10 @@ export interface LargestListing {
   readonly at: number;
 }
 
-/** Such as `v1`, or `demo` for the embedded one. Clients see it as `source`: it must never be an address. */
+/** The name of a service, such as `v1`, or `demo` for demo data. Clients see it: never use an address. */
 export type ServiceName = string;
 
-/** How old rows are. */
+/** The age of rows. */
 export interface RowsAge {
   /** When their request was sent, minus the `Age` of the answer (milliseconds since 1970). No row is older. */
   readonly takenAt: number;
@@ -124,7 +124,7 @@ export function sentAtOf({ takenAt, upstreamAgeMs = 0 }: RowsAge): number {
 export interface Fetched<Row> extends SourceAndAge {
   readonly rows: readonly Row[];
   readonly rejected: RejectedRows;
-  /** Only in a new answer, like `contradictory`. */
+  /** Only in a new answer. */
   readonly unreadable?: UnreadableRows | undefined;
   /** By key, the rows that contradict each other on guarded facts. Such rows are not in `rows`. */
   readonly contradictory?: ReadonlyMap<string, readonly Row[]> | undefined;
@@ -142,7 +142,7 @@ export interface RequestDelay {
   readonly leftMs: number;
 }
 
-/** The address of a client's connection; undefined if unknown, null for the background sweep, which is last. */
+/** A client, such as its address; undefined if unknown. Null is the background sweep, which goes last. */
 export type RouteClient = string | undefined | null;
 
 /** The clients that share one request for routes. */
@@ -165,7 +165,7 @@ export interface ListingRows {
  * BAD_USER_INPUT for a request that the service does not support.
  */
 export interface Service {
-  /** With failover, the service that gets the requests now. */
+  /** The name of the service; with failover, of the service that gets the requests now. */
   readonly source: ServiceName;
   /** Fetches a whole listing, which is never empty. */
   fetch<Name extends keyof ListingRows>(name: Name): Promise<Fetched<ListingRows[Name]>>;
@@ -173,9 +173,9 @@ export interface Service {
   routes(request: TokenRequest, clients?: RouteClients): Promise<Fetched<Token>>;
   /** The delay of requests for whole listings now; undefined if there is none. */
   delay?(): RequestDelay | undefined;
-  /** Tells a service with failover the source of shared or stored rows: it switches to the successor if they are its. */
+  /** Tells the source of shared or stored rows. A service with failover switches if that is its successor. */
   switchTo?(source: ServiceName): void;
 }
 
-/** The most rows of one answer in all its pages: bounds memory and time, at a hundred times what the services list. */
+/** An answer with more rows in all its pages is refused. Services list about a hundredth of this number. */
 export const MAX_LISTING_ROWS = 200_000;

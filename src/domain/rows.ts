@@ -1,4 +1,4 @@
-/** Makes the rows of chains and tokens, with the members that the gateway adds. All rows are made here. */
+/** Makes the rows of chains and tokens from checked rows, with the members that the gateway adds. */
 import { caip2Of } from './caip.js';
 import { type Chain, type HeldBackFact, NOTHING_HELD_BACK, type Price, type Token } from './listing.js';
 

@@ -7,11 +7,11 @@
 export const MAX_LENGTHS = { chainKey: 256, chainType: 64, address: 512, symbol: 256, name: 1024 } as const;
 
 /**
- * Texts of clients. A longer key or id counts as unknown, a longer header is cut or ignored, and any other longer text
- * is refused. The message of a refusal does not contain the text.
+ * Texts of clients. A longer key or id counts as unknown in a look-up. A longer header is cut or ignored. Any
+ * other longer text is refused, and the message of the refusal does not contain the text.
  */
 export const TEXT_LIMITS = {
-  /** A document. The limit on its lexical tokens does not count comments, nor the lines of a block string. */
+  /** A document. The limit on lexical tokens does not bound it: a comment is no token, a long text is one. */
   document: 100_000,
   /** Rows do not have longer keys, types, addresses or symbols. */
   ...MAX_LENGTHS,
@@ -23,10 +23,10 @@ export const TEXT_LIMITS = {
   /** The longest identifiers that the grammars of CAIP-2 and CAIP-19 allow. */
   caip2: 8 + 1 + 32,
   caip19: 8 + 1 + 32 + 1 + 8 + 1 + 128,
-  /** Each name in a document, and the name of the operation in a request: a response repeats them for each row. */
+  /** Each name in a document, since a response can repeat it for each row; also the `operationName`. */
   name: 200,
   requestId: 128,
-  /** Lists in headers: If-None-Match, Accept-Encoding, X-Forwarded-For. */
+  /** Lists in headers: Accept, Accept-Encoding, If-None-Match, X-Forwarded-For. */
   header: 1_000,
 } as const;
 
@@ -38,7 +38,7 @@ export const MIN_RESPONSE_LIMIT = 8_388_608;
 /** The bytes that are allowed for one token. A token with every field and its chain has about 700. */
 const BYTES_OF_WHOLE_TOKEN = 1_000;
 
-/** The limit on the bytes of one response, which always lets the whole token listing through. */
+/** The limit on the bytes of one response. The whole token listing with usual texts and aliases fits. */
 export function maxResponseBytes(listedTokens: number): number {
   return Math.max(MIN_RESPONSE_LIMIT, listedTokens * BYTES_OF_WHOLE_TOKEN);
 }

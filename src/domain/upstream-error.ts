@@ -12,7 +12,7 @@ export interface UpstreamErrorOptions extends GatewayErrorOptions {
   /** For the log only: address, status, beginning of the body. */
   readonly detail?: string | undefined;
   readonly status?: number | undefined;
-  /** The `Retry-After` of the upstream, in milliseconds. */
+  /** The wait before the next request (ms): the upstream's `Retry-After`, or the rest of a pause. */
   readonly retryAfterMs?: number | undefined;
   /** True if the gateway did not send the request, so that it cost the upstream nothing. */
   readonly notSent?: boolean | undefined;

@@ -22,7 +22,7 @@ export interface DocumentLimits {
   readonly maxQueryTokens: number;
 }
 
-/** The errors of operations beyond a limit. Call it first: validation costs as much as the fragments expand to. */
+/** The errors of operations beyond a limit. Call it before validation, whose cost grows with each spread. */
 export function limitErrors(document: DocumentNode, limits: DocumentLimits): readonly GraphQLError[] {
   const { maxDepth, maxAliases, maxQueryTokens } = limits;
   const measure = createMeasure(document);

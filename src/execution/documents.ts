@@ -24,10 +24,13 @@ export interface DocumentsOptions extends DocumentLimits {
   readonly introspection: boolean;
 }
 
-/** When the cached texts are longer together, old ones are dropped. A parsed document takes fifty times its text: 5 MB. */
+/**
+ * When all cached texts together have more characters, those unused for longest are dropped. A parsed
+ * document takes about fifty times the memory of its text, so all of them take about 5 MB.
+ */
 const MAX_CACHED_LENGTH = 100_000;
 const MAX_CACHED_DOCUMENTS = 300;
-/** More errors do not help. Each costs as much as the first, and keeps a part of its document in memory. */
+/** Validation stops after this many errors: each takes as much time as the first, and holds memory. */
 const MAX_VALIDATION_ERRORS = 10;
 
 export type Documents = ReturnType<typeof createDocuments>;
@@ -70,7 +73,7 @@ export function createDocuments({ schema, introspection, ...limits }: DocumentsO
     }
   }
 
-  /** @throws GraphQLError LIMIT_EXCEEDED for a text with too many lexical tokens, or with a name that is too long */
+  /** @throws GraphQLError LIMIT_EXCEEDED for too long a text or name, or for too many lexical tokens */
   function checkTokens(source: Source): void {
     const error = exceededTokenLimit(source, limits.maxQueryTokens);
     if (error) throw error;

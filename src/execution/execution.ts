@@ -1,7 +1,7 @@
 /**
  * One execution of a query by a plan, and its response so far. If a resolver waits or fails, or if the plan does not
- * know a case, the execution ends with a throw. graphql-js then executes the operation from the beginning. Only
- * graphql-js reports errors.
+ * know a case, the execution ends with a throw. The gateway then waits and executes the operation again, or
+ * lets graphql-js execute it from the beginning. Only graphql-js reports errors.
  */
 import { MIN_RESPONSE_LIMIT } from '../domain/text-limits.js';
 
@@ -29,7 +29,11 @@ export function assertSynchronous(value: unknown): void {
 export interface Tracker {
   /** Calls `write`. @returns the reads of `write`; undefined if other operations cannot use the JSON that it wrote */
   track(write: () => void): object | undefined;
-  /** Notes the reads of kept JSON that this operation uses. @returns false, without a note, if it would read others */
+  /**
+   * Notes the reads of kept JSON that this operation uses.
+   *
+   * @returns false, without a note, if this operation would read something else
+   */
   repeat(reads: object): boolean;
 }
 
@@ -37,7 +41,7 @@ export interface Tracker {
 export interface ExecutionContext {
   /** Tracks what kept JSON depends on. If undefined, JSON is not kept. */
   readonly tracker?: Tracker;
-  /** Limit on the bytes of the response, at least {@link MIN_RESPONSE_LIMIT}. Called only for longer responses. */
+  /** Limit on the bytes of the response, at least {@link MIN_RESPONSE_LIMIT}. Called only above that. */
   readonly maxResponseBytes?: () => number;
 }
 
@@ -89,7 +93,7 @@ export class Execution {
     return this.parts;
   }
 
-  /** Writes a value separately. @returns its JSON, and the reads that it depends on; undefined: do not keep it */
+  /** Writes a value separately. @returns its JSON, and what it has read; no `reads` if it must not be kept */
   track(tracker: Tracker, write: Write, value: unknown) {
     const { text, parts, bytes, usesVariables } = this;
     Object.assign(this, { text: '', parts: [], usesVariables: false, tracker: undefined });

@@ -38,8 +38,8 @@ export function createOperationWriter(schema: GraphQLSchema, documents: Pick<Doc
    * Writes the response body of an operation if the operation succeeds synchronously and without errors.
    *
    * @param prepare makes the context of the operation; undefined if the operation must not be executed now
-   * @returns undefined if graphql-js has to execute the operation, from the beginning: it has errors, has to wait, or is
-   *   of a kind that the writer does not know
+   * @returns undefined if the operation has errors, has to wait, must not be executed now, or is of a kind
+   *   that the writer does not know
    */
   return (
     parameters: OperationParameters,
@@ -91,7 +91,7 @@ export class Plans {
     this.memory = { bytes: 0, maxBytes };
   }
 
-  /** @param variables coerced */
+  /** @param variables the coerced variables */
   planFor(document: DocumentNode, operation: OperationDefinitionNode, variables: Variables): Plan {
     if (this.memory.bytes > this.memory.maxBytes) {
       this.plans = new WeakMap();

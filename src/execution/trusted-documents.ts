@@ -1,4 +1,4 @@
-/** Documents that clients may send by id, and the refusal of all others. */
+/** Documents that clients may request by id, and the refusal of others with `TRUSTED_DOCUMENTS_ONLY`. */
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { getIntrospectionQuery, parse, Source, stripIgnoredCharacters } from 'graphql';
@@ -7,7 +7,7 @@ import type { Documents } from './documents.js';
 import type { OperationParameters } from './operation-writer.js';
 
 export interface TrustedDocumentsOptions {
-  /** The texts of trusted documents by id. If undefined, clients cannot send ids. */
+  /** The texts of trusted documents by id. If undefined, clients cannot request documents by `documentId`. */
   readonly trustedDocuments?: ReadonlyMap<string, string> | undefined;
   /** Whether documents that are not trusted are refused. */
   readonly trustedDocumentsOnly?: boolean | undefined;
@@ -74,7 +74,7 @@ function textsByKey(manifest: ReadonlyMap<string, string>): ReadonlyMap<string, 
   return texts;
 }
 
-/** Makes a check that accepts trusted documents with any white space and comments. */
+/** Makes a check that accepts trusted documents, with any white space and comments, and SDL queries. */
 function createAcceptance(
   manifest: ReadonlyMap<string, string>,
   { pageDocuments = [], introspection }: TrustedDocumentsOptions,

@@ -11,7 +11,7 @@ import { Loaders, type Waiting } from './loaders.js';
 export interface ContextOptions extends CostLimits {
   readonly snapshots: Snapshots;
   readonly maxRoutesPerOperation: number;
-  /** A price that is older than this is shown as null; in milliseconds. */
+  /** A price that is older than this (in milliseconds) is shown as null. */
   readonly priceMaxAgeMs: number;
   readonly introspection: boolean;
   readonly log: Logger;

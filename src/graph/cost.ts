@@ -38,9 +38,9 @@ interface Selections {
 }
 
 export interface CostLimits {
-  /** Limit on CPU time, in units. If the whole token listing costs more, its cost is the limit. */
+  /** An operation with more units is refused. If the whole token listing costs more, this is the limit. */
   readonly maxCost: number;
-  /** Limit on the rows of all lists together, and so on the size of the response. */
+  /** An operation whose lists have more rows together is refused. This also bounds responses. */
   readonly maxRows: number;
   /** Units for one token with every field and its chain. */
   readonly unitsOfWholeToken: number;
@@ -199,7 +199,7 @@ function costOfObject(type: GraphQLObjectType, nodes: readonly FieldNode[], sele
   return cost;
 }
 
-/** Units for one object of the type with every field and with the objects below it that are not in lists. */
+/** Units for one object with its fields, and with the objects in them. Of lists, only `heldBack` counts. */
 export function unitsOfWholeObject(type: GraphQLObjectType): number {
   let units = 0;
   for (const field of Object.values(type.getFields())) {

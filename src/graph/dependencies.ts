@@ -22,12 +22,12 @@ const SERVED: Readonly<Record<string, (snapshots: Snapshots) => unknown>> = {
   ),
   // The operator's rules: compared only if routes were read. The digests of the listings change with the rules.
   rules: (snapshots) => snapshots.rules(),
-  // Compared only if `sources` was read, and the number of its answers only if the response shows their time.
+  // `routeMap`: compared only if `sources` was read. `routeMapAnswers`: only if its times are shown, too.
   routeMap: (snapshots) => snapshots.routeMap()?.changes,
   routeMapAnswers: (snapshots) => snapshots.routeMap()?.answers,
 };
 
-/** While these are current, the response may be sent again. Executed anew, only times of routes could be newer. */
+/** While these are current, the response may be sent again. A new one could only have newer route times. */
 export interface Dependencies {
   /** The values of the names in {@link SERVED} when the response was made. */
   readonly values: Readonly<Record<string, unknown>>;

@@ -1,7 +1,7 @@
 /**
- * The reads of one operation, without repeats. Each method is named after its result. For unknown and malformed keys,
- * the result is null. Errors are thrown or rejected as a GatewayError. If the snapshot is loaded, a method returns a value
- * and not a promise: a list of 10,000 tokens must not cost 10,000 promises.
+ * Reads data for the resolvers of one operation. Each method is named after its result. For an unknown or
+ * malformed key, the result is null. Errors are thrown or rejected as a GatewayError. If its data is in
+ * memory, a method returns a value and not a promise: a list of 10,000 tokens must not cost 10,000 promises.
  */
 import DataLoader from 'dataloader';
 import { tokenRequestKey } from '../domain/addresses.js';
@@ -136,7 +136,11 @@ export class Loaders {
     return this.read('tokens', (tokens) => tokens.changesSince(since));
   }
 
-  /** Costs at most one request for each distinct token. @throws GatewayError ROUTE_BUDGET_EXCEEDED, synchronously */
+  /**
+   * Asks the upstream at most once for each token.
+   *
+   * @throws GatewayError ROUTE_BUDGET_EXCEEDED, synchronously
+   */
   routesFrom(filter: RouteRequest): MaybePromise<RouteAnswer> {
     const { view, tracker, cost } = this.context;
     tracker.note('routes');
@@ -158,7 +162,7 @@ export class Loaders {
     return answer;
   }
 
-  /** The known sources of this token; null if no background sweep collects routes. Never asks the upstream. */
+  /** The known sources of this token; null if no background sweep collects routes. Requests no routes. */
   sourcesOf(chainKey: string, address: string): MaybePromise<TokenSources | null> {
     const { view, tracker } = this.context;
     tracker.note('routes');

@@ -8,8 +8,8 @@ import { TEXT_LIMITS } from '../domain/text-limits.js';
 export type Encoding = 'br' | 'zstd' | 'gzip' | 'identity';
 
 /**
- * How often a body is sent, which decides how much time its compression may take: `once`, many times while it is
- * `cached`, or unchanged as a `file`.
+ * The use of a body, which decides how much time its compression may take. A body is sent `once`, or several
+ * times while it is `cached`, or unchanged for as long as the process runs (`file`).
  */
 export type Use = 'once' | 'cached' | 'file';
 
@@ -45,7 +45,7 @@ const COMPRESSORS: ReadonlyMap<Encoding, Compress> = new Map<Encoding, Compress>
 const MAX_KNOWN = 100;
 const known = new Map<string, Encoding>();
 
-/** The best encoding that an Accept-Encoding header allows. */
+/** The best encoding that the header names. Quality values other than 0 are ignored, and so is `*`. */
 export function encodingFor(acceptEncoding: string | null | undefined): Encoding {
   if (!acceptEncoding || acceptEncoding.length > TEXT_LIMITS.header) return 'identity';
   const remembered = known.get(acceptEncoding);
@@ -68,7 +68,7 @@ export function isIdentity(contentEncoding: string | undefined): boolean {
   return contentEncoding.split(',').every((coding) => /^\s*(identity)?\s*$/i.test(coding));
 }
 
-/** Smaller responses are not compressed: one network packet holds them in any case. */
+/** Smaller bodies are not compressed, except files: one network packet holds them in any case. */
 const MIN_COMPRESSED_BYTES = 1_024;
 
 /** A body in one encoding, in parts that all clients share. */
@@ -93,7 +93,7 @@ export class Body {
     this.plain = { encoding: 'identity', parts, byteLength };
   }
 
-  /** The body in this encoding; a promise while it is not compressed yet. A small response stays as it is. */
+  /** The body in this encoding, or a promise of it; unchanged if it is small or does not shrink. */
   encoded(encoding: Encoding): EncodedBody | Promise<EncodedBody> {
     const { plain, use } = this;
     const compress = COMPRESSORS.get(encoding);

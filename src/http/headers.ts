@@ -10,7 +10,7 @@ let count = 0;
 export function requestIdFrom(given: string | null | undefined): string {
   if (given && given.length <= TEXT_LIMITS.requestId && REQUEST_ID.test(given)) return given;
   count += 1;
-  // In the form of a UUID. A random one would make cache hits noticeably slower.
+  // It has the form of a UUID. A random UUID would make cache hits noticeably slower.
   return `${PROCESS_ID}${count.toString(16).padStart(12, '0')}`;
 }
 
@@ -18,12 +18,12 @@ export function requestIdFrom(given: string | null | undefined): string {
 export const CACHE_STATUS = 'cache-status';
 /** The value for a response from the cache. */
 export const HIT = 'gateway; hit';
-/** The value for all other responses: the operation was executed, or the request was refused. */
+/** The value for all other responses of the endpoint: executed operations, refusals, the playground. */
 export const MISS = 'gateway; fwd=miss';
 /** The header with the cost of an operation, in the units of MAX_COST. */
 export const COST = 'x-cost';
 
-/** Whether an If-None-Match header contains the ETag, by weak comparison (RFC 9110). A header that is too long has none. */
+/** Whether the header has the ETag, compared weakly (RFC 9110), or `*`. False if the header is too long. */
 export function hasTag(ifNoneMatch: string | null | undefined, etag: string): boolean {
   if (!ifNoneMatch || ifNoneMatch.length > TEXT_LIMITS.header) return false;
   const tags = ifNoneMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
@@ -46,16 +46,16 @@ const FOR_ALL: HeaderPairs = [['access-control-allow-origin', '*'], EXPOSED];
 const LOOPBACK = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/;
 
 /**
- * Whether a request to a path for programs is from a page whose origin the settings do not name. With `*`, all origins
- * but those of this machine are foreign. The Host header is not compared: a site can let its own host name resolve to
- * this machine (DNS rebinding).
+ * Whether a request to `/mcp` is from a page whose origin the settings do not name. With `*`, all origins are
+ * foreign except those of this machine. The Host header is not compared: a site can let its own host name
+ * resolve to this machine (DNS rebinding).
  */
 export function isForeignOrigin(origins: CorsOrigins, origin: string | null): boolean {
   if (origin === null) return false;
   return origins === '*' ? !LOOPBACK.test(origin) : !origins.includes(origin);
 }
 
-/** The headers that let a page of this origin read a response; never with credentials. */
+/** The headers that let a page of this origin read a response, without credentials; else only `Vary`. */
 export function corsHeaders(origins: CorsOrigins, origin: string | null | undefined): HeaderPairs {
   if (origins === '*') return FOR_ALL;
   const vary = ['vary', 'Origin'] as const;

@@ -1,4 +1,4 @@
-/** Tells requests that execute operations from all others, and HTTP methods apart. */
+/** Tells requests that count as operations from all others, and HTTP methods apart. */
 
 /** The HTTP method QUERY (RFC 10008): safe and cacheable as GET, with the request in a body as POST. */
 export const QUERY = 'QUERY';
@@ -16,7 +16,7 @@ export function isAskedByBody(method: string): boolean {
   return method === 'POST' || method === QUERY;
 }
 
-/** The parts of a request that decide whether it executes an operation. */
+/** The parts of a request that decide whether it counts as an operation. */
 export interface RequestHead {
   /** The HTTP method, with GET in place of HEAD. */
   readonly method: string;
@@ -33,8 +33,8 @@ export function pathIn(target: string): string {
 }
 
 /**
- * Creates the check whether a request executes an operation. Requests for pages, files and health checks and preflight
- * requests do not: they skip the queue and the limits.
+ * Creates the check whether a request counts as an operation. Requests for pages, files and health checks and
+ * preflight requests do not: they skip the queue and `RATE_LIMIT`. At `/mcp`, every message counts.
  *
  * @param paths the paths of operations, such as that of the GraphQL endpoint
  * @param hasPlayground whether browsers get a page at the endpoint

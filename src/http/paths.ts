@@ -1,12 +1,12 @@
 /** The paths that the gateway serves, below the base path. */
 
 export const GRAPHQL_PATH = '/graphql';
-/** The Model Context Protocol. */
+/** The path of the Model Context Protocol. */
 export const MCP_PATH = '/mcp';
-/** The token picker, a page for browsers, and the folder of its files. */
+/** The paths of the token picker, which is a page for browsers, and of its files. */
 export const PICKER_PATH = '/';
 export const PICKER_FILES = '/picker/';
-/** Files for machines. */
+/** The paths of files for programs. */
 export const LLMS_PATH = '/llms.txt';
 export const SCHEMA_PATH = '/schema.graphql';
 export const TOKEN_LIST_PATH = '/tokenlist.json';
@@ -23,7 +23,7 @@ export const OPTIONAL_PATHS = [
 
 export type OptionalPath = (typeof OPTIONAL_PATHS)[number];
 
-/** The paths that anybody may see. `/metrics` is not one of them: it shows how busy the gateway is. */
+/** The default paths of the library. `/metrics` is not among them: it shows how busy the gateway is. */
 export const PATHS_WITHOUT_METRICS: readonly OptionalPath[] = OPTIONAL_PATHS.filter(
   (path) => path !== '/metrics',
 );

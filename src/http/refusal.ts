@@ -34,7 +34,7 @@ export function refusalResponse(
   return new ResponseClass(body, init);
 }
 
-/** A message shows this many characters of a value. */
+/** A message shows at most this many characters of a value. */
 const MAX_SHOWN = 100;
 
 /** A text of the client for the message of a refusal: quoted, escaped, and cut if it is long. */

@@ -4,7 +4,6 @@ import { type ClientFinder, clientOf } from '../http/client-address.js';
 import type { ReadBody } from '../server/bodies.js';
 import { Exchange } from '../server/exchange.js';
 
-/** An exchange of `fetch`. */
 export class FetchExchange extends Exchange {
   status = 0;
   readonly method: string;

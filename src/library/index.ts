@@ -15,7 +15,10 @@ import { FetchExchange } from './fetch-exchange.js';
 import { checkSettings, type GatewaySettings } from './options.js';
 import { createBodyReader, readRequest } from './request-bodies.js';
 
-/** The settings of the process as options, with the same defaults. No environment variable is read. */
+/**
+ * The settings of the process as options, except those of its ports. Two defaults differ: `/metrics` is not
+ * served, and demo data is served only with `demo: true`. No setting is read from the environment.
+ */
 export interface OpenGatewayOptions extends GatewaySettings {
   /** Gets the lines of the log, which are JSON. The default is the standard output. */
   readonly logTo?: LineWriter;
@@ -45,7 +48,7 @@ export interface FetchContext {
 
 /** A gateway inside another server. No function of it uses `this`. */
 export interface OpenedGateway {
-  /** Responds to a request. It rejects only if the request is aborted or its body was already read. */
+  /** Responds to a request. Rejects if the request is aborted, or its body was read before or breaks off. */
   readonly fetch: (request: Request, context?: FetchContext) => Promise<Response>;
   /**
    * Responds to a request of node:http or Express, or to the raw request of Fastify. It never throws: if a framework has
@@ -58,7 +61,7 @@ export interface OpenedGateway {
   readonly metrics: () => Promise<string>;
   /**
    * Stops refreshing, and closes the connections to the upstream and to Redis. After that, requests are still
-   * answered from the data in memory, which grows old.
+   * answered from the data in memory, which grows old. Other data, such as uncached routes, is then an error.
    */
   readonly close: () => Promise<void>;
 }
@@ -96,7 +99,7 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
         const { findClient } = facts;
         const exchange = new FetchExchange(request, read, context?.client, findClient, resolve, reject);
         respond(exchange);
-        // A cached response has been sent by now. An abort of the request ends any other exchange.
+        // A response that needs no wait is sent by now. An abort of the request ends any other exchange.
         if (exchange.status === 0) exchange.rejectWhenAborted();
       });
     },

@@ -10,7 +10,7 @@ const PORT_SETTINGS = ['host', 'port', 'adminPort'] as const;
 /** Settings that may be an empty list. */
 const EMPTY_LISTS = ['trustedProxies', 'servedPaths'] as const satisfies readonly (keyof Config)[];
 
-/** The settings of the gateway, with the defaults of `config/settings.md`. */
+/** The settings of the gateway. `config/settings.md` has their meanings and defaults. */
 export type GatewaySettings = Partial<
   Omit<Config, (typeof PORT_SETTINGS)[number] | keyof typeof FIXED_LIMITS | keyof OwnForms>
 > &
@@ -20,7 +20,7 @@ export type GatewaySettings = Partial<
 interface OwnForms {
   /** Such as `20`, `'20/100'` or `{ perSecond: 20, burst: 100 }`. */
   readonly rateLimit?: number | string | { readonly perSecond: number; readonly burst: number } | undefined;
-  /** The path of the file, the content of the file, or a map of texts by id. */
+  /** The path of the file, the parsed content of the file, or a map of texts by id. */
   readonly trustedDocuments?: string | object | ReadonlyMap<string, string> | undefined;
 }
 

@@ -11,7 +11,7 @@ export interface LogDestination extends DestinationStream {
   flush(withinMs: number): Promise<void>;
 }
 
-/** How many characters of unread lines are buffered: about ten thousand lines of requests. */
+/** At most this many characters of unread lines are buffered (about ten thousand lines of requests). */
 const MAX_PENDING = 4 * 2 ** 20;
 
 /**

@@ -45,10 +45,10 @@ interface GraphResponse {
   }[];
 }
 
-/** Longer messages, and longer texts of the client in them, are cut. */
+/** Error messages, and texts of the client in them, are cut to this many characters. */
 const MAX_SHOWN = 300;
 const MAX_ERRORS = 5;
-/** Longer data is refused: agents cannot use more, and a result has the data twice, as text and as a structure. */
+/** Data with more characters is refused: a result has the data twice, as text and as a structure. */
 const MAX_RESULT_LENGTH = 4_194_304;
 
 /** Derives the schemas of a tool from its document, which is one query with a name. */
@@ -89,7 +89,11 @@ export function queryTool(sdl: string): PreparedTool {
   };
 }
 
-/** Executes the operation of a tool. Errors are results that the agent can read. @param given as the client sent them */
+/**
+ * Executes the operation of a tool. Errors are results that the agent can read.
+ *
+ * @param given the arguments as the client sent them
+ */
 export async function callTool(
   tool: PreparedTool,
   given: Readonly<Record<string, unknown>>,

@@ -9,10 +9,10 @@ import { INSTRUCTIONS, TOOLS } from './tools.js';
 
 export interface McpOptions {
   readonly schema: GraphQLSchema;
-  /** Makes the schema as text, for the tool `query`; undefined: that tool is not offered. */
+  /** Makes the schema as text, for the tool `query`. If undefined, that tool is not offered. */
   readonly sdl: (() => string) | undefined;
   readonly version: string;
-  /** Called for requests that the protocol refuses, and for internal errors. */
+  /** Called for refused messages and internal errors; not for messages of revisions before 2026-07-28. */
   readonly onError: (error: Error) => void;
 }
 
@@ -23,7 +23,7 @@ export interface ToolFacts {
 }
 
 /**
- * Responds to one message in the client's revision, and keeps no state between messages.
+ * Responds to one message in the client's revision of the protocol. It keeps no state between messages.
  *
  * @param request its body is not read
  * @param message the body, parsed; not an array
@@ -35,7 +35,7 @@ export type McpHandler = (
   facts: ToolFacts,
 ) => Promise<Response>;
 
-/** Agents may cache the list of tools for an hour. It changes only with the version of the gateway. */
+/** Agents may cache the list of tools for an hour: it depends only on version and settings of the gateway. */
 const CACHED = { ttlMs: 3_600_000, cacheScope: 'public' } as const;
 
 const CallParams = object({ name: string(), arguments: optional(record(string(), unknown())) });

@@ -54,7 +54,7 @@ const HELP = {
   gateway_listings_stored:
     'Whether the last listing could be stored in SNAPSHOT_DIR (1). If not (0), a restart would find an older one. Absent until one is stored, and without SNAPSHOT_DIR.',
   gateway_held_back_rows:
-    'Rows that are held back, by the guarded fact: listed rows that the upstream contradicts, and new rows that would replace a removed one.',
+    'Rows that are held back, by the guarded fact: listed rows that the upstream contradicts, and other new rows that are not listed yet.',
   gateway_held_back_oldest_seconds:
     'How long the oldest held-back row of the listing has been held back; 0 if no row is held back.',
   gateway_accepted_changes_total:
@@ -64,7 +64,7 @@ const HELP = {
   gateway_token_list_omitted_rows:
     'Listed tokens of EVM chains that /tokenlist.json leaves out because its schema does not allow them; natives do not count. Absent until the first request for the list.',
   gateway_upstream_field_drift_total:
-    'Fields of upstream rows that are new (appeared), or were in all rows before and are missing now (missing). Each field counts once for each.',
+    'Fields of upstream rows that are new (appeared), or were in all rows before and are missing now (missing). Each field counts once at most.',
   gateway_upstream_requests_total:
     'Attempts at the upstream, including retries, by outcome: ok, or the code of the error.',
   gateway_upstream_request_duration_seconds:
@@ -72,7 +72,7 @@ const HELP = {
   gateway_upstream_breaker_state:
     'The circuit breaker of the upstream: 1 for its current state, 0 for the others. Failed listing requests open it; while it is open, nothing is requested.',
   gateway_upstream_route_breaker_state:
-    'The circuit breaker for routes, which failed requests for the routes of listed tokens open: 1 for its current state, 0 for the others. While it is open, no routes are requested, but listings are.',
+    'The circuit breaker for routes: 1 for its current state, 0 for the others. Failed requests for the routes of listed tokens open it. While it is open, no routes are requested, but listings are.',
   gateway_upstream_changeovers_total:
     'Changes from one service to its successor that this gateway detected first.',
   gateway_route_rows_conflicting_total:
@@ -98,7 +98,8 @@ const HELP = {
   gateway_request_duration_seconds:
     'Duration from the complete request until its response is passed on to be sent, by the use of the response cache.',
   gateway_response_bytes_total: 'Bytes of response bodies as sent, compressed ones after compression.',
-  gateway_requests_in_flight: 'Requests that were read and wait for their response. Hits never wait.',
+  gateway_requests_in_flight:
+    'Requests that were read and wait for their response. A hit counts only while it waits for an equal request.',
   gateway_response_cache_bytes: 'Estimated size of the response cache.',
   gateway_response_cache_entries: 'Responses in the response cache.',
   gateway_http_connections_cut_total:
@@ -144,7 +145,7 @@ const SWEEP_GAUGES: readonly (readonly [Name, (status: ReturnType<SweepStatus>) 
   ['gateway_sweep_stopped', ({ isStopped }) => Number(isStopped)],
 ];
 
-/** How long a client counts as refused after its last refusal. */
+/** After its last refusal, a client counts as refused for this long (milliseconds). */
 const RECENT_MS = 60_000;
 /** The largest number of refused clients that the gauge can count. That many take about 2 MB. */
 const MAX_CLIENTS = 10_000;

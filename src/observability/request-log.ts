@@ -25,7 +25,7 @@ export interface RequestLine {
   readonly codes?: readonly string[] | undefined;
   /** True if the client closed the connection first; absent otherwise. */
   readonly isAborted?: boolean | undefined;
-  /** As limits count it. */
+  /** The client, as limits count it. */
   readonly client?: string | undefined;
   readonly bytes?: number | undefined;
   readonly ms: number;

@@ -46,7 +46,7 @@ const contentSecurityPolicy = (hasLogos: boolean) => [
   "trusted-types 'none'",
 ];
 
-/** Makes the picker from the files in `page` and the guide, and fills in the placeholders of its HTML document. */
+/** Makes the picker from the files in `picker/` and the guide, and fills the placeholders of its HTML. */
 export function createPicker(options: PickerOptions): Page {
   const { endpoint, hasPlayground, hasLogos, files: linkedFiles, isDemo } = options;
   const files = [...pageFiles(), guide()];

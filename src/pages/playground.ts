@@ -130,8 +130,9 @@ function withHistory(script: string): string {
 }
 
 /**
- * Reads the query and its variables from the page's address, so that a link can open them in a new tab of GraphiQL.
- * Every edit updates the address; otherwise a reload would combine old variables with another query.
+ * Makes the script that starts GraphiQL. It reads the query and its variables from the page's address, so
+ * that a link can open them in a new tab. Every edit updates the address; otherwise a reload would combine
+ * old variables with another query.
  */
 function startScript(options: object, workerPaths: Readonly<Record<string, string>>): string {
   return `self.MonacoEnvironment = { globalAPI: false, getWorkerUrl: (_module, label) => (${JSON.stringify(workerPaths)})[label] };

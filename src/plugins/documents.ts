@@ -67,7 +67,7 @@ function refusal(message: string, code: string, status: number): GraphQLError {
   return new GraphQLError(message, { extensions: { code, http: { status } } });
 }
 
-/** Refuses documents with too many lexical tokens before they are parsed, and invalid documents after that. */
+/** Refuses a long `operationName`, a document with too many lexical tokens, and an invalid document. */
 export function useValidation(documents: Pick<Documents, 'checkTokens' | 'errorsOf'>): Plugin {
   return {
     onParams({ params }) {

@@ -5,9 +5,9 @@ import { type CorsOrigins, isForeignOrigin } from '../http/headers.js';
 import { type Refusal, refusalResponse, shown } from '../http/refusal.js';
 import type { McpHandler, ToolFacts } from '../mcp/mcp-handler.js';
 
-/** Limits on a message. Messages need far less: about five levels, and 500 items in their longest list. */
+/** A message beyond these limits is refused. Messages need about five levels, and 500 items in a list. */
 const LIMITS = { levels: 64, values: 5_000 } as const;
-/** Codes of JSON-RPC 2.0. */
+/** Error codes of JSON-RPC 2.0. */
 const PARSE_ERROR = -32_700;
 const INVALID_REQUEST = -32_600;
 const JSON_HEADERS = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
@@ -15,7 +15,7 @@ const JSON_HEADERS = { 'content-type': 'application/json; charset=utf-8', 'cache
 /**
  * Serves the Model Context Protocol at one path: one message for each request, without sessions.
  *
- * @param corsOrigins the origins of pages that may send messages; pages of other origins are refused
+ * @param corsOrigins decides which pages may send messages: see {@link isForeignOrigin}
  * @param executorFor gives the function that executes the operation of a tool
  */
 export function useMcp<Context extends { readonly outcome?: ToolFacts | undefined }>(

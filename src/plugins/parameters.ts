@@ -70,8 +70,8 @@ export function useParameters(): Plugin {
 }
 
 /**
- * Ignores unknown members of a request, as GraphQL over HTTP demands; otherwise GraphQL Yoga refuses it. This plugin
- * must follow the plugins that read other members.
+ * Ignores unknown members of a request, as GraphQL over HTTP demands. GraphQL Yoga alone would refuse such a
+ * request. This plugin must follow the plugins that read other members.
  */
 export function useKnownMembers(): Plugin {
   return {

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 
 /** With this many rows, any work on a chunk and its garbage collection take a few milliseconds at most. */
 const CHUNK_ROWS = 100;
-/** How long background work runs before requests are served again, in milliseconds. */
+/** Background work runs for this long before requests are served again (milliseconds). */
 const YIELD_AFTER_MS = 4;
 
 let yieldedAt = 0;

@@ -11,14 +11,17 @@ export interface Rate {
 
 export interface ClientLimit {
   readonly rate: Rate;
-  /** Counts one operation. @returns 0 if it may be executed; otherwise the milliseconds until it may be sent again */
+  /**
+   * Counts one operation. @returns 0 if it may be executed, otherwise the wait of the client (milliseconds)
+   */
   take(client: string): Promise<number>;
   close(): void;
 }
 
 /**
- * How many clients are counted at a time: they take about 10 MB. Beyond that, the count of the client that has been
- * silent longest is dropped. To refuse new clients instead would let one client with many addresses lock out all others.
+ * At most this many clients are counted at a time: they take about 10 MB. Beyond that, the count of the
+ * client that has been silent longest is dropped. To refuse new clients instead would let one client with
+ * many addresses lock out all others.
  */
 const MAX_CLIENTS = 20_000;
 

@@ -15,12 +15,12 @@ export class QueueFullError extends Error {
 /** Tasks of a higher priority always go first. */
 export type Priority = 0 | 1 | 2;
 
-/** Who asks; undefined and null are clients like any other. */
+/** The client that a task is for. Undefined and null are clients like any other. */
 type Client = string | null | undefined;
 
 interface Waiting<Task> {
   readonly task: Task;
-  /** As in {@link QueueFullError}, when it was added. */
+  /** As in {@link QueueFullError}, at the time when the task was added. */
   readonly isByClient: boolean;
 }
 
@@ -30,7 +30,9 @@ interface Waiting<Task> {
  */
 export function createFairQueue<Task extends { refuse(reason: QueueFullError): void }>(maxWaiting: number) {
   type TasksByClient = Map<Client, Waiting<Task>[]>;
-  /** By priority and client, the oldest first; lists are never empty. The first client has the next turn. */
+  /**
+   * By priority and client: its waiting tasks, oldest first, never empty. The first client has the next turn.
+   */
   const levels: readonly TasksByClient[] = [new Map(), new Map(), new Map()];
   let waiting = 0;
 
@@ -43,7 +45,9 @@ export function createFairQueue<Task extends { refuse(reason: QueueFullError): v
     if (tasks.length === 0) byClient.delete(client);
   }
 
-  /** Whether more than half of the waiting tasks are of this client. False if unknown: it can be many clients. */
+  /**
+   * Whether more than half of the waiting tasks are of this client. False for unknown ones: they may be many.
+   */
   function isMostlyOf(client: Client): boolean {
     if (typeof client !== 'string') return false;
     return 2 * levels.reduce((sum, byClient) => sum + (byClient.get(client)?.length ?? 0), 0) > waiting;

@@ -3,7 +3,7 @@
 /** The longest pause that an upstream can cause, by a Retry-After or by saying that it is gone. */
 export const LONGEST_PAUSE_MS = 3_600_000;
 
-/** The pause after failures in a row: each further failure doubles it. */
+/** The pause after failures in a row: each further failure doubles it, up to `longestMs`. */
 export function growingPause(firstMs: number, longestMs: number, failuresBefore: number): number {
   return Math.min(firstMs * 2 ** failuresBefore, longestMs);
 }

@@ -1,13 +1,16 @@
 /** The queue in which operations wait for execution, one at a time, with turns for clients. */
 import { createFairQueue, type Priority, QueueFullError } from './fair-queue.js';
 
-/** How many operations may wait. Each holds its request and response, some ten kilobytes: about 10 MB in all. */
+/** At most this many operations wait. Each holds its request and response: about 10 MB in all. */
 const MAX_WAITING = 1_000;
-/** How many operations may wait for the upstream or for something else. Each also holds its parsed document. */
+/** At most this many operations are in progress, mostly waiting. Each also holds its parsed document. */
 const MAX_IN_PROGRESS = 1_000;
 /** Keeps one client from filling {@link MAX_IN_PROGRESS} with operations that wait for the upstream. */
 const MAX_IN_PROGRESS_PER_CLIENT = MAX_IN_PROGRESS / 4;
-/** How long operations run before the event loop handles other events, which takes about as long as one operation. */
+/**
+ * Operations run this long (milliseconds) before the event loop handles other events. Handling them takes
+ * about as long as one operation.
+ */
 const SLICE_MS = 1;
 /** Operations that resume have priority over operations that begin. */
 const PRIORITY = { begin: 0, resume: 1 } as const;

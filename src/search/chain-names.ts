@@ -42,7 +42,7 @@ export async function createChainNames(chains: readonly Chain[]) {
   }
   const starts = await createWordStarts(names, nameStarts);
 
-  /** The key of the chain with this CAIP-2 identifier (in lower case), in a list. */
+  /** The keys of the chains with this `chainId`, or of the chain with this CAIP-2 text in lower case. */
   function identifiedBy(caip2: string): readonly string[] {
     return identified.get(caip2) ?? [];
   }

@@ -20,7 +20,7 @@ export interface FoundTokens extends TokenPage {
 export type SuggestingSearch = (request: TokenSearchRequest, chains: KnownChains | undefined) => FoundTokens;
 
 const MAX_SUGGESTIONS = 3;
-/** No further query is tried after so many queries, or so many words in them: each word is looked up in all texts. */
+/** At most 6 corrections are tried, and none after 12 words in them: each word is looked up in all texts. */
 const MAX_TRIED = 6;
 const MAX_WORDS_TRIED = 12;
 /** Of the tokens with a word in their names, the first 20 are examined, and the first 2 of their symbols are tried. */

@@ -33,7 +33,7 @@ export const NO_SYMBOL_MATCH = SCORES.address * MAX_WORDS;
 
 /**
  * The part of a token's rank that depends neither on the query nor on its price: a number below 2^24; lower is better.
- * The number of chains with its symbol counts by its frequency class, which is equal between two powers of two.
+ * Of the number of chains with the symbol, only the largest power of two in it counts: its frequency class.
  *
  * @param isTwin whether a native asset on its chain has the same symbol
  */

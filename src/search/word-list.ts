@@ -21,7 +21,10 @@ export class WordList {
     return this.#words.has(word);
   }
 
-  /** The first `max` listed words, one typo from this word, that have its first letter and at least `minLength` letters. */
+  /**
+   * At most `max` listed words that are one typo away from this word, with its first letter and with at least
+   * `minLength` letters. Words of the same length come first.
+   */
   near(word: string, minLength: number, max: number): readonly string[] {
     const near = [...this.#words].filter(
       (other) => other[0] === word[0] && other.length >= minLength && isOneTypo(word, other),

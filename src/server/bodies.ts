@@ -28,9 +28,9 @@ export interface ReadBody {
 }
 
 /**
- * Reads the body into one buffer, so that a body in many small chunks takes at most twice its size (or 4 kB). Bytes
- * beyond the limit are read for a while and dropped: a client that is still sending when the connection closes would
- * never see the refusal.
+ * Reads the body into one buffer, so that a body in many small chunks takes at most twice its size, or 4 kB
+ * if that is more. Bytes beyond the limit are read for a while and dropped: a client that is still sending
+ * when the connection closes would never see the refusal.
  *
  * @param limits the largest body, and the shared budget of {@link MAX_UNANSWERED_REQUEST_BYTES}
  */
@@ -110,7 +110,10 @@ export function readBody(
   request.on('end', () => finish(false));
 }
 
-/** A response with a larger body ends only after the system has accepted all bytes: a stop closes idle connections. */
+/**
+ * A larger response is ended only when the system has accepted all bytes. Otherwise a stop could close its
+ * connection as idle.
+ */
 const ENDED_AT_ONCE_BYTES = 65_536;
 /** A connection is cut after its client has read nothing for this long, or for up to twice as long (milliseconds). */
 const STILL_FOR_MS = 30_000;
@@ -118,7 +121,8 @@ const STILL_FOR_MS = 30_000;
 const MIN_BYTES_PER_SECOND = 16_384;
 
 /**
- * Ends a response, whose head was written before, with this body. Cuts the connection if the client does not read.
+ * Ends a response, whose head was written before, with this body. With a budget, cuts the connection if the
+ * client does not read.
  *
  * @param budget for all bodies that the system has not accepted yet; undefined: they are not bounded
  * @returns the length of the body

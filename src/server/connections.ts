@@ -10,9 +10,9 @@ import type { ByteBudget, Release } from './byte-budget.js';
 const MAX_UNANSWERED = 100;
 
 /**
- * Tracks the connections of a server, and bounds their number. Beyond the limit, the client with the most connections
- * loses an idle one, so that it cannot keep out all others. If it has no idle one, or opens the new connection itself,
- * the new one is closed.
+ * Tracks the connections of a server, and bounds their number. Beyond the limit, the client with the most
+ * connections loses an idle one, so that it cannot keep out all others. If it has no idle one, or at most one
+ * connection more than the client of the new connection, the new connection is closed.
  */
 export function createConnections(server: Server, maxConnections: number, onCut: CutReport) {
   const open = new Map<Socket, Connection>();
@@ -44,7 +44,7 @@ export function createConnections(server: Server, maxConnections: number, onCut:
     for (const connection of most) {
       if (!connection.isIdle()) continue;
       connection.socket.destroy();
-      // Not only at the close event, because the new connection takes the place of this one at once.
+      // Removed now, and not only at the close event: the new connection takes the place of this one at once.
       remove(connection);
       return true;
     }

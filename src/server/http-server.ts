@@ -39,7 +39,8 @@ const NEXT_REQUEST_GRACE_MS = 1_000;
 /**
  * Creates the server. Only `listen` opens a port.
  *
- * @param handle called with each request after its body was read; pipelined requests are handled one after the other
+ * @param handle called with each request that the server does not refuse, after its body was read or was
+ *   found too large; pipelined requests are handled one after the other
  */
 export function createHttpServer(options: HttpServerOptions, handle: (exchange: NodeExchange) => void) {
   const { maxBodyBytes, maxConnections = Number.POSITIVE_INFINITY, log, observer } = options;

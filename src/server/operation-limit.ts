@@ -39,7 +39,7 @@ export function createOperationLimit(options: OperationLimitOptions) {
 const NO_TRUSTED_PROXY =
   'RATE_LIMIT refused a request with X-Forwarded-For. If a reverse proxy of yours sent it, set TRUSTED_PROXIES: all its clients count as one until then';
 const UNTRUSTED_PROXY =
-  'RATE_LIMIT refused a request whose X-Forwarded-For names no client that counts. Either the address that sent it is not in TRUSTED_PROXIES: if it is a proxy of yours, add it; or your proxy sends no address of the client in that header';
+  'RATE_LIMIT refused a request whose X-Forwarded-For could not be used. If the client of this line is a proxy of yours and is not in TRUSTED_PROXIES, add it. If it is in TRUSTED_PROXIES, it sends no address of its client in that header';
 const UNKNOWN_CLIENT =
   'RATE_LIMIT refused a request whose client is unknown: all such requests count as one client. Call fetch(request, { client }), where client is the address of the connection';
 

@@ -38,7 +38,10 @@ export type RequestObserver = ReturnType<typeof createRequestObserver>;
 
 const NO_CODES: readonly string[] = [];
 
-/** Creates the observer. Exactly one of `answered`, `refuse` and `unreadable` must be called for each request. */
+/**
+ * Creates the observer. For each request of a client, exactly one of `answered`, `refuse` and `unreadable`
+ * must be called. On `ADMIN_PORT` only refusals are reported.
+ */
 export function createRequestObserver(options: RequestObserverOptions) {
   const metrics = options.metrics?.requests ?? createRequestMetrics();
   const log = createRequestLog(options.log, options.logRequests, options.basePath);

@@ -38,7 +38,7 @@ export interface ResponderOptions {
 }
 
 const MAX_CACHE_BYTES = 24 * 2 ** 20;
-/** A request waits at most this long for an identical one that is executing, and may itself wait for the upstream. */
+/** A request waits at most this long for an equal one that is executing. Then it is executed itself. */
 const COALESCE_WITHIN_MS = 1_000;
 
 /** Creates the function that responds to a request after its body was read. Its response cache is empty at first. */
@@ -126,7 +126,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
     else await execute(key, exchange);
   }
 
-  /** Sends the response of an operation that was executed without errors, and caches it if there is a key. */
+  /** Sends a response without errors. Caches it if there is a key and its dependencies are current. */
   function sendExecuted(
     key: string | undefined,
     exchange: Exchange,

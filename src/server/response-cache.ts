@@ -28,7 +28,7 @@ export interface CachedResponse {
   readonly madeAt: number;
 }
 
-/** The key of a longer request is computed each time, and not remembered. A longer body is parsed only in its turn. */
+/** The key of a longer request is computed each time. The body of a new one is parsed only in its turn. */
 const MAX_SHORT_LENGTH = 16_384;
 /** A longer request is not cached: keys are computed before an operation waits for its turn, so they must be cheap. */
 const MAX_KEYED_LENGTH = 65_536;
@@ -95,8 +95,9 @@ function textOf({ method, url, accept, origin, contentType, body }: CacheableReq
 }
 
 /**
- * The key of a request, the same for requests that differ only in white space, the order of members, or ignored members.
- * An unusual request has no key, and is executed each time.
+ * The key of a request, the same for requests that differ only in white space, comments, the order of
+ * members, or ignored members. With `extensions`, white space and comments in the document count. An unusual
+ * request has no key, and is executed each time.
  */
 function canonicalKey(
   request: CacheableRequest,

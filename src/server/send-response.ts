@@ -1,4 +1,4 @@
-/** Sends responses: complete ones with their caching headers, and all other responses of GraphQL Yoga. */
+/** Sends responses: complete ones with their caching headers, and all other responses of the gateway. */
 import { TEXT_LIMITS } from '../domain/text-limits.js';
 import { ageHeader, cachingHeaders, type ResponseInfo } from '../graph/dependencies.js';
 import type { EncodedBody, Encoding } from '../http/encodings.js';
@@ -97,7 +97,8 @@ export async function sendResponse(exchange: Exchange, from: Response, isUncache
   const body: ArrayBuffer | Buffer<ArrayBuffer> = await from.arrayBuffer();
   // Yoga's responses return a Buffer. Do not copy it: for a page, all clients share one.
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body);
-  // The server sets these itself; without a body, the length is that of the response to GET.
+  // The server sets these itself. Without a body (HEAD), `content-length` stays: it is that of the response
+  // to GET.
   const ofServer = ['connection', 'transfer-encoding', ...(bytes.byteLength > 0 ? ['content-length'] : [])];
   const headers = [...from.headers].filter(([name]) => !ofServer.includes(name.toLowerCase())).flat();
   if (isUncached) headers.push('cache-control', 'no-store');

@@ -39,7 +39,7 @@ export interface AdminServerOptions {
   readonly log: Logger;
 }
 
-/** Creates the server for operators: monitoring paths and `POST /refresh`, with limits as at the public one. */
+/** Creates the server for operators: monitoring paths and `POST /refresh`, limited like that for clients. */
 export function createAdminServer({ monitoring, refresh, log }: AdminServerOptions) {
   const observer = createRequestObserver({ corsOrigins: [], logRequests: 'none', log });
   const options = {
@@ -51,7 +51,7 @@ export function createAdminServer({ monitoring, refresh, log }: AdminServerOptio
   return createHttpServer(options, (exchange) => {
     const { method, url } = exchange;
     const [path = '/'] = url.split('?');
-    // Only a page in a browser sends an Origin header. A foreign page must not trigger a refresh.
+    // Browsers send an Origin header with each POST of a page. A foreign page must not trigger a refresh.
     const isRefresh = path === '/refresh' && !exchange.header('origin');
     const answer = isRefresh ? refresh(method) : monitoring(method, path);
     if (!answer) observer.refuse(exchange, { status: 404, message: 'Nothing is here.' });

@@ -20,14 +20,14 @@ export interface StaleListing {
 /** The status of one listing. Times are milliseconds since 1970. */
 export interface ListingStatus {
   readonly name: keyof ListingRows;
-  /** Without a snapshot: the service that gets the requests now. */
+  /** The service that the snapshot is from; without a snapshot, the service that gets the requests now. */
   readonly source: ServiceName;
   readonly state: ListingState;
   readonly takenAt: number | null;
   readonly ageMs: number | null;
   readonly rows: number;
   readonly rejectedRows: number;
-  /** Listed rows that keep old values, and new rows that are not listed yet. */
+  /** Listed rows with held-back facts, and new rows that are held back and that no such row names. */
   readonly heldBackRows: number;
   readonly version: string | null;
   /** Whether the upstream's last answer is held back as a whole, so that an older snapshot is served. */

@@ -34,7 +34,7 @@ export interface GuardOptions<Row> {
   readonly baseline?: (key: string) => ReadonlyMap<GuardedFact, string> | undefined;
 }
 
-/** A listing whose rows may be served. Its memory has the rows that the upstream sends in place of held-back ones. */
+/** A listing whose rows may be served. Its guard memory has the held-back rows as the upstream sent them. */
 export type GuardedListing<Row> = Fetched<Row> & { readonly guard: GuardMemory<Row> };
 
 /** A row, and the facts in which the upstream contradicts it. */
@@ -105,7 +105,7 @@ export async function guardListing<Row extends ListingRow>(
 
   const rows = new Map<string, Row>();
   const held = new Map<string, HeldRow<Row>>();
-  /** The keys of rows that were never listed before. In the very first listing no row counts as new. */
+  /** The keys of rows that are neither listed nor remembered as removed; none in the very first listing. */
   const newcomers = new Set<string>();
   /** The keys of removed rows that are sent again. */
   const returned = new Set<string>();
@@ -191,7 +191,9 @@ export async function guardListing<Row extends ListingRow>(
     const waits = new Set<string>();
     const taken = new Set<string>();
     const settled = new Set<string>();
-    /** True while no new row may replace the old row. `goneAt` is undefined if the old row is still listed. */
+    /**
+     * True if the row has rivals, and none may replace it. `goneAt` is undefined if the row is still listed.
+     */
     function stays(key: string, row: Row, goneAt?: number): boolean {
       const look = lookalikeOf(row);
       if (look === undefined) return false;

@@ -43,7 +43,7 @@ export function checkFirstListing<Row>({ name }: ListingKind<Row>, { rows, unrea
   if (!unreadable || unreadable.count <= rows.length) return;
   const all = rows.length + unreadable.count;
   throw malformed(
-    `expected at least half of the rows in "${name}" to have the specified form, as none are known yet, got ${rows.length} of ${all}`,
+    `expected at least half of the rows in the first "${name}" listing to have the specified form, got ${rows.length} of ${all}`,
   );
 }
 
@@ -52,7 +52,8 @@ const groupOf = ({ chainKey, address }: ListingRow) => (address === undefined ? 
 
 /**
  * Creates the check of whole listings. A large loss of known rows is usually a fault of the upstream, so it is held back
- * until `holdBackTimes` listings in a row lack the same rows. A loss by rows that cannot be read is never accepted.
+ * until `holdBackTimes` listings in a row lack the same rows. It is never accepted if rows that cannot be
+ * read may be its cause.
  */
 export function createListingCheck<Row extends ListingRow>(
   kind: ListingKind<Row>,
@@ -73,7 +74,7 @@ export function createListingCheck<Row extends ListingRow>(
     return { rows: before.rows, at: Date.now() - (now - before.until) };
   }
 
-  /** The large loss of a new listing; undefined without one. It cannot be true if too many rows cannot be read. */
+  /** The large loss of a new listing, if any. `mayBeTrue` is false if unreadable rows may be its cause. */
   function lossOf(served: Fetched<Row>, sent: Fetched<Row>) {
     const known = keyedRows(served.rows, kind.keyOf);
     const present = keyedRows(sent.rows, kind.keyOf);

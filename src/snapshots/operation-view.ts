@@ -25,7 +25,7 @@ export interface ReadSnapshots {
 
 /** The routes that one operation has read. Times are in milliseconds since 1970. */
 export interface RoutesRead {
-  /** Until when the routes in the response are valid, or the fact that there are none. */
+  /** Until when the routes in the response are valid, or until when it is certain that there are none. */
   goodUntil: number;
   /** `takenAt` of the oldest routes; undefined if there are none. */
   takenAt: number | undefined;
@@ -54,17 +54,18 @@ export interface ViewSources {
 }
 
 /**
- * How long one operation waits for the upstream in all, in milliseconds. With the earlier waits (in the queue, and for
- * an equal request), a request takes 30 s at most, so that common proxies do not give up first.
+ * One operation waits for the upstream at most this long in all (milliseconds). The earlier waits, in the
+ * queue and for an equal request, add about two seconds. Thus a request ends before common proxies give up,
+ * after 30 s.
  */
 export const MAX_UPSTREAM_WAIT_MS = 25_000;
 
 const LATE = `The upstream did not answer within the ${MAX_UPSTREAM_WAIT_MS / 1_000} s for which an operation waits. Try again in a few seconds.`;
 
 /**
- * The consistent state that one operation reads: the snapshots that were served when the operation began. If a listing
- * had no snapshot yet, the view waits for its first one. A class, because a view is made for every operation, and most
- * operations use few of its methods.
+ * The consistent state that one operation reads: the snapshots that were served when its execution began. If
+ * a listing had no snapshot yet, the view waits for its first one. `View` is a class, because a view is made
+ * for every operation, and most operations use few of its methods.
  */
 export class View {
   /** The snapshot of each listing, or a promise of its first one. */
@@ -73,7 +74,7 @@ export class View {
   private routesRead: RoutesRead | undefined;
   private agree: ReturnType<typeof createAgreement> | undefined;
   private routeMapRead: RouteMapState | undefined;
-  /** Whether the upstream has answered a request of the operation. */
+  /** Whether the operation has got routes by an earlier call of `routes`. */
   private hasRoutes = false;
 
   /** @param waitsUntil when the operation stops waiting for the upstream, on the monotonic clock */
@@ -108,7 +109,7 @@ export class View {
     return this.held.now();
   }
 
-  /** Reads a listing: its snapshot, or a promise of the first one, which rejects with an UpstreamError. */
+  /** Reads a listing: its snapshot, or a promise of the first one, which can reject with an UpstreamError. */
   read<Name extends ListingName>(name: Name): Reading<Name> {
     // Hot path: called for each row of a join.
     this.isRead[name] = true;
@@ -190,7 +191,8 @@ export class View {
 
   /**
    * The routes from a token, to tokens as the listing has them. If a fresh listing lacks the source token, or the
-   * operator hides it, there are no routes, and no request is sent. Rejects with an UpstreamError.
+   * operator hides it, there are no routes, and no request is sent. Rejects with an UpstreamError, or with
+   * BAD_USER_INPUT if the service does not support the request.
    */
   async routes(asked: TokenRequest): Promise<RouteAnswer> {
     const tokens = await this.listingFor(asked);
@@ -210,7 +212,7 @@ export class View {
     return (this.pinned.tokens ?? this.held.refreshers.tokens.snapshot) && this.pin('tokens');
   }
 
-  /** The same, but after the wait for the first listing if it is needed; undefined also if that fails. */
+  /** The same, but waits for the first listing if the request needs it; undefined also if this wait fails. */
   private async listingFor({ srcChainKey }: TokenRequest): Promise<TokenSnapshot | undefined> {
     // Without a chain, the address is sent as it was given, so the listing is not needed.
     const tokens = srcChainKey === undefined ? this.tokensIfPresent() : this.pin('tokens');
@@ -224,7 +226,10 @@ export class View {
     return this.routesRead;
   }
 
-  /** An answer without routes, if it is certain that there are none: a fresh listing lacks the token, or it is hidden. */
+  /**
+   * An answer without routes if a fresh listing lacks the token or the operator hides it: then there are
+   * none.
+   */
   private noneIfUnlisted(tokens: TokenSnapshot | undefined, request: TokenRequest): RouteAnswer | undefined {
     const { srcChainKey: chainKey, srcToken: address } = request;
     const { service, freshMs, log } = this.held;
@@ -236,7 +241,7 @@ export class View {
     const isUnlisted = tokens && !isUnanswerable && !isListed(tokens, request);
     const certainMs = isHidden ? freshMs.tokens : isUnlisted ? freshMs.tokens - tokens.ageAt(Date.now()) : 0;
     if (certainMs <= 0) return undefined;
-    log.debug({ ...request }, 'No routes, without asking: the token is not listed');
+    log.debug({ ...request }, 'No request for routes: the token is not listed, or it is hidden');
     if (tokens) this.read('tokens');
     read.goodUntil = Math.min(read.goodUntil, this.now() + certainMs);
     return { rows: NONE, takenAt: tokens?.takenAt ?? this.now(), isUnlisted: true };
@@ -244,7 +249,7 @@ export class View {
 
   /**
    * Makes the routes consistent with the operation's token listing, and notes that the response depends on
-   * the routes and on the listing. Without a token listing, the response is not used again.
+   * the routes and on the listing.
    */
   private reconciled(
     answer: RouteAnswer,

@@ -61,7 +61,7 @@ export function logAccepted<Row>(
     warn(`LISTING_RULES hides every row of the ${name} listing, and it is served empty`);
   if (rows.length > PROMISED_ROWS && (before?.rows.length ?? 0) <= PROMISED_ROWS)
     warn(
-      `The ${name} listing has more than ${PROMISED_ROWS} rows: it is served like any other, but no speed is promised. Hide what nobody needs by LISTING_RULES`,
+      `The ${name} listing has more than ${PROMISED_ROWS} rows: it is served, but no speed is promised. To hide rows that nobody needs, use LISTING_RULES`,
     );
   if (rejected.count > 0 && origin === 'upstream')
     warn(`Left out bad rows of the ${name} listing`, { rejected: rejected.first });
@@ -84,7 +84,9 @@ export function logAccepted<Row>(
   );
 }
 
-/** Logs newly held-back rows, each with a rule by which the operator can decide on it, and accepted changes. */
+/**
+ * Logs newly held-back rows, each with the rule to paste into LISTING_RULES, if any, and accepted changes.
+ */
 export function logGuarded<Row extends ListingRow>(
   log: Logger,
   kind: ListingKind<Row>,

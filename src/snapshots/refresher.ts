@@ -184,7 +184,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     return indexed;
   }
 
-  /** Guards `sent`. `fetched` is the same before {@link asSent}: with the memory of the gateway that stored it. */
+  /** Guards `sent`. `fetched` is the same listing before {@link asSent}, with its stored guard memory. */
   async function guardRows(sent: Fetched<Row>, fetched: Fetched<Row>, origin: SnapshotOrigin) {
     // If the peer's guard memory began earlier than ours, `sent` is compared with the values that the peer
     // has accepted, and not with those that this gateway serves.
@@ -299,7 +299,11 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     return { code, message: waits, at: requestedAt };
   }
 
-  /** Schedules the next refresh `freshMs` after the last request; after a slow answer at least `leastMs` from now. */
+  /**
+   * Schedules the next refresh `freshMs` after the request for this listing, but not earlier than in half of
+   * `freshMs`: the answer may have been slow. After a first listing from a peer or from disk, it may be due
+   * in `LEAST_PAUSE_MS`.
+   */
   function scheduleAfter(accepted: Indexed, isFirstOfOthers: boolean): void {
     const leastMs = isFirstOfOthers ? Math.min(LEAST_PAUSE_MS, freshMs) : freshMs / 2;
     const sinceSentMs = accepted.ageAt(Date.now()) - (accepted.upstreamAgeMs ?? 0);
@@ -352,7 +356,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     async applyRules(): Promise<void> {
       const listing = guarded;
       if (!listing || stopped) return;
-      // The history that was stored with the listing is of earlier rules.
+      // Without `history`: the stored one belongs to the earlier rules.
       await accept(() => ({ ...(guarded ?? listing), history: undefined }), 'rules').catch(onError);
     },
     get guarded() {

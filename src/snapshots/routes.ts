@@ -42,14 +42,17 @@ const MAX_WAIT_MS = 2_000;
 const MAX_BYTES = 24 * 2 ** 20;
 const TOKEN_BYTES = 600;
 const ENTRY_BYTES = 2000;
-/** An answer that is larger than the cache counts as large as the cache: so it is cached, alone. */
+/** An answer that is larger than the cache counts as exactly as large, so that it is cached, alone. */
 const sizeOf = ({ rows }: RouteAnswer, key: string) =>
   Math.min(MAX_BYTES, ENTRY_BYTES + 2 * key.length + TOKEN_BYTES * rows.length);
 
-/** The pause after a second failure in a row; each further one doubles it. A first failure can be chance: no pause. */
+/**
+ * The pause after a second failure in a row; each further failure doubles it. A first failure can be chance:
+ * it causes a pause only if the upstream asks for one by a Retry-After.
+ */
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 60_000;
-/** How many failures are remembered, and how long (ms): repeats of a bad request must not use up the rate limit. */
+/** At most this many failures are remembered for this time (ms): repeats must not use up the rate limit. */
 const FAILURES = { max: 1_000, ttl: 2 * LONGEST_PAUSE_MS };
 
 interface Failed {
@@ -140,7 +143,9 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
     return answer;
   }
 
-  /** A request that was not sent is only logged, at debug level: clients could fill the log. */
+  /**
+   * Notes and logs a failure. If the request was not sent, only logs it at debug: clients could fill the log.
+   */
   function noteFailure(key: string, request: TokenRequest, error: unknown): void {
     if (!(error instanceof UpstreamError)) {
       log.error({ ...request, err: error }, 'Internal error while routes were fetched');
@@ -172,7 +177,8 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
     goodUntil: (request: TokenRequest) => Date.now() + cache.getRemainingTTL(tokenRequestKey(request)),
     /**
      * The routes as the upstream sends them. If cached routes cannot be refreshed, the old ones are served for another
-     * `freshMs`, and again after each further failure. After several failures in a row no request is sent for a while.
+     * `freshMs`, and again after each further failure. After two failures in a row, or a Retry-After, no
+     * request is sent for a while.
      *
      * @param isListed whether the routes start from a listed token. If not, the client may have made up the token, so a
      *   failure counts as caused by the client
@@ -245,7 +251,7 @@ export type Reconcile = ReturnType<typeof createReconcile>;
  *
  * A listed token is the object of the listing. A row with other decimals is left out, counted and logged: one of the two
  * is wrong, the gateway cannot know which, and an amount calculated with the wrong decimals loses money. A listed token
- * with held-back facts is never left out: its row shows the contradiction.
+ * with held-back facts is not left out for its decimals: its row shows the contradiction.
  */
 export function createReconcile(
   operator: () => Pick<ResolvedRules, 'selectTokens'>,

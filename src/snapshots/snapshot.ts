@@ -16,11 +16,11 @@ import { changesSince, type ListingChanges, nextChangeLog } from './change-log.j
 import { unlistedRows } from './guard.js';
 import { evmChainsOf, FIRST_VERSION, nextTokenListState } from './token-list-state.js';
 
-/** One whole listing as it was when fetched. */
+/** One whole listing as it is served: fetched, guarded, and without the rows that the operator hides. */
 export interface Snapshot<Row> extends Fetched<Row> {
   /** A digest of the rows with their prices, in order. */
   readonly digest: string;
-  /** A digest of the rows without their prices; equal to `digest` for rows that have none. */
+  /** A digest of the rows without their prices; for chains, which have no prices, it equals `digest`. */
   readonly rowsDigest: string;
   /** `takenAt` of the token listing, whose rows have prices; undefined for the chain listing. */
   readonly pricesTakenAt: number | undefined;

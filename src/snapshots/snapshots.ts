@@ -26,12 +26,17 @@ import { NO_PEERS } from './stores.js';
 export interface SnapshotsOptions extends RefreshOptions, Readonly<Record<`${ListingName}FreshMs`, number>> {
   readonly service: Service;
   readonly destinationsFreshMs: number;
-  /** The hold-back period. A changed value is accepted if every listing of this time had it; infinite: never. */
+  /**
+   * The hold-back period. A changed value is accepted once every listing of this period had it. If the period
+   * is infinite, only a rule of the operator accepts a value.
+   */
   readonly holdBackMs: number;
   /** Facts of chains and tokens that are known before the first listing is fetched. */
   readonly embedded: () => EmbeddedFacts;
   readonly rules?: ListingRules | undefined;
-  /** How long a sweep takes. It requests the routes from each bridgeable token once. Undefined: no sweep. */
+  /**
+   * A sweep takes this long, and requests the routes from each bridgeable token once. Undefined: no sweep.
+   */
   readonly routesSweepMs?: number | undefined;
 }
 
@@ -44,7 +49,10 @@ export function createSnapshots(options: SnapshotsOptions) {
   let { rules = NO_RULES } = options;
   /** The operator's rules. Their CAIP identifiers are resolved to chains and tokens. */
   let resolved = rulesFor();
-  /** Whether there were chains when the tokens were last guarded: natives are compared with them. Else guard again. */
+  /**
+   * Whether there was a chain listing when the tokens were last guarded. If not, the tokens are guarded again
+   * after the first chain listing, because the decimals of native assets are compared between both listings.
+   */
   let areCompared = false;
 
   const chains = createRefresher<Chain, ChainSnapshot>({
@@ -79,7 +87,10 @@ export function createSnapshots(options: SnapshotsOptions) {
     onPublished,
   });
   const refreshers = { chains, tokens };
-  /** The chains first: a rule that hides tokens can have the CAIP identifier of a chain that only the disk knows. */
+  /**
+   * The chains are first, so that `restore` reads them first: a rule that hides tokens can name a chain by a
+   * CAIP identifier that only the chain listing on disk has.
+   */
   const each = [chains, tokens];
 
   const sources =
@@ -110,15 +121,16 @@ export function createSnapshots(options: SnapshotsOptions) {
   const held = { service, refreshers, freshMs, sources, routes, reconcile, operator, now, onWaited, log };
 
   /**
-   * Resolves the CAIP identifiers in the rules: by the listed chains, else by removed chains, else by chains that were
-   * sent but are not listed yet, else by embedded chains. So rules apply before the first chain listing, too.
+   * Resolves the CAIP identifiers in the rules: by the listed chains, else by removed chains, else by chains
+   * that were sent but are not listed yet, else by embedded chains. With the embedded chains, rules apply
+   * even before the first chain listing.
    */
   function rulesFor({ rows = [], guard }: Partial<Fetched<Chain>> = {}, sent: readonly Chain[] = []) {
     const gone = guard?.gone.map(({ row }) => row) ?? [];
     return rules.resolve([...embedded().chains, ...sent, ...gone, ...rows]);
   }
 
-  /** Applies the rules to the tokens again if the rules now name other rows, or if no chains were known before. */
+  /** Applies the rules to the tokens again if the rules now name other rows, or if `areCompared` is false. */
   function onPublished(): void {
     if (!chains.guarded) return;
     const next = rulesFor(chains.guarded);
@@ -170,7 +182,7 @@ export function createSnapshots(options: SnapshotsOptions) {
     snapshotOf: (name: ListingName): Snapshot<unknown> | undefined => refreshers[name].snapshot,
     /** An object that stands for the operator's rules and the rows that they name. A change makes a new object. */
     rules: (): object => resolved,
-    /** Undefined if routes are not swept, like `sweepStatus`. */
+    /** Returns undefined if routes are not swept. `sweepStatus` itself is undefined then. */
     routeMap: () => sources?.state(),
     sweepStatus: sources?.status,
     heldBack: () => LISTING_NAMES.map((name) => ({ listing: name, ...refreshers[name].heldBack })),

@@ -15,17 +15,19 @@ export interface SourcesOptions {
   readonly tokens: () => TokenSnapshot | undefined;
   /** The rows that the operator does not hide, in the operator's order of chains. */
   readonly select: (rows: readonly Token[]) => readonly Token[];
-  /** Called after each request with `ok`, or with the code of the error. */
+  /** Called after each request that was sent, with `ok` or with the code of the error. */
   readonly onAsked: (outcome: string) => void;
   readonly log: Logger;
 }
 
-/** How often the sweep checks whether a token is due, in milliseconds. */
+/** The sweep checks at least this often (ms) whether a token is due. */
 const IDLE_MS = 1_000;
 /** The shortest pause between the requests for two tokens, and the longest pause after failures. */
 const LEAST_PAUSE_MS = 10;
 const MAX_FAILURE_PAUSE_MS = 5_000;
-/** How long the sweep stops after HTTP 429 without Retry-After, or "gone". Each further "gone" in a row doubles it. */
+/**
+ * After "gone", or HTTP 429 without Retry-After, the sweep stops this long. Each further "gone" doubles it.
+ */
 const FIRST_STOP_MS = 60_000;
 
 const NOTHING_YET =
@@ -81,7 +83,7 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
     stop = { until: performance.now() + ms, source: service.source };
     const howLong = Number.isFinite(ms) ? `for ${Math.ceil(ms / 1000)} seconds` : 'until a restart';
     const counts = { known: map.size, pairs: map.pairs };
-    log.warn({ ...facts, ...counts }, `The sweep of routes stops ${howLong}; what is known stays. ${reason}`);
+    log.warn({ ...facts, ...counts }, `The sweep of routes stops ${howLong}; known routes stay. ${reason}`);
   }
 
   /** Requests the routes from a token. The cache of routes passes the answer to `enter`, like all answers. */
@@ -193,7 +195,7 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
         asOf,
         /** How many pairs of source and destination `rows` searches. */
         pairs: map.pairs,
-        /** The listed tokens with a route to it, in the operator's order of chains, then by chain key and address. */
+        /** The bridgeable tokens with a route to it, in the operator's order of chains, then by key and address. */
         rows(): readonly Token[] {
           const rows = keyedRows(listed.rows, TOKENS.keyOf);
           // A route counts only if it has the decimals of the listed token, as when clients ask for destinations.
@@ -240,7 +242,7 @@ export function createRouteMap() {
   type Answer = { readonly takenAt: number; readonly sentAt: number; readonly destinations: Uint32Array };
   const answers = new Map<string, Answer>();
   const numbers = new Map<string, number>();
-  /** The name of a destination. An address has no space: so only names of this key begin with `key` and a space. */
+  /** The name of a destination. Addresses have no spaces, so only names of this key begin with `${key} `. */
   const nameOf = (key: string, decimals: number | '') => `${key} ${decimals}`;
   return {
     pairs: 0,

@@ -53,8 +53,9 @@ export interface BackOff {
 /** The other gateways, which share snapshots, routes and the right to request them. A failing store never rejects. */
 export interface Peers {
   /**
-   * Acquires the lease of a topic. While a peer has the lease, it waits, but at most `withinMs`. Returns a peer's
-   * snapshot instead, if that was requested after `newerThan` (milliseconds since 1970).
+   * Acquires the lease of a topic. While a peer has the lease, this call waits, but at most `withinMs`; then
+   * it returns a lease all the same. Returns a peer's snapshot instead, if that was requested after
+   * `newerThan` (milliseconds since 1970), or the peer's failure, if the pause after that has not ended.
    */
   lease<Row>(
     topic: string,

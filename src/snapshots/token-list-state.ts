@@ -85,7 +85,8 @@ export const FIRST_VERSION: TokenListVersion = { major: 1, minor: 0, patch: 0 };
  * order of tokens. It yields to requests.
  *
  * @param shared the state that was stored or shared with the rows. It is used unless its version is lower than the one
- *   made here: so the version never decreases, and gateways that share rows agree on the highest version
+ *   made here, so that a running gateway never lowers its version, and gateways that share rows agree on the
+ *   highest one
  * @param isSame true if the rows are known to differ from the older ones only in prices
  */
 export async function nextTokenListState(

@@ -11,9 +11,9 @@ import { decodeListing, encodeListing, RECORD_FORMAT } from './stored-listing.js
 
 /** A temporary file older than this was left by a killed process, because a write takes less than a minute. */
 const LEFT_BEHIND_AFTER_MS = 60_000;
-/** How often the same fault of the directory is logged, in milliseconds. */
+/** While writes fail, a warning is logged again only after this time (milliseconds). */
 const WARN_AGAIN_AFTER_MS = 3_600_000;
-/** The most listings of other services or older formats whose facts are read. */
+/** Facts are read from at most this many listings of other services or older formats. */
 const MAX_OTHERS = 3;
 const TEMPORARY = /^\w+-\w+\.\d+\.snapshot\.[0-9a-f]{16}\.tmp$/;
 
@@ -37,7 +37,7 @@ export async function openDiskStore(
     if (['EEXIST', 'ENOTDIR'].includes(codeOf(error))) throw error;
     log.warn({ err: error, directory }, 'SNAPSHOT_DIR cannot be used yet: let the gateway read and write it');
   }
-  /** By file: what to write next. Writes to a file run one at a time; a newer listing replaces one that waits. */
+  /** By file: encodes the listing to write next. Writes run one at a time; a newer listing replaces it. */
   const waiting = new Map<string, () => Promise<Buffer>>();
   const writing = new Map<string, Promise<void>>();
   /** The files whose rows may be served. Only the facts of other files are used. */
@@ -73,7 +73,7 @@ export async function openDiskStore(
     } catch (error) {
       if (codeOf(error) === 'ENOENT') return undefined;
       const reason = error instanceof Error ? error.message : String(error);
-      log.warn({ file, reason }, `The ${kind.name} listing on disk is refused, and fetched anew: ${reason}`);
+      log.warn({ file, reason }, `A ${kind.name} listing on disk is refused, and not used: ${reason}`);
       return undefined;
     }
   }

@@ -17,7 +17,7 @@ export const RECORD_FORMAT = 1;
 const HEAD = `chains-and-tokens-gateway ${RECORD_FORMAT} `;
 /** The first line is shorter than this, in bytes. */
 const MAX_LINE = 200;
-/** How far the clocks of machines that share listings may differ, in milliseconds. */
+/** A listing from further in the future (ms) is refused. The clocks of machines may differ by this time. */
 const MAX_EARLY_MS = 60_000;
 
 const number = v.number();
@@ -90,7 +90,7 @@ export async function decodeListing<Row>(
   const [head = ''] = stored.subarray(0, MAX_LINE).toString('latin1').split('\n', 1);
   const [start = '', format] = /^chains-and-tokens-gateway (\d+) /.exec(head) ?? [];
   if (services ? start !== HEAD : !(Number(format) <= RECORD_FORMAT))
-    throw new InvalidStoredListing('it is not a listing of this gateway, or of another format');
+    throw new InvalidStoredListing('it is not a listing of this gateway, or it is of another format');
   const json = stored.subarray(head.length + 1);
   if (head !== (await yieldThen(() => start + sha256(json))))
     throw new InvalidStoredListing('its digest does not fit: it is half written or altered');

@@ -1,4 +1,4 @@
-/** Makes and serves `/tokenlist.json`. Each list is made on demand and once. */
+/** Makes and serves `/tokenlist.json`. Each list is made at its first request, and kept until it changes. */
 import type { EvmChain, TokenListState } from '../domain/history.js';
 import type { Token } from '../domain/listing.js';
 import { cachingHeaders, staleListingsHeader } from '../graph/dependencies.js';
@@ -59,7 +59,7 @@ export function createTokenListHandler({
     const chainKey = params.get('chainKey') ?? undefined;
     const finding = find(snapshots.current(), chainKey);
     if (finding === undefined) {
-      const message = 'There is no snapshot of both listings yet. Ask again in 1 s.';
+      const message = 'The gateway does not have both listings yet. Ask again in 1 s.';
       return refused(503, message, { 'retry-after': '1' });
     }
     const document = await finding;
@@ -96,7 +96,7 @@ const NAME = 'Chains and Tokens';
 export class TokenListDocument extends Body {
   /**
    * @param count how many tokens it has; the schema does not allow a list without any
-   * @param omitted how many tokens of its chains are left out because the schema does not allow them
+   * @param omitted how many tokens of its chains are left out: repeated, or not allowed by the schema
    */
   constructor(
     parts: readonly Uint8Array<ArrayBuffer>[],

@@ -4,16 +4,16 @@ import { forEachChunk } from '../scheduling/chunks.js';
 import { shortened } from './listing-kinds.js';
 
 export interface FieldWatchMetrics {
-  /** Counts fields that are new in a listing (`appeared`), or that its rows no longer have (`missing`). */
+  /** Counts fields that no row had before (`appeared`), or that all rows had and a row lacks (`missing`). */
   readonly fieldDrift: (listing: string, drift: 'appeared' | 'missing', fields: number) => void;
 }
 
 /** Compares the fields of the rows of a whole listing with those of earlier answers. The rows can have any form. */
 export type FieldWatch = (listing: string, rows: readonly unknown[]) => Promise<void>;
 
-/** The most fields of a listing that are remembered; rows have about twenty. */
+/** At most this many fields of a listing are remembered; rows have about twenty. */
 const MAX_FIELDS = 200;
-/** The most fields that one log line names, for each kind of change. */
+/** One log line names at most this many fields for each kind of change. */
 const MAX_SHOWN = 20;
 /** Longer names are cut to this length (UTF-16 code units) before they are compared and logged. */
 const MAX_NAME_LENGTH = 64;

@@ -52,7 +52,7 @@ export function createRestService({ forms, isPaged, routeQuery }: ServiceForm): 
   });
 }
 
-/** The most pages of one answer: every page could name a next page. */
+/** An answer with more pages than this is rejected: every page could name a next page. */
 const MAX_PAGES = 100;
 
 /**

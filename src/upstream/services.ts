@@ -14,7 +14,7 @@ import {
 import { valueTransferToken } from './listing-kinds.js';
 import { type CreateService, createRestService } from './service.js';
 
-/** Every service that can be the upstream, by its name in `UPSTREAM_PROFILE` and in the `source` of its rows. */
+/** Every service that can be the upstream, by its name in `UPSTREAM_PROFILE` and in `source` of a listing. */
 export const SERVICES = {
   /** `GET {base}/chains` and `GET {base}/tokens?srcChainKey&srcToken`. */
   v1: createRestService({
@@ -94,7 +94,7 @@ export function peerScope({ profile, url, successorUrl = '', isDemo }: Addresses
   return fingerprint(JSON.stringify([profile, fingerprint(url), fingerprint(successorUrl)]));
 }
 
-/** Creates the service for these addresses. With {@link AUTO} it is v1 with failover to its successor. */
+/** Creates the service. With {@link AUTO} and a `successorUrl`, it is v1 with failover to its successor. */
 export function createUpstream(options: UpstreamOptions) {
   const { upstreamMaxBytes: maxBytes, metrics, log } = options;
   const opened: UpstreamHttp[] = [];
@@ -126,7 +126,8 @@ const ADVICE =
   'When it suits you, set UPSTREAM_PROFILE=value-transfer, and UPSTREAM_URL to the address of the successor';
 
 /**
- * Creates a service that uses v1 until v1 says that it is gone, and the successor from then on. The call that finds v1
+ * Creates a service that uses v1 until v1 says for a listing that it is gone and the successor sends that
+ * listing. From then on it uses only the successor. `switchTo` has the same effect. The call that finds v1
  * gone is repeated at the successor. If the successor fails, too, the next call tries v1 first again.
  *
  * @param onChangeOver called at most once, when a request causes the failover; not called by `switchTo`

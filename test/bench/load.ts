@@ -17,7 +17,7 @@ export const HEADERS = {
 };
 
 const ANSWER_SECONDS = 60;
-/** How long a server may send nothing before the run fails, in milliseconds. */
+/** The run fails if a server sends nothing for this long (milliseconds). */
 const SILENT_MS = 60_000;
 const BUFFER_BYTES = 1 << 18;
 

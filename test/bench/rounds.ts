@@ -41,7 +41,7 @@ export const ROUNDS = 3;
 /** A server warms up until it has used this much CPU time: then V8 has optimised the measured code. */
 const WARM_UP_CPU_MICROS = 5_000_000;
 const WARM_UP_RUN_SECONDS = 0.5;
-/** The most runs of the warm-up: some servers mostly wait for the upstream. */
+/** The warm-up ends after this many runs at the latest: some servers mostly wait for the upstream. */
 const WARM_UP_MOST_RUNS = 12;
 
 /** An entry without measurements. */

@@ -14,7 +14,7 @@ import { spawnKept } from '../support/server-process.js';
 import { temporaryDirectory } from '../support/temporary-files.js';
 import { bytesOf, deployed, gatewayContainer, imageEnv } from './files.js';
 
-/** How long memory is measured, in seconds: short in CI, longer for the figures in .deploy/README.md. */
+/** Memory is measured for this many seconds: few in CI, more for the figures in .deploy/README.md. */
 const MEMORY_SECONDS = Number(process.env.DEPLOYED_MEMORY_SECONDS ?? 5);
 const LIMIT = bytesOf(gatewayContainer.resources.limits.memory);
 const USER = 65_534;

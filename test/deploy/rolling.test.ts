@@ -98,7 +98,7 @@ describe.skipIf(areMissing('nginx') || isRedisMissing)('two gateways behind ngin
       UPSTREAM_URL: upstream.url,
       SNAPSHOT_DIR: temporaryDirectory(),
       TRUSTED_PROXIES: '127.0.0.1',
-      // So short that during the test each version refreshes listings that the other version has stored.
+      // The interval is so short that each version refreshes listings that the other version has stored.
       TOKENS_FRESH_MS: '500',
     };
     const shared = { ...env, REDIS_URL: redis.url };

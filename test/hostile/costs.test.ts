@@ -6,7 +6,10 @@ import { json } from '../support/fake-upstream.js';
 import { fixedLimits } from '../support/fixed-limits.js';
 import { type Asked, expectCheap, shareTarget, startTarget, type Target } from '../support/hostile.js';
 
-/** The most CPU time of the main thread for one request, with 10,000 tokens. The whole listing takes a third of it. */
+/**
+ * With 10,000 tokens, a request may take this CPU time of the main thread: three times that of the whole
+ * listing.
+ */
 const MOST_MS = 100;
 /** The highest CPU time for requests that may take as long as graphql-js takes for the largest list. */
 const MOST_ROWS_MS = 300;

@@ -115,7 +115,7 @@ function smallestOf(type: GraphQLInputType): unknown {
 const literalOf = (value: unknown) => untypedOf(value).replaceAll(JSON.stringify(VARIABLE.start), '$v');
 
 const VARIABLE: Material = { name: 'a variable', start: '<v>', part: 'a' };
-/** How often one variable stands in a list: as often as the limit on lexical tokens of a document allows. */
+/** One variable stands in a list this many times: as often as the limit on lexical tokens allows. */
 const REPEATED = 120;
 
 /**

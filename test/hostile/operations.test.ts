@@ -4,7 +4,7 @@ import { json } from '../support/fake-upstream.js';
 import { fixedLimits } from '../support/fixed-limits.js';
 import { attack, costOf, type HttpAnswer, shareTarget, startTarget } from '../support/hostile.js';
 
-/** How long each attack lasts, in milliseconds. `HOSTILE_MS` makes it longer. */
+/** Each attack lasts this long (milliseconds). `HOSTILE_MS` makes it longer. */
 const ATTACK_MS = Number(process.env.HOSTILE_MS ?? 1_500);
 const CONNECTIONS = 16;
 /** Upper bounds during an attack, with the default settings and 10,000 tokens. */

@@ -11,7 +11,9 @@ const FULL = 8 * MB - 1000;
 /** The tokens that the gateway serves. */
 const TOKENS = generatedListings(20, 1_000).tokens;
 
-/** The most CPU time for one response, in all and without a pause. The largest valid response costs nearly as much. */
+/**
+ * One response may cost this CPU time, in all and without a pause: little more than the largest valid one.
+ */
 const MAX_CPU_MS = 3_000;
 const MAX_STALL_MS = 700;
 const MAX_MEMORY_MB = 420;

@@ -64,7 +64,7 @@ it('any sequence of tasks exceeds no limit, ends each task in exactly one way, a
         else if (typeof step === 'object')
           removals.push(add(`${removals.length}`, step.priority, `${step.client}`));
         else {
-          // A number removes the task that was added so early.
+          // The number n removes the task that was added as number n.
           removals[step]?.();
           if (queue.waiting < before) ended.push(`${step}`);
         }

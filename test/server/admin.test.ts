@@ -53,7 +53,7 @@ describe('ADMIN_PORT', () => {
       return [response.status, (await response.json()) as unknown] as const;
     };
     const before = upstream.count();
-    // Long enough for all requests to arrive.
+    // The upstream answers so late that all requests arrive before.
     upstream.plan('tokens', late(2_000, status(410)));
     const [first, ...others] = await Promise.all(Array.from({ length: 20 }, () => refresh()));
     expect(upstream.count() - before).toBe(2);

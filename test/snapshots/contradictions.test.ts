@@ -61,7 +61,8 @@ describe('equal keys with other decimals in one answer', () => {
       price: null,
       heldBack: [{ fact: 'decimals', served: '6', upstream: '18 and 6' }],
     });
-    // Its other facts are unknown, so that the order would decide.
+    // The symbol is not known from the embedded listing: only the order of the rows could decide, so neither
+    // is served.
     const symbols = ['USDC', 'EVIL'].map((symbol) => tokenRow('ethereum', EMBEDDED, { symbol }));
     const listings = { chains: CHAINS, tokens: [...symbols, ...GOOD] };
     const other = await startGuarded(listings, { clock: gateway.clock });

@@ -6,8 +6,8 @@ import { startSweeping, startSweptUpstream, untilComplete } from '../support/swe
 import { temporaryFile } from '../support/temporary-files.js';
 
 /*
- * The JSON of frozen rows and lists is kept and sent again (src/execution/kept-json.ts), so whatever is frozen must be so
- * all the way down.
+ * The JSON of frozen rows and lists is kept and sent again (src/execution/kept-json.ts). So everything in a
+ * frozen value must be frozen.
  */
 
 /** The paths of objects that can change, within frozen ones. */
@@ -28,7 +28,7 @@ const TOKENS = [1, 2, 3, 4].map((nth) => ({
   logoUrl: 'https://pictures.test/a.png',
 }));
 const CURRENCY = chainRow('base').nativeCurrency as object;
-/** One contradicts what was listed before, one has another address, and one a price that is ten times off. */
+/** Three tokens contradict the earlier ones: by their decimals, their address, and a far higher price. */
 const CONTRADICTORY = {
   chains: [
     chainRow('ethereum', { chainId: 8 }),

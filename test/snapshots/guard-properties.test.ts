@@ -13,10 +13,10 @@ const START = 1_800_000_000_000;
 const SERVICES = { v1: 'service' };
 const rules = { verdictOn: () => undefined, keptFacts: () => undefined };
 
-/** Guards what a gateway receives, beginning with nothing. */
+/** A gateway that begins without a listing, and guards each listing that it receives. */
 class Gateway {
   listing: GuardedListing<Token> | undefined;
-  /** When it last missed a shared listing. */
+  /** When this gateway last missed a listing that the other one shared. */
   missedAt = 0;
 
   async take(sent: Fetched<Token>, isShared: boolean): Promise<void> {
@@ -35,20 +35,20 @@ class Gateway {
   }
 }
 
-/** The facts of a row, or that there is none. */
+/** Stands for the facts of a row that is not sent. */
 const GONE = 'gone';
 const factsOf = ({ decimals, symbol }: Pick<Token, 'decimals' | 'symbol'>) => `${decimals} ${symbol}`;
 
-/** The upstream, and what follows from its answers alone: which values a gateway may serve, and since when it could. */
+/** The upstream. It also notes, from its answers alone, which values a gateway may serve. */
 class Upstream {
   readonly rows = new Map<string, { decimals: number; symbol: string }>();
-  /** Since when all answers had these facts of a row. */
+  /** By row: its facts in the last answer, and since when all answers have had them. */
   readonly runs = new Map<string, { facts: string; since: number }>();
-  /** The facts that were first ones of a row, or steady for the whole hold-back period. */
+  /** By row: the facts that may be served, which were the first ones or steady for the hold-back period. */
   private readonly allowed = new Map<string, Set<string>>();
   /** The last served symbol of each row. */
   private readonly everServed = new Map<string, string>();
-  /** The rows that ever had a look. */
+  /** By look (see `lookalikeKey`): the rows that ever had a symbol with it. */
   private readonly withLook = new Map<string, Set<string>>();
   now = START;
 
@@ -74,7 +74,7 @@ class Upstream {
     return TOKENS.parse(sent, { source: 'v1', takenAt: this.now });
   }
 
-  /** What must hold of a gateway that has the last answer. */
+  /** Fails unless a gateway with the last answer serves only allowed values, and shows held-back ones. */
   expectGuarded({ listing, missedAt }: Gateway): void {
     const isFirst = this.everServed.size === 0;
     const newcomers: Token[] = [];
@@ -99,7 +99,7 @@ class Upstream {
       const left = other && !this.rows.has(other) ? this.everServed.get(other) : undefined;
       if (!other || more.length > 0 || left === undefined || lookalikeKey(left) !== lookalikeKey(symbol))
         continue;
-      // It does not take the place of one that has just left.
+      // A new row does not replace a removed row of the same look before the end of the hold-back period.
       expect(Math.max(this.ageOf(other), this.ageOf(address))).toBeGreaterThanOrEqual(HOLD_BACK_MS);
     }
     for (const { address, symbol } of listing?.rows ?? []) this.everServed.set(address, symbol);
@@ -107,7 +107,7 @@ class Upstream {
 }
 
 const ADDRESSES = ['0x1', '0x2', '0x3', '0x4', '0x5', '0x6'];
-/** The second looks like the first. */
+/** The second symbol looks like the first: its last letter is Cyrillic. */
 const symbol = fc.constantFrom('USDC', 'USDС', 'ETH', 'DAI');
 const row = fc.record({ decimals: fc.constantFrom(6, 18), symbol });
 const step = fc.record({
@@ -195,7 +195,7 @@ describe('guarded values', () => {
     expect(rows).toHaveLength(2000);
     const { gone, held, arrived } = guard;
     expect([gone.length, held.length, arrived.length]).toEqual([10_000, 0, 2000]);
-    // Those that were listed first, not those that came and went.
+    // The first rows are remembered, and not the rows that were listed only briefly.
     expect(gone.slice(0, 2000).map(({ row }) => row.symbol)).toEqual(
       listings[0]?.map(({ symbol }) => symbol),
     );

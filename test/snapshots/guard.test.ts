@@ -120,8 +120,8 @@ describe('steady wrong decimals of a token', () => {
 });
 
 describe('one disputed row', () => {
-  it('does not freeze the others, whose changes do not restart its clock', async () => {
-    // So many that the removed ones do not count as a loss.
+  it('does not hold back the other rows, and their changes do not restart its hold-back period', async () => {
+    // There are so many rows that the removed ones do not count as a loss.
     const steady = [TWO, ...rows(60, 3)];
     const gateway = await startGuarded({ chains: CHAINS, tokens: [ONE, ...steady] });
     for (let hours = 0; hours <= 24; hours++) {

@@ -127,10 +127,30 @@ const mostlyGone = [...some(10), unreadable(numbered(11)), null];
 describe('a loss of rows', () => {
   it.each<[what: string, first: Rows, config: object, steps: readonly Step[]]>([
     ['of half is accepted', some(10), {}, [accepted(some(5))]],
-    ['of nine in ten is if HOLD_BACK_SHRINK is 0.9', some(10), { holdBackShrink: 0.9 }, [accepted(some(1))]],
-    ['of nine in ten is if HOLD_BACK_TIMES is 1', some(10), { holdBackTimes: 1 }, [accepted(some(1))]],
-    ['of one is not if HOLD_BACK_SHRINK is 0', some(10), { holdBackShrink: 0 }, [held(some(9), '1 of 10')]],
-    ['counts whatever is new', some(10), {}, [held(some(10, 101), 'it lacks 10 of 10 known rows')]],
+    [
+      'of nine in ten is accepted if HOLD_BACK_SHRINK is 0.9',
+      some(10),
+      { holdBackShrink: 0.9 },
+      [accepted(some(1))],
+    ],
+    [
+      'of nine in ten is accepted if HOLD_BACK_TIMES is 1',
+      some(10),
+      { holdBackTimes: 1 },
+      [accepted(some(1))],
+    ],
+    [
+      'of one is held back if HOLD_BACK_SHRINK is 0',
+      some(10),
+      { holdBackShrink: 0 },
+      [held(some(9), '1 of 10')],
+    ],
+    [
+      'is held back even if there are as many new rows',
+      some(10),
+      {},
+      [held(some(10, 101), 'it lacks 10 of 10 known rows')],
+    ],
     [
       'is counted anew after another loss, and after a good listing',
       some(10),
@@ -154,7 +174,12 @@ describe('a loss of rows', () => {
         accepted(some(20)),
       ],
     ],
-    ['adds up if as many new rows come', some(60), {}, [accepted(some(60, 21)), held(some(60, 41))]],
+    [
+      'adds up over two refreshes, even if there are as many new rows',
+      some(60),
+      {},
+      [accepted(some(60, 21)), held(some(60, 41))],
+    ],
     [
       'that is accepted becomes the new measure',
       some(64),
@@ -166,7 +191,12 @@ describe('a loss of rows', () => {
         held(some(4)),
       ],
     ],
-    ['ends when they come back', some(64), {}, [40, 64, 40, 64, 40].map((count) => accepted(some(count)))],
+    [
+      'ends when the rows are listed again',
+      some(64),
+      {},
+      [40, 64, 40, 64, 40].map((count) => accepted(some(count))),
+    ],
     [
       'of all five tokens of a chain is accepted the third time in a row',
       [...REST, ...ofChain('b', 5)],
@@ -184,22 +214,27 @@ describe('a loss of rows', () => {
       {},
       times(5, held([...REST, ...ofChain('b', 5).map(unreadable)])),
     ],
-    ['of rows that cannot be identified, neither', some(10), {}, times(5, held([...some(4), ...unnamed]))],
     [
-      'of ever more rows that cannot be read, neither',
+      'of rows that cannot be identified is never accepted',
+      some(10),
+      {},
+      times(5, held([...some(4), ...unnamed])),
+    ],
+    [
+      'of ever more rows that cannot be read is never accepted',
       some(10),
       {},
       [accepted(readableUntil(6)), ...times(5, held(readableUntil(4))), accepted(some(10))],
     ],
-    ['of few rows that cannot be read is', some(10), {}, [accepted(readableUntil(5))]],
+    ['of half is accepted, even if the rows cannot be read', some(10), {}, [accepted(readableUntil(5))]],
     [
-      'that is true is, although a few of the rest cannot be read',
+      'that is true is accepted the third time, although a few other rows cannot be read',
       some(40),
       {},
       [...times(2, held(mostlyGone)), accepted(mostlyGone)],
     ],
     [
-      'is none if unknown rows cannot be read',
+      'does not include unknown rows that cannot be read',
       some(10),
       {},
       [accepted([...some(10), ...some(300, 101).map(unreadable)])],

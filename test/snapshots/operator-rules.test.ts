@@ -16,7 +16,7 @@ const { tokens: RIGHT } = LISTINGS;
 const [, ...REST] = RIGHT;
 const first = async (gateway: GuardedGateway) => (await gateway.tokens())[0];
 
-/** A gateway with a file of rules, and how to write other ones. */
+/** Starts a gateway with a file of rules. @returns it, with a function that changes the rules */
 async function serve(text: string, listings = LISTINGS) {
   const listingRules = temporaryFile(text);
   const gateway = await startGuarded(listings, { config: { listingRules } });
@@ -56,7 +56,7 @@ describe('a rule of LISTING_RULES', () => {
     const gateway = await serve('accept a:0x1 decimals 6 8\naccept a:0x2 decimals 6 18\n');
     await gateway.bring({ tokens: WRONG });
     expect(await first(gateway)).toMatchObject({ decimals: 6 });
-    // Of two facts of a row, both have to be right.
+    // If two facts of a row have changed, the row is accepted only if rules accept both changes.
     await gateway.bring({ tokens: [numbered(1, { decimals: 8, symbol: 'X' }), ...REST] });
     expect(await first(gateway)).toMatchObject({ decimals: 6, symbol: 'S1' });
   });

@@ -48,7 +48,9 @@ async function start() {
       expect(at).toBeLessThanOrEqual(readAt);
       expect((await metrics.expose()).text).not.toContain(`listing="tokens",outcome="${code}"`);
     },
-    /** Once nothing stands in the way any more, the tokens have never failed. */
+    /**
+     * Advances the clock by the rest of the wait. Fails if the wait has counted as a failure of the tokens.
+     */
     async expectNoFailureAfter(ms: number) {
       clock.advance(ms);
       await expect.poll(() => listings()[1].lastFailure).toBeNull();

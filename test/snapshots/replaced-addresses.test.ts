@@ -11,7 +11,9 @@ type Rows = readonly unknown[];
 const start = (tokens: Rows, config = {}) => startGuarded({ chains: CHAINS, tokens }, { config });
 type Gateway = Awaited<ReturnType<typeof start>>;
 
-/** The addresses that are served beside the ten others, and those of them that are held back, which have no price. */
+/**
+ * The listed addresses below 10, and those of them that are held back. Fails if a held-back row has a price.
+ */
 async function served({ tokens }: Gateway) {
   const listed = (await tokens()).filter(({ address }) => Number(address) < 10);
   const held = listed.filter(({ heldBack }) => heldBack.length > 0);
@@ -34,7 +36,7 @@ describe("if a token's address is replaced, the old row stays without a price, a
     await gateway.bring({ tokens: [...after, ...REST] });
     const held = listed.filter((number) => !(number === 2 && after.includes(TWO)));
     expect(await served(gateway)).toEqual({ listed, held });
-    // It waits: it is found neither by its key nor as a destination.
+    // The new token waits, and is not found by its key.
     const { data } = await gateway.query('{ token(chainKey: "a", address: "0x3") { symbol } }');
     expect(data).toEqual({ token: null });
     const count = await gateway.sample('gateway_held_back_rows{listing="tokens",fact="address"}');
@@ -47,12 +49,12 @@ describe("if a token's address is replaced, the old row stays without a price, a
   });
 
   it.each<[string, Rows, Rows, number]>([
-    ['a second one beside it', [ONE], [ONE, TWO], 2],
-    ['one of two that leaves', [ONE, TWO], [TWO], 1],
-    ['one on another chain', [ONE, TWO], [TWO, { ...ONE, chainKey: 'b' }], 2],
-    ['one of another symbol', [ONE], [{ ...TWO, symbol: 'DAI' }], 1],
-    ['one without a symbol', [{ ...ONE, symbol: '' }], [{ ...TWO, symbol: '' }], 1],
-  ])('not %s', async (_what, before, after, count) => {
+    ['a second address is listed beside the first', [ONE], [ONE, TWO], 2],
+    ['one of two addresses is removed', [ONE, TWO], [TWO], 1],
+    ['the new address is on another chain', [ONE, TWO], [TWO, { ...ONE, chainKey: 'b' }], 2],
+    ['the new address has another symbol', [ONE], [{ ...TWO, symbol: 'DAI' }], 1],
+    ['there is no symbol', [{ ...ONE, symbol: '' }], [{ ...TWO, symbol: '' }], 1],
+  ])('but nothing is held back if %s', async (_what, before, after, count) => {
     const gateway = await start([...before, ...REST]);
     await gateway.bring({ tokens: [...after, ...REST] });
     expect(gateway.heldBackRows()).toEqual([0, 0]);
@@ -95,7 +97,7 @@ describe("if a token's address is replaced, the old row stays without a price, a
     expect(await served(gateway)).toEqual({ listed: [1, 2], held: [] });
   });
 
-  it('also if a dozen new ones come at once: all of them wait', async () => {
+  it('also if a dozen new ones are listed in one refresh: all of them wait', async () => {
     const dozen = Array.from({ length: 12 }, (_, index) => token(index + 100));
     const gateway = await start([ONE, ...REST]);
     const others = async () =>
@@ -128,7 +130,7 @@ describe("if a token's address is replaced, the old row stays without a price, a
   });
 
   it('with the same hold-back period while other rows change, until the old one is listed again', async () => {
-    // So many that the removed ones do not count as a loss.
+    // There are so many rows that the removed ones do not count as a loss.
     const rest = Array.from({ length: 60 }, (_, index) => token(index + 10, `R${index}`));
     const gateway = await start([ONE, ...rest]);
     for (let hours = 0; hours < 24; hours++)

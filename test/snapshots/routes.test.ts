@@ -23,7 +23,7 @@ const LISTED = [
   ...Array.from({ length: 100 }, (_, index) => tokenRow('c', `0x${(index + 100).toString(16)}`)),
 ];
 
-/** A gateway that has its listings, and an upstream that answers requests for the routes from an address like this. */
+/** Starts a gateway with its listings. Its upstream answers requests for routes by `routes(address)`. */
 async function serve(routes: (address: string) => Answer, config: TestGatewayOptions['config'] = {}) {
   const upstream = await startFakeUpstream({ chains: [chainRow('a')], tokens: LISTED });
   upstream.plan('routes', (...exchange) => routes(addressIn(exchange[1].url))(...exchange));
@@ -53,7 +53,7 @@ const addressIn = (url = '') => url.replace(/.*srcToken=/, '');
 /** The address of one of the tokens on chain `c`. */
 const hexOf = (index: number) => `0x${(index + 100).toString(16)}`;
 
-/** Each operation begins in a round of the event loop: after these, all of them wait for the upstream. */
+/** Waits for 300 rounds of the event loop. In each round an operation begins: then all of them wait. */
 async function allBegun(): Promise<void> {
   for (let round = 0; round < 300; round++) await setImmediate();
 }
@@ -109,7 +109,7 @@ describe('routes from a token that is not listed', () => {
       )
       .toBe(6);
     await answers;
-    // The refresh before them may have left a place for the first.
+    // The refresh of the listing may have left a permit for routes, and the first request may have got it.
     const [first, ...others] = gateway.asked();
     expect([first, ...others].filter((address) => address !== '0xbad1').slice(0, 2)).toEqual([
       '0x64',
@@ -192,7 +192,8 @@ describe('clients', () => {
   it('take turns, however many requests one of them has, and share requests for the same routes', async () => {
     const { queryAs, asked } = await serve(one, { upstreamRequestsPerSecond: 5 });
     const greedy = Array.from({ length: 12 }, (_, index) => queryAs('10.0.0.1', pair(hexOf(index))));
-    // The last one is also the last request of the greedy client. They share it, and it is sent in the first turn.
+    // The second address is also that of the greedy client's last operation. Both clients share the request
+    // for it, which is sent in a turn of the modest client.
     const modest = [50, 11].map((index) => queryAs('10.0.0.2', pair(hexOf(index))));
     await Promise.all([...greedy, ...modest]);
     expect(asked()).toHaveLength(13);
@@ -211,7 +212,7 @@ describe('clients', () => {
     for (const line of refusals)
       expect(line).toMatchObject({ level: 'debug', code: 'UPSTREAM_RATE_LIMITED' });
     expect(refusals.some(({ err }) => err)).toBe(false);
-    // The rest would take half a minute.
+    // The test does not wait for the other answers: they would take half a minute.
     for (const asked of greedy) asked.catch(() => {});
   });
 });
@@ -273,7 +274,7 @@ describe('an answer that is larger than the cache of routes', () => {
     expect(asked()).toHaveLength(1);
     for (let nth = 0; nth < 3; nth++) expect(await countOf('0x64')).toBe(45_000);
     expect(asked()).toHaveLength(2);
-    // The other one was given up for it, and it for the other one: there is never more than one of them.
+    // The two answers evict each other: the cache never has both.
     expect([await countOf('0x65'), await countOf('0x65'), await countOf('0x64')]).toEqual([1, 1, 45_000]);
     expect(asked()).toHaveLength(4);
   });

@@ -28,7 +28,7 @@ interface Status {
 
 const listingAt = (usd: number) => json({ tokens: [tokenRow('a', '0x1', { price: { usd } })] });
 
-/** A gateway before an upstream that answers so for the token listing. */
+/** Creates a gateway whose upstream answers requests for the token listing by `tokens`. */
 async function serve(tokens: Answer, config: TestGatewayOptions['config'] = {}, firstPauseMs = 1_000) {
   const upstream = await startFakeUpstream({ chains: [chainRow('a')] });
   upstream.plan('tokens', tokens);
@@ -41,7 +41,7 @@ describe('refreshes', () => {
     const held: Answer = (...asked) => {
       release = () => listingAt(2)(...asked);
     };
-    // Planned before the first, because the second can follow before the test continues.
+    // Both answers are planned now, because the second request can be sent before the test continues.
     const { query, upstream, snapshots } = await serve(first(1, listingAt(1), held), { tokensFreshMs: 100 });
     await query(TOKENS);
     await expect.poll(() => upstream.count('tokens')).toBe(2);
@@ -78,8 +78,8 @@ describe('refreshes', () => {
   it('count the interval from the request, so that a slow upstream does not make listings stale', async () => {
     const { query, upstream } = await serve(late(1000, listingAt(1)), { tokensFreshMs: 2000 });
     await query(TOKENS);
-    // Counted from when the rows came, the pause would be at least 2000 each time. A busy machine is late now and
-    // then, and not always.
+    // Counted from the answer, the interval would make each gap at least 3,000 ms. A busy machine is late
+    // sometimes, but not each time.
     await expect.poll(() => Math.min(...gapsBetween(upstream))).toBeLessThan(2800);
   });
 
@@ -103,7 +103,7 @@ describe('a failed refresh', () => {
     await expect.poll(async () => codesOf(await query(TOKENS))).toEqual([]);
   });
 
-  it('without a snapshot is the answer until the next one, which requests do not bring forward', async () => {
+  it('before the first snapshot is the answer to all requests, which do not hurry the next refresh', async () => {
     const { query, upstream } = await serve(status(410), {}, 10_000);
     for (let asked = 0; asked < 20; asked++) expect(codesOf(await query(TOKENS))).toEqual(['UPSTREAM_GONE']);
     expect(upstream.count('tokens')).toBe(1);
@@ -112,12 +112,15 @@ describe('a failed refresh', () => {
   it.each([
     ['v1', true],
     ['value-transfer', false],
-  ] as const)('with 410 from %s: whether the log names the successor: %s', async (upstreamProfile, isNamed) => {
-    const { query, logged } = await serve(status(410), { upstreamProfile });
-    await query(TOKENS);
-    const [line] = logged.filter(({ msg }) => msg.startsWith('The tokens listing could not be refreshed'));
-    expect(line?.msg.includes('set UPSTREAM_PROFILE=auto')).toBe(isNamed);
-  });
+  ] as const)(
+    'with 410 from %s: whether the log names the successor: %s',
+    async (upstreamProfile, isNamed) => {
+      const { query, logged } = await serve(status(410), { upstreamProfile });
+      await query(TOKENS);
+      const [line] = logged.filter(({ msg }) => msg.startsWith('The tokens listing could not be refreshed'));
+      expect(line?.msg.includes('set UPSTREAM_PROFILE=auto')).toBe(isNamed);
+    },
+  );
 
   it('with a Retry-After is repeated only after that time', async () => {
     const { query, logged } = await serve(status(503, { 'retry-after': '3600' }), {}, 10);

@@ -23,7 +23,7 @@ import {
   type TestGatewayOptions,
 } from '../support/test-gateway.js';
 
-/** Only the first two go both ways. */
+/** Only between `a 0x1` and `b 0x1` there are routes in both directions. */
 const NETWORK: Network = {
   'a 0x1': ['b 0x1', 'c 0x1'],
   'b 0x1': ['a 0x1'],
@@ -99,7 +99,7 @@ describe('sources', () => {
     ]);
   });
 
-  it('tell that they are incomplete, and how old they are, while requests are missing', async () => {
+  it('tell that they are incomplete, and how old they are, while answers are missing', async () => {
     const clock = stopClock();
     const { date, upstream, gateway } = await sweep();
     await expect
@@ -170,7 +170,7 @@ describe('sources', () => {
     expect([codesOf(answer), answer.data]).toEqual([['LIMIT_EXCEEDED'], undefined]);
   });
 
-  it('are entered from answers for clients, too, which request routes that are no longer fresh', async () => {
+  it('are also taken from answers to clients, whose operations request routes that are no longer fresh', async () => {
     const clock = stopClock();
     const config = { destinationsFreshMs: 1_000, routesSweepMs: HOUR };
     const { date, upstream, gateway } = await sweep(undefined, { config });

@@ -52,8 +52,8 @@ const linesOf = ({ logged }: TestGateway, text: string) => logged.filter(({ msg 
 describe('an answer that a cache has stored for long', () => {
   it.each([
     ['two hours', 7_200, 7_200],
-    ['a year if it says ten years', 315_360_000, 31_536_000],
-  ])('is %s old: the listing is stale and its price is null', async (_age, sent, age) => {
+    ['ten years, which count as one', 315_360_000, 31_536_000],
+  ])('makes the listing stale and its price null, with an Age of %s', async (_age, sent, age) => {
     const gateway = await serve(listingAt(1, sent));
     const { price, listing } = await seenBy(gateway);
     expect(price).toBeNull();
@@ -113,7 +113,7 @@ describe('an answer that is older than the listing that is served', () => {
     expect([price?.usd, listing?.state]).toEqual([1, 'STALE']);
   });
 
-  it('does not include every answer after the clock was set back', async () => {
+  it('is recognised by its age, and not by its time, which is wrong after the clock was set back', async () => {
     const monotonic = stopClock();
     const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 7_200_000);
     onTestFinished(() => clock.mockRestore());

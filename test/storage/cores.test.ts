@@ -34,13 +34,13 @@ async function startCluster(env: Readonly<Record<string, string>>) {
       output += chunk;
     });
   }
-  // Not at its `exit`, which can precede the end of the output.
+  // Waits for `close`, not for `exit`, which can precede the end of the output.
   const exited = once(child, 'close');
   onTestFinished(async () => {
     try {
       if (child.pid) process.kill(-child.pid, 'SIGKILL');
     } catch {
-      // All of them have ended.
+      // All processes of the group have ended already.
     }
     await exited;
   });
@@ -75,8 +75,8 @@ describe.skipIf(isRedisMissing || !IS_LINUX)('two processes of node:cluster with
     await expect.poll(() => answer().catch(() => [])).toHaveLength(demoTokens.length);
     await expect.poll(() => count('"msg":"Listening"')).toBe(3);
     await expect.poll(() => count('New snapshot of the tokens listing')).toBe(3);
-    // One request for each of the two listings, for all three processes together. One for which Redis takes too long on
-    // a busy machine says so, and asks for both itself.
+    // All three processes together send one request for each of the two listings. If Redis is too slow for a
+    // process, on a busy machine, the process logs that, and sends both requests itself.
     const alone = count('Redis cannot be used');
     if (alone === 0) expect(upstream.count()).toBe(2);
     else expect(upstream.count()).toBeLessThanOrEqual(2 + 2 * alone);

@@ -233,7 +233,7 @@ describe('a process that is killed', () => {
 
   it('or stopped has written the listings that it serves', async () => {
     const directory = temporaryDirectory();
-    // So many that the write is in progress at the stop, and few enough to finish it in time.
+    // There are so many rows that the write is in progress at the stop, and few enough that it ends in time.
     const upstream = await startFakeUpstream(generatedListings(10, 8_000));
     onTestFinished(upstream.close);
     const { child, output, exited } = await startGatewayProcess({

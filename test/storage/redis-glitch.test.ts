@@ -39,8 +39,8 @@ describe.skipIf(isRedisMissing)('a glitch of the upstream', () => {
     await expect.poll(() => redis.client.exists(key('tokens:snapshot'))).toBe(1);
     upstream.plan('tokens', GLITCH);
     const joinAfterRestart = async () => {
-      // A gateway also hears of its own snapshot, and offers it again if it finds none then. On a busy machine that may
-      // be so late that the next one is given the good snapshot.
+      // A gateway also gets the message about its own snapshot, and offers the snapshot again if Redis has
+      // none then. On a busy machine this can be so late that the new gateway gets the good snapshot.
       await sleep(1_000);
       // Redis has lost all data, as after a restart, but the connections stay.
       await redis.client.flushall();
@@ -52,7 +52,7 @@ describe.skipIf(isRedisMissing)('a glitch of the upstream', () => {
     expect(await decimalsOf(fresh)).toBe(18);
     await expect.poll(() => statusOf(good).tokens.heldBackRows).toBeGreaterThan(0);
     expect(await decimalsOf(good)).toBe(6);
-    // Its memory is older, so the next listing that it shares corrects the other gateway.
+    // The guard memory of `good` is older, so the next listing that it shares corrects the other gateway.
     upstream.plan('tokens', GOOD);
     await redis.client.del(...(await redis.client.keys('*:pause')), 'none');
     good.snapshots.refreshNow();
@@ -92,7 +92,7 @@ describe.skipIf(isRedisMissing)('a listing of a gateway whose clock is ahead', (
     while (shared() === 0) {
       const before = upstream.count('tokens');
       await redis.client.hset(key('tokens:snapshot'), { takenAt: ahead.takenAt, text });
-      // If there were two requests, a refresh in progress has replaced it.
+      // After two further requests, a refresh in progress has replaced this listing in Redis, so try again.
       await expect.poll(() => upstream.count('tokens') > before + 1 || shared() > 0).toBe(true);
     }
     await expect.poll(() => statusOf(gateway).tokens.rows).toBe(4);
@@ -112,7 +112,7 @@ describe.skipIf(isRedisMissing)('a gateway whose upstream hangs', () => {
     const { gateways, join } = await startPeers(1, { redis, upstream, config });
     const [good] = gateways as [TestGateway];
     await expect.poll(() => statusOf(good).tokens.takenAt).not.toBeNull();
-    // It shares the Redis, but its requests to the upstream hang.
+    // The second gateway shares the same Redis, but its requests to the upstream hang.
     const hanging = await join({
       decorate: (listing) => ({ ...listing, fetch: () => new Promise(() => {}) }),
     });
@@ -123,7 +123,8 @@ describe.skipIf(isRedisMissing)('a gateway whose upstream hangs', () => {
       await sleep(50);
     }
     expect(statusOf(hanging).tokens.takenAt).not.toBeNull();
-    // Its interval, the wait for the other gateway, and a lease that expires.
+    // The interval, the time until the lease of the hanging gateway expires, and three seconds for a busy
+    // machine.
     expect(oldest).toBeLessThan(1000 + 15_000 + 3000);
     expect(statusOf(good).tokens.ageMs).toBeLessThan(19_000);
   });

@@ -14,11 +14,13 @@ import {
 import { isRedisMissing, startRedis, type TestRedis } from '../support/redis.js';
 import { createTestGateway, type TestGateway } from '../support/test-gateway.js';
 
-/** How long a command may take: long enough for a busy machine, and for a wait to be noticed. */
+/**
+ * A command to Redis may take this long: long enough for a busy machine, and for the test to notice a wait.
+ */
 const REDIS_TIMEOUT_MS = 8_000;
 /** A client that waits for Redis waits longer than this. */
 const AT_ONCE_MS = 500;
-/** How soon a gateway without peers gives its first answer. One that waits for peers takes longer. */
+/** A gateway without peers gives its first answer within this time. One that waits for peers takes longer. */
 const FIRST_ANSWER_WITHIN_MS = 10_000;
 
 interface Outage {
@@ -79,7 +81,7 @@ describe.skipIf(isRedisMissing)('while Redis', () => {
       // If Redis can still be read, a listing that was just shared may be served once more.
       const times = said(gateways, ALONE);
       for (const each of times) expect(each).toBeLessThan(canBeRead ? 4 : 3);
-      // On a busy machine one may continue alone at the start before it shares.
+      // On a busy machine a gateway may log at its start that it continues alone, and share after that.
       const begunToShare = said(gateways, SHARING);
       for (const [index, shared] of begunToShare.entries()) {
         expect([0, 1]).toContain((times[index] ?? 0) - shared);

@@ -42,8 +42,8 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
   it('cost the upstream as much as one, and serve the same rows', async () => {
     const { upstream, gateways } = await startPeers(3, { config: { tokensFreshMs: 300 } });
     await expect.poll(() => upstream.count('tokens')).toBeGreaterThan(10);
-    // After what others share the next refresh is due in a hundred milliseconds at the earliest, however slow the
-    // machine is. Three that do not share leave no such pauses.
+    // After a snapshot from a peer, the next refresh is due in a hundred milliseconds at the earliest,
+    // however slow the machine is. Three gateways that do not share would leave shorter gaps.
     for (const gap of gapsBetween(upstream)) expect(gap).toBeGreaterThan(99);
     expect(upstream.count('chains')).toBe(1);
     await expect.poll(() => new Set(gateways.map(versionOf)).size).toBe(1);
@@ -53,9 +53,12 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
   });
 
   it.each<[string, Answer]>([
-    ['always', json({ tokens: [tokenRow(CHAIN, '0x1')] }, { age: '7200' })],
-    ['but for the first', first(1, moving(), json({ tokens: [tokenRow(CHAIN, '0x1')] }, { age: '7200' }))],
-  ])('cost the upstream no more if its answers are old %s', async (_when, answer) => {
+    ['all of its answers', json({ tokens: [tokenRow(CHAIN, '0x1')] }, { age: '7200' })],
+    [
+      'all answers but its first',
+      first(1, moving(), json({ tokens: [tokenRow(CHAIN, '0x1')] }, { age: '7200' })),
+    ],
+  ])('cost the upstream no more if %s are two hours old', async (_which, answer) => {
     const upstream = await startFakeUpstream();
     upstream.plan('tokens', answer);
     const { gateways } = await startPeers(3, { upstream, config: { tokensFreshMs: 600 } });
@@ -161,8 +164,8 @@ describe.skipIf(isRedisMissing)('failures', () => {
     upstream.plan('tokens', status(500));
     const { gateways } = await startPeers(3, { upstream, firstPauseMs: 300 });
     await expect.poll(() => upstream.count('tokens')).toBeGreaterThan(3);
-    // The pauses are of random length, from half of a power of two to all of it; each failure here doubles them for
-    // all. Three that count only their own would try more often than that.
+    // A pause has a random length, between half and all of its value, and each failure doubles the value for
+    // all gateways. Three gateways that counted only their own failures would try more often.
     for (const [nth, shortest] of [150, 300, 600].entries())
       expect(gapsBetween(upstream)[nth]).toBeGreaterThan(shortest - 2);
     await expect.poll(() => new Set(gateways.map((gateway) => failureOf(gateway)?.at)).size).toBe(1);
@@ -188,7 +191,8 @@ describe.skipIf(isRedisMissing)('failures', () => {
     expect(pauseMs).toBeLessThanOrEqual(60_000);
     upstream.plan('chains', json({ chains: [chainRow(CHAIN)] }));
     upstream.plan('tokens', moving());
-    // The one of them that has not asked and waits for the end of the pause asks at once, and all have its answer.
+    // A refresh on request at one gateway ends the pause: it asks the upstream at once, and all gateways get
+    // the answer.
     const [last] = gateways.slice(-1);
     await last?.refreshOnRequest();
     for (const gateway of gateways) await expect.poll(() => symbolsOf(gateway)).toEqual(SYMBOLS);
@@ -212,13 +216,13 @@ describe.skipIf(isRedisMissing)('failures', () => {
     const taken = gateways
       .flatMap(({ logged }) => logged)
       .filter(({ msg }) => /held back is accepted/.test(msg));
-    // Each compares with the listing that it serves.
+    // Each gateway compares the listing with the one that it serves, and logs that it accepts the loss.
     expect(taken).toHaveLength(3);
     for (const gateway of gateways) expect(statusOf(gateway).tokens.isHeldBack).toBe(false);
     const heldBack = refreshes(gateways, 'tokens', 'held_back');
     expect(heldBack).toBeGreaterThanOrEqual(2);
-    // On a busy machine one may be given the accepted answer before it has heard how often others have held it back.
-    // Three that count alone hold it back six times.
+    // On a busy machine a gateway may hold the listing back before it knows how often the others have done
+    // so. Three gateways that counted alone would hold it back six times.
     expect(heldBack).toBeLessThan(6);
   });
 });

@@ -3,7 +3,7 @@ import { type Browser, chromium } from 'playwright-core';
 import { onTestFinished } from 'vitest';
 import { isMissing } from './missing.js';
 
-/** How long a page, or the start of the browser, may take on a busy machine, in milliseconds. */
+/** A page, or the start of the browser, may take this long on a busy machine (milliseconds). */
 export const BROWSER_TIMEOUT_MS = 120_000;
 
 const CANDIDATES = [

@@ -10,7 +10,7 @@ export interface SeenRequest {
   readonly path: string;
   readonly url: string;
   readonly headers: IncomingMessage['headers'];
-  /** When it was received, by `performance.now()`. */
+  /** When the request was received, by `performance.now()`. */
   readonly at: number;
   /** The earliest time at which the request can have arrived: while this process is blocked, requests wait unread. */
   readonly notBefore: number;
@@ -24,7 +24,7 @@ export interface FakeListings {
   readonly tokens?: readonly unknown[];
 }
 
-/** How often a timer of the event loop records the time, and how many of these times are stored. */
+/** A timer of the event loop records the time at this interval, and this many of the times are stored. */
 const BEAT_MS = 20;
 const BEATS = 5;
 

@@ -98,7 +98,7 @@ const WRONG: readonly unknown[] = [
 /** The longest name in a document. */
 const MAX_NAME_LENGTH = 200;
 
-/** How many levels of fields an operation has at most. */
+/** An operation has at most this many levels of fields. */
 const MAX_DEPTH = 4;
 
 /**

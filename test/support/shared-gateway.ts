@@ -2,7 +2,9 @@ import { beforeAll } from 'vitest';
 import { afterTests } from './ends.js';
 import { startGatewayProcess } from './gateway-process.js';
 
-/** Prevents refreshes, at which the demo changes its prices. So the prices in two responses are equal. */
+/**
+ * Prevents refreshes. The demo changes its prices at each refresh, and two responses must have equal prices.
+ */
 const UNCHANGING = { TOKENS_FRESH_MS: '3600000' };
 
 /**

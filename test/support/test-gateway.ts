@@ -36,7 +36,7 @@ export function isAtLeast({ level }: LogLine, least: LogLevel): boolean {
 }
 
 export interface TestGatewayOptions {
-  /** Unless given, a fake one with `listings` is started, which are the demo listings unless given. */
+  /** The upstream. Unless given, a fake one is started, with `listings` or else with the demo listings. */
   readonly upstream?: FakeUpstream;
   readonly listings?: FakeListings;
   /** Settings that differ from the defaults. Unless set here, limits that a busy machine could reach are very high. */
@@ -93,7 +93,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
   // Metrics of the process would keep every gateway in memory until the end of the test run.
   const metrics = createMetrics({ ofProcess: false });
   let changeOvers = 0;
-  let isSharing: boolean | undefined;
+  let isSharing: number | boolean | undefined;
   const refreshes: { readonly listing: string; readonly outcome: string }[] = [];
   const { snapshots, refreshOnRequest, close } = await openSnapshots({
     ...config,

@@ -43,14 +43,14 @@ describe('the token list', () => {
     expect(Date.parse(list.timestamp)).toBe(tokens.takenAt);
   });
 
-  it('leaves out what is no token of an EVM chain with a number of its own, and says how many rows its schema does not allow', async () => {
+  it('has only tokens of EVM chains with caip2, and says how many of them its schema does not allow', async () => {
     const odd = [
       { symbol: 'x'.repeat(21) },
       { symbol: 'A B' },
       { name: 'n'.repeat(61) },
       { name: 'Tab\tname' },
       { name: 'No-break\u00a0space' },
-      // A token of Solana by its address; the schema would allow it.
+      // An address of Solana, which the schema would allow.
       { address: 'So11111111111111111111111111111111111111112' },
       { address: '0x12' },
     ].map((changes, index) => tokenRow('a', address(index + 100), changes));
@@ -64,7 +64,7 @@ describe('the token list', () => {
     const gateway = await serve({
       chains: [
         chainRow('a', { nativeCurrency: { ...demoChains[0]?.nativeCurrency, address: address(99) } }),
-        // To neither of these two the number is known to belong.
+        // Two chains with one number: neither gets the identifier.
         chainRow('one', { chainId: 9 }),
         chainRow('two', { chainId: 9 }),
         chainRow('zero', { chainId: 0 }),
@@ -83,7 +83,7 @@ describe('the token list', () => {
       [address(4), 'USDC', 'https://example.org/%C3%BC.png?a=%20'],
       [address(5), 'USDC', undefined],
     ]);
-    // Tokens of chains without a number are none of an EVM chain.
+    // Tokens of chains without an identifier, and of other chains, do not count as omitted.
     expect((await gateway.fetch(PATH)).headers.get('x-omitted-rows')).toBe(String(odd.length));
     expect(await sampleOf(gateway, 'gateway_token_list_omitted_rows')).toBe(odd.length);
   });
@@ -122,7 +122,7 @@ describe('the token list', () => {
     }
   });
 
-  it('is not there before both listings are, and never empty', async () => {
+  it('is not served before both listings are loaded, and is never empty', async () => {
     const gateway = await createTestGateway({ listings: SOLANA, config: SELDOM });
     gateway.upstream.plan('chains', stall);
     await gateway.query('{ tokens { symbol } }');

@@ -8,10 +8,10 @@ import { listOf, nextVersionByPackage, type TokenList, type Version } from '../s
 
 const CONFIG = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, holdBackTimes: 1, holdBackMs: 0 };
 const address = (index: number) => `0x${'aB'.repeat(19)}0${index}`;
-/** It stays, so that the list is never empty. */
+/** A token that is in every listing, so that the list is never empty. */
 const ANCHOR = tokenRow('a', address(0));
 
-/** One of each kind. */
+/** One change for each part of the version: a token is added, changed, removed. */
 const EXAMPLES: [{ tokens: (typeof ANCHOR)[] }][] = [
   [{ tokens: [ANCHOR, tokenRow('a', address(1))] }],
   [{ tokens: [ANCHOR, tokenRow('a', address(1), { name: 'Other' })] }],
@@ -24,7 +24,7 @@ const token = fc
     address: fc
       .nat(4)
       .chain((index) => fc.constantFrom(address(index + 1), address(index + 1).toLowerCase())),
-    // Too long, blank or with a space: the schema refuses some.
+    // The schema refuses some of these: the symbol that is too long, and the one with a space.
     symbol: fc.constantFrom('USDC', 'USDT', '', 'A B', 'x'.repeat(21)),
     name: fc.constantFrom('USD Coin', 'Ümlaut', '', 'a\u00a0b'),
     decimals: fc.constantFrom(6, 18),
@@ -36,7 +36,7 @@ const token = fc
 const tokens = fc
   .uniqueArray(token, { maxLength: 6, selector: (row) => `${row.chainKey} ${row.address.toLowerCase()}` })
   .map((rows) => [ANCHOR, ...rows]);
-/** Chains that have another number, or are of another kind, at times. */
+/** The chains. The chainId and the type of one of them change. */
 const chains = fc
   .record({ chainId: fc.constantFrom(8, 9), type: fc.constantFrom('evm', 'tron') })
   .map(({ chainId, type }) => [
@@ -45,7 +45,7 @@ const chains = fc
     chainRow('solana', { chainType: 'solana', chainId: 1 }),
   ]);
 
-/** Of a list of which only a picture has gone, the package sees no change, but its schema asks for a patch. */
+/** If only a picture was removed, the package sees no change, but its schema asks for a new patch number. */
 async function expectedVersion(before: TokenList, after: TokenList): Promise<Version> {
   const version = await nextVersionByPackage(before, after.tokens);
   const isSame = JSON.stringify(before.tokens) === JSON.stringify(after.tokens);
@@ -71,7 +71,7 @@ describe('the version of the token list', () => {
       fc.asyncProperty(change, async (changed) => {
         served = { ...served, ...changed };
         await refreshWith(gateway, served.tokens, served.chains);
-        // Changed chains may come too late for the tokens of the same refresh.
+        // The tokens of a refresh may be indexed before its changed chains, so refresh once more.
         if ('chains' in changed) await refreshWith(gateway, served.tokens, served.chains);
         const after = await listOf(gateway);
         expect(after.version).toEqual(await expectedVersion(before, after));

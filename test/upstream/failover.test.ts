@@ -56,7 +56,7 @@ async function serve({ config, ...options }: TestGatewayOptions = {}) {
     v1,
     successor,
     service: () => service,
-    /** How many log lines and counts there are of the failover. */
+    /** How many log lines report a failover, and how many failovers the metrics count. */
     failovers: () => [
       gateway.logged.filter(({ msg }) => msg.includes('says that it is gone')).length,
       gateway.changeOvers(),

@@ -165,7 +165,7 @@ describe('a first listing', () => {
     if (state === 'FRESH') return;
     expect(codesOf(answer)).toEqual(['UPSTREAM_MALFORMED']);
     expect(lastFailure?.message).toContain(
-      'expected at least half of the rows in "tokens" to have the specified form, as none are known yet, got 1 of 3',
+      'expected at least half of the rows in the first "tokens" listing to have the specified form, got 1 of 3',
     );
   });
 });
@@ -348,14 +348,14 @@ describe('white space or an invisible character in a key or an address rejects t
   });
 });
 
-describe('equal keys with unequal guarded facts', () => {
+describe('rows with equal keys and unequal guarded facts', () => {
   const rows = [
     tokenRow('a', '0x2', { symbol: 'GOOD' }),
     tokenRow('a', USDC, { decimals: 6 }),
     tokenRow('A', DIGITS, { decimals: 18 }),
   ];
 
-  it('the rows are not served, and each is counted with its reason', async () => {
+  it('are not served, and each is counted with its reason', async () => {
     const { tokens, listings, warnings } = await serve({ tokens: rows });
     expect(tokens).toMatchObject([{ chainKey: 'a', address: '0x2' }]);
     expect(listings[1]).toMatchObject({ rows: 1, rejectedRows: 2 });
@@ -392,7 +392,7 @@ describe('equal keys with unequal guarded facts', () => {
       { nativeCurrency: { ...NATIVE_CURRENCY, decimals: 6 } },
       `nativeCurrency ETH 18 ${PLACEHOLDER} and ETH 6 ${PLACEHOLDER}`,
     ],
-  ])('of a chain: %s', async (_fact, changes, reason) => {
+  ])('are not served if they are chains that differ in %s', async (_fact, changes, reason) => {
     const { rows, rejected, contradictory } = await CHAINS.parse(
       [chainRow('a'), chainRow('A', changes), chainRow('b')],
       ORIGIN,
@@ -405,7 +405,7 @@ describe('equal keys with unequal guarded facts', () => {
     expect(contradictory?.get('a')).toHaveLength(2);
   });
 
-  it('the reason stays short, however long the symbols are', async () => {
+  it('have a short reason, however long the symbols are', async () => {
     const long = (letter: string) => tokenRow('a', '0x1', { symbol: letter.repeat(MAX_LENGTHS.symbol) });
     const { rejected } = await TOKENS.parse([tokenRow('a', '0x2'), long('x'), long('y')], ORIGIN);
     expect(Math.max(...rejected.first.map(({ length }) => length))).toBeLessThan(250);

@@ -63,7 +63,7 @@ function once(make: () => string): () => string {
   };
 }
 
-/** With more malformed representations, the field fails: the error of each costs fifty times as much as an entity. */
+/** With more malformed representations, the whole operation fails: an error costs as much as 50 entities. */
 const MAX_MALFORMED = 1_000;
 
 /** Looks up entities: null for an unknown one, and an error for a malformed representation, up to a limit. */

@@ -15,7 +15,7 @@ export const builder = new SchemaBuilder<{
 
 builder.queryType({
   description:
-    'Chains and tokens of a cross-chain transfer service. Queries are answered from snapshots of its listings, so they are fast, and work while the service is slow, faulty or down. `listings` tells how old the snapshots are.',
+    'Chains and tokens of a cross-chain transfer service. Queries are answered from snapshots of its listings, so they are fast, and work while the service is slow, faulty or down; only routes that are not cached are requested from it. `listings` tells how old the snapshots are.',
 });
 
 builder.scalarType('DateTime', {

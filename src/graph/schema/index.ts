@@ -57,7 +57,7 @@ export function sdlOf(schema: GraphQLSchema): string {
   return withMarks(plainSdlOf(schema), new Map(NULL_ONLY_WITH_ERROR.map((path) => [path, `@${name}`])));
 }
 
-/** The schema as text without the marks of {@link sdlOf}. Sorted, so that moving code does not change the text. */
+/** The schema as text without the marks of {@link sdlOf}. It is sorted: moved code does not change it. */
 export function plainSdlOf(schema: GraphQLSchema): string {
   return `${printSchema(lexicographicSortSchema(schema))}\n`;
 }

@@ -67,7 +67,7 @@ const ListingStatusType = builder.objectRef<ListingStatus>('ListingStatus').impl
       type: ListingFailureType,
       nullable: true,
       description:
-        'The last refresh that failed or was held back, even if a later one succeeded; null if there was none.',
+        'The last refresh that failed or was held back, even if a later one succeeded; or why the present refresh has to wait. Null if there is neither.',
     }),
   }),
 });

@@ -32,7 +32,7 @@ builder.queryFields((t) => ({
   }),
 }));
 
-/** Looks up the objects with these ids. Each id counts as a row, even if it is invalid. */
+/** Looks up the objects with these ids. In a list, each id counts as a row, even if it is invalid. */
 function nodesOf(ids: readonly string[], { loaders, cost }: GatewayContext, info: GraphQLResolveInfo) {
   cost.spend(ID_UNITS * ids.length);
   return cost

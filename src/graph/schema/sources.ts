@@ -50,7 +50,7 @@ builder.queryField('sources', (t) =>
     type: TokenSourcesType,
     nullable: true,
     description:
-      'The tokens that can be moved to a token. The result is computed from the destinations of all bridgeable tokens, which the gateway collects in the background if ROUTES_SWEEP_MS is set; this query never asks the upstream. Null without an error if the gateway does not collect destinations; null with an error until the first destinations are known. A listed route can still fail: only a quote of the transfer service shows that a transfer works now.',
+      'The tokens that can be moved to a token. The result is computed from the destinations of all bridgeable tokens, which the gateway collects in the background if ROUTES_SWEEP_MS is set; this query never asks the upstream for routes. Null without an error if the gateway does not collect destinations; null with an error until the first destinations are known. A listed route can still fail: only a quote of the transfer service shows that a transfer works now.',
     args: {
       dstChainKey: t.arg.string({
         required: true,

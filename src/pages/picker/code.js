@@ -3,7 +3,7 @@ import { byId, copy, make, say } from './dom.js';
 
 /** @typedef {import('./graph.js').Answered} Answered */
 
-/** Maximum length of coloured texts. Longer ones, such as an answer of a hundred rows, have one colour. */
+/** A longer text, such as an answer of a hundred rows, has one colour. */
 const MAX_COLOURED = 6000;
 /** The tab of the query also shows so many lines of the answer. */
 const ANSWER_LINES = 40;
@@ -167,7 +167,7 @@ export function createCodePanel({ tab: first, onTab }) {
   };
 }
 
-/** Makes invisible characters, and characters that change the writing direction, escapes. @param {string} json */
+/** Escapes invisible characters, and characters that change the writing direction. @param {string} json */
 function escaped(json) {
   return json.replaceAll(/[\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu, (unseen) =>
     unseen
@@ -196,7 +196,7 @@ function prettyText(text) {
   }
 }
 
-/** Makes JSON for single quotes of a shell. @param {unknown} value */
+/** Makes JSON that can stand in single quotes of a shell. @param {unknown} value */
 function inShell(value) {
   return escaped(JSON.stringify(value)).replaceAll("'", `'\\''`);
 }

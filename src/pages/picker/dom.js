@@ -108,7 +108,7 @@ export function tell(text) {
   say(byId('said', HTMLElement), text);
 }
 
-/** How far the gateway's clock is ahead of the clock of this machine; ages are corrected by it. */
+/** How far the gateway's clock is ahead of this machine's (milliseconds). Ages are corrected by this. */
 let aheadMs = 0;
 
 /** @param {string | null} date the Date header of a response of the gateway */

@@ -5,13 +5,13 @@ import { TOKENS, TOKENS_BY_KEY, TOKENS_OF_GROUP } from './queries.js';
 import { nameOf, rowOf } from './rows.js';
 import { countText, isMixed, lookOf, markedText } from './text.js';
 
-/** How long to wait after a key press before searching (milliseconds). */
+/** The search begins this long after the last key press (milliseconds). */
 const TYPING_MS = 120;
 const PAGE_ROWS = 8;
 const CHUNK_ROWS = 20;
 /** The distance to the end of the rows at which the next page is fetched (pixels). */
 const NEAR_PX = 800;
-/** Maximum rows that are fetched again when there are newer prices. The shown age is that of the oldest row. */
+/** After new prices, at most this many rows are fetched again. The shown age is that of the oldest price. */
 const MAX_REFRESHED = 300;
 
 /** @typedef {import('./queries.js').Token} Token */
@@ -216,7 +216,11 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
     });
   }
 
-  /** Draws one row again, in its place. An equal glyph stays: its picture would be loaded again. @param {Row} row */
+  /**
+   * Draws one row again, in its place. An equal glyph stays, since a new one would load its picture again.
+   *
+   * @param {Row} row
+   */
   function redraw({ token, group, place, element }) {
     const next = elementOf(token, group, place);
     const glyph = element.firstElementChild;
@@ -425,7 +429,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
       scopeShown = { ...scopeShown, chosenId: scope().chosenId };
       for (const { token, element } of rows) element.ariaSelected = String(token.id === scopeShown.chosenId);
     },
-    /** Repeats a search that failed. */
+    /** Repeats the last request for rows, if it failed. */
     async retry() {
       await failed?.();
     },

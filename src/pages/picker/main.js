@@ -188,7 +188,7 @@ function summaryOf(from, to) {
 /** @param {string} label @param {Token} token */
 function identifiersOf(label, token) {
   const { address } = token;
-  // The end stays visible where the middle does not fit.
+  // Two parts: if the address does not fit, its middle is cut, and its end stays visible.
   const text = make('code', {}, listed(address.slice(0, -6)), listed(address.slice(-6)));
   const sheets = { d: 'M5.5 5.5h8v8h-8zM10.5 5.5v-3h-8v8h3' };
   const icon = draw('svg', { viewBox: '0 0 16 16', 'aria-hidden': 'true' }, draw('path', sheets));
@@ -276,7 +276,11 @@ function chooseChain(chainKey) {
   void list.find();
 }
 
-/** Makes the chips of all chains, most movable tokens first. @param {import('./queries.js').Chain[]} chains */
+/**
+ * Makes the chips of all chains; chains with more movable tokens are first.
+ *
+ * @param {import('./queries.js').Chain[]} chains
+ */
 function makeChips(chains) {
   const movable = (/** @type {import('./queries.js').Chain} */ { tokens }) =>
     tokens?.filter(({ isBridgeable }) => isBridgeable).length ?? 0;

@@ -1,4 +1,4 @@
-/** The connection to Redis. While Redis is unavailable, commands return undefined at once. */
+/** The connection to Redis. If a command fails, it returns undefined, as do all others for a while. */
 import { EventEmitter, once } from 'node:events';
 import { createRequire } from 'node:module';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
@@ -7,23 +7,23 @@ import type { Logger } from '../../logger/logger.js';
 
 export interface RedisConnectionOptions {
   readonly url: string;
-  /** Each message on it names a topic that has changed. */
+  /** Each message on it names a topic that has changed, or whose snapshot a gateway asks for. */
   readonly channel: string;
   readonly onSharing: (isShared: boolean) => void;
-  /** How long a command, or the first connection, may take; a second unless given. */
+  /** A command, or the first connection, that takes longer counts as failed; a second unless given. */
   readonly timeoutMs?: number | undefined;
   readonly log: Logger;
 }
 
-/** How long connecting may take; or as long as a command may take, if that is longer. */
+/** An attempt to connect may take this long, or as long as a command, if that is longer (milliseconds). */
 export const CONNECT_MS = 2_000;
 /** The longest pause before a new attempt to connect, so that gateways share again soon after Redis is back. */
 const MAX_RECONNECT_MS = 1_000;
-/** How long Redis is not used after a failure. */
+/** After a failure, Redis is not used for this long (milliseconds). */
 export const AWAY_MS = 1_000;
 /** After AWAY_MS, Redis counts as available again once no command has failed for this long. */
 const STEADY_MS = 2_000;
-/** How often the subscribed connection sends a ping, to notice that Redis is gone. */
+/** The subscribed connection sends a ping this often (milliseconds), to notice that Redis is gone. */
 const PING_MS = 10_000;
 
 /** The part of ioredis that handles the replies of one connection. The package does not export it. */
@@ -128,7 +128,7 @@ export function createRedisConnection(options: RedisConnectionOptions) {
         return undefined;
       }
     },
-    /** Calls the listener when commands or messages work again. Messages may have been missed until then. */
+    /** Calls the listener each time commands or messages begin to work. Messages may have been missed. */
     onConnection: (listen: () => void) => void events.on('connected', listen),
     /** Calls the listener at each message on the topic. */
     onMessage: (topic: string, listen: () => void) => void events.on(`message:${topic}`, listen),

@@ -18,25 +18,25 @@ export interface RedisPeersOptions extends Omit<RedisConnectionOptions, 'channel
   readonly services: ServiceFingerprints;
 }
 
-/** Peers wait this long for a gateway that died during a refresh. */
+/** Peers wait at most this long (milliseconds) for a gateway that died during a refresh. */
 const LEASE_MS = 5_000;
-/** How long a gateway renews its lease. If its refresh takes longer, peers do not wait on. */
+/** A gateway renews its lease for at most this long (ms). If its refresh takes longer, a peer gets it. */
 const MAX_LEASE_MS = 10_000;
 /** If Redis has lost a snapshot, a gateway without one waits this long for a peer to write it again. */
 const REQUEST_MS = 1_000;
-/** How often a gateway polls for the result of a peer, in case it misses the message. */
+/** A gateway that waits for a peer polls this often (milliseconds), in case it misses the message. */
 const POLL_MS = 250;
 /**
- * How long a refresh waits while a peer holds the lease. After that it begins without the lease. The jitter
- * is a random addition, so that gateways do not all give up at the same moment.
+ * A refresh waits this long while peers hold the lease, plus a random part of the jitter: gateways should not
+ * all give up at the same moment. After that it begins without the lease.
  */
 const WAIT_MS = MAX_LEASE_MS + LEASE_MS + 1_000;
 const WAIT_JITTER_MS = 8_000;
-/** Snapshots expire after this time, unless they are replaced. A start within 30 days still finds one. */
+/** Listings expire after this time: a start within 30 days still finds one. Routes expire sooner. */
 const KEEP_MS = 30 * 86_400_000;
-/** How long a failure is stored after the pause that it caused. */
+/** A failure stays stored this long after the pause that it caused. */
 const KEEP_FAILURE_MS = 3_600_000;
-/** How long `close` waits for writes. */
+/** `close` waits at most this long for writes (milliseconds). */
 const WRITTEN_WITHIN_MS = 1_000;
 
 // Each of these scripts is atomic. The KEYS of a topic are, in this order: its snapshot (a hash of `text`, the stored
@@ -119,7 +119,10 @@ export function createRedisPeers(options: RedisPeersOptions) {
   const channel = `${prefix}:news`;
   const snapshotKey = (topic: string, ofScope = scope) => `${prefixOf(ofScope)}:${topic}:snapshot`;
   const backOffKeys = (topic: string) => [`${prefix}:${topic}:failure`, `${prefix}:${topic}:pause`];
-  /** Under this key is the last scope. The key is the same for all upstreams, so that facts survive a change of them. */
+  /**
+   * Under this key Redis has the scope that last shared the topic. All scopes use the same key, so that facts
+   * survive a change of the scope.
+   */
   const scopeKey = (topic: string) => `chains-and-tokens-gateway:${RECORD_FORMAT}:last-scope:${topic}`;
   const connection = createRedisConnection({ ...options, channel });
   const { call } = connection;
@@ -138,7 +141,7 @@ export function createRedisPeers(options: RedisPeersOptions) {
     return call('EVAL', script, keys.length, ...keys, ...args);
   }
 
-  /** It never rejects. @param holder the gateway whose lease it ends; empty without one */
+  /** Writes a snapshot. Never rejects. @param holder the gateway whose lease this ends; empty for none */
   function put<Row>(
     topic: string,
     kind: StoredKind<Row>,
@@ -165,7 +168,7 @@ export function createRedisPeers(options: RedisPeersOptions) {
     } catch (error) {
       if (!(error instanceof InvalidStoredListing)) throw error;
       const [listing, reason] = [kind.name, error.message];
-      log.warn({ listing, reason }, `What Redis holds of the ${listing} listing is refused: ${reason}`);
+      log.warn({ listing, reason }, `The ${listing} listing in Redis is refused: ${reason}`);
       return undefined;
     }
   }
@@ -189,7 +192,7 @@ export function createRedisPeers(options: RedisPeersOptions) {
         const text = failure ? JSON.stringify(failure) : '';
         const pauseMs = Math.max(1, Math.ceil(retryInMs));
         await run(FAIL, topic, gateway, channel, topic, text, pauseMs + KEEP_FAILURE_MS, pauseMs);
-        // Redis may have lost the snapshot, and no refresh writes a new one now. So the served one is offered again.
+        // Offers the served snapshot again: Redis may have lost it, and this refresh writes no new one.
         await offered.get(topic)?.();
       },
     };
@@ -278,7 +281,7 @@ export function createRedisPeers(options: RedisPeersOptions) {
     giveUp() {
       hasGivenUp = true;
     },
-    /** Disconnects after the writes in progress. */
+    /** Disconnects after the writes in progress, or after {@link WRITTEN_WITHIN_MS}. */
     async close(): Promise<void> {
       hasGivenUp = true;
       await Promise.race([Promise.all(writes), sleep(WRITTEN_WITHIN_MS, undefined, { ref: false })]);

@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto';
 import type { LocalRateLimiter, RateLimiter } from '../../upstream/http/rate-limit.js';
 import type { RedisConnection } from './connection.js';
 
-/** Longer than in the local limiter, because of the round trip to Redis. */
+/** The window (milliseconds) is longer than that of the local limiter, because of the round trip to Redis. */
 const WINDOW_MS = 1_200;
-/** How long a free permit stays reserved for routes, in milliseconds. A waiting request for routes asks more often. */
+/** A free permit stays reserved for routes this long (ms). A waiting request for routes asks more often. */
 const ROUTE_ASKS_WITHIN_MS = 200;
 
 /**

@@ -20,17 +20,18 @@ export interface AdmissionOptions {
 /** An entry of the queue. A request has an entry for each of its clients, and is sent when the first has its turn. */
 interface Turn {
   begin(): void;
-  /** Removes this entry. A request without entries fails. */
+  /** Called when the queue has removed this entry, or not added it. A request without entries fails. */
   refuse(reason: QueueFullError): void;
   end(error: UpstreamError): void;
 }
 
 /**
- * How long a request for routes may wait until it is sent. As many may wait as can be sent in this time; beyond that, the
- * client with the most is refused first. Requests for listings have neither limit.
+ * A request for routes fails if it was not sent within this time. As many of these requests may wait as can
+ * be sent in this time. If one more waits, the queue refuses one of the client with the most. Requests for
+ * listings have neither limit.
  */
 const MAX_ROUTE_WAIT_MS = 20_000;
-/** How long to wait before the lanes are checked again while no request may be sent (milliseconds). */
+/** While no request may be sent, the lanes are checked again after this time (milliseconds). */
 const POLL_MS = 50;
 /** A permit takes at most about 1.2 s. A longer wait than this (ms) is a pause of the lane, set by another gateway. */
 const LONGEST_PERMIT_WAIT_MS = 3_000;
@@ -57,7 +58,7 @@ export function createAdmission(options: AdmissionOptions) {
     for (const lane of LANES) endAll(lane, stoppingError(closing.reason));
   });
 
-  /** How long failures delay a lane (milliseconds). If that is too long, all waiting requests of the lane fail. */
+  /** How long pauses and breakers delay a lane (ms). If that is too long, its waiting requests fail. */
   function delayOf(lane: Lane): number {
     try {
       return backoff.delayBefore(lane, lane === 'listings');

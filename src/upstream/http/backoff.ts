@@ -13,20 +13,20 @@ export const LANES = ['listings', 'routes'] as const;
 
 export type Lane = (typeof LANES)[number];
 
-/** Closed: requests are sent. Open: none is sent. Half-open: only a probe is sent. */
+/** Closed: requests are sent. Open: none is sent. Half-open: none is sent while a probe is in progress. */
 export type BreakerState = 'closed' | 'half-open' | 'open';
 
 export interface LaneRequest {
   readonly url: string;
   readonly lane: Lane;
-  /** Whether it waits while the breaker is open, and can be sent as the next probe. Otherwise it fails at once. */
+  /** Whether the request waits while a breaker stops it. Otherwise it fails at once. */
   readonly waits: boolean;
   readonly clients: RouteClients;
 }
 
 /** This many failures in a row open the breaker of a lane. */
 const FAILURES_TO_OPEN = 5;
-/** For how long an open breaker refuses requests (ms). After that the next request is sent as a probe. */
+/** An open breaker stops requests for this long (ms). After that the next request is sent as a probe. */
 const OPEN_MS = 2_000;
 /** The delay that is reported while the probe is in progress (ms). */
 const PROBE_DELAY_MS = 50;
@@ -51,8 +51,11 @@ interface LaneState {
 export type Backoff = ReturnType<typeof createBackoff>;
 
 /**
- * Creates the backoff of one service. It stops requests during a Retry-After (and calls `onPause`), for a while after the
- * upstream has said that it is gone, and while the circuit breaker of a lane is open.
+ * Creates the backoff of one service. It stops requests during a Retry-After, for a while after the upstream
+ * has said that it is gone, and while the circuit breaker of a lane is open.
+ *
+ * @param onPause called when a Retry-After begins or prolongs a pause, but not for the sweep or for routes
+ *   from unlisted tokens
  */
 export function createBackoff(
   onBreaker: (lane: Lane, state: BreakerState, before: BreakerState) => void,

@@ -55,7 +55,7 @@ export interface UpstreamRequest {
 
 export type UpstreamHttp = ReturnType<typeof createUpstreamHttp>;
 
-/** A host that does not accept a connection within this time is down; a longer wait would only delay the retry. */
+/** A host that accepts no connection within this time counts as down: a longer wait would delay the retry. */
 const CONNECT_TIMEOUT_MS = 5_000;
 
 /** Creates the client of one service. */

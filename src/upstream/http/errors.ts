@@ -5,9 +5,12 @@ import { growingPause, withJitter } from '../../scheduling/growing-pause.js';
 
 /** The pause before the first retry, in milliseconds: long enough for a short fault, short enough for a client. */
 const FIRST_RETRY_PAUSE_MS = 200;
-/** The longest wait before a request is sent or retried. After a longer delay the caller decides when to try again. */
+/**
+ * A request waits for the end of a pause, and is retried, only within this time. Before a longer delay it
+ * fails, and the caller decides when to try again.
+ */
 export const MAX_WAIT_MS = 10_000;
-/** How long an address gets no requests after it said that it is gone; each further time in a row doubles this. */
+/** An address that is gone gets no requests for this long; each further time in a row doubles this. */
 export const GONE_PAUSE_MS = 60_000;
 const SAYS_DEPRECATED = /(?<![a-z])deprecated(?![a-z])/i;
 
@@ -32,7 +35,7 @@ export function goneFromBody(json: unknown, url: string): UpstreamError | undefi
 }
 
 function gone(status: number, detail: string): UpstreamError {
-  const message = `The upstream says that it is ${status === 410 ? 'gone' : 'deprecated'} (HTTP ${status}). Tell who runs this gateway.`;
+  const message = `The upstream says that it is ${status === 410 ? 'gone' : 'deprecated'} (HTTP ${status}). Tell the operator of this gateway.`;
   return new UpstreamError('UPSTREAM_GONE', message, { status, detail, retryAfterMs: GONE_PAUSE_MS });
 }
 
@@ -63,7 +66,10 @@ export function timeoutError(timeoutMs: number, url: string): UpstreamError {
   return new UpstreamError('UPSTREAM_TIMEOUT', message, { detail: url });
 }
 
-/** The error for a request that is not sent because the gateway stops. Returns the cause if it is an UpstreamError. */
+/**
+ * The error for a request that is not sent, or is aborted, because the gateway stops. If `cause` is an
+ * UpstreamError, returns it.
+ */
 export function stoppingError(cause: unknown): UpstreamError {
   if (cause instanceof UpstreamError) return cause;
   const message =

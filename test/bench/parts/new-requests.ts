@@ -19,7 +19,7 @@ import {
 
 const CHECKED = 8;
 const CHECKED_SERIES = 9;
-/** The most refreshes of listings during the measurements of known documents. */
+/** The goal: the upstream gets at most this many refreshes during the measurements of known documents. */
 const MOST_REFRESHES = 40;
 
 /** Measures the gateway beside another server, which gets the same requests in the same order. */

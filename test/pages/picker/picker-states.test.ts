@@ -265,7 +265,7 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
       );
       const copies = page.getByRole('button', { name: /^Copy (?!the address)/ });
       await pair.getByText('Decimals differ: 6 on Base, 18 on BNB Chain.').waitFor();
-      // Not found by its role, because the closed sheet hides it.
+      // The code is not found by its role, because the closed sheet hides it.
       await expect.poll(() => page.locator('#code').textContent()).toContain('tokensByKey(');
       expect([await code.isVisible(), await copies.allInnerTexts()]).toEqual([false, ['Copy query']]);
       await copies.tap();

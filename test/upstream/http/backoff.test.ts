@@ -13,7 +13,7 @@ import {
 const addressOf = (index: number) => `0x${(index + 100).toString(16)}`;
 const LISTED = Array.from({ length: 500 }, (_, index) => tokenRow('a', addressOf(index)));
 const GOOD = json({ tokens: LISTED });
-/** How long an open breaker stops all requests. */
+/** An open breaker stops all requests for this long (milliseconds). */
 const OPEN_MS = 2000;
 /** The longest pause before failed routes are requested again. */
 const LONGEST_PAIR_PAUSE_MS = 60_000;
@@ -145,7 +145,7 @@ describe('the breaker', () => {
   });
 
   it('that is opened by listings stops routes, too, with the same code', async () => {
-    // So that the listing sends no probe before the request for routes.
+    // With a stopped clock, the listing sends no probe before the request for routes.
     const clock = stopClock();
     const { upstream, routeCodes, breakers } = await serve({ chainsFreshMs: 50 });
     upstream.plan('chains', status(500));

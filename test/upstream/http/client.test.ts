@@ -158,8 +158,8 @@ describe('permanent faults are not retried', () => {
     ['"deprecated" and 400', status(400, {}, 'This API is deprecated.'), 400],
     ['"API_DEPRECATED" and 500', status(500, {}, '{"code":"API_DEPRECATED"}'), 500],
     ['an error that is "deprecated"', json({ error: 'v1 is deprecated, use the successor' }), 200],
-    ['an error whose message is that', json({ error: { message: 'DEPRECATED' } }), 200],
-  ])('by which a service is gone for a minute: %s', async (_name, answer, code) => {
+    ['an error whose message is "DEPRECATED"', json({ error: { message: 'DEPRECATED' } }), 200],
+  ])('and the service counts as gone for a minute: %s', async (_name, answer, code) => {
     const { upstream, getTokens } = await askFor(answer);
     const fault = await faultOf(getTokens());
     expect(fault).toMatchObject({ code: 'UPSTREAM_GONE', status: code, retryAfterMs: 60_000 });
@@ -171,7 +171,7 @@ describe('permanent faults are not retried', () => {
   it.each<[string, Answer]>([
     ['a redirect', status(301, {}, 'deprecated')],
     ['503 and a longer word', status(503, {}, 'undeprecatedly')],
-  ])('by which a service is not gone: %s', async (_name, answer) => {
+  ])('but the service does not count as gone: %s', async (_name, answer) => {
     const { getTokens } = await askFor(answer, { upstreamRetries: 0 });
     expect(await faultOf(getTokens())).toMatchObject({ code: 'UPSTREAM_STATUS', retryAfterMs: undefined });
   });
@@ -270,7 +270,7 @@ describe('the rate limiter', () => {
     http.getJson({ path: 'tokens', query: { srcToken }, lane: srcToken ? 'routes' : 'listings' });
 
   it('sends a waiting route after each listing, and a listing after each route', async () => {
-    // So that a permit reserved for a route does not expire.
+    // With a stopped clock, a permit that is reserved for a route does not expire.
     stopClock();
     let free = 0;
     const rateLimiter: RateLimiter = { acquire: () => (free-- > 0 ? 0 : 5), pause() {} };
@@ -315,7 +315,7 @@ describe('the rate limiter', () => {
 
 describe('closing', () => {
   it('ends requests in progress, queued requests and requests that wait for a retry', async () => {
-    // So that the second is not sent before the first arrives.
+    // With a stopped clock, the second request is not sent before the first one arrives.
     stopClock();
     const { http, upstream, getTokens } = await askFor(stall, {
       upstreamRequestsPerSecond: 1,

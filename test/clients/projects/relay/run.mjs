@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { transformSync } from '@babel/core';
 import { Window } from 'happy-dom';
 
-// What a bundler does to the sources, and what a browser has before they run.
+// Transforms the compiled files as a bundler would, and defines the globals of a browser. Then runs the app.
 const out = join(import.meta.dirname, 'out');
 const plugins = ['relay', '@babel/plugin-transform-modules-commonjs'];
 for (const name of readdirSync(out, { recursive: true }).filter((file) => file.endsWith('.js'))) {

@@ -7,7 +7,7 @@ import { Environment, Network, RecordSource, Store } from 'relay-runtime';
 import type { TokenPicker_query$data } from './__generated__/TokenPicker_query.graphql';
 import { TokenPicker, TokenPrice } from './pages';
 
-/** What the page was asked to show. */
+/** The parameters of the page, from the command line. */
 interface Questions {
   readonly endpoint: string;
   readonly tokens: string;
@@ -29,17 +29,17 @@ const environment = new Environment({
   }),
 });
 
-/** Resolves with what `look` sees, as soon as it sees anything. */
+/** Calls `look` again and again until its result is truthy. Resolves with this result. */
 async function until<Seen>(look: () => Seen, everyMs = 5): Promise<NonNullable<Seen>> {
   for (const end = Date.now() + 15_000; Date.now() < end; ) {
     const seen = look();
     if (seen) return seen;
     await sleep(everyMs);
   }
-  throw new Error(`It did not come: ${document.body.innerHTML}`);
+  throw new Error(`The expected content did not appear within 15 s: ${document.body.innerHTML}`);
 }
 
-/** Shows it in a document of which nothing else is shown. */
+/** Shows the page alone in the document. */
 function show(page: ReactElement): HTMLElement {
   const place = document.createElement('main');
   document.body.replaceChildren(place);
@@ -85,7 +85,7 @@ async function refetch() {
 
 async function main() {
   const report = { picked: await pick(), refetched: await refetch(), asked };
-  // React's scheduler would keep the process for ever.
+  // Without `exit`, React's scheduler would keep the process running.
   process.stdout.write(JSON.stringify(report), () => process.exit());
 }
 

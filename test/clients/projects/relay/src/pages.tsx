@@ -10,7 +10,7 @@ import type {
 import type { TokenPickerPageQuery } from './__generated__/TokenPickerPageQuery.graphql';
 import { FOUND_TOKENS } from './TokenPicker';
 
-/** A picker of tokens as a page has it: a list, and a button that brings more while there is more. */
+/** A picker of tokens: a list, and a button that loads the next page, as long as there is one. */
 export function TokenPicker(props: {
   readonly search: string;
   readonly onShown: (found: TokenPicker_query$data['tokenSearch']) => void;
@@ -47,7 +47,7 @@ function FoundTokens(props: {
   );
 }
 
-/** The price of a token, and a button that asks for it again. */
+/** A token with the time of its price, and a button that fetches the token again. */
 export function TokenPrice(props: { readonly srcChainKey: string; readonly srcToken: string }) {
   const query = graphql`
     query pagesTokenQuery($srcChainKey: String!, $srcToken: String!) {
