@@ -99,7 +99,7 @@ describe('settings', () => {
     ['SERVED_PATHS', '/,/mcp', 'none, or some of /, /llms.txt, '],
     ['SERVED_PATHS', 'none,/live', 'none, or some of /, /llms.txt, '],
     ['RATE_LIMIT', '0', 'a whole number of operations a second'],
-    ['RATE_LIMIT', '20/10', 'how many at once, at least as many'],
+    ['RATE_LIMIT', '20/10', 'which must not be smaller'],
     ['RATE_LIMIT', '1.5', 'a whole number of operations'],
     ['RATE_LIMIT', '20/', 'a whole number of operations'],
     ['RATE_LIMIT', '1e3', 'a whole number of operations'],

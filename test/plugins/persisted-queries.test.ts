@@ -71,8 +71,8 @@ describe('a persisted query', () => {
 
   it('is stored in bounded memory: clients send evicted ones again', async () => {
     const gateway = await createTestGateway();
-    const long = (nth: number) => `# ${'x'.repeat(300_000)}${nth}\n${QUERY}`;
-    for (let nth = 0; nth < 8; nth++) {
+    const long = (nth: number) => `# ${'x'.repeat(90_000)}${nth}\n${QUERY}`;
+    for (let nth = 0; nth < 30; nth++) {
       const posted = await gateway.post({
         query: long(nth),
         variables: { key: 'base' },
@@ -80,7 +80,7 @@ describe('a persisted query', () => {
       });
       expect(posted.status).toBe(200);
     }
-    expect(await (await ask(gateway, sha256(long(7)))).json()).toHaveProperty('data');
+    expect(await (await ask(gateway, sha256(long(29)))).json()).toHaveProperty('data');
     expect(await (await ask(gateway, sha256(long(0)))).json()).toHaveProperty('errors');
   });
 });
