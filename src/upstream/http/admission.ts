@@ -98,7 +98,10 @@ export function createAdmission(options: AdmissionOptions) {
     isRunning = false;
   }
 
-  /** Resolves when the request must be sent at once. Rejects with an UpstreamError if it must not be sent. */
+  /**
+   * Resolves when the request must be sent at once: the caller resumes before the next turn is given. Rejects with an
+   * UpstreamError if the request must not be sent.
+   */
   return function admit(request: LaneRequest): Promise<void> {
     const { lane, waits, clients } = request;
     const queue = queues[lane];

@@ -69,7 +69,9 @@ export async function headOf({ body }: Readable): Promise<string> {
         ? `${text.slice(0, LOGGED_BODY_LENGTH).replace(/\S*$/, '')}…`
         : text;
     }
-  } catch {}
+  } catch {
+    // An unreadable body is not logged.
+  }
   return '';
 }
 
