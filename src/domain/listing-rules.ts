@@ -255,7 +255,8 @@ function select<Row extends { readonly chainKey: string }>(
   const selected = rows.filter((row) => !isHidden(row));
   const rankOf = ({ chainKey }: Row) => ranks?.get(chainKey) ?? 0;
   if (ranks) selected.sort((one, other) => rankOf(one) - rankOf(other));
-  return selected.length === rows.length && selected.every((row, at) => row === rows[at]) ? rows : selected;
+  const isSame = selected.length === rows.length && selected.every((row, at) => row === rows[at]);
+  return isSame ? rows : Object.freeze(selected);
 }
 
 /**

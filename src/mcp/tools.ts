@@ -82,7 +82,7 @@ export const TOOLS: readonly Tool[] = [
   {
     name: 'get_sources',
     title: 'Get sources',
-    description: `The tokens that can be moved to one token, grouped by chain: the destinations that the transfer service has given so far, inverted. isComplete and asOf say how much is known and how old it is. sources is null if this gateway does not collect destinations in the background, and empty if no source is known. A listed route can still fail: only a quote of the transfer service shows that a transfer works now. ${heldBackOf('a token or its chain')}`,
+    description: `The tokens that can be moved to one token, grouped by chain: the destinations that the transfer service has given so far, inverted. isComplete and asOf say how much is known and how old it is. sources is null if the gateway collects no destinations in the background; chains is empty if no source is known. A listed route can still fail: only a quote of the transfer service shows that a transfer works now. ${heldBackOf('a token or its chain')}`,
     document: `query GetSources($dstChainKey: String!, $dstToken: String!) {
   sources(dstChainKey: $dstChainKey, dstToken: $dstToken) {
     isComplete

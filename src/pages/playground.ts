@@ -61,7 +61,7 @@ function graphiql(name: string): string {
 }
 
 export interface PlaygroundOptions {
-  /** The path of the page; its files are below. */
+  /** The page's path, with its files below it. */
   readonly path: string;
   /** The path of the token picker; undefined if there is none. */
   readonly picker: string | undefined;

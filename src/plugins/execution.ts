@@ -31,7 +31,7 @@ export interface OperationOutcome {
   isRefused?: boolean;
   /** Whether the client itself caused the errors in `codes`: an overload, or a failure of the upstream. */
   isByClient?: boolean;
-  /** Present if the operation was executed. */
+  /** Present if the document was valid. */
   result?: ResultFacts;
 }
 
@@ -104,7 +104,7 @@ async function executeAndReport(args: ExecutionArgs): Promise<ExecutionResult> {
   return result;
 }
 
-/** Further errors about variables are left out: each quotes a value that can be as long as the request body. */
+/** Further errors about variables are left out: each can quote a value as long as the request body. */
 const MAX_VARIABLE_ERRORS = 10;
 /** If an object in invalid variables has more members, one short error is sent: to quote it in others takes long. */
 const MAX_QUOTED_MEMBERS = 50;

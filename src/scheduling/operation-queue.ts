@@ -18,9 +18,10 @@ const PRIORITY = { begin: 0, resume: 1 } as const;
 export type OperationQueue = ReturnType<typeof createOperationQueue>;
 
 /**
- * Creates the queue that all operations of a process share. It executes one after the other, and yields to the event loop
- * when an operation waits for something, and after each millisecond: health checks and cached responses are served then.
- * Clients take turns (round-robin), so that a client with many operations delays only its own.
+ * Creates the queue that all operations of a gateway share. It executes one after the other, and yields to
+ * the event loop when an operation waits for something, and after each millisecond: health checks and cached
+ * responses are served then. Clients take turns (round-robin), so that a client with many operations delays
+ * only its own.
  *
  * @param maxWaitMs an operation that has waited longer to begin is refused
  * @param onWaited called when an operation has its turn, to begin or to be refused

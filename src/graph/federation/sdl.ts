@@ -56,7 +56,7 @@ directive @merge(argsExpr: String, keyArg: String, keyField: String, key: [Strin
 export function stitchingSdlOf(schema: GraphQLSchema): string {
   const marks = new Map([
     NOT_USED,
-    // Chain has no @key: stitching would add that key to each look-up by another key, and then need both keys.
+    // With a @key on Chain, stitching would need that key for every look-up, even for the one by CAIP-2.
     ['Chain', '@canonical'],
     ['Token', '@canonical @key(selectionSet: "{ chainKey address }")'],
     ['Query.chainsByCaip2', '@merge(keyField: "caip2")'],

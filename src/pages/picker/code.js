@@ -5,9 +5,9 @@ import { byId, copy, make, say } from './dom.js';
 
 /** A longer text, such as an answer of a hundred rows, has one colour. */
 const MAX_COLOURED = 6000;
-/** The tab of the query also shows so many lines of the answer. */
+/** The Query tab shows at most this many lines of the answer. */
 const ANSWER_LINES = 40;
-/** A longer time is not shown in green. */
+/** A longer time is not shown in green, nor is that of an answer that begins with errors. */
 const SLOW_MS = 500;
 
 /** Makes the text of each tab. @type {Record<string, (answered: Answered, url: string) => string>} */
@@ -156,7 +156,7 @@ export function createCodePanel({ tab: first, onTab }) {
       show();
       const took = byId('took', HTMLElement);
       say(took, `${Math.max(1, Math.round(tookMs))} ms`);
-      took.classList.toggle('slow', tookMs > SLOW_MS);
+      took.classList.toggle('slow', tookMs > SLOW_MS || text.startsWith('{"errors"'));
       say(byId('size', HTMLElement), `${(text.length / 1000).toFixed(1)} kB`);
       const [by = ''] = cacheStatus.split(',').slice(-1);
       say(byId('answered-by', HTMLElement), by.replace(/; (fwd=)?/, ': ').trim());

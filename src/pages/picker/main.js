@@ -75,7 +75,7 @@ function keyOf({ chainKey, address }) {
   return { chainKey, address };
 }
 
-/** Makes the search choose the token of this side. @param {Side} next */
+/** Searches for `next`; first for an empty `from`. @param {Side} next */
 function turnTo(next) {
   if (next === 'to' && !chosen.from.token) next = 'from';
   if (next !== side) {

@@ -46,8 +46,8 @@ export function shortAddress(address) {
 }
 
 /**
- * Characters that are invisible, that look like a plain space, or that change the writing direction. Emoji need two of
- * these characters, so they are allowed between the parts of an emoji.
+ * Characters that are invisible, that look like a plain space, or that change the writing direction.
+ * Emoji need two of these characters, so they are allowed within most emoji.
  */
 const UNSEEN =
   /(?!(?<=\p{Extended_Pictographic})\uFE0F|(?<=\p{Extended_Pictographic}\uFE0F?)\u200D(?=\p{Extended_Pictographic}))(?:[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs})/gu;

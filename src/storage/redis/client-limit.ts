@@ -26,7 +26,7 @@ export function createSharedClientLimit(
     socketTimeout: 20 * timeoutMs,
     connectTimeout: CONNECT_MS,
   });
-  // Ignored: failed commands also reject, and the connection that shares listings logs failures to connect.
+  // Ignored: `take` logs failed commands, and the connection that shares listings logs failures to connect.
   client.on('error', () => {});
   const shared = new RateLimiterRedis({
     storeClient: client,
