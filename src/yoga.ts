@@ -38,7 +38,7 @@ import { createTokenListHandler } from './token-list/handler.js';
 
 export type { OperationOutcome };
 
-/** Settings (`config/config.ts` says what they mean), and the parts that GraphQL Yoga uses. */
+/** The settings of GraphQL Yoga, which `config/config.ts` explains, and the parts that Yoga uses. */
 export interface YogaOptions {
   readonly basePath: string;
   readonly servedPaths: readonly OptionalPath[];

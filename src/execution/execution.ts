@@ -93,7 +93,11 @@ export class Execution {
     return this.parts;
   }
 
-  /** Writes a value separately. @returns its JSON, and what it has read; no `reads` if it must not be kept */
+  /**
+   * Writes one value into a text of its own, so that its JSON can be kept.
+   *
+   * @returns the JSON, and the reads of the resolvers that made it. Without `reads`, the JSON must not be kept.
+   */
   track(tracker: Tracker, write: Write, value: unknown) {
     const { text, parts, bytes, usesVariables } = this;
     Object.assign(this, { text: '', parts: [], usesVariables: false, tracker: undefined });

@@ -5,7 +5,7 @@ export interface Tool {
   readonly name: string;
   /** For people who choose among tools. */
   readonly title: string;
-  /** For the agent: what it does, and when to use it. */
+  /** The purpose of the tool, for the agent, and the cases in which to use it. */
   readonly description: string;
   /** The document of exactly one query, which has a name. */
   readonly document: string;

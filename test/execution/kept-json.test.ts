@@ -17,9 +17,10 @@ const MANY = frozen(100, (nth) => `row ${nth} ${'x'.repeat(300)}`);
 const TEXT = '{ rows { a b state } __typename }';
 
 /**
- * Writes an operation over rows, of which one field reads a state that changes.
+ * Creates a writer of one operation on a list of rows. The fields `state` and `with` of a row read a text outside the row.
  *
- * @returns a function of the state. It returns the parts of the response, and how often the field was resolved
+ * @returns the writer. It gets the text, and returns the parts of the response and the number of times that
+ *   these two fields were resolved
  */
 function writerOf(rows: () => readonly Row[], maxBytes = 1e6, text = TEXT) {
   let [state, noted, calls] = ['', '', 0];
@@ -56,7 +57,7 @@ function writerOf(rows: () => readonly Row[], maxBytes = 1e6, text = TEXT) {
   };
 }
 
-/** The same, but returns only how often the field was resolved. */
+/** Creates the same writer, which returns this number alone. */
 function callsOf(...options: Parameters<typeof writerOf>) {
   const write = writerOf(...options);
   return (state?: string) => write(state).calls;
