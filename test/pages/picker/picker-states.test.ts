@@ -68,8 +68,8 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
         .poll(() => rowTexts(otherRows))
         .toEqual(['<img src=x onerror=alert(1)> on <i>B</i> Odd <b>one</b> · native asset no price']);
       expect(await page.locator('#tokens :is(img, i)').count()).toBe(0);
-      expect(await rows.locator('.price').allInnerTexts()).toContain('$0.0000001235');
-      expect((await rows.locator('.unseen-mark').allInnerTexts()).sort()).toEqual(['U+200B', 'U+202E']);
+      expect(await rows.locator('.price').allTextContents()).toContain('$0.0000001235');
+      expect((await rows.locator('.unseen-mark').allTextContents()).sort()).toEqual(['U+200B', 'U+202E']);
       expect(await page.locator('main').innerText()).not.toMatch(/[\u200b\u202e]/);
       expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320);
       const areCut = await page
@@ -93,7 +93,7 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
       await expect.poll(() => rowTexts(rows)).toEqual([expect.stringMatching(/^ELSE/)]);
       expect(await rows.locator('.warning').count()).toBe(0);
       await search.fill('twin');
-      await expect.poll(() => rows.locator('.warning code').allInnerTexts()).toEqual(TWINS);
+      await expect.poll(() => rows.locator('.warning code').allTextContents()).toEqual(TWINS);
       // The arrow keys can choose a row with a warning.
       await search.press('ArrowDown');
       await search.press('ArrowDown');
@@ -347,18 +347,18 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
       expect(await page.getByRole('link', { name: 'Open in the playground' }).count()).toBe(0);
       const kept = await rows.nth(1).elementHandle();
       await search.press('ArrowDown');
-      const before = await rows.locator('.price').allInnerTexts();
-      const titles = await rows.locator('.title').allInnerTexts();
+      const before = await rows.locator('.price').allTextContents();
+      const titles = await rows.locator('.title').allTextContents();
       await expect
         .poll(
           async () => {
             await lookAgain(page);
-            return rows.locator('.price').allInnerTexts();
+            return rows.locator('.price').allTextContents();
           },
           { interval: 300 },
         )
         .not.toEqual(before);
-      expect(await rows.locator('.title').allInnerTexts()).toEqual(titles);
+      expect(await rows.locator('.title').allTextContents()).toEqual(titles);
       expect(await kept?.evaluate((row) => row.className)).toBe('row takes');
       expect(searches().filter(({ query }) => query.startsWith('query Tokens('))).toHaveLength(1);
       await says(page.locator('#prices'), /^prices \d s old$/);
@@ -367,7 +367,7 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
       await exited;
       await search.fill('usdt');
       await fault.getByText('This gateway does not answer. Retrying…').waitFor();
-      expect([await rows.locator('.title').allInnerTexts(), await found.innerText()]).toEqual([
+      expect([await rows.locator('.title').allTextContents(), await found.innerText()]).toEqual([
         titles,
         'These are the earlier rows.',
       ]);
