@@ -1,5 +1,6 @@
 /** One request and its response, of node:http or of `fetch`. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { RequestParameters } from '../gateway.js';
 import type { ClientFinder } from '../http/client-address.js';
 import { requestIdFrom } from '../http/headers.js';
 import type { TraceSpan } from '../tracing.js';
@@ -21,6 +22,8 @@ export interface CacheableRequest {
   readonly contentType: string | undefined;
   /** Empty for a request without a body. */
   readonly body: string;
+  /** The parameters that a short body contains, once it was parsed. */
+  parsed?: { readonly parameters: RequestParameters | undefined };
 }
 
 /** One request and its response. Exactly one response is sent. */

@@ -158,14 +158,12 @@ export function parametersOf(request: CacheableRequest, path: string): RequestPa
   return isAskedByBody(request.method) ? fromBody(request, path) : fromUrl(request, path);
 }
 
-/** The last short body that was parsed: the next call is usually for the same request. */
-let lastParsed: { readonly body: string; readonly parameters: RequestParameters | undefined } | undefined;
-
-function fromBody({ url, contentType = '', body }: CacheableRequest, path: string) {
+function fromBody(request: CacheableRequest, path: string): RequestParameters | undefined {
+  const { url, contentType = '', body } = request;
   if (url !== path || !/^application\/json(;|$)/.test(contentType)) return undefined;
   if (body.length > MAX_SHORT_LENGTH) return parsed(body);
-  if (lastParsed?.body !== body) lastParsed = { body, parameters: parsed(body) };
-  return lastParsed.parameters;
+  request.parsed ??= { parameters: parsed(body) };
+  return request.parsed.parameters;
 }
 
 function fromUrl({ method, url }: CacheableRequest, path: string): RequestParameters | undefined {

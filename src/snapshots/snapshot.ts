@@ -135,7 +135,8 @@ export async function createTokenSnapshot(
     for (const token of chunk) {
       const { chainKey, address } = token;
       const addresses = byAddress.get(chainKey) ?? new Map<string, Token>();
-      byAddress.set(chainKey, addresses.set(foldAddress(address), token));
+      // Most clients ask for an address as the listing writes it. Then it need not be folded.
+      byAddress.set(chainKey, addresses.set(foldAddress(address), token).set(address, token));
       append(byChain, chainKey, token);
     }
   });
@@ -152,7 +153,8 @@ export async function createTokenSnapshot(
     byChain: (chainKey) => byChain.get(foldChainKey(chainKey)) ?? NONE,
     byAddress(chainKey, address) {
       if (chainKey.length > TEXT_LIMITS.chainKey || address.length > TEXT_LIMITS.address) return undefined;
-      return byAddress.get(foldChainKey(chainKey))?.get(foldAddress(address));
+      const ofChain = byAddress.get(foldChainKey(chainKey));
+      return ofChain?.get(address) ?? ofChain?.get(foldAddress(address));
     },
     unlisted: unlistedRows(TOKENS, fetched),
     indexes,
