@@ -30,7 +30,7 @@ function help(): string {
 
 Usage: [SETTING=value …] npm start, or node dist/main.js [--help | --version]
 
-SIGTERM and Ctrl-C let open requests end for some seconds, and then stop it; SIGHUP is ignored.
+SIGTERM and Ctrl-C give open requests some seconds to end, and stop the process; SIGHUP is ignored.
 
 Settings, as environment variables:
 

@@ -11,7 +11,7 @@ import {
   trace,
 } from '@opentelemetry/api';
 
-/** Finds the OpenTelemetry SDK that was loaded first (`node --import`). Without one, returns undefined. */
+/** Finds the OpenTelemetry SDK that was loaded before this call (`node --import`). Without one, returns undefined. */
 export function currentTracing() {
   const tracer = trace.getTracer('chains-and-tokens-gateway');
   // The probe is never ended, so it is never exported. Without an SDK its id is invalid.

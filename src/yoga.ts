@@ -76,7 +76,7 @@ export interface ServerContext {
   readonly client?: string | undefined;
   readonly requestId?: string | undefined;
   readonly outcome?: OperationOutcome | undefined;
-  /** When the operation stops waiting for the upstream, by `performance.now()`. Unset before it begins. */
+  /** When the operation stops waiting for the upstream, by `performance.now()`. Unset in its first execution. */
   readonly waitsUntil?: number | undefined;
   /** Whether the operation is of a tool of `/mcp`: its document need not be in `TRUSTED_DOCUMENTS`. */
   readonly isOwn?: boolean | undefined;

@@ -189,7 +189,7 @@ describe('imports', () => {
 });
 
 describe('import cycles', () => {
-  /** The first cycle that is found from each node, as "a → b → a". */
+  /** Cycles of the graph, as "a → b → a": at least one if there is any. */
   function cyclesIn(edges: ReadonlyMap<string, ReadonlySet<string>>): readonly string[] {
     const cycles: string[] = [];
     const done = new Set<string>();

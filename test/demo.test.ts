@@ -34,7 +34,7 @@ describe('the embedded demo listings', () => {
     expect(none).toEqual({ tokens: [] });
   });
 
-  it('changes only prices from listing to listing, except of stablecoins: a little, and equally for all tokens of a symbol', async () => {
+  it('changes only prices in later listings: a little, equally for all tokens of a symbol, and not of stablecoins', async () => {
     const get = openDemo();
     await get('tokens');
     const { tokens } = await get('tokens');

@@ -76,7 +76,7 @@ describe('the two listings', () => {
 });
 
 describe('filters of tokens', () => {
-  it('answers a chain without a token from the full listing', async () => {
+  it('answers srcChainKey without srcToken from the full listing', async () => {
     const { query, upstream } = await createTestGateway();
     const { data } = await query<Tokens>(`{ tokens(srcChainKey: "ethereum") { address } }`);
     const expected = demoTokens.filter(({ chainKey }) => chainKey === 'ethereum');
@@ -119,7 +119,7 @@ describe('filters of tokens', () => {
     expect(asked.sort()).toEqual(expected.sort());
   });
 
-  it('sends one request for all letter cases of an unlisted address, in the first one', async () => {
+  it('sends one request for all letter cases of an unlisted address, as it was first written', async () => {
     const { query, upstream } = await createTestGateway({ config: { maxRoutesPerOperation: 1 } });
     const both = '{ a: tokens(srcToken: "0xAbCd") { symbol } b: tokens(srcToken: "0xabcd") { symbol } }';
     expect(codesOf(await query(both))).toEqual([]);
@@ -206,7 +206,7 @@ describe('look-ups', () => {
   });
 });
 
-it('ids can contain lone surrogates', async () => {
+it('chains whose keys are different lone surrogates have different ids', async () => {
   const chains = [chainRow('\ud800'), chainRow('\ud801')];
   const { query } = await createTestGateway({ listings: { chains } });
   const { data } = await query<{ chains: { id: string }[] }>('{ chains { id } }');
@@ -278,7 +278,7 @@ describe('when something fails', () => {
     expect(codesOf(answer)).toEqual(Array(errors).fill('UPSTREAM_STATUS'));
   });
 
-  it('hides the upstream from clients, and logs everything', async () => {
+  it('hides the upstream from clients, and logs its address and response', async () => {
     const { query, logged, fetch, upstream } = await createTestGateway({
       config: { upstreamRetries: 0, upstreamHeaders: { 'x-api-key': 'secret-key' } },
     });

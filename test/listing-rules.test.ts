@@ -244,7 +244,7 @@ function expectOrder(rows: readonly { readonly chainKey: string }[] | undefined,
   expect(keys, where).toEqual(ORDER.filter((key) => keys.includes(key)));
 }
 
-describe('hidden rows and the order of chains apply', () => {
+describe('rules that hide rows or order chains apply', () => {
   it('to every field that returns chains or tokens, and to all groups by chain', async () => {
     const gateway = await start(RULES, { config: { routesSweepMs: 200 } });
     const { query, snapshots, upstream } = gateway;
@@ -408,7 +408,7 @@ describe('a change of the rules', () => {
     }
   });
 
-  it('does not change when the upstream is requested', async () => {
+  it('in which rows match does not delay refreshes', async () => {
     const upstream = await startUpstream();
     const gateway = await start(`hide eip155:${HIDDEN_CHAIN.id}`, {
       upstream,

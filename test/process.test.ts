@@ -54,7 +54,7 @@ describe('the command line', () => {
 
 describe('a signal', () => {
   it.each([0, 60, 600])(
-    'SIGTERM %i ms after the first line of the gateway ends it with status 0',
+    'SIGTERM %i ms after its handler is set ends the gateway with status 0',
     async (ms) => {
       const { child, output, exited } = spawnGateway({
         PORT: '0',

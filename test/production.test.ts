@@ -87,7 +87,7 @@ describe('npm ci --omit=dev --omit=optional beside a dist', () => {
     expect(complaints).toEqual([]);
   });
 
-  it(`installs at most ${MAX_MIB} MB and ${MAX_PACKAGES} packages, no TypeScript among them, and runs no scripts`, () => {
+  it(`installs at most ${MAX_MIB} MiB and ${MAX_PACKAGES} packages, no TypeScript among them, and runs no scripts`, () => {
     const packages = installedPackages(folder);
     expect(packages.length).toBeLessThanOrEqual(MAX_PACKAGES);
     expect(spaceOf(join(folder, 'node_modules')) / MIB).toBeLessThanOrEqual(MAX_MIB);
@@ -114,7 +114,7 @@ describe('npm ci --omit=dev --omit=optional beside a dist', () => {
     }
   });
 
-  it('installs exactly the packages that the compiled code imports', () => {
+  it('has as dependencies exactly what the compiled code imports', () => {
     const dist = join(folder, 'dist');
     const imported = readdirSync(dist, { recursive: true, encoding: 'utf8' })
       // Scripts of the build do not run in production.

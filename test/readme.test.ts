@@ -236,7 +236,7 @@ describe('every guide', () => {
     expect(gone, 'files that are gone').toEqual([]);
   });
 
-  it('of the project is read in one sitting, with a small picture', () => {
+  it('named README.md at the top has few words and a small picture', () => {
     const words = readText(README)
       .split(/\s+/)
       .filter((word) => /[\p{L}\d]/u.test(word));

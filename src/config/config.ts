@@ -63,7 +63,7 @@ const PROCESS = {
   port: setting(4000, integer(0, 65_535), 'The port to listen on. 0 takes a free port.'),
   adminPort: optional(
     integer(0, 65_535),
-    'The port for operators on the same host, without `BASE_PATH`: `/metrics`, `/live`, `/ready` and `POST /refresh`. The public port then has no `/metrics`. 0 takes a free port.',
+    'The port for operators at `HOST`, without `BASE_PATH`: `/metrics`, `/live`, `/ready` and `POST /refresh`. The public port then has no `/metrics`. 0 takes a free port.',
   ),
   drainMs: setting(
     1_500,
@@ -191,7 +191,7 @@ const CLIENT_LIMITS = {
   maxCost: setting(
     250_000,
     integer(1, 1_000_000_000),
-    'The highest cost of one operation, in units: one for each field of each row; searches and routes cost more. One whole token listing, with its chains and all fields but lists, is always allowed.',
+    'The highest cost of one operation, in units: one for each row, and one for each of its fields; searches and routes cost more. One whole token listing, with its chains and all fields but lists, is always allowed.',
   ),
 };
 
@@ -221,7 +221,7 @@ export const SETTING_NAMES = Object.keys(SETTINGS).map(variableOf);
 
 /** Limits that are not settings: no deployment needs to change them, only tests do. */
 export const FIXED_LIMITS = {
-  /** After a transient failure, a request is repeated up to this often: attempts use up the rate limit. */
+  /** After transient failures, a request is repeated at most this many times: attempts use up the rate limit. */
   upstreamRetries: 2,
   /** An answer of the upstream with more bytes, after decompression, is refused. About 20,000 tokens fit. */
   upstreamMaxBytes: 8 * 2 ** 20,

@@ -38,7 +38,7 @@ export function foldAddress(address: string): string {
   return address.replace(MOVE_ADDRESSES, (_address, within: string) => foldDigits(within, 1));
 }
 
-/** Writes hex with the usual number of digits of an address, so that most addresses change only their letter case. */
+/** Writes hex with at least `fewest` digits, or with 64 if it has more than 40: so most addresses keep their length. */
 function foldDigits(digits: string, fewest: number): string {
   const significant = digits.replace(/^0+/, '').toLowerCase();
   return `0x${significant.padStart(significant.length > SHORT_DIGITS ? LONG_DIGITS : fewest, '0')}`;
@@ -51,7 +51,7 @@ export function isNativePlaceholder(address: string): boolean {
 
 type WithNative = { readonly nativeCurrency: Pick<NativeCurrency, 'address'> };
 
-/** True if the token is the native asset of its chain. Without the chain, only placeholder and zero count. */
+/** True if the token is the native asset of its chain. Without the chain, only placeholder and zero address count. */
 export function isNativeOf(chain: WithNative | null | undefined, { address }: Pick<Token, 'address'>) {
   if (isNativePlaceholder(address)) return true;
   const native = chain?.nativeCurrency.address;

@@ -29,8 +29,8 @@ const MAINNETS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * The published profiles of CAIP-19, by `chainType`: the namespace of the asset, and the form of its address. Those of
- * sui, aptos and tvm are not published. Native assets have none, because their SLIP-44 number is not in the row.
+ * The published profiles of CAIP-19, by `chainType`: the namespace of the asset, and the form of its address. For
+ * sui, aptos and tvm none is published. Native assets get no identifier: their SLIP-44 number is not in the row.
  */
 const ASSETS: ReadonlyMap<string, { readonly namespace: string; readonly address: RegExp }> = new Map([
   ['evm', { namespace: 'erc20', address: /^0x[0-9a-f]{40}$/i }], // eip155/caip19

@@ -32,7 +32,7 @@ export interface AcceptedChange {
 /** A doubted price, which is not served for ten minutes; or the last price of a token that has none now. */
 export interface DoubtedPrice {
   readonly key: string;
-  /** The last price that was served, and the price that the upstream sends now, in US dollars; null without one. */
+  /** `before`: the last served price. `usd`: the price that the upstream sends now. In US dollars; null without one. */
   readonly before: number | null;
   readonly usd: number | null;
   /** Since when the upstream has sent prices that are less than ten times apart (milliseconds since 1970). */
@@ -54,8 +54,8 @@ export interface GuardMemory<Row> {
   readonly accepted: readonly AcceptedChange[];
   readonly prices: readonly DoubtedPrice[];
   /**
-   * Rows that were removed by this time do not count as lost: when a large loss was last accepted, or the newest listing
-   * of another upstream whose facts are known; 0 without either.
+   * Rows that were removed by this time do not count as lost. It is the `takenAt` of the last accepted large loss, or
+   * of the newest listing of another upstream whose facts are known; 0 without either.
    */
   readonly lossAcceptedAt: number;
   /** Keys of chains that claim a CAIP-2 identifier and do not have it, because other chains claim it, too. */

@@ -1,4 +1,4 @@
-/** Counts the parts of a JSON text before it is parsed: once parsed, 32 MB of `{},` would take gigabytes of memory. */
+/** Counts the parts of a JSON text before it is parsed: a parsed `{},` takes many times the memory of its text. */
 import { randomInt } from 'node:crypto';
 
 /** The prime and the seed of the hash FNV-1a. As the seed is random, nobody can forge names with equal hashes. */

@@ -21,7 +21,7 @@ export interface HeldBackFact {
   readonly served: string;
   /** The value that the upstream sends. Several values are joined by "and". */
   readonly upstream: string;
-  /** When the upstream first sent this value (milliseconds since 1970). */
+  /** Since when every listing had this value (milliseconds since 1970). */
   readonly since: number;
 }
 
@@ -142,14 +142,14 @@ export interface RequestDelay {
   readonly leftMs: number;
 }
 
-/** A client, such as its address; undefined if unknown. Null is the background sweep, which goes last. */
+/** The id of a client, such as its address; undefined if unknown. Null is the background sweep, which goes last. */
 export type RouteClient = string | undefined | null;
 
 /** The clients that share one request for routes. */
 export interface RouteClients {
   /** Whether the token listing has the token. Requests for routes from other tokens have lower priority. */
   readonly isListed: boolean;
-  /** Whether only the background sweep waits. Such a request is not retried, and its failure stops no others. */
+  /** Whether only the background sweep waits. Such a request is not retried, and its failure stops no other routes. */
   readonly isForNobody: boolean;
   /** Calls the listener with each client that waits, and with each one that joins later. */
   watch(listener: (client: RouteClient) => void): void;

@@ -18,7 +18,7 @@ export const TEXT_LIMITS = {
   search: 200,
   /** The `id` of the longest row: base64 of JSON, which takes at most six characters for each character. */
   id: Math.ceil(((MAX_LENGTHS.chainKey + MAX_LENGTHS.address) * 6 + 20) * (4 / 3)),
-  /** The cursor of the longest row has fewer. */
+  /** The cursors of usual rows have far fewer. */
   cursor: 8_192,
   /** The longest identifiers that the grammars of CAIP-2 and CAIP-19 allow. */
   caip2: 8 + 1 + 32,

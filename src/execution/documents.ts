@@ -37,7 +37,7 @@ export type Documents = ReturnType<typeof createDocuments>;
 
 /** Makes an empty cache of documents for one schema. */
 export function createDocuments({ schema, introspection, ...limits }: DocumentsOptions) {
-  /** The parsed documents, and the errors of texts that cannot be parsed, by text. GraphQL Yoga fills them, too. */
+  /** The parsed documents, and the errors of texts that cannot be parsed, by text. GraphQL Yoga fills both. */
   const parsed = boundedByText<DocumentNode>();
   const syntaxErrors = boundedByText<Error>();
   const hasSeen = createSeenBefore();

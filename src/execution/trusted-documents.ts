@@ -74,7 +74,7 @@ function textsByKey(manifest: ReadonlyMap<string, string>): ReadonlyMap<string, 
   return texts;
 }
 
-/** Makes a check that accepts trusted documents, with any white space and comments, and SDL queries. */
+/** Makes a check that accepts trusted documents, also with other white space and comments, and SDL queries. */
 function createAcceptance(
   manifest: ReadonlyMap<string, string>,
   { pageDocuments = [], introspection }: TrustedDocumentsOptions,
@@ -82,7 +82,7 @@ function createAcceptance(
   const ofPages = pageDocuments.length > 0 && introspection ? introspectionQueries() : [];
   const texts = new Set([...manifest.values(), ...pageDocuments, ...ofPages]);
   const stripped = new Set([...texts].map(withoutIgnored));
-  // Much longer texts cannot be trusted documents, and stripping them would take long.
+  // Much longer texts are refused at once: stripping them would take long.
   const maxLength = 1.5 * [...texts].reduce((most, { length }) => Math.max(most, length), MAX_SDL_LENGTH);
   return (query) => {
     if (typeof query !== 'string') return false;

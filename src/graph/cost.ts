@@ -38,7 +38,7 @@ interface Selections {
 }
 
 export interface CostLimits {
-  /** An operation with more units is refused. If the whole token listing costs more, this is the limit. */
+  /** An operation with more units is refused. If the whole token listing costs more, its cost is the limit. */
   readonly maxCost: number;
   /** An operation whose lists have more rows together is refused. This also bounds responses. */
   readonly maxRows: number;

@@ -27,7 +27,7 @@ const SERVED: Readonly<Record<string, (snapshots: Snapshots) => unknown>> = {
   routeMapAnswers: (snapshots) => snapshots.routeMap()?.answers,
 };
 
-/** While these are current, the response may be sent again. A new one could only have newer route times. */
+/** While these are current, the response may be sent again: a new response could only have newer route times. */
 export interface Dependencies {
   /** The values of the names in {@link SERVED} when the response was made. */
   readonly values: Readonly<Record<string, unknown>>;
@@ -149,8 +149,8 @@ export function ageHeader(ageMs: number): string {
  * The headers for browser and CDN caches, as alternating names and values.
  *
  * A cache keeps a response for `max-age` minus `Age`. This must be the time until the next refresh, so `max-age` is the
- * sum of that time and the age. If no time is left, `max-age` is 0, since some caches ignore `Age`: these keep a
- * response at most one refresh interval too long, because the age starts again with each refresh.
+ * sum of that time and the age; if no time is left, it is 0. Caches that ignore `Age` keep a response too long, but at
+ * most by one refresh interval, because the age starts again with each refresh.
  *
  * @param ageMs how old the response is; 0 for one that was just made
  */

@@ -29,7 +29,7 @@ interface ReadsOfPart extends Readonly<TrackedReads> {
 
 const NO_LISTINGS: readonly ListingName[] = [];
 
-/** The most distinct reads that are shared, and the most that a tracker remembers as already noted. */
+/** The limit on the distinct reads that are shared, and on those that a tracker remembers as already noted. */
 const MAX_SHARED = 8;
 
 /** The latest distinct reads of parts, by their JSON. Parts share them, so an operation compares each only once. */

@@ -10,7 +10,7 @@ import type { Connection } from '../server/connections.js';
 import type { NodeRequest } from '../server/exchange.js';
 import type { ServerRefusal } from '../server/refusals.js';
 
-/** This many bytes of a refused body are read and dropped, within {@link REFUSED_BODY_GRACE_MS}. */
+/** At most this many bytes of a refused body are read and dropped, for {@link REFUSED_BODY_GRACE_MS} at most. */
 const MAX_DROPPED_BYTES = 16 * 2 ** 20;
 
 /**

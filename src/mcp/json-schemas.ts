@@ -39,7 +39,7 @@ const SCALARS: ReadonlyMap<string, string> = new Map([
  * The schema of an operation's variables, with the types, descriptions and defaults of the arguments that they are given
  * to. The schema does not allow null for an optional variable: to omit the variable means the same.
  *
- * @throws TypeError for a variable that is not given to an argument of its own name, in a field of the query type
+ * @throws TypeError for a variable whose name is not that of an argument of a selected root field
  */
 export function variablesSchema(schema: GraphQLSchema, operation: OperationDefinitionNode): ObjectSchema {
   const fields = schema.getQueryType()?.getFields() ?? {};

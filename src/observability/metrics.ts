@@ -10,8 +10,8 @@ import type { Snapshots } from '../snapshots/snapshots.js';
 import { type CacheSize, createRequestMetrics } from './request-metrics.js';
 
 /**
- * How the gateway knows a client that `RATE_LIMIT` refused. `known`: by its connection or a trusted proxy. `forwarded`: the
- * request has an `X-Forwarded-For` of a proxy that is not trusted, so it can stand for many clients. `unknown`: the server
+ * How the gateway knows a client that `RATE_LIMIT` refused. `known`: by its connection or a trusted proxy. `forwarded`:
+ * the request has an `X-Forwarded-For` that could not be used, so the client can stand for many. `unknown`: the server
  * around the gateway did not name the client; all such requests count as one.
  */
 export type ClientSource = (typeof SOURCES)[number];
@@ -90,11 +90,11 @@ const HELP = {
   gateway_operation_wait_seconds:
     'How long operations that could not be executed at once waited: for their turn, or for the upstream (a first listing, or routes).',
   gateway_rate_limited_operations_total:
-    'Operations refused by RATE_LIMIT, by how their client is known: known, forwarded (has X-Forwarded-For from a proxy that is not trusted) or unknown.',
+    'Operations refused by RATE_LIMIT, by how their client is known: known, forwarded (has an X-Forwarded-For that could not be used) or unknown.',
   gateway_rate_limited_clients:
     'Clients with operations that RATE_LIMIT refused in the last minute; 10000 at most.',
   gateway_requests_total:
-    'Requests of clients, by the use of the response cache (hit, miss, refused; none: not an operation) and by outcome: ok, or the code of the most severe error. Overloads and failures of the upstream have a scope: client (it has caused them itself, and nobody else has them) or process.',
+    'Requests of clients, by the use of the response cache (hit, miss, refused; none: not an operation) and by outcome: ok, or the code of the most severe error. Overloads, RATE_LIMITED and failures of the upstream have a scope: client (it has caused them itself) or process.',
   gateway_request_duration_seconds:
     'Duration from the complete request until its response is passed on to be sent, by the use of the response cache.',
   gateway_response_bytes_total: 'Bytes of response bodies as sent, compressed ones after compression.',

@@ -15,7 +15,7 @@ export interface MonitoringOptions {
   readonly log: Logger;
 }
 
-/** Returns undefined for other paths. */
+/** Responds at the monitoring paths. Returns undefined for all others. */
 export type Monitoring = (method: string, path: string) => PlainResponse | Promise<PlainResponse> | undefined;
 
 const JSON_TYPE = 'application/json; charset=utf-8';

@@ -41,7 +41,7 @@ ${rows.join('\n')}
 
 These codes are known from other GraphQL servers: \`GRAPHQL_PARSE_FAILED\`, \`GRAPHQL_VALIDATION_FAILED\`, \`OPERATION_RESOLUTION_FAILURE\`, \`PERSISTED_QUERY_NOT_FOUND\`, \`PERSISTED_QUERY_MISMATCH\`, \`BAD_REQUEST\` and \`INTERNAL_SERVER_ERROR\`.
 
-Errors do not contain the address, headers or body of an answer of the upstream. The log has the address, and the beginning of the body for an error status.
+Errors contain neither the address of the upstream nor the headers or body of its answers. The log has the address, and the beginning of the body for an error status.
 `;
 }
 

@@ -10,7 +10,7 @@ export interface StaticFile {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A page that loads everything from this gateway: a small document, and assets with a digest of their content in the path. */
+/** A page: a small document, and assets with a digest of their content in the path. */
 export interface Page {
   readonly document: StaticFile;
   /** The assets by their paths. */

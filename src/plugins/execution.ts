@@ -29,7 +29,7 @@ export interface OperationOutcome {
   codes?: readonly string[];
   /** True if the operation was refused before it had data. */
   isRefused?: boolean;
-  /** Whether the client itself caused the errors in `codes`: an overload, or a failure of the upstream. */
+  /** Whether the client itself caused the overloads and failures of the upstream in `codes`. */
   isByClient?: boolean;
   /** Present if the document was valid. */
   result?: ResultFacts;
@@ -106,7 +106,7 @@ async function executeAndReport(args: ExecutionArgs): Promise<ExecutionResult> {
 
 /** Further errors about variables are left out: each can quote a value as long as the request body. */
 const MAX_VARIABLE_ERRORS = 10;
-/** If an object in invalid variables has more members, one short error is sent: to quote it in others takes long. */
+/** If an object in invalid variables has more members, only one short error is made: to quote the object takes long. */
 const MAX_QUOTED_MEMBERS = 50;
 
 /** The refusal of an operation whose variables are invalid, or whose known cost is too high. */

@@ -3,7 +3,7 @@
 export class QueueFullError extends Error {
   override readonly name = 'QueueFullError';
 
-  /** @param isByClient whether more than half of the tasks that waited before it were of the same client */
+  /** @param isByClient whether more than half of the tasks were of the same client when the refused one came */
   constructor(
     readonly waiting: number,
     readonly isByClient: boolean,
@@ -85,7 +85,7 @@ export function createFairQueue<Task extends { refuse(reason: QueueFullError): v
     },
     /**
      * Adds a task. A full queue refuses the newest task of the client with the most, in the lowest priority with tasks;
-     * or the given task, if its priority is lower still, or if it is the same and that client has less than two more.
+     * or the given task, if its priority is lower, or equal and that client has less than two tasks more than this.
      *
      * @returns a function that removes the task, if it still waits
      */

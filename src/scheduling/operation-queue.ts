@@ -92,7 +92,7 @@ export function createOperationQueue(maxWaitMs: number, onWaited?: (waitedSecond
 
   return {
     /**
-     * Executes an operation when it is its turn, which ends when it first waits for something.
+     * Executes an operation in its turn. The turn ends when the operation first waits for something.
      *
      * @param refuse called instead of `execute` if the queue is full, the operation waited too long, or too many are in
      *   progress. Its argument says whether other operations of this client are the cause

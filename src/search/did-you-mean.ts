@@ -20,15 +20,15 @@ export interface FoundTokens extends TokenPage {
 export type SuggestingSearch = (request: TokenSearchRequest, chains: KnownChains | undefined) => FoundTokens;
 
 const MAX_SUGGESTIONS = 3;
-/** At most 6 corrections are tried, and none after 12 words in them: each word is looked up in all texts. */
+/** At most 6 corrections are tried, or fewer if these have 12 words together: each word is looked up in all texts. */
 const MAX_TRIED = 6;
 const MAX_WORDS_TRIED = 12;
-/** Of the tokens with a word in their names, the first 20 are examined, and the first 2 of their symbols are tried. */
+/** Of the tokens that a word finds, the first 20 are examined. Of those named by it, the first 2 symbols are tried. */
 const NAMED_LOOKED_AT = 20;
 const MAX_SYMBOLS = 2;
-/** A shorter word is not corrected to one with another letter: it is often the symbol of a token that is not listed. */
+/** A shorter correction is not suggested for any typo: a short typed word is often the symbol of an unlisted token. */
 const MIN_FOR_ANY_TYPO = 5;
-/** A typed word is compared with at most `MAX_NEAR` words one typo away, and gets at most `MAX_CORRECTED` corrections. */
+/** A typed word has at most `MAX_NEAR` candidates from chains, as many from names, and `MAX_CORRECTED` corrections. */
 const MAX_NEAR = 12;
 const MAX_CORRECTED = 4;
 const MARKS = /([^\p{L}\p{N}]+)/u;
@@ -143,7 +143,7 @@ function isLikeAddress(word: string): boolean {
   return LIKE_ADDRESS.test(word) || word.split(PUNCTUATION).some(({ length }) => length > WORD_LENGTH.max);
 }
 
-/** The query with the words that were not typed as the token or its chain writes them, such as "USDC". */
+/** The query, with its corrected words written as the token or its chain writes them, such as "USDC". */
 function asWritten(
   query: string,
   typed: string,

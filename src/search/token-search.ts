@@ -128,7 +128,7 @@ function bestMatches(
   if (loosely && !(strict.found.length > 0 && namesSymbol(strict))) {
     const loose = matchesOf(loosely);
     // "eth coin" does not mean a coin on Ethereum: if the words name a symbol only after filler words are dropped, the
-    // loose interpretation comes first. The filter has no influence on this, so that it can only narrow the result.
+    // loose interpretation comes first. The filter has no influence on this order.
     inOrder = namesSymbol(loose) && !namesSymbol(strict) ? [loose, strict] : [strict, loose];
   }
   const byCurrency = looser.at(-1);

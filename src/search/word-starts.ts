@@ -2,7 +2,7 @@
 import { forEachChunk } from '../scheduling/chunks.js';
 import { compare, firstIndex, sortInSteps } from './token-order.js';
 
-/** The ways in which letters match a text, the best first: whole words, the starts of words, and letters inside them. */
+/** How letters match a text, the best first: its first word or the start of it, another word or its start, any part. */
 export const MATCH = { firstWord: 0, start: 1, word: 2, wordStart: 3, inside: 4 } as const;
 
 export type Match = (typeof MATCH)[keyof typeof MATCH];

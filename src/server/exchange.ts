@@ -37,7 +37,7 @@ export abstract class Exchange {
   span: TraceSpan | undefined;
   /** The client, such as its address. All requests without a client count as one client. */
   abstract readonly client: string | undefined;
-  /** Whether a proxy that is not trusted may have sent the request for another client. */
+  /** Whether the request has an `X-Forwarded-For` that could not be used: `client` may be a proxy. */
   abstract readonly isForwarded: boolean;
   /** The HTTP status of the response, and the length of its body, after it was sent. */
   abstract readonly status: number;

@@ -1,4 +1,4 @@
-/** The HTTP server: it bounds the connections, time and memory that clients can take, and stops in order. */
+/** The HTTP server: it bounds the connections, time and memory that clients can take, and can drain. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
@@ -138,9 +138,9 @@ export function createHttpServer(options: HttpServerOptions, handle: (exchange: 
       return `http://${shownHost.includes(':') ? `[${shownHost}]` : shownHost}:${opened}`;
     },
     /**
-     * Stops without losing a request. The server serves as before for `lameDuckMs`. Then it closes the port, and sends
-     * `Connection: close` with each response. Connections that are still open `withinMs` after this call are destroyed.
-     * The promise resolves when all connections are closed.
+     * Stops, and gives open requests time to end. The server serves as before for `lameDuckMs`. Then it closes the
+     * port, and sends `Connection: close` with each response. Connections that are still open `withinMs` after this
+     * call are destroyed. The promise resolves when all connections are closed.
      */
     async drain(lameDuckMs: number, withinMs: number): Promise<void> {
       const cutOff = setTimeout(() => server.closeAllConnections(), withinMs);

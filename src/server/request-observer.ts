@@ -30,7 +30,7 @@ export interface AnsweredFacts {
   readonly operation?: string | undefined;
   /** The distinct codes of its errors. */
   readonly codes?: readonly string[] | undefined;
-  /** Whether the client itself caused the errors in `codes`: an overload, or a failure of the upstream. */
+  /** Whether the client itself caused the overloads and failures of the upstream in `codes`. */
   readonly isByClient?: boolean | undefined;
 }
 

@@ -26,7 +26,7 @@ export interface ResponderOptions {
   readonly maxQueryTokens: number;
   /** False leaves compression to the server in front. The default is true. */
   readonly compression?: boolean | undefined;
-  /** The limit on the estimated size of the response cache, in bytes; 24 MB unless given. */
+  /** The limit on the estimated size of the response cache, in bytes; 24 MiB unless given. */
   readonly maxCacheBytes?: number;
   readonly clientLimit?: ClientLimit | undefined;
   readonly trustedProxies?: readonly string[] | undefined;
@@ -85,7 +85,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
    * Cache miss: executes the request. Equal concurrent requests share one execution.
    *
    * @param key undefined for a request that is new or cannot be cached
-   * @returns no promise if the response was sent at once, as for most operations
+   * @returns a promise unless the response was sent at once
    */
   function execute(key: string | undefined, exchange: Exchange) {
     const { cacheable, client, requestId } = exchange;
@@ -114,7 +114,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
     return sending;
   }
 
-  /** Waits for an equal request in progress, asks the limit of the client, and then executes or refuses the request. */
+  /** Sends the response of an equal request in progress. If none comes in time, executes the request or refuses it. */
   async function executeAfterWaiting(key: string | undefined, exchange: Exchange) {
     const sameRequest = key === undefined ? undefined : executing.get(key);
     if (sameRequest) {

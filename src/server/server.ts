@@ -39,7 +39,7 @@ export interface AdminServerOptions {
   readonly log: Logger;
 }
 
-/** Creates the server for operators: monitoring paths and `POST /refresh`, limited like that for clients. */
+/** Creates the server for operators: monitoring paths and `POST /refresh`. Connections and bodies have lower limits. */
 export function createAdminServer({ monitoring, refresh, log }: AdminServerOptions) {
   const observer = createRequestObserver({ corsOrigins: [], logRequests: 'none', log });
   const options = {

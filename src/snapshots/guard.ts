@@ -320,8 +320,8 @@ export function asSent<Row>(kind: ListingKind<Row>, listing: Fetched<Row>): Fetc
 }
 
 /**
- * The listing to compare a first listing with: `own`, the listing that is continued, if any, and the rows of `others`,
- * such as the listing of another upstream, as removed rows: so the guard knows their facts.
+ * The listing to compare a first listing with: `own`, the listing that is continued, if any. The rows of `others`, such
+ * as the listing of another upstream, are added as removed rows, so that the guard knows their facts.
  */
 export function withKnownFacts<Row>(own: Fetched<Row> | undefined, others: readonly Fetched<Row>[]) {
   const byAge = others.toSorted((one, other) => one.takenAt - other.takenAt);

@@ -1,4 +1,4 @@
-/** Refreshes one listing: fetch, check, guard, index, publish, store, tell. Then it schedules the next refresh. */
+/** Refreshes one listing: fetch, check, guard, index, publish, store, share. Then it schedules the next refresh. */
 import { type AcceptedBy, EMPTY_GUARD_MEMORY, type GuardMemory } from '../domain/guard-memory.js';
 import {
   type Fetched,

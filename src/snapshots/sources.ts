@@ -198,7 +198,7 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
         /** The bridgeable tokens with a route to it, in the operator's order of chains, then by key and address. */
         rows(): readonly Token[] {
           const rows = keyedRows(listed.rows, TOKENS.keyOf);
-          // A route counts only if it has the decimals of the listed token, as when clients ask for destinations.
+          // A route counts only if it has the decimals of the listed token.
           const { decimals } = listed.byAddress(chainKey, address) ?? {};
           const found = map
             .sourcesOf(tokenKey(chainKey, address), decimals)
@@ -260,7 +260,7 @@ export function createRouteMap() {
       for (const key of keys) oldest = Math.min(oldest, answers.get(key)?.takenAt ?? oldest);
       return Number.isFinite(oldest) ? oldest : undefined;
     },
-    /** Enters an answer, unless a known one was requested later. @returns false, unchanged, if it exceeds the bounds */
+    /** Enters an answer, unless a known one was requested later. @returns false, with no change, if it is too large */
     set(key: string, fetched: Pick<Fetched<Token>, 'takenAt' | 'upstreamAgeMs' | 'rows'>): boolean {
       const known = answers.get(key);
       const sentAt = sentAtOf(fetched);

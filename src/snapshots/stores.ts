@@ -26,8 +26,8 @@ export interface SharedFailure {
 }
 
 /**
- * The right to request a topic (a listing or the routes of a token) from the upstream. One gateway at a time has it, and
- * one that has waited too long. `succeed` and `fail` end the lease, and never reject.
+ * The right to request a topic (a listing or the routes of a token) from the upstream. One gateway at a time has it. A
+ * gateway that has waited too long gets it, too. `succeed` and `fail` end the lease, and never reject.
  */
 export interface RefreshLease<Row> {
   readonly is: 'ours';
@@ -50,7 +50,7 @@ export interface BackOff {
   readonly leftMs: number;
 }
 
-/** The other gateways, which share snapshots, routes and the right to request them. A failing store never rejects. */
+/** The other gateways, which share snapshots, routes and the right to request them. A failing store rejects no call. */
 export interface Peers {
   /**
    * Acquires the lease of a topic. While a peer has the lease, this call waits, but at most `withinMs`; then

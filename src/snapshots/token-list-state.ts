@@ -72,7 +72,7 @@ export async function tokenListContentOf(rows: readonly Token[], chains: readonl
   return { entries, omitted };
 }
 
-/** The entry of a token. Its picture is left out if its address is not a valid URI. */
+/** The entry of a token. It has a `logoURI` only if `logoUrl` is a valid URI. */
 function entryOf({ address, decimals, symbol, name, logoUrl }: Token, chainId: number): TokenListEntry {
   const entry = { chainId, address, decimals, symbol, name };
   return logoUrl !== null && URI.test(logoUrl) ? { ...entry, logoURI: logoUrl } : entry;

@@ -18,7 +18,8 @@ const MAX_OTHERS = 3;
 const TEMPORARY = /^\w+-\w+\.\d+\.snapshot\.[0-9a-f]{16}\.tmp$/;
 
 /**
- * Opens the store. A directory that cannot be used yet is logged, and tried again at each write.
+ * Opens the store. If the directory cannot be used yet, this is logged, and each write tries again. Only the start
+ * creates it.
  *
  * @param services the services whose listings may be served
  * @throws an error of `node:fs` if the path is not the path of a directory
@@ -61,7 +62,7 @@ export async function openDiskStore(
       if (isNews) warnedAt = now;
       log[isNews ? 'warn' : 'debug'](
         { err, file },
-        'The last good listing could not be kept in SNAPSHOT_DIR: make room there, and let the gateway write to it. Until then it serves from memory only',
+        'The last good listing could not be kept in SNAPSHOT_DIR: make room there, and let the gateway write to it. Until then a restart finds an older listing or none',
       );
     }
   }

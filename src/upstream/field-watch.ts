@@ -52,7 +52,7 @@ export function createFieldWatch(metrics: FieldWatchMetrics, log: Logger): Field
     const shown = { appeared: appeared.slice(0, MAX_SHOWN), missing: missing.slice(0, MAX_SHOWN) };
     log.warn(
       { listing, fields: changed.length, ...shown },
-      `The fields of the upstream's rows in "${listing}" have changed. Look whether the gateway should read the new ones, and whether the missing ones matter`,
+      `The fields of the upstream's rows in "${listing}" have changed. Check whether the gateway should read the new ones, and whether the missing ones matter`,
     );
   };
 }

@@ -99,7 +99,7 @@ export interface ListingKind<Row> {
   readonly keyOf: (row: Row) => string;
   /** The facts that do not change by themselves, unlike prices and names. */
   readonly guarded: readonly FactOf<Row>[];
-  /** Parses rows of this form, or stored rows, with all checks. Rejects with UPSTREAM_MALFORMED. */
+  /** Parses and checks rows of this form; unless given, of v1 and stored rows. May reject with UPSTREAM_MALFORMED. */
   readonly parse: (
     rows: readonly unknown[],
     sourceAndAge: SourceAndAge,

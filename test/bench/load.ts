@@ -24,7 +24,7 @@ const BUFFER_BYTES = 1 << 18;
 /**
  * Sends requests for this time, each connection as fast as it gets responses. Waits for the last responses.
  *
- * @throws Error if a response is lost or has another status
+ * @throws Error if a response is lost, or its status is not 200
  */
 export async function runLoad(url: string, load: Load, seconds: number) {
   const next = requestsOf(url, load);
@@ -64,7 +64,7 @@ export async function ask(url: string, body: string): Promise<string> {
   return (await send(url, { method: 'POST', headers: HEADERS, body })).text();
 }
 
-/** @throws Error for a status other than 2xx and 304; TypeError if the server does not respond */
+/** @throws Error for a status other than 2xx and 304; TypeError if the connection fails */
 export async function send(url: string, init: RequestInit): Promise<Response> {
   const response = await fetch(url, { ...init, signal: AbortSignal.timeout(ANSWER_SECONDS * 1000) });
   if (!response.ok && response.status !== 304) {

@@ -56,7 +56,7 @@ let logged = '';
 /** The first part of what the gateways have logged: lines of level `warn` and above, unless their settings differ. */
 export const gatewayLog = () => logged.slice(0, MAX_LOGGED);
 
-/** Pins a process and its children to the core of the servers or of the load, if the system supports it. */
+/** Pins all threads of a process to the core of the servers or of the load, if the system supports it. */
 export function pin(pid: number | undefined, side: 'server' | 'load' | 'any'): void {
   if (!isPinned || pid === undefined) return;
   const cores = { server: '0', load: '1', any: `0-${cpus().length - 1}` };
@@ -96,7 +96,7 @@ export function installPeers(): void {
 /** Loads one of the packages that {@link installPeers} installs. */
 export const requirePeer: (name: string) => unknown = createRequire(new URL('package.json', PEERS));
 
-/** Starts a server of the bench other than the gateway. Given the upstream, it gets its address as an argument. */
+/** Starts a server of the bench other than the gateway. With `upstream`, its argument is the upstream's address. */
 export async function startServer(
   name: string,
   file: string,

@@ -17,7 +17,7 @@ export interface Findings {
 /** Measures one thing, and ends the processes that it has started. */
 export type Part = (bench: Bench) => Promise<Findings>;
 
-/** A Markdown table. All columns except the first ones are numbers. */
+/** A Markdown table. The columns after the first `textColumns` are numbers. */
 export function table(
   head: readonly string[],
   rows: readonly (readonly string[])[],
@@ -27,7 +27,7 @@ export function table(
   return [head, rule, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
-/** A table of contests. The line of each entry says how many times as good the entry is with which it is compared. */
+/** A table of contests. The line of an entry says how many times as good the entry `against` is. */
 export function contestTable(contests: readonly Contest[]): string {
   return table(
     ['', 'server', 'req/s', 'p50 ms', 'p99 ms', 'CPU µs/req', 'MB', 'upstream', '× by CPU', '× by req/s'],

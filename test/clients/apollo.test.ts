@@ -39,7 +39,7 @@ function createPlainClient(uri: string, cache = new InMemoryCache()) {
 describe('Apollo Client', () => {
   const gateway = shareGateway();
 
-  it('fills each of the three pickers with one query', async () => {
+  it('fills the pickers of chains, tokens and destinations, each with one query', async () => {
     const sent = watchRequests();
     const client = createPlainClient(gateway.endpoint);
 

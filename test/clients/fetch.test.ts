@@ -5,7 +5,7 @@ import { ask } from './recipes/fetch.js';
 
 const gateway = shareGateway();
 
-it('fetch fills each of the three pickers with one query', async () => {
+it('fetch fills the pickers of chains, tokens and destinations, each with one query', async () => {
   await expectPickers(async (query, variables) => {
     const { data, errors } = await ask(query, variables, gateway.endpoint);
     expect(errors).toEqual([]);

@@ -48,7 +48,7 @@ describe.skipIf(isHeavyMissing)('Relay', () => {
     expect(errors).toEqual([
       expect.stringMatching(/^src\/wrong\.ts.*Type 'string' is not assignable to type 'number'/s),
     ]);
-    // That page runs without warnings.
+    // The first page runs without warnings.
     expect(ran).toMatchObject({ status: 0, stderr: '' });
   });
 

@@ -28,7 +28,7 @@ const TOKEN = `query ($srcChainKey: String!, $srcToken: String!) {
 }`;
 const ROWS = `query ($srcChainKey: String!) { tokens(srcChainKey: $srcChainKey) { ${PRICED} } }`;
 
-/** Documents that together select every field of every type. */
+/** Documents that together select fields of every type. */
 const EVERYTHING = [
   `fragment Row on Token { id isBridgeable chainKey address decimals symbol name isNative logoUrl price { usd asOf } heldBack { fact served upstream since } }
   query ($after: String) {
@@ -61,7 +61,7 @@ const EVERYTHING = [
 describe('urql', () => {
   const gateway = shareGateway();
 
-  it('fills each of the three pickers with one query, each a GET', async () => {
+  it('fills the pickers of chains, tokens and destinations, each with one GET', async () => {
     const sent = watchRequests();
     const client = createClient(gateway.endpoint);
 
@@ -145,7 +145,7 @@ describe('graphcache', () => {
     expect([...selected].sort()).toEqual(types.map(({ name }) => name).sort());
   });
 
-  it('gives no warnings with these keys, and one for each type without its key', async () => {
+  it('gives no warnings with these keys, and without them warns of each of their types', async () => {
     const address = await startGatewayWithAFailure();
     const client = (options: object) =>
       new Client({ url: `${address}/graphql`, exchanges: [cacheExchange(options), fetchExchange] });

@@ -51,7 +51,7 @@ describe('a file of documents', () => {
     [manifest([]), ' without documents'],
     [manifest([{ id: 'a' }]), 'operations.0.body: '],
     [manifest(['{ a }', '{ b }'].map((body) => ({ id: 'a', body }))), ' where "a" stands for two documents'],
-  ])('%s is an error that names the place', (content, fault) => {
+  ])('%s is an error that says what is wrong', (content, fault) => {
     const settings = configOf(content);
     const [error = '', ...others] = 'errors' in settings ? settings.errors : [];
     expect(error).toMatch(/^TRUSTED_DOCUMENTS: expected a JSON file of documents as .*, got ".*file\.txt"/);

@@ -52,7 +52,7 @@ describe('a variable that is not a setting', () => {
   });
 });
 
-it('an unreachable upstream causes one line for each listing, with advice and without a stack', async () => {
+it('an unreachable upstream is logged for each listing, with advice and without a stack', async () => {
   const { output, address, child, exited } = await startGatewayProcess({
     UPSTREAM_URL: 'http://nowhere.invalid/v1',
     ...fixedLimits({ upstreamRetries: 0 }),

@@ -27,7 +27,7 @@ const including = (alertCase: AlertCase, series: AlertCase['series']): AlertCase
   series: { ...alertCase.series, ...series },
 });
 
-/** The case for the labels of both listings. */
+/** One case for each listing, made with its label. */
 const forBoth = (caseOf: (labels: string) => AlertCase): readonly AlertCase[] =>
   ['listing="tokens"', 'listing="chains"'].map(caseOf);
 
@@ -185,7 +185,7 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase | readonly AlertCase
   }),
 };
 
-/** Cases in which an alert must never fire: one anonymous client causes the data, or there is too little data. */
+/** Cases in which an alert must not fire: one client causes the data, there is too little data, or a gateway is new. */
 export const SILENT_CASES: readonly (readonly [why: string, alert: string, AlertCase])[] = [
   [
     'one client asks for more routes than the upstream may be asked for',
@@ -216,7 +216,7 @@ export const SILENT_CASES: readonly (readonly [why: string, alert: string, Alert
     rates({ [requests('hit', 'ok')]: [2, 1.8], [requests('refused', 'OVERLOADED', 'process')]: [0, 0.2] }),
   ],
   [
-    'one of three attempts fails where there is one in two minutes',
+    'one of three upstream requests fails, at one request in two minutes',
     'GatewayUpstreamFailing',
     rates({
       'gateway_upstream_requests_total{upstream="v1",path="chains",outcome="ok"}': [0.5, 0.33],
@@ -224,7 +224,7 @@ export const SILENT_CASES: readonly (readonly [why: string, alert: string, Alert
     }),
   ],
   [
-    'a few are refused in a quiet night',
+    'a few operations are refused in a quiet night',
     'GatewayClientsRefused',
     rates(
       {
@@ -234,10 +234,10 @@ export const SILENT_CASES: readonly (readonly [why: string, alert: string, Alert
       15,
     ),
   ],
-  ['a few are slow in a quiet night', 'GatewaySlow', slowRequests('miss', 6)],
+  ['a few operations are slow in a quiet night', 'GatewaySlow', slowRequests('miss', 6)],
   ['a few hits are slow in a quiet night', 'GatewayHitsSlow', slowRequests('hit', 6)],
   [
-    'a gateway starts that was not there',
+    'a further gateway starts',
     'GatewayServiceChanged',
     at(5, 12, 80, { [own('listing_source', 'listing="tokens",source="v1"')]: '_x10 1x160' }),
   ],

@@ -42,7 +42,7 @@ describe.skipIf(areMissing('promtool'))('alerts.yaml', () => {
     expect(stdout).toContain(`SUCCESS: ${alerts.length} rules found`);
   });
 
-  it('has a case for each alert', () => {
+  it('has a case, a severity and texts for each alert', () => {
     expect(Object.keys(ALERT_CASES)).toEqual(alerts.map(({ alert }) => alert));
     for (const { alert, labels, annotations } of alerts) {
       expect(['page', 'ticket'], alert).toContain(labels.severity);
@@ -62,7 +62,7 @@ describe.skipIf(areMissing('promtool'))('alerts.yaml', () => {
     expect(await testRules(...loud, ...silent)).toContain('SUCCESS');
   });
 
-  it('page only for faults of the process where clients can cause refusals', () => {
+  it('do not page for refusals that a client can cause, and need a minimum rate for ratios', () => {
     const byClients = /OVERLOADED|UPSTREAM_|RATE_LIMITED|gateway_rate_limited|connections_cut/;
     for (const { alert, expr, labels } of alerts) {
       if (labels.severity === 'page' && byClients.test(expr))
@@ -73,7 +73,7 @@ describe.skipIf(areMissing('promtool'))('alerts.yaml', () => {
     }
   });
 
-  it('are the alerts in the guide to troubleshooting', () => {
+  it('has each alert that the guide to troubleshooting names', () => {
     const guide = deployed('README.md').split('## Troubleshooting')[1] ?? '';
     const named = [...guide.matchAll(/`(Gateway\w+)`/g)].map(([, name]) => name);
     expect(named.length).toBeGreaterThan(4);

@@ -47,7 +47,7 @@ async function startPair(stalled: 'listing' | 'routes') {
 
 describe.skipIf(areMissing('nginx'))('gateways behind nginx whose upstream does not answer', () => {
   // Both pairs are tested at once, because each answer takes 25 s.
-  it('answer each operation within 30 s, with a code of their own, once, also before their first listing', async () => {
+  it('answer each operation within 30 s with their own error code, also before their first listing, and execute it once', async () => {
     const [pair, early] = await Promise.all([startPair('routes'), startPair('listing')]);
     const statuses = () =>
       Promise.all(pair.gateways.map(async ({ address }) => (await fetch(`${address}/ready`)).status));
@@ -71,7 +71,7 @@ describe.skipIf(areMissing('nginx'))('gateways behind nginx whose upstream does 
     for (const { executed } of [pair, early]) expect(await executed()).toBe(2);
   });
 
-  it('are replaced by JSON where none of them answers', async () => {
+  it('are replaced by a JSON error of nginx after all have ended', async () => {
     const { nginx, gateways } = await startPair('routes');
     for (const { child, exited } of gateways) {
       child.kill('SIGKILL');

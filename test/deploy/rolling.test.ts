@@ -28,8 +28,8 @@ const QUESTIONS = Array.from({ length: 48 }, (_, nth) => {
 });
 
 /**
- * Builds the earlier commit with the packages of this commit. Returns the path of its main file; undefined, and so this
- * build, if there is no such commit.
+ * Builds the earlier commit with the packages of this commit. Returns the path of its main file; undefined
+ * if there is no such commit.
  */
 function buildEarlier(): string | undefined {
   try {

@@ -66,7 +66,7 @@ describe.skipIf(isPackageMissing('kubernetes-types'))('kubernetes.yaml', () => {
     expect(typeErrors(JSON.parse(mistyped)).join()).toContain('"readonlyRootFilesystem"');
   });
 
-  it('is so with a volume for Redis', () => {
+  it('has a valid volume for Redis beside it', () => {
     const claim = parse(deployed('volume/claim.yaml')) as KubernetesObject;
     expect(typeErrors([claim])).toEqual([]);
     expect(typeErrors([parse(deployed('volume/redis.yaml')) as KubernetesObject], true)).toEqual([]);

@@ -18,7 +18,7 @@ it('folding an address twice gives the same as folding it once', () => {
     expect(foldAddress(foldAddress(address))).toBe(foldAddress(address));
 });
 
-describe('folding an address takes linear time, also for a megabyte', () => {
+describe('a megabyte is folded and compared as an address in half a second:', () => {
   const MEGABYTE = 2 ** 20;
   it.each([
     ['zeros and a letter', `0x${'0'.repeat(MEGABYTE)}g`],

@@ -89,7 +89,7 @@ describe('rules', () => {
     expect(rules.verdictOn(usdc, 'decimals', '6', '9')).toBeUndefined();
     expect(rules.verdictOn(usdc, 'decimals', '18', '6')).toBeUndefined();
     expect(rules.verdictOn(usdc, 'symbol', 'USDC', 'usdc')).toBe('keep');
-    // A change back to the value that is kept.
+    // This change goes back to the value of the rule.
     expect(rules.verdictOn(usdc, 'symbol', 'usdc', 'USDC')).toBe('accept');
 
     expect(rules.verdictOn('ethereum', 'chainId', '1', '5')).toBe('keep');
@@ -303,13 +303,13 @@ describe('the rule to paste', () => {
       .tuple(texts, fc.integer({ min: 0, max: 255 }), fc.stringMatching(/^0x[0-9a-fA-F]{1,40}$/))
       .map((parts) => parts.join(' ')),
   };
-  /** Not a CAIP namespace, and without a colon. */
+  /** Keys of chains without colon and white space, which are not namespaces of CAIP. */
   const keys = texts.filter((key) => key !== '' && !/[:\s]/.test(key) && !/^(eip155|tron)$/i.test(key));
   const changes = fc
     .constantFrom(...(Object.keys(values) as GuardedFact[]))
     .chain((fact) => fc.record({ fact: fc.constant(fact), served: values[fact], upstream: values[fact] }));
 
-  it('accepts this change and no other', () => {
+  it('accepts the change that it was made for, and no other', () => {
     fc.assert(
       fc.property(keys, values.address, changes, values.symbol, (chainKey, address, change, other) => {
         const { fact, served, upstream } = change;

@@ -43,7 +43,7 @@ describe('two symbols do not look alike', () => {
     expect(lookalikeKey(one)).not.toBe(lookalikeKey(other));
   });
 
-  it('if they are different symbols of one chain in the demo listing, apart from letter case and accents', () => {
+  it('if they are different symbols of one chain in the demo listing, apart from letter case', () => {
     const symbols = new Map<string, Set<string>>();
     for (const { chainKey, symbol } of demoTokens) {
       const key = `${chainKey} ${lookalikeKey(symbol)}`;
@@ -53,7 +53,7 @@ describe('two symbols do not look alike', () => {
   });
 });
 
-it('the longest symbol is compared within milliseconds', () => {
+it('five symbols of the greatest length take less than 100 ms of CPU time', () => {
   const before = process.cpuUsage().user;
   for (const letter of ['\u0421', '\u0301', '\u200b', 'ﷺ', 'A']) lookalikeKey(letter.repeat(256));
   expect(process.cpuUsage().user - before).toBeLessThan(100_000);

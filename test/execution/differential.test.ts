@@ -24,7 +24,7 @@ const WITHOUT = ['ListingStatus.ageSeconds', 'ListingFailure.at'];
 const down = (code: 'UPSTREAM_STATUS' | 'UPSTREAM_TIMEOUT') =>
   Promise.reject(new UpstreamError(code, `The upstream failed with "${code}".`));
 
-/** Gives the outcome of an upstream request, which is the same for equal requests. */
+/** Each changes the service. Equal requests to it have equal outcomes. */
 const STATES: Readonly<Record<string, (service: Service) => Partial<Service>>> = {
   'and all is well': () => ({}),
   'without a chain listing': (listing) => ({
@@ -158,7 +158,7 @@ describe('a generated operation', () => {
             const compressed = await server.ask({ ...operation, method: 'GET', headers });
             expect(plainOf(compressed).equals(first.body)).toBe(true);
           }
-          // Caches must not serve a request that differs in only one thing.
+          // A cached response must not be sent to a request that differs in only one thing.
           for (const other of variantsOf(operation)) {
             expect(received(await server.ask(other)), JSON.stringify(other)).toEqual(
               await executed(server, other),

@@ -64,7 +64,7 @@ function callsOf(...options: Parameters<typeof writerOf>) {
 }
 
 describe('kept JSON', () => {
-  it('is used from the second time on, and written again if something else is read', () => {
+  it('is used from the second time on, and written again if a value outside the rows has changed', () => {
     const calls = callsOf(() => ROWS);
     expect([calls(), calls(), calls(), calls('two'), calls('two')]).toEqual([20, 0, 0, 20, 0]);
   });

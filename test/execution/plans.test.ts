@@ -97,14 +97,14 @@ describe('a plan', () => {
   });
 });
 
-describe('a field is written as by graphql-js or not at all, whatever its value,', () => {
+describe('written as by graphql-js or not at all, whatever its value:', () => {
   const ROW = { __typename: 'Row', a: 'x' };
   const USUAL = {
     ...{ text: 'x', id: 7, count: 1, ratio: 0.5, flag: true, color: 'RED', json: 'x', strict: 'x' },
     ...{ texts: ['x'], lists: [['x'], null], row: ROW, rows: [ROW], node: ROW, thing: ROW },
   };
 
-  it.each(Object.entries(USUAL))('of %s', async (name, usual) => {
+  it.each(Object.entries(USUAL))('the field %s', async (name, usual) => {
     const unhandled = collectUnhandledRejections();
     const below = JSON.stringify(usual).includes('Row') ? ' { ... on Row { a } }' : '';
     const text = `{ all { ${name}${below} } }`;

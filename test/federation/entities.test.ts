@@ -30,13 +30,13 @@ const tokenById = (...parts: string[]) => ({ __typename: 'Token', id: encoded('T
 const MALFORMED: Readonly<Record<string, unknown>> = {
   'a string': 'Chain',
   'a number': 7,
-  'a truth value': true,
+  'a boolean': true,
   'a list': [chain('base')],
   'an empty object': {},
   'without __typename': { chainKey: 'base' },
   'of a type that is no entity': { __typename: 'NativeCurrency', chainKey: 'base', address: ZERO },
-  'of a type that there is not': { __typename: 'Wallet', chainKey: 'base' },
-  'of a type that every object knows': { __typename: '__proto__', chainKey: 'base' },
+  'of an unknown type': { __typename: 'Wallet', chainKey: 'base' },
+  'of a type named like a member of every object': { __typename: '__proto__', chainKey: 'base' },
   'of a type in another case': { __typename: 'chain', chainKey: 'base' },
   'of a type that is no string': { __typename: ['Chain'], chainKey: 'base' },
   'a chain without a key': { __typename: 'Chain' },
@@ -149,7 +149,7 @@ describe('_entities', () => {
     expect(answer.errors).toMatchObject([{ path: ['_entities', 1] }]);
   });
 
-  it('needs one batch for each type before the first snapshot', async () => {
+  it('costs one request for each listing, however many representations there are', async () => {
     const { query, upstream } = await createTestGateway();
     const tokens = demoTokens.map(({ chainKey, address }) => token(chainKey, address));
     await query(ENTITIES, { representations: tokens });

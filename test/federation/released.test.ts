@@ -42,7 +42,7 @@ describe('the released schema', () => {
     ],
     ['a key', 'subgraph.graphql', ' @key(fields: "id") @', ' @', 'Chain @key(fields: "id") was removed.'],
     [
-      'what is shared',
+      'a mark @shareable',
       'subgraph.graphql',
       'type Price @shareable',
       'type Price',

@@ -108,7 +108,7 @@ describe.skipIf(areRoutersMissing)('a larger graph', () => {
   const atEnd = afterTests();
   const addresses = new Map<Router, string>();
   let subgraphs: Subgraphs;
-  /** In place of the other subgraph, one that knows chains by their CAIP-2 alone. */
+  /** The gateway beside another subgraph, which knows chains by their CAIP-2 alone. */
   let withFacts: Subgraphs;
   const addressesWithFacts = new Map<Router, string>();
 
@@ -147,7 +147,7 @@ describe.skipIf(areRoutersMissing)('a larger graph', () => {
     }
   });
 
-  it('is composed by Mesh with the keys of both', async () => {
+  it('is composed by Mesh with the keys of both subgraphs', async () => {
     const supergraph = await composeByMesh(subgraphs);
     for (const graph of ['TOKENS', 'STATS'])
       expect(supergraph).toMatch(
@@ -156,7 +156,7 @@ describe.skipIf(areRoutersMissing)('a larger graph', () => {
     expect(supergraph).toContain('tvlUsd');
   });
 
-  it('gets the client’s address from Hive Gateway, and from the header that Apollo Router passes on', async () => {
+  it('tells our gateway the client’s address, by Hive Gateway and by the header that Apollo Router passes on', async () => {
     const clientsOf = (operation: string) => {
       const line = new RegExp(`"operation":"${operation}[^"]*".*"client":"([^"]+)"`, 'g');
       return [...subgraphs.output().matchAll(line)].map(([, client]) => client);
@@ -177,7 +177,7 @@ describe.skipIf(areRoutersMissing)('a larger graph', () => {
     await expect.poll(() => clientsOf('ThroughRouter')).toEqual(['192.0.2.7']);
   });
 
-  it('is tested with generated queries for each field of the query type', () => {
+  it('is tested with generated queries for each field of the query type but node and nodes', () => {
     const asked = [...GENERATED.map(({ query }) => query), ROUTES].flatMap(rootFieldsOf);
     const known = Object.keys(schema.getQueryType()?.getFields() ?? {});
     expect(known.filter((name) => !asked.includes(name)).map((name) => `Query.${name}`)).toEqual(

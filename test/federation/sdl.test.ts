@@ -73,7 +73,7 @@ describe('the SDL for other graphs', () => {
     expect(file).not.toMatch(/\b_\w+[({:]/);
   });
 
-  it('is written to files by the script that `npm run schema` ends with', async () => {
+  it('is written to files by a script of `npm run schema`', async () => {
     await promisify(execFile)(process.execPath, [
       fileURLToPath(new URL('dist/graph/federation/print.js', ROOT)),
     ]);
@@ -82,7 +82,7 @@ describe('the SDL for other graphs', () => {
     expect(read('build/stitching.graphql')).toBe(stitching);
   });
 
-  it('is available without introspection only as far as composing needs it', async () => {
+  it('is available without introspection for Federation, but not for stitching', async () => {
     const { query } = await createTestGateway({ config: { introspection: false } });
     const { data, errors } = await query<Sdls>(SDLS);
     expect(errors).toBeUndefined();
@@ -91,7 +91,7 @@ describe('the SDL for other graphs', () => {
     expect((await query('{ __schema { types { name } } }')).data).toBeUndefined();
   });
 
-  it('fails for a directive on an unknown type or field', () => {
+  it('fails for a directive on an unknown type', () => {
     const named = (name: string) => () => withMarks(sdlOf(schema), new Map([[name, '@x']]));
     expect(named('Chain')).not.toThrow();
     expect(named('Chian')).toThrow('The schema lacks: Chian');

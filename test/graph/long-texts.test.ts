@@ -12,7 +12,7 @@ beforeAll(async () => {
   ({ query } = await createTestGateway({ atEnd }));
 });
 
-describe('a text that exceeds its limit', () => {
+describe('a text or list that exceeds its limit', () => {
   it.each([
     ['chain(chainKey: $v) { id }', null],
     ['chainsByKey(chainKeys: [$v, "base"]) { name }', [null, { name: 'Base' }]],
@@ -58,7 +58,7 @@ describe('a text that exceeds its limit', () => {
     ['tokenSearch(filter: { symbols: $v }) { totalCount }', 'filter.symbols'],
     ['tokenSearch(filter: { chainKeys: $v }) { totalCount }', 'filter.chainKeys'],
     ['tokenSearch(filter: { chainTypes: $v }) { totalCount }', 'filter.chainTypes'],
-  ])('and so is a list of too many: %s', async (field, name) => {
+  ])('is refused as a list of more than 500 items: %s', async (field, name) => {
     const answer = await query(`query ($v: [String!]) { ${field} }`, { v: Array(501).fill('a') });
     expect(codesOf(answer)).toEqual(['BAD_USER_INPUT']);
     expect(answer.errors?.[0]?.message).toBe(`Expected at most 500 items as "${name}", got 501.`);
@@ -87,7 +87,7 @@ it.each([
 });
 
 describe('the limits of an operation', () => {
-  it('charge decoding ids and folding symbols', async () => {
+  it('count the work of decoding ids and folding symbols', async () => {
     const { query } = await createTestGateway({ config: { maxCost: 30_000 } });
     const ids = Array(6_000).fill('x');
     const byId = 'query ($ids: [ID!]!) { nodes(ids: $ids) { __typename } }';

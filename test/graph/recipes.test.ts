@@ -27,7 +27,7 @@ beforeAll(async () => {
   gateway.upstream.plan('routes', json({ tokens: routes }));
 });
 
-it('the recipe for what can be reached never greys a token that can be, whatever people type, also on short pages', async () => {
+it('the recipe for reachable tokens never shows one of them among the others (in grey), whatever people type', async () => {
   const recipe = blockOf(SEARCHING, 'ReachableAndOthers');
   const given = variablesOf(SEARCHING, 'ReachableAndOthers') as {
     readonly from: { readonly chainKey: string; readonly address: string };
@@ -58,7 +58,7 @@ it('the recipe for what can be reached never greys a token that can be, whatever
   expect(gateway.upstream.routesAsked()).toHaveLength(1);
 });
 
-it('the recipe for held tokens gives them in their order, with null for an unlisted one', async () => {
+it('the recipe for the tokens that a user has gives them in their order, with null for an unlisted one', async () => {
   const before = gateway.upstream.count();
   const { held, found } = await dataOf(
     gateway.query<{ held: (Row | null)[]; found: Found }>(

@@ -67,12 +67,12 @@ describe('an operation', () => {
       }),
       { numRuns: 50 },
     );
-    // The routes are cached, so most operations need no request for them.
+    // Some operations ask for no routes, or only for those of unknown tokens.
     expect(asking).toBeGreaterThan(0);
     expect(free).toBeGreaterThan(8);
   });
 
-  it('costs one request for one token, in whichever field and form of its address it is asked', async () => {
+  it('costs one request for the routes of one token, by whichever fields and forms of its address', async () => {
     for (const written of [
       [USDC, USDC.toLowerCase(), USDC.toUpperCase()],
       [`0x${'0'.repeat(40)}`, `0x${'e'.repeat(40)}`],

@@ -74,7 +74,7 @@ describe('nosniff', () => {
     ['a posted one', postOf('{ chains { name } }', 'Connection: close\r\n'), 200],
     ['events', get('/graphql?query={chains{name}}', 'Host: x\r\nAccept: text/event-stream\r\n'), 200],
     ['parts', get('/graphql?query={chains{name}}', 'Host: x\r\nAccept: multipart/mixed\r\n'), 200],
-    ['not modified', get('/graphql?query={chains{name}}', 'Host: x\r\nIf-None-Match: *\r\n'), 304],
+    ['a 304', get('/graphql?query={chains{name}}', 'Host: x\r\nIf-None-Match: *\r\n'), 304],
     ['an error', get('/graphql?query={nope}', `Host: x\r\nAccept: ${GRAPHQL_JSON}\r\n`), 400],
     ['another method', head('PUT', '/graphql'), 405],
     ['a preflight', head('OPTIONS', '/graphql'), 204],
@@ -84,7 +84,7 @@ describe('nosniff', () => {
     ['/metrics', get('/metrics'), 200],
     ['the picker', get('/', 'Host: x\r\nAccept: text/html\r\n'), 200],
     ['the playground', get('/graphql', 'Host: x\r\nAccept: text/html\r\n'), 200],
-    ['nothing', get('/nothing'), 404],
+    ['an unknown path', get('/nothing'), 404],
     ['no path', head('OPTIONS', '*'), 400],
     ['a large body', long.replace('Host: x', 'Host: x\r\nConnection: close'), 413],
     ['an expectation', get('/live', 'Host: x\r\nExpect: tea\r\n'), 417],
@@ -219,7 +219,7 @@ describe('few file handles', () => {
   });
 });
 
-it('stale-if-error ends with the age of the prices in a response, and is long without prices', async () => {
+it('stale-if-error ends before a price in the response is too old, and is long without prices', async () => {
   const clock = stopClocks();
   const { ask } = await startServer({
     config: { chainsFreshMs: 3_600_000, tokensFreshMs: 10_000, priceMaxAgeMs: 30_000 },

@@ -16,7 +16,7 @@ interface Answer {
 }
 const CODES: readonly string[] = [...ERROR_CODES, 'GRAPHQL_VALIDATION_FAILED'];
 
-describe('a text of a megabyte costs little', () => {
+describe('a very long text costs little', () => {
   const shared = shareTarget();
 
   it.each([...MATERIALS, MANY])('in every place of the graph where a text fits: $name', async (material) => {

@@ -20,7 +20,7 @@ function aliased(count: number, field: string): object {
   return { query: `{ ${aliases.join(' ')} }` };
 }
 
-/** This many aliases of the greatest allowed length. */
+/** This many aliases of nearly the greatest allowed length. */
 const longNames = (count: number) =>
   Array.from({ length: count }, (_nothing, nth) => `${'x'.repeat(190)}${nth}: symbol`).join(' ');
 
@@ -73,7 +73,7 @@ describe('health checks and cached responses are served throughout', () => {
 });
 
 describe('one request costs little', () => {
-  it('for everything in nested lists', async () => {
+  it('if it asks for nested lists of everything, because it is refused', async () => {
     const { body, cpuMs } = await costOf(shared.target, {
       body: { query: '{ tokens { chain { tokens { chain { name } } } } }' },
     });
@@ -83,7 +83,7 @@ describe('one request costs little', () => {
 });
 
 describe('responses whose names are repeated for each row', () => {
-  it('take little memory, also four compressed ones at once', async () => {
+  it('are refused at little cost, also four compressed ones at once', async () => {
     const { target } = shared;
     const names = Array.from({ length: 30 }, (_nothing, nth) => `${'x'.repeat(450)}${nth}: symbol`).join(' ');
     for (const fields of [names, longNames(30), longNames(6), `${'x'.repeat(14_000)}: symbol`]) {

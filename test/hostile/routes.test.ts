@@ -20,7 +20,7 @@ interface Pair {
   readonly address: string;
 }
 
-/** The pairs of chain and token that only the honest client requests, one after the other. */
+/** The pairs of chain and token that the honest client requests. */
 const HONEST = listed.slice(-30) as unknown as readonly Pair[];
 const aliased = ({ chainKey, address }: Pair, nth: number) =>
   `a${nth}: tokens(srcChainKey: "${chainKey}", srcToken: "${address}") { address }`;

@@ -35,7 +35,7 @@ async function useUp(ask: Ask, client: string | undefined, forwardedFor?: string
 }
 
 describe('rateLimit', () => {
-  it('as a number also limits how many run at once', async () => {
+  it('as a number also limits operations that are sent at once', async () => {
     const { fetch } = await open({ rateLimit: 1 });
     const statuses = Array.from({ length: 50 }, async (_, nth) => (await fetch(post(query(nth)))).status);
     expect(await Promise.all(statuses)).toContain(429);
@@ -77,7 +77,7 @@ describe.each<[string, (gateway: OpenedGateway) => Ask | Promise<Ask>]>([
     expect(gateway.lines.join('')).toContain('"client":"192.0.2.1"');
   });
 
-  it('are the addresses of connections without trusted proxies, and the log says once what to set', async () => {
+  it('without trusted proxies are the addresses of connections; the log says once what to set', async () => {
     const gateway = await open({ ...LIMITED, trustedProxies: [] });
     const ask = await asking(gateway);
     await useUp(ask, '127.0.0.1', '192.0.2.1');

@@ -16,7 +16,7 @@ import { plainOf } from '../support/test-server.js';
 import { type Asked, answersOf, got, LONG, posted, QUERY, REQUESTS } from './requests.js';
 import { HOSTS, installPacked, installRuntime, startHost, startNext } from './support.js';
 
-/** The lines of the README that mount the gateway in each host. */
+/** The lines of the library’s guide that mount the gateway, by the file of the host. */
 const SHOWN: Readonly<Record<string, string>> = {
   'express.js': "app.use('/tokens', gateway.handler)",
   'hono.js': "app.all('/tokens/*', (context) => gateway.fetch(context.req.raw))",
@@ -34,8 +34,8 @@ function ask(address: string, { path = '/graphql', ...asked }: Asked, agent?: Ag
 
 const answersTo = (address: string, asked: Asked) => answersOf((each) => ask(address, each), asked);
 
-describe('the README', () => {
-  it('mounts the gateway in the same way as the tested hosts', () => {
+describe('the README and the guide of the library', () => {
+  it('mount the gateway in the same way as the tested hosts', () => {
     expect(blockOf('README.md', 'hosts/node-http.js')).toBe(readHost('node-http.js'));
     const guide = readText('src/library/README.md');
     for (const file of ['next/app/tokens/[[...path]]/route.js', 'next/next.config.js'])
@@ -159,7 +159,7 @@ describe.skipIf(isMissing(canInstall, 'other servers (the npm registry does not 
     });
 
     it.each(['node', 'bun', 'deno'] as const)(
-      'ends with the process once it is closed, in %s',
+      'lets the process end once it is closed, in %s',
       async (runtime) => {
         const code = `import { openGateway } from 'chains-and-tokens-gateway';
       const gateway = await openGateway({ upstreamUrl: '${upstream.url}', logLevel: 'silent' });

@@ -158,7 +158,7 @@ describe('an open gateway', () => {
     expect(upstream.count()).toBe(count);
   });
 
-  it('leaves compression to the host, on every path', async () => {
+  it('with compression: false sends every path uncompressed', async () => {
     const { fetch } = await open({ compression: false });
     const headers = { 'accept-encoding': 'gzip, br', accept: 'text/html' };
     await fetch(post(BOTH));
@@ -231,7 +231,7 @@ describe('an option', () => {
     expect((await fetch(get(`${basePath.replace(/\/$/, '')}/live`))).status).toBe(200);
   });
 
-  it('can have any value that an environment variable can have, and limits operations', async () => {
+  it('such as corsOrigins or maxCost has the effect of its setting', async () => {
     const { fetch } = await open({ corsOrigins: ['https://a.example', 'https://b.example'], maxCost: 1 });
     const query = '{ chains { name } tokens { name } }';
     const response = await fetch(post(query, { headers: { origin: 'https://b.example' } }));

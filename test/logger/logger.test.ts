@@ -55,7 +55,7 @@ describe('the log', () => {
     expect(written()).not.toContain('\u001b');
   });
 
-  it('escapes them in JSON lines without changing their meaning', async () => {
+  it('escapes control and bidi characters in JSON lines, whose values stay the same', async () => {
     const { log, written } = await logOf([]);
     log.info({ symbol: DANGEROUS }, DANGEROUS);
     expect(written().trimEnd()).not.toMatch(UNSEEN);

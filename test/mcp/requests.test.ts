@@ -191,7 +191,7 @@ describe('an MCP message of a client', () => {
     for (const response of await Promise.all(waiting)) expect(response.status).toBe(200);
   });
 
-  it('counts as one operation for RATE_LIMIT', async () => {
+  it('is refused by RATE_LIMIT, like other operations', async () => {
     const server = await startServer({ clientLimit: createClientLimit({ perSecond: 1, burst: 3_600 }) });
     const limited = await startServer({
       clientLimit: { ...createClientLimit({ perSecond: 1, burst: 1 }), take: async () => 1_000 },

@@ -208,7 +208,7 @@ describe('the metrics of the upstream', () => {
   it('count the requests that the gateway sends', async () => {
     const upstream = await startFakeUpstream();
     upstream.plan('tokens', status(404));
-    // The settings prevent that a failed request is repeated before the counts are read.
+    // With these settings no failed request is repeated before the counts are read.
     const config = { upstreamRetries: 0 };
     const gateway = await createTestGateway({ upstream, config, firstPauseMs: 3_600_000 });
     const before = await scrape(gateway);
@@ -230,7 +230,7 @@ describe('the metrics of the upstream', () => {
     });
   });
 
-  it('show durations, changeovers and the state of Redis, each for one gateway of several', async () => {
+  it('show durations, changeovers and the state of Redis of one gateway, and not of another in the process', async () => {
     const [metrics, other] = [createMetrics(), createMetrics()];
     const exposed = async (each = metrics) => samplesOf((await each.expose()).text);
     expect([...(await exposed()).keys()].join()).not.toContain('redis');

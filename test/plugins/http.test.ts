@@ -21,7 +21,7 @@ describe('a POST request', () => {
     ['text/plain', QUERY, 415],
     ['application/xml', QUERY, 415],
     ['multipart/form-data; boundary=x', QUERY, 415],
-  ])('with a body of the type %s', async (type, body, status) => {
+  ])('with a body of the type %s, such as %j, gets %i', async (type, body, status) => {
     const { fetch } = await createTestGateway();
     const response = await fetch('/graphql', { method: 'POST', headers: { 'content-type': type }, body });
     expect(response.status).toBe(status);
@@ -51,7 +51,7 @@ describe('a POST request', () => {
   });
 });
 
-it('the id of a request is the one that it has, if that is short and plain, otherwise a new one', async () => {
+it('the id of a request is its x-request-id if that is short and plain, otherwise a new one', async () => {
   const { ask, serverLog } = await startServer();
   const allowed = ['abc-123', 'A/b+c=:.d', 'x'.repeat(128)];
   for (const given of [...allowed, '', 'with space', '"quoted"', '<script>', 'x'.repeat(129)]) {

@@ -12,7 +12,7 @@ function deep(levels: number): string {
   }, '{ name }');
 }
 
-describe('errors name the limit, its setting and the actual number', () => {
+describe('errors name the limit and, if it is known, the actual number:', () => {
   const chained = ['a', 'b', 'c', 'd', 'e', 'f'].map((name, nth, { [nth + 1]: next = 'g' }) => {
     return `fragment ${name} on Chain { ...${next} ...${next} }`;
   });

@@ -15,7 +15,7 @@ function ask({ fetch }: TestGateway, hash: unknown, query?: string, version: unk
 }
 
 describe('a persisted query', () => {
-  it('is requested once, and then executed by its hash, also by POST', async () => {
+  it('must be sent once, and is then executed by its hash, also by POST', async () => {
     const gateway = await createTestGateway();
     const unknown = await ask(gateway, sha256(QUERY));
     expect(unknown.status).toBe(200);
@@ -60,7 +60,7 @@ describe('a persisted query', () => {
     ['no hash', 5, 1],
     ['another version', sha256(QUERY), 2],
     ['a hash of another form', 'ABC', 1],
-  ])('is ignored with %s', async (_name, hash, version) => {
+  ])('is an ordinary query with %s', async (_name, hash, version) => {
     const gateway = await createTestGateway();
     expect(await (await ask(gateway, hash, QUERY, version)).json()).toEqual({
       data: { chain: { name: 'Base' } },

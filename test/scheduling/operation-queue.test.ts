@@ -93,7 +93,7 @@ describe('the operation queue', () => {
     expect(count('by the process')).toBe(100);
   });
 
-  it('lets one client have at most a quarter of the operations that wait for the upstream', async () => {
+  it('lets one client have at most 250 operations in progress, a quarter of the limit', async () => {
     const queue = createOperationQueue(MAX_WAIT_MS);
     let answer: (value: string) => void = () => {};
     const upstream = new Promise<string>((resolve) => {

@@ -104,7 +104,7 @@ describe('suggestions of a search that finds nothing:', () => {
     expect(lowered(await search('usdcc', { chainKeys: [] }))).toEqual([]);
   });
 
-  it('a typo in a long symbol is not corrected, even if a name is spelled like it', async () => {
+  it('a wrong letter in a long symbol is not corrected, even if a name is spelled like it', async () => {
     const other = await serve([tokenRow('base', '0x1', { symbol: 'LONGSYM', name: 'Longsym Coinage' })]);
     expect(lowered(await search('longsim', {}, other))).toEqual([]);
     expect(lowered(await search('longsmy', {}, other))).toEqual(['longsym']);
@@ -177,7 +177,7 @@ describe('suggestions of a search that finds nothing:', () => {
     // Words of names that find something only apart.
     ['gatewaa gatewba gatewca gatewda gatewea gatewfa', 14],
     ['gatewa9/gatewb9/gatewc9/gatewd9/gatewe9/gatewf9/gatewg9/gatewh9', 11],
-  ])('the hostile query "%s" causes at most %i searches', async (query, most) => {
+  ])('the hostile query "%s" causes at most %i further searches', async (query, most) => {
     const tokens = Array.from({ length: 400 }, (_none, nth) => {
       const [one, other] = [97 + (nth % 26), 97 + (nth >> 4)].map((unit) => String.fromCharCode(unit));
       return tokenRow('base', `0x${(nth + 1).toString(16)}`, {
@@ -208,7 +208,7 @@ describe('suggestions of a search that finds nothing:', () => {
 const searchFor = (text: string, fields: string) => `{ tokenSearch(query: "${text}") { ${fields} } }`;
 
 describe('TokenConnection.didYouMean', () => {
-  it('costs another search if nothing was found, and otherwise nothing', async () => {
+  it('costs a unit, and another search if nothing was found', async () => {
     await gateway.query('{ tokens { symbol } }');
     const execute = await createExecutor(gateway);
     const unitsOf = async (typed: string, fields: string) =>

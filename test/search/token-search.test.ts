@@ -88,7 +88,7 @@ function isMeant({ chainKey, isBridgeable, price }: Token, { filter, pricesUsabl
   );
 }
 
-it('pages, indexes of other prices, the order of rows and the filter change nothing else in what is found', async () => {
+it('the size of pages, the order of rows and indexes made with other prices do not change the tokens found', async () => {
   let found = 0;
   await fc.assert(
     fc.asyncProperty(

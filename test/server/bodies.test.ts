@@ -38,7 +38,7 @@ function start(budget = createByteBudget(32 * KB), client = 'one') {
 }
 
 describe('a body that arrives in parts', () => {
-  it('takes at most twice its size and some kilobytes, in parts of any size, until its request is answered', async () => {
+  it('takes at most twice its size or 4 KB, in parts of any size, until its request is answered', async () => {
     for (const size of [1, 7, 1_000]) {
       const { send, end, read, budget } = start();
       let sent = '';
@@ -73,7 +73,7 @@ describe('a body that arrives in parts', () => {
     expect(large.read()).not.toHaveProperty('refusal');
   });
 
-  it('is refused if all bodies take too much memory; its connection is cut if it waits for its response', async () => {
+  it('is refused if all bodies take too much memory; if it was complete, its connection is cut', async () => {
     const budget = createByteBudget(48 * KB);
     const [waiting, unfinished] = [start(budget, 'greedy'), start(budget, 'greedy')];
     for (const one of [waiting, unfinished]) for (let nth = 0; nth < 8; nth++) await one.send('x'.repeat(KB));

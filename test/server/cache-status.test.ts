@@ -106,7 +106,7 @@ describe('the age of a stored response', () => {
     expect((await countExecuted(asked)).count).toBe(0);
   });
 
-  it('does not include the age of its listing, and the listing does not prolong it', async () => {
+  it('does not include the age of its listing; no cache keeps it for longer than the listing is fresh', async () => {
     const asked = { query: TOKENS, method: 'GET' };
     const clock = stopClocks();
     const { ask, query, countExecuted } = await startServer({ config: LONG });
@@ -143,7 +143,7 @@ describe('the age of a stored response', () => {
     expect(keptFor(answer)).toBeOneOf([549, 550]);
   });
 
-  it('is at most five minutes for a response without listings, which a release may change', async () => {
+  it('is at most five minutes for a response that reads no listing, since a release may change it', async () => {
     const asked = { query: '{ __schema { queryType { name } } }', method: 'GET' };
     const { clock, ask, countExecuted } = await startWith(asked);
     clock.advance(299_000);

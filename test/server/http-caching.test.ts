@@ -60,22 +60,22 @@ describe('a request never gets the response to another one', () => {
     ['with a number beyond the range of numbers', above('null'), above('1e400')],
     ['with another type of body', SAVED, withType('application/json-seq')],
     ['with "undefined" accepted', SAVED, accepting('undefined')],
-    ['with nothing of use accepted', SAVED, accepting('image/png')],
+    ['with only image/png accepted', SAVED, accepting('image/png')],
     ['with another charset accepted', SAVED, accepting('application/json;charset=utf-16')],
     ['with an unknown member', SAVED, { body: `{"query":${TEXT},"x":1}` }],
     ['with __proto__ as a member', SAVED, { body: `{"query":${TEXT},"__proto__":{"x":1}}` }],
-    ['in a list of its own', SAVED, { body: `[{"query":${TEXT}}]` }],
+    ['as the item of a list', SAVED, { body: `[{"query":${TEXT}}]` }],
     ['with variables in a list', SAVED, { body: `{"query":${TEXT},"variables":[]}` }],
     ['with variables as text', SAVED, { body: `{"query":${TEXT},"variables":"{}"}` }],
     ['with an empty name', SAVED, { query: SMALL, operationName: '' }],
     ['with another name', { query: `query A ${SMALL}` }, { query: `query A ${SMALL}`, operationName: 'B' }],
-    ['with the other of two members', SAVED, { body: `{"query":${TEXT},"query":"{ __typename }"}` }],
+    ['with the member query twice', SAVED, { body: `{"query":${TEXT},"query":"{ __typename }"}` }],
     ['with a query that is no text', SAVED, { body: JSON.stringify({ query: 5, extensions }) }],
     ['by HEAD', SAVED_GET, { query: SMALL, method: 'HEAD' }],
     ['by PUT', SAVED, { query: SMALL, method: 'PUT' }],
     ['by DELETE', SAVED_GET, { query: SMALL, method: 'DELETE' }],
     ['by OPTIONS', SAVED_GET, { query: SMALL, method: 'OPTIONS' }],
-    ['with a second text', SAVED_GET, { method: 'GET', path: `${pathOf({ query: SMALL })}&query=x` }],
+    ['with a second query', SAVED_GET, { method: 'GET', path: `${pathOf({ query: SMALL })}&query=x` }],
   ])('%s', async (_name, kept, other) => {
     const expected = comparable(await uncached.ask(other));
     const { ask, countExecuted } = server;
@@ -248,7 +248,7 @@ describe('the headers of a response', () => {
       }
   });
 
-  it('make it a 304 without a body only if the client sends its tag, once', async () => {
+  it('have a tag, and only a client that sends this tag or * gets 304 without a body', async () => {
     const { address, ask } = server;
     const asked = { query: SMALL, method: 'GET' };
     const { headers, body } = await ask(asked);

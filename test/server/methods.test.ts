@@ -21,7 +21,7 @@ const server = shareServer(async () => ({ config: FRESH }));
 /** Older versions of Node refuse QUERY before the gateway sees it. */
 const isQueryKnown = METHODS.includes('QUERY');
 
-/** The headers without those of this name. */
+/** The headers without those of these names. */
 const without = (names: string, headers: Iterable<[string, string | string[] | undefined]>) =>
   Object.fromEntries([...headers].filter(([name]) => !names.split(' ').includes(name)));
 
@@ -55,9 +55,9 @@ describe('HEAD', () => {
     ['/llms.txt', 200, '/llms.txt', {}],
     ['/schema.graphql', 200, '/schema.graphql', { 'accept-encoding': 'gzip' }],
     ['the token list', 200, '/tokenlist.json', { 'accept-encoding': 'gzip' }],
-    ['the token list of no chain', 404, '/tokenlist.json?chainKey=nope', {}],
+    ['the token list of an unknown chain', 404, '/tokenlist.json?chainKey=nope', {}],
     ['/mcp', 405, '/mcp', {}],
-    ['nothing', 404, '/nothing', {}],
+    ['an unknown path', 404, '/nothing', {}],
   ])('has the status and the headers of GET, and no body, for %s', async (_name, status, path, headers) => {
     await server.query('{ chains { name } tokens { name } }');
     for (let time = 0; time < 3; time++) await expectSame(path, headers, status);
@@ -77,7 +77,7 @@ describe('HEAD', () => {
     expect(Number(metrics.headers['content-length'])).toBeGreaterThan(1_000);
   });
 
-  it('is answered from the cache of GET or with 304, counts, and is logged as HEAD without bytes', async () => {
+  it('shares the cache with GET, gets 304 for a known tag, and is logged as HEAD without bytes', async () => {
     const query = '{ tokens { own: symbol } }';
     const [got, head] = [
       { query, method: 'GET' },

@@ -7,7 +7,7 @@ import { createTestLog } from '../support/test-gateway.js';
 import { startServer } from '../support/test-server.js';
 
 const HOUR = 3_600;
-/** The window is an hour or more, so that no new one begins on a slow machine. */
+/** The window is an hour, so that no new one begins on a slow machine. */
 const RATE = { perSecond: 1, burst: HOUR };
 const query = (nth: number) => `{ chain(chainKey: "key${nth}") { name } }`;
 
@@ -25,7 +25,7 @@ function limitOf(left: number): ClientLimit {
   };
 }
 
-describe('a client with a limit', () => {
+describe('a client at its limit', () => {
   it('gets a refusal before its operation is parsed, with the time to send it again', async () => {
     const { ask, executed } = await startServer({ clientLimit: limitOf(3) });
     for (let nth = 0; nth < 3; nth++) expect((await ask({ query: query(nth) })).status).toBe(200);
@@ -55,7 +55,7 @@ describe('a client with a limit', () => {
 
   it('still gets cached responses, pages and monitoring', async () => {
     const { ask } = await startServer({ clientLimit: limitOf(2) });
-    // Stored the second time.
+    // The second response is stored.
     for (let times = 0; times < 12; times++) {
       const { status, headers } = await ask({ query: query(0) });
       expect([status, headers['cache-status']]).toEqual([200, `gateway; ${times < 2 ? 'fwd=miss' : 'hit'}`]);
@@ -75,7 +75,7 @@ describe('a client with a limit', () => {
     ['a GET', { method: 'GET', query: query(9) }],
     ['a HEAD', { method: 'HEAD', path: '/graphql' }],
     ['a form', { body: 'query={a}', headers: { 'content-type': 'application/x-www-form-urlencoded' } }],
-    ['a page where there is none', { method: 'GET', query: query(9), headers: { accept: 'text/html' } }],
+    ['a page that is not served', { method: 'GET', query: query(9), headers: { accept: 'text/html' } }],
   ])('cannot bypass it by %s', async (_name, asked) => {
     const { ask, address } = await startServer({ clientLimit: limitOf(1), config: { graphiql: false } });
     await ask({ query: query(0) });
@@ -116,7 +116,7 @@ describe('the count', () => {
       keys: number,
     ) => expect.poll(() => limit.take(client).then(() => redis.keys('*'))).toHaveLength(keys);
 
-    it('is shared by all gateways, in windows of their own', async () => {
+    it('is shared by all gateways, with a window for each client', async () => {
       const redis = await startRedis();
       // On a busy machine Redis may take longer than the default to answer.
       const [one, other] = [await share(redis.url, 10_000), await share(redis.url, 10_000)];
@@ -146,7 +146,7 @@ describe('the count', () => {
       expect(await limit.take('a')).toBeGreaterThan(0);
     });
 
-    it('ignores keys of another kind and waits beyond its window', async () => {
+    it('ignores keys of another kind, and shortens a wait that is longer than its window', async () => {
       const redis = await startRedis();
       await redis.client.set('chains-and-tokens-gateway:clients:1/40:a', 1_000_000_000);
       await redis.client.lpush('chains-and-tokens-gateway:clients:1/40:b', 'x');

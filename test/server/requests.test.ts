@@ -10,7 +10,7 @@ import { type Asked, FRESH, startServer, type TestServer } from '../support/test
 const NAMED: Asked = { query: 'query Named { chain(chainKey: "base") { name } }', operationName: 'Named' };
 const linesOf = ({ serverLog }: TestServer) => serverLog.filter(({ msg }) => msg === 'Answered');
 
-/** The samples of these names whose value is not 0, by name and labels. */
+/** The samples of this name whose value is not 0, by their labels. */
 async function samples({ metrics }: TestServer, name: string): Promise<Record<string, number>> {
   const { text } = await metrics.expose();
   const found = text.matchAll(new RegExp(`^${name}(\\{.*\\})? (\\S+)$`, 'gm'));
@@ -31,7 +31,7 @@ describe('the metrics of requests', () => {
     await ask({ body: 'x'.repeat(2_000_000) });
     await ask({ path: '/nowhere', method: 'GET' });
     await ask({ path: '/live', method: 'GET' });
-    // Requested all the time.
+    // Logged as debug only: probes request it all the time.
     expect(linesOf(server).at(-1)).toMatchObject({ path: '/live', level: 'debug', status: 200 });
     expect(await samples(server, 'gateway_requests_total')).toEqual({
       '{cache="hit",outcome="ok"}': 1,
@@ -225,7 +225,7 @@ describe('the log line of a request', () => {
     ['all', 4],
     ['errors', 2],
     ['none', 0],
-  ] as const)('is written for %s: %i of two hits, a refusal and a 404', async (logRequests, count) => {
+  ] as const)('is written with %s for %i of two misses, a refusal and a 404', async (logRequests, count) => {
     const server = await startServer({ config: { ...FRESH, logRequests } });
     const asked: Asked[] = [NAMED, NAMED, { query: '{ no }' }, { path: '/nowhere', method: 'GET' }];
     for (const each of asked) await server.ask(each);

@@ -87,7 +87,7 @@ describe('a request that was answered before', () => {
     const upstream = await startFakeUpstream();
     const { ask, serverLog } = await startServer({ ...LONG, upstream });
     upstream.plan('tokens', async (...given) => {
-      // Both requests are read within these ticks, however slow the machine is.
+      // All three requests are read within these ticks, however slow the machine is.
       for (let round = 0; round < 200; round++) await setImmediate();
       await sleep(300);
       json({ tokens: demoTokens })(...given);
@@ -194,7 +194,7 @@ describe('a cached response', () => {
     expect(server.upstream.routesAsked()).toHaveLength(1);
   });
 
-  it('of an unlisted token without routes is sent until the listing is stale', async () => {
+  it('of the destinations of an unlisted token is sent until the listing is stale', async () => {
     const clock = stopClocks();
     const server = await startServer({ config: { tokensFreshMs: 3_600_000 } });
     const asked = { query: '{ destinations(srcChainKey: "base", srcToken: "0x1") { chainKey } }' };

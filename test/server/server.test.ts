@@ -10,7 +10,7 @@ const BODY = JSON.stringify({ query: '{ tokens(srcChainKey: "ethereum") { symbol
 const HEADERS = { 'content-type': 'application/json' };
 
 describe('a body', () => {
-  it('beyond the limit is refused with 413, also without an end; then its connection is cut', async () => {
+  it('without an end is refused with 413 beyond the limit on its size; then its connection is cut', async () => {
     const { address } = await startGatewayProcess(fixedLimits({ maxBodyBytes: 1000 }));
     for (const body of [BODY, BODY.padEnd(1000)])
       expect((await fetch(`${address}/graphql`, { method: 'POST', headers: HEADERS, body })).status).toBe(

@@ -82,7 +82,7 @@ describe('a stop', () => {
     const stoppedAt = performance.now();
     child.kill('SIGTERM');
     expect(await exited).toBe(0);
-    // Otherwise the buffers would have held the whole response, and no connection would have been cut.
+    // In less time no connection would have been cut: the buffers would have held the whole response.
     expect(performance.now() - stoppedAt).toBeGreaterThan(5000);
     expect(performance.now() - stoppedAt).toBeLessThan(STOPPED_WITHIN_MS);
     expect(output()).toContain('"msg":"Stopped"');
@@ -100,7 +100,7 @@ describe('a stop', () => {
     const stoppedAt = performance.now();
     child.kill('SIGINT');
     expect(await exited).toBe(0);
-    // Only after this time it gives up on an upstream that a client waits for.
+    // If a client waits for the upstream, the gateway gives up only after 6 s.
     expect(performance.now() - stoppedAt).toBeLessThan(7000);
   });
 });

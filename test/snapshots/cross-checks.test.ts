@@ -27,7 +27,7 @@ describe('two EVM chains with one chainId', () => {
     ['in this order', [ETHEREUM, EVIL]],
     ['in the reverse order', [EVIL, ETHEREUM]],
   ])(
-    'the one of the embedded listing has caip2, caip19 and the token list, the other none: %s',
+    'the embedded one has caip2 and caip19 and is in the token list, the other is not: %s',
     async (_order, chains) => {
       const gateway = await startGuarded({ chains, tokens: TOKENS });
       expect(await numbersOf(gateway)).toEqual({ ethereum: 'eip155:1', evil: null });
@@ -49,7 +49,7 @@ describe('two EVM chains with one chainId', () => {
     },
   );
 
-  it('keep it where it was before, also after a restart; where neither had it, neither has', async () => {
+  it('leave caip2 to the chain that had it, also after a restart; if neither had it, neither gets it', async () => {
     const [one, two, three] = ['one', 'two', 'three'].map((key) => chainRow(key, { chainId: 5 }));
     const gateway = await startGuarded({ chains: [one], tokens: TOKENS }, onDisk());
     expect(await numbersOf(gateway)).toEqual({ one: 'eip155:5' });
@@ -64,7 +64,7 @@ describe('two EVM chains with one chainId', () => {
     expect(await numbersOf(first)).toEqual({ two: null, three: null });
   });
 
-  it('a chain that has gone keeps its number from another for HOLD_BACK_MS', async () => {
+  it('a removed chain keeps its number for HOLD_BACK_MS: no other chain gets it', async () => {
     const [one, two] = ['one', 'two'].map((key) => chainRow(key, { chainId: 5 }));
     const gateway = await startGuarded({ chains: [one, EVIL], tokens: TOKENS });
     await gateway.bring({ chains: [two, EVIL] });
@@ -163,7 +163,7 @@ describe('prices that are a thousand times as high in one refresh', () => {
     expect(gateway.heldBackRows()).toEqual([0, 0]);
   });
 
-  it('are null until then also if they change a little, and wait again after other prices', async () => {
+  it('are null for ten minutes also if they change a little, and again after other prices', async () => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: GOOD });
     await gateway.bring({ tokens: tokens((number) => number * 1000) });
     await gateway.bring({ tokens: tokens((number) => number * 1100) }, 6 * MINUTE);
@@ -206,10 +206,10 @@ describe('a price', () => {
   });
 
   it.each([
-    ['of nothing', 0],
+    ['of 0', 0],
     ['of 1e308', 1e308],
     ['of more than a billion', 1_000_000_001],
-    ['below nothing', -1],
+    ['below 0', -1],
   ])('%s is always null, also in the first listing', async (_what, usd) => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: [token(1, usd), token(2, 1)] });
     for (let times = 0; times < 3; times++) {

@@ -194,7 +194,7 @@ describe('a guarded value that changes is held back, logged, and accepted by the
     ['names of a chain, and another letter case of its type', chain({ name: 'N', chainType: 'EVM' })],
     ['another spelling of a native address', native({ address: '0xEE', name: 'n' })],
     ['new rows', { tokens: [...TOKENS, token(77)], chains: [...CHAINS, chainRow('c', { chainId: 11 })] }],
-  ])('not %s', async (_what, listings) => {
+  ])('unlike %s', async (_what, listings) => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: TOKENS });
     await gateway.bring(listings);
     expect(gateway.heldBackRows()).toEqual([0, 0]);

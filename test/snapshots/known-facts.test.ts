@@ -115,7 +115,7 @@ describe('a change of the upstream settings, with the same disk', () => {
     expect(await rowOf(third, '0x1')).toMatchObject(HELD);
   });
 
-  it('to one with far fewer rows does not hold its listing back', async () => {
+  it('to an upstream with far fewer rows does not hold its listing back', async () => {
     const before = await startGuarded({ chains: CHAINS, tokens: REST }, onDisk());
     const upstream = await startFakeUpstream({ chains: CHAINS, tokens: REST.slice(0, 4) });
     const after = await restart(before, { upstream });

@@ -206,8 +206,13 @@ describe('a loss of rows', () => {
         accepted(REST),
       ],
     ],
-    ['of four of a chain is accepted', [...REST, ...ofChain('b', 4)], {}, [accepted(REST)]],
-    ['of all but one is', [...REST, ...ofChain('b', 5)], {}, [accepted([...REST, ...ofChain('b', 1)])]],
+    ['of all four tokens of a chain is accepted', [...REST, ...ofChain('b', 4)], {}, [accepted(REST)]],
+    [
+      'of all but one token of a chain is accepted',
+      [...REST, ...ofChain('b', 5)],
+      {},
+      [accepted([...REST, ...ofChain('b', 1)])],
+    ],
     [
       'of a chain whose rows cannot be read is never accepted',
       [...REST, ...ofChain('b', 5)],

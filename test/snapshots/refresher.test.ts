@@ -59,7 +59,7 @@ async function start() {
 }
 
 describe('a refresh that waits because the other listing failed is reported, and does not count as failed:', () => {
-  it('by a Retry-After', async () => {
+  it('because of a Retry-After', async () => {
     const { snapshots, upstream, listings, expectWait, expectNoFailureAfter } = await start();
     upstream.plan('chains', status(429, { 'retry-after': '3' }));
     snapshots.refreshNow();
@@ -69,7 +69,7 @@ describe('a refresh that waits because the other listing failed is reported, and
     await expectNoFailureAfter(3_000);
   });
 
-  it('by an open circuit breaker, until it is sent', async () => {
+  it('because of an open circuit breaker, until it is sent', async () => {
     const { snapshots, upstream, metrics, clock, listings, expectWait, expectNoFailureAfter } = await start();
     // Chains alone open the breaker: the request for tokens waits for its answer meanwhile.
     const answers: (() => void)[] = [];

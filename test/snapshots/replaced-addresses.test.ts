@@ -28,7 +28,7 @@ describe("if a token's address is replaced, the old row stays without a price, a
     ['under a Cyrillic look-alike of USDC', [ONE], [{ ...THREE, symbol: 'USD\u0421' }], [1]],
     ['under another letter case', [ONE], [{ ...THREE, symbol: 'usdc' }], [1]],
     ['under a symbol with an invisible character', [ONE], [{ ...THREE, symbol: 'USDC\u200b' }], [1]],
-    ['where two addresses share it', [ONE, TWO], [TWO, THREE], [1, 2]],
+    ['where two addresses share the symbol', [ONE, TWO], [TWO, THREE], [1, 2]],
     ['where two addresses become one', [ONE, TWO], [THREE], [1, 2]],
     ['where one address becomes two', [ONE], [TWO, THREE], [1]],
   ])('%s', async (_what, before, after, listed) => {

@@ -62,7 +62,7 @@ const one = () => json({ tokens: [tokenRow('b', '0x2')] });
 const pair = (address: string, chainKey = 'c') =>
   `{ tokens(srcChainKey: "${chainKey}", srcToken: "${address}") { address } }`;
 
-describe('routes from a token that is not listed', () => {
+describe('routes from a token that is not listed as written', () => {
   it.each([
     ['an unknown address', pair('0xbad')],
     ['a listed address on another chain', pair(BIG, 'b')],
@@ -218,7 +218,7 @@ describe('clients', () => {
 });
 
 describe('routes that fail', () => {
-  it('are one line at warn, without a stack, however many clients wait for them', async () => {
+  it('are logged in one line at warn, without a stack, however many clients wait for them', async () => {
     let fail = () => {};
     const { query, logged, asked } = await serve(() => (...request) => {
       fail = () => status(500)(...request);

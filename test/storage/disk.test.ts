@@ -269,7 +269,7 @@ describe('a process that is killed', () => {
     expect(logged).toEqual([]);
   });
 
-  it('serves the stored listings of the successor again, under either profile', async () => {
+  it('is followed by one that serves the stored listings of the successor, under either profile', async () => {
     const directory = temporaryDirectory();
     const v1 = await startSmallUpstream();
     const successor = await startFakeSuccessor();

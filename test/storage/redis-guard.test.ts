@@ -22,7 +22,7 @@ const [, ...REST] = LISTINGS.tokens;
 const takenAtOf = ({ snapshots }: GuardedGateway) => snapshots.status(Date.now())[1].takenAt;
 const HELD = { decimals: 6, price: null, heldBack: [{ fact: 'decimals', served: '6', upstream: '18' }] };
 
-/** A gateway whose listings are in Redis. Redis refuses snapshots from the future, so its clock is in the last days. */
+/** A gateway whose listings are in Redis. It begins 20 days ago: snapshots from the future would be refused. */
 async function startSharing() {
   const { client, url } = await startRedis();
   const clock = stopClocks();

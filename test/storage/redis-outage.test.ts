@@ -48,7 +48,7 @@ const OUTAGES: readonly [string, Outage][] = [
   ['is killed and started again, empty', { begin: (redis) => redis.kill(), end: (redis) => redis.start() }],
 ];
 
-/** How often each gateway has logged that it continues alone, and that it shares. */
+/** How often each gateway has logged a message that begins like this. */
 function said(gateways: readonly TestGateway[], start: string): readonly number[] {
   return gateways.map(({ logged }) => logged.filter(({ msg }) => msg.startsWith(start)).length);
 }

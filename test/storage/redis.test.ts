@@ -78,7 +78,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     await expect.poll(() => versionOf(patient) === (eager && versionOf(eager))).toBe(true);
   });
 
-  it('serve it at the latest when their own refresh is due, if they missed the announcement', async () => {
+  it('serve a new snapshot at the latest when their own refresh is due, if they missed the announcement', async () => {
     const { redis, gateways, join } = await startPeers(1, { config: { tokensFreshMs: 250 } });
     await expect.poll(() => refreshes(gateways, 'tokens', 'upstream')).toBeGreaterThan(0);
     const deaf = await join({ config: { tokensFreshMs: 2000 } });
@@ -304,7 +304,7 @@ describe.skipIf(isRedisMissing)('the rate limit', () => {
     return upstream;
   }
 
-  it('applies to all of them together, in any second', async () => {
+  it('applies to all gateways together, in any second', async () => {
     const upstream = await startUpstreamWith(15);
     const config = { upstreamRequestsPerSecond: 3, tokensFreshMs: 600_000 };
     const { gateways } = await startPeers(3, { upstream, config });

@@ -27,7 +27,7 @@ describe('a stored listing', () => {
     ['of a newer format', 'of another format', (stored) => stored.replace('gateway 1 ', 'gateway 2 ')],
     ['altered', 'half written or altered', (stored) => altered(stored, { rows: [wrong] }, false)],
     [
-      'the other one',
+      'the chains listing',
       'expected the tokens listing, got chains',
       (stored) => altered(stored, { name: 'chains' }),
     ],
@@ -45,7 +45,7 @@ describe('a stored listing', () => {
     await expect(decodeListing(TOKENS, Buffer.from(stored), SERVICES, 1)).rejects.toThrow(reason);
   });
 
-  it('keeps the age of the answer, and is refused as from the future by the time of its request', async () => {
+  it('keeps the age of its answer, and is refused if its request was sent in the future', async () => {
     const takenAt = Date.now() - 7_200_000;
     const decode = async (upstreamAgeMs: number) => {
       const fetched = { ...(await listing(1)), takenAt, upstreamAgeMs };

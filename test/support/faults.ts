@@ -90,7 +90,7 @@ function huge(code: number): Answer {
   };
 }
 
-/** Sends 200 MB of spaces, compressed to a few bytes. */
+/** Sends 200 MB of spaces, highly compressed. */
 function bomb(encoding: keyof typeof bombs): Answer {
   return async (response, request, nth) => {
     made[encoding] ??= bombs[encoding]();
@@ -154,7 +154,7 @@ export const FAULTS: Readonly<Record<string, readonly Fault[]>> = {
     { name: 'interim answers without end', ...timeout, begin: always(interimForEver) },
     { name: 'a 100 that nobody asked for', ...unreachable, begin: always(open(interim(100))) },
     { name: 'a 101 that nobody asked for', ...unreachable, begin: always(open(interim(101))) },
-    { name: 'a chunk of no size', ...unreachable, begin: always(open(`${CHUNKED}x\r\n`)) },
+    { name: 'a chunk whose size is not a number', ...unreachable, begin: always(open(`${CHUNKED}x\r\n`)) },
     { name: 'an HTTP/1.0 body cut short', ...malformed, begin: always(closed(`${OLD_HEAD}{"tokens":[`)) },
   ],
   content: [
@@ -175,7 +175,11 @@ export const FAULTS: Readonly<Record<string, readonly Fault[]>> = {
     { name: '200 MB as brotli', ...malformed, begin: always(bomb('br')) },
     { name: '200 MB as gzip in gzip', ...malformed, begin: always(bomb('gzip, gzip')) },
     { name: 'gzip cut short', ...malformed, begin: eachBody((b) => text(halfOf(gzipSync(b)), GZIP)) },
-    { name: 'gzip that is none', ...malformed, begin: eachBody((b) => text(b, GZIP)) },
+    {
+      name: 'a body that is not gzip, but is said to be',
+      ...malformed,
+      begin: eachBody((b) => text(b, GZIP)),
+    },
   ],
   refusal: [
     { name: '204', ...refused, begin: always((response) => response.writeHead(204).end()) },
@@ -190,7 +194,7 @@ export const FAULTS: Readonly<Record<string, readonly Fault[]>> = {
   rows: [
     { name: 'an empty listing', ...malformed, begin: always(rows('[]')) },
     { name: 'less than half of a listing', ...malformed, begin: eachRows(lessThanHalf) },
-    { name: 'rows that are none', ...malformed, begin: always(rows('[null,7,"",[],{}]')) },
+    { name: 'rows of which no one is valid', ...malformed, begin: always(rows('[null,7,"",[],{}]')) },
     { name: 'rows by another name', ...malformed, begin: always(json({ rows: [{}] })) },
     { name: 'an object for an array', ...malformed, begin: always(rows('{"0":{},"length":1}')) },
     { name: 'rows in __proto__', ...malformed, begin: eachBody((b) => text(`{"__proto__":${b}}`)) },
@@ -210,9 +214,12 @@ export const ODDITIES: readonly Oddity[] = [
   { name: 'a byte order mark', begin: eachBody((b) => text(`\ufeff${b}`)) },
   { name: 'gzip', begin: eachBody((b) => text(gzipSync(b), GZIP)) },
   { name: 'brotli', begin: eachBody((b) => text(brotliCompressSync(b, FAST), BROTLI)) },
-  { name: 'rows given twice, first none', begin: eachBody((b) => text(`${NO_ROWS},${b.slice(1)}`)) },
+  {
+    name: 'an empty array of rows before the real one',
+    begin: eachBody((b) => text(`${NO_ROWS},${b.slice(1)}`)),
+  },
   { name: 'bad rows among the good', begin: eachBody((b) => text(b.replace(/\]\}$/, `,${BAD_ROWS}]}`))) },
-  // A token whose decimals change is held back without a price. No question of the load reads the price of this one.
+  // A token whose decimals change is held back without a price. No question in load.ts reads its price.
   { name: 'other decimals of one token', begin: eachRows(otherDecimals) },
 ];
 

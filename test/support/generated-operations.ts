@@ -29,13 +29,13 @@ export interface OperationsOptions {
   /** Fields (`Type.field`) that are never selected. */
   readonly without?: readonly string[];
   /**
-   * Whether operations ask for routes: from few tokens, and never within a list. With `often`, half of the fields ask
-   * for routes wherever the type has such fields.
+   * Whether operations ask for routes: from few tokens, and never within a list. With `often`, at least half of the
+   * fields are ones that can ask for routes, if the type has such fields.
    */
   readonly hasRoutes?: boolean | 'often';
   /** Cursors of earlier states of the listings, for queries of changes. */
   readonly cursors?: readonly string[];
-  /** Further aliases. Each is used once in an operation, so that few fields conflict. */
+  /** Further aliases. Each is used at most once in an operation, so that few fields conflict. */
   readonly aliases?: readonly string[];
 }
 
@@ -98,11 +98,11 @@ const WRONG: readonly unknown[] = [
 /** The longest name in a document. */
 const MAX_NAME_LENGTH = 200;
 
-/** An operation has at most this many levels of fields. */
+/** An operation has at most this many levels of fields with subfields. */
 const MAX_DEPTH = 4;
 
 /**
- * Operations that are valid for the gateway's graph; a few are refused for their variables. They have arguments as
+ * Operations that are valid for the graph; a few are refused for a variable or a long name. They have arguments as
  * literals and as variables of all input types (also null, missing, and with defaults), aliases, fields that are
  * selected twice, nested fragments, directives, and often a second operation in the document.
  */

@@ -10,7 +10,7 @@ export const MINUTE = 60_000;
 export const HOUR = 3_600_000;
 export const DAY = 86_400_000;
 
-/** The guarded facts of a token or a chain, as a client sees them. */
+/** A token with its held-back facts, as a client sees it. */
 export interface GuardedRow {
   readonly chainKey: string;
   readonly address: string;

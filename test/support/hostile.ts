@@ -45,7 +45,7 @@ const CACHED = JSON.stringify({ query: '{ chains { chainKey } }' });
 
 export type Target = Awaited<ReturnType<typeof startTarget>>;
 
-/** Starts one for all tests of a file or `describe`. Call this function there, not in a hook. */
+/** Starts one target for all tests of a file or `describe`. Call this function there, not in a hook. */
 export function shareTarget(options: TargetOptions = {}): { readonly target: Target } {
   const shared = {} as { target: Target };
   const atEnd = afterTests();
@@ -112,7 +112,7 @@ export async function send(address: string, asked: Asked): Promise<HttpAnswer> {
  *
  * @param bodies request bodies, sent in rotation; `$N` in them becomes a different number each time
  * @param from the attacker's address, such as 127.0.0.2, if the attacker must be another client than the test
- * @returns the number of responses by HTTP status; 0 stands for a connection that was cut
+ * @returns the number of responses by HTTP status; 0 stands for a connection that failed
  */
 export async function attack(
   address: string,

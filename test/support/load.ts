@@ -61,8 +61,8 @@ export function questionsAbout({ chains, tokens }: GoodListings): readonly Quest
 export type Load = ReturnType<typeof startLoad>;
 
 /**
- * Sends these questions in rotation, whether or not earlier answers failed, and every fifth by GET. No request is
- * repeated.
+ * Sends these questions in rotation, whether or not earlier answers failed, and every fifth by GET. No failed
+ * request is sent again.
  *
  * @param pace how many questions to send a second; or how many connections send one question after the other
  */

@@ -8,7 +8,7 @@ export interface Received {
   readonly body: Buffer;
 }
 
-/** Sends a request by `node:http`, which adds and changes no headers, and reads the whole response. */
+/** Sends a request by `node:http`, which adds only the headers that HTTP/1.1 needs, and reads the whole response. */
 export function sendHttp(
   url: string,
   { body, ...options }: RequestOptions & { readonly body?: string | Buffer | undefined } = {},

@@ -172,7 +172,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
   };
 }
 
-/** The response of GraphQL Yoga to a request. */
+/** The response of GraphQL Yoga to a request, or a refusal. */
 export async function answerOf(gateway: Gateway, request: Request, client?: string): Promise<Response> {
   const { method, url, headers } = request;
   const isOperation = gateway.isOperation({ method, url, accept: headers.get('accept') });

@@ -28,7 +28,7 @@ export async function startWaitingGateway(tokens: Answer, env: Record<string, st
   };
 }
 
-/** How many requests wait for their response, including the request for this number. */
+/** How many requests wait for their response, including this request for the metrics. */
 async function inFlight(address: string): Promise<number> {
   const metrics = await (await fetch(`${address}/metrics`)).text();
   return Number(/^gateway_requests_in_flight (\d+)$/m.exec(metrics)?.[1]);

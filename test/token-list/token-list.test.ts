@@ -161,8 +161,8 @@ describe('the token list', () => {
   });
 });
 
-describe('over HTTP', () => {
-  it('it has the caching headers of other responses, and is made without asking the upstream', async () => {
+describe('the token list over HTTP', () => {
+  it('has the caching headers of other responses, and is made without asking the upstream', async () => {
     const server = await startServer({ config: SELDOM });
     await server.query(LISTINGS);
     const { headers, body } = await server.ask({ method: 'GET', path: PATH });
@@ -190,7 +190,7 @@ describe('over HTTP', () => {
       .toMatch(/^tokens;age=\d+$/);
   });
 
-  it('it stays the same in every byte when only prices or the order change', async () => {
+  it('stays the same in every byte when only prices or the order change', async () => {
     const tokens = [1, 2, 3].map((index) => tokenRow('a', address(index)));
     const chains = [chainRow('a')];
     const gateway = await serve({ chains, tokens });

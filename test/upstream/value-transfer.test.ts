@@ -190,7 +190,7 @@ describe('pages', () => {
 
   it.each<[string, Answer, string]>([
     ['fails', status(503), 'UPSTREAM_STATUS'],
-    ['is refused as a token would be', status(422), 'UPSTREAM_STATUS'],
+    ['gets HTTP 422', status(422), 'UPSTREAM_STATUS'],
     ['has another form', json({ rows: [] }), 'UPSTREAM_MALFORMED'],
   ])('are all refused if one %s, and the last good listing stays', async (_name, fault, code) => {
     const upstream = await startSmall();
@@ -201,7 +201,7 @@ describe('pages', () => {
     expect(await query(TOKENS)).toEqual(before);
   });
 
-  it('are all as old as the oldest page, counted from the first request', async () => {
+  it('are all as old as the oldest page', async () => {
     const upstream = await startSmall();
     const first = pageSaying({ nextToken: 'more' }, '0x1', { age: '60' });
     planPages(upstream, late(50, first), pageSaying({}, '0x2', { age: '7200' }));

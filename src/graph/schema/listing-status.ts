@@ -25,7 +25,7 @@ const ListingFailureType = builder.objectRef<ListingFailure>('ListingFailure').i
         'Error code, such as UPSTREAM_TIMEOUT. A result that was held back has UPSTREAM_MALFORMED.',
     }),
     message: t.exposeString('message', { description: 'The cause, for a person to read.' }),
-    at: t.expose('at', { type: 'DateTime', description: 'When the refresh failed.' }),
+    at: t.expose('at', { type: 'DateTime', description: 'When the refresh failed or was held back.' }),
   }),
 });
 

@@ -19,7 +19,7 @@ const TokenOrderType = builder.enumType('TokenOrder', {
   values: {
     RELEVANCE: {
       description:
-        'Tokens whose symbol equals a word of the query, then those whose whole name the query contains, then those whose symbol begins with a word, then the rest. In each of these groups better matches come first; if a word names a chain, the native asset of the chain comes before its other tokens. Among equal matches, bridgeable and priced tokens come first, then those on chains with more bridgeable tokens, then those whose symbol is listed on more chains (rounded down to a power of two). A blank query is sorted first by this number of chains. A native asset comes before the other tokens of its symbol on its chain.',
+        'Tokens whose symbol equals a word of the query, then those whose whole name the query contains, then those whose symbol begins with a word, then the rest. In each of these groups better matches come first; if a word names a chain, the native asset of the chain comes before its other tokens. Among equal matches, bridgeable and priced tokens come first, then those on chains with more bridgeable tokens, then those whose symbol is listed on more chains (rounded down to a power of two); a native asset comes before the other tokens of its symbol on its chain. A blank query is sorted first by the number of chains that list the symbol.',
     },
     SYMBOL: { description: 'By symbol, ignoring letter case.' },
     NAME: { description: 'By name, ignoring letter case.' },
@@ -51,7 +51,7 @@ const TokenFilterInput = builder.inputType('TokenFilter', {
     reachableFrom: t.field({
       type: TokenKeyInput,
       description:
-        'Tokens that this token can be moved to: the listed tokens among its `destinations`. An unknown token matches nothing; no error is raised. If its routes are not cached, they cost the upstream one request for all pages and count as one of the 10 such requests that an operation may cause. If that request fails, `tokenSearch` is null with the error of `destinations`. A listed route can still fail: only a quote of the transfer service shows that a transfer works now.',
+        'Tokens that this token can be moved to: the listed tokens among its `destinations`. An unknown token matches nothing; no error is raised. If its routes are not cached, they cost the upstream one request for all pages and count as one of the 10 such requests that an operation may cause. If that request fails and the gateway has no earlier answer, `tokenSearch` is null with the error of `destinations`. A listed route can still fail: only a quote of the transfer service shows that a transfer works now.',
     }),
   }),
 });
@@ -108,7 +108,7 @@ const TokenConnectionType = builder.objectRef<FoundTokens>('TokenConnection').im
     }),
     didYouMean: t.stringList({
       description:
-        'If nothing was found, up to three queries that find something under the same filter: with typos corrected, or with the symbol of a token in place of a word of its name. Otherwise empty. Show them as "Did you mean …?". Never run one automatically: it can be a different token. This field costs as much as the search.',
+        'If nothing was found, up to three queries that find something under the same filter: with typos corrected, or with the symbol of a token in place of a word of its name. Otherwise empty. Show them as "Did you mean …?". Never run one automatically: it can be a different token. The suggestions cost as much as the search.',
       resolve(found, _args, { cost }) {
         if (found.totalCount > 0) return [];
         cost.spend(searchUnits(found.searchedCount, found.query));

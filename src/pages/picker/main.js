@@ -8,7 +8,7 @@ import { CHAINS, TOKENS_BY_KEY, TOKENS_OF_GROUP } from './queries.js';
 import { chainMark, glyph, heldBackLines, nameOf, titleOf, warningsOf } from './rows.js';
 import { countText, markedText } from './text.js';
 
-/** The line shows the chips of so many chains, and that of the chosen chain. */
+/** The line shows the chips of this many chains, and of the chosen chain. */
 const CHIPS = 8;
 const MAX_RECENT = 4;
 const RECENT = 'token-picker.recent';
@@ -75,7 +75,7 @@ function keyOf({ chainKey, address }) {
   return { chainKey, address };
 }
 
-/** Searches for `next`; first for an empty `from`. @param {Side} next */
+/** Makes the search choose this side; without a token at From, it chooses From. @param {Side} next */
 function turnTo(next) {
   if (next === 'to' && !chosen.from.token) next = 'from';
   if (next !== side) {
@@ -264,7 +264,7 @@ function store(name, value) {
     if (value) localStorage.setItem(name, value);
     else localStorage.removeItem(name);
   } catch {
-    // Without storage the value lasts until the page closes.
+    // The browser forbids storage: the value is not remembered.
   }
 }
 

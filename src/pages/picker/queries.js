@@ -27,7 +27,7 @@ const PAGE = `fragment Page on TokenConnection {
   pageInfo { hasNextPage endCursor }
 }`;
 
-/** The first pages of both groups of a list: the tokens that can be chosen, and those that are only listed. */
+/** The first pages of both groups of a list: tokens that can be moved or reached, and tokens that are only listed. */
 export const TOKENS = `query Tokens($query: String, $filter: TokenFilter, $others: TokenFilter) {
   found: tokenSearch(query: $query, filter: $filter, first: 50) { ...Page }
   others: tokenSearch(query: $query, filter: $others, first: 50) { ...Page }

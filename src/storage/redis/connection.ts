@@ -137,7 +137,7 @@ export function createRedisConnection(options: RedisConnectionOptions) {
       await once(events, `message:${topic}`, { signal: AbortSignal.timeout(withinMs) }).catch(ignore);
     },
     async close(): Promise<void> {
-      // Until then a refresh that was just aborted can end its lease. Otherwise peers wait until it expires.
+      // First, a refresh that was just aborted can end its lease. Otherwise peers wait until the lease expires.
       await setImmediate();
       isClosed = true;
       clearInterval(ping);

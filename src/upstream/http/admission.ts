@@ -58,7 +58,7 @@ export function createAdmission(options: AdmissionOptions) {
     for (const lane of LANES) endAll(lane, stoppingError(closing.reason));
   });
 
-  /** How long pauses and breakers delay a lane (ms). If that is too long, its waiting requests fail. */
+  /** How long pauses and breakers delay a lane (ms). If its requests may not wait for that, all of them fail. */
   function delayOf(lane: Lane): number {
     try {
       return backoff.delayBefore(lane, lane === 'listings');

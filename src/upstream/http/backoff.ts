@@ -78,7 +78,7 @@ export function createBackoff(
     onBreaker(lane, breaker, before);
   }
 
-  /** @param key equal for failures that count once; without a key, only a probe counts */
+  /** @param key failures with equal keys count once; without a key, only a probe counts */
   function noteOutcome(lane: Lane, isProbe: boolean, key?: string | object, failure?: UpstreamError): void {
     const { breaker, failed } = lanes[lane];
     // If the breaker has opened since the request was sent, only the outcome of the probe counts.
@@ -139,7 +139,7 @@ export function createBackoff(
     },
     forgetGone: () => gone.clear(),
     delayOfListings: () => leftOf(lanes.listings.pause) ?? breakerDelay(lanes.listings),
-    /** Sends the request right after `delayBefore` has returned 0. Unless the breaker is closed, it is the probe. */
+    /** Sends the request. Call it right after `delayBefore` returns 0. It is the probe unless the breaker is closed. */
     async run<Answer>(request: LaneRequest, send: () => Promise<Answer>): Promise<Answer> {
       const { url, lane, clients } = request;
       const isProbe = lanes[lane].breaker !== 'closed';

@@ -22,7 +22,7 @@ const CHECKED_SERIES = 9;
 /** The goal: the upstream gets at most this many refreshes during the measurements of known documents. */
 const MOST_REFRESHES = 40;
 
-/** Measures the gateway beside another server, which gets the same requests in the same order. */
+/** Measures the gateway beside another server, which gets requests of the same kind. */
 async function contestOf(
   { name, connections, series }: NewVariables,
   gateway: Target,

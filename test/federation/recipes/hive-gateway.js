@@ -10,7 +10,7 @@ const services = Object.entries(urls).map(async ([name, url]) => {
 });
 const { supergraphSdl } = composeServices(await Promise.all(services));
 const propagateHeaders = {
-  // The client of the request, behind what proxies in front of this gateway have written.
+  // Adds the client's address to those that proxies in front of this gateway have written.
   fromClientToSubgraphs({ request, context }) {
     const before = request.headers.get('x-forwarded-for');
     return { 'x-forwarded-for': [before, context.req.socket.remoteAddress].filter(Boolean).join(', ') };

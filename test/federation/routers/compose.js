@@ -3,7 +3,7 @@ import { composeServices as composeWithHive } from '@theguild/federation-composi
 import { federateSubgraphs, ROUTER_COMPATIBILITY_VERSION_ONE } from '@wundergraph/composition';
 import { servicesOf } from './services.js';
 
-// Composes the subgraphs of two recipes, and the first one alone, and prints the errors of each composer.
+// Composes the subgraphs of two recipes, and the first of them alone. Prints the errors and warnings of each composer.
 const [, , recipeOfApollo, recipeOfCosmo] = process.argv;
 const services = await servicesOf(recipeOfApollo);
 const servicesOfCosmo = await servicesOf(recipeOfCosmo);

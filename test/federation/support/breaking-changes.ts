@@ -25,7 +25,7 @@ export function breakingChanges(released: string, now: string): readonly string[
   ];
 }
 
-/** The directives, such as `Chain @key(fields: "id")`, without cost estimates, which may change. */
+/** The directives, such as `Chain @key(fields: "id")`, without deprecations and cost estimates, which may change. */
 function appliedDirectives(sdl: string): readonly string[] {
   return objectTypesOf(sdl).flatMap(({ name, directives, fields = [] }) => [
     ...written(name.value, directives),

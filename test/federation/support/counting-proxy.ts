@@ -9,7 +9,7 @@ export interface PassedRequest {
   readonly variables?: Readonly<Record<string, unknown>>;
 }
 
-/** A proxy in front of a subgraph that records its requests. */
+/** A proxy in front of a subgraph. It records the POST requests to the subgraph. */
 export async function startCountingProxy(target: string, atEnd: AtEnd) {
   let passed: PassedRequest[] = [];
   const url = await startAround(async (request, response) => {

@@ -71,7 +71,7 @@ describe('over the demo listing', () => {
     expect(withId.filter(({ address }) => address === PLACEHOLDER)).toEqual([]);
   });
 
-  it('each chain has the identifier of its registered namespace, and the others none', () => {
+  it('each chain of a registered namespace has its identifier, and the others none', () => {
     const others: Record<string, string | null> = {};
     for (const { chainKey, caip2 } of listed.chains) {
       if (TYPES.get(chainKey) === 'evm') expect(caip2).toBe(`eip155:${IDS.get(chainKey)}`);
@@ -150,7 +150,7 @@ describe('over the demo listing', () => {
   });
 });
 
-describe('look-ups by CAIP', () => {
+describe('CAIP identifiers', () => {
   it('find neither of two chains with one number if neither is known to have had it before', async () => {
     const gateway = await gatewayOver(
       [chainRow('one', { chainId: 5 }), chainRow('two', { chainId: 5 }), chainRow('three', { chainId: 6 })],
@@ -163,7 +163,7 @@ describe('look-ups by CAIP', () => {
     });
   });
 
-  it('derive the identifier from the chain key if the row has no number for it, and never guess', async () => {
+  it('come from the number or the key of a chain, and are never guessed', async () => {
     const expected: readonly (readonly [chainKey: string, type: string, id: number, caip2: string | null])[] =
       [
         ['stellar', 'stellar', 1, 'stellar:pubnet'],
@@ -200,7 +200,7 @@ describe('look-ups by CAIP', () => {
     expect(ids.tokens.map(({ caip19 }) => caip19)).toEqual(tokens.map(([, , caip19]) => caip19));
   });
 
-  it('give native assets no identifier, even with an address of their own', async () => {
+  it('do not exist for native assets, even with an address of their own', async () => {
     const native = { chainKey: 'celo', name: 'Celo', symbol: 'CELO', decimals: 18, address: USDC };
     const { query } = await gatewayOver(
       [chainRow('celo', { chainId: 42220, nativeCurrency: native })],

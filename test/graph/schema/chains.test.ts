@@ -51,6 +51,6 @@ it.each<[args: string, keys: readonly string[]]>([
     '(search: "m", chainTypes: ["aptos"])',
     demoKeys((chain) => chain.chainType === 'aptos' && /m/i.test(`${chain.chainKey} ${chain.name}`)),
   ],
-])('chains%s gives the chains that match all conditions, in their order', async (args, keys) => {
+])('chains%s gives the chains that match all conditions, in the order of the listing', async (args, keys) => {
   expect(await keysOf(args)).toEqual(keys);
 });

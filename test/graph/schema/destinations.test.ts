@@ -71,7 +71,7 @@ describe('destinations', () => {
     },
   );
 
-  it('of a token without an argument are the same, without the source chain', async () => {
+  it('as a field of a token are the same, without the source chain', async () => {
     const { query } = await serve();
     const token = 'token(chainKey: $srcChainKey, address: $srcToken)';
     const fields = 'destinations { chainKey chain { name } tokens { chainKey address } }';
@@ -79,7 +79,7 @@ describe('destinations', () => {
     expect(await query(document, PAIR)).toEqual({ data: { token: { destinations: GROUPS } } });
   });
 
-  it('of unknown tokens are null without an error or a request, before and after the listing is there', async () => {
+  it('of unknown tokens are null without an error or a request for routes, even if no listing is loaded yet', async () => {
     const gateway = await serve();
     for (let times = 0; times < 2; times++) {
       for (const [srcChainKey, srcToken] of [

@@ -124,7 +124,7 @@ describe('chainsByKey and tokensByKey', () => {
   });
 });
 
-it('look-ups are null with an error only where their listing fails', async () => {
+it('while the chain listing fails, only look-ups that need it have the error of the upstream', async () => {
   const { query, upstream } = await createTestGateway({
     listings: { chains: [chainRow('base')], tokens: [tokenRow('base', USDC)] },
     config: { upstreamRetries: 0 },
@@ -163,7 +163,7 @@ it('look-ups are null with an error only where their listing fails', async () =>
   ]);
 });
 
-/** A query with every argument that is the key of a chain. */
+/** A query with the key of a chain as argument of many fields. */
 const everywhere = (key: string) => `{
   chain(chainKey: "${key}") { chainKey tokens { address } }
   chainsByKey(chainKeys: ["${key}", "nope"]) { chainKey tokenCount }
@@ -181,7 +181,7 @@ const everywhere = (key: string) => `{
   ]) { __typename ... on Chain { chainKey } ... on Token { chainKey address } }
 }`;
 
-it('the key of a chain is found in any letter case, and sent to the upstream once, in the upstream’s letter case', async () => {
+it('a chain is found by its key in any letter case; the upstream gets the key once, in its own letter case', async () => {
   const { query, upstream } = await createTestGateway({ config: { maxRoutesPerOperation: 1 } });
   const exact = await query<{ tokens: object[]; nodes: object[] }>(everywhere('ethereum'));
   expect(exact.errors).toBeUndefined();

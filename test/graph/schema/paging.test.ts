@@ -140,7 +140,7 @@ describe('filters', () => {
       { symbols: ['ETH'], isBridgeable: true, chainKeys: ['base', 'sei'] },
       (token) => token.symbol === 'ETH' && token.isBridgeable && /^(base|sei)$/.test(token.chainKey),
     ],
-  ])('%j keeps what it says', async (filter, isKept) => {
+  ])('%j keep exactly the tokens that match', async (filter, isKept) => {
     const found = await tokensOf(gateway, { filter });
     expect(found.every((token) => isKept(token))).toBe(true);
     expect(found).toHaveLength(demoTokens.filter(isKept).length);
@@ -155,7 +155,7 @@ describe('filters', () => {
     expect(native.some(({ chainKey }) => chainKey === 'aptos')).toBe(true);
   });
 
-  it('on prices match nothing once prices are too old', async () => {
+  it('on prices count a price that is too old as none', async () => {
     const old = await createTestGateway({ config: { priceMaxAgeMs: -60_000 } });
     const countOf = async (filter: object) => (await pageOf(old, { filter })).totalCount;
     expect(await countOf({ hasPrice: true })).toBe(0);
@@ -165,7 +165,7 @@ describe('filters', () => {
   });
 });
 
-describe('an invalid argument', () => {
+describe('an argument of tokenSearch', () => {
   const cursorOf = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
   it.each<[variables: object, message: string]>([
@@ -185,7 +185,7 @@ describe('an invalid argument', () => {
       { orderBy: 'NAME', after: cursorOf(['PRICE_ASC', 1, 'a', 'b', 'c']) },
       'one of the order NAME, got one of the order PRICE_ASC',
     ],
-  ])('%j is BAD_USER_INPUT, and says what was expected', async (variables, message) => {
+  ])('%j is refused as BAD_USER_INPUT, with what was expected', async (variables, message) => {
     const answer = await gateway.query<{ tokenSearch: null }>(PAGE, variables);
     expect(answer.data?.tokenSearch).toBeNull();
     expect(codesOf(answer)).toEqual(['BAD_USER_INPUT']);
@@ -200,7 +200,7 @@ describe('an invalid argument', () => {
   });
 });
 
-it('a cursor is of bounded length, and usable for the longest texts that rows may have', async () => {
+it('cursors of rows with the longest texts can be used', async () => {
   // One character shorter than the longest keys. JSON writes each of these characters as six.
   const long = tokenRow('\ud800'.repeat(255), '\ud83d'.repeat(511), {
     symbol: '\u0001'.repeat(256),
@@ -229,7 +229,7 @@ describe('a refresh between two pages', () => {
   }
 
   it.each(['RELEVANCE', 'NAME'])(
-    'repeats and misses none of the others if tokens come and go, by %s',
+    'repeats or misses no token that stays while others come and go, by %s',
     async (orderBy) => {
       // Rows that change no other token's rank: they count neither for their chain nor for another chain of their symbol.
       const isLeaving = ({ isBridgeable, symbol }: RawToken) =>

@@ -70,7 +70,7 @@ describe('a search among the tokens that a token can be moved to', () => {
     [{}, { isBridgeable: true }, ['USDC b', 'USDT b']],
     [{ query: 'coin' }, { isBridgeable: true, chainTypes: ['evm'] }, ['USDC b']],
     [{ query: 'dai' }, { reachableFrom: null }, ['DAI b']],
-  ])('also keeps to %j and %j', async (variables, filter, found) => {
+  ])('obeys the arguments %j and the filter %j, too', async (variables, filter, found) => {
     expect(await reach(await serve(), variables, filter)).toMatchObject({ found, totalCount: found.length });
   });
 
@@ -97,7 +97,7 @@ describe('a search among the tokens that a token can be moved to', () => {
     expect(gateway.routesAsked()).toBe(1);
   });
 
-  it('finds nothing from an unknown token, without a request, or from one without routes; neither is an error', async () => {
+  it('finds nothing, without an error, from an unknown token (for which no request is sent) or one without routes', async () => {
     const gateway = await serve({}, json({ tokens: [] }));
     await gateway.query('{ tokens { name } }');
     for (const reachableFrom of [
@@ -132,12 +132,12 @@ describe('a search among the tokens that a token can be moved to', () => {
 });
 
 describe('the cost of a search among destinations', () => {
-  /** An operation with so many of these searches. */
+  /** An operation with this many searches among destinations. */
   const searches = (count: number) =>
     `query ($filter: TokenFilter) { ${Array.from(Array(count), (_, nth) => `s${nth}: tokenSearch(filter: $filter) { totalCount }`)} }`;
   const variables = { filter: { reachableFrom: SOURCE } };
 
-  it('is that of the search, of the routes once, and a unit for each of their rows', async () => {
+  it('is that of the search and a unit for each row of the routes; their request is charged only once', async () => {
     // The units of each search: 2 for its fields, 7 for the tokens, and 5 for the rows of routes. The request costs 1,000.
     const { query } = await serve({ maxCost: 1_000 + 3 * 14 - 1 });
     await query('{ chains { name } }');
@@ -162,7 +162,7 @@ describe('the cost of a search among destinations', () => {
   });
 });
 
-it('a cached search from a token that was not listed expires when it is listed', async () => {
+it('a cached search from an unlisted token expires when the token is listed', async () => {
   const server = await serve({ tokensFreshMs: 3_600_000, destinationsFreshMs: 3_600_000 });
   const late = { chainKey: 'a', address: `${HEX}A7` };
   await server.query('{ chains { name } tokens { name } }');

@@ -112,7 +112,7 @@ describe('a query as a person types it', () => {
     ['USDT S*USDT', 'usdt ethereum mainnet', 'ethereum'],
     ['ETH', 'eth mainnet', 'ethereum optimism celo'],
     ['USDC', 'usdc mainnet', 'ethereum optimism celo'],
-  ])('finds first %s by any of %j', async (symbols, queries, chainKeys) => {
+  ])('has %s first for each of %j', async (symbols, queries, chainKeys) => {
     const expected = symbols.split(' ');
     for (const typed of queries.split('|')) {
       const { found, chainKeys: foundOn } = await search(typed);
@@ -196,7 +196,7 @@ describe('a query as a person types it', () => {
     expect(namesOf(await search('0x00000000')).filter((name) => name.startsWith('ETH '))).toEqual([]);
   });
 
-  it('no identifier finds a token that has it in its texts', async () => {
+  it('no identifier finds a token that has it in its symbol or name', async () => {
     const identifiers = [USDC_ON_ETHEREUM, USDC_ON_ETHEREUM.slice(0, 12), '0xA0b8...eB48', ON_SOLANA].concat(
       '0x1::aptos_coin::AptosCoin',
       `eip155:1/erc20:${USDC_ON_ETHEREUM}`,
@@ -240,18 +240,18 @@ describe('a query as a person types it', () => {
     ['usds', 'crvUSD'],
     // "ink" means the chain Ink, but "Lightlink" and "Chainlink" end with it.
     ['usdc ink', 'USDC lightlink'],
-  ])('"%s" does not find %s, of which it is only inside a name', async (typed, unwanted) => {
+  ])('"%s" does not find %s, which has a word of it only inside or across words', async (typed, unwanted) => {
     expect(namesOf(await search(typed)).filter((name) => name.startsWith(unwanted))).toEqual([]);
   });
 
-  it('puts the tokens of a chain before tokens with a part of its name in their own', async () => {
+  it('puts the tokens of a chain before other tokens with its name in theirs', async () => {
     const { chainKeys } = await search('base', { isBridgeable: true });
     const onBase = chainKeys.filter((key) => key === 'base');
     expect(onBase.length).toBeGreaterThan(10);
     expect(chainKeys.slice(0, onBase.length)).toEqual(onBase);
   });
 
-  it('orders equal matches by the tokens of the chain, then by the number of chains, rounded down to a power of two', async () => {
+  it('orders equal matches by the bridgeable tokens of the chain, then by the chains of the symbol, rounded down to a power of two', async () => {
     const row = (chainKey: string, nth: number, symbol: string) =>
       tokenRow(chainKey, `0x${chainKey.charCodeAt(0)}${nth}`, { symbol, name: 'Same' });
     const tokens = [
@@ -365,7 +365,7 @@ describe('without a chain listing', () => {
   });
 });
 
-it('rows with unusual symbols are found by them', async () => {
+it('symbols with punctuation or white space are found by a whole word in them', async () => {
   const symbols = ['USDC.x', 'USDC \n', 'US DC', 'xusdc usdc'];
   const other = await serve(
     symbols.map((symbol, nth) => tokenRow('base', `0x${nth + 1}`, { symbol, name: 'abcd'[nth] })),

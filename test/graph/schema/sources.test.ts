@@ -30,7 +30,7 @@ describe('sources', () => {
     });
   });
 
-  it('are cached until the route map changes or, if shown, the time of its oldest answer', async () => {
+  it('are cached until the route map changes, or its time if the response shows that', async () => {
     const date = stopDate();
     const upstream = await startSweptUpstream(NETWORK);
     const server = await startServer({ upstream, config: SWEEPING });

@@ -14,7 +14,7 @@ export interface PlainRequest {
 /** Bytes for a new connection, in the parts in which they are sent. Each character is one byte. */
 export interface RawBytes {
   readonly writes: readonly string[];
-  /** Whether the client cuts the connection off, and does not half-close it and wait for the rest. */
+  /** True: the client cuts the connection off. False: it waits for the end of the connection. */
   readonly isCut: boolean;
   /** How many answers are required. */
   readonly answersAtLeast: number;

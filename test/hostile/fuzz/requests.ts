@@ -140,7 +140,7 @@ const oddParameters: fc.Arbitrary<Parameters> = validOperation.chain(({ query, v
   }),
 );
 
-/** A document that is valid, nearly valid, or harmful, with variables that may be. */
+/** A document and variables. Each can be valid, nearly valid, or harmful. */
 const parameters: fc.Arbitrary<Parameters> = fc.oneof(
   weighted(5, validOperation),
   weighted(3, mutatedOperation),

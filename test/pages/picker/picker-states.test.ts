@@ -185,7 +185,7 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
       expect(JSON.parse(variables)).toEqual(last?.variables);
       expect(shownAnswer).toMatch(/^\{\n {2}"data": \{\n {4}"found": \{\n[\s\S]*\n…$/);
       expect(new Set(heights.filter((height) => height > 0)).size).toBe(1);
-      // If they do in a narrow window, the wrapped parts are indented.
+      // If lines wrap in a narrow window, the wrapped parts are indented.
       const paddings = await code
         .locator('.code-line')
         .evaluateAll((lines) => lines.map((line) => Number.parseFloat(getComputedStyle(line).paddingLeft)));
@@ -387,7 +387,7 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
       // The last size is the screen of a laptop at 200 % zoom.
       ['light', 'dark', [1440, 2560, 900, 640]],
       ['dark', 'light', [320]],
-    ] as const)('meets the rules in %s and %s in all states, and fits at %j pixels', async (...given) => {
+    ] as const)('follows axe in %s and %s in these states, and fits at %j pixels', async (...given) => {
       const [colorScheme, other, widths] = given;
       const [width] = widths;
       const { page, search, rows, note, fault, state } = await open('/', {

@@ -47,7 +47,7 @@ describe('what the picker writes', () => {
     expect(ageText(ms)).toBe(text);
   });
 
-  it('counts of things', () => {
+  it('counts, with a plural where it is needed', () => {
     expect([countText(0, 'token'), countText(1, 'token'), countText(1204, 'token')]).toEqual([
       '0 tokens',
       '1 token',
@@ -66,7 +66,7 @@ describe('what the picker writes', () => {
     ['x\ufe0f', 'x[U+FE0F]'],
     ['Дай 币 ₮', 'Дай 币 ₮'],
     ['❤️ 👩‍🚀', '❤️ 👩‍🚀'],
-  ])('%j with marks for what is not seen as %s', (name, text) => {
+  ])('%j, with its invisible characters marked, as %s', (name, text) => {
     expect(markedText(name)).toBe(text);
   });
 
@@ -101,7 +101,7 @@ describe('what the picker writes', () => {
     expect(isMixed(symbol)).toBe(isSo);
   });
 
-  it('keys that are equal for symbols that look the same on one chain', () => {
+  it('equal keys for symbols of one chain that look the same', () => {
     const look = (symbol: string, chainKey = 'a') => lookOf({ symbol, chainKey });
     expect(new Set(['USDC', 'usdc', 'US\u200bDC', 'ＵＳＤＣ'].map((symbol) => look(symbol))).size).toBe(1);
     expect(look('USDC')).not.toBe(look('USDC', 'b'));
@@ -114,7 +114,7 @@ describe('what the picker writes', () => {
     ['a.b*c', '.b*', ['a', '.b*', 'c']],
     ['USDC', '', ['USDC']],
     ['x', '( [ \\', ['x']],
-  ])('where the words of a search are: in %s those of "%s"', (text, query, parts) => {
+  ])('the parts of %s that match the words of "%s"', (text, query, parts) => {
     expect(matchedParts(text, query)).toEqual(parts);
   });
 });

@@ -23,7 +23,7 @@ const forUrls =
   (texts: readonly string[], answer: Answer, others: Answer = GOOD): Answer =>
   (response, request, nth) =>
     (texts.some((each) => request.url?.includes(each)) ? answer : others)(response, request, nth);
-/** The failed requests of a list, all with this code. */
+/** The codes of this many requests that all failed with this code. */
 const allWith = (code: string, count: number) => Array.from({ length: count }, () => code);
 
 /** A gateway whose listings stay fresh during the test, for requests for routes. */
@@ -115,7 +115,7 @@ describe('the breaker', () => {
     expect(told.map((line) => line.breaker)).toEqual(['open', 'closed']);
   });
 
-  it('sends only the probe while it is in progress, and does not release waiting requests all at once', async () => {
+  it('sends only the probe while it is in progress, and answers other requests with the last error', async () => {
     const clock = stopClock();
     const { upstream, routeCode, routeCodes, from, breakers } = await serve();
     upstream.plan('tokens', status(500));

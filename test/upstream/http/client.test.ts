@@ -179,7 +179,7 @@ describe('permanent faults are not retried', () => {
   it.each([
     ...['application/json', 'application/json; charset=utf-8', 'Application/JSON', 'text/json'],
     'application/problem+json',
-  ])('and compressed content of type %s is accepted', async (type) => {
+  ])('unlike compressed content of type %s, which is accepted', async (type) => {
     const headers = { 'content-type': type, 'content-encoding': 'gzip' };
     const { getTokens } = await askFor(text(gzipSync('{"tokens":[]}'), headers));
     expect((await getTokens()).json).toEqual({ tokens: [] });
