@@ -5,6 +5,7 @@ import {
   defaultTypeResolver,
   type FieldNode,
   type GraphQLAbstractType,
+  type GraphQLField,
   type GraphQLObjectType,
   type GraphQLOutputType,
   type GraphQLResolveInfo,
@@ -15,6 +16,7 @@ import {
   isListType,
   isNonNullType,
   isObjectType,
+  Kind,
   type OperationDefinitionNode,
 } from 'graphql';
 // Not exported by graphql's index. graphql's executor merges selections with this function, so plans use it, too.
@@ -111,11 +113,7 @@ export class Plan {
         write(propertyOf(source, name), execution);
       };
     }
-    const argumentsIn = (execution: Execution) => {
-      if (args.length === 0) return NO_ARGUMENTS;
-      execution.usesVariables = true;
-      return getArgumentValues(field, node, execution.variables);
-    };
+    const argumentsIn = argumentsOf(field, node);
     return (source, execution) => {
       execution.text += start;
       const info = infoOf(execution);
@@ -192,6 +190,28 @@ export class Plan {
       write(value, execution);
     };
   }
+}
+
+/** Makes the function that reads the arguments of a field as getArgumentValues does, but faster if all are variables. */
+function argumentsOf(field: GraphQLField<unknown, unknown>, node: FieldNode) {
+  if (field.args.length === 0) return () => NO_ARGUMENTS;
+  const withDefault = field.args.filter(({ defaultValue }) => defaultValue !== undefined);
+  const defaults = Object.fromEntries(withDefault.map(({ name, defaultValue }) => [name, defaultValue]));
+  const given = (node.arguments ?? []).map(
+    ({ name, value }) => [name.value, value.kind === Kind.VARIABLE ? value.name.value : undefined] as const,
+  );
+  return (execution: Execution): Variables => {
+    execution.usesVariables = true;
+    const { variables } = execution;
+    const values: Record<string, unknown> = { ...defaults };
+    for (const [name, variable] of given) {
+      const isSet = variable !== undefined && Object.hasOwn(variables, variable);
+      const value = isSet ? variables[variable] : undefined;
+      if (value === undefined || value === null) return getArgumentValues(field, node, variables);
+      values[name] = value;
+    }
+    return values;
+  };
 }
 
 /** The fourth argument of a resolver. A class, since an object literal with getters takes ten times as long to make. */

@@ -1,15 +1,14 @@
 /** Coerces variables. */
 import {
   GraphQLID,
-  type GraphQLInputField,
   GraphQLInputObjectType,
   type GraphQLInputType,
+  type GraphQLLeafType,
   GraphQLList,
   GraphQLNonNull,
   type GraphQLSchema,
   GraphQLString,
   isInputType,
-  isNonNullType,
   type OperationDefinitionNode,
   typeFromAST,
   valueFromAST,
@@ -18,24 +17,38 @@ import { fallBack } from './execution.js';
 
 export type Variables = Readonly<Record<string, unknown>>;
 
+/** Coerces one value. Throws for an invalid one. */
+type Coerce = (value: unknown) => unknown;
+
+/** A variable of an operation, or a field of an input object. */
+interface Input {
+  readonly name: string;
+  /** Undefined if there is none. */
+  readonly defaultValue: unknown;
+  readonly isRequired: boolean;
+  readonly coerce: Coerce;
+}
+
+/** The variables of operations. A document belongs to one schema. */
+const variablesOf = new WeakMap<OperationDefinitionNode, readonly Input[]>();
+
 /**
- * Coerces variables as getVariableValues of graphql-js does, several times as fast, because it does not record the path
- * of each value for errors. Undefined if a variable is invalid or unusual.
+ * Coerces variables as getVariableValues of graphql-js does, several times as fast: the types are read only once for each
+ * operation, and the paths of values, which errors need, are not recorded. Undefined if a variable is invalid or unusual.
  */
 export function coerceVariables(
   schema: GraphQLSchema,
-  { variableDefinitions = [] }: OperationDefinitionNode,
+  operation: OperationDefinitionNode,
   given: Variables,
 ): Variables | undefined {
   const coerced: Record<string, unknown> = {};
   try {
-    for (const { variable, type: node, defaultValue } of variableDefinitions) {
-      const name = variable.name.value;
-      const type = typeFromAST(schema, node);
-      if (!isInputType(type) || name === '__proto__') return undefined;
-      if (Object.hasOwn(given, name)) coerced[name] = coerce(type, given[name]);
-      else if (defaultValue) coerced[name] = valueFromAST(defaultValue, type);
-      else if (isNonNullType(type)) return undefined;
+    const variables = variablesOf.get(operation) ?? readVariables(schema, operation);
+    variablesOf.set(operation, variables);
+    for (const { name, defaultValue, isRequired, coerce } of variables) {
+      if (Object.hasOwn(given, name)) coerced[name] = coerce(given[name]);
+      else if (defaultValue !== undefined) coerced[name] = defaultValue;
+      else if (isRequired) return undefined;
     }
     return coerced;
   } catch {
@@ -43,43 +56,68 @@ export function coerceVariables(
   }
 }
 
-/** Throws for an invalid value. Uses `instanceof`: functions such as isNonNullType take several times as long. */
-function coerce(given: GraphQLInputType, value: unknown): unknown {
+function readVariables(schema: GraphQLSchema, { variableDefinitions = [] }: OperationDefinitionNode) {
+  return variableDefinitions.map(({ variable, type: node, defaultValue }): Input => {
+    const type = typeFromAST(schema, node);
+    if (!isInputType(type) || variable.name.value === '__proto__') return fallBack();
+    return inputOf(variable.name.value, type, defaultValue && valueFromAST(defaultValue, type));
+  });
+}
+
+function inputOf(name: string, type: GraphQLInputType, defaultValue: unknown): Input {
+  return { name, defaultValue, isRequired: type instanceof GraphQLNonNull, coerce: coercerOf(type) };
+}
+
+function coercerOf(given: GraphQLInputType): Coerce {
   const isNonNull = given instanceof GraphQLNonNull;
-  if (value === null || value === undefined) return isNonNull ? fallBack() : null;
   const type = isNonNull ? given.ofType : given;
-  if (type instanceof GraphQLList) {
-    // A single value means a list of one item.
-    const items: readonly unknown[] = Array.isArray(value) ? value : [value];
-    return items.map((item) => coerce(type.ofType, item));
-  }
-  if (type instanceof GraphQLInputObjectType) return coerceObject(type, value as Variables);
-  if (typeof value === 'string' && (type === GraphQLString || type === GraphQLID)) return value;
-  const parsed: unknown = type.parseValue(value);
-  return parsed === undefined ? fallBack() : parsed;
+  const coerce =
+    type instanceof GraphQLList
+      ? listCoercer(type.ofType)
+      : type instanceof GraphQLInputObjectType
+        ? objectCoercer(type)
+        : leafCoercer(type);
+  return (value) => {
+    if (value !== null && value !== undefined) return coerce(value);
+    return isNonNull ? fallBack() : null;
+  };
 }
 
-/** The fields of each type as a list: making it from the object of getFields() takes long. */
-const fieldsOfTypes = new WeakMap<GraphQLInputObjectType, readonly GraphQLInputField[]>();
-
-function fieldsOf(type: GraphQLInputObjectType): readonly GraphQLInputField[] {
-  const known = fieldsOfTypes.get(type);
-  if (known) return known;
-  const fields = Object.values(type.getFields());
-  fieldsOfTypes.set(type, fields);
-  return fields;
+function leafCoercer(type: GraphQLLeafType): Coerce {
+  const isText = type === GraphQLString || type === GraphQLID;
+  return (value) => {
+    if (isText && typeof value === 'string') return value;
+    const parsed: unknown = type.parseValue(value);
+    return parsed === undefined ? fallBack() : parsed;
+  };
 }
 
-function coerceObject(type: GraphQLInputObjectType, given: Variables): Variables {
+/** A single value means a list of one item. */
+function listCoercer(itemType: GraphQLInputType): Coerce {
+  const coerce = coercerOf(itemType);
+  return (value) => (Array.isArray(value) ? value.map((item) => coerce(item)) : [coerce(value)]);
+}
+
+function objectCoercer(type: GraphQLInputObjectType): Coerce {
+  let fields: readonly Input[] | undefined;
+  return (value) => {
+    // Read when needed, because an input type can contain itself.
+    fields ??= Object.values(type.getFields()).map((field) =>
+      inputOf(field.name, field.type, field.defaultValue),
+    );
+    return coerceObject(type, fields, value as Variables);
+  };
+}
+
+function coerceObject(type: GraphQLInputObjectType, fields: readonly Input[], given: Variables): Variables {
   if (typeof given !== 'object' || Array.isArray(given) || type.isOneOf) fallBack();
   const coerced: Record<string, unknown> = {};
   let known = 0;
-  for (const { name, type: fieldType, defaultValue } of fieldsOf(type)) {
+  for (const { name, defaultValue, isRequired, coerce } of fields) {
     if (Object.hasOwn(given, name)) known++;
     const value = given[name];
     if (value === undefined && defaultValue !== undefined) coerced[name] = defaultValue;
-    else if (value !== undefined || fieldType instanceof GraphQLNonNull)
-      coerced[name] = coerce(fieldType, value);
+    else if (value !== undefined || isRequired) coerced[name] = coerce(value);
   }
   if (known < Object.keys(given).length) fallBack();
   return coerced;

@@ -184,7 +184,7 @@ describe('variables of any type', () => {
   it.each(['Int', 'Float!', 'ID', 'Boolean', 'Color', 'Inner', 'Inner!', '[[Inner]]', '[String!]!', 'Nope'])(
     'are coerced as by graphql-js or not at all: %s',
     (type) => {
-      const text = `query ($v: ${type}, $other: ${type.replace('!', '')} = null) { a }`;
+      const text = `query ($v: ${type}, $other: ${type.replace(/!$/, '')} = null) { a }`;
       const { definitions } = parse(text);
       const [operation] = definitions as [OperationDefinitionNode];
       fc.assert(
