@@ -2,6 +2,7 @@
 import { isObjectType } from 'graphql';
 import type { ErrorCode } from './domain/error-codes.js';
 import { GatewayError, OperationLimitError } from './domain/errors.js';
+import { MAX_SHOWN } from './domain/text-limits.js';
 import { createDocuments, type DocumentsOptions } from './execution/documents.js';
 import { createOperationWriter, type OperationParameters } from './execution/operation-writer.js';
 import {
@@ -129,7 +130,7 @@ export function createGateway(options: GatewayOptions) {
     const { operationName } = parameters;
     return {
       body: body as readonly Buffer<ArrayBuffer>[],
-      operation: typeof operationName === 'string' ? operationName.slice(0, 100) : undefined,
+      operation: typeof operationName === 'string' ? operationName.slice(0, MAX_SHOWN) : undefined,
       cost: cost.spent.units,
       dependencies: dependencies(),
       staleListings: () => staleListingsHeader(staleListings()),

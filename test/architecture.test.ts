@@ -29,10 +29,10 @@ const ALLOWED_IMPORTS = table(`
   graph/federation: domain graph graph/schema
   execution: domain
   plugins: domain execution graph http logger mcp/mcp-handler observability pages/static-page
-  mcp: domain/error-codes
+  mcp: domain
   token-list: domain graph/dependencies http scheduling snapshots
   pages/static-page: http
-  pages/llms-text: demo
+  pages/llms-text: demo domain/listing
   pages/page-documents: pages/picker-page pages/playground-tabs
   pages/picker-page: demo pages/static-page
   pages/picker:

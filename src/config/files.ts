@@ -2,11 +2,12 @@
 import { readFileSync, statSync } from 'node:fs';
 import * as v from 'valibot';
 import { ListingRulesError, MAX_RULES_LENGTH, parseListingRules } from '../domain/listing-rules.js';
+import { shown } from '../domain/text-limits.js';
 import { SettingError } from './values.js';
 
 /** @param fault follows the name of the file */
 function fileError(expected: string, path: string, fault: string): SettingError {
-  return new SettingError(expected, path, JSON.stringify(path.slice(0, 100)) + fault);
+  return new SettingError(expected, path, shown(path) + fault);
 }
 
 /** @throws SettingError if the file is not regular (a FIFO has no end), too large or unreadable */
@@ -79,7 +80,7 @@ export function documentManifest(path: string): DocumentManifest {
   } catch {
     throw fileError(EXPECTED, path, ', which is not JSON');
   }
-  return documentsIn(json, JSON.stringify(path.slice(0, 100)));
+  return documentsIn(json, shown(path));
 }
 
 /** Reads the documents from the content of such a file. @param source where it is from, for error messages */

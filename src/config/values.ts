@@ -1,6 +1,7 @@
 /** Parsers of settings: from text to checked values. */
 import { isIP } from 'node:net';
 import proxyaddr from 'proxy-addr';
+import { shown } from '../domain/text-limits.js';
 
 /** Throws a SettingError on an invalid value. */
 export type Parse<Value> = (text: string) => Value;
@@ -8,7 +9,7 @@ export type Parse<Value> = (text: string) => Value;
 /** An invalid value. Its message names the expected value and the actual one. */
 export class SettingError extends Error {
   /** @param actual describes a text that can hold a secret; otherwise the text itself, quoted */
-  constructor(expected: string, text: string, actual = JSON.stringify(text.slice(0, 100))) {
+  constructor(expected: string, text: string, actual = shown(text)) {
     super(`expected ${expected}, got ${actual}`);
   }
 }
@@ -156,9 +157,11 @@ function succeeds(attempt: () => unknown): boolean {
   }
 }
 
-/** Networks such as `10.0.0.0/8`, addresses, or the names that `proxy-addr` has for private networks. */
+/**
+ * Networks such as `10.0.0.0/8`, addresses, or, in any letter case, the names that `proxy-addr` has for private networks.
+ */
 export function networks(text: string): readonly string[] {
-  const listed = text.split(',').map((network) => network.trim());
+  const listed = text.split(',').map((network) => network.trim().toLowerCase());
   for (const network of listed) {
     const [address = ''] = network.split('/');
     const isKnown = /^(loopback|linklocal|uniquelocal)$/.test(network) || isIP(address) > 0;

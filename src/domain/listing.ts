@@ -155,6 +155,10 @@ export interface RouteClients {
   watch(listener: (client: RouteClient) => void): void;
 }
 
+/** Part of each description of routes. */
+export const CAN_FAIL =
+  'A listed route can still fail: only a quote of the transfer service shows that a transfer works now.';
+
 export interface ListingRows {
   readonly chains: Chain;
   readonly tokens: Token;

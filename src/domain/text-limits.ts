@@ -42,3 +42,11 @@ const BYTES_OF_WHOLE_TOKEN = 1_000;
 export function maxResponseBytes(listedTokens: number): number {
   return Math.max(MIN_RESPONSE_LIMIT, listedTokens * BYTES_OF_WHOLE_TOKEN);
 }
+
+/** Error messages show at most this many characters of a text from outside, and the log of an operation's name. */
+export const MAX_SHOWN = 100;
+
+/** A text from outside for an error message: quoted, escaped, and cut if it is long. */
+export function shown(text: string): string {
+  return JSON.stringify(text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text);
+}

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { getIntrospectionQuery, parse, Source, stripIgnoredCharacters } from 'graphql';
 import type { ErrorCode } from '../domain/error-codes.js';
+import { shown } from '../domain/text-limits.js';
 import type { Documents } from './documents.js';
 import type { OperationParameters } from './operation-writer.js';
 
@@ -32,7 +33,6 @@ export class DocumentRefusal {
 /** Matches a query for the SDL alone, as routers send it. Such a query is always accepted. */
 const SDL_ONLY = /^(?:query(?: \w+)?)?\{(?:\w+:)?(?:_service\{sdl\}|_sdl)\}$/;
 const MAX_SDL_LENGTH = 500;
-const MAX_SHOWN = 100;
 
 /** Looks up documents by id. With `trustedDocumentsOnly` it also refuses documents that are not trusted. */
 export type TrustedDocuments = NonNullable<ReturnType<typeof createTrustedDocuments>>;
@@ -129,8 +129,7 @@ export function persistedHash(extensions: unknown): string | undefined {
 }
 
 function unknownId(id: unknown): DocumentRefusal {
-  const shown = typeof id === 'string' ? JSON.stringify(id.slice(0, MAX_SHOWN)) : `a ${typeof id}`;
-  const message = `Expected the id of a document that this gateway knows, got ${shown}. Ask its operator to add the document (TRUSTED_DOCUMENTS).`;
+  const message = `Expected the id of a document that this gateway knows, got ${typeof id === 'string' ? shown(id) : `a ${typeof id}`}. Ask its operator to add the document (TRUSTED_DOCUMENTS).`;
   return new DocumentRefusal('PERSISTED_QUERY_NOT_FOUND', 400, message);
 }
 

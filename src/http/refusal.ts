@@ -33,11 +33,3 @@ export function refusalResponse(
   const { body, ...init } = plainRefusal(refusal);
   return new ResponseClass(body, init);
 }
-
-/** A message shows at most this many characters of a value. */
-const MAX_SHOWN = 100;
-
-/** A text of the client for the message of a refusal: quoted, escaped, and cut if it is long. */
-export function shown(text: string): string {
-  return JSON.stringify(text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text);
-}

@@ -5,7 +5,7 @@ import { type Parse, SettingError } from '../config/values.js';
 import { PATHS_WITHOUT_METRICS } from '../http/paths.js';
 
 /** Settings of the process that a gateway inside another server does not have. */
-const PORT_SETTINGS = ['host', 'port', 'adminPort'] as const;
+const PORT_SETTINGS = ['host', 'port', 'adminPort', 'drainMs'] as const;
 
 /** Settings that may be an empty list. */
 const EMPTY_LISTS = ['trustedProxies', 'servedPaths'] as const satisfies readonly (keyof Config)[];

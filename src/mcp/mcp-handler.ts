@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import type { Server } from '@modelcontextprotocol/server';
 import type { GraphQLSchema } from 'graphql';
 import { object, optional, record, string, unknown } from 'valibot';
+import { shown } from '../domain/text-limits.js';
 import { callTool, type ExecuteOperation, type PreparedTool, prepareTool, queryTool } from './call-tool.js';
 import { INSTRUCTIONS, TOOLS } from './tools.js';
 
@@ -40,7 +41,6 @@ const CACHED = { ttlMs: 3_600_000, cacheScope: 'public' } as const;
 
 const CallParams = object({ name: string(), arguments: optional(record(string(), unknown())) });
 const ListParams = object({});
-const MAX_SHOWN = 100;
 
 /** The package uses a validator only for the replies of people to questions of a server. This server asks none. */
 const NO_VALIDATOR = {
@@ -90,8 +90,7 @@ function createHandler({ schema, sdl, version, onError }: McpOptions, protocol: 
   function toolNamed(name: string): PreparedTool {
     const tool = tools.get(name);
     if (tool) return tool;
-    const shown = JSON.stringify(name.slice(0, MAX_SHOWN));
-    const message = `Expected one of the tools ${[...tools.keys()].join(', ')}, got ${shown}.`;
+    const message = `Expected one of the tools ${[...tools.keys()].join(', ')}, got ${shown(name)}.`;
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, message);
   }
 

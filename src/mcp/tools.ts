@@ -1,4 +1,5 @@
 /** The tools for agents, with their operations. */
+import { CAN_FAIL } from '../domain/listing.js';
 
 /** A tool for agents: a named operation of the graph, whose variables are the tool's arguments. */
 export interface Tool {
@@ -68,7 +69,7 @@ export const TOOLS: readonly Tool[] = [
   {
     name: 'get_destinations',
     title: 'Get destinations',
-    description: `The tokens that one token can be moved to, grouped by chain. A listed route can still fail: only a quote of the transfer service shows that a transfer works now. Empty for a token without routes, and null for one that is not listed. ${heldBackOf('a token or its chain')}`,
+    description: `The tokens that one token can be moved to, grouped by chain. ${CAN_FAIL} Empty for a token without routes, and null for one that is not listed. ${heldBackOf('a token or its chain')}`,
     document: `query GetDestinations($srcChainKey: String!, $srcToken: String!, $includeSourceChain: Boolean) {
   destinations(srcChainKey: $srcChainKey, srcToken: $srcToken, includeSourceChain: $includeSourceChain) {
     chainKey
@@ -82,7 +83,7 @@ export const TOOLS: readonly Tool[] = [
   {
     name: 'get_sources',
     title: 'Get sources',
-    description: `The tokens that can be moved to one token, grouped by chain: the destinations that the transfer service has given so far, inverted. isComplete and asOf say how much is known and how old it is. sources is null if the gateway collects no destinations in the background; chains is empty if no source is known. A listed route can still fail: only a quote of the transfer service shows that a transfer works now. ${heldBackOf('a token or its chain')}`,
+    description: `The tokens that can be moved to one token, grouped by chain: the destinations that the transfer service has given so far, inverted. isComplete and asOf say how much is known and how old it is. sources is null if the gateway collects no destinations in the background; chains is empty if no source is known. ${CAN_FAIL} ${heldBackOf('a token or its chain')}`,
     document: `query GetSources($dstChainKey: String!, $dstToken: String!) {
   sources(dstChainKey: $dstChainKey, dstToken: $dstToken) {
     isComplete

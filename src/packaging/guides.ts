@@ -20,7 +20,7 @@ All settings are environment variables. \`npm start -- --help\` prints this list
 - If a variable has the name of a former setting, or resembles a setting, a warning at the start names it.
 - Times are in milliseconds (\`_MS\`).
 - **Secrets:** \`UPSTREAM_HEADERS\` and \`REDIS_URL\` can also be in a file: \`REDIS_URL_FILE=/run/secrets/redis\`.
-- **In the [library](../library/README.md)** the settings are options in camel case, such as \`maxCost\`. It lacks \`HOST\`, \`PORT\` and \`ADMIN_PORT\`.
+- **In the [library](../library/README.md)** the settings are options in camel case, such as \`maxCost\`. It lacks \`HOST\`, \`PORT\`, \`ADMIN_PORT\` and \`DRAIN_MS\`.
 
 ${groups.join('\n')}`;
 }

@@ -1,5 +1,6 @@
 /** Writes `/llms.txt`. */
 import { DEMO_LABEL } from '../demo/listings.js';
+import { CAN_FAIL } from '../domain/listing.js';
 
 export interface LlmsTextOptions {
   /** The path of the GraphQL endpoint. */
@@ -67,7 +68,7 @@ Send queries to \`${endpoint}\` by POST as JSON, \`{"query": "…", "variables":
 - \`decimals\` can differ between chains for the same symbol. Amounts are in the smallest unit: a whole token is 10^decimals of it.
 - \`heldBack\` of a token or chain is empty, or says which fact the upstream contradicts (\`fact\`, \`served\`, \`upstream\`, \`since\`). Select it wherever amounts matter, and move no money by such a row without asking.
 - \`price\` is null if it is unknown, doubtful or too old; \`price.asOf\` is its time. \`listings\` tells how old all data is.
-- A listed route can still fail: only a quote of the transfer service shows that a transfer works now.
+- ${CAN_FAIL}
 - Errors have \`extensions.code\`; after OVERLOADED and RATE_LIMITED, wait as long as Retry-After says.
 
 ## Examples

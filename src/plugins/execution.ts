@@ -11,6 +11,7 @@ import {
 import type { Plugin } from 'graphql-yoga';
 import { type ErrorCode, hasScope } from '../domain/error-codes.js';
 import { GatewayError, OperationLimitError, responseTooLong } from '../domain/errors.js';
+import { MAX_SHOWN } from '../domain/text-limits.js';
 import { fragmentsOf } from '../execution/document-limits.js';
 import { exceedsBytes } from '../execution/json.js';
 import type { GatewayContext } from '../graph/context.js';
@@ -43,8 +44,6 @@ interface OutcomeContext {
 type ExecutionContext = GatewayContext &
   OutcomeContext & { readonly costRefusal?: OperationLimitError | undefined };
 
-const MAX_NAME_LENGTH = 100;
-
 /**
  * Executes with graphql-js, reports the {@link OperationOutcome}, and sets `x-request-id`, `x-cost` and
  * `x-stale-listings`.
@@ -57,7 +56,7 @@ export function useExecution(): Plugin<ExecutionContext, OutcomeContext> {
     onParams({ params, context: { outcome } }) {
       // This is not validated yet: the client can send any value.
       const name: unknown = params.operationName;
-      if (outcome && typeof name === 'string' && name) outcome.operation = name.slice(0, MAX_NAME_LENGTH);
+      if (outcome && typeof name === 'string' && name) outcome.operation = name.slice(0, MAX_SHOWN);
     },
     onExecute({ setExecuteFn }) {
       setExecuteFn(executeAndReport);

@@ -1,8 +1,9 @@
 /** Serves the Model Context Protocol over HTTP. */
 import type { Plugin } from 'graphql-yoga';
 import { createPartCount } from '../domain/json-parts.js';
+import { shown } from '../domain/text-limits.js';
 import { type CorsOrigins, isForeignOrigin } from '../http/headers.js';
-import { type Refusal, refusalResponse, shown } from '../http/refusal.js';
+import { type Refusal, refusalResponse } from '../http/refusal.js';
 import type { McpHandler, ToolFacts } from '../mcp/mcp-handler.js';
 
 /** A message beyond these limits is refused. Messages need about five levels, and 500 items in a list. */

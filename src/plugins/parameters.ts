@@ -2,8 +2,9 @@
 import { GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import type { ErrorCode } from '../domain/error-codes.js';
+import { shown } from '../domain/text-limits.js';
 import { QUERY, QUERY_TYPE } from '../http/operations.js';
-import { refusalResponse, shown } from '../http/refusal.js';
+import { refusalResponse } from '../http/refusal.js';
 
 const JSON_TYPE = /^application\/json *(;|$)/i;
 

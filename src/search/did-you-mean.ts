@@ -1,7 +1,7 @@
 /** Suggests other queries if a search finds nothing: with corrected words, or with symbols in place of names. */
 import { foldText, narrowText } from '../domain/fold-text.js';
 import type { Token } from '../domain/listing.js';
-import { FILLERS, HAS_LETTER, HAS_LETTERS, PUNCTUATION } from './text.js';
+import { FILLERS, HAS_LETTER, HAS_LETTER_OR_DIGIT, PUNCTUATION } from './text.js';
 import type { TokenIndexes } from './token-indexes.js';
 import type { KnownChains, TokenPage, TokenSearch, TokenSearchRequest } from './token-search.js';
 import { WORD_LENGTH } from './word-list.js';
@@ -51,7 +51,7 @@ export function withDidYouMean(search: TokenSearch, indexes: TokenIndexes): Sugg
     const isRight = remembered(
       (text) =>
         text.length < WORD_LENGTH.min ||
-        !HAS_LETTERS.test(text) ||
+        !HAS_LETTER_OR_DIGIT.test(text) ||
         FILLERS.has(text) ||
         search({ ...EVERYTHING, query: words.get(text) ?? text }, chains).totalCount > 0,
     );

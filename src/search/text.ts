@@ -32,8 +32,8 @@ export const FILLERS: ReadonlySet<string> = new Set(
     ' ',
   ),
 );
-const ONLY_LETTERS = /^[a-z0-9]*$/;
-export const HAS_LETTERS = /[\p{L}\p{N}]/u;
+const ONLY_LETTERS_AND_DIGITS = /^[a-z0-9]*$/;
+export const HAS_LETTER_OR_DIGIT = /[\p{L}\p{N}]/u;
 export const HAS_LETTER = /\p{L}/u;
 export const PUNCTUATION = /[^\p{L}\p{N}]+/u;
 /** The place before a capital within a word, such as between "r" and "Z" in "LayerZero". */
@@ -121,7 +121,7 @@ function wordsOf(text: string): readonly string[] {
 }
 
 function partsOf(word: string): readonly string[] {
-  if (ONLY_LETTERS.test(word)) return [word];
+  if (ONLY_LETTERS_AND_DIGITS.test(word)) return [word];
   const parts = word.split(PUNCTUATION).filter(Boolean);
   return parts.length > 0 ? parts : [word];
 }
@@ -137,11 +137,11 @@ function wordOf(typed: string): SearchWord {
 /** Drops repeated words, and words without a letter or digit unless no word has one. */
 function distinct(words: readonly SearchWord[]): readonly SearchWord[] {
   const all = [...new Map(words.map((word) => [word.folded, word])).values()];
-  const withLetters = all.filter(({ folded }) => HAS_LETTERS.test(folded));
-  return withLetters.length > 0 ? withLetters : all;
+  const withLetterOrDigit = all.filter(({ folded }) => HAS_LETTER_OR_DIGIT.test(folded));
+  return withLetterOrDigit.length > 0 ? withLetterOrDigit : all;
 }
 
 /** The letters and digits of a word, or all of it if it has none: so "usdce" finds "USDC.e". */
 function lettersOf(folded: string): string {
-  return ONLY_LETTERS.test(folded) ? folded : folded.replace(/[^\p{L}\p{N}]/gu, '') || folded;
+  return ONLY_LETTERS_AND_DIGITS.test(folded) ? folded : folded.replace(/[^\p{L}\p{N}]/gu, '') || folded;
 }

@@ -105,7 +105,10 @@ export function createHttpServer(options: HttpServerOptions, handle: (exchange: 
   }
 
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
-    const exchange = new NodeExchange(request, response, connections.of(request.socket), facts);
+    if (request.socket.destroyed) return;
+    const connection = connections.of(request.socket);
+    connection.begin(response);
+    const exchange = new NodeExchange(request, response, connection, facts);
     exchange.startedAt = performance.now();
     const message = 'Expected no other expectation than 100-continue.';
     observer.refuse(exchange, { status: 417, message, isLast: true });

@@ -1,5 +1,5 @@
 /** The servers of the process: for clients, and on `ADMIN_PORT` for operators. */
-import type { PlainResponse } from '../http/refusal.js';
+import { type PlainResponse, plainRefusal } from '../http/refusal.js';
 import type { Logger } from '../logger/logger.js';
 import type { Metrics } from '../observability/metrics.js';
 import type { createRefreshAnswer, Monitoring } from '../observability/monitoring.js';
@@ -32,6 +32,7 @@ export function createGatewayServer(options: GatewayServerOptions) {
 /** Enough for probes and a few scrapers. */
 const MAX_ADMIN_CONNECTIONS = 100;
 const MAX_ADMIN_BODY_BYTES = 1_024;
+const NOTHING_HERE = plainRefusal({ status: 404, message: 'Nothing is here.' });
 
 export interface AdminServerOptions {
   readonly monitoring: Monitoring;
@@ -53,9 +54,8 @@ export function createAdminServer({ monitoring, refresh, log }: AdminServerOptio
     const [path = '/'] = url.split('?');
     // Browsers send an Origin header with each POST of a page. A foreign page must not trigger a refresh.
     const isRefresh = path === '/refresh' && !exchange.header('origin');
-    const answer = isRefresh ? refresh(method) : monitoring(method, path);
-    if (!answer) observer.refuse(exchange, { status: 404, message: 'Nothing is here.' });
-    else if (answer instanceof Promise) answer.then((response) => send(exchange, response));
+    const answer = (isRefresh ? refresh(method) : monitoring(method, path)) ?? NOTHING_HERE;
+    if (answer instanceof Promise) answer.then((response) => send(exchange, response));
     else send(exchange, answer);
   });
 }

@@ -5,7 +5,7 @@ import {
   type GuardedFact,
   type HeldBackFact,
   type ListingRow,
-  type ServiceName,
+  type Service,
   sentAtOf,
 } from '../domain/listing.js';
 import { ruleToPaste } from '../domain/listing-rules.js';
@@ -146,7 +146,8 @@ function adviceOn<Row extends ListingRow>(
 export function logRejected(
   log: Logger,
   listing: string,
-  { snapshot, source }: { readonly snapshot: Snapshot<unknown> | undefined; readonly source: ServiceName },
+  snapshot: Snapshot<unknown> | undefined,
+  service: Pick<Service, 'source' | 'switchTo'>,
   { code, detail, message, cause }: UpstreamError,
   retryInMs: number,
   heldBackFor: readonly HoldBackReason[] | undefined,
@@ -159,7 +160,7 @@ export function logRejected(
   const advice =
     code === 'UPSTREAM_UNREACHABLE'
       ? ' Check the address (UPSTREAM_URL), and whether this machine can connect to it: name, port, firewall, certificate.'
-      : code === 'UPSTREAM_GONE' && source !== 'value-transfer'
+      : code === 'UPSTREAM_GONE' && service.source === 'v1' && !service.switchTo
         ? ' To have its successor take over, set UPSTREAM_PROFILE=auto and UPSTREAM_SUCCESSOR_URL.'
         : '';
   log.warn(

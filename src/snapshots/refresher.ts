@@ -259,7 +259,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     const retryInMs = Math.round(Math.min(Math.max(pauseMs, error.retryAfterMs ?? 0), LONGEST_PAUSE_MS));
     metrics.refresh(name, heldBackFor ? 'held_back' : code, heldBackFor);
     lease?.fail({ code, message, at, failuresInARow, heldBack: listingCheck.heldBack }, retryInMs);
-    logRejected(log, name, { snapshot, source: service.source }, error, retryInMs, heldBackFor);
+    logRejected(log, name, snapshot, service, error, retryInMs, heldBackFor);
     schedule(peers === NO_PEERS ? retryInMs : retryInMs + Math.min(STAND_BACK_MS, retryInMs / 2));
     return error;
   }

@@ -279,15 +279,11 @@ export function createReconcile(
     const served: Token[] = [];
     for (const [key, row] of keyedRows(rows, TOKENS.keyOf)) {
       const ofListing = listedRows?.get(key);
-      if (ofListing === undefined) {
-        const last = listed?.unlisted.get(key);
-        // Left out: a new token that is held back, and a row with other decimals than the removed token had.
-        if (last !== undefined && last?.decimals !== row.decimals) continue;
-        unlisted.set(key, row);
-        served.push(row);
-      } else if (ofListing.decimals === row.decimals || ofListing.heldBack.length > 0) {
-        served.push(ofListing);
-      } else {
+      const decimals = decimalsOfRoutes(key, ofListing, listed);
+      if (decimals === undefined || decimals === row.decimals) {
+        if (!ofListing) unlisted.set(key, row);
+        served.push(ofListing ?? row);
+      } else if (ofListing) {
         conflicts.push(`${key}: ${row.decimals}, listed with ${ofListing.decimals}`);
       }
     }
@@ -305,6 +301,22 @@ export function createReconcile(
 }
 
 const NO_LISTING = {};
+
+/**
+ * The decimals that a route to a token must have. Undefined, so that any do: for a listed token with held-back facts, and
+ * for an unknown token. NaN, so that none do: for a new token that is held back.
+ *
+ * @param row the token in the listing, if it is listed; a removed token counts as it was listed last
+ */
+export function decimalsOfRoutes(
+  key: string,
+  row: Token | undefined,
+  listed: TokenSnapshot | undefined,
+): number | undefined {
+  if (row) return row.heldBack.length > 0 ? undefined : row.decimals;
+  const removed = listed?.unlisted.get(key);
+  return removed === null ? Number.NaN : removed?.decimals;
+}
 
 /**
  * Creates the function that makes the routes of one operation consistent on tokens that the listing lacks: the first

@@ -7,7 +7,7 @@ import { internalError, UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger/logger.js';
 import { growingPause, LONGEST_PAUSE_MS } from '../scheduling/growing-pause.js';
 import { TOKENS } from '../upstream/listing-kinds.js';
-import type { Routes } from './routes.js';
+import { decimalsOfRoutes, type Routes } from './routes.js';
 import type { TokenSnapshot } from './snapshot.js';
 
 export interface SourcesOptions {
@@ -198,11 +198,10 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
         /** The bridgeable tokens with a route to it, in the operator's order of chains, then by key and address. */
         rows(): readonly Token[] {
           const rows = keyedRows(listed.rows, TOKENS.keyOf);
-          // A route counts only if it has the decimals of the listed token.
-          const { decimals } = listed.byAddress(chainKey, address) ?? {};
+          const key = tokenKey(chainKey, address);
           const found = map
-            .sourcesOf(tokenKey(chainKey, address), decimals)
-            .flatMap((key) => rows.get(key) ?? []);
+            .sourcesOf(key, decimalsOfRoutes(key, rows.get(key), listed))
+            .flatMap((source) => rows.get(source) ?? []);
           return select(found.filter(({ isBridgeable }) => isBridgeable).sort(byPlace));
         },
         /** `takenAt` of the oldest answer for these sources; null without one. */

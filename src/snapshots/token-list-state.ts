@@ -53,7 +53,7 @@ export async function tokenListContentOf(rows: readonly Token[], chains: readonl
       if (!chain || isNativeOf(chain, token)) continue;
       const isAllowed = ADDRESS.test(token.address) && SYMBOL.test(token.symbol) && NAME.test(token.name);
       const place = `${token.address.toLowerCase()} ${token.chainKey}`;
-      if (chain.chainId >= 1 && isAllowed) found.push({ entry: entryOf(token, chain.chainId), place });
+      if (isAllowed) found.push({ entry: entryOf(token, chain.chainId), place });
       else omitted++;
     }
   });

@@ -18,8 +18,8 @@ const MAX_OTHERS = 3;
 const TEMPORARY = /^\w+-\w+\.\d+\.snapshot\.[0-9a-f]{16}\.tmp$/;
 
 /**
- * Opens the store. If the directory cannot be used yet, this is logged, and each write tries again. Only the start
- * creates it.
+ * Opens the store, and creates the directory. If the directory cannot be used yet, this is logged, and each write tries
+ * again, also to create it.
  *
  * @param services the services whose listings may be served
  * @throws an error of `node:fs` if the path is not the path of a directory
@@ -128,6 +128,7 @@ function formatOf(file: string): number {
 
 /** Writes atomically: a crash at any point leaves the old file or the new one. */
 async function writeWhole(directory: string, file: string, content: Buffer): Promise<void> {
+  await mkdir(directory, { recursive: true });
   const temporary = join(directory, `${file}.${randomBytes(8).toString('hex')}.tmp`);
   try {
     await writeFile(temporary, content, { flag: 'wx', mode: 0o644, flush: true });

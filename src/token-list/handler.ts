@@ -1,10 +1,11 @@
 /** Makes and serves `/tokenlist.json`. Each list is made at its first request, and kept until it changes. */
 import type { EvmChain, TokenListState } from '../domain/history.js';
 import type { Token } from '../domain/listing.js';
+import { shown } from '../domain/text-limits.js';
 import { cachingHeaders, staleListingsHeader } from '../graph/dependencies.js';
 import { Body, encodingFor } from '../http/encodings.js';
 import { hasTag } from '../http/headers.js';
-import { type PlainResponse, plainRefusal, type Refusal, shown } from '../http/refusal.js';
+import { type PlainResponse, plainRefusal, type Refusal } from '../http/refusal.js';
 import { forEachChunk } from '../scheduling/chunks.js';
 import { type ChainSnapshot, type TokenSnapshot, tokenListStateOf } from '../snapshots/snapshot.js';
 import type { Snapshots } from '../snapshots/snapshots.js';

@@ -133,6 +133,9 @@ describe('settings', () => {
     ).toMatchObject({
       config: { mcp: false, logLevel: 'warn', upstreamProfile: 'v1', holdBackMs: Number.POSITIVE_INFINITY },
     });
+    expect(readConfig({ TRUSTED_PROXIES: 'Loopback, uniqueLocal' })).toMatchObject({
+      config: { trustedProxies: ['loopback', 'uniquelocal'] },
+    });
   });
 
   it('that hold secrets can be in files, which errors do not quote', () => {

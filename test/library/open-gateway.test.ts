@@ -202,6 +202,7 @@ describe('an option', () => {
   it.each<[object, RegExp]>([
     [{ upstreamULR: 'https://example.org/v1' }, /upstreamULR: there is no such option/],
     [{ port: 4000 }, /port: there is no such option/],
+    [{ drainMs: 0 }, /drainMs: there is no such option/],
     [{ maxDepth: 20 }, /maxDepth: there is no such option/],
     [{}, /upstreamUrl: expected the base address of an upstream, got none \(demo=true/],
     [{ upstreamUrl: '' }, /upstreamUrl: expected another value than an empty one/],

@@ -156,7 +156,7 @@ describe('with TRUSTED_DOCUMENTS_ONLY', () => {
       expect((await ask({ query, variables: its })).body.toString()).not.toContain('DOCUMENT_NOT_TRUSTED');
   };
 
-  it('the text of a known document is executed, with any white space', async () => {
+  it('the text of a known document is executed, with other white space and comments', async () => {
     const { ask } = await start(true);
     const query = `# A chain\n${QUERY.replaceAll(' ', '\n  ')}`;
     for (let times = 0; times < 3; times++) expect(jsonOf(await ask({ query, variables }))).toEqual(BASE);

@@ -123,15 +123,15 @@ describe('the count', () => {
       await expectShared(redis, one, 'early', 1);
       await expectShared(redis, other, 'late', 2);
       for (let nth = 0; nth < 40; nth++) await one.take('a');
-      expect(await redis.client.pttl('chains-and-tokens-gateway:clients:1/40:a')).toBeGreaterThan(20_000);
+      expect(await redis.client.pttl('chains-and-tokens-gateway:1:clients:1/40:a')).toBeGreaterThan(20_000);
       const waitMs = await other.take('a');
       expect(waitMs).toBeGreaterThan(0);
       expect(waitMs).toBeLessThanOrEqual(40_000);
       expect(await other.take('b')).toBe(0);
       // Refused locally, without a request to Redis.
-      const before = await redis.client.get('chains-and-tokens-gateway:clients:1/40:a');
+      const before = await redis.client.get('chains-and-tokens-gateway:1:clients:1/40:a');
       for (let nth = 0; nth < 50; nth++) await one.take('a');
-      expect(await redis.client.get('chains-and-tokens-gateway:clients:1/40:a')).toBe(before);
+      expect(await redis.client.get('chains-and-tokens-gateway:1:clients:1/40:a')).toBe(before);
     });
 
     it.each(['frozen', 'gone'])('continues locally while Redis is %s', async (how) => {
@@ -148,8 +148,8 @@ describe('the count', () => {
 
     it('ignores keys of another kind, and shortens a wait that is longer than its window', async () => {
       const redis = await startRedis();
-      await redis.client.set('chains-and-tokens-gateway:clients:1/40:a', 1_000_000_000);
-      await redis.client.lpush('chains-and-tokens-gateway:clients:1/40:b', 'x');
+      await redis.client.set('chains-and-tokens-gateway:1:clients:1/40:a', 1_000_000_000);
+      await redis.client.lpush('chains-and-tokens-gateway:1:clients:1/40:b', 'x');
       const limit = await share(redis.url, 10_000);
       await expect.poll(() => limit.take('a')).toBeGreaterThan(0);
       expect(await limit.take('a')).toBeLessThanOrEqual(40_000);

@@ -3,7 +3,7 @@ import { createRequestLog } from '../../src/observability/request-log.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { stopClock } from '../support/clock.js';
 import { stall, startFakeUpstream, status } from '../support/fake-upstream.js';
-import { openRaw } from '../support/raw-http.js';
+import { openRaw, postOf } from '../support/raw-http.js';
 import { createTestLog, withBrokenRoutes } from '../support/test-gateway.js';
 import { type Asked, FRESH, startServer, type TestServer } from '../support/test-server.js';
 
@@ -155,6 +155,21 @@ describe('the metrics of requests', () => {
     await expect.poll(() => samples(server, 'gateway_requests_in_flight')).toEqual({});
     expect(await samples(server, 'gateway_requests_total')).toEqual({
       '{cache="miss",outcome="ABORTED"}': 1,
+    });
+  });
+
+  it('count a connection as cut for pipelining, also if its waiting requests have an expectation', async () => {
+    const upstream = await startFakeUpstream();
+    upstream.plan('tokens', stall);
+    const server = await startServer({ upstream, config: FRESH });
+    const connection = await openRaw(server.address);
+    const expecting = 'GET /live HTTP/1.1\r\nHost: x\r\nExpect: tea\r\n\r\n';
+    await connection.send(postOf('{ tokens { name } }') + expecting.repeat(101));
+    await expect.poll(connection.isClosed).toBe(true);
+    expect(connection.received()).toBe('');
+    await upstream.close();
+    expect(await samples(server, 'gateway_http_connections_cut_total')).toEqual({
+      '{reason="pipelining"}': 1,
     });
   });
 

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { stopClock } from '../support/clock.js';
+import { startFakeSuccessor } from '../support/fake-successor.js';
 import {
   type Answer,
   first,
@@ -112,10 +113,18 @@ describe('a failed refresh', () => {
   it.each([
     ['v1', true],
     ['value-transfer', false],
+    // The successor is gone, too.
+    ['auto', false],
   ] as const)(
-    'with 410 from %s: whether the log names the successor: %s',
+    'with 410 and UPSTREAM_PROFILE=%s: whether the log says how the successor can take over: %s',
     async (upstreamProfile, isNamed) => {
-      const { query, logged } = await serve(status(410), { upstreamProfile });
+      const successor = await startFakeSuccessor();
+      onTestFinished(successor.close);
+      successor.plan('tokens', status(410));
+      const { query, logged } = await serve(status(410), {
+        upstreamProfile,
+        upstreamSuccessorUrl: successor.url,
+      });
       await query(TOKENS);
       const [line] = logged.filter(({ msg }) => msg.startsWith('The tokens listing could not be refreshed'));
       expect(line?.msg.includes('set UPSTREAM_PROFILE=auto')).toBe(isNamed);

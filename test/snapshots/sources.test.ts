@@ -99,6 +99,20 @@ describe('sources', () => {
     ]);
   });
 
+  it('include routes with other decimals if the token has held-back facts, as destinations do', async () => {
+    const changed = { 'b 0x1': { decimals: 18 } } as Record<string, object>;
+    const rowsOf = (tokens: readonly string[]) =>
+      json({ tokens: tokens.map((token) => rowOf(token, changed[token])) });
+    const { upstream, gateway } = await startSwept((token) => rowsOf(NETWORK[token] ?? []));
+    expect(await sourcesOf(gateway, 'b 0x1')).toEqual([]);
+    upstream.plan('tokens', rowsOf(TOKENS));
+    gateway.snapshots.refreshNow();
+    await expect.poll(() => sourcesOf(gateway, 'b 0x1')).toEqual(['a 0x1', 'c 0x2']);
+    expect(await destinationsOf(gateway, 'c 0x2')).toMatchObject({
+      data: { destinations: [{ chainKey: 'b' }] },
+    });
+  });
+
   it('tell that they are incomplete, and how old they are, while answers are missing', async () => {
     const clock = stopClock();
     const { date, upstream, gateway } = await sweep();

@@ -158,7 +158,7 @@ it.each<[string, RegExp, (file: string) => unknown]>([
 );
 
 describe('a directory that cannot be written', () => {
-  it('is logged once an hour and when it can be written again, and shows in the metrics', async () => {
+  it('is logged once an hour, created when that is possible, and shows in the log and in the metrics', async () => {
     const clock = stopClock();
     const { log, logged } = await createTestLog();
     const directory = temporaryDirectory();
@@ -167,7 +167,9 @@ describe('a directory that cannot be written', () => {
     const store = await openDiskStore(directory, { v1: 'm' }, log, metrics.stored);
     expect(await isStored()).toBeUndefined();
     const taken = await TOKENS.parse([tokenRow('a', '0x1')], { source: 'v1', takenAt: 1 });
+    // A file is in the place of the directory.
     rmSync(directory, { recursive: true });
+    writeFileSync(directory, '');
     for (let turn = 0; turn < 3; turn++) await store.write(TOKENS, taken);
     const told = () => logged.filter((line) => isAtLeast(line, 'info')).map(({ msg }) => msg);
     const warning = expect.stringContaining('could not be kept in SNAPSHOT_DIR');
@@ -176,7 +178,7 @@ describe('a directory that cannot be written', () => {
     clock.advance(3_600_000);
     for (let turn = 0; turn < 3; turn++) await store.write(TOKENS, taken);
     expect(told()).toEqual([warning, warning]);
-    mkdirSync(directory);
+    rmSync(directory);
     await store.write(TOKENS, taken);
     expect(told()).toEqual([warning, warning, 'SNAPSHOT_DIR can be written again']);
     expect(await isStored()).toBe('1');

@@ -2,12 +2,13 @@
 import { extendSchema, type GraphQLResolveInfo, type GraphQLSchema, isUnionType, parse } from 'graphql';
 import { GatewayError, OperationLimitError } from '../../domain/errors.js';
 import type { Chain, Token } from '../../domain/listing.js';
+import { shown } from '../../domain/text-limits.js';
 import type { GatewayContext } from '../context.js';
 import { ID_UNITS } from '../cost.js';
 import type { MaybePromise } from '../loaders.js';
 import { boundEnumValues } from '../schema/arguments.js';
 import { identityOf } from '../schema/ids.js';
-import { objectOf } from '../schema/node.js';
+import { objectOf, typeNameOf } from '../schema/node.js';
 import { stitchingSdlOf, subgraphSdlOf } from './sdl.js';
 
 const EXTENSION = parse(`
@@ -45,7 +46,7 @@ export function withFederation(schema: GraphQLSchema): GraphQLSchema {
   const entity = graph.getType('_Entity');
   const { _service, _entities, _sdl } = graph.getQueryType()?.getFields() ?? {};
   if (!isUnionType(entity) || !_service || !_entities || !_sdl) throw new Error('Expected the extension');
-  entity.resolveType = (row: Chain | Token) => ('nativeCurrency' in row ? 'Chain' : 'Token');
+  entity.resolveType = typeNameOf;
   _service.resolve = () => ({ sdl: sdl() });
   _entities.resolve = (_query, { representations }, context: GatewayContext, info) =>
     entitiesOf(representations, context, info);
@@ -124,13 +125,13 @@ function keyPart(name: string, value: unknown): string {
 }
 
 function malformed(rule: string, actual: unknown): GatewayError {
-  return new GatewayError('BAD_USER_INPUT', `A representation must ${rule}, got ${shown(actual)}.`);
+  return new GatewayError('BAD_USER_INPUT', `A representation must ${rule}, got ${described(actual)}.`);
 }
 
 /** Shortens a value for a message, because a thousand messages can show the same large variable. */
-function shown(actual: unknown): string {
+function described(actual: unknown): string {
   if (actual === undefined) return 'nothing';
-  if (typeof actual === 'string') return JSON.stringify(actual.slice(0, 100));
+  if (typeof actual === 'string') return shown(actual);
   if (typeof actual !== 'object' || actual === null) return String(actual);
   return Array.isArray(actual) ? 'a list' : 'an object';
 }

@@ -1,7 +1,7 @@
 /** The queries for the tokens that a token can be moved to. */
 import { foldChainKey } from '../../domain/addresses.js';
 import { groupBy } from '../../domain/keyed-rows.js';
-import type { Token } from '../../domain/listing.js';
+import { CAN_FAIL, type Token } from '../../domain/listing.js';
 import { whenReady } from '../loaders.js';
 import { TOKEN_ADDRESS } from './arguments.js';
 import { builder } from './builder.js';
@@ -46,10 +46,6 @@ export const ChainDestinationsType = builder.objectRef<ChainDestinations>('Chain
     }),
   }),
 });
-
-/** Part of the description of each field with routes. */
-const CAN_FAIL =
-  'A listed route can still fail: only a quote of the transfer service shows that a transfer works now.';
 
 builder.objectField(TokenType, 'destinations', (t) =>
   t.field({

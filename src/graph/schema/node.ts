@@ -8,7 +8,7 @@ import { type Identity, identityOf } from './ids.js';
 
 export const NodeType = builder.interfaceRef<Chain | Token>('Node').implement({
   description: 'An object with an id: caches use the id as a key, and `node` finds the object by it.',
-  resolveType: (row) => ('nativeCurrency' in row ? 'Chain' : 'Token'),
+  resolveType: typeNameOf,
   fields: (t) => ({ id: t.id({ description: 'Opaque, stable id, unique in the whole graph.' }) }),
 });
 
@@ -38,6 +38,10 @@ function nodesOf(ids: readonly string[], { loaders, cost }: GatewayContext, info
   return cost
     .chargeRows(ids.map(identityOf), info, (identity) => identity?.type ?? 'Chain')
     .map((identity) => identity && objectOf(identity, loaders));
+}
+
+export function typeNameOf(row: Chain | Token): 'Chain' | 'Token' {
+  return 'nativeCurrency' in row ? 'Chain' : 'Token';
 }
 
 /** Looks up the chain or token that an id refers to. */

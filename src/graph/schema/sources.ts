@@ -1,4 +1,5 @@
 /** The query for the tokens that can be moved to a token. */
+import { CAN_FAIL } from '../../domain/listing.js';
 import type { TokenSources } from '../../snapshots/sources.js';
 import { TOKEN_ADDRESS, textWithin } from './arguments.js';
 import { builder } from './builder.js';
@@ -49,8 +50,7 @@ builder.queryField('sources', (t) =>
   t.field({
     type: TokenSourcesType,
     nullable: true,
-    description:
-      'The tokens that can be moved to a token. The result is computed from the destinations of all bridgeable tokens, which the gateway collects in the background if ROUTES_SWEEP_MS is set; this query never asks the upstream for routes. Null without an error if the gateway does not collect destinations; null with an error until the first destinations are known. A listed route can still fail: only a quote of the transfer service shows that a transfer works now.',
+    description: `The tokens that can be moved to a token. The result is computed from the destinations of all bridgeable tokens, which the gateway collects in the background if ROUTES_SWEEP_MS is set; this query never asks the upstream for routes. Null without an error if the gateway does not collect destinations; null with an error until the first destinations are known. ${CAN_FAIL}`,
     args: {
       dstChainKey: t.arg.string({
         required: true,

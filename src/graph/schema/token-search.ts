@@ -1,6 +1,6 @@
 /** The query that searches the tokens. */
 import { GatewayError } from '../../domain/errors.js';
-import type { Token } from '../../domain/listing.js';
+import { CAN_FAIL, type Token } from '../../domain/listing.js';
 import { TEXT_LIMITS } from '../../domain/text-limits.js';
 import type { FoundTokens } from '../../search/did-you-mean.js';
 import type { TokenOrder } from '../../search/token-order.js';
@@ -50,8 +50,7 @@ const TokenFilterInput = builder.inputType('TokenFilter', {
     maxPriceUsd: t.float({ description: 'Tokens with a price of at most this many US dollars.' }),
     reachableFrom: t.field({
       type: TokenKeyInput,
-      description:
-        'Tokens that this token can be moved to: the listed tokens among its `destinations`. An unknown token matches nothing; no error is raised. If its routes are not cached, they cost the upstream one request for all pages and count as one of the 10 such requests that an operation may cause. If that request fails and the gateway has no earlier answer, `tokenSearch` is null with the error of `destinations`. A listed route can still fail: only a quote of the transfer service shows that a transfer works now.',
+      description: `Tokens that this token can be moved to: the listed tokens among its \`destinations\`. An unknown token matches nothing; no error is raised. If its routes are not cached, they cost the upstream one request for all pages and count as one of the 10 such requests that an operation may cause. If that request fails and the gateway has no earlier answer, \`tokenSearch\` is null with the error of \`destinations\`. ${CAN_FAIL}`,
     }),
   }),
 });

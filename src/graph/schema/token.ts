@@ -1,7 +1,7 @@
 /** The type Token, and the queries that return it. */
 import { isNativeOf, isNativePlaceholder } from '../../domain/addresses.js';
 import { caip19Of } from '../../domain/caip.js';
-import type { Price, Token } from '../../domain/listing.js';
+import { CAN_FAIL, type Price, type Token } from '../../domain/listing.js';
 import type { RouteAnswer } from '../../snapshots/routes.js';
 import type { GatewayContext } from '../context.js';
 import { type MaybePromise, NO_ROUTES, whenReady } from '../loaders.js';
@@ -156,8 +156,7 @@ builder.queryFields((t) => ({
           '`chainKey`, in any letter case. Alone, it selects the tokens on this chain. With `srcToken`, it names the chain that this token is on and does not filter the result.',
       }),
       srcToken: t.arg.string({
-        description:
-          'Address of a token: selects the tokens that have a route from it. An address can exist on several chains, so give `srcChainKey` too; a value-transfer upstream requires it, and leaving it out is then BAD_USER_INPUT. A listed route can still fail: only a quote of the transfer service shows that a transfer works now.',
+        description: `Address of a token: selects the tokens that have a route from it. An address can exist on several chains, so give \`srcChainKey\` too; a value-transfer upstream requires it, and leaving it out is then BAD_USER_INPUT. ${CAN_FAIL}`,
       }),
     },
     resolve(_query, args, { loaders, cost }, info) {

@@ -2,6 +2,7 @@
 import { RateLimiterRedis } from 'rate-limiter-flexible';
 import type { Logger } from '../../logger/logger.js';
 import { type ClientLimit, refusedMs, windowSeconds } from '../../scheduling/client-limit.js';
+import { RECORD_FORMAT } from '../stored-listing.js';
 import { AWAY_MS, CONNECT_MS, openClient } from './connection.js';
 
 /** Replaces the script of the library, which allows only whole seconds. ARGV points, whole seconds, limit, seconds. */
@@ -30,7 +31,7 @@ export function createSharedClientLimit(
   client.on('error', () => {});
   const shared = new RateLimiterRedis({
     storeClient: client,
-    keyPrefix: `chains-and-tokens-gateway:clients:${rate.perSecond}/${rate.burst}`,
+    keyPrefix: `chains-and-tokens-gateway:${RECORD_FORMAT}:clients:${rate.perSecond}/${rate.burst}`,
     points: rate.burst,
     duration: windowSeconds(rate),
     customIncrTtlLuaScript: COUNT,

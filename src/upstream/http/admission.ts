@@ -13,7 +13,7 @@ export interface AdmissionOptions {
   readonly rateLimiter: RateLimiter;
   readonly upstreamRequestsPerSecond: number;
   readonly maxRouteWaitMs?: number;
-  /** When it aborts, all waiting requests are rejected with its reason, an UpstreamError. */
+  /** When it aborts, all waiting requests are rejected with an UpstreamError. */
   readonly closing: AbortSignal;
 }
 
@@ -22,7 +22,7 @@ interface Turn {
   begin(): void;
   /** Called when the queue has removed this entry, or not added it. A request without entries fails. */
   refuse(reason: QueueFullError): void;
-  end(error: UpstreamError): void;
+  end(error: unknown): void;
 }
 
 /**
@@ -51,11 +51,11 @@ export function createAdmission(options: AdmissionOptions) {
   let lastSent: Lane = 'routes';
   let isRunning = false;
 
-  function endAll(lane: Lane, error: UpstreamError): void {
+  function endAll(lane: Lane, error: unknown): void {
     for (let turn = queues[lane].take(); turn; turn = queues[lane].take()) turn.end(error);
   }
   closing.addEventListener('abort', () => {
-    for (const lane of LANES) endAll(lane, stoppingError(closing.reason));
+    for (const lane of LANES) endAll(lane, stoppingError());
   });
 
   /** How long pauses and breakers delay a lane (ms). If its requests may not wait for that, all of them fail. */
@@ -63,7 +63,7 @@ export function createAdmission(options: AdmissionOptions) {
     try {
       return backoff.delayBefore(lane, lane === 'listings');
     } catch (error) {
-      endAll(lane, stoppingError(error));
+      endAll(lane, error);
       return POLL_MS;
     }
   }
@@ -106,7 +106,7 @@ export function createAdmission(options: AdmissionOptions) {
     const { lane, waits, clients } = request;
     const queue = queues[lane];
     return new Promise((resolve, reject) => {
-      if (closing.aborted) throw stoppingError(closing.reason);
+      if (closing.aborted) throw stoppingError();
       backoff.check(request);
       backoff.delayBefore(lane, waits);
       const removals: (() => void)[] = [];

@@ -3,7 +3,7 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, fetch, Headers } from 'undici';
 import type { RouteClients, ServiceName } from '../../domain/listing.js';
-import { UpstreamError } from '../../domain/upstream-error.js';
+import { internalError, UpstreamError } from '../../domain/upstream-error.js';
 import type { Logger } from '../../logger/logger.js';
 import { currentTracing, type TraceSpan } from '../../tracing.js';
 import { type AdmissionOptions, createAdmission, pauseKey } from './admission.js';
@@ -104,13 +104,13 @@ export function createUpstreamHttp(options: UpstreamHttpOptions) {
       try {
         return await backoff.run(admitted, () => attempt(path, url));
       } catch (thrown) {
-        const error = stoppingError(thrown);
+        const error = thrown instanceof UpstreamError ? thrown : internalError(thrown);
         const pauseMs = retryDelay(failures, error);
         if (closing.signal.aborted || failures >= maxFailures || pauseMs === undefined) throw error;
         const { code, detail } = error;
         log.debug({ url, attempt: failures, pauseMs, code, detail }, 'Retrying a request to the upstream');
-        await sleep(pauseMs, undefined, { signal: closing.signal }).catch((reason) => {
-          throw stoppingError(reason);
+        await sleep(pauseMs, undefined, { signal: closing.signal }).catch(() => {
+          throw stoppingError();
         });
       }
     }
@@ -136,7 +136,7 @@ export function createUpstreamHttp(options: UpstreamHttpOptions) {
 
   async function send(url: string, traceHeaders = {}): Promise<UpstreamAnswer> {
     const attempted = new AbortController();
-    const stop = () => attempted.abort(stoppingError(closing.signal.reason));
+    const stop = () => attempted.abort(stoppingError());
     closing.signal.addEventListener('abort', stop);
     if (closing.signal.aborted) stop();
     const timer = setTimeout(() => attempted.abort(timeoutError(timeoutMs, url)), timeoutMs);
@@ -172,7 +172,7 @@ export function createUpstreamHttp(options: UpstreamHttpOptions) {
     delay: backoff.delayOfListings,
     forgetGone: backoff.forgetGone,
     async close(): Promise<void> {
-      closing.abort(stoppingError(undefined));
+      closing.abort();
       // Bun replaces undici by its own, whose agents have no connections and no `destroy`.
       await (agent as Partial<Agent>).destroy?.();
     },

@@ -66,15 +66,11 @@ export function timeoutError(timeoutMs: number, url: string): UpstreamError {
   return new UpstreamError('UPSTREAM_TIMEOUT', message, { detail: url });
 }
 
-/**
- * The error for a request that is not sent, or is aborted, because the gateway stops. If `cause` is an
- * UpstreamError, returns it.
- */
-export function stoppingError(cause: unknown): UpstreamError {
-  if (cause instanceof UpstreamError) return cause;
+/** The error for a request that is not sent, or is aborted, because the gateway stops. */
+export function stoppingError(): UpstreamError {
   const message =
     'The gateway is stopping and sends no more requests to the upstream. Try again in a few seconds.';
-  return new UpstreamError('UPSTREAM_UNREACHABLE', message, { cause, notSent: true });
+  return new UpstreamError('UPSTREAM_UNREACHABLE', message, { notSent: true });
 }
 
 /** The error for an exception of undici: the connection or the decompression failed. */

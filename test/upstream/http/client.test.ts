@@ -191,6 +191,18 @@ it('the log line of a refused request has the beginning of the body, up to the e
   expect((await faultOf(getTokens())).detail).toMatch(/HTTP 401 (no )+…$/);
 });
 
+it('an unexpected exception is reported as an internal error with its cause, and not as a stop of the gateway', async () => {
+  const cause = new Error('no such metric');
+  const upstreamRequest = () => {
+    throw cause;
+  };
+  const { upstream, getTokens } = await askFor(GOOD, { metrics: { upstreamRequest, breaker() {} } });
+  const fault = await faultOf(getTokens());
+  expect(fault).toMatchObject({ code: 'UPSTREAM_MALFORMED', notSent: false, cause });
+  expect(fault.message).toContain('internal error of the gateway');
+  expect(upstream.count()).toBe(1);
+});
+
 describe('limits on time', () => {
   it('report a slow body as a timeout, even if it never stalls', async () => {
     const drip: Answer = (response) => {
