@@ -54,9 +54,9 @@ const HELP = {
   gateway_listings_stored:
     'Whether the last listing could be stored in SNAPSHOT_DIR (1). If not (0), a restart would find an older one. Absent until one is stored, and without SNAPSHOT_DIR.',
   gateway_held_back_rows:
-    'Rows that are held back, by the guarded fact: listed rows that the upstream contradicts, and other new rows that are not listed yet.',
+    'Rows that are held back, by the guarded fact: listed rows that the upstream contradicts, and other new rows that are not listed yet. Without those on which a keep rule of LISTING_RULES decides.',
   gateway_held_back_oldest_seconds:
-    'How long the oldest held-back row of the listing has been held back; 0 if no row is held back.',
+    'How long the oldest row that gateway_held_back_rows counts has been held back; 0 if it counts none.',
   gateway_accepted_changes_total:
     'Changes of guarded facts that were accepted: by time (the upstream repeated them for HOLD_BACK_MS) or by the operator (LISTING_RULES).',
   gateway_contradictory_rows_total:

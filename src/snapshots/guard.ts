@@ -48,6 +48,8 @@ export interface GuardResult<Row> {
   /** Removed rows that a new row would replace. The new row is held back from this listing on. */
   readonly waiting: readonly Contradiction<Row>[];
   readonly accepted: readonly (Contradiction<Row> & AcceptedChange)[];
+  /** The rules that were applied. */
+  readonly rules: OperatorWord;
 }
 
 /** The guard remembers at most this many removed rows, and as many new ones. */
@@ -273,7 +275,7 @@ export async function guardListing<Row extends ListingRow>(
     arrived: [...arrived].slice(-MAX_GONE),
     accepted: [...memory.accepted, ...changes].slice(-MAX_ACCEPTED),
   };
-  return { listing: { ...facts, rows: Object.freeze([...rows.values()]), guard }, waiting, accepted };
+  return { listing: { ...facts, rows: Object.freeze([...rows.values()]), guard }, waiting, accepted, rules };
 }
 
 function clocksOf<Row>({ held }: GuardMemory<Row>): ReadonlyMap<string, HeldRow<Row>> {
@@ -344,26 +346,40 @@ export function withKnownFacts<Row>(own: Fetched<Row> | undefined, others: reado
 
 /**
  * Counts the listed rows that are held back, and the new rows that wait because each would replace a removed row.
- * `oldestSince`: since when the first of them has been held back (milliseconds since 1970); undefined without one.
+ * `rowsByFact` and `oldestSince` leave out what a `keep` rule decides. `oldestSince`: since when the first of the others
+ * has been held back (milliseconds since 1970); undefined without one.
  */
 export function heldBackIn<Row extends ListingRow>(
   kind: ListingKind<Row>,
   served: readonly Row[],
   { guard, rows }: Pick<GuardedListing<Row>, 'guard' | 'rows'>,
   select: (rows: readonly Row[], guard: GuardMemory<Row>) => readonly Row[],
+  rules: Pick<OperatorWord, 'keptFacts'>,
 ) {
-  const facts = served.flatMap(({ heldBack }) => heldBack);
-  const rowsByFact = new Map<GuardedFact, number>();
-  for (const { fact } of facts) rowsByFact.set(fact, (rowsByFact.get(fact) ?? 0) + 1);
-  const listed = new Set(rows.map(kind.keyOf));
+  const { keyOf, lookalikeOf = () => undefined } = kind;
+  const factsIn = (among: readonly Row[]) =>
+    among.flatMap((row) => row.heldBack.map((each) => ({ row, ...each })));
+  const isKept = ({ row, fact }: { row: Row; fact: GuardedFact }) => rules.keptFacts(keyOf(row))?.has(fact);
+  const facts = factsIn(served);
+  const listed = new Set(rows.map(keyOf));
   const named = new Set(facts.map(({ fact, upstream }) => (fact === 'address' ? upstream : undefined)));
   const waiting = guard.held.filter(
     ({ key, rows: [row, ...others] }) =>
       row !== undefined && others.length === 0 && !listed.has(key) && !named.has(row.address),
   );
   const alone = waiting.filter(({ rows }) => select(rows, guard).length > 0);
-  if (alone.length > 0) rowsByFact.set('address', (rowsByFact.get('address') ?? 0) + alone.length);
-  const since = [...facts, ...alone].map((each) => each.since);
+  const fact: GuardedFact = 'address';
+  // A new row waits because of removed rows with its symbol, or because of listed ones with a held-back fact.
+  const causes = alone.length > 0 ? [...guard.gone.map(({ row }) => ({ row, fact })), ...factsIn(rows)] : [];
+  const byLook = groupBy(causes, ({ row }) => lookalikeOf(row));
+  const isOpen = ({ rows: [row] }: HeldRow<Row>) => !byLook.get(row && lookalikeOf(row))?.every(isKept);
+  const open = [
+    ...facts.filter((each) => !isKept(each)),
+    ...alone.filter(isOpen).map(({ since }) => ({ fact, since })),
+  ];
+  const rowsByFact = new Map<GuardedFact, number>();
+  for (const { fact } of open) rowsByFact.set(fact, (rowsByFact.get(fact) ?? 0) + 1);
+  const since = open.map((each) => each.since);
   const rowsHeldBack = served.filter(({ heldBack }) => heldBack.length > 0).length + alone.length;
   const oldestSince = since.length === 0 ? undefined : since.reduce((one, other) => Math.min(one, other));
   return { rows: rowsHeldBack, rowsByFact: rowsByFact as ReadonlyMap<GuardedFact, number>, oldestSince };

@@ -1,5 +1,5 @@
 /** Refreshes one listing: fetch, check, guard, index, publish, store, share. Then it schedules the next refresh. */
-import { type AcceptedBy, EMPTY_GUARD_MEMORY, type GuardMemory } from '../domain/guard-memory.js';
+import type { AcceptedBy, GuardMemory } from '../domain/guard-memory.js';
 import {
   type Fetched,
   type GuardedFact,
@@ -90,7 +90,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   let snapshot: Indexed | undefined;
   /** The listing that is served, including the rows that the operator hides; undefined before the first. */
   let guarded: GuardedListing<Row> | undefined;
-  let heldBack = heldBackIn(kind, [], { rows: [], guard: EMPTY_GUARD_MEMORY }, select);
+  let heldBack: ReturnType<typeof heldBackIn> = { rows: 0, rowsByFact: new Map(), oldestSince: undefined };
   let lastFailure: { readonly error: UpstreamError; readonly at: number } | undefined;
   let failuresInARow = 0;
   /** When the last listing from a peer, or the last one that was too old to use, was requested (ms since 1970). */
@@ -173,6 +173,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
       listingCheck.remember(served, acceptedLoss !== undefined);
       failuresInARow = 0;
     }
+    heldBack = heldBackIn(kind, indexed.rows, listing, select, result.rules);
     publish(listing, indexed, origin);
     if (acceptedLoss)
       log.warn({ listing: name }, `The ${name} listing that was held back is accepted: ${acceptedLoss}`);
@@ -206,7 +207,6 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   function publish(listing: GuardedListing<Row>, accepted: Indexed, origin: SnapshotOrigin): void {
     guarded = listing;
     snapshot = accepted;
-    heldBack = heldBackIn(kind, accepted.rows, listing, select);
     if (origin !== 'upstream') service.switchTo?.(accepted.source);
     if (origin === 'peer') sharedAt = sentAtOf(accepted);
     const toStore = stored(accepted);

@@ -1,9 +1,10 @@
 /** Tests that the files agree with the gateway and with each other. Their form is tested in schemas.test.ts. */
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readConfig, SETTING_NAMES } from '../../src/config/config.js';
 import { MONITORING_PATHS } from '../../src/http/paths.js';
 import { MAX_UPSTREAM_WAIT_MS } from '../../src/snapshots/operation-view.js';
-import { readText } from '../support/readme.js';
+import { ROOT, readText } from '../support/readme.js';
 import {
   alerts,
   bytesOf,
@@ -29,7 +30,8 @@ const [first, second] = [compose.services['gateway-1'], compose.services['gatewa
 function configOf(settings: Readonly<Record<string, string>>) {
   const filled = Object.entries(settings).map(([name, value]) => [
     name,
-    value.replace(/^\$\{\w+:-(.*)\}$/, '$1'),
+    // The folder of rules is mounted from .deploy.
+    value.replace(/^\$\{\w+:-(.*)\}$/, '$1').replace(/^\/gateway(?=\/rules\/)/, join(ROOT, '.deploy')),
   ]);
   const found = readConfig({ ...image, ...Object.fromEntries(filled) });
   if ('errors' in found) throw new Error(found.errors.join('\n'));
@@ -64,6 +66,18 @@ describe('settings', () => {
     // Every machine in a trusted network is trusted, so the network must be small.
     for (const network of config.trustedProxies)
       expect(Number(network.split('/')[1] ?? 32)).toBeGreaterThanOrEqual(24);
+  });
+
+  it.each([
+    ['compose.yaml', first.environment],
+    ['kustomization.yaml', kubernetesEnv],
+  ])('of %s fit the alerts about ages of prices and waits for equal requests', (_, settings) => {
+    const alertOf = (name: string) => alerts.find(({ alert }) => alert === name);
+    const limit = Number(/> (\d+)$/.exec(alertOf('GatewayPricesRunOut')?.expr ?? '')?.[1]);
+    expect(limit).toBe((0.75 * configOf(settings).priceMaxAgeMs) / 1000);
+    expect(readText('src/server/responder.ts')).toContain('COALESCE_WITHIN_MS = 1_000;');
+    const { description } = alertOf('GatewayHitsSlow')?.annotations ?? {};
+    expect(description).toContain('for a second at most, for an equal request');
   });
 
   it('named in alerts exist', () => {
@@ -103,6 +117,22 @@ describe('compose.yaml and kubernetes.yaml', () => {
     expect(gatewayContainer.volumeMounts[0]?.mountPath).toBe(kubernetesEnv.SNAPSHOT_DIR);
   });
 
+  it("mount the folder of the operator's rules, so that running gateways read changed rules", () => {
+    const { LISTING_RULES: path = '' } = kubernetesEnv;
+    const [, { name, files, options }] = kustomization.configMapGenerator;
+    // The name of the file in the ConfigMap is that of the file in .deploy.
+    expect(files.map((file) => `/gateway/${file}`)).toEqual([path]);
+    for (const { environment, volumes } of [first, second]) {
+      expect(environment.LISTING_RULES).toBe(path);
+      expect(volumes).toContain(`./${dirname(files[0] ?? '')}:${dirname(path)}:ro`);
+    }
+    // With a digest in the name, only new pods would get another ConfigMap.
+    expect(options).toEqual({ disableNameSuffixHash: true });
+    expect(deployment.spec.template.spec.volumes).toContainEqual({ name: 'rules', configMap: { name } });
+    // Kubernetes does not update a mount with `subPath`.
+    expect(gatewayContainer.volumeMounts).toContainEqual({ name: 'rules', mountPath: dirname(path) });
+  });
+
   it('limit memory alike, and an alert fires before the limit', () => {
     const { requests, limits } = gatewayContainer.resources;
     for (const { deploy } of [first, second]) {
@@ -122,6 +152,11 @@ describe('compose.yaml', () => {
     expect(first.environment.TRUSTED_PROXIES).toBe(address);
     const subnet = compose.networks.inside?.ipam.config[0]?.subnet ?? '';
     expect(subnet.replace(/\.0\/24$/, '.')).toBe(address.replace(/\d+$/, ''));
+  });
+
+  it('starts nginx after the gateways, also while the upstream is down and they are not healthy', () => {
+    // The short form waits until they are started: nginx then finds their names.
+    expect(compose.services.nginx?.depends_on).toEqual(['gateway-1', 'gateway-2']);
   });
 });
 

@@ -16,6 +16,7 @@ interface ComposeService {
   readonly environment: Readonly<Record<string, string>>;
   readonly volumes: readonly string[];
   readonly ports?: readonly string[];
+  readonly depends_on?: unknown;
   readonly stop_grace_period: string;
   readonly networks: Readonly<Record<string, { readonly ipv4_address: string }>>;
   readonly deploy: {
@@ -32,15 +33,19 @@ export const compose = parse(deployed('compose.yaml'), { merge: true }) as {
 
 export const kustomization = parse(deployed('kustomization.yaml')) as {
   readonly images: readonly { readonly name: string; readonly newTag: string }[];
-  readonly configMapGenerator: readonly { readonly literals: readonly string[] }[];
+  /** The settings, and the operator's rules. */
+  readonly configMapGenerator: readonly [
+    { readonly literals: readonly string[] },
+    { readonly name: string; readonly files: readonly string[]; readonly options: object },
+  ];
 };
 
 /** The settings of the gateways in Kubernetes. */
 export const kubernetesEnv: Readonly<Record<string, string>> = Object.fromEntries(
-  kustomization.configMapGenerator[0]?.literals.map((literal) => {
+  kustomization.configMapGenerator[0].literals.map((literal) => {
     const [name = ''] = literal.split('=', 1);
     return [name, literal.slice(name.length + 1)];
-  }) ?? [],
+  }),
 );
 
 /** An object of kubernetes.yaml. The type of its `spec` depends on its kind. */
@@ -86,6 +91,7 @@ interface DeploymentSpec {
       readonly terminationGracePeriodSeconds: number;
       readonly securityContext: Readonly<Record<string, unknown>>;
       readonly containers: readonly [Container];
+      readonly volumes: readonly object[];
     };
   };
 }

@@ -1,10 +1,20 @@
 /** Tests the command and the health check of the image, outside a container. */
-import { spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { execFile, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, join } from 'node:path';
+import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { generatedListings } from '../fixtures/rows.js';
-import { json, startFakeUpstream } from '../support/fake-upstream.js';
+import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { fixedLimits } from '../support/fixed-limits.js';
 import { freePort } from '../support/free-port.js';
 import { ask } from '../support/gateway-process.js';
@@ -12,7 +22,7 @@ import { megabytesOf } from '../support/process-facts.js';
 import { ROOT, readText } from '../support/readme.js';
 import { spawnKept } from '../support/server-process.js';
 import { temporaryDirectory } from '../support/temporary-files.js';
-import { bytesOf, deployed, gatewayContainer, imageEnv } from './files.js';
+import { bytesOf, compose, deployed, gatewayContainer, imageEnv, kustomization } from './files.js';
 
 /** Memory is measured for this many seconds: few in CI, more for the figures in .deploy/README.md. */
 const MEMORY_SECONDS = Number(process.env.DEPLOYED_MEMORY_SECONDS ?? 5);
@@ -102,11 +112,57 @@ describe('the command of the image', () => {
         spawnSync('sh', ['-c', `${AS_USER} test -w ${join(ROOT, path)}`]).status === 0;
       expect(['dist', 'dist/main.js', 'node_modules', '.'].filter(canWrite)).toEqual([]);
     }
+    // The command of the guide, which runs in the container.
+    const [command = ''] = /node -e "fetch[^`]*/.exec(deployed('README.md')) ?? [];
+    const refresh = command.replace('http://127.0.0.1:4001', admin);
+    const { stdout } = await promisify(execFile)('sh', ['-c', refresh]);
+    const refreshed = { refreshed: true };
+    expect(JSON.parse(stdout)).toMatchObject({ chains: refreshed, tokens: refreshed });
     child.kill('SIGTERM');
     expect(await exited).toBe(0);
     expect(checkHealth()).toBe(1);
     expect(output()).toContain('"Stopped"');
     expect(output()).not.toMatch(/"level":"(warn|error|fatal)"/);
+  });
+
+  it('is not healthy before it has listings', async () => {
+    const upstream = await startFakeUpstream();
+    onTestFinished(upstream.close);
+    for (const listing of ['chains', 'tokens'] as const) upstream.plan(listing, status(503));
+    const { admin, checkHealth } = await startImage({ UPSTREAM_URL: upstream.url });
+    expect((await fetch(`${admin}/live`)).status).toBe(200);
+    expect(checkHealth()).toBe(1);
+    for (const [name, rows] of Object.entries(generatedListings(2, 4)))
+      upstream.plan(name as 'chains' | 'tokens', json({ [name]: rows }));
+    await expect.poll(checkHealth).toBe(0);
+  });
+
+  it('reads the rules file of .deploy in a folder as Kubernetes mounts it, and again when its links change', async () => {
+    const upstream = await startFakeUpstream();
+    onTestFinished(upstream.close);
+    const folder = temporaryDirectory();
+    chmodSync(folder, 0o755);
+    const name = basename(compose.services['gateway-1'].environment.LISTING_RULES ?? '');
+    const rules = deployed(kustomization.configMapGenerator[1].files[0] ?? '');
+    const mount = (version: string, text: string) => {
+      mkdirSync(join(folder, version));
+      writeFileSync(join(folder, version, name), text);
+      symlinkSync(version, join(folder, '..data_tmp'));
+      renameSync(join(folder, '..data_tmp'), join(folder, '..data'));
+    };
+    mount('..1', rules);
+    symlinkSync(`..data/${name}`, join(folder, name));
+    const { address, output } = await startImage({
+      UPSTREAM_URL: upstream.url,
+      LISTING_RULES: join(folder, name),
+    });
+    const listed = async () =>
+      (await ask<{ tokens: unknown[] }>(address, '{ tokens(srcChainKey: "degen") { symbol } }')).data.tokens
+        .length;
+    expect(await listed()).toBe(4);
+    mount('..2', `${rules}hide degen\n`);
+    await expect.poll(listed).toBe(0);
+    expect(output()).toContain('LISTING_RULES has changed');
   });
 
   it.each([1_000, 10_000])(

@@ -68,9 +68,34 @@ describe('a rule of LISTING_RULES', () => {
     expect(await gateway.chains()).toMatchObject([{ chainId: 7, heldBack: [{ upstream: '8' }] }]);
     expect(await first(gateway)).toMatchObject({ decimals: 6, price: null, heldBack: [{ upstream: '18' }] });
     expect(gateway.heldBackRows()).toEqual([1, 1]);
-    expect(await gateway.sample('gateway_held_back_oldest_seconds{listing="tokens"}')).toBe(100 * 86_400);
     await gateway.bring({ tokens: RIGHT });
     expect(await first(gateway)).toMatchObject({ decimals: 6, price: { usd: 1 }, heldBack: [] });
+  });
+
+  it('keep ends the alert: the metrics count only facts on which no such rule decides', async () => {
+    const counts = async () =>
+      Promise.all(
+        [
+          'gateway_held_back_rows{listing="tokens",fact="decimals"}',
+          'gateway_held_back_rows{listing="tokens",fact="symbol"}',
+          'gateway_held_back_rows{listing="chains",fact="chainId"}',
+          'gateway_held_back_oldest_seconds{listing="tokens"}',
+          'gateway_held_back_oldest_seconds{listing="chains"}',
+        ].map(gateway.sample),
+      );
+    const gateway = await serve('');
+    await gateway.bring({ tokens: WRONG, chains: [chainRow('a', { chainId: 8 })] });
+    await gateway.bring({}, 3_600_000);
+    expect(await counts()).toEqual([1, 0, 1, 3_600, 3_600]);
+    await gateway.write('keep a:0x1 decimals 6\nkeep a chainId 7');
+    await until(async () => (await counts())[0] === 0);
+    expect(await counts()).toEqual([0, 0, 0, 0, 0]);
+    expect(gateway.heldBackRows()).toEqual([1, 1]);
+    await gateway.bring({ tokens: [{ ...WRONG[0], symbol: 'X' }, ...REST] });
+    await gateway.bring({}, 60_000);
+    expect(await counts()).toEqual([0, 1, 0, 60, 0]);
+    await gateway.write('');
+    await until(async () => (await counts())[0] === 1);
   });
 
   it('keep applies in the first listing, and restores a value after another one was accepted', async () => {

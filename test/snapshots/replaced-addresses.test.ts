@@ -119,6 +119,46 @@ describe("if a token's address is replaced, the old row stays without a price, a
     expect(await served(gateway)).toEqual({ listed: [2, 3], held: [2] });
   });
 
+  it.each<[string, string, readonly Rows[], number]>([
+    ['a listed token', 'keep a:0x1 address 0x1', [[TWO, THREE]], 2],
+    ['a removed token', 'keep a:0x1 address 0x1', [[], [TWO]], 1],
+    ['a token whose symbol is held back', 'keep a:0x1 symbol USDC', [[{ ...ONE, symbol: 'OLD' }, TWO]], 2],
+  ])(
+    'for ever if a keep rule names %s, and the metrics no longer count it',
+    async (_what, rule, sent, rows) => {
+      const gateway = await start([ONE, ...REST]);
+      const inMetrics = () =>
+        Promise.all([
+          gateway.sample('gateway_held_back_rows{listing="tokens",fact="address"}'),
+          gateway.sample('gateway_held_back_rows{listing="tokens",fact="symbol"}'),
+        ]);
+      for (const tokens of sent) await gateway.bring({ tokens: [...tokens, ...REST] });
+      expect(gateway.heldBackRows()).toEqual([0, rows]);
+      const [address = 0, symbol = 0] = await inMetrics();
+      expect(address + symbol).toBe(rows);
+      // A rule about another token decides nothing.
+      await gateway.snapshots.applyRules(parseListingRules('keep a:0x2 address 0x2\nkeep a:0x2 symbol USDC'));
+      expect(await inMetrics()).toEqual([address, symbol]);
+      await gateway.snapshots.applyRules(parseListingRules(rule));
+      await gateway.bring({}, 10 * DAY);
+      expect(gateway.heldBackRows()).toEqual([0, rows]);
+      expect(await inMetrics()).toEqual([0, 0]);
+      expect(await gateway.sample('gateway_held_back_oldest_seconds{listing="tokens"}')).toBe(0);
+    },
+  );
+
+  it('until it is accepted in place of one of two removed ones, although a rule keeps the other', async () => {
+    const gateway = await start([ONE, TWO, ...REST]);
+    await gateway.bring({ tokens: REST });
+    await gateway.snapshots.applyRules(parseListingRules('keep a:0x1 address 0x1'));
+    await gateway.bring({ tokens: [THREE, ...REST] });
+    const count = () => gateway.sample('gateway_held_back_rows{listing="tokens",fact="address"}');
+    expect(await count()).toBe(1);
+    await gateway.bring({}, DAY);
+    expect(await served(gateway)).toEqual({ listed: [3], held: [] });
+    expect(await count()).toBe(0);
+  });
+
   it('until it is accepted; the way back is another change', async () => {
     const gateway = await start([ONE, ...REST]);
     await gateway.bring({ tokens: [TWO, ...REST] });
