@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { beforeAll, describe, type ExpectStatic, it, vi } from 'vitest';
+import { describe, type ExpectStatic, it, vi } from 'vitest';
 import { demoChains as chains, demoTokens as tokens } from './fixtures/demo.js';
-import { afterTests } from './support/ends.js';
+import { share } from './support/ends.js';
 import { type FakeUpstream, mostInASecond, startFakeUpstream } from './support/fake-upstream.js';
 import { FAULTS, type Fault, LASTING_FAULTS, mend, ODDITIES } from './support/faults.js';
 import { fixedLimits } from './support/fixed-limits.js';
@@ -77,8 +77,7 @@ const ASKED_IN_OUTAGE = 13;
 vi.setConfig({ maxConcurrency: 7 });
 
 async function startWorld(atEnd: AtEnd, settings: Record<string, string> = {}): Promise<World> {
-  const upstream = await startFakeUpstream(GOOD);
-  atEnd(upstream.close);
+  const upstream = await startFakeUpstream(GOOD, atEnd);
   const gateway = await startGatewayProcess({ ...SETTINGS, ...settings, UPSTREAM_URL: upstream.url }, atEnd);
   while ((await fetch(`${gateway.address}/ready`)).status !== 200) await sleep(20);
   const load = startLoad(gateway.address, questionsAbout(GOOD), { perSecond: QUESTIONS_PER_SECOND });
@@ -159,16 +158,6 @@ function faultNamed(wanted: string): Fault {
   return all.find(({ name }) => name === wanted) as Fault;
 }
 
-/** Starts a world for all tests of a `describe`. */
-function shareWorld(settings: Record<string, string>): { readonly world: World } {
-  const shared = {} as { world: World };
-  const atEnd = afterTests();
-  beforeAll(async () => {
-    shared.world = await startWorld(atEnd, settings);
-  });
-  return shared;
-}
-
 /** Fails if a client has got a wrong answer since this many failures. */
 function expectNoFailures({ load }: World, expect: ExpectStatic, since = 0): void {
   expect(load.failures.slice(since, since + 3)).toEqual([]);
@@ -176,11 +165,10 @@ function expectNoFailures({ load }: World, expect: ExpectStatic, since = 0): voi
 
 // `describe.concurrent.for` runs them one after another.
 describe.concurrent.each(Object.keys(FAULTS))('a gateway survives each fault of the kind %s:', (kind) => {
-  const shared = shareWorld(WITH_STALLS.includes(kind) ? {} : PATIENT);
+  const world = share((atEnd) => startWorld(atEnd, WITH_STALLS.includes(kind) ? {} : PATIENT));
 
   // One fault after another, with the same process.
   it.sequential.for(FAULTS[kind] ?? [])('$name', async (fault, { expect, onTestFailed }) => {
-    const { world } = shared;
     // The next fault must begin with a good state, even if this test fails.
     onTestFailed(() => recover(world, expect));
     const failuresBefore = world.load.failures.length;
@@ -191,10 +179,9 @@ describe.concurrent.each(Object.keys(FAULTS))('a gateway survives each fault of 
 });
 
 describe.concurrent('a gateway accepts the rows of a response that only looks wrong:', () => {
-  const shared = shareWorld(PATIENT);
+  const world = share((atEnd) => startWorld(atEnd, PATIENT));
 
   it.sequential.for(ODDITIES)('$name', async ({ begin }, { expect }) => {
-    const { world } = shared;
     const began = Date.now();
     await begin(world.upstream, GOOD);
     await expectNewSnapshots(world, began, expect);

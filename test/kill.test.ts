@@ -133,8 +133,7 @@ function mostTogether({ seen }: FakeUpstream, except: readonly Span[]): number {
 describe.skipIf(isRedisMissing)('gateways behind a load balancer, with one Redis', () => {
   it('give right answers whichever of them is killed, also without Redis and without the upstream', async () => {
     const redis = await startRedis();
-    const upstream = await startFakeUpstream();
-    onTestFinished(upstream.close);
+    const upstream = await startFakeUpstream({}, onTestFinished);
     // The upstream is so slow that some gateways are killed while they wait for a response.
     upstream.plan('tokens', late(150, json({ tokens: demoTokens })));
     upstream.plan('routes', late(150, json({ tokens: [] })));
@@ -198,8 +197,7 @@ describe.skipIf(isRedisMissing)('gateways behind a load balancer, with one Redis
     const refreshed = listingsTaken();
     await expect.poll(() => listingsTaken() - refreshed).toBeGreaterThan(2);
 
-    upstream.plan('chains', reset);
-    upstream.plan('tokens', reset);
+    upstream.planBoth(reset);
     const count = upstream.count();
     await expect.poll(() => upstream.count()).toBeGreaterThan(count);
     await killRedis();

@@ -15,11 +15,16 @@ import { parseListingRules } from '../src/domain/listing-rules.js';
 import { TOOLS } from '../src/mcp/tools.js';
 import { chainRow, tokenRow } from './fixtures/rows.js';
 import { callOf } from './mcp/support.js';
-import { type Answer, type FakeUpstream, json, startFakeUpstream, status } from './support/fake-upstream.js';
+import { type FakeUpstream, json, startFakeUpstream, status } from './support/fake-upstream.js';
 import { onDisk, stopGuarded } from './support/guarded-gateway.js';
 import { open, post } from './support/open-gateway.js';
 import { temporaryFile } from './support/temporary-files.js';
-import { createTestGateway, type TestGateway, type TestGatewayOptions } from './support/test-gateway.js';
+import {
+  createTestGateway,
+  refresh,
+  type TestGateway,
+  type TestGatewayOptions,
+} from './support/test-gateway.js';
 
 const address = (digits: string) => `0x${digits.padStart(40, '0')}`;
 const NATIVE = '0xEeeeeEeeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE';
@@ -67,16 +72,9 @@ hide base:${HIDDEN_BY_KEY.toUpperCase()}
 hide eip155:1/erc20:${HIDDEN_BY_CAIP}
 hide base:${HIDDEN_UNLISTED}`;
 
-/** Responds to requests for routes with these rows, and to others by the plan. */
-function withRoutes(listing: Answer, rows: readonly object[] = routes): Answer {
-  const answer = json({ tokens: rows });
-  return (response, request, nth) =>
-    (request.url?.includes('srcToken') ? answer : listing)(response, request, nth);
-}
-
 async function startUpstream(): Promise<FakeUpstream> {
   const upstream = await startFakeUpstream({ chains, tokens });
-  upstream.plan('tokens', withRoutes(json({ tokens })));
+  upstream.plan('routes', json({ tokens: routes }));
   return upstream;
 }
 
@@ -109,13 +107,6 @@ const servedChains = async ({ query }: TestGateway) =>
   (await query<Rows<{ chainKey: string }>>('{ chains { chainKey } }')).data?.chains?.map(
     (row) => row.chainKey,
   );
-const refreshed = async ({ snapshots }: TestGateway) => {
-  const before = snapshots.status(Date.now());
-  snapshots.refreshNow();
-  await expect
-    .poll(() => snapshots.status(Date.now()).every(({ takenAt }, at) => takenAt !== before[at]?.takenAt))
-    .toBe(true);
-};
 
 const idOf = (...parts: string[]) => Buffer.from(JSON.stringify(parts)).toString('base64url');
 const HIDDEN_IDS = [
@@ -340,14 +331,14 @@ describe('rules that hide rows or order chains apply', () => {
     const gateway = await start(RULES, { config: { tokensFreshMs: 1 } });
     const { query, upstream } = gateway;
     await servedChains(gateway);
-    upstream.plan('tokens', withRoutes(status(500)));
+    upstream.plan('tokens', status(500));
     const ask = (token: string) =>
       query(`{ destinations(srcChainKey: "base", srcToken: "${token}") { tokens { address } } }`);
-    const asked = () => upstream.seen.filter(({ url }) => url.includes('srcToken')).length;
+    const asked = () => upstream.routesAsked().length;
     expect((await ask(HIDDEN_BY_KEY)).data).toEqual({ destinations: null });
-    upstream.plan('tokens', withRoutes(json({ tokens })));
+    upstream.plan('tokens', json({ tokens }));
     await expect.poll(() => served(gateway)).toHaveLength(4);
-    upstream.plan('tokens', withRoutes(status(500)));
+    upstream.plan('tokens', status(500));
     await expect.poll(() => gateway.snapshots.status(Date.now())[1].state).toBe('STALE');
     expect((await ask(HIDDEN_BY_KEY)).data).toEqual({ destinations: null });
     expect(asked()).toBe(0);
@@ -399,7 +390,7 @@ describe('a change of the rules', () => {
     ] as const) {
       await apply(gateway, rules);
       expect(await served(gateway)).toHaveLength(rows);
-      await refreshed(gateway);
+      await refresh(gateway);
       expect(await served(gateway)).toHaveLength(rows);
       expect(gateway.snapshots.status(Date.now())).toMatchObject([
         { lastFailure: null, isHeldBack: false },
@@ -428,7 +419,7 @@ describe('a change of the rules', () => {
 
   it('applies to routes that arrived before the first token listing', async () => {
     const upstream = await startUpstream();
-    upstream.plan('tokens', withRoutes(status(500)));
+    upstream.plan('tokens', status(500));
     const gateway = await start('', { upstream });
     const document = `{ destinations(srcChainKey: "base", srcToken: "${SHOWN}") { tokens { address } } }`;
     const ask = async () => JSON.stringify(await gateway.query(document));
@@ -472,7 +463,7 @@ describe('rules by CAIP', () => {
     await servedChains(gateway);
     expect(await served(gateway)).not.toContain(address('c0ffee04'));
     upstream.plan('chains', json({ chains: [...chains.slice(1), ...many] }));
-    await refreshed(gateway);
+    await refresh(gateway);
     await apply(gateway, `${hide}\n# the same`);
     expect((await servedChains(gateway))?.slice(0, 3)).toEqual(['arbitrum', 'ethereum', 'base']);
     expect(await served(gateway)).not.toContain(address('c0ffee04'));
@@ -511,7 +502,7 @@ it('rules that hide everything produce empty listings and a warning', async () =
   expect(upstream.count()).toBe(2);
   expect((await fetch('/tokenlist.json')).status).toBe(404);
   expect((await fetch('/ready')).status).toBe(200);
-  await refreshed(gateway);
+  await refresh(gateway);
   const warnings = logged.filter(({ msg }) => msg.startsWith('LISTING_RULES hides every row'));
   expect(warnings.map(({ listing }) => listing).sort()).toEqual(['chains', 'tokens']);
   await apply(gateway, '');

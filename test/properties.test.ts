@@ -30,8 +30,7 @@ describe('a gateway', () => {
         const everything = '{ chains { chainKey chainId } tokens { address decimals } }';
         const before = await query(everything);
         expect(before.errors).toBeUndefined();
-        upstream.plan('chains', text(JSON.stringify(body)));
-        upstream.plan('tokens', text(JSON.stringify(body)));
+        upstream.planBoth(text(JSON.stringify(body)));
         await expect
           .poll(() => snapshots.status(Date.now()).every(({ lastFailure }) => lastFailure), { interval: 2 })
           .toBe(true);

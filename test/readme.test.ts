@@ -100,8 +100,7 @@ describe('the commands', () => {
       .poll(async () => (await ask<{ sources: unknown }>(address, only(GRAPH, 'Sources'))).data?.sources)
       .toMatchObject({ isComplete: false, asOf: expect.any(String), chains: expect.any(Array) });
 
-    const upstream = await startFakeUpstream();
-    onTestFinished(upstream.close);
+    const upstream = await startFakeUpstream({}, onTestFinished);
     const other = run(blockOf(README, 'real upstream').replace(/https:\S+/, upstream.url), copy, elsewhere);
     await expect.poll(() => upstream.count(), { timeout: 300_000 }).toBe(2);
     await expect.poll(other.output).toContain(`"upstream":"${upstream.url}","isDemo":false`);
@@ -117,8 +116,7 @@ describe('the commands', () => {
     const joined = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', rest]);
     expect(JSON.parse(joined.stdout)).toEqual(answer);
 
-    upstream.plan('chains', status(410));
-    upstream.plan('tokens', status(410));
+    upstream.planBoth(status(410));
     const successor = await startFakeSuccessor();
     onTestFinished(successor.close);
     const services = [upstream.url, successor.url];
@@ -143,8 +141,7 @@ describe('the commands', () => {
     const port = String(await freePort());
     const copy = copyProject(['node_modules', 'dist']);
     run(blockOf(STORAGE, 'redis').replace('6379', port), copy);
-    const upstream = await startFakeUpstream();
-    onTestFinished(upstream.close);
+    const upstream = await startFakeUpstream({}, onTestFinished);
     const command = blockOf(STORAGE, 'sharing')
       .replace('6379', port)
       .replace(/https:\S+/, upstream.url);

@@ -3,7 +3,15 @@ import { describe, expect, it } from 'vitest';
 import type { RawChain, RawToken } from './fixtures/demo.js';
 import { chainRow, tokenRow } from './fixtures/rows.js';
 import { json, late, startFakeUpstream, status } from './support/fake-upstream.js';
-import { type Asked, plainOf, type Received, startServer, type TestServer } from './support/test-server.js';
+import { refresh } from './support/test-gateway.js';
+import {
+  type Asked,
+  FRESH,
+  plainOf,
+  type Received,
+  startServer,
+  type TestServer,
+} from './support/test-server.js';
 
 /** A factor for longer runs: it multiplies the number of event sequences. */
 const TIMES = Number(process.env.DIFFERENTIAL_TIMES ?? 1);
@@ -211,17 +219,6 @@ function heldBackBy({ snapshots }: TestServer): ReadonlySet<string> {
   return new Set([...held, ...waiting].map(({ address }) => address));
 }
 
-/** Waits for the end of a refresh of both listings, successful or not. */
-async function refresh({ snapshots }: TestServer): Promise<void> {
-  const ends = () =>
-    snapshots.status(Date.now()).map(({ takenAt, lastFailure }) => `${takenAt} ${lastFailure?.at}`);
-  // Two snapshots must differ in their millisecond.
-  await new Promise((resolve) => setTimeout(resolve, 2));
-  const before = ends();
-  snapshots.refreshNow();
-  await expect.poll(() => ends().every((end, nth) => end !== before[nth]), { interval: 1 }).toBe(true);
-}
-
 let newcomers = 0;
 
 /** Sends a question, and compares the answer with every pair of listings that was served meanwhile. */
@@ -296,7 +293,7 @@ describe('an answer', () => {
         const upstream = await startFakeUpstream(FIRST);
         const server = await startServer({
           upstream,
-          config: { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, upstreamRetries: 0 },
+          config: { ...FRESH, upstreamRetries: 0 },
           firstPauseMs: 3_600_000,
         });
         await refresh(server);

@@ -50,8 +50,7 @@ it('a gateway answers correctly for minutes while its upstream fails in known wa
   timeout: (MINUTES + 2) * 60_000,
   retry: 0,
 }, async () => {
-  const upstream = await startFakeUpstream(GOOD);
-  onTestFinished(upstream.close);
+  const upstream = await startFakeUpstream(GOOD, onTestFinished);
   const { address, child } = await startGatewayProcess({ ...SETTINGS, UPSTREAM_URL: upstream.url });
   await expect.poll(async () => (await fetch(`${address}/ready`)).status).toBe(200);
   const load = startLoad(address, questionsAbout(GOOD), { perSecond: QUESTIONS_PER_SECOND });

@@ -87,8 +87,7 @@ describe('the command of the image', () => {
   });
 
   it('responds, is healthy, writes only snapshots, and stops at SIGTERM', async () => {
-    const upstream = await startFakeUpstream();
-    onTestFinished(upstream.close);
+    const upstream = await startFakeUpstream({}, onTestFinished);
     const { address, admin, child, exited, output, checkHealth, snapshots } = await startImage({
       UPSTREAM_URL: upstream.url,
     });
@@ -169,8 +168,7 @@ describe('the command of the image', () => {
     'stays below the limit on memory with %i tokens, a refresh each second, and clients',
     async (listed) => {
       const { chains, tokens } = generatedListings(80, listed);
-      const upstream = await startFakeUpstream({ chains, tokens });
-      onTestFinished(upstream.close);
+      const upstream = await startFakeUpstream({ chains, tokens }, onTestFinished);
       // Prices change with each refresh, so that indexes and responses cannot be reused.
       upstream.plan('tokens', (response, request, nth) =>
         json({ tokens: tokens.map((token) => ({ ...token, price: { usd: nth } })) })(response, request, nth),

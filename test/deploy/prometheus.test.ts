@@ -10,7 +10,7 @@ import { demoTokens } from '../fixtures/demo.js';
 import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { fixedLimits } from '../support/fixed-limits.js';
 import { freePort } from '../support/free-port.js';
-import { startGatewayProcess } from '../support/gateway-process.js';
+import { ask, startGatewayProcess } from '../support/gateway-process.js';
 import { blockOf, ROOT } from '../support/readme.js';
 import { isRedisMissing, startRedis } from '../support/redis.js';
 import { startServerProcess } from '../support/server-process.js';
@@ -90,8 +90,7 @@ function withoutKubernetes(target: string): object {
 /** Starts a gateway, and causes again and again everything that the dashboard shows. */
 async function startBusyGateway() {
   const redis = await startRedis();
-  const upstream = await startFakeUpstream();
-  onTestFinished(upstream.close);
+  const upstream = await startFakeUpstream({}, onTestFinished);
   const { address, admin } = await startGatewayProcess({
     ADMIN_PORT: '0',
     UPSTREAM_URL: upstream.url,
@@ -105,19 +104,11 @@ async function startBusyGateway() {
   });
   await expect.poll(async () => (await fetch(`${admin}/ready`)).status).toBe(200);
   // More than half of the tokens are missing, so the listing is held back. Every other request for routes fails.
-  upstream.plan('tokens', (response, request, nth) => {
-    const isRoute = request.url?.includes('srcToken');
-    const answer =
-      isRoute && nth % 2 === 0 ? status(500) : json({ tokens: demoTokens.slice(isRoute ? -3 : -200) });
-    answer(response, request, nth);
-  });
+  upstream.plan('tokens', json({ tokens: demoTokens.slice(-200) }));
+  upstream.plan('routes', (response, request, nth) =>
+    (nth % 2 === 0 ? status(500) : json({ tokens: demoTokens.slice(-3) }))(response, request, nth),
+  );
   let turn = 0;
-  const ask = (query: string) =>
-    fetch(`${address}/graphql`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ query }),
-    }).then((response) => response.arrayBuffer());
   const beat = async () => {
     turn++;
     const { chainKey, address: token } = demoTokens[turn % demoTokens.length] ?? {
@@ -131,9 +122,8 @@ async function startBusyGateway() {
       // This query is refused because it has too many levels.
       `{ chains ${'{ tokens { chain '.repeat(12)} { name } ${'} }'.repeat(12)} }`,
     ];
-    await Promise.all(
-      [...questions.map(ask), fetch(`${address}/live`)].map((asked) => asked.catch(() => {})),
-    );
+    const asked = [...questions.map((query) => ask(address, query)), fetch(`${address}/live`)];
+    await Promise.all(asked.map((each: Promise<unknown>) => each.catch(() => {})));
     // One connection too many: the gateway then closes an idle connection of this address, perhaps one of `ask`.
     const { hostname, port } = new URL(address);
     const sockets = Array.from({ length: MAX_CONNECTIONS + 1 }, () =>

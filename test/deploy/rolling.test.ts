@@ -92,8 +92,7 @@ describe.skipIf(areMissing('nginx') || isRedisMissing)('two gateways behind ngin
   }, async () => {
     const earlier = buildEarlier();
     const redis = await startRedis();
-    const upstream = await startFakeUpstream();
-    onTestFinished(upstream.close);
+    const upstream = await startFakeUpstream({}, onTestFinished);
     const env = {
       UPSTREAM_URL: upstream.url,
       SNAPSHOT_DIR: temporaryDirectory(),

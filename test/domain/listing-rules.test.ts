@@ -177,10 +177,6 @@ describe('the text of rules', () => {
     expect(rules.keptFacts('celo')).toEqual(new Map([['chainId', '42220']]));
   });
 
-  it('can be empty', () => {
-    for (const text of ['', '\n\n', '# nothing']) expect(parseListingRules(text).size).toBe(0);
-  });
-
   it('has words with white space, quotes and "#" as JSON strings', () => {
     const rules = byKeys(
       'accept ethereum:0x01 symbol "A \\"B\\" \\u0421" "#C"\nhide "my chain:0x02 3"\nkeep base:0x1 symbol ""',

@@ -1,20 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { stopClocks } from '../support/clock.js';
-import { afterTests } from '../support/ends.js';
+import { describe, expect, it } from 'vitest';
+import { share } from '../support/ends.js';
 import { fixedLimits } from '../support/fixed-limits.js';
-import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.js';
+import { startGatewayProcess } from '../support/gateway-process.js';
 import { openRaw, postOf, sendRaw } from '../support/raw-http.js';
-import { spawnKept } from '../support/server-process.js';
 import { startServer } from '../support/test-server.js';
 
 /** All tests share one process, so each test must leave it intact. */
-let gateway: GatewayProcess;
-const atEnd = afterTests();
-beforeAll(async () => {
-  gateway = await startGatewayProcess(fixedLimits({ maxBodyBytes: 1000 }), atEnd);
-});
+const gateway = share((atEnd) => startGatewayProcess(fixedLimits({ maxBodyBytes: 1000 }), atEnd));
 
 const get = (target: string, headers = 'Host: x\r\n') => head('GET', target, headers);
 const head = (method: string, target: string, headers = 'Host: x\r\nContent-Length: 0\r\n') =>
@@ -139,21 +132,6 @@ describe('input that is not HTTP', () => {
   });
 });
 
-/** Starts the built gateway with a limit on its file handles; the test's end ends it. */
-async function startWithFewFileHandles(fileHandles: number): Promise<{ address: string; output(): string }> {
-  const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
-  const limited = ['-c', `ulimit -n ${fileHandles}; exec "$0" "$@"`, process.execPath, main];
-  const env = { PATH: process.env.PATH ?? '', PORT: '0' };
-  const { child, output, exited } = spawnKept('sh', limited, { env });
-  onTestFinished(async () => {
-    child.kill('SIGKILL');
-    await exited;
-  });
-  const addressOf = () => /"address":"(http:[^"]+)\/graphql"/.exec(output())?.[1];
-  await expect.poll(addressOf).toBeDefined();
-  return { address: addressOf() ?? '', output };
-}
-
 describe('few file handles', () => {
   const LIST_TOOLS = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
   const LATE = [
@@ -167,7 +145,7 @@ describe('few file handles', () => {
 
   it('are not all taken by connections: modules can still be loaded late', async () => {
     // The limit cannot be much lower: Node opens more than a hundred files at once when it starts.
-    const few = await startWithFewFileHandles(250);
+    const few = await startGatewayProcess({}, undefined, ['sh', '-c', 'ulimit -n 250; exec "$0" "$@"']);
     expect(few.output()).toContain('The limit on open files (ulimit -n) lowers that on connections');
     const flood = await Promise.all(Array.from({ length: 400 }, () => openRaw(few.address)));
     for (const { send } of flood) send('GET /live HTTP/1.1\r\nHost: x\r\n\r\n');
@@ -217,38 +195,4 @@ describe('few file handles', () => {
     expect(child.exitCode).toBeNull();
     expect(output()).toContain('EMFILE');
   });
-});
-
-it('stale-if-error ends before a price in the response is too old, and is long without prices', async () => {
-  const clock = stopClocks();
-  const { ask } = await startServer({
-    config: { chainsFreshMs: 3_600_000, tokensFreshMs: 10_000, priceMaxAgeMs: 30_000 },
-  });
-  const control = async (query: string) => {
-    // The response is made after this time, so its listings are at least as old as at this time.
-    const askedAt = Date.now();
-    const { headers } = await ask({ query, method: 'GET' });
-    const seconds = (name: string) =>
-      Number(new RegExp(`${name}=(\\d+)`).exec(headers['cache-control'] ?? '')?.[1]);
-    return {
-      // The age of the prices when the response may no longer be used without asking again.
-      freshUntil: (askedAt - Date.parse(headers['last-modified'] ?? '')) / 1000 + seconds('max-age'),
-      whileRevalidate: seconds('stale-while-revalidate'),
-      ifError: seconds('stale-if-error'),
-    };
-  };
-  for (const query of [
-    '{ tokens { price { usd } } }',
-    '{ tokenSearch(orderBy: PRICE_DESC) { edges { node { price { asOf } } } } }',
-  ]) {
-    for (let nth = 0; nth < 3; nth++) {
-      const { freshUntil, whileRevalidate, ifError } = await control(query);
-      // Last-Modified has whole seconds, so one second more is allowed.
-      expect(freshUntil + ifError).toBeLessThanOrEqual(31);
-      expect(freshUntil + whileRevalidate).toBeLessThanOrEqual(31);
-      expect(ifError).toBeGreaterThan(10);
-      clock.advance(700);
-    }
-  }
-  expect(await control('{ tokens { name } }')).toMatchObject({ whileRevalidate: 60, ifError: 86_400 });
 });

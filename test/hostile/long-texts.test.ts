@@ -17,10 +17,9 @@ interface Answer {
 const CODES: readonly string[] = [...ERROR_CODES, 'GRAPHQL_VALIDATION_FAILED'];
 
 describe('a very long text costs little', () => {
-  const shared = shareTarget();
+  const target = shareTarget();
 
   it.each([...MATERIALS, MANY])('in every place of the graph where a text fits: $name', async (material) => {
-    const { target } = shared;
     let count = 0;
     for (const { name, body, control } of longRequests(material, BYTES)) {
       const answer = await expectCheap(target, name, { body }, MOST_MS, { body: control });
@@ -34,7 +33,6 @@ describe('a very long text costs little', () => {
   });
 
   it('in a document and beside it', async () => {
-    const { target } = shared;
     const long = 'x'.repeat(BYTES);
     const persisted = (sha256Hash: string) => ({ persistedQuery: { version: 1, sha256Hash } });
     const documents: Readonly<Record<string, string>> = {
@@ -78,7 +76,6 @@ describe('a very long text costs little', () => {
   });
 
   it('as the arguments of a tool', async () => {
-    const { target } = shared;
     for (const { name, document } of TOOLS) {
       const names = [...document.matchAll(/\$(\w+):/g)].map(([, argument = '']) => argument);
       if (names.length === 0) continue;
@@ -95,7 +92,6 @@ describe('a very long text costs little', () => {
   });
 
   it('in the head of a request, at its greatest length', async () => {
-    const { target } = shared;
     const path = `/graphql?query=${encodeURIComponent('{ tokens { symbol } }')}`;
     const control = { path, headers: { 'x-nobody-reads': 'x'.repeat(HEADER_BYTES) } };
     const filled = (part: string) => part.repeat(HEADER_BYTES / part.length);

@@ -107,12 +107,11 @@ const SETTINGS = {
 };
 
 describe('a hostile upstream', () => {
-  const shared = shareTarget({ chainCount: 20, tokenCount: 1_000, env: SETTINGS });
+  const target = shareTarget({ chainCount: 20, tokenCount: 1_000, env: SETTINGS });
 
   it.each(ATTACKS)(
     'that sends %s costs little, is reported in listings, and takes nothing away',
     async (_name, answer, said) => {
-      const { target } = shared;
       const refreshWith = (tokens: Answer) => {
         target.upstream.plan('tokens', tokens);
         return fetch(`${target.admin}/refresh`, { method: 'POST' });

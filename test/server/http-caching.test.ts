@@ -206,6 +206,25 @@ describe('the headers of a response', () => {
     }
   });
 
+  it('let caches use it while stale until a price in it is too old, and for long without prices', async () => {
+    const clock = stopClocks();
+    const { ask } = await startServer({ config: { ...FRESH, tokensFreshMs: 10_000, priceMaxAgeMs: 30_000 } });
+    const control = async (query: string) => (await ask({ query, method: 'GET' })).headers['cache-control'];
+    const prices = [
+      'tokens { price { usd } }',
+      'tokenSearch(orderBy: PRICE_DESC) { nodes { price { asOf } } }',
+    ];
+    // The third response is from the cache.
+    for (const maxAge of [10, 9, 9]) {
+      for (const field of prices)
+        expect(await control(`{ ${field} }`)).toBe(
+          `public, max-age=${maxAge}, stale-while-revalidate=20, stale-if-error=20`,
+        );
+      clock.advance(400);
+    }
+    expect(await control('{ tokens { name } }')).toContain('stale-while-revalidate=60, stale-if-error=86400');
+  });
+
   it('name the stale listings that it read, with their ages at that moment', async () => {
     const clock = stopClocks();
     const { ask, countExecuted } = await startServer({

@@ -205,19 +205,6 @@ describe('a price', () => {
     expect(await pricesOf(after)).toEqual(sentIn(GOOD));
   });
 
-  it.each([
-    ['of 0', 0],
-    ['of 1e308', 1e308],
-    ['of more than a billion', 1_000_000_001],
-    ['below 0', -1],
-  ])('%s is always null, also in the first listing', async (_what, usd) => {
-    const gateway = await startGuarded({ chains: CHAINS, tokens: [token(1, usd), token(2, 1)] });
-    for (let times = 0; times < 3; times++) {
-      expect(await pricesOf(gateway)).toEqual([null, 1]);
-      await gateway.bring({}, 11 * MINUTE);
-    }
-  });
-
   it('that is higher or lower by a factor of nine is served', async () => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: GOOD });
     for (const factor of [9, 1]) {

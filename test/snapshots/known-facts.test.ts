@@ -138,7 +138,7 @@ describe('UPSTREAM_PROFILE=auto', () => {
       { chains: CHAINS, tokens: REST },
       { config },
     );
-    for (const name of ['chains', 'tokens'] as const) upstream.plan(name, status(410));
+    upstream.planBoth(status(410));
     clock.advance(HOUR);
     snapshots.refreshNow();
     await until(async () => snapshots.status(Date.now()).every(({ source }) => source === 'value-transfer'));

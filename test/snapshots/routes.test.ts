@@ -237,7 +237,7 @@ describe('routes that fail', () => {
 
   it('are requested after growing pauses, and without a pause again after a success', async () => {
     let answer = status(500);
-    const { query, asked } = await serve(() => answer);
+    const { query, asked, logged } = await serve(() => answer);
     const clock = stopClock();
     const codes = async () => codesOf(await query(pair('0x64')));
     const askTwentyTimes = async () => {
@@ -248,6 +248,7 @@ describe('routes that fail', () => {
     clock.advance(1_000);
     await askTwentyTimes();
     expect(asked()).toHaveLength(3);
+    expect(logged.filter(({ msg }) => msg.includes('could not be fetched'))).toHaveLength(3);
     answer = one();
     clock.advance(1_999);
     await askTwentyTimes();

@@ -2,7 +2,12 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { stopClock } from '../support/clock.js';
 import { type Answer, first, gapsBetween, json, startFakeUpstream } from '../support/fake-upstream.js';
-import { createTestGateway, type TestGateway, type TestGatewayOptions } from '../support/test-gateway.js';
+import {
+  createTestGateway,
+  refresh,
+  type TestGateway,
+  type TestGatewayOptions,
+} from '../support/test-gateway.js';
 
 const TOKENS = '{ tokens { price { usd asOf } } listings { state takenAt ageSeconds lastFailure { code } } }';
 
@@ -29,15 +34,6 @@ async function serve(tokens: Answer, config: TestGatewayOptions['config'] = {}):
 async function seenBy({ query }: TestGateway) {
   const { data } = await query<Data>(TOKENS);
   return { price: data?.tokens[0]?.price, listing: data?.listings[1] };
-}
-
-/** Refreshes, and waits until the answer of the upstream was looked at. */
-async function refresh({ snapshots, metrics }: TestGateway): Promise<void> {
-  const ended = async () =>
-    (await metrics.expose()).text.match(/^gateway_listing_refreshes_total\{listing="tokens".*$/gm)?.join();
-  const before = await ended();
-  snapshots.refreshNow();
-  await expect.poll(ended, { interval: 5 }).not.toBe(before);
 }
 
 /** Starts refreshes at an interval of 600 ms. Half of it would be the pause after an answer that was slow. */

@@ -56,8 +56,7 @@ async function fill() {
   const { query } = await createTestGateway({ upstream, config: { snapshotDir: directory } });
   const answer = await query(BOTH);
   await expect.poll(() => filesIn(directory).names).toHaveLength(2);
-  upstream.plan('chains', DEAD);
-  upstream.plan('tokens', DEAD);
+  upstream.planBoth(DEAD);
   const restart = (config: TestGatewayOptions['config'] = {}) =>
     createTestGateway({
       upstream,
@@ -236,8 +235,7 @@ describe('a process that is killed', () => {
   it('or stopped has written the listings that it serves', async () => {
     const directory = temporaryDirectory();
     // There are so many rows that the write is in progress at the stop, and few enough that it ends in time.
-    const upstream = await startFakeUpstream(generatedListings(10, 8_000));
-    onTestFinished(upstream.close);
+    const upstream = await startFakeUpstream(generatedListings(10, 8_000), onTestFinished);
     const { child, output, exited } = await startGatewayProcess({
       UPSTREAM_URL: upstream.url,
       SNAPSHOT_DIR: directory,
@@ -275,7 +273,7 @@ describe('a process that is killed', () => {
     const directory = temporaryDirectory();
     const v1 = await startSmallUpstream();
     const successor = await startFakeSuccessor();
-    for (const path of ['chains', 'tokens'] as const) v1.plan(path, status(410));
+    v1.planBoth(status(410));
     const upstreams = {
       upstreamProfile: 'auto',
       upstreamSuccessorUrl: successor.url,
@@ -286,7 +284,7 @@ describe('a process that is killed', () => {
     expect(codesOf(answer)).toEqual([]);
     await expect.poll(() => filesIn(directory).names).toHaveLength(2);
     const asked = v1.count();
-    for (const path of ['chains', 'tokens'] as const) successor.plan(path, DEAD);
+    successor.planBoth(DEAD);
     const again = await createTestGateway({
       upstream: v1,
       config: { ...upstreams, tokensFreshMs: 1, upstreamRetries: 0 },

@@ -67,8 +67,7 @@ describe.skipIf(isRedisMissing)('a gateway without a snapshot', () => {
     const { redis, upstream, gateways, join, key } = await startPeers(1, { config: { tokensFreshMs: 300 } });
     const [good] = gateways as [TestGateway];
     await expect.poll(() => statusOf(good).tokens.takenAt).not.toBeNull();
-    for (const path of ['chains', 'tokens'] as const)
-      upstream.plan(path, status(503, { 'retry-after': '600' }));
+    upstream.planBoth(status(503, { 'retry-after': '600' }));
     await expect.poll(() => redis.client.exists(key('tokens:pause'))).toBe(1);
     await redis.client.del(key('tokens:snapshot'));
     const fresh = await join();

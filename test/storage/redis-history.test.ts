@@ -4,7 +4,7 @@ import { address, changesSince, listOf, rows } from '../support/copies.js';
 import { json, startFakeUpstream } from '../support/fake-upstream.js';
 import { startPeers, statusOf } from '../support/peers.js';
 import { isRedisMissing } from '../support/redis.js';
-import type { TestGateway } from '../support/test-gateway.js';
+import { refresh, type TestGateway } from '../support/test-gateway.js';
 
 /** Refreshes only on request of the test. */
 const CONFIG = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, holdBackTimes: 1, holdBackMs: 0 };
@@ -64,9 +64,7 @@ describe.skipIf(isRedisMissing)('gateways with one Redis', () => {
     await first.query('{ chains { chainKey } }');
     for (const tokens of [rows(1, 2), rows(1)]) {
       upstream.plan('tokens', json({ tokens }));
-      const { takenAt } = statusOf(first).tokens;
-      first.snapshots.refreshNow();
-      await expect.poll(() => statusOf(first).tokens.takenAt).not.toBe(takenAt);
+      await refresh(first);
     }
     expect((await listOf(first)).list.version).toEqual({ major: 3, minor: 0, patch: 0 });
     // Redis loses its data, and a new gateway writes first.

@@ -108,8 +108,7 @@ describe.skipIf(isRedisMissing)('while Redis', () => {
     });
     for (const gateway of gateways) await expect.poll(() => statusOf(gateway)).toMatchObject(FRESH);
     await redis.kill();
-    upstream.plan('chains', reset);
-    upstream.plan('tokens', reset);
+    upstream.planBoth(reset);
     await redis.start();
     await expect.poll(() => redis.client.exists(key('chains:snapshot'), key('tokens:snapshot'))).toBe(2);
     const asked = upstream.count();

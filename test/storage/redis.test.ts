@@ -174,8 +174,7 @@ describe.skipIf(isRedisMissing)('failures', () => {
 
   it('because the upstream is gone cost one attempt for each listing in the first minute, and one more on request', async () => {
     const upstream = await startFakeUpstream();
-    upstream.plan('chains', status(410));
-    upstream.plan('tokens', status(410));
+    upstream.planBoth(status(410));
     const { redis, gateways, join, key } = await startPeers(3, { upstream, firstPauseMs: 10 });
     const gone = { lastFailure: { code: 'UPSTREAM_GONE' } };
     for (const gateway of [...gateways, await join()]) {

@@ -5,9 +5,8 @@ import { isMainThread, Worker, workerData } from 'node:worker_threads';
 
 if (isMainThread) {
   const seconds = Number(process.argv[2] ?? 60);
-  const threads = Number(process.argv[3] ?? 2 * availableParallelism());
   const until = Date.now() + 1000 * seconds;
-  for (let thread = 0; thread < threads; thread++)
+  for (let thread = 0; thread < 2 * availableParallelism(); thread++)
     new Worker(new URL(import.meta.url), { workerData: until });
 } else {
   while (Date.now() < workerData);

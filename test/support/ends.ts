@@ -1,4 +1,4 @@
-import { afterAll } from 'vitest';
+import { afterAll, beforeAll } from 'vitest';
 
 /**
  * Returns a function that registers functions. They are called after the tests of the file or `describe`, the last one
@@ -10,4 +10,19 @@ export function afterTests(): (end: () => unknown) => void {
     for (const end of ends.reverse()) await end();
   });
   return (end) => void ends.push(end);
+}
+
+/**
+ * Starts something once for all tests of a file or `describe`. Call `share` there, not in a hook. The returned object gets
+ * the members of the started one before the tests run.
+ */
+export function share<Started extends object>(
+  start: (atEnd: (end: () => unknown) => void) => Promise<Started>,
+): Started {
+  const shared = {} as Started;
+  const atEnd = afterTests();
+  beforeAll(async () => {
+    Object.assign(shared, await start(atEnd));
+  });
+  return shared;
 }

@@ -28,8 +28,15 @@ export interface FakeListings {
 const BEAT_MS = 20;
 const BEATS = 5;
 
-/** Starts a real HTTP server that responds like the v1 service. It counts requests, and a test can plan its faults. */
-export async function startFakeUpstream(listings: FakeListings = {}) {
+/**
+ * Starts a real HTTP server that responds like the v1 service. It counts requests, and a test can plan its faults.
+ *
+ * @param atEnd registers the function that closes it. It is not needed for a test gateway, which closes its upstream
+ */
+export async function startFakeUpstream(
+  listings: FakeListings = {},
+  atEnd: (end: () => Promise<void>) => void = () => {},
+) {
   const { chains, tokens } = listings;
   const seen: SeenRequest[] = [];
   const plans = new Map<string, Answer>([
@@ -52,11 +59,16 @@ export async function startFakeUpstream(listings: FakeListings = {}) {
   // Never close idle connections: if this process was blocked, a request may have been sent on one of them.
   server.keepAliveTimeout = 0;
   const listen = (port: number) => once(server.listen(port, '127.0.0.1'), 'listening');
-  const close = async () => {
+  const refuse = async () => {
     const closed = new Promise((resolve) => server.close(resolve));
     server.closeAllConnections();
     await closed;
   };
+  const close = async () => {
+    clearInterval(beat);
+    await refuse();
+  };
+  atEnd(close);
   await listen(0);
   const { port } = server.address() as AddressInfo;
   return {
@@ -69,16 +81,15 @@ export async function startFakeUpstream(listings: FakeListings = {}) {
     routesAsked: (): readonly SeenRequest[] => seen.filter((request) => isForRoutes(request.url)),
     /** Sets how requests for a path are answered from now on. Without a plan, routes are answered like tokens. */
     plan: (path: 'chains' | 'tokens' | 'routes', answer: Answer) => void plans.set(path, answer),
+    /** Sets how requests for both listings are answered from now on. */
+    planBoth: (answer: Answer) => void plans.set('chains', answer).set('tokens', answer),
     /** Closes all connections and refuses new ones: the port is closed until `accept`. */
-    refuse: close,
+    refuse,
     /** Opens the same port again, unless it is open. */
     async accept() {
       if (!server.listening) await listen(port);
     },
-    async close() {
-      clearInterval(beat);
-      await close();
-    },
+    close,
   };
 }
 

@@ -13,12 +13,14 @@ export type GatewayProcess = Awaited<ReturnType<typeof startGatewayProcess>>;
  * Starts the built gateway on a free port, as `npm start` runs it. The end of the test ends the process.
  *
  * @param atEnd registers the function that ends it; concurrent tests pass the `onTestFinished` of their context
+ * @param wrapper a command that runs the command behind it
  */
 export async function startGatewayProcess(
   env: Record<string, string> = {},
   atEnd: (end: () => Promise<void>) => void = onTestFinished,
+  wrapper: readonly string[] = [],
 ) {
-  const { child, output, exited } = spawnGateway({ PORT: '0', ...env });
+  const { child, output, exited } = spawnGateway({ PORT: '0', ...env }, MAIN, wrapper);
   atEnd(async () => {
     child.kill('SIGKILL');
     await exited;
@@ -43,8 +45,9 @@ export async function startGatewayProcess(
 }
 
 /** Starts the built gateway with only these settings, and does not wait for it. */
-export function spawnGateway(env: Record<string, string>, main = MAIN) {
-  return spawnKept(process.execPath, [...FLAGS, main], {
+export function spawnGateway(env: Record<string, string>, main = MAIN, wrapper: readonly string[] = []) {
+  const [program = '', ...args] = [...wrapper, process.execPath, ...FLAGS, main];
+  return spawnKept(program, args, {
     env: { PATH: process.env.PATH ?? '', ...fixedLimits(), ...env },
   });
 }

@@ -4,7 +4,7 @@ import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { type StoppedClocks, stopClocks, until } from './clock.js';
 import { type FakeListings, json, startFakeUpstream } from './fake-upstream.js';
 import { temporaryDirectory } from './temporary-files.js';
-import { createTestGateway, sampleOf, type TestGatewayOptions } from './test-gateway.js';
+import { createTestGateway, refresh, sampleOf, type TestGatewayOptions } from './test-gateway.js';
 
 export const MINUTE = 60_000;
 export const HOUR = 3_600_000;
@@ -48,7 +48,6 @@ export async function startGuarded(listings: FakeListings, options: GuardedOptio
   const { query, snapshots, logged } = gateway;
   await query('{ chains { chainKey } tokens { address } }');
 
-  const ended = (name: string) => gateway.refreshes.filter(({ listing }) => listing === name).length;
   return {
     ...gateway,
     clock,
@@ -56,14 +55,12 @@ export async function startGuarded(listings: FakeListings, options: GuardedOptio
     config,
     /** Refreshes both listings with these rows, half a minute after the last refresh unless given. */
     async bring(rows: FakeListings, afterMs = MINUTE / 2, headers?: Record<string, string>) {
-      const before = { chains: ended('chains'), tokens: ended('tokens') };
       clock.advance(afterMs);
       for (const name of ['chains', 'tokens'] as const) {
         const sent = rows[name];
         if (sent) upstream.plan(name, json({ [name]: sent }, headers));
       }
-      snapshots.refreshNow();
-      await until(async () => ended('chains') > before.chains && ended('tokens') > before.tokens);
+      await refresh(gateway);
     },
     async tokens(): Promise<readonly GuardedRow[]> {
       const { data } = await query<{ tokens: readonly GuardedRow[] }>(

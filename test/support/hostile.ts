@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { Agent, type IncomingHttpHeaders } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { beforeAll, expect, onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { generatedListings } from '../fixtures/rows.js';
-import { afterTests } from './ends.js';
+import { share } from './ends.js';
 import { type FakeListings, startFakeUpstream } from './fake-upstream.js';
 import { LIMITS_OF_PRODUCTION } from './fixed-limits.js';
 import { startGatewayProcess } from './gateway-process.js';
@@ -46,20 +46,14 @@ const CACHED = JSON.stringify({ query: '{ chains { chainKey } }' });
 export type Target = Awaited<ReturnType<typeof startTarget>>;
 
 /** Starts one target for all tests of a file or `describe`. Call this function there, not in a hook. */
-export function shareTarget(options: TargetOptions = {}): { readonly target: Target } {
-  const shared = {} as { target: Target };
-  const atEnd = afterTests();
-  beforeAll(async () => {
-    shared.target = await startTarget({ ...options, atEnd });
-  });
-  return shared;
-}
+export const shareTarget = (options: TargetOptions = {}): Target =>
+  share((atEnd) => startTarget({ ...options, atEnd }));
 
 /** Starts the built gateway with an upstream that has a large listing. */
 export async function startTarget(options: TargetOptions = {}) {
   const { chainCount = 80, tokenCount = 10_000, env = {}, atEnd = onTestFinished } = options;
-  const upstream = await startFakeUpstream(options.listings ?? generatedListings(chainCount, tokenCount));
-  atEnd(upstream.close);
+  const { listings = generatedListings(chainCount, tokenCount) } = options;
+  const upstream = await startFakeUpstream(listings, atEnd);
   const settings = { UPSTREAM_URL: upstream.url, ...LIMITS_OF_PRODUCTION, ...env };
   const gateway = await startGatewayProcess(settings, atEnd);
   const { address, child } = gateway;

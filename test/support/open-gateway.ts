@@ -46,8 +46,7 @@ export async function open(
 export async function startUpstream(
   atEnd: (end: () => Promise<void>) => void = onTestFinished,
 ): Promise<FakeUpstream> {
-  const upstream = await startFakeUpstream();
-  atEnd(upstream.close);
+  const upstream = await startFakeUpstream({}, atEnd);
   return upstream;
 }
 

@@ -7,6 +7,7 @@ import {
   type TestGateway,
   type TestGatewayOptions,
 } from './test-gateway.js';
+import { FRESH } from './test-server.js';
 
 /** The routes of an upstream: the destinations of each source. Tokens are written as "chain address". */
 export type Network = Readonly<Record<string, readonly string[]>>;
@@ -64,8 +65,7 @@ export function stopDate(): { advance(ms: number): void } {
 /** Settings for a sweep that takes a fifth of a second, without automatic refreshes of the listings. */
 export const SWEEPING = {
   routesSweepMs: 200,
-  tokensFreshMs: 3_600_000,
-  chainsFreshMs: 3_600_000,
+  ...FRESH,
   upstreamRetries: 0,
 } as const;
 
@@ -120,7 +120,7 @@ export async function sourcesOf(gateway: TestGateway, token: string) {
 }
 
 /** Resolves when the gateway knows the routes of every bridgeable token. */
-export async function untilComplete(gateway: TestGateway, token = 'a 0x1', interval = 10): Promise<Sources> {
+export async function untilComplete(gateway: TestGateway, token = 'a 0x1'): Promise<Sources> {
   let sources: Sources | null | undefined;
   await expect
     .poll(
@@ -128,7 +128,7 @@ export async function untilComplete(gateway: TestGateway, token = 'a 0x1', inter
         sources = (await askSources(gateway, token)).data?.sources;
         return sources?.isComplete;
       },
-      { interval },
+      { interval: 10 },
     )
     .toBe(true);
   if (!sources) throw new Error('Expected sources, got none');

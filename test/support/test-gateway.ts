@@ -1,4 +1,5 @@
 import { Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished } from 'vitest';
 import { type Config, readConfig } from '../../src/config/config.js';
 import type { Service } from '../../src/domain/listing.js';
@@ -11,6 +12,7 @@ import { createMetrics } from '../../src/observability/metrics.js';
 import { openSnapshots } from '../../src/open-snapshots.js';
 import { pageDocuments } from '../../src/pages/page-documents.js';
 import type { Peers } from '../../src/snapshots/stores.js';
+import { until } from './clock.js';
 import { type FakeListings, type FakeUpstream, startFakeUpstream } from './fake-upstream.js';
 
 /** An error of a response, as a client sees it. */
@@ -199,6 +201,19 @@ export async function dataOf<Data>(answer: Promise<Answered<Data>>): Promise<Dat
 /** The codes of the errors of a response. */
 export function codesOf({ errors = [] }: Answered<unknown>): (string | undefined)[] {
   return errors.map(({ extensions }) => extensions?.code);
+}
+
+/** Refreshes both listings. Resolves when both refreshes have ended, successfully or not. */
+export async function refresh({
+  snapshots,
+  refreshes,
+}: Pick<TestGateway, 'snapshots' | 'refreshes'>): Promise<void> {
+  const ended = (name: string) => refreshes.filter(({ listing }) => listing === name).length;
+  const [chains, tokens] = [ended('chains'), ended('tokens')];
+  // Two snapshots must differ in their millisecond.
+  await sleep(2);
+  snapshots.refreshNow();
+  await until(async () => ended('chains') > chains && ended('tokens') > tokens);
 }
 
 /** The value of a series of the metrics; undefined if there is no such series. */

@@ -1,15 +1,16 @@
 import * as zlib from 'node:zlib';
-import { beforeAll, expect, onTestFinished } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { createDependencyCheck } from '../../src/graph/dependencies.js';
 import type { ClientLimit } from '../../src/scheduling/client-limit.js';
 import { createGatewayServer } from '../../src/server/server.js';
 import { demoChains } from '../fixtures/demo.js';
-import { afterTests } from './ends.js';
+import { share } from './ends.js';
 import { json } from './fake-upstream.js';
 import { type Received, sendHttp } from './send-http.js';
 import {
   createTestGateway,
   createTestLog,
+  refresh,
   type TestGateway,
   type TestGatewayOptions,
 } from './test-gateway.js';
@@ -41,14 +42,8 @@ export type TestServer = Awaited<ReturnType<typeof startServer>>;
 export const FRESH = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 };
 
 /** Starts a server for all tests of a file or `describe`. Call it there, not in a hook. */
-export function shareServer(options: () => TestServerOptions | Promise<TestServerOptions>): TestServer {
-  const shared = {} as TestServer;
-  const atEnd = afterTests();
-  beforeAll(async () => {
-    Object.assign(shared, await startServer({ ...(await options()), atEnd }));
-  });
-  return shared;
-}
+export const shareServer = (options: () => TestServerOptions | Promise<TestServerOptions>): TestServer =>
+  share(async (atEnd) => startServer({ ...(await options()), atEnd }));
 
 /** Starts a gateway behind its real HTTP server, and counts executed operations. */
 export async function startServer(options: TestServerOptions = {}) {
@@ -133,17 +128,11 @@ export function plainOf({ headers, body }: Received): Buffer {
 
 /** Lets the upstream list these tokens, and waits until the gateway serves them. */
 export async function refreshWith(
-  { snapshots, upstream }: Pick<TestGateway, 'snapshots' | 'upstream'>,
+  gateway: Pick<TestGateway, 'snapshots' | 'refreshes' | 'upstream'>,
   tokens: readonly unknown[],
   chains: readonly unknown[] = demoChains,
 ): Promise<void> {
-  upstream.plan('tokens', json({ tokens }));
-  upstream.plan('chains', json({ chains }));
-  const takenAt = () => snapshots.status(Date.now()).map((listing) => listing.takenAt);
-  const before = takenAt();
-  await new Promise((resolve) => setTimeout(resolve, 2));
-  snapshots.refreshNow();
-  await expect
-    .poll(() => takenAt().every((time, index) => time !== before[index]), { interval: 5 })
-    .toBe(true);
+  gateway.upstream.plan('tokens', json({ tokens }));
+  gateway.upstream.plan('chains', json({ chains }));
+  await refresh(gateway);
 }

@@ -7,8 +7,7 @@ import { ask, startGatewayProcess } from './gateway-process.js';
  * which waits for the upstream. The end of the test ends both.
  */
 export async function startWaitingGateway(tokens: Answer, env: Record<string, string> = {}) {
-  const upstream = await startFakeUpstream();
-  onTestFinished(upstream.close);
+  const upstream = await startFakeUpstream({}, onTestFinished);
   upstream.plan('tokens', tokens);
   const gateway = await startGatewayProcess({ UPSTREAM_URL: upstream.url, ...env });
   const answer = ask<{ tokens: unknown[] }>(gateway.address, '{ tokens { symbol } }');

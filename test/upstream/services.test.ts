@@ -52,7 +52,7 @@ it('a service added with one file and one row is served, and its listings surviv
   });
   const kept = () => readdirSync(snapshotDir).filter((name) => name.endsWith('.snapshot'));
   await expect.poll(kept).toHaveLength(2);
-  for (const path of ['chains', 'tokens'] as const) upstream.plan(path, status(503));
+  upstream.planBoth(status(503));
   expect(await serve()).toEqual({ ...first, warnings: [] });
 });
 

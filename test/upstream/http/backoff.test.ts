@@ -59,8 +59,7 @@ async function serve(config: TestGatewayOptions['config'] = {}) {
       const before = upstream.count();
       return () => upstream.count() - before;
     },
-    /** The requests for routes that arrived. */
-    routes: () => upstream.seen.filter(({ url }) => url.includes('srcToken')),
+    routes: upstream.routesAsked,
     /** The states of the breakers of listings and routes. */
     async breakers() {
       const { text } = await gateway.metrics.expose();
@@ -217,7 +216,8 @@ describe('Retry-After', () => {
   it('to routes from a token that is not listed stops only those from such tokens', async () => {
     const { upstream, codeOfPair, routeCode, snapshots, routes } = await serve({ tokensFreshMs: 50 });
     const pause = status(429, { 'retry-after': '600' });
-    upstream.plan('tokens', forUrls(['0xbad'], pause, forUrls(['srcToken'], GOOD, status(404))));
+    upstream.plan('tokens', status(404));
+    upstream.plan('routes', forUrls(['0xbad'], pause));
     await expect.poll(() => snapshots.status(Date.now())[1].state, { interval: 10 }).toBe('STALE');
     for (const address of ['0xbad1', '0xbad2', '0xbad3'])
       expect(await codeOfPair(address)).toBe('UPSTREAM_RATE_LIMITED');

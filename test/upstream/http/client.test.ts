@@ -1,7 +1,11 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { UpstreamError } from '../../../src/domain/upstream-error.js';
-import type { UpstreamHttp } from '../../../src/upstream/http/client.js';
+import {
+  createUpstreamHttp,
+  type UpstreamHttp,
+  type UpstreamHttpOptions,
+} from '../../../src/upstream/http/client.js';
 import { createRateLimiter, type RateLimiter } from '../../../src/upstream/http/rate-limit.js';
 import { stopClock } from '../../support/clock.js';
 import {
@@ -17,17 +21,28 @@ import {
   status,
   text,
 } from '../../support/fake-upstream.js';
-import { createTestHttp, type TestHttpOptions } from '../../support/test-http.js';
+import { drip } from '../../support/faults.js';
+import { createTestLog } from '../../support/test-gateway.js';
 
 const GOOD = json({ tokens: [] });
 
-async function askFor(answer: Answer, options: Partial<TestHttpOptions> = {}) {
+/** A client of an upstream that answers like this. Its timeouts are long, and its rate limit is very high. */
+async function askFor(answer: Answer, options: Partial<UpstreamHttpOptions> = {}) {
   const upstream = await startFakeUpstream({ chains: [] });
   upstream.plan('tokens', answer);
-  const http = await createTestHttp({
+  const { upstreamRequestsPerSecond = 1000 } = options;
+  const http = createUpstreamHttp({
+    service: 'v1',
     baseUrl: upstream.url,
+    upstreamHeaders: {},
+    upstreamTimeoutMs: 120_000,
     upstreamRetries: 2,
+    upstreamRequestsPerSecond,
+    rateLimiter: createRateLimiter(upstreamRequestsPerSecond),
+    maxRouteWaitMs: 120_000,
     upstreamMaxBytes: 1000,
+    metrics: { upstreamRequest() {}, breaker() {} },
+    log: (await createTestLog()).log,
     ...options,
   });
   onTestFinished(async () => {
@@ -49,8 +64,7 @@ async function faultOf(answer: Promise<unknown>): Promise<UpstreamError> {
 it.each(['', '/', '//'])(
   'a request has one slash before the path when the base ends with "%s"',
   async (end) => {
-    const fake = await startFakeUpstream({ tokens: [] });
-    onTestFinished(fake.close);
+    const fake = await startFakeUpstream({ tokens: [] }, onTestFinished);
     const { http } = await askFor(GOOD, { baseUrl: `${fake.url}${end}` });
     await http.getJson({
       path: 'tokens',
@@ -205,11 +219,6 @@ it('an unexpected exception is reported as an internal error with its cause, and
 
 describe('limits on time', () => {
   it('report a slow body as a timeout, even if it never stalls', async () => {
-    const drip: Answer = (response) => {
-      response.writeHead(200, { 'content-type': 'application/json' });
-      const timer = setInterval(() => response.write(' '), 10);
-      response.once('close', () => clearInterval(timer));
-    };
     const { getTokens } = await askFor(drip, { upstreamTimeoutMs: 150, upstreamRetries: 0 });
     const fault = await faultOf(getTokens());
     expect(fault).toMatchObject({ code: 'UPSTREAM_TIMEOUT' });
