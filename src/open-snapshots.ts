@@ -17,7 +17,7 @@ import {
 } from './upstream/services.js';
 
 export interface OpenOptions
-  extends Omit<SnapshotsOptions, 'service' | 'disk' | 'embedded' | 'rules' | 'metrics'>,
+  extends Omit<SnapshotsOptions, 'service' | 'peers' | 'disk' | 'embedded' | 'rules' | 'metrics'>,
     Omit<UpstreamOptions, keyof Addresses | 'rateLimiter' | 'onChangeOver' | 'metrics'> {
   readonly addresses: Addresses;
   readonly snapshotDir: string | undefined;
@@ -73,7 +73,7 @@ export async function openSnapshots(options: OpenOptions) {
     ...options,
     routesSweepMs: options.routesSweepMs ?? (addresses.isDemo ? DEMO_SWEEP_MS : undefined),
     service: decorate(upstream.service),
-    peers: redisPeers ?? options.peers,
+    peers: redisPeers,
     disk,
     embedded: readEmbeddedFacts,
     rules: rulesFile?.rules,

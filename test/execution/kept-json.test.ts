@@ -46,7 +46,7 @@ function writerOf(rows: () => readonly Row[], maxBytes = 1e6, text = TEXT) {
   const fieldsOf = (type: string) => (schema.getType(type) as GraphQLObjectType).getFields();
   Object.assign(fieldsOf('Query').rows ?? {}, { resolve: rows });
   for (const name of ['state', 'with']) Object.assign(fieldsOf('Row')[name] ?? {}, { resolve });
-  const { write } = createWriter(schema, text, { maxBytes });
+  const write = createWriter(schema, text, maxBytes);
   return (now = 'one') => {
     [state, noted, calls] = [now, '', 0];
     const parts = write({ tracker }) ?? [];

@@ -42,7 +42,7 @@ function schemaWith(resolvers: Readonly<Record<string, Resolve>>): GraphQLSchema
   return schema;
 }
 
-const written = (schema: GraphQLSchema, text: string) => createWriter(schema, text).write({});
+const written = (schema: GraphQLSchema, text: string) => createWriter(schema, text)({});
 const textOf = (parts: readonly Buffer[] | undefined) => parts && Buffer.concat(parts).toString();
 const executed = (schema: GraphQLSchema, text: string) =>
   JSON.stringify(execute({ schema, document: parse(text) }) as ExecutionResult);
@@ -56,7 +56,7 @@ describe('a plan', () => {
   );
 
   it('leaves a condition that is null or missing to graphql-js', () => {
-    const { write } = createWriter(schemaWith({}), 'query ($y: Boolean = true) { text @include(if: $y) }');
+    const write = createWriter(schemaWith({}), 'query ($y: Boolean = true) { text @include(if: $y) }');
     expect(String(write({}, { y: true }))).toBe('{"data":{"text":null}}');
     expect(String(write({}, { y: false }))).toBe('{"data":{}}');
     expect(write({}, { y: null })).toBeUndefined();
@@ -73,7 +73,7 @@ describe('a plan', () => {
   });
 
   it('gives each response its own bytes', () => {
-    const { write } = createWriter(schemaWith({ 'Query.text': (_q, _a, { is }) => is }), '{ text }');
+    const write = createWriter(schemaWith({ 'Query.text': (_q, _a, { is }) => is }), '{ text }');
     const [first, second] = [write({ is: 'first' }), write({ is: 'other' })];
     expect(`${first} ${second}`).toBe('{"data":{"text":"first"}} {"data":{"text":"other"}}');
   });
@@ -133,7 +133,7 @@ describe('written as by graphql-js or not at all, whatever its value:', () => {
 describe('a resolver', () => {
   const write = (resolve: GraphQLFieldResolver<unknown, unknown>, text: string) => {
     const schema = schemaWith({ 'Query.text': resolve as unknown as Resolve });
-    return [textOf(createWriter(schema, text).write({}, { y: true })), executed(schema, text)];
+    return [textOf(createWriter(schema, text)({}, { y: true })), executed(schema, text)];
   };
   const TEXT = 'query Q($y: Boolean = true) { ...F @include(if: $y) } fragment F on Query { text }';
 
@@ -207,11 +207,11 @@ describe('the limit on the bytes of a response', () => {
     parts?.reduce((bytes, { length }) => bytes + length, 0);
 
   it('leaves a longer response to graphql-js, which refuses it', () => {
-    expect(bytesOf(texts(83).write({}))).toBeGreaterThan(8_300_000);
-    expect(texts(84).write({})).toBeUndefined();
+    expect(bytesOf(texts(83)({}))).toBeGreaterThan(8_300_000);
+    expect(texts(84)({})).toBeUndefined();
     const context = { maxResponseBytes: () => 8_500_000 };
-    expect(bytesOf(texts(84).write(context))).toBeGreaterThan(8_400_000);
-    expect(texts(85).write(context)).toBeUndefined();
+    expect(bytesOf(texts(84)(context))).toBeGreaterThan(8_400_000);
+    expect(texts(85)(context)).toBeUndefined();
   });
 
   it('applies to kept JSON, too', () => {
@@ -226,11 +226,11 @@ describe('the limit on the bytes of a response', () => {
       },
       repeat: () => true,
     };
-    const twice = createWriter(schema, '{ rows { a } again: rows { a } }', { maxBytes: 1e9 });
-    const thrice = createWriter(schema, '{ rows { a } x: rows { a } y: rows { a } }', { maxBytes: 1e9 });
+    const twice = createWriter(schema, '{ rows { a } again: rows { a } }', 1e9);
+    const thrice = createWriter(schema, '{ rows { a } x: rows { a } y: rows { a } }', 1e9);
     for (let nth = 0; nth < 3; nth++) {
-      expect(bytesOf(twice.write({ tracker }))).toBeGreaterThan(6_000_000);
-      expect(thrice.write({ tracker })).toBeUndefined();
+      expect(bytesOf(twice({ tracker }))).toBeGreaterThan(6_000_000);
+      expect(thrice({ tracker })).toBeUndefined();
     }
   });
 

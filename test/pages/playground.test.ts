@@ -183,7 +183,7 @@ describe('The playground over HTTP', () => {
     const assets = await assetPathsOf(address);
     expect(assets).toHaveLength(7);
     const bytes = { plain: 0, br: 0 };
-    for (const path of ['/graphql', ...assets]) {
+    for (const path of assets) {
       const plain = await get(address, path);
       const br = await get(address, path, { 'accept-encoding': 'gzip, deflate, br, zstd' });
       const gzip = await get(address, path, { 'accept-encoding': 'br;q=0, gzip' });
@@ -196,23 +196,12 @@ describe('The playground over HTTP', () => {
       for (const { vary } of all) expect(vary).toContain('Accept-Encoding');
       bytes.plain += plain.body.length;
       bytes.br += br.body.length;
-      if (path === '/graphql') continue;
       expect(path).toMatch(/^\/graphql\/playground\/[\w-]{16}\/[\w.]+$/);
       expect(plain.headers['cache-control']).toBe('public, max-age=31536000, immutable');
       expect(plain.headers['x-content-type-options']).toBe('nosniff');
     }
     expect(bytes.br).toBeLessThan(3_000_000);
     expect(bytes.plain).toBeGreaterThan(8_000_000);
-  });
-
-  it('serves a query by GET if the client does not accept HTML', async () => {
-    const { address } = demo;
-    const { headers, body } = await get(address, '/graphql?query=%7B__typename%7D', {
-      accept: 'application/json',
-    });
-
-    expect(headers['content-type']).toContain('application/json');
-    expect(JSON.parse(body.toString())).toEqual({ data: { __typename: 'Query' } });
   });
 
   it('is not served with GRAPHIQL=false', async () => {

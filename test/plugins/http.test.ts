@@ -94,11 +94,8 @@ describe('/live, /ready and /metrics', () => {
     expect((await fetch('/live?from=balancer')).status).toBe(200);
   });
 
-  it.each(['/live', '/ready', '/metrics'])('accept only GET and HEAD: %s', async (path) => {
-    const { fetch, query } = await createTestGateway();
-    await query('{ chains { name } tokens { name } }');
-    const [head, got] = [await fetch(path, { method: 'HEAD' }), await fetch(path)];
-    expect([head.status, head.headers.get('content-type')]).toEqual([200, got.headers.get('content-type')]);
+  it.each(['/live', '/ready', '/metrics'])('accept no other methods than GET and HEAD: %s', async (path) => {
+    const { fetch } = await createTestGateway();
     for (const method of ['POST', 'PUT', 'DELETE']) {
       const response = await fetch(path, { method });
       expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD']);

@@ -19,7 +19,7 @@ const byHash = (sha256Hash: unknown) => ({ persistedQuery: { version: 1, sha256H
 const variables = { key: 'base' };
 const BASE = { data: { chain: { name: 'Base' } } };
 
-const start = (trustedDocumentsOnly: boolean) =>
+const start = (trustedDocumentsOnly = false) =>
   startServer({ config: { trustedDocuments: DOCUMENTS, trustedDocumentsOnly } });
 const jsonOf = ({ body }: Received) => JSON.parse(body.toString());
 const post = (parameters: object): Asked => ({ body: JSON.stringify(parameters) });
@@ -47,12 +47,9 @@ const WAYS: readonly [string, object][] = [
   ['a hash, and facts on the client', { extensions: { ...byHash(sha256(QUERY)), client: 1 }, variables }],
 ];
 
-describe.each([
-  ['beside others', false],
-  ['alone', true],
-])('trusted documents %s', (_name, only) => {
+describe('trusted documents', () => {
   it.each(WAYS)('are executed by %s, by POST and GET, each time', async (_way, parameters) => {
-    const { ask } = await start(only);
+    const { ask } = await start();
     for (const asked of [post(parameters), get({ ...parameters })]) {
       for (let times = 0; times < 3; times++) expect(jsonOf(await ask(asked))).toEqual(BASE);
       expect(jsonOf(await ask(viaYoga(asked)))).toEqual(BASE);
@@ -60,7 +57,7 @@ describe.each([
   });
 
   it('are cached under the key of their text', async () => {
-    const { ask, countExecuted } = await start(only);
+    const { ask, countExecuted } = await start();
     for (let times = 0; times < 2; times++) await ask(post({ query: QUERY, variables }));
     const ways = [{ documentId: 'chain-by-key' }, { doc_id: 'chain-by-key' }];
     const asked = ways.flatMap((way) => Array<Asked>(2).fill(post({ ...way, variables })));
@@ -71,7 +68,7 @@ describe.each([
   });
 
   it('are not found by other ids, nor by an id with the text of another, each time', async () => {
-    const { ask } = await start(only);
+    const { ask } = await start();
     for (const parameters of [
       ...['nobody', 'constructor', { a: 1 }, 'x'.repeat(8_000)].map((documentId) => ({ documentId })),
       { documentId: 'chain-by-key', query: ENTITIES },
@@ -86,7 +83,7 @@ describe.each([
   });
 
   it('are checked at the start, and the ids of invalid ones are logged', async () => {
-    const { logged } = await start(only);
+    const { logged } = await start();
     await expect
       .poll(() => logged.find(({ invalidCount }) => invalidCount !== undefined))
       .toMatchObject({
@@ -98,11 +95,9 @@ describe.each([
         },
       });
   });
-});
 
-describe('without TRUSTED_DOCUMENTS_ONLY', () => {
-  it('other documents are executed, and stored by their hash', async () => {
-    const { ask } = await start(false);
+  it('do not exclude others, which are stored by their hash', async () => {
+    const { ask } = await start();
     const query = '{ chain(chainKey: "sei") { name } }';
     const extensions = byHash(sha256(query));
     const code = jsonOf(await ask(post({ extensions }))).errors[0].extensions.code;

@@ -25,10 +25,6 @@ function queries(text: string): readonly TypedQuery[] {
     });
 }
 
-const USDC_ON_BASE = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913';
-const USDC_ON_ETHEREUM = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
-const USDC_ON_SOLANA = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
-const STG = '0x2F6F07CDcf3588944Bf4C42aC74ff24bF56e7590';
 const FIRST_OF_ALL = { rows: ['ETH ethereum', 'USDC ethereum'], didYouMean: undefined };
 
 /** Queries by kind, in the words of the people who type them. */
@@ -77,19 +73,14 @@ export const TYPED: Readonly<Record<string, readonly TypedQuery[]>> = {
     sol token → SOL solana | eth coin → ETH ethereum | native eth → ETH ethereum |
     bridged usdc → USDC.e optimism | lp usdc → S*USDC ethereum | steth → wstETH ethereum |
     wrapped bitcoin → WBTC ethereum ?wrapped btc | stables | busd`),
-  addresses: queries(`
-    ${USDC_ON_ETHEREUM} → USDC ethereum | ${USDC_ON_BASE.toLowerCase()} → USDC base |
-    ${USDC_ON_BASE.toUpperCase()} → USDC base | ${USDC_ON_SOLANA} → USDC solana |
-    ${USDC_ON_BASE.slice(0, 8)} → USDC base | 0xa0B869 → USDC ethereum |
-    https://basescan.org/token/${USDC_ON_BASE} → USDC base | eip155:8453/erc20:${USDC_ON_BASE} → USDC base |
-    eip155:137/erc20:${STG.toLowerCase()} → STG polygon |
-    ${USDC_ON_SOLANA.toLowerCase()} | eip155:1/erc20:${USDC_ON_BASE} | 0x${'12'.repeat(20)}`),
   typos: queries(`
-    usdcc → ?usdc | uscd → ?usdc | etherem → ?ethereum | arbitrm → ?arbitrum | optimsim → ?optimism |
+    USDCC → ?usdc | uscd → ?usdc | etherem → ?ethereum | arbitrm → ?arbitrum | optimsim → ?optimism |
     solanna → ?solana | coinbsae → ?coinbase | usdc arbitrm → ?usdc arbitrum | optmism → ?optimism |
     polgyon → ?polygon | ethereun → ?ethereum | chainlnk → ?chainlink | usdt arbitrun → ?usdt arbitrum |
-    avalanch → AVAX avalanche`),
-  'tokens that are not listed': queries('usdd | usds | wbeth | fdusd'),
+    avalanch → AVAX avalanche | udsc → ?usdc | usdtt → ?usdt | weht → ?weth | wbct → ?wbtc | cbbct → ?cbbtc |
+    pednle → ?pendle | bsae → ?base | pyuds → ?pyusd | tehter → ?tether | binanse → ?binance |
+    worldcon → ?worldcoin | etherium → ?ethereum | solona → ?solana | usdcc on arbitrm → ?usdc on arbitrum |
+    usdcc/base → ?usdc/base | pudgy pengiuns → ?pudgy penguins`),
   // The last letter of the last query is Cyrillic.
   'emoji and other alphabets': queries(
     `usdc 🚀 → USDC ethereum | ＵＳＤＣ → USDC ethereum | 🚀 | биткоин | 以太坊 | usd\u0441`,

@@ -272,6 +272,13 @@ describe('the headers of a response', () => {
     const asked = { query: SMALL, method: 'GET' };
     const { headers, body } = await ask(asked);
     const { etag = '' } = headers;
+    expect(etag).toMatch(/^W\/"[\w-]+"$/);
+    expect(headers).toMatchObject({
+      'cache-control': expect.stringMatching(
+        /^public, max-age=\d+, stale-while-revalidate=60, stale-if-error=86400$/,
+      ),
+      vary: 'Accept, Accept-Encoding',
+    });
     const { headers: br } = await ask({ ...asked, headers: { 'accept-encoding': 'br' } });
     expect(br.etag).toBe(etag);
     const many = Array.from({ length: 500 }, (_nothing, nth) => `"${nth}"`).join(',');

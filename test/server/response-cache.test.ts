@@ -232,31 +232,15 @@ describe('a cached response', () => {
   });
 });
 
-describe('HTTP caching', () => {
-  const PICKER = { query: '{ tokens { symbol chain { name } } }', method: 'GET' } as const;
-
-  it('has max-age, Last-Modified and an ETag', async () => {
-    const { ask } = await startServer({ config: { chainsFreshMs: 300_000, tokensFreshMs: 30_000 } });
-    const control = /^public, max-age=(\d|[12]\d|30), stale-while-revalidate=60, stale-if-error=86400$/;
-    for (const { status, headers } of [await ask(PICKER), await ask(PICKER)]) {
-      const expected = { 'cache-control': expect.stringMatching(control), age: '0' };
-      expect([status, headers]).toEqual([200, expect.objectContaining(expected)]);
-      expect(headers.etag).toMatch(/^W\/"[\w-]+"$/);
-      expect(Math.abs(Date.parse(headers['last-modified'] ?? '') - Date.now())).toBeLessThan(30_000);
-      expect(headers.vary).toMatch(/Accept,.*Accept-Encoding/);
-    }
-  });
-
-  it('keeps the ETag over a refresh with equal content, and changes it with the content', async () => {
-    const server = await startServer(LONG);
-    const before = (await server.ask(PICKER)).headers.etag;
-    await refreshWith(server, demoTokens);
-    expect((await server.ask(PICKER)).headers.etag).toBe(before);
-    await refreshWith(server, demoTokens.slice(1));
-    expect((await server.ask(PICKER)).headers.etag).not.toBe(before);
-    // A browser gets the playground.
-    const page = await server.ask({ ...PICKER, headers: { accept: 'text/html' } });
-    expect(page.headers['content-type']).toContain('text/html');
-    expect((await server.ask(PICKER)).headers['content-type']).toContain('json');
-  });
+it('the ETag stays the same over a refresh with equal content, and changes with the content', async () => {
+  const asked = { query: '{ tokens { symbol chain { name } } }', method: 'GET' };
+  const server = await startServer(LONG);
+  const before = (await server.ask(asked)).headers.etag;
+  await refreshWith(server, demoTokens);
+  expect((await server.ask(asked)).headers.etag).toBe(before);
+  await refreshWith(server, demoTokens.slice(1));
+  expect((await server.ask(asked)).headers.etag).not.toBe(before);
+  // A browser gets the playground.
+  const page = await server.ask({ ...asked, headers: { accept: 'text/html' } });
+  expect(page.headers['content-type']).toContain('text/html');
 });

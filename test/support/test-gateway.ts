@@ -11,7 +11,6 @@ import { createLogger, LOG_LEVELS, type Logger, type LogLevel } from '../../src/
 import { createMetrics } from '../../src/observability/metrics.js';
 import { openSnapshots } from '../../src/open-snapshots.js';
 import { pageDocuments } from '../../src/pages/page-documents.js';
-import type { Peers } from '../../src/snapshots/stores.js';
 import { until } from './clock.js';
 import { type FakeListings, type FakeUpstream, startFakeUpstream } from './fake-upstream.js';
 
@@ -46,10 +45,7 @@ export interface TestGatewayOptions {
   readonly firstPauseMs?: number;
   /** The default is long, so that gateways can share on a busy machine, too. */
   readonly redisTimeoutMs?: number;
-  /** The peers with which the gateway shares, in place of Redis. */
-  readonly peers?: Peers;
   readonly decorate?: (service: Service) => Service;
-  readonly isStopping?: () => boolean;
   /** Registers the function that ends the gateway. The default ends it after the test in which it was started. */
   readonly atEnd?: (end: () => Promise<void>) => void;
 }
@@ -122,7 +118,6 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     },
     firstPauseMs: options.firstPauseMs,
     redisTimeoutMs: options.redisTimeoutMs ?? 30_000,
-    peers: options.peers,
     ...(options.decorate ? { decorate: options.decorate } : {}),
     log,
   });
@@ -134,7 +129,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     metrics,
     log,
     isDemo: false,
-    isStopping: options.isStopping ?? (() => false),
+    isStopping: () => false,
   });
   const { atEnd = onTestFinished } = options;
   atEnd(async () => {

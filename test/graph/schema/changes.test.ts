@@ -1,10 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { chainRow, generatedListings, tokenRow } from '../../fixtures/rows.js';
+import { chainRow, tokenRow } from '../../fixtures/rows.js';
 import { json } from '../../support/fake-upstream.js';
 import { blockOf } from '../../support/readme.js';
 import {
-  codesOf,
   createTestGateway,
   dataOf,
   type TestGateway,
@@ -25,7 +24,6 @@ interface Changes<Row> {
 }
 type Row = { readonly id: string } & Readonly<Record<string, unknown>>;
 
-const TOKEN_FIELDS = 'id isBridgeable chainKey address decimals symbol name logoUrl';
 const CHAIN_FIELDS =
   'id chainKey chainType chainId shortName name nativeCurrency { name symbol decimals address }';
 const TOKEN_CHANGES = blockOf('src/graph/README.md', 'TokenChanges');
@@ -176,18 +174,5 @@ describe('queries for changes', () => {
     });
     expect((await tokenChanges(server, cursor)).removedIds).toHaveLength(1);
     expect(server.upstream.count()).toBe(5);
-  });
-
-  it('may always select a whole listing with its chains, once', async () => {
-    const listings = generatedListings(20, 2_000);
-    const gateway = await createTestGateway({ listings, config: { ...SELDOM, maxCost: 1 } });
-    const selection = `tokenChanges {
-      cursor isReset removedIds
-      changed { ${TOKEN_FIELDS} isNative price { usd asOf } chain { ${CHAIN_FIELDS} caip2 tokenCount } }
-    }`;
-    const { tokenChanges } = await dataOf(gateway.query<{ tokenChanges: Changes<Row> }>(`{ ${selection} }`));
-    expect(tokenChanges.changed).toHaveLength(2_000);
-    const twice = await gateway.query(`{ one: ${selection} two: ${selection} }`);
-    expect(codesOf(twice)).toEqual(['LIMIT_EXCEEDED']);
   });
 });
