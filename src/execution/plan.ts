@@ -144,7 +144,7 @@ export class Plan {
   private list(itemType: GraphQLOutputType, place: Place): Write {
     const writeItem = this.value(itemType, place);
     return (value, execution) => {
-      // Promises and other iterables are left to graphql-js.
+      // Anything but a plain array, such as a promise, is left to graphql-js.
       if (!Array.isArray(value) || value[Symbol.iterator] !== Array.prototype[Symbol.iterator])
         return fallBack(value);
       const list: readonly unknown[] = value;

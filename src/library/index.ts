@@ -67,7 +67,7 @@ export interface OpenedGateway {
 }
 
 /**
- * Opens a gateway for another server: with snapshots, response cache and limits, without a port, signals or
+ * Opens a gateway inside another server: with snapshots, response cache and limits, without a port, signals or
  * environment variables. The server around it must bound the connections and the time that a client may take.
  *
  * @throws TypeError for an invalid option; an error of `node:fs` if `snapshotDir` is not a directory

@@ -209,7 +209,7 @@ export class NodeExchange extends Exchange {
   }
 }
 
-/** A target that is no valid path is cut to this many characters. */
+/** A target that becomes a path that does not exist is cut to this many characters. */
 const MAX_SHOWN = 500;
 
 /**

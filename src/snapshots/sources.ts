@@ -227,7 +227,7 @@ function byPlace(one: Token, other: Token): number {
   return one.address < other.address ? -1 : 1;
 }
 
-/** Bounds on memory: 8 MB for the pairs of source and destination, and about as much for the destinations. */
+/** Bounds on memory: 8 MB for pairs of source and destination, about as much for destinations of usual length. */
 const MAX_PAIRS = 2_000_000;
 const MAX_DESTINATIONS = 50_000;
 

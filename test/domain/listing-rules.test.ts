@@ -49,7 +49,7 @@ describe('rules', () => {
     expect(all.hides({ chainKey: 'aptos', address: '0x1' })).toBe(true);
   });
 
-  it('hide tokens of chains that the chain listing does not have', async () => {
+  it('apply also to tokens of unlisted chains', async () => {
     const { rows } = await TOKENS.parse([tokenRow('lost', '0x1'), tokenRow('base', '0x2')], ORIGIN);
     expect(resolved('hide lost').selectTokens(rows)).toEqual([rows[1]]);
     expect(resolved('chains base').selectTokens(rows)).toEqual([rows[1]]);

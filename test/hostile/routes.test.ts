@@ -119,7 +119,7 @@ describe('one client that requests routes without end', () => {
     expect(mostInASecond(upstream.seen, SLACK_MS)).toBeLessThanOrEqual(PER_SECOND);
   });
 
-  it('from unlisted tokens waits behind listed ones while the listing is stale', async () => {
+  it('from unlisted tokens waits behind requests from listed ones while the listing is stale', async () => {
     const target = await start(() => routes, { TOKENS_FRESH_MS: '1000' });
     target.failListing();
     await expect

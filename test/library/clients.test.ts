@@ -64,7 +64,7 @@ describe.each<[string, (gateway: OpenedGateway) => Ask | Promise<Ask>]>([
   ['fetch', byFetch],
   ['the handler', byHandler],
 ])('clients of %s', (_name, asking) => {
-  it('behind trusted proxies are the addresses in X-Forwarded-For', async () => {
+  it('behind trusted proxies are told apart by X-Forwarded-For', async () => {
     const gateway = await open({ ...LIMITED, trustedProxies: ['127.0.0.1', '10.0.0.0/8'] });
     const ask = await asking(gateway);
     await useUp(ask, '127.0.0.1', '192.0.2.1');

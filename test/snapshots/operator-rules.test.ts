@@ -30,7 +30,7 @@ async function serve(text: string, listings = LISTINGS) {
 }
 
 describe('a rule of LISTING_RULES', () => {
-  it('accept accepts a change at once, also one that is already held back, without a refresh', async () => {
+  it('"accept" accepts a change at once, without a refresh if it is already held back', async () => {
     const gateway = await serve('accept a:0x1 decimals 6 18 # right\n');
     await gateway.bring({ tokens: WRONG });
     expect(await first(gateway)).toMatchObject({ decimals: 18, price: { usd: 1 }, heldBack: [] });

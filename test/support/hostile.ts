@@ -35,7 +35,7 @@ export interface TargetOptions {
   readonly listings?: FakeListings;
   /** Settings in addition to PORT and UPSTREAM_URL. */
   readonly env?: Record<string, string>;
-  /** Registers the functions that end it. The default ends it after the test. */
+  /** Registers what ends the target. The default ends it after the test. */
   readonly atEnd?: AtEnd;
 }
 

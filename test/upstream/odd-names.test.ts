@@ -70,7 +70,7 @@ it.each(NAMES)(
     const nodes = await query('query ($ids: [ID!]!) { nodes(ids: $ids) { __typename } }', { ids });
     expect(nodes.data).toEqual({ nodes: [{ __typename: 'Chain' }, { __typename: 'Token' }] });
 
-    // A refresh compares them, and reports differences.
+    // A refresh compares rows with such names, and reports a difference.
     upstream.plan('chains', json({ chains: [{ ...chain, chainId: 8 }, chainRow('a')] }));
     snapshots.refreshNow();
     await expect.poll(() => snapshots.status(Date.now())[0].heldBackRows).toBe(1);

@@ -18,14 +18,17 @@ const ListingStateType = builder.enumType('ListingState', {
 type ListingFailure = NonNullable<ListingStatus['lastFailure']>;
 
 const ListingFailureType = builder.objectRef<ListingFailure>('ListingFailure').implement({
-  description: 'A refresh that failed, or whose result was held back.',
+  description: 'A refresh that failed, whose result was held back, or that has to wait.',
   fields: (t) => ({
     code: t.exposeString('code', {
       description:
         'Error code, such as UPSTREAM_TIMEOUT. A result that was held back has UPSTREAM_MALFORMED.',
     }),
     message: t.exposeString('message', { description: 'The cause, for a person to read.' }),
-    at: t.expose('at', { type: 'DateTime', description: 'When the refresh failed or was held back.' }),
+    at: t.expose('at', {
+      type: 'DateTime',
+      description: 'When the refresh failed or its result was held back; for a wait, when its request began.',
+    }),
   }),
 });
 

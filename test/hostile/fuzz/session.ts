@@ -91,7 +91,7 @@ export async function openSession(tokenCount: number) {
     }
   }
 
-  /** The bytes that the gateway sends on a connection until it ends. */
+  /** What the gateway sends until the connection ends; empty if `isCut`. */
   async function sendRaw({ writes, isCut, answersAtLeast }: RawBytes): Promise<string> {
     const socket = connect({ port: Number(new URL(address).port), host: '127.0.0.1', allowHalfOpen: true });
     const received: Buffer[] = [];
