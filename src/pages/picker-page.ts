@@ -92,7 +92,10 @@ function pageFiles(): readonly ServedFile[] {
     .sort()
     .flatMap((name) => {
       const type = TYPES[extname(name)];
-      return type ? [{ name, type, content: withoutComments(read(name)) }] : [];
+      if (!type) return [];
+      const content = withoutComments(read(name));
+      // Texts in scripts need their indents.
+      return [{ name, type, content: name.endsWith('.css') ? content.replaceAll(/^ +/gm, '') : content }];
     });
 }
 

@@ -55,6 +55,9 @@ body{display:flex;flex-direction:column;height:100vh;height:100dvh;overflow:hidd
 /** Where the build puts GraphiQL. Tests, which run the sources, use it too. */
 const GRAPHIQL = new URL('../../dist/pages/graphiql/', import.meta.url);
 
+/** The functions of the picker that format texts. */
+const PICKER_TEXT = new URL('./picker/text.js', import.meta.url);
+
 /** Reads a file of GraphiQL at its first use: all files have 9 MB, and most processes never need them. */
 function graphiql(name: string): string {
   return readFileSync(new URL(name, GRAPHIQL), 'utf8');
@@ -92,8 +95,9 @@ export function createPlayground({ path, picker, files, isDemo }: PlaygroundOpti
     json: add('json.worker.js', 'text/javascript', graphiql('json.worker.js')),
     graphql: add('graphql.worker.js', 'text/javascript', graphiql('graphql.worker.js')),
   };
+  const text = add('text.js', 'text/javascript', readFileSync(PICKER_TEXT, 'utf8'));
   const options = { title, defaultTabs: TABS, shouldPersistHeaders: false };
-  const start = add('start.js', 'text/javascript', startScript(options, workers));
+  const start = add('start.js', 'text/javascript', startScript(text, options, workers));
   const links = files.map(({ label, path }) => `<a href="${path}">${label}</a>`).join('');
   const html = `<!doctype html>
 <html lang="en">
@@ -109,7 +113,7 @@ export function createPlayground({ path, picker, files, isDemo }: PlaygroundOpti
     <header id="head"><strong>Chains and tokens</strong>${isDemo ? `<p class="pill">${DEMO_LABEL}</p>` : ''}${picker ? `<a href="${picker}">Token picker</a>` : ''}${links}</header>
     <div id="root"><p id="loading">Loading the playground…</p></div>
     <script src="${script}"></script>
-    <script src="${start}"></script>
+    <script type="module" src="${start}"></script>
   </body>
 </html>
 `;
@@ -134,8 +138,9 @@ function withHistory(script: string): string {
  * that a link can open them in a new tab. Every edit updates the address; otherwise a reload would combine
  * old variables with another query.
  */
-function startScript(options: object, workerPaths: Readonly<Record<string, string>>): string {
-  return `self.MonacoEnvironment = { globalAPI: false, getWorkerUrl: (_module, label) => (${JSON.stringify(workerPaths)})[label] };
+function startScript(text: string, options: object, workerPaths: Readonly<Record<string, string>>): string {
+  return `import { factsOf } from '${text}';
+self.MonacoEnvironment = { globalAPI: false, getWorkerUrl: (_module, label) => (${JSON.stringify(workerPaths)})[label] };
 const options = ${JSON.stringify(options)};
 const { searchParams } = new URL(location.href);
 const query = searchParams.get('query');
@@ -165,8 +170,7 @@ self.fetch = async (...request) => {
   const text = await response.clone().text();
   const cost = response.headers.get('x-cost');
   facts.textContent = [
-    Math.max(1, Math.round(performance.now() - began)) + ' ms',
-    (text.length / 1000).toFixed(1) + ' kB',
+    ...factsOf(performance.now() - began, text),
     ...(cost ? ['cost ' + cost] : []),
     response.headers.get('cache-status') ?? '',
   ].join(' · ');

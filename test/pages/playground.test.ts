@@ -181,7 +181,7 @@ describe('The playground over HTTP', () => {
   it('compresses every asset without loss, to less than 3 MB in all, under cacheable paths that change with the content', async () => {
     const { address } = demo;
     const assets = await assetPathsOf(address);
-    expect(assets).toHaveLength(7);
+    expect(assets).toHaveLength(8);
     const bytes = { plain: 0, br: 0 };
     for (const path of assets) {
       const plain = await get(address, path);

@@ -1,5 +1,6 @@
 /** The dark panel: the last query, its answer, its time and size, and code to copy. */
 import { byId, copy, make, say } from './dom.js';
+import { factsOf, UNSEEN } from './text.js';
 
 /** @typedef {import('./graph.js').Answered} Answered */
 
@@ -55,8 +56,6 @@ export function createCodePanel({ tab: first, onTab }) {
   const close = byId('close', HTMLButtonElement);
   const copyButton = byId('copy', HTMLButtonElement);
   const link = byId('open', HTMLAnchorElement);
-  const next = byId('next', HTMLElement);
-  const [bar, foot] = [copyButton.parentElement, link.parentElement];
   const { endpoint = '', hasPlayground } = document.body.dataset;
   const url = new URL(endpoint, location.href).href;
   let tab = Object.hasOwn(TABS, first) ? first : 'Query';
@@ -125,7 +124,7 @@ export function createCodePanel({ tab: first, onTab }) {
     if (isOpen === side.classList.contains('open')) return;
     side.classList.toggle('open', isOpen);
     toggle.ariaExpanded = String(isOpen);
-    for (const behind of document.querySelectorAll('.skip, nav, main > .card'))
+    for (const behind of document.querySelectorAll('.skip, #menu, nav, main > .card'))
       behind.toggleAttribute('inert', isOpen);
     // The sheet has its own button to close it, in place of the one that opened it.
     (isOpen ? close : toggle).focus();
@@ -136,14 +135,6 @@ export function createCodePanel({ tab: first, onTab }) {
   show();
 
   return {
-    /** Moves the buttons below the chosen tokens if both are chosen, otherwise back to the code. @param {boolean} isDone */
-    finish(isDone) {
-      // Moving a button again would take its focus away.
-      if (isDone === !next.hidden) return;
-      next.hidden = !isDone;
-      (isDone ? next : bar)?.append(copyButton);
-      (isDone ? next : foot)?.append(link, toggle);
-    },
     /** Shows the first query before its answer. @param {{ query: string, variables: object }} asked */
     begin(asked) {
       last ??= { ...asked, text: '', tookMs: 0, cacheStatus: '' };
@@ -155,11 +146,11 @@ export function createCodePanel({ tab: first, onTab }) {
       const { query, variables, text, tookMs, cacheStatus } = answered;
       show();
       const took = byId('took', HTMLElement);
-      say(took, `${Math.max(1, Math.round(tookMs))} ms`);
+      const [time, size] = factsOf(tookMs, text);
+      say(took, time);
       took.classList.toggle('slow', tookMs > SLOW_MS || text.startsWith('{"errors"'));
-      say(byId('size', HTMLElement), `${(text.length / 1000).toFixed(1)} kB`);
-      const [by = ''] = cacheStatus.split(',').slice(-1);
-      say(byId('answered-by', HTMLElement), by.replace(/; (fwd=)?/, ': ').trim());
+      say(byId('size', HTMLElement), size);
+      say(byId('answered-by', HTMLElement), answererOf(cacheStatus));
       if (hasPlayground !== 'true') return;
       link.href = `${endpoint}?${new URLSearchParams({ query, variables: pretty(variables) })}`;
       link.hidden = false;
@@ -167,13 +158,22 @@ export function createCodePanel({ tab: first, onTab }) {
   };
 }
 
-/** Escapes invisible characters, and characters that change the writing direction. @param {string} json */
+/** Says who answered, by the header Cache-Status. Its last cache with a hit is the nearest one. @param {string} status */
+function answererOf(status) {
+  const [, cache] = /(?:.*,)?\s*([^,;\s]+)[^,]*;\s*hit/.exec(status) ?? [];
+  if (cache) return `answered by the cache of ${cache === 'gateway' ? 'the gateway' : cache}`;
+  return status && 'answered by the gateway';
+}
+
+/** Escapes characters that people cannot see, except the line breaks between values. @param {string} json */
 function escaped(json) {
-  return json.replaceAll(/[\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu, (unseen) =>
-    unseen
-      .split('')
-      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
-      .join(''),
+  return json.replaceAll(UNSEEN, (unseen) =>
+    unseen === '\n'
+      ? unseen
+      : unseen
+          .split('')
+          .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+          .join(''),
   );
 }
 

@@ -211,7 +211,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
       query,
       hasTwin: hasTwin(token),
       isChosen: token.id === chosenId,
-      isDisabled: isOther && source !== undefined,
+      isDisabled: isOther,
       decimals: isOther ? undefined : source?.decimals,
     });
   }
@@ -252,8 +252,6 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
         : countText(found.totalCount + onlyListed, 'token') + (typed && ` for ${typed}`),
     );
     note.replaceChildren();
-    const [first] = rows;
-    if (first && query && needsCare(first)) sayWhyNot(first);
     // The tokens that are only listed follow below, under a heading with the reason.
     if (found.totalCount > 0 || (onlyListed > 0 && !source)) return;
     if (source && !query && !filter.chainKeys)
@@ -286,8 +284,8 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
     const text = group.isOther
       ? `${nameOf(token)} is listed, but cannot be ${scopeShown.source ? 'reached' : 'moved'}.`
       : hasTwin(token)
-        ? 'Two tokens look alike here: check the address, then choose one with the arrow keys or by a click.'
-        : 'This symbol has letters that look like others: check the address, then choose it with the arrow keys or by a click.';
+        ? 'Two tokens look alike here: check the address, then choose one in the list.'
+        : 'This symbol has letters that look like others: check the address, then choose it in the list.';
     note.replaceChildren(make('span', { class: 'warning' }, text));
     tell(text);
   }

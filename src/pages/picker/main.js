@@ -160,10 +160,9 @@ function showPair() {
     ...SIDES.flatMap((one) => (chosen[one].token ? identifiersOf(LABELS[one], chosen[one].token) : [])),
     ...(isDone ? [] : recentChoices()),
   ];
-  byId('chosen', HTMLElement).replaceChildren(...parts);
+  place.replaceChildren(...parts);
   place.classList.toggle('done', isDone);
   place.hidden = parts.length === 0;
-  panel.finish(isDone);
 }
 
 /** Names both tokens, and says what to know before a transfer. @param {Token} from @param {Token} to */

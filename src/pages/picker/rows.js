@@ -43,12 +43,12 @@ function colorOf(name) {
   return `hsl(${hash} 55% 40%)`;
 }
 
-/** Draws the mark of a chain, or its initial. @param {string} chainKey @param {string} name @param {Record<string, string>} [place] */
-export function chainMark(chainKey, name, place) {
+/** Draws the mark of a chain, or its initial. @param {string} chainKey @param {string} name */
+export function chainMark(chainKey, name) {
   const [color, mark] = (Object.hasOwn(MARKS, chainKey) && MARKS[chainKey]) || [colorOf(chainKey)];
   return draw(
     'svg',
-    { viewBox: '0 0 10 10', class: 'mark', 'aria-hidden': 'true', ...place },
+    { viewBox: '0 0 10 10', class: 'mark', 'aria-hidden': 'true' },
     draw('rect', { width: '10', height: '10', rx: '3', fill: color }),
     mark
       ? draw('path', { d: mark, 'stroke-width': '1.1' })
@@ -71,7 +71,6 @@ export function glyph({ symbol, chain, chainKey, logoUrl }) {
     sign
       ? draw('path', { d: sign, 'stroke-width': '1.9' })
       : draw('text', { x: '12', y: '16.2', 'font-size': '12' }, initialOf(symbol).toUpperCase()),
-    chainMark(chainKey, chain?.name ?? '', { x: '14.4', y: '14.4', width: '10.4', height: '10.4' }),
   );
   const place = make('span', { class: 'glyph' }, drawn);
   if (logoUrl && document.body.dataset.logos === 'true') {
@@ -79,6 +78,8 @@ export function glyph({ symbol, chain, chainKey, logoUrl }) {
     picture.addEventListener('error', () => picture.remove());
     place.append(picture);
   }
+  // Last, so that it is above the picture.
+  place.append(chainMark(chainKey, chain?.name ?? ''));
   return place;
 }
 
@@ -105,14 +106,7 @@ export function nameOf({ symbol, chain, chainKey }) {
 export function warningsOf({ symbol, address, heldBack, chain }, hasTwin) {
   const from = isMixed(symbol) ? ['Letters of another script can look like these: check the address.'] : [];
   const twin = hasTwin
-    ? [
-        make(
-          'span',
-          {},
-          'Another token looks like this one. Its address: ',
-          make('code', {}, listed(address)),
-        ),
-      ]
+    ? [make('span', {}, 'Looks like another token: ', make('code', {}, listed(address)))]
     : [];
   return [
     ...from,

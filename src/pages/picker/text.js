@@ -40,6 +40,11 @@ export function countText(count, one) {
   return `${decimalText(count, 0)} ${one}${count === 1 ? '' : 's'}`;
 }
 
+/** The time and the size of an answer. @param {number} tookMs @param {string} text @returns {[string, string]} */
+export function factsOf(tookMs, text) {
+  return [`${Math.max(1, Math.round(tookMs))} ms`, `${(new Blob([text]).size / 1000).toFixed(1)} kB`];
+}
+
 /** Shortens an address, such as to 0x8335…2913. Addresses that are hardly longer stay whole. @param {string} address */
 export function shortAddress(address) {
   return address.length <= 14 ? address : `${address.slice(0, 6)}…${address.slice(-4)}`;
@@ -49,7 +54,7 @@ export function shortAddress(address) {
  * Characters that are invisible, that look like a plain space, or that change the writing direction.
  * Emoji need two of these characters, so they are allowed within most emoji.
  */
-const UNSEEN =
+export const UNSEEN =
   /(?!(?<=\p{Extended_Pictographic})\uFE0F|(?<=\p{Extended_Pictographic}\uFE0F?)\u200D(?=\p{Extended_Pictographic}))(?:[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs})/gu;
 
 /**

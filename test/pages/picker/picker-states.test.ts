@@ -79,8 +79,8 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
       expect(await page.content()).not.toMatch(/demo/i);
 
       for (const [typed, sentence] of [
-        ['twin', /^⚠? ?Two tokens look alike here: check the address/],
-        ['fakе', /^⚠? ?This symbol has letters that look like others: check the address/],
+        ['twin', /^⚠? ?Two tokens look alike here: check the address, then choose one in the list\.$/],
+        ['fakе', /^⚠? ?This symbol has letters that look like others: check the address, then choose it in/],
       ] as const) {
         await search.fill(typed);
         await search.press('Enter');
@@ -156,7 +156,16 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
       await page.reload();
       await expect.poll(() => rows.count()).toBe(3);
       await expect.poll(() => rows.locator('img').count()).toBe(1);
-      expect(await rows.locator('.glyph > svg').count()).toBe(3);
+      expect(await rows.locator('.glyph > svg:not(.mark)').count()).toBe(3);
+      // The mark of the chain is above the picture.
+      const isMarkOnTop = await rows.filter({ has: page.locator('img') }).evaluate((row) => {
+        const { left = 0, top = 0 } = row.querySelector('.mark')?.getBoundingClientRect() ?? {};
+        return document
+          .elementFromPoint(left + 4, top + 4)
+          ?.closest('.mark, img')
+          ?.matches('.mark');
+      });
+      expect(isMarkOnTop).toBe(true);
     });
   });
 
@@ -214,7 +223,7 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
       expect(await page.getByRole('tab', { selected: true }).innerText()).toBe('Query');
       await says(
         page.locator('footer'),
-        /\d+ ms [\d.]+ kB fresh, \d+ s old gateway: (miss|hit) Open in the playground/,
+        /\d+ ms [\d.]+ kB fresh, \d+ s old answered by the (cache of the )?gateway Open in the playground/,
       );
       await rows.first().waitFor();
       const [request] = await Promise.all([
@@ -231,6 +240,12 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
     it('is a bar on a phone, which opens as a sheet below a summary of both sides; all targets are large', async () => {
       const { page, search, rows, code, pair, sent } = await open('/', PHONE);
       await rows.first().waitFor();
+      const links = page.getByRole('navigation', { name: 'More' }).getByRole('link');
+      expect(await links.count()).toBe(0);
+      await page.getByRole('button', { name: 'More pages' }).tap();
+      expect(await links.allInnerTexts()).toEqual(['Playground', 'Schema', 'llms.txt', 'Guide']);
+      expect(await smallTargets(page)).toEqual([]);
+      await page.keyboard.press('Escape');
       const box = await rows.first().boundingBox();
       expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThan(480);
       await page.evaluate(() => scrollTo(0, 1500));
@@ -245,9 +260,9 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
         await toggle.tap();
         expect([await code.isVisible(), await hasFocus(close)]).toEqual([true, true]);
         const areInert = await page
-          .locator('.skip, nav, main > .card')
+          .locator('.skip, #menu, nav, main > .card')
           .evaluateAll((all) => all.map((one) => (one as Element & { inert?: boolean }).inert));
-        expect(areInert).toEqual([true, true, true]);
+        expect(areInert).toEqual([true, true, true, true]);
         for (const tab of await page.getByRole('tab').all()) {
           const { x, width } = (await tab.boundingBox()) ?? { x: 0, width: 360 };
           expect(x + width).toBeLessThan(360);
@@ -271,7 +286,8 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
       await copies.tap();
       await expect.poll(() => copied(page)).toBe(sent.findLast(({ variables }) => variables.keys)?.query);
       await expect.poll(() => copies.allInnerTexts()).toEqual(['Copy query']);
-      const link = new URL((await pair.getByRole('link').getAttribute('href')) ?? '', demo.address);
+      const playground = page.getByRole('link', { name: 'Open in the playground' });
+      const link = new URL((await playground.getAttribute('href')) ?? '', demo.address);
       expect(JSON.parse(link.searchParams.get('variables') ?? '').keys).toHaveLength(2);
       await toggle.tap();
       await page.getByRole('tab', { name: 'curl' }).tap();
