@@ -1,4 +1,4 @@
-/** Draws tokens: a glyph by symbol with a badge of the chain, and the row of a list. */
+/** Draws tokens: the glyph, with the mark of its chain, and the row of a list. */
 import { age, draw, listed, make } from './dom.js';
 import { initialOf, isMixed, markedText, priceText, shortAddress } from './text.js';
 

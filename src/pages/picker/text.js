@@ -102,7 +102,7 @@ export function isMixed(symbol) {
 }
 
 /**
- * A key that is equal for tokens of one chain whose symbols look the same to people.
+ * A key equal for tokens of one chain whose symbols differ only in case, NFKC form, unseen characters, or 0 and o.
  *
  * @param {{ chainKey: string, symbol: string }} token
  */
