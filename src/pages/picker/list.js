@@ -335,7 +335,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
   }
 
   function loadNearEnd() {
-    const { bottom = 0 } = groups.findLast(({ count }) => count > 0)?.element.getBoundingClientRect() ?? {};
+    const { bottom = 0 } = rows.at(-1)?.element.getBoundingClientRect() ?? {};
     if (!failed && bottom < innerHeight + NEAR_PX) void loadMore();
   }
 
