@@ -93,7 +93,7 @@ describe('the merged rules', () => {
         if (expected.length > 0) invalid++;
         expect(errorsBy([mergedRules(RULES)], document)).toEqual(expected);
       }),
-      { numRuns: 150 },
+      { numRuns: 300 },
     );
     expect(invalid).toBeGreaterThan(10);
   });

@@ -125,7 +125,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
         make('p', {}, text),
         button('Try again', () => void failed?.()),
       );
-    say(status, rows.length > 0 ? 'These are the earlier rows.' : '');
+    say(status, rows.length > 0 ? 'Earlier results, not updated.' : '');
   }
 
   /** @param {TokenPage} found @param {TokenPage} others */

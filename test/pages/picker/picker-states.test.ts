@@ -385,7 +385,7 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
       await fault.getByText('This gateway does not answer. Retrying…').waitFor();
       expect([await rows.locator('.title').allTextContents(), await found.innerText()]).toEqual([
         titles,
-        'These are the earlier rows.',
+        'Earlier results, not updated.',
       ]);
       await lookAgain(page);
       // The card already says that the gateway does not answer, so the line of the state is hidden.
