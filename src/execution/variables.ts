@@ -43,9 +43,7 @@ export function coerceVariables(
 ): Variables | undefined {
   const coerced: Record<string, unknown> = {};
   try {
-    const variables = variablesOf.get(operation) ?? readVariables(schema, operation);
-    variablesOf.set(operation, variables);
-    for (const { name, defaultValue, isRequired, coerce } of variables) {
+    for (const { name, defaultValue, isRequired, coerce } of variablesIn(schema, operation)) {
       if (Object.hasOwn(given, name)) coerced[name] = coerce(given[name]);
       else if (defaultValue !== undefined) coerced[name] = defaultValue;
       else if (isRequired) return undefined;
@@ -56,12 +54,18 @@ export function coerceVariables(
   }
 }
 
-function readVariables(schema: GraphQLSchema, { variableDefinitions = [] }: OperationDefinitionNode) {
-  return variableDefinitions.map(({ variable, type: node, defaultValue }): Input => {
-    const type = typeFromAST(schema, node);
-    if (!isInputType(type) || variable.name.value === '__proto__') return fallBack();
-    return inputOf(variable.name.value, type, defaultValue && valueFromAST(defaultValue, type));
-  });
+function variablesIn(schema: GraphQLSchema, operation: OperationDefinitionNode): readonly Input[] {
+  const known = variablesOf.get(operation);
+  if (known) return known;
+  const variables = (operation.variableDefinitions ?? []).map(
+    ({ variable, type: node, defaultValue }): Input => {
+      const type = typeFromAST(schema, node);
+      if (!isInputType(type) || variable.name.value === '__proto__') return fallBack();
+      return inputOf(variable.name.value, type, defaultValue && valueFromAST(defaultValue, type));
+    },
+  );
+  variablesOf.set(operation, variables);
+  return variables;
 }
 
 function inputOf(name: string, type: GraphQLInputType, defaultValue: unknown): Input {

@@ -55,6 +55,23 @@ describe('a plan', () => {
     expect(written(schemaWith({}), text)).toBeUndefined(),
   );
 
+  it.each<[text: string, variables: object]>([
+    ['query ($v: String) { echo(a: $v, b: $v) }', { v: 'x' }],
+    ['query ($v: String) { echo(a: $v, b: $v) }', { v: null }],
+    ['query ($v: String) { echo(a: "y", b: $v) }', { v: 'x' }],
+    ['query ($toString: String) { echo(a: $toString, b: $toString) }', {}],
+    ['{ echo }', {}],
+  ])('calls resolvers with the same arguments as graphql-js: %s %j', (text, variables) => {
+    const schema = buildSchema('type Query { echo(a: String, b: String = "d"): String }');
+    const seen: object[] = [];
+    const { echo } = schema.getQueryType()?.getFields() ?? {};
+    Object.assign(echo ?? {}, { resolve: (_source: unknown, args: object) => void seen.push({ ...args }) });
+    execute({ schema, document: parse(text), variableValues: { ...variables } });
+    createWriter(schema, text)({}, { ...variables });
+    expect(seen).toHaveLength(2);
+    expect(seen[1]).toStrictEqual(seen[0]);
+  });
+
   it('leaves a condition that is null or missing to graphql-js', () => {
     const write = createWriter(schemaWith({}), 'query ($y: Boolean = true) { text @include(if: $y) }');
     expect(String(write({}, { y: true }))).toBe('{"data":{"text":null}}');
