@@ -1,5 +1,5 @@
 /** Recognises repeated texts. */
-import { hash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
 
 /** The number of texts that are remembered, in 64 kB. It must be a power of two. */
 const SLOTS = 16_384;
@@ -12,7 +12,7 @@ export function createSeenBefore(): (text: string) => boolean {
   const digests = new Uint32Array(SLOTS);
   return (text) => {
     // 0 stands for an empty slot.
-    const digest = Number.parseInt(hash('sha1', text).slice(0, 8), 16) || 1;
+    const digest = crc32(text) || 1;
     const slot = digest & (SLOTS - 1);
     const isKnown = digests[slot] === digest;
     digests[slot] = digest;

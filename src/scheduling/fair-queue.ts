@@ -75,6 +75,7 @@ export function createFairQueue<Task extends { refuse(reason: QueueFullError): v
     isMostlyOf,
     /** Takes the task whose turn it is out of the queue; undefined if none waits. */
     take(): Task | undefined {
+      if (waiting === 0) return undefined;
       const byClient = levels.findLast(({ size }) => size > 0);
       const [[client, tasks = []] = []] = byClient ?? [];
       const next = tasks[0];

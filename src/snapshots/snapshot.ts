@@ -153,7 +153,7 @@ export async function createTokenSnapshot(
     byChain: (chainKey) => byChain.get(foldChainKey(chainKey)) ?? NONE,
     byAddress(chainKey, address) {
       if (chainKey.length > TEXT_LIMITS.chainKey || address.length > TEXT_LIMITS.address) return undefined;
-      const ofChain = byAddress.get(foldChainKey(chainKey));
+      const ofChain = byAddress.get(chainKey) ?? byAddress.get(foldChainKey(chainKey));
       return ofChain?.get(address) ?? ofChain?.get(foldAddress(address));
     },
     unlisted: unlistedRows(TOKENS, fetched),
