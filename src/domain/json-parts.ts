@@ -8,8 +8,18 @@ const SEED = randomInt(2 ** 32) | 0;
 const [QUOTE, COMMA, COLON, BACKSLASH, OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] =
   Buffer.from('",:\\[]{}');
 
-/** Creates a function that counts the parts of one text. The text may be invalid and may arrive in pieces. */
-export function createPartCount() {
+/** The parts of a JSON text, with their names in messages. */
+const PARTS = {
+  levels: 'levels of objects and arrays',
+  containers: 'objects and arrays',
+  commas: 'values',
+  names: 'names of members',
+} as const;
+
+export type PartLimits = Readonly<Record<keyof typeof PARTS, number>>;
+
+/** Creates the check of one text against the limits. The text may be invalid and may arrive in pieces. */
+export function createPartCheck(limits: PartLimits) {
   let isInString = false;
   let isEscaped = false;
   let containers = 0;
@@ -19,8 +29,8 @@ export function createPartCount() {
   /** The hash of the last string. Names with equal hashes count once. */
   let hash = SEED;
   const names = new Set<number>();
-  /** @returns the numbers of objects and arrays, of commas, of different member names, and of nested levels so far */
-  return (bytes: Uint8Array) => {
+  /** @returns the first limit that the text exceeds so far, such as "64 levels of objects and arrays" */
+  return (bytes: Uint8Array): string | undefined => {
     // This loop is faster than for...of.
     for (let at = 0; at < bytes.length; at++) {
       const byte = bytes[at] ?? 0;
@@ -42,6 +52,9 @@ export function createPartCount() {
         if (level > levels) levels = level;
       } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) level--;
     }
-    return { containers, commas, names: names.size, levels };
+    const counts = { containers, commas, names: names.size, levels };
+    const parts = Object.keys(PARTS) as (keyof typeof PARTS)[];
+    const exceeded = parts.find((part) => counts[part] > limits[part]);
+    return exceeded && `${limits[exceeded]} ${PARTS[exceeded]}`;
   };
 }

@@ -1,13 +1,17 @@
 /** Serves the Model Context Protocol over HTTP. */
 import type { Plugin } from 'graphql-yoga';
-import { createPartCount } from '../domain/json-parts.js';
+import { createPartCheck } from '../domain/json-parts.js';
 import { shown } from '../domain/text-limits.js';
 import { type CorsOrigins, isForeignOrigin } from '../http/headers.js';
 import { type Refusal, refusalResponse } from '../http/refusal.js';
 import type { McpHandler, ToolFacts } from '../mcp/mcp-handler.js';
 
-/** A message beyond these limits is refused. Messages need about five levels, and 500 items in a list. */
-const LIMITS = { levels: 64, values: 5_000 } as const;
+/**
+ * A message beyond these limits is refused. Messages need about five levels, and 500 items in a list. Without the
+ * limits, recursive functions such as JSON.stringify could exhaust the stack, and a check against a schema takes a
+ * microsecond or more for each value.
+ */
+const LIMITS = { containers: 5_000, commas: 5_000, names: 5_000, levels: 64 };
 /** Error codes of JSON-RPC 2.0. */
 const PARSE_ERROR = -32_700;
 const INVALID_REQUEST = -32_600;
@@ -64,13 +68,10 @@ function refusalOf({ method, headers }: Request, corsOrigins: CorsOrigins): Refu
 
 function messageIn(text: string): { readonly message: unknown; readonly error?: string } {
   let message: unknown;
-  // Counted before the text is parsed. Without these limits, recursive functions such as JSON.stringify could exhaust
-  // the stack, and a check against a schema takes a microsecond or more for each value.
-  const { levels, containers, commas } = createPartCount()(Buffer.from(text));
-  const counts = { levels, values: 1 + containers + commas };
-  for (const unit of ['levels', 'values'] as const) {
-    const expected = `Expected JSON of at most ${LIMITS[unit]} ${unit}, got more.`;
-    if (counts[unit] > LIMITS[unit]) return { message, error: rpcError(INVALID_REQUEST, expected) };
+  const exceeded = createPartCheck(LIMITS)(Buffer.from(text));
+  if (exceeded) {
+    const expected = `Expected JSON of at most ${exceeded}, got more.`;
+    return { message, error: rpcError(INVALID_REQUEST, expected) };
   }
   try {
     message = JSON.parse(text);

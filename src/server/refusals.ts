@@ -33,6 +33,12 @@ export function largeBody(bytes: number, maxBytes: number): ServerRefusal {
   return { status: 413, message, code: 'LIMIT_EXCEEDED' satisfies ErrorCode };
 }
 
+/** The refusal of a body that would take long to parse. @param expected what it may have at most */
+export function complexBody(expected: string): ServerRefusal {
+  const message = `Expected a request body of at most ${expected}, got more.`;
+  return { status: 413, message, code: 'LIMIT_EXCEEDED' satisfies ErrorCode };
+}
+
 /** The refusal while unfinished requests use too much memory. After five seconds, some of them have probably ended. */
 export const TOO_MANY_REQUEST_BYTES: ServerRefusal = {
   status: 503,

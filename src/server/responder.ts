@@ -1,5 +1,6 @@
 /** Responds to requests: from the response cache, or by executing them. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createPartCheck } from '../domain/json-parts.js';
 import type { Answer, Gateway, WrittenResponse } from '../gateway.js';
 import { ageOf, type DependencyCheck } from '../graph/dependencies.js';
 import { Body, type Encoding, encodingFor, isIdentity } from '../http/encodings.js';
@@ -10,11 +11,11 @@ import type { RateLimitMetrics } from '../observability/metrics.js';
 import type { CacheResult, CacheSize, Executor } from '../observability/request-metrics.js';
 import type { ClientLimit } from '../scheduling/client-limit.js';
 import type { OperationOutcome } from '../yoga.js';
-import { type Exchange, NotAPath } from './exchange.js';
+import { type CacheableRequest, type Exchange, NotAPath } from './exchange.js';
 import { createOperationLimit } from './operation-limit.js';
-import { ENCODED_BODY, INTERNAL_ERROR, largeBody } from './refusals.js';
+import { complexBody, ENCODED_BODY, INTERNAL_ERROR, largeBody } from './refusals.js';
 import type { AnsweredFacts, RequestObserver } from './request-observer.js';
-import { createResponseCache, hasIgnoredMembers, parametersOf } from './response-cache.js';
+import { createResponseCache, hasIgnoredMembers, MAX_SHORT_LENGTH, parametersOf } from './response-cache.js';
 import { createResponseHeaders, sendComplete, sendResponse } from './send-response.js';
 
 export interface ResponderOptions {
@@ -37,6 +38,8 @@ export interface ResponderOptions {
   readonly log: Logger;
 }
 
+/** The most parts of a body that is longer than {@link MAX_SHORT_LENGTH}. 1 MiB has room for 14,000 keys of tokens. */
+const MAX_PARTS = { containers: 25_000, commas: Number.POSITIVE_INFINITY, names: 1_000, levels: 64 };
 const MAX_CACHE_BYTES = 24 * 2 ** 20;
 /** A request waits at most this long for an equal one that is executing. Then it is executed itself. */
 const COALESCE_WITHIN_MS = 1_000;
@@ -190,6 +193,8 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
         return observer.refuse(exchange, ENCODED_BODY);
       if (bytes > maxBodyBytes && gateway.isOperation(request))
         return observer.refuse(exchange, largeBody(bytes, maxBodyBytes));
+      const exceeded = pathIn(request.url) === path ? exceededPart(request) : undefined;
+      if (exceeded) return observer.refuse(exchange, complexBody(exceeded));
     }
     let hasBegun = false;
     const failed = (err: unknown) => {
@@ -214,6 +219,17 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
       failed(err);
     }
   };
+}
+
+/**
+ * What a long body has too much of, if it would take long to parse: 1 MB of nested arrays can take a second. Only JSON is
+ * counted. In a form, JSON is encoded.
+ */
+function exceededPart({ body, contentType = '' }: CacheableRequest): string | undefined {
+  if (body.length <= MAX_SHORT_LENGTH) return undefined;
+  const isJson = /^application\/(graphql\+)?json(;|$)/.test(contentType);
+  if (!isJson) return `${MAX_SHORT_LENGTH} characters, as it is not JSON`;
+  return createPartCheck(MAX_PARTS)(Buffer.from(body));
 }
 
 /** Copies the parts into one buffer: the parts can be views of larger buffers, which would otherwise stay in memory. */

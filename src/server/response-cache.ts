@@ -29,7 +29,7 @@ export interface CachedResponse {
 }
 
 /** The key of a longer request is computed each time. The body of a new one is parsed only in its turn. */
-const MAX_SHORT_LENGTH = 16_384;
+export const MAX_SHORT_LENGTH = 16_384;
 /** A longer request is not cached: keys are computed before an operation waits for its turn, so they must be cheap. */
 const MAX_KEYED_LENGTH = 65_536;
 /** An entry is estimated to take this many bytes beside its key and body. */

@@ -22,6 +22,7 @@ const members = (count: number, value: unknown = 1) =>
   Object.fromEntries(times(count, (nth) => [`a${nth}`, value]));
 const aliased = (count: number, field: (nth: number) => string): string =>
   `{ ${times(count, (nth) => `a${nth}: ${field(nth)}`).join(' ')} }`;
+const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
 /** A document that is new each time. */
 const graph = (query: string, variables?: object): Asked => ({ body: { query: `${query} # $N`, variables } });
 /** A message to the tools for agents. */
@@ -62,11 +63,18 @@ describe('one request costs little', () => {
       'an object of very many wrong names': ask(search, { f: members(60_000) }),
       'malformed representations': ask(
         'query ($r: [_Any!]!) { _entities(representations: $r) { __typename } }',
-        { r: Array(100_000).fill({ x: 1 }) },
+        { r: Array(24_000).fill({ x: 1 }) },
       ),
       'nested lists of everything': ask('{ tokens { chain { tokens { chain { name } } } } }'),
       'a long document': ask(`{ ${'a '.repeat(500_000)} }`),
-      'nested brackets': ask('{ chains { name } }', { a: '['.repeat(500_000) }),
+      'a text of brackets': ask('{ chains { name } }', { a: '['.repeat(500_000) }),
+      'very many objects': ask('{ chains { name } }', { a: Array(300_000).fill({}) }),
+      'nested lists': { body: `{"query":"{ chains { name } }","variables":{"a":${nested(400_000)}}}` },
+      'a long list that never ends': { body: '['.repeat(BYTES) },
+      'nested lists in a form': {
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        body: `query={__typename}&variables={"a":${encodeURIComponent(nested(150_000))}}`,
+      },
     };
     await expectAllCheap(target, requests, MOST_ROWS_MS);
   });

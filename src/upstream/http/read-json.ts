@@ -1,5 +1,5 @@
 /** Reads the bodies and headers of responses, within limits. */
-import { createPartCount } from '../../domain/json-parts.js';
+import { createPartCheck } from '../../domain/json-parts.js';
 import { MAX_LISTING_ROWS } from '../../domain/listing.js';
 import { malformed } from '../../domain/upstream-error.js';
 import { yieldThen } from '../../scheduling/chunks.js';
@@ -24,13 +24,14 @@ export async function readJson({ headers, body }: Readable, url: string, maxByte
   if (!JSON_TYPE.test(type)) {
     throw malformed('expected content of type application/json', `${url}: content-type ${type}`);
   }
-  const countParts = createPartCount();
+  const checkParts = createPartCheck(MAX_PARTS);
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of body ?? []) {
     bytes += chunk.byteLength;
     if (bytes > maxBytes) throw malformed(`expected at most ${maxBytes} bytes, got more`, url);
-    await yieldThen(() => checkParts(countParts(chunk)));
+    const exceeded = await yieldThen(() => checkParts(chunk));
+    if (exceeded) throw malformed(`expected at most ${exceeded}, got more`, url);
     chunks.push(chunk);
   }
   const json = await yieldThen((): unknown => {
@@ -43,22 +44,13 @@ export async function readJson({ headers, body }: Readable, url: string, maxByte
   return { json, bytes };
 }
 
-/**
- * The most parts of a body; a body with more is refused. A row has two objects and arrays, about ten commas, and about
- * twenty names. Parsing a million names takes seconds, and parsing a million levels most of a second.
- */
-const MAX_PARTS = [
-  ['containers', 5 * MAX_LISTING_ROWS, 'objects and arrays'],
-  ['commas', 14 * MAX_LISTING_ROWS, 'values'],
-  ['names', 1_000, 'names of members'],
-  ['levels', 200_000, 'levels of objects and arrays'],
-] as const;
-
-/** @throws UpstreamError UPSTREAM_MALFORMED if there are more parts than in any listing */
-function checkParts(counts: ReturnType<ReturnType<typeof createPartCount>>): void {
-  for (const [part, most, parts] of MAX_PARTS)
-    if (counts[part] > most) throw malformed(`expected at most ${most} ${parts}, got more`);
-}
+/** The most parts of a body. A row has two objects and arrays, about ten commas, and about twenty names. */
+const MAX_PARTS = {
+  containers: 5 * MAX_LISTING_ROWS,
+  commas: 14 * MAX_LISTING_ROWS,
+  names: 1_000,
+  levels: 1_000,
+};
 
 /** The beginning of a body, for the log. The last word is whole, because the log would not mask half of a secret. */
 export async function headOf({ body }: Readable): Promise<string> {
