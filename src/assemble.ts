@@ -1,14 +1,35 @@
 /** Puts a gateway together from its settings, for the process and for the library. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from './config/config.js';
-import { createDemoHttp } from './demo/listings.js';
+import { createDemoHttp, readEmbeddedFacts } from './demo/listings.js';
+import type { Service } from './domain/listing.js';
 import { createGateway } from './gateway.js';
 import { createDependencyCheck } from './graph/dependencies.js';
 import type { Logger } from './logger/logger.js';
 import type { Metrics } from './observability/metrics.js';
-import { notReadyReason } from './observability/monitoring.js';
-import { openSnapshots } from './open-snapshots.js';
+import { createMonitoring, notReadyReason } from './observability/monitoring.js';
 import type { ClientLimit } from './scheduling/client-limit.js';
+import { createSnapshots } from './snapshots/snapshots.js';
+import { openDiskStore } from './storage/disk.js';
+import { openRulesFile } from './storage/rules-file.js';
+import { createRateLimiter } from './upstream/http/rate-limit.js';
+import { createUpstream, fingerprintsOf, peerScope } from './upstream/services.js';
 
+export interface AssembleOptions {
+  readonly config: Config;
+  readonly metrics: Metrics;
+  readonly log: Logger;
+  /** The first pause after a failed refresh (ms). Like the next two options, only tests set it. */
+  readonly firstPauseMs?: number | undefined;
+  /** A Redis command that takes longer than this (ms) fails; 1,000 unless given. */
+  readonly redisTimeoutMs?: number | undefined;
+  readonly decorate?: ((service: Service) => Service) | undefined;
+}
+
+/** The default of `ROUTES_SWEEP_MS` for demo data: the routes of about two tokens are then requested each second. */
+const DEMO_SWEEP_MS = 180_000;
+/** `close` waits at most this long for writes to the disk, which usually take far less. */
+const WRITTEN_WITHIN_MS = 1_000;
 /**
  * This long after the start, GraphQL Yoga is loaded, unless a request has needed it before. Loading it at the
  * start would delay the first responses, and most responses do not need Yoga.
@@ -17,44 +38,81 @@ const LOAD_AFTER_MS = 1_000;
 
 /**
  * Puts together all parts of a gateway except its entry, which is the port of the process or the functions of the
- * library. Call `start` next, so that the listings are refreshed.
+ * library, and restores the listings from disk. Call `start` next, so that the listings are refreshed.
+ *
+ * @throws an error of `node:fs` if `snapshotDir` is not the path of a directory, or if the file of rules is
+ *   unreadable; ListingRulesError if its rules are invalid
  */
-export async function assemble({ config, metrics, log }: { config: Config; metrics: Metrics; log: Logger }) {
+export async function assemble(options: AssembleOptions) {
+  const { config, metrics, log, decorate = (service) => service } = options;
+  const { snapshotDir, listingRules, redisUrl, upstreamRequestsPerSecond } = config;
   const isDemo = config.upstreamUrl === undefined;
-  const { snapshots, refreshOnRequest, giveUp, close } = await openSnapshots({
+  const addresses = {
+    profile: config.upstreamProfile,
+    url: config.upstreamUrl ?? 'demo',
+    successorUrl: config.upstreamSuccessorUrl,
+    isDemo,
+  };
+  const services = fingerprintsOf(addresses);
+  const disk = snapshotDir ? await openDiskStore(snapshotDir, services, log, metrics.stored) : undefined;
+  // Loaded only if needed: loading it makes the time until the first response a tenth longer.
+  const redis = redisUrl ? await import('./storage/redis/peers.js') : undefined;
+  const redisPeers = redis?.createRedisPeers({
+    url: redisUrl ?? '',
+    scope: peerScope(addresses),
+    timeoutMs: options.redisTimeoutMs,
+    services,
+    onSharing: metrics.sharing,
+    log,
+  });
+  const rulesFile = listingRules
+    ? await openRulesFile(listingRules, (rules) => snapshots.applyRules(rules), log)
+    : undefined;
+  const rateLimiter = createRateLimiter(upstreamRequestsPerSecond);
+  const upstream = createUpstream({
     ...config,
+    ...addresses,
     ...(isDemo ? { http: createDemoHttp() } : {}),
-    addresses: {
-      profile: config.upstreamProfile,
-      url: config.upstreamUrl ?? 'demo',
-      successorUrl: config.upstreamSuccessorUrl,
-      isDemo,
+    rateLimiter: redisPeers?.share(rateLimiter, upstreamRequestsPerSecond) ?? rateLimiter,
+    onChangeOver(from, to) {
+      metrics.changedOver(from, to);
+      snapshots.refreshNow();
     },
     metrics,
     log,
   });
-  metrics.watchListings(() => snapshots.status(Date.now()));
+  const snapshots = createSnapshots({
+    ...config,
+    firstPauseMs: options.firstPauseMs,
+    routesSweepMs: config.routesSweepMs ?? (isDemo ? DEMO_SWEEP_MS : undefined),
+    service: decorate(upstream.service),
+    peers: redisPeers,
+    disk,
+    embedded: readEmbeddedFacts,
+    rules: rulesFile?.rules,
+    metrics,
+    log,
+  });
+  metrics.watchSnapshots(snapshots);
+  await snapshots.restore();
+
   let isStopping = false;
+  const notReady = () => notReadyReason(snapshots, isStopping);
+  const monitoring = createMonitoring({ notReadyReason: notReady, isDemo, metrics, log });
   const pageDocuments = config.trustedDocumentsOnly
     ? await (await import('./pages/page-documents.js')).pageDocuments(config.graphiql)
     : [];
-  const gateway = createGateway({
-    ...config,
-    pageDocuments,
-    snapshots,
-    metrics,
-    log,
-    isDemo,
-    isStopping: () => isStopping,
-  });
+  const gateway = createGateway({ ...config, pageDocuments, snapshots, monitoring, metrics, log, isDemo });
   const clientLimit = await openClientLimit(config, log);
   let loading: NodeJS.Timeout | undefined;
   return {
     gateway,
+    snapshots,
+    monitoring,
     clientLimit,
     checkDependencies: createDependencyCheck(snapshots),
     /** Why the gateway should get no traffic now. Undefined if it is ready. */
-    notReadyReason: () => notReadyReason(snapshots, isStopping),
+    notReadyReason: notReady,
     /** Starts to refresh the listings, and loads GraphQL Yoga a little later. */
     start() {
       snapshots.start();
@@ -68,11 +126,24 @@ export async function assemble({ config, metrics, log }: { config: Config; metri
       clearTimeout(loading);
       snapshots.stop();
     },
-    refreshOnRequest,
-    giveUp,
+    /** Refreshes both listings now, even if the upstream has said that it is gone. Other pauses still apply. */
+    refreshOnRequest() {
+      upstream.forgetGone();
+      return snapshots.refreshOnRequest();
+    },
+    /** Aborts all requests to the upstream, and no longer waits for other gateways. Callers get an UpstreamError. */
+    async giveUp() {
+      redisPeers?.giveUp();
+      await upstream.close();
+    },
+    /** Stops refreshing, closes the upstream and Redis, and waits a little for writes to the disk. */
     async close() {
       clientLimit?.close();
-      await close();
+      rulesFile?.close();
+      snapshots.stop();
+      await upstream.close();
+      await redisPeers?.close();
+      if (disk) await Promise.race([disk.settled(), sleep(WRITTEN_WITHIN_MS, undefined, { ref: false })]);
     },
   };
 }

@@ -23,7 +23,7 @@ import { QueueFullError } from './scheduling/fair-queue.js';
 import { createOperationQueue } from './scheduling/operation-queue.js';
 import { MAX_UPSTREAM_WAIT_MS } from './snapshots/operation-view.js';
 import { currentTracing } from './tracing.js';
-import type { OperationOutcome, ServerContext, YogaContext, YogaHandler, YogaOptions } from './yoga.js';
+import type { createYogaHandler, OperationOutcome, ServerContext, YogaContext, YogaOptions } from './yoga.js';
 
 /** The settings that the gateway reads, and the parts that it uses. */
 export interface GatewayOptions
@@ -191,8 +191,8 @@ export function createGateway(options: GatewayOptions) {
   }
 
   async function respondByYoga({ toRequest }: GatewayRequest, context: YogaContext): Promise<Answer> {
-    const { Request, handleRequest } = await load();
-    return { response: await handleRequest(toRequest(Request), { outcome: {}, ...context }) };
+    const { fetchAPI, handleRequest } = await load();
+    return { response: await handleRequest(toRequest(fetchAPI.Request), { outcome: {}, ...context }) };
   }
 
   /** Executes an operation for a tool of `/mcp`, without a turn: the request for the tool has had one. */
@@ -220,12 +220,12 @@ export function createGateway(options: GatewayOptions) {
     return 'written' in answer ? Buffer.concat(answer.written.body).toString() : answer.response.text();
   }
 
-  let yoga: Promise<YogaHandler> | undefined;
+  let yoga: Promise<ReturnType<typeof createYogaHandler>> | undefined;
 
   /** Loads GraphQL Yoga. Without this call, the first request that needs Yoga waits until it is loaded. */
-  function load(): Promise<YogaHandler> {
-    yoga ??= import('./yoga.js').then(({ createYogaHandler }) =>
-      createYogaHandler({
+  function load() {
+    yoga ??= import('./yoga.js').then((loaded) =>
+      loaded.createYogaHandler({
         ...options,
         schema: graph,
         documents,

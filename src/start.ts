@@ -8,7 +8,7 @@ import { GRAPHQL_PATH } from './http/paths.js';
 import { openLogDestination } from './logger/destination.js';
 import { createLogger } from './logger/logger.js';
 import { createMetrics } from './observability/metrics.js';
-import { createMonitoring, createRefreshAnswer } from './observability/monitoring.js';
+import { createRefreshAnswer } from './observability/monitoring.js';
 import { REVISION, VERSION } from './observability/version.js';
 import { createAdminServer, createGatewayServer } from './server/server.js';
 
@@ -51,7 +51,7 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
   const parts = await assemble({ config, metrics, log });
   const server = createGatewayServer({ ...config, ...parts, maxConnections, metrics, log });
   const admin = createAdminServer({
-    monitoring: createMonitoring({ notReadyReason: parts.notReadyReason, isDemo, metrics, log }),
+    monitoring: parts.monitoring,
     refresh: createRefreshAnswer(parts.refreshOnRequest, log),
     log,
   });

@@ -21,7 +21,7 @@ import type { Logger } from './logger/logger.js';
 import type { ToolOperation } from './mcp/call-tool.js';
 import { createMcp } from './mcp/mcp-handler.js';
 import type { Metrics } from './observability/metrics.js';
-import { createMonitoring, notReadyReason } from './observability/monitoring.js';
+import type { Monitoring } from './observability/monitoring.js';
 import { VERSION } from './observability/version.js';
 import { llmsText } from './pages/llms-text.js';
 import { createPicker } from './pages/picker-page.js';
@@ -32,7 +32,7 @@ import { type OperationOutcome, useExecution } from './plugins/execution.js';
 import { useHeaders } from './plugins/headers.js';
 import { useMcp } from './plugins/mcp.js';
 import { useKnownMembers, useParameters, useQueryMethod } from './plugins/parameters.js';
-import { type PathAnswer, serveFile, servePage, usePaths, useUncompressed } from './plugins/paths.js';
+import { forGet, type PathAnswer, serveFile, servePage, usePaths, useUncompressed } from './plugins/paths.js';
 import type { Snapshots } from './snapshots/snapshots.js';
 import { createTokenListHandler } from './token-list/handler.js';
 
@@ -56,12 +56,11 @@ export interface YogaOptions {
   readonly trusted: TrustedDocuments | undefined;
   readonly createContext: (context: ServerContext) => GatewayContext;
   readonly snapshots: Snapshots;
+  readonly monitoring: Monitoring;
   readonly metrics: Metrics;
   readonly log: Logger;
   /** Whether the listings are demo data. The pages for browsers then say so. */
   readonly isDemo: boolean;
-  /** True once the gateway has begun to stop. */
-  readonly isStopping: () => boolean;
   /** Executes an operation for a tool of `/mcp`. */
   readonly executeForTool: (
     operation: ToolOperation,
@@ -88,16 +87,9 @@ export interface YogaContext extends ServerContext {
   readonly costRefusal?: GatewayContext['cost']['refusal'];
 }
 
-/** GraphQL Yoga with everything that the gateway adds to it. */
-export interface YogaHandler {
-  /** The Request class that it processes fastest. */
-  readonly Request: typeof Request;
-  handleRequest(request: Request, context: YogaContext): Promise<Response> | Response;
-}
-
-/** Creates the handler. Plugins run in the order of their list. */
-export function createYogaHandler(options: YogaOptions): YogaHandler {
-  const { schema, basePath, servedPaths, documents, snapshots, log, metrics, isDemo, graphiql } = options;
+/** Sets up GraphQL Yoga. Plugins run in the order of their list. */
+export function createYogaHandler(options: YogaOptions) {
+  const { schema, basePath, servedPaths, documents, log, isDemo, graphiql } = options;
   const pathOf = (path: OptionalPath) => (servedPaths.includes(path) ? basePath + path : undefined);
   const path = basePath + GRAPHQL_PATH;
   const mcpPath = options.mcp ? basePath + MCP_PATH : undefined;
@@ -107,9 +99,7 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
   const monitored = MONITORING_PATHS.filter(
     (each) => servedPaths.includes(each) && (each !== '/metrics' || options.adminPort === undefined),
   );
-  const reason = () => notReadyReason(snapshots, options.isStopping());
-  const monitoring = createMonitoring({ notReadyReason: reason, isDemo, metrics, log }, monitored, basePath);
-  const tokenList = createTokenListHandler({ snapshots, metrics });
+  const tokenList = createTokenListHandler(options);
   const base = basePath + PICKER_FILES;
   const pickerOptions = {
     endpoint: path,
@@ -119,8 +109,7 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
     files,
     isDemo,
   };
-  const answers: PathAnswer[] = [
-    ({ method }, { pathname }) => monitoring(method, pathname),
+  const pages = [
     // The second path is the first without its last "/", which people often leave out.
     ...(picker ? [servePage([picker, basePath], base, async () => createPicker(pickerOptions))] : []),
     ...(graphiql
@@ -130,17 +119,17 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
           ),
         ]
       : []),
-    ...files.map((file) => serveFile(file.path, file.make)),
-    (request, { pathname, searchParams }) =>
-      pathname === tokenListPath ? tokenList(request, searchParams) : undefined,
   ];
-  const paths = [
-    path,
-    ...[mcpPath, tokenListPath].filter((each) => each !== undefined),
-    ...files.map((file) => file.path),
-    ...monitored.map((each) => basePath + each),
-  ];
-  const yoga = createYoga<YogaContext, GatewayContext>({
+  const answers = new Map<string, PathAnswer>();
+  if (tokenListPath)
+    answers.set(
+      tokenListPath,
+      forGet((request, { searchParams }) => tokenList(request, searchParams)),
+    );
+  for (const file of files) answers.set(file.path, serveFile(file.make));
+  for (const each of monitored)
+    answers.set(basePath + each, ({ method }) => options.monitoring(method, each));
+  return createYoga<YogaContext, GatewayContext>({
     schema,
     graphqlEndpoint: path,
     parserAndValidationCache: {
@@ -154,7 +143,7 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
       useHeaders(path, options.corsOrigins),
       ...(options.compression ? [] : [useUncompressed()]),
       // Requests that are answered without GraphQL.
-      usePaths(answers, paths, picker ? [picker] : []),
+      usePaths(pages, answers, mcpPath ? [path, mcpPath] : [path], picker),
       useParameters(),
       ...(mcpPath ? [mcpAt(mcpPath, options)] : []),
       useExecution(),
@@ -182,10 +171,6 @@ export function createYogaHandler(options: YogaOptions): YogaHandler {
       error: (error) => log.error({ err: error }, 'Internal error while answering a request'),
     },
   });
-  return {
-    Request: yoga.fetchAPI.Request,
-    handleRequest: (request, context) => yoga.handleRequest(request, context),
-  };
 }
 
 /** The files for programs: the schema and `llms.txt`. */

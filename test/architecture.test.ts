@@ -30,7 +30,7 @@ const ALLOWED_IMPORTS = table(`
   execution: domain
   plugins: domain execution graph http logger mcp/mcp-handler observability pages/static-page
   mcp: domain
-  token-list: domain graph/dependencies http scheduling snapshots
+  token-list: domain graph/dependencies http pages/static-page scheduling snapshots
   pages/static-page: http
   pages/llms-text: demo domain/listing
   pages/page-documents: pages/picker-page pages/playground-tabs
@@ -44,9 +44,8 @@ const ALLOWED_IMPORTS = table(`
   gateway: domain execution graph graph/schema graph/federation http scheduling snapshots/operation-view tracing yoga
   yoga: execution graph graph/schema http logger mcp observability plugins snapshots token-list
   yoga: pages/llms-text pages/picker-page pages/playground pages/static-page
-  assemble: config demo gateway graph/dependencies logger observability open-snapshots pages/page-documents
-  assemble: scheduling storage/redis/client-limit
-  open-snapshots: demo domain logger observability snapshots storage upstream
+  assemble: config demo domain gateway graph/dependencies logger observability pages/page-documents
+  assemble: scheduling snapshots storage upstream
   # A gateway inside another server uses all parts except those of the process and its port.
   library: assemble config demo http logger observability server
   start: assemble config demo http logger observability server

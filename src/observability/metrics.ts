@@ -249,17 +249,12 @@ export function createMetrics({ version = 'unknown', revision = 'unknown', ofPro
     } satisfies RateLimitMetrics,
     /** The sweep of routes. */
     sweep: {
-      watch(status: SweepStatus) {
-        for (const [name, read] of SWEEP_GAUGES)
-          computed(name, () => {
-            const value = read(status());
-            return value === undefined ? [] : [{ value }];
-          });
-      },
       /** @param outcome `ok` or the code of the error */
       asked: (outcome: string) => sweepRequests.inc({ outcome }),
     },
-    watchHeldBack(heldBack: Snapshots['heldBack']) {
+    watchSnapshots(snapshots: Pick<Snapshots, 'status' | 'heldBack' | 'sweepStatus'>) {
+      const listings = () => snapshots.status(Date.now());
+      const { heldBack, sweepStatus } = snapshots;
       computed('gateway_held_back_rows', () =>
         heldBack().flatMap(({ listing, rowsByFact }) =>
           FACTS[listing].map((fact) => ({ labels: { listing, fact }, value: rowsByFact.get(fact) ?? 0 })),
@@ -272,12 +267,6 @@ export function createMetrics({ version = 'unknown', revision = 'unknown', ofPro
           value: Math.max(0, now - (oldestSince ?? now)) / 1000,
         }));
       });
-    },
-    watchCache(size: () => CacheSize) {
-      computed('gateway_response_cache_bytes', () => [{ value: size().bytes }]);
-      computed('gateway_response_cache_entries', () => [{ value: size().entries }]);
-    },
-    watchListings(listings: () => readonly ListingStatus[]) {
       computed('gateway_listing_state', () =>
         listings().flatMap(({ name, state }) => stateSamples(LISTING_STATES, state, { listing: name })),
       );
@@ -291,6 +280,16 @@ export function createMetrics({ version = 'unknown', revision = 'unknown', ofPro
             return value === null ? [] : [{ labels: { listing: status.name }, value }];
           }),
         );
+      if (!sweepStatus) return;
+      for (const [name, read] of SWEEP_GAUGES)
+        computed(name, () => {
+          const value = read(sweepStatus());
+          return value === undefined ? [] : [{ value }];
+        });
+    },
+    watchCache(size: () => CacheSize) {
+      computed('gateway_response_cache_bytes', () => [{ value: size().bytes }]);
+      computed('gateway_response_cache_entries', () => [{ value: size().entries }]);
     },
     acceptedChange: (listing: string, fact: GuardedFact, by: AcceptedBy) =>
       accepted.inc({ listing, fact, by }),

@@ -15,26 +15,21 @@ export interface MonitoringOptions {
   readonly log: Logger;
 }
 
-/** Responds at the monitoring paths. Returns undefined for all others. */
+/** Responds at the monitoring paths, without a base path. Returns undefined for all others. */
 export type Monitoring = (method: string, path: string) => PlainResponse | Promise<PlainResponse> | undefined;
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** Creates the responses of the monitoring paths. @param paths the paths to serve, below `basePath` */
-export function createMonitoring(
-  { notReadyReason, isDemo, metrics, log }: MonitoringOptions,
-  paths: readonly string[] = MONITORING_PATHS,
-  basePath = '',
-): Monitoring {
+/** Creates the responses of the monitoring paths. */
+export function createMonitoring({ notReadyReason, isDemo, metrics, log }: MonitoringOptions): Monitoring {
   return (method, path) => {
-    const named = paths.find((each) => basePath + each === path);
-    if (named === undefined) return undefined;
+    if (!MONITORING_PATHS.some((each) => each === path)) return undefined;
     if (method !== 'GET' && method !== 'HEAD') {
       const message = `Expected GET or HEAD, got ${method}.`;
       return plainRefusal({ status: 405, message, headers: { allow: 'GET, HEAD' } });
     }
-    if (named === '/live') return respond('{"live":true}');
-    if (named === '/ready') {
+    if (path === '/live') return respond('{"live":true}');
+    if (path === '/ready') {
       const reason = notReadyReason();
       const state = { ready: reason === undefined, reason, source: isDemo ? 'demo' : undefined };
       return respond(JSON.stringify(state), JSON_TYPE, reason ? 503 : 200);

@@ -176,10 +176,8 @@ function withCodes(
   log: () => Logger,
 ): ExecutionResult {
   // An OperationLimitError replaces all other errors. The search for it comes first: there can be thousands of others.
-  for (const error of errors) {
-    const cause = causeOf(error);
-    if (cause instanceof OperationLimitError) return refusedBy(cause);
-  }
+  const limit = errors.map(causeOf).find((cause) => cause instanceof OperationLimitError);
+  if (limit) return refusedBy(limit);
   const logged = new Set<unknown>();
   const coded = errors.map((error) => {
     const cause = causeOf(error);

@@ -3,7 +3,10 @@ import type { Plugin } from 'graphql-yoga';
 import { type PlainResponse, plainRefusal } from '../http/refusal.js';
 import { fileResponse, type Page, type StaticFile } from '../pages/static-page.js';
 
-/** Responds to a request. Returns undefined for a path that it does not serve, and a promise of undefined for a 404. */
+/**
+ * Responds to a request. A HEAD request arrives as GET. Returns undefined for a path that it does not serve, and a
+ * promise of undefined for a 404.
+ */
 export type PathAnswer = (
   request: Request,
   url: URL,
@@ -12,19 +15,21 @@ export type PathAnswer = (
 /**
  * Responds to requests without GraphQL. For unknown paths it responds with 404 and a list of the known ones.
  *
- * @param answers called in their order; the first response is sent
- * @param paths all paths except those of pages
- * @param pages the paths of pages, which only browsers get; other clients get a 404
+ * @param pages called in their order; the first response is sent
+ * @param answers by path
+ * @param others the paths to which later plugins respond
+ * @param picker the path of the token picker, which only browsers get; other clients get a 404
  */
 export function usePaths(
-  answers: readonly PathAnswer[],
-  paths: readonly string[],
-  pages: readonly string[],
+  pages: readonly PathAnswer[],
+  answers: ReadonlyMap<string, PathAnswer>,
+  others: readonly string[],
+  picker: string | undefined,
 ): Plugin {
-  const listed = [...pages.map((page) => `${page} (in a browser)`), ...paths].join(', ');
+  const listed = [...(picker ? [`${picker} (in a browser)`] : []), ...others, ...answers.keys()];
   const notFound = plainRefusal({
     status: 404,
-    message: `Nothing is here. Expected one of: ${listed}.`,
+    message: `Nothing is here. Expected one of: ${listed.join(', ')}.`,
     // At the same address a browser can get a page, so the response varies by Accept.
     headers: { vary: 'Accept' },
   });
@@ -33,11 +38,12 @@ export function usePaths(
     onRequest({ request, url, endResponse, fetchAPI }) {
       const respond = ({ status, headers, body }: PlainResponse = notFound) =>
         endResponse(new fetchAPI.Response(body, { status, headers: { ...headers } }));
-      for (const answer of answers) {
-        const given = answer(request, url);
+      const answer = answers.get(url.pathname);
+      for (const each of answer ? [answer] : pages) {
+        const given = each(request, url);
         if (given) return given instanceof Promise ? given.then(respond) : respond(given);
       }
-      return paths.includes(url.pathname) ? undefined : respond();
+      return others.includes(url.pathname) ? undefined : respond();
     },
   };
 }
@@ -68,13 +74,16 @@ export function servePage(paths: readonly string[], assets: string, load: () => 
 }
 
 /** Serves one file. @param make called at the first request */
-export function serveFile(path: string, make: () => Promise<StaticFile>): PathAnswer {
+export function serveFile(make: () => Promise<StaticFile>): PathAnswer {
   const load = once(make);
-  return (request, { pathname }) => {
-    const { method } = request;
-    if (pathname !== path) return undefined;
-    if (method === 'GET' || method === 'HEAD') return load().then((file) => fileResponse(file, request));
-    const message = `Expected GET or HEAD, got ${method}.`;
+  return forGet((request) => load().then((file) => fileResponse(file, request)));
+}
+
+/** Refuses other methods than GET and HEAD. */
+export function forGet(answer: PathAnswer): PathAnswer {
+  return (request, url) => {
+    if (request.method === 'GET') return answer(request, url);
+    const message = `Expected GET or HEAD, got ${request.method}.`;
     return plainRefusal({ status: 405, message, headers: { allow: 'GET, HEAD, OPTIONS' } });
   };
 }

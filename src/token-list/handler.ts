@@ -3,19 +3,16 @@ import type { EvmChain, TokenListState } from '../domain/history.js';
 import type { Token } from '../domain/listing.js';
 import { shown } from '../domain/text-limits.js';
 import { cachingHeaders, staleListingsHeader } from '../graph/dependencies.js';
-import { Body, encodingFor } from '../http/encodings.js';
-import { hasTag } from '../http/headers.js';
+import { Body } from '../http/encodings.js';
 import { type PlainResponse, plainRefusal, type Refusal } from '../http/refusal.js';
+import { fileResponse } from '../pages/static-page.js';
 import { forEachChunk } from '../scheduling/chunks.js';
 import { type ChainSnapshot, type TokenSnapshot, tokenListStateOf } from '../snapshots/snapshot.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
 import { tokenListContentOf } from '../snapshots/token-list-state.js';
 
-/** Responds to a request for a token list. @param params the parameters of the query string */
-export type TokenListHandler = (
-  request: Pick<Request, 'method' | 'headers'>,
-  params: URLSearchParams,
-) => Promise<PlainResponse>;
+/** Responds to a GET request for a token list. @param params the parameters of the query string */
+export type TokenListHandler = (request: Request, params: URLSearchParams) => Promise<PlainResponse>;
 
 /**
  * Creates the handler of `/tokenlist.json`: the listed tokens of all EVM chains or, with `?chainKey=`, of one chain, in
@@ -49,10 +46,7 @@ export function createTokenListHandler({
     };
   }
 
-  return async ({ method, headers }, params) => {
-    if (method !== 'GET' && method !== 'HEAD') {
-      return refused(405, `Expected GET or HEAD, got ${method}.`, { allow: 'GET, HEAD, OPTIONS' });
-    }
+  return async (request, params) => {
     const names = [...params.keys()];
     const [other] = names.filter((name) => name !== 'chainKey');
     if (other !== undefined) return refused(400, `Expected no parameter but chainKey, got ${shown(other)}.`);
@@ -73,16 +67,7 @@ export function createTokenListHandler({
           : `Expected the chainKey of an EVM chain that has tokens for a token list, got ${shown(chainKey)}.`,
       );
     }
-    const found = { ...headersFor(document), etag: document.etag };
-    if (hasTag(headers.get('if-none-match'), document.etag)) {
-      return { status: 304, headers: found, body: null };
-    }
-    const { encoding, parts, byteLength } = await document.encoded(
-      encodingFor(headers.get('accept-encoding')),
-    );
-    const coding: Record<string, string> = encoding === 'identity' ? {} : { 'content-encoding': encoding };
-    const content = { ...found, ...coding, 'content-length': String(byteLength) };
-    return { status: 200, headers: content, body: method === 'HEAD' ? null : (parts[0] ?? null) };
+    return fileResponse({ body: document, headers: headersFor(document) }, request);
   };
 }
 

@@ -198,7 +198,9 @@ describe('the metrics of guarded values', () => {
   it('show no age below zero after the clock was set back', async () => {
     const metrics = createMetrics();
     const heldBack = { rows: 2, rowsByFact: new Map(), oldestSince: Date.now() + 60_000 };
-    metrics.watchHeldBack(() => (['chains', 'tokens'] as const).map((listing) => ({ listing, ...heldBack })));
+    const names = ['chains', 'tokens'] as const;
+    const ofListings = () => names.map((listing) => ({ listing, ...heldBack }));
+    metrics.watchSnapshots({ status: () => [], heldBack: ofListings, sweepStatus: undefined } as never);
     const samples = samplesOf((await metrics.expose()).text);
     expect(startingWith(samples, 'gateway_held_back_oldest')).toEqual(Object.fromEntries(OLDEST));
   });

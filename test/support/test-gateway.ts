@@ -1,16 +1,15 @@
 import { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished } from 'vitest';
+import { assemble } from '../../src/assemble.js';
 import { type Config, readConfig } from '../../src/config/config.js';
 import type { Service } from '../../src/domain/listing.js';
-import { createGateway, type Gateway } from '../../src/gateway.js';
+import type { Gateway } from '../../src/gateway.js';
 import { requestIdFrom } from '../../src/http/headers.js';
 import { OPTIONAL_PATHS } from '../../src/http/paths.js';
 import { refusalResponse } from '../../src/http/refusal.js';
 import { createLogger, LOG_LEVELS, type Logger, type LogLevel } from '../../src/logger/logger.js';
 import { createMetrics } from '../../src/observability/metrics.js';
-import { openSnapshots } from '../../src/open-snapshots.js';
-import { pageDocuments } from '../../src/pages/page-documents.js';
 import { until } from './clock.js';
 import { type FakeListings, type FakeUpstream, startFakeUpstream } from './fake-upstream.js';
 
@@ -93,14 +92,8 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
   let changeOvers = 0;
   let isSharing: number | boolean | undefined;
   const refreshes: { readonly listing: string; readonly outcome: string }[] = [];
-  const { snapshots, refreshOnRequest, close } = await openSnapshots({
-    ...config,
-    addresses: {
-      profile: config.upstreamProfile,
-      url: upstream.url,
-      successorUrl: config.upstreamSuccessorUrl,
-      isDemo: false,
-    },
+  const { gateway, snapshots, checkDependencies, refreshOnRequest, close } = await assemble({
+    config: { ...config, upstreamUrl: upstream.url },
     metrics: {
       ...metrics,
       changedOver(from, to) {
@@ -118,18 +111,8 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     },
     firstPauseMs: options.firstPauseMs,
     redisTimeoutMs: options.redisTimeoutMs ?? 30_000,
-    ...(options.decorate ? { decorate: options.decorate } : {}),
+    decorate: options.decorate,
     log,
-  });
-  metrics.watchListings(() => snapshots.status(Date.now()));
-  const gateway = createGateway({
-    ...config,
-    pageDocuments: config.trustedDocumentsOnly ? await pageDocuments(config.graphiql) : [],
-    snapshots,
-    metrics,
-    log,
-    isDemo: false,
-    isStopping: () => false,
   });
   const { atEnd = onTestFinished } = options;
   atEnd(async () => {
@@ -149,6 +132,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
   return {
     gateway,
     snapshots,
+    checkDependencies,
     upstream,
     metrics,
     /** Refreshes both listings now, as `POST /refresh` does. */

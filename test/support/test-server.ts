@@ -1,6 +1,5 @@
 import * as zlib from 'node:zlib';
 import { onTestFinished } from 'vitest';
-import { createDependencyCheck } from '../../src/graph/dependencies.js';
 import type { ClientLimit } from '../../src/scheduling/client-limit.js';
 import { createGatewayServer } from '../../src/server/server.js';
 import { demoChains } from '../fixtures/demo.js';
@@ -58,7 +57,7 @@ export async function startServer(options: TestServerOptions = {}) {
         return gateway.gateway.respond(...asked);
       },
     },
-    checkDependencies: createDependencyCheck(gateway.snapshots),
+    checkDependencies: gateway.checkDependencies,
     maxBodyBytes: options.config?.maxBodyBytes ?? 1_048_576,
     maxQueryTokens: 2_000,
     clientLimit: options.clientLimit,
