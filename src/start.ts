@@ -33,7 +33,7 @@ export type OnSignal = (stop: (signal: NodeJS.Signals) => void) => void;
 
 async function run(config: Config, onSignal: OnSignal): Promise<void> {
   const isTerminal = process.stdout.isTTY === true;
-  const metrics = createMetrics({ version: VERSION, revision: REVISION });
+  const metrics = createMetrics();
   const destination = isTerminal ? undefined : openLogDestination(1, metrics.logLineDropped);
   if (destination) process.once('exit', destination.flushNow);
   const log = await createLogger({

@@ -6,7 +6,6 @@ import { DEMO_LABEL } from '../demo/listings.js';
 import { createClientFinder } from '../http/client-address.js';
 import { createLogger } from '../logger/logger.js';
 import { createMetrics } from '../observability/metrics.js';
-import { REVISION, VERSION } from '../observability/version.js';
 import { Connection } from '../server/connections.js';
 import { NodeExchange, type NodeRequest } from '../server/exchange.js';
 import { createRequestObserver } from '../server/request-observer.js';
@@ -83,7 +82,7 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
     ...(logTo ? { destination: logTo } : {}),
   });
   if (config.upstreamUrl === undefined) log.warn(`${DEMO_LABEL}, because of demo: true`);
-  const metrics = createMetrics({ version: VERSION, revision: REVISION, ofProcess: false });
+  const metrics = createMetrics({ ofProcess: false });
   const parts = await assemble({ config, metrics, log });
   const observer = createRequestObserver({ ...config, metrics, log });
   const respond = createResponder({ ...config, ...parts, observer, metrics, log });

@@ -8,12 +8,9 @@ import type { ListingState, ListingStatus } from '../snapshots/freshness.js';
 import type { ListingName } from '../snapshots/snapshot.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
 import { type CacheSize, createRequestMetrics } from './request-metrics.js';
+import { REVISION, VERSION } from './version.js';
 
-/**
- * How the gateway knows a client that `RATE_LIMIT` refused. `known`: by its connection or a trusted proxy. `forwarded`:
- * the request has an `X-Forwarded-For` that could not be used, so the client can stand for many. `unknown`: the server
- * around the gateway did not name the client; all such requests count as one.
- */
+/** How the gateway knows a client that `RATE_LIMIT` refused. README.md explains the values. */
 export type ClientSource = (typeof SOURCES)[number];
 
 const SOURCES = ['known', 'forwarded', 'unknown'] as const;
@@ -159,11 +156,9 @@ export type Metrics = ReturnType<typeof createMetrics>;
  * Creates the metrics of one gateway, in their own registry. The gateway defines the small set of values of each label.
  * Values never come from clients, because each new one is kept until the process ends.
  *
- * @param version of the gateway
- * @param revision the commit that was built
  * @param ofProcess whether to include metrics of the process, such as its memory
  */
-export function createMetrics({ version = 'unknown', revision = 'unknown', ofProcess = true } = {}) {
+export function createMetrics({ ofProcess = true } = {}) {
   const registry = new Registry();
   const registers = [registry];
   const counter = <Label extends string>(name: Name, ...labelNames: Label[]) =>
@@ -226,7 +221,7 @@ export function createMetrics({ version = 'unknown', revision = 'unknown', ofPro
   computed('gateway_request_duration_seconds', samples.durations, 'histogram');
   computed('gateway_requests_in_flight', samples.inFlight);
   const droppedLines = counter('gateway_log_lines_dropped_total');
-  computed('gateway_build_info', () => [{ labels: { version, revision }, value: 1 }]);
+  computed('gateway_build_info', () => [{ labels: { version: VERSION, revision: REVISION }, value: 1 }]);
   if (ofProcess) {
     collectDefaultMetrics({ register: registry });
     // Removed: these are gauges, but their names end in `_total` like the names of counters. The metrics

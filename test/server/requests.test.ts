@@ -67,9 +67,6 @@ describe('the metrics of requests', () => {
     expect(buckets['{le="10",cache="miss"}']).toBe(3);
     expect(await samples(server, 'gateway_response_cache_entries')).toEqual({ '': 1 });
     expect((await samples(server, 'gateway_response_cache_bytes'))['']).toBeGreaterThan(500);
-    expect(await samples(server, 'gateway_build_info')).toEqual({
-      '{version="unknown",revision="unknown"}': 1,
-    });
   });
 
   it.each([
