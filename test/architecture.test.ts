@@ -205,11 +205,6 @@ describe('import cycles', () => {
     return cycles;
   }
 
-  it('do not exist between files', () => {
-    const edges = files.map(({ name, imports }) => [name, new Set(imports.filter(isOurs))] as const);
-    expect(cyclesIn(new Map(edges))).toEqual([]);
-  });
-
   it('do not exist between modules', () => {
     const edges = new Map<string, Set<string>>();
     for (const { name, imports } of files) {

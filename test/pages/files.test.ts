@@ -86,6 +86,14 @@ it.each(LINKED)('%s is linked once from each page', async (path) => {
   }
 });
 
+it.each(PAGES)('%s and the script that starts it do not mention demo data if there is none', async (page) => {
+  const html = (await get(page, { accept: 'text/html' })).body.toString();
+  const [script = ''] = /\/[^"]+\/(start|main)\.js/.exec(html) ?? [];
+  const { status, body } = await get(script);
+  expect(status).toBe(200);
+  expect(html + body).not.toMatch(/demo/i);
+});
+
 describe('/schema.graphql', () => {
   it('is the schema file of the repository', async () => {
     const { body } = await get('/schema.graphql');

@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { brotliDecompressSync } from 'node:zlib';
 import type { Browser, Page } from 'playwright-core';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { BROWSER_TIMEOUT_MS, isBrowserMissing, launchBrowser } from '../support/browser.js';
 import { getAsBrowser as get } from '../support/browser-get.js';
 import { afterTests } from '../support/ends.js';
-import { startFakeUpstream } from '../support/fake-upstream.js';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.js';
 
 const BROWSER_TEST = { timeout: 300_000 };
@@ -186,19 +185,17 @@ describe('The playground over HTTP', () => {
     for (const path of assets) {
       const plain = await get(address, path);
       const br = await get(address, path, { 'accept-encoding': 'gzip, deflate, br, zstd' });
-      const gzip = await get(address, path, { 'accept-encoding': 'br;q=0, gzip' });
-      const all = [plain, br, gzip].map(({ headers }) => headers);
-      expect(plain).toMatchObject({ status: 200 });
-      expect(all.map((headers) => headers['content-encoding'])).toEqual([undefined, 'br', 'gzip']);
+      expect([plain.status, br.headers.etag]).toEqual([200, plain.headers.etag]);
+      expect(br.headers['content-encoding']).toBe('br');
       expect(brotliDecompressSync(br.body).equals(plain.body)).toBe(true);
-      expect(gunzipSync(gzip.body).equals(plain.body)).toBe(true);
-      expect(new Set(all.map(({ etag }) => etag)).size).toBe(1);
-      for (const { vary } of all) expect(vary).toContain('Accept-Encoding');
       bytes.plain += plain.body.length;
       bytes.br += br.body.length;
       expect(path).toMatch(/^\/graphql\/playground\/[\w-]{16}\/[\w.]+$/);
-      expect(plain.headers['cache-control']).toBe('public, max-age=31536000, immutable');
-      expect(plain.headers['x-content-type-options']).toBe('nosniff');
+      expect(plain.headers).toMatchObject({
+        'cache-control': 'public, max-age=31536000, immutable',
+        'x-content-type-options': 'nosniff',
+        vary: 'Accept-Encoding',
+      });
     }
     expect(bytes.br).toBeLessThan(3_000_000);
     expect(bytes.plain).toBeGreaterThan(8_000_000);
@@ -214,20 +211,6 @@ describe('The playground over HTTP', () => {
     for (const path of await assetPathsOf(withPlayground)) {
       expect(await get(address, path)).toMatchObject({ status: 404 });
     }
-  });
-
-  it('does not mention demo data with a real upstream', async () => {
-    const upstream = await startFakeUpstream();
-    onTestFinished(() => upstream.close());
-    const { address } = await startGatewayProcess({ UPSTREAM_URL: upstream.url });
-
-    const page = await get(address, '/graphql');
-    const start = (await assetPathsOf(address)).find((path) => path.endsWith('/start.js'));
-    const script = await get(address, start ?? '');
-
-    expect(page.body.toString()).toContain('<title>Chains and tokens</title>');
-    expect(script.body.toString()).toContain('ChainsWithNativeCurrency');
-    expect(`${page.body}${script.body}`).not.toMatch(/demo/i);
   });
 });
 

@@ -32,19 +32,14 @@ const BOTH = expect.stringMatching(/^chains;age=34\d, tokens;age=34\d$/);
 describe('x-stale-listings', () => {
   it.each<[string, unknown]>([
     ['{ chains { name } }', CHAINS],
-    ['{ chain(chainKey: "base") { name } }', CHAINS],
     ['{ chain(chainKey: "nope") { name } }', CHAINS],
     ['{ tokens { name } }', TOKENS],
-    ['{ tokens(srcChainKey: "base") { name price { usd } } }', TOKENS],
     [`{ token(chainKey: "ethereum", address: "${USDC}") { name } }`, TOKENS],
     ['{ tokens { name chain { name } } }', BOTH],
     ['{ chains { tokenCount } }', BOTH],
-    ['{ chain(chainKey: "base") { tokens { name } } }', BOTH],
-    ['{ tokens { name } chains { name } listings { state } }', BOTH],
     ['{ chain(chainKey: "nope") { tokens { name } } }', CHAINS],
     ['{ listings { name state ageSeconds rows } }', null],
     ['{ __typename }', null],
-    ['{ __schema { queryType { name } } }', null],
     ['{ nonsense }', null],
     ['query ($skip: Boolean = true) { tokens @skip(if: $skip) { name } __typename }', null],
   ])('names the stale listings that were read: %s', async (query, expected) => {
@@ -53,7 +48,6 @@ describe('x-stale-listings', () => {
 
   it('does not name fresh listings', async () => {
     const query = '{ tokens { name chain { name } } }';
-    expect(await headerOf(await createAged(0), query)).toBeNull();
     expect(await headerOf(await createAged(91), query)).toMatch(/^tokens;age=9\d$/);
     const slowly = { config: { tokensFreshMs: 1_000_000 } };
     expect(await headerOf(await createAged(340, slowly), query)).toMatch(/^chains;age=34\d$/);
@@ -61,8 +55,10 @@ describe('x-stale-listings', () => {
 
   it('has the age of `listings`, in whole seconds, and is readable by pages of other origins', async () => {
     const { post } = await createAged(91);
-    const query = '{ tokens { name } listings { name ageSeconds } }';
-    const response = await post({ query }, { origin: 'https://any.example' });
+    const response = await post(
+      { query: '{ tokens { name } listings { ageSeconds } }' },
+      { origin: 'https://any.example' },
+    );
     const { data } = (await response.json()) as { data: { listings: { ageSeconds: number }[] } };
     expect(response.headers.get(HEADER)).toBe(`tokens;age=${data.listings[1]?.ageSeconds}`);
     expect(response.headers.get('access-control-expose-headers')?.split(', ')).toContain(HEADER);

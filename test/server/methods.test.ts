@@ -112,13 +112,15 @@ describe.skipIf(!isQueryKnown)('a QUERY request', () => {
 
   it.each([
     ['an operation', { query: SYMBOLS }],
-    ['variables', { query: 'query ($k: String!) { chain(chainKey: $k) { name } }', variables }],
     [
-      'a named operation',
-      { query: 'query A { chains { name } } query B { listings { name } }', operationName: 'A' },
+      'variables, and a named operation',
+      {
+        query: 'query A($k: String!) { chain(chainKey: $k) { name } } query B { listings { name } }',
+        operationName: 'A',
+        variables,
+      },
     ],
     ['an unknown field', { query: '{ nothing }' }],
-    ['a syntax error', { query: '{' }],
     ['no query', {}],
     ['an unknown hash', { extensions: { persistedQuery } }],
     ['JSON that is no object', undefined],
