@@ -2,7 +2,7 @@
 import { append } from '../domain/keyed-rows.js';
 import type { Chain } from '../domain/listing.js';
 import { foldSymbol, nameStarts, type SearchWord } from './text.js';
-import { WordList } from './word-list.js';
+import { createWordList } from './word-list.js';
 import { createWordStarts, MATCH, type Match } from './word-starts.js';
 
 /**
@@ -27,15 +27,12 @@ export type ChainNames = Awaited<ReturnType<typeof createChainNames>>;
 /** Indexes the names of chains: keys, short and full names, and nicknames, each also written as one word. */
 export async function createChainNames(chains: readonly Chain[]) {
   const names = new Map<string, string[]>();
-  const words = new WordList();
   /** The keys of chains by `chainId` and by CAIP-2 identifier. One map is enough, since only the latter has a colon. */
   const identified = new Map<string, string[]>();
   const byCurrencySymbol = new Map<string, string[]>();
   for (const { chainKey, shortName, name, chainId, caip2, nativeCurrency } of chains) {
-    for (const text of new Set([chainKey, shortName, name, ...(NICKNAMES.get(chainKey) ?? [])])) {
+    for (const text of new Set([chainKey, shortName, name, ...(NICKNAMES.get(chainKey) ?? [])]))
       append(names, text, chainKey);
-      words.add(text);
-    }
     append(identified, String(chainId), chainKey);
     if (caip2 !== null) append(identified, caip2.toLowerCase(), chainKey);
     append(byCurrencySymbol, foldSymbol(nativeCurrency.symbol), chainKey);
@@ -69,6 +66,5 @@ export async function createChainNames(chains: readonly Chain[]) {
     return found;
   }
 
-  /** `words` are the words of all names. */
-  return { words, named, identifiedBy };
+  return { words: await createWordList(names.keys()), named, identifiedBy };
 }

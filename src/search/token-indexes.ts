@@ -13,7 +13,7 @@ import {
   textKey,
   tieBreakerOf,
 } from './token-order.js';
-import { WordList } from './word-list.js';
+import { createWordList } from './word-list.js';
 import { createWordStarts, MARK } from './word-starts.js';
 
 /** Tokens, each given as its **place**: its number in the order by symbol, chain and address. */
@@ -71,8 +71,10 @@ export async function createTokenIndexes(rows: readonly Token[]) {
     ),
     ...(await orderNames(byName, rows.length)),
     ...(await rankTokens(tokens, symbols, chains)),
-    /** The words of chain keys and names, to correct typos. */
-    words: await listWords(rows),
+    /** The words of chain keys and names, to correct typos. The order of the rows decides between equal suggestions. */
+    words: await createWordList(
+      new Set([...rows.map(({ chainKey }) => chainKey), ...rows.map(({ name }) => name)]),
+    ),
   };
 }
 
@@ -122,16 +124,6 @@ async function rankTokens(
     }
   });
   return { staticRanks, nativeTwins };
-}
-
-/** Lists the words of chain keys and names in the order of the rows, which decides between equal suggestions. */
-async function listWords(rows: readonly Token[]): Promise<WordList> {
-  const words = new WordList();
-  const texts = new Set([...rows.map(({ chainKey }) => chainKey), ...rows.map(({ name }) => name)]);
-  await forEachChunk([...texts], (chunk) => {
-    for (const text of chunk) words.add(text);
-  });
-  return words;
 }
 
 /** The native assets of a chain: their address is the placeholder, or that of the chain's native currency. */

@@ -1,36 +1,33 @@
 /** A list of words, which finds the words that differ from a given word by one typo. */
 import { foldText, isOneTypo } from '../domain/fold-text.js';
+import { forEachChunk } from '../scheduling/chunks.js';
 import { HAS_LETTER, PUNCTUATION } from './text.js';
 
 /** Words of other lengths are left out: shorter words are too similar to others, and people do not type longer ones. */
 export const WORD_LENGTH = { min: 4, max: 24 } as const;
 
-/** The words of texts. They are folded, and split at white space and punctuation. */
-export class WordList {
-  readonly #words = new Set<string>();
-
-  add(text: string): void {
-    for (const word of foldText(text).split(PUNCTUATION)) {
+/** Lists the words of texts, in their order. They are folded, and split at white space and punctuation. */
+export async function createWordList(texts: Iterable<string>) {
+  const words = new Set<string>();
+  await forEachChunk([...texts], (chunk) => {
+    for (const word of chunk.flatMap((text) => foldText(text).split(PUNCTUATION))) {
       const { length } = word;
-      if (length >= WORD_LENGTH.min && length <= WORD_LENGTH.max && HAS_LETTER.test(word))
-        this.#words.add(word);
+      if (length >= WORD_LENGTH.min && length <= WORD_LENGTH.max && HAS_LETTER.test(word)) words.add(word);
     }
-  }
-
-  has(word: string): boolean {
-    return this.#words.has(word);
-  }
-
-  /**
-   * At most `max` listed words that are one typo away from this word, with its first letter and with at least
-   * `minLength` letters. Words of the same length come first.
-   */
-  near(word: string, minLength: number, max: number): readonly string[] {
-    const near = [...this.#words].filter(
-      (other) => other[0] === word[0] && other.length >= minLength && isOneTypo(word, other),
-    );
-    return [0, 1, -1]
-      .flatMap((longer) => near.filter(({ length }) => length === word.length + longer))
-      .slice(0, max);
-  }
+  });
+  return {
+    has: (word: string) => words.has(word),
+    /**
+     * At most `max` listed words that are one typo away from this word, with its first letter and with at least
+     * `minLength` letters. Words of the same length come first.
+     */
+    near(word: string, minLength: number, max: number): readonly string[] {
+      const near = [...words].filter(
+        (other) => other[0] === word[0] && other.length >= minLength && isOneTypo(word, other),
+      );
+      return [0, 1, -1]
+        .flatMap((longer) => near.filter(({ length }) => length === word.length + longer))
+        .slice(0, max);
+    },
+  };
 }
