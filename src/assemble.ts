@@ -8,7 +8,7 @@ import { createDependencyCheck } from './graph/dependencies.js';
 import type { Logger } from './logger/logger.js';
 import type { Metrics } from './observability/metrics.js';
 import { createMonitoring, notReadyReason } from './observability/monitoring.js';
-import type { ClientLimit } from './scheduling/client-limit.js';
+import { type ClientLimit, createClientLimit } from './scheduling/client-limit.js';
 import { createSnapshots } from './snapshots/snapshots.js';
 import { openDiskStore } from './storage/disk.js';
 import { openRulesFile } from './storage/rules-file.js';
@@ -148,13 +148,12 @@ export async function assemble(options: AssembleOptions) {
   };
 }
 
-/** Creates the limit on the operations of each client. The packages for it are loaded only if `RATE_LIMIT` is set. */
+/** Creates the limit on the operations of each client, if `RATE_LIMIT` is set. */
 async function openClientLimit(
   { rateLimit, redisUrl }: Config,
   log: Logger,
 ): Promise<ClientLimit | undefined> {
   if (rateLimit === undefined) return undefined;
-  const { createClientLimit } = await import('./scheduling/client-limit.js');
   const local = createClientLimit(rateLimit);
   if (redisUrl === undefined) return local;
   const { createSharedClientLimit } = await import('./storage/redis/client-limit.js');

@@ -60,7 +60,6 @@ const PACKAGES = table(`
   ioredis: storage
   prom-client: observability
   @opentelemetry/api: tracing
-  rate-limiter-flexible: scheduling storage
   proxy-addr: config/values http/client-address
   @modelcontextprotocol/server: mcp
   graphql: execution gateway graph mcp plugins yoga server/response-cache

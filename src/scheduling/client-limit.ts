@@ -1,11 +1,10 @@
 /** Limits how many operations each client may have executed. */
 import { LRUCache } from 'lru-cache';
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 
 /** How many operations one client may have executed. */
 export interface Rate {
   readonly perSecond: number;
-  /** The most operations in one window of {@link windowSeconds}; at least `perSecond`. */
+  /** The most operations in one window of {@link windowMs}; at least `perSecond`. */
   readonly burst: number;
 }
 
@@ -25,36 +24,22 @@ export interface ClientLimit {
  */
 const MAX_CLIENTS = 20_000;
 
-/** The time in which a client may have `burst` operations executed, in seconds. */
-export function windowSeconds({ perSecond, burst }: Rate): number {
-  return burst / perSecond;
-}
-
-/** How long a client has to wait after a refusal of `rate-limiter-flexible`, in milliseconds. Throws any other error. */
-export function refusedMs(error: unknown, rate: Rate): number {
-  if (!(error instanceof RateLimiterRes)) throw error;
-  return Math.min(Math.max(1, error.msBeforeNext), 1_000 * windowSeconds(rate));
+/** The time in which a client may have `burst` operations executed, in milliseconds. */
+export function windowMs({ perSecond, burst }: Rate): number {
+  return Math.ceil((1_000 * burst) / perSecond);
 }
 
 /** Creates a limit that counts in the memory of this process. */
 export function createClientLimit(rate: Rate, maxClients = MAX_CLIENTS): ClientLimit {
-  const limiter = new RateLimiterMemory({ points: rate.burst, duration: windowSeconds(rate) });
-  const counted = new LRUCache<string, true>({
-    max: maxClients,
-    noDisposeOnSet: true,
-    dispose: (_value, client) => void limiter.delete(client),
-  });
+  /** By client: the operations in its window, which began with the first of them. */
+  const counted = new LRUCache<string, { operations: number }>({ max: maxClients, ttl: windowMs(rate) });
   return {
     rate,
     async take(client) {
-      counted.set(client, true);
-      try {
-        await limiter.consume(client);
-        return 0;
-      } catch (error) {
-        return refusedMs(error, rate);
-      }
+      const count = counted.get(client) ?? { operations: 0 };
+      if (count.operations++ === 0) counted.set(client, count);
+      return count.operations > rate.burst ? Math.max(1, counted.getRemainingTTL(client)) : 0;
     },
-    close: () => counted.clear(),
+    close() {},
   };
 }

@@ -1,14 +1,13 @@
 /** One limit per client for all gateways that share a Redis. */
-import { RateLimiterRedis } from 'rate-limiter-flexible';
 import type { Logger } from '../../logger/logger.js';
-import { type ClientLimit, refusedMs, windowSeconds } from '../../scheduling/client-limit.js';
+import { type ClientLimit, windowMs } from '../../scheduling/client-limit.js';
 import { RECORD_FORMAT } from '../stored-listing.js';
 import { AWAY_MS, CONNECT_MS, openClient } from './connection.js';
 
-/** Replaces the script of the library, which allows only whole seconds. ARGV points, whole seconds, limit, seconds. */
+/** Counts one operation. KEYS the client; ARGV its window in ms. Returns the count and how long the window lasts (ms). */
 const COUNT = `
-redis.call('set', KEYS[1], 0, 'PX', math.ceil(1000 * ARGV[4]), 'NX')
-return {redis.call('incrby', KEYS[1], ARGV[1]), redis.call('pttl', KEYS[1])}`;
+redis.call('SET', KEYS[1], 0, 'PX', ARGV[1], 'NX')
+return { redis.call('INCR', KEYS[1]), redis.call('PTTL', KEYS[1]) }`;
 
 /**
  * Counts the operations of each client at all gateways with this Redis and this rate. A client that exceeds the limit
@@ -29,13 +28,7 @@ export function createSharedClientLimit(
   });
   // Ignored: `take` logs failed commands, and the connection that shares listings logs failures to connect.
   client.on('error', () => {});
-  const shared = new RateLimiterRedis({
-    storeClient: client,
-    keyPrefix: `chains-and-tokens-gateway:${RECORD_FORMAT}:clients:${rate.perSecond}/${rate.burst}`,
-    points: rate.burst,
-    duration: windowSeconds(rate),
-    customIncrTtlLuaScript: COUNT,
-  });
+  const prefix = `chains-and-tokens-gateway:${RECORD_FORMAT}:clients:${rate.perSecond}/${rate.burst}`;
   let awayUntil = 0;
   /** Whether the last command failed: repeated failures are logged at debug level. */
   let isFailing = false;
@@ -46,21 +39,21 @@ export function createSharedClientLimit(
       const localMs = await local.take(asking);
       if (localMs > 0 || client.status !== 'ready' || performance.now() < awayUntil) return localMs;
       try {
-        await shared.consume(asking);
+        const reply = await client.eval(COUNT, 1, `${prefix}:${asking}`, windowMs(rate));
         isFailing = false;
+        const [operations, leftMs] = reply as [number, number];
+        return operations > rate.burst ? Math.max(1, leftMs) : 0;
       } catch (error) {
-        if (!(error instanceof Error)) return refusedMs(error, rate);
         awayUntil = performance.now() + AWAY_MS;
         log[isFailing ? 'debug' : 'warn'](
-          { reason: error.message },
+          { reason: error instanceof Error ? error.message : String(error) },
           'RATE_LIMIT counts at this gateway alone until Redis can be used again',
         );
         isFailing = true;
+        return 0;
       }
-      return 0;
     },
     close() {
-      local.close();
       client.disconnect();
     },
   };
