@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ServiceFingerprints } from '../domain/digests.js';
-import type { Fetched } from '../domain/listing.js';
 import type { Logger } from '../logger/logger.js';
 import type { DiskStore } from '../snapshots/stores.js';
 import type { StoredKind } from '../upstream/listing-kinds.js';
@@ -13,8 +12,6 @@ import { decodeListing, encodeListing, RECORD_FORMAT } from './stored-listing.js
 const LEFT_BEHIND_AFTER_MS = 60_000;
 /** While writes fail, a warning is logged again only after this time (milliseconds). */
 const WARN_AGAIN_AFTER_MS = 3_600_000;
-/** Facts are read from at most this many listings of other services or older formats. */
-const MAX_OTHERS = 3;
 const TEMPORARY = /^\w+-\w+\.\d+\.snapshot\.[0-9a-f]{16}\.tmp$/;
 
 /**
@@ -67,7 +64,7 @@ export async function openDiskStore(
     }
   }
 
-  /** Reads a file; undefined if there is none, or if it is refused. @param of as in {@link decodeListing} */
+  /** Reads a file; undefined if there is none, or if it is refused. */
   async function readFrom<Row>(kind: StoredKind<Row>, file: string, of: ServiceFingerprints | undefined) {
     try {
       return await decodeListing(kind, await readFile(join(directory, file)), of, Date.now());
@@ -79,30 +76,28 @@ export async function openDiskStore(
     }
   }
 
+  /** Reads files, the newest listing first. @param of as in {@link decodeListing} */
+  async function readAll<Row>(
+    kind: StoredKind<Row>,
+    files: readonly string[],
+    of: ServiceFingerprints | undefined,
+  ) {
+    const read = await Promise.all(files.map((file) => readFrom(kind, file, of)));
+    for (const [index, file] of files.entries()) if (of && read[index]) usable.add(file);
+    return read.filter((fetched) => fetched !== undefined).sort((one, other) => other.takenAt - one.takenAt);
+  }
+
   return {
     async read(kind) {
       const files = Object.values(services).map((service) => fileOf(kind.name, service));
-      const read = await Promise.all(files.map((file) => readFrom(kind, file, services)));
-      for (const [index, file] of files.entries()) if (read[index]) usable.add(file);
-      return read
-        .filter((fetched) => fetched !== undefined)
-        .sort((one, other) => other.takenAt - one.takenAt)[0];
+      return (await readAll(kind, files, services))[0];
     },
-    async readOthers<Row>(kind: StoredKind<Row>) {
-      const files = (await readdir(directory).catch(() => [])).filter(
-        (file) => file.startsWith(`${kind.name}-`) && formatOf(file) <= RECORD_FORMAT && !usable.has(file),
-      );
-      const timeOf = async (file: string) =>
-        (await stat(join(directory, file)).catch(() => undefined))?.mtimeMs ?? 0;
-      const dated = await Promise.all(files.map(async (file) => ({ file, at: await timeOf(file) })));
-      const read: Fetched<Row>[] = [];
-      for (const { file } of dated.sort((one, other) => other.at - one.at)) {
-        // Facts are also read from a file that has the right name but may not be served: it can be of another service
-        // at the same address, or from a time in the future because a clock was wrong.
-        const fetched = await readFrom(kind, file, undefined);
-        if (fetched && read.push(fetched) === MAX_OTHERS) break;
-      }
-      return read;
+    async readOthers(kind) {
+      const isOther = (file: string) =>
+        file.startsWith(`${kind.name}-`) && formatOf(file) <= RECORD_FORMAT && !usable.has(file);
+      // Facts are also read from a file that has the right name but may not be served: it can be of another service
+      // at the same address, or from a time in the future because a clock was wrong.
+      return readAll(kind, (await readdir(directory).catch(() => [])).filter(isOther), undefined);
     },
     write(kind, fetched) {
       const file = fileOf(kind.name, services[fetched.source]);
