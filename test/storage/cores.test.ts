@@ -1,6 +1,6 @@
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { demoTokens } from '../fixtures/demo.js';
 import { startFakeUpstream } from '../support/fake-upstream.js';
 import { fixedLimits } from '../support/fixed-limits.js';
@@ -11,36 +11,31 @@ import { isRedisMissing, startRedis } from '../support/redis.js';
 import { spawnGroup } from '../support/server-process.js';
 import { temporaryDirectory } from '../support/temporary-files.js';
 
-const IS_LINUX = process.platform === 'linux';
-
-/** Runs the example of the README with two processes. The end of the test ends them. */
-async function startCluster(env: Readonly<Record<string, string>>) {
-  const folder = temporaryDirectory();
-  for (const name of ['dist', 'node_modules', 'package.json'])
-    symlinkSync(join(ROOT, name), join(folder, name));
-  const example = blockOf('src/storage/README.md', 'cluster');
-  expect(example).toContain('availableParallelism();');
-  writeFileSync(join(folder, 'cluster.js'), example.replace('availableParallelism();', '2;'));
-  const port = await freePort();
-  const { child, output, exited } = spawnGroup(
-    process.execPath,
-    ['--max-semi-space-size=8', '--v8-pool-size=1', 'cluster.js'],
-    { cwd: folder, env: { PATH: process.env.PATH ?? '', PORT: String(port), ...fixedLimits(), ...env } },
-  );
-  const count = (text: string) => output().split(text).length - 1;
-  return { child, address: `http://127.0.0.1:${port}`, count, exited, output };
-}
-
-describe.skipIf(isRedisMissing || !IS_LINUX)('two processes of node:cluster with one Redis', () => {
-  it('share the port and one refresh, replace one that was killed, and stop', async () => {
+it.skipIf(isRedisMissing || process.platform !== 'linux')(
+  'two processes of node:cluster with one Redis share the port and one refresh, replace one that was killed, and stop',
+  async () => {
     const redis = await startRedis();
     const upstream = await startFakeUpstream({}, onTestFinished);
-    const { child, address, count, exited, output } = await startCluster({
+    const folder = temporaryDirectory();
+    for (const name of ['dist', 'node_modules', 'package.json'])
+      symlinkSync(join(ROOT, name), join(folder, name));
+    const example = blockOf('src/storage/README.md', 'cluster');
+    expect(example).toContain('availableParallelism();');
+    writeFileSync(join(folder, 'cluster.js'), example.replace('availableParallelism();', '2;'));
+    const port = await freePort();
+    const env = {
+      PATH: process.env.PATH ?? '',
+      PORT: String(port),
+      ...fixedLimits(),
       UPSTREAM_URL: upstream.url,
       REDIS_URL: redis.url,
       CHAINS_FRESH_MS: '3600000',
       TOKENS_FRESH_MS: '3600000',
-    });
+    };
+    const command = ['--max-semi-space-size=8', '--v8-pool-size=1', 'cluster.js'];
+    const { child, output, exited } = spawnGroup(process.execPath, command, { cwd: folder, env });
+    const address = `http://127.0.0.1:${port}`;
+    const count = (text: string) => output().split(text).length - 1;
     const answer = async () =>
       (await ask<{ tokens: unknown[] }>(address, '{ tokens { symbol } }')).data.tokens;
     await expect.poll(() => count('"msg":"Listening"')).toBe(2);
@@ -66,5 +61,5 @@ describe.skipIf(isRedisMissing || !IS_LINUX)('two processes of node:cluster with
     child.kill('SIGTERM');
     expect(await exited, output()).toBe(0);
     expect(count('"msg":"Stopped"')).toBe(2);
-  });
-});
+  },
+);

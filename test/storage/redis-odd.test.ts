@@ -3,7 +3,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startFakeUpstream } from '../support/fake-upstream.js';
-import { createTestGateway, type TestGateway } from '../support/test-gateway.js';
+import { createTestGateway } from '../support/test-gateway.js';
 
 /** How a server at the address of Redis reacts to a packet. */
 type Reaction = (socket: Socket, nth: number) => unknown;
@@ -45,32 +45,22 @@ const ODD: Readonly<Record<string, Reaction>> = {
   'its end': (socket) => socket.end(),
 };
 
-/** A gateway with this server as its Redis. */
-async function startGateway(redisUrl: string) {
-  const upstream = await startFakeUpstream();
-  const config = { redisUrl, upstreamMaxBytes: 1_000_000 };
-  const gateway = await createTestGateway({ upstream, config, redisTimeoutMs: 300 });
-  gateway.snapshots.start();
-  return gateway;
-}
-
-async function expectAnswers({ query, upstream }: TestGateway): Promise<void> {
-  const { data } = await query<{ chains: unknown[]; destinations: unknown[] }>(
-    `{ chains { name } destinations(${USDC}) { chainKey } }`,
-  );
-  expect(data?.chains.length).toBeGreaterThan(0);
-  expect(data?.destinations).toBeInstanceOf(Array);
-  // Both listings and the routes.
-  expect(upstream.count()).toBe(3);
-}
-
 describe('a server that is not a Redis, and answers every packet with', () => {
   // An uncaught error would end the process; here it fails the test run.
   it.each(Object.entries(ODD))('%s, is not used', async (_name, react) => {
     const { url, connections } = await startOddServer(react);
-    const gateway = await startGateway(url);
+    const upstream = await startFakeUpstream();
+    const config = { redisUrl: url, upstreamMaxBytes: 1_000_000 };
+    const gateway = await createTestGateway({ upstream, config, redisTimeoutMs: 300 });
+    gateway.snapshots.start();
     const startedAt = performance.now();
-    await expectAnswers(gateway);
+    const { data } = await gateway.query<{ chains: unknown[]; destinations: unknown[] }>(
+      `{ chains { name } destinations(${USDC}) { chainKey } }`,
+    );
+    expect(data?.chains.length).toBeGreaterThan(0);
+    expect(data?.destinations).toBeInstanceOf(Array);
+    // Both listings and the routes.
+    expect(upstream.count()).toBe(3);
     expect(performance.now() - startedAt).toBeLessThan(8_000);
     await expect.poll(() => gateway.logged.map(({ msg }) => msg).join()).toContain('Redis cannot be used');
     await sleep(500);

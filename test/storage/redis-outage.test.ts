@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { reset } from '../support/fake-upstream.js';
 import { startGatewayProcess } from '../support/gateway-process.js';
 import {
   prefixOf,
@@ -7,7 +6,6 @@ import {
   SYMBOLS,
   startMovingUpstream,
   startPeers,
-  statusOf,
   symbolsOf,
   watchAnswers,
 } from '../support/peers.js';
@@ -53,7 +51,6 @@ function said(gateways: readonly TestGateway[], start: string): readonly number[
   return gateways.map(({ logged }) => logged.filter(({ msg }) => msg.startsWith(start)).length);
 }
 
-const FRESH = { chains: { state: 'FRESH' }, tokens: { state: 'FRESH' } };
 const ALONE = 'Redis cannot be used';
 const SHARING = 'Sharing snapshots';
 
@@ -101,46 +98,27 @@ describe.skipIf(isRedisMissing)('while Redis', () => {
       expect(seen.longestMs).toBeLessThan(AT_ONCE_MS);
     },
   );
-
-  it('has lost everything, the gateways write their listings again, although the upstream is dead', async () => {
-    const { redis, upstream, gateways, join, key } = await startPeers(2, {
-      config: { tokensFreshMs: 600_000 },
-    });
-    for (const gateway of gateways) await expect.poll(() => statusOf(gateway)).toMatchObject(FRESH);
-    await redis.kill();
-    upstream.planBoth(reset);
-    await redis.start();
-    await expect.poll(() => redis.client.exists(key('chains:snapshot'), key('tokens:snapshot'))).toBe(2);
-    const asked = upstream.count();
-    const fresh = await join();
-    expect(await symbolsOf(fresh)).toEqual(SYMBOLS);
-    expect(statusOf(fresh).tokens.takenAt).toBe(gateways[0] && statusOf(gateways[0]).tokens.takenAt);
-    expect(upstream.count()).toBe(asked);
-  });
 });
 
-describe.skipIf(isRedisMissing)('a gateway that starts while Redis', () => {
-  async function firstAnswer(redisUrl: string): Promise<TestGateway> {
+it.skipIf(isRedisMissing)(
+  'a gateway that starts while Redis does not answer serves from the upstream, and shares once Redis answers',
+  async () => {
+    const redis = await startRedis();
+    redis.freeze(true);
     const upstream = await startMovingUpstream();
     const startedAt = performance.now();
-    const gateway = await createTestGateway({ upstream, config: { redisUrl }, redisTimeoutMs: 1_000 });
+    const config = { redisUrl: redis.url };
+    const gateway = await createTestGateway({ upstream, config, redisTimeoutMs: 1_000 });
     gateway.snapshots.start();
     expect(await symbolsOf(gateway)).toEqual(SYMBOLS);
     expect(performance.now() - startedAt).toBeLessThan(FIRST_ANSWER_WITHIN_MS);
     // The answer can be sent before the gateway notices that Redis is unreachable.
     await expect.poll(gateway.isSharing).toBe(false);
-    return gateway;
-  }
-
-  it('does not answer serves from the upstream, and shares once Redis answers', async () => {
-    const redis = await startRedis();
-    redis.freeze(true);
-    const gateway = await firstAnswer(redis.url);
     redis.freeze(false);
     await expect.poll(gateway.isSharing).toBe(true);
-    await expect.poll(() => redis.client.exists(`${prefixOf(gateway.upstream.url)}tokens:snapshot`)).toBe(1);
-  });
-});
+    await expect.poll(() => redis.client.exists(`${prefixOf(upstream.url)}tokens:snapshot`)).toBe(1);
+  },
+);
 
 it.skipIf(isRedisMissing)('the password of Redis is in no line of the log', async () => {
   const password = 'wrong%2Fpassword%20of%20words';
