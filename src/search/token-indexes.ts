@@ -36,20 +36,24 @@ export async function createTokenIndexes(rows: readonly Token[]) {
   const byName = new Map<string, number[]>();
   const names = new Map<string, number[]>();
   /** The tokens of each chain; `natives` are those whose address is the placeholder of native assets. */
-  const chains = new Map<string, { readonly all: number[]; readonly natives: number[] }>();
+  const chains = new Map<
+    string,
+    { readonly all: number[]; readonly natives: number[]; bridgeable: number }
+  >();
   const addresses = new Map<string, number[]>();
   await forEachChunk(tokens, (chunk, offset) => {
-    for (const [nth, { symbol, name, chainKey, address }] of chunk.entries()) {
+    for (const [nth, { symbol, name, chainKey, address, isBridgeable }] of chunk.entries()) {
       const place = offset + nth;
       append(bySymbol, symbol, place);
       append(symbols, foldSymbol(symbol), place);
       append(byName, name, place);
       append(names, wholeLetters(name), place);
       append(addresses, foldAddress(address), place);
-      const chain = chains.get(chainKey) ?? { all: [], natives: [] };
+      const chain = chains.get(chainKey) ?? { all: [], natives: [], bridgeable: 0 };
       chains.set(chainKey, chain);
       chain.all.push(place);
       if (isNativePlaceholder(address)) chain.natives.push(place);
+      if (isBridgeable) chain.bridgeable++;
     }
   });
   return {
@@ -100,12 +104,8 @@ async function orderNames(byName: ReadonlyMap<string, Places>, count: number) {
 async function rankTokens(
   tokens: readonly Token[],
   symbols: ReadonlyMap<string, Places>,
-  chains: ReadonlyMap<string, { readonly all: Places }>,
+  chains: ReadonlyMap<string, { readonly bridgeable: number }>,
 ) {
-  const bridgeableOn = new Map<string, number>();
-  for (const [chainKey, { all }] of chains) {
-    bridgeableOn.set(chainKey, all.filter((place) => tokens[place]?.isBridgeable).length);
-  }
   const keyAt = (place: number) => tokens[place]?.chainKey ?? '';
   const isNative = (place: number) => isNativePlaceholder(tokens[place]?.address ?? '');
   const staticRanks = new Uint32Array(tokens.length);
@@ -118,7 +118,7 @@ async function rankTokens(
         if (native !== undefined) nativeTwins.set(native, onChain);
         for (const place of onChain) {
           const isTwin = native !== undefined && place !== native;
-          staticRanks[place] = staticRankOf(bridgeableOn.get(chainKey) ?? 0, byChain.size, isTwin);
+          staticRanks[place] = staticRankOf(chains.get(chainKey)?.bridgeable ?? 0, byChain.size, isTwin);
         }
       }
     }

@@ -18,10 +18,11 @@ const SAYS_DEPRECATED = /(?<![a-z])deprecated(?![a-z])/i;
 export function errorFromStatus({ status, headers }: Response, url: string, body: string): UpstreamError {
   const detail = `${url}: HTTP ${status} ${body}`;
   if (status === 410 || (status >= 400 && SAYS_DEPRECATED.test(body))) return gone(status, detail);
-  const [code, message] =
+  const code = status === 429 ? 'UPSTREAM_RATE_LIMITED' : 'UPSTREAM_STATUS';
+  const message =
     status === 429
-      ? (['UPSTREAM_RATE_LIMITED', 'The upstream asks for fewer requests (HTTP 429).'] as const)
-      : (['UPSTREAM_STATUS', `Expected HTTP status 200 of the upstream, got ${status}.`] as const);
+      ? 'The upstream asks for fewer requests (HTTP 429).'
+      : `Expected HTTP status 200 of the upstream, got ${status}.`;
   const retryAfterMs = millisecondsOf(headers.get('retry-after'));
   return new UpstreamError(code, `${message} Try again in a minute.`, { status, detail, retryAfterMs });
 }
@@ -80,12 +81,10 @@ export function errorFromNetwork(error: unknown, url: string, connectTimeoutMs: 
   const detail = `${url}: ${code} ${cause instanceof Error ? cause.message : String(cause)}`;
   if (/^(Z_|ERR__|ERR_BROTLI|ERR_ZLIB)/.test(code))
     return malformed('expected valid compression', detail, error);
-  const [kind, message] =
-    code === 'UND_ERR_CONNECT_TIMEOUT'
-      ? ([
-          'UPSTREAM_TIMEOUT',
-          `The upstream did not accept the connection within ${connectTimeoutMs} ms.`,
-        ] as const)
-      : (['UPSTREAM_UNREACHABLE', 'The upstream could not be reached, or its answer broke off.'] as const);
+  const isTimeout = code === 'UND_ERR_CONNECT_TIMEOUT';
+  const message = isTimeout
+    ? `The upstream did not accept the connection within ${connectTimeoutMs} ms.`
+    : 'The upstream could not be reached, or its answer broke off.';
+  const kind = isTimeout ? 'UPSTREAM_TIMEOUT' : 'UPSTREAM_UNREACHABLE';
   return new UpstreamError(kind, `${message} Try again in a few seconds.`, { detail, cause: error });
 }
