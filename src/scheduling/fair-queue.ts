@@ -1,42 +1,25 @@
 /** A bounded queue in which clients take turns. */
 
-export class QueueFullError extends Error {
-  override readonly name = 'QueueFullError';
-
-  /** @param isByClient whether more than half of the tasks were of the same client when the refused one came */
-  constructor(
-    readonly waiting: number,
-    readonly isByClient: boolean,
-  ) {
-    super(`The queue is full: ${waiting} tasks wait`);
-  }
-}
-
 /** Tasks of a higher priority always go first. */
 export type Priority = 0 | 1 | 2;
 
 /** The client that a task is for. Undefined and null are clients like any other. */
 type Client = string | null | undefined;
 
-interface Waiting<Task> {
-  readonly task: Task;
-  /** As in {@link QueueFullError}, at the time when the task was added. */
-  readonly isByClient: boolean;
-}
-
 /**
  * Creates a queue of at most this many tasks. Within one priority the clients take turns (round-robin), so that a client
- * with many tasks delays only its own. `refuse` is called if a task is removed for lack of room, or not added.
+ * with many tasks delays only its own. `refuse` is called, with the number of waiting tasks, if a task is removed for
+ * lack of room, or not added.
  */
-export function createFairQueue<Task extends { refuse(reason: QueueFullError): void }>(maxWaiting: number) {
-  type TasksByClient = Map<Client, Waiting<Task>[]>;
+export function createFairQueue<Task extends { refuse(waiting: number): void }>(maxWaiting: number) {
+  type TasksByClient = Map<Client, Task[]>;
   /**
    * By priority and client: its waiting tasks, oldest first, never empty. The first client has the next turn.
    */
   const levels: readonly TasksByClient[] = [new Map(), new Map(), new Map()];
   let waiting = 0;
 
-  function remove(byClient: TasksByClient, client: Client, task: Waiting<Task>): void {
+  function remove(byClient: TasksByClient, client: Client, task: Task): void {
     const tasks = byClient.get(client) ?? [];
     const at = tasks.indexOf(task);
     if (at < 0) return;
@@ -62,9 +45,9 @@ export function createFairQueue<Task extends { refuse(reason: QueueFullError): v
     const newest = longest.at(-1);
     if (!byClient || !newest || lowest > priority) return false;
     if (lowest === priority && longest.length - (byClient.get(client)?.length ?? 0) < 2) return false;
-    const refusal = new QueueFullError(waiting, newest.isByClient);
+    const before = waiting;
     remove(byClient, longestOf, newest);
-    newest.task.refuse(refusal);
+    newest.refuse(before);
     return true;
   }
 
@@ -82,7 +65,7 @@ export function createFairQueue<Task extends { refuse(reason: QueueFullError): v
       if (!byClient || !next) return undefined;
       remove(byClient, client, next);
       if (byClient.delete(client)) byClient.set(client, tasks);
-      return next.task;
+      return next;
     },
     /**
      * Adds a task. A full queue refuses the newest task of the client with the most, in the lowest priority with tasks;
@@ -92,16 +75,15 @@ export function createFairQueue<Task extends { refuse(reason: QueueFullError): v
      */
     add(client: Client, priority: Priority, task: Task): () => void {
       const byClient = levels[priority];
-      const added = { task, isByClient: isMostlyOf(client) };
       if (!byClient || !makeRoom(client, priority)) {
-        task.refuse(new QueueFullError(waiting, added.isByClient));
+        task.refuse(waiting);
         return () => {};
       }
       const tasks = byClient.get(client);
-      if (tasks) tasks.push(added);
-      else byClient.set(client, [added]);
+      if (tasks) tasks.push(task);
+      else byClient.set(client, [task]);
       waiting++;
-      return () => remove(byClient, client, added);
+      return () => remove(byClient, client, task);
     },
   };
 }

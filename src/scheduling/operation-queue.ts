@@ -1,5 +1,17 @@
 /** The queue in which operations wait for execution, one at a time, with turns for clients. */
-import { createFairQueue, type Priority, QueueFullError } from './fair-queue.js';
+import { createFairQueue, type Priority } from './fair-queue.js';
+
+export class QueueFullError extends Error {
+  override readonly name = 'QueueFullError';
+
+  /** @param isByClient whether more than half of the operations were of the same client when the refused one came */
+  constructor(
+    waiting: number,
+    readonly isByClient: boolean,
+  ) {
+    super(`The queue is full: ${waiting} operations wait`);
+  }
+}
 
 /** At most this many operations wait. Each holds its request and response: about 10 MB in all. */
 const MAX_WAITING = 1_000;
@@ -27,7 +39,7 @@ export type OperationQueue = ReturnType<typeof createOperationQueue>;
  * @param onWaited called when an operation has its turn, to begin or to be refused
  */
 export function createOperationQueue(maxWaitMs: number, onWaited?: (waitedSeconds: number) => void) {
-  const waiting = createFairQueue<{ run(): void; refuse(reason: QueueFullError): void }>(MAX_WAITING);
+  const waiting = createFairQueue<{ run(): void; refuse(waiting: number): void }>(MAX_WAITING);
   let isRunning = false;
   /** Until this time, by `performance.now()`, further operations begin without a yield to the event loop. */
   let sliceEnd = 0;
@@ -50,17 +62,21 @@ export function createOperationQueue(maxWaitMs: number, onWaited?: (waitedSecond
     else setImmediate(startNext);
   }
 
-  /** Runs the task in its turn: at once, before this call returns, if no other task runs or waits. */
+  /**
+   * Runs the task in its turn: at once, before this call returns, if no other task runs or waits. `isByClient` is as in
+   * {@link QueueFullError}.
+   */
   function inTurn<Result>(
     client: string | undefined,
     priority: Priority,
-    task: () => Result,
+    task: (isByClient: boolean) => Result,
   ): Promise<Result> {
+    const isByClient = waiting.isMostlyOf(client);
     return new Promise((resolve, reject) => {
       const run = () => {
         isRunning = true;
         try {
-          resolve(task());
+          resolve(task(isByClient));
         } catch (error) {
           reject(error);
         }
@@ -68,7 +84,8 @@ export function createOperationQueue(maxWaitMs: number, onWaited?: (waitedSecond
         // would exhaust the stack. A microtask begins with an empty stack.
         queueMicrotask(endTask);
       };
-      if (isRunning || waiting.waiting > 0) waiting.add(client, priority, { run, refuse: reject });
+      const refuse = (count: number) => reject(new QueueFullError(count, isByClient));
+      if (isRunning || waiting.waiting > 0) waiting.add(client, priority, { run, refuse });
       else run();
     });
   }
@@ -102,9 +119,8 @@ export function createOperationQueue(maxWaitMs: number, onWaited?: (waitedSecond
       execute: () => Result | Promise<Result>,
       refuse: (isByClient: boolean) => Result | Promise<Result>,
     ): Promise<Result> {
-      const isByClient = waiting.isMostlyOf(client);
       const askedAt = performance.now();
-      const turn = inTurn(client, PRIORITY.begin, () => {
+      const turn = inTurn(client, PRIORITY.begin, (isByClient) => {
         beginSlice();
         const waitedMs = performance.now() - askedAt;
         onWaited?.(waitedMs / 1_000);

@@ -148,7 +148,7 @@ export const CHAINS: ListingKind<Chain> = {
 
 export const TOKENS: ListingKind<Token> = {
   name: 'tokens',
-  parse: (rows, sourceAndAge, form) => parseTokens(rows, sourceAndAge, form, false),
+  parse: parserOfTokens(false),
   keyOf: ({ chainKey, address }) => tokenKey(chainKey, address),
   contentOf: ({ price, ...rest }) => JSON.stringify(rest),
   guarded: TOKEN_FACTS,
@@ -170,20 +170,16 @@ export type StoredKind<Row> = Pick<ListingKind<Row>, 'name' | 'parse'>;
 export const ROUTES: ListingKind<Token> = {
   ...TOKENS,
   name: 'routes',
-  parse: (rows, sourceAndAge, form) => parseTokens(rows, sourceAndAge, form, true),
+  parse: parserOfTokens(true),
 };
 
-/** Parses the token listing or the routes from one token. `takenAt` becomes the `asOf` of prices. */
-function parseTokens(
-  rows: readonly unknown[],
-  sourceAndAge: SourceAndAge,
-  form: v.GenericSchema = v1Token,
-  mayBeEmpty: boolean,
-): Promise<Fetched<Token>> {
-  const { takenAt: asOf } = sourceAndAge;
-  const rowFrom = (row: v.InferOutput<TokenForm>) =>
-    tokenFrom(row, row.price && { usd: row.price.usd, asOf });
-  return parseRows(TOKENS, form as TokenForm, rowFrom, rows, sourceAndAge, mayBeEmpty);
+/** Makes the parser of the token listing, or of the routes from one token. `takenAt` becomes the `asOf` of prices. */
+function parserOfTokens(mayBeEmpty: boolean): ListingKind<Token>['parse'] {
+  return (rows, sourceAndAge, form = v1Token) => {
+    const rowFrom = (row: v.InferOutput<TokenForm>) =>
+      tokenFrom(row, row.price && { usd: row.price.usd, asOf: sourceAndAge.takenAt });
+    return parseRows(TOKENS, form as TokenForm, rowFrom, rows, sourceAndAge, mayBeEmpty);
+  };
 }
 
 export const LISTING_KINDS: { readonly [Name in keyof ListingRows]: ListingKind<ListingRows[Name]> } = {

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServiceName } from '../../domain/listing.js';
 import { UpstreamError } from '../../domain/upstream-error.js';
-import { createFairQueue, type QueueFullError } from '../../scheduling/fair-queue.js';
+import { createFairQueue } from '../../scheduling/fair-queue.js';
 import { type Backoff, LANES, type Lane, type LaneRequest } from './backoff.js';
 import { MAX_WAIT_MS, stoppingError } from './errors.js';
 import type { RateLimiter } from './rate-limit.js';
@@ -21,7 +21,7 @@ export interface AdmissionOptions {
 interface Turn {
   begin(): void;
   /** Called when the queue has removed this entry, or not added it. A request without entries fails. */
-  refuse(reason: QueueFullError): void;
+  refuse(waiting: number): void;
   end(error: unknown): void;
 }
 
@@ -131,7 +131,7 @@ export function createAdmission(options: AdmissionOptions) {
           reject(error);
         }
       };
-      const refuse = ({ waiting, isByClient }: QueueFullError) => {
+      const refuse = (waiting: number) => {
         turns--;
         const error = limited(`${waiting} are waiting already`, isByClient);
         // Checked later, because `watch` may be about to add the entry of another client.
