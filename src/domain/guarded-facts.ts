@@ -1,6 +1,6 @@
 /** The guarded facts of chains and tokens: how each is shown, when two values are equal, and which texts are valid. */
 import { foldAddress } from './addresses.js';
-import type { Chain, GuardedFact, Token } from './listing.js';
+import type { Chain, GuardedFact, ListingRows, Token } from './listing.js';
 
 export interface FactOf<Row> {
   readonly fact: GuardedFact;
@@ -42,7 +42,6 @@ export interface EmbeddedFacts {
 }
 
 interface FactForm {
-  readonly of: 'token' | 'chain';
   /** Completes "expected …". */
   readonly expected: string;
   readonly isValue: (text: string) => boolean;
@@ -57,22 +56,19 @@ export const NATIVE_CURRENCY = /^(.*) (\d+) (\S+)$/s;
 
 /** The forms in which operators write the values of facts. */
 export const FACT_FORMS: Readonly<Record<GuardedFact, FactForm>> = {
-  decimals: { of: 'token', expected: 'a whole number from 0 to 255', isValue: isDecimals },
-  symbol: { of: 'token', expected: 'a symbol', isValue: () => true },
-  address: { of: 'token', expected: 'an address', isValue: (text) => text !== '', fold: foldAddress },
+  decimals: { expected: 'a whole number from 0 to 255', isValue: isDecimals },
+  symbol: { expected: 'a symbol', isValue: () => true },
+  address: { expected: 'an address', isValue: (text) => text !== '', fold: foldAddress },
   chainId: {
-    of: 'chain',
     expected: 'a whole number of at most 2^53 - 1',
     isValue: (text) => /^(?:0|-?[1-9]\d{0,15})$/.test(text) && Number.isSafeInteger(Number(text)),
   },
   chainType: {
-    of: 'chain',
     expected: 'a type of chain such as evm',
     isValue: (text) => text !== '',
     fold: (value) => value.toLowerCase(),
   },
   nativeCurrency: {
-    of: 'chain',
     expected: 'symbol, decimals and address in one pair of quotes, such as "ETH 18 0xEeee…"',
     isValue: (text) => isDecimals(NATIVE_CURRENCY.exec(text)?.[2] ?? ''),
     fold: (value) =>
@@ -84,11 +80,11 @@ export const FACT_FORMS: Readonly<Record<GuardedFact, FactForm>> = {
   },
 };
 
-/** The guarded facts of chains or of tokens. */
-export function guardedFactsOf(row: 'chain' | 'token'): readonly GuardedFact[] {
-  const facts = Object.keys(FACT_FORMS) as GuardedFact[];
-  return facts.filter((fact) => FACT_FORMS[fact].of === row);
-}
+/** The guarded facts of the rows of each listing. `address` is the one that has a symbol on a chain. */
+export const GUARDED_FACTS: Readonly<Record<keyof ListingRows, readonly GuardedFact[]>> = {
+  chains: ['chainId', 'chainType', 'nativeCurrency'],
+  tokens: ['decimals', 'symbol', 'address'],
+};
 
 /** A text that is equal for values of a fact that mean the same. */
 export function foldValue(fact: GuardedFact, value: string): string {

@@ -1,7 +1,7 @@
 /** The operator's rules for listings: parses their text, applies them, and writes the rule that decides on a change. */
 import { foldAddress, foldChainKey, tokenKey } from './addresses.js';
 import { isIdentifiedBy, parseCaip2, parseCaip19 } from './caip.js';
-import { FACT_FORMS, foldValue, guardedFactsOf } from './guarded-facts.js';
+import { FACT_FORMS, foldValue, GUARDED_FACTS } from './guarded-facts.js';
 import type { Chain, GuardedFact, Token } from './listing.js';
 
 export interface ListingRules {
@@ -40,7 +40,6 @@ interface Place {
   readonly id: string;
   /** The folded address; undefined for a chain. */
   readonly address?: string | undefined;
-  readonly isByCaip: boolean;
   /** Finds the row. Undefined if no chain has the identifier, or if the chain cannot have such an asset. */
   readonly rowIn: (byCaip2: ReadonlyMap<string | null, Chain>) => NamedRow | undefined;
 }
@@ -140,7 +139,7 @@ function readRule([verb, ...words]: readonly string[], line: number, refuse: Ref
     return refuse('a rule that begins with chains, hide, accept or keep');
   if (!place) return refuse(`a ${PLACE} after "${verb}"`);
   const row = place.address === undefined ? 'chain' : 'token';
-  const facts = guardedFactsOf(row);
+  const facts = GUARDED_FACTS[`${row}s`];
   const fact = facts.find((each) => each === named);
   if (!fact) return refuse(`a fact of this ${row}: ${facts.join(', ')}`, named);
   const [from = '', value = from] = values;
@@ -163,7 +162,7 @@ function placeOf(text: string): Place | undefined {
   const slash = text.indexOf('/');
   const caip2 = parseCaip2(slash < 0 ? text : text.slice(0, slash));
   if (caip2 !== undefined) {
-    if (slash < 0) return { id: caip2, isByCaip: true, rowIn: (byCaip2) => byCaip2.get(caip2) };
+    if (slash < 0) return { id: caip2, rowIn: (byCaip2) => byCaip2.get(caip2) };
     const asset = parseCaip19(`${caip2}${text.slice(slash)}`);
     if (!asset?.assetNamespace || !asset.address) return undefined;
     const address = foldAddress(asset.address);
@@ -171,14 +170,14 @@ function placeOf(text: string): Place | undefined {
       const chain = byCaip2.get(caip2);
       return chain && isIdentifiedBy(asset, chain, asset) ? { chainKey: chain.chainKey, address } : undefined;
     };
-    return { id: `${caip2}/${asset.assetNamespace}:${address}`, address, isByCaip: true, rowIn };
+    return { id: `${caip2}/${asset.assetNamespace}:${address}`, address, rowIn };
   }
   const colon = text.indexOf(':');
   const chainKey = foldChainKey(colon < 0 ? text : text.slice(0, colon));
   const address = colon < 0 ? undefined : foldAddress(text.slice(colon + 1));
   if (chainKey === '' || address === '') return undefined;
   const row = { chainKey, address };
-  return { id: rowKey(row), address, isByCaip: false, rowIn: () => row };
+  return { id: rowKey(row), address, rowIn: () => row };
 }
 
 /** The key of a row: {@link tokenKey}, or the key of a chain. */
@@ -204,13 +203,13 @@ function resolve(rules: readonly Rule[], chains: readonly Chain[]): ResolvedRule
   const hidden = new Set<string>();
   const accepted = new Set<string>();
   const kept = new Map<string, Map<GuardedFact, string>>();
-  const foundByCaip: string[] = [];
+  const named: string[] = [];
   for (const rule of rules) {
     if (rule.verb === 'chains') ranks ??= new Map();
     for (const place of rule.places) {
       const row = place.rowIn(byCaip2);
       const key = row ? rowKey(row) : '';
-      if (place.isByCaip) foundByCaip.push(key);
+      named.push(key);
       if (!row) continue;
       if (rule.verb === 'hide') hidden.add(key);
       else if (rule.verb === 'accept') accepted.add(changeKey(key, rule.fact, rule.from, rule.value));
@@ -229,7 +228,7 @@ function resolve(rules: readonly Rule[], chains: readonly Chain[]): ResolvedRule
   }
 
   return {
-    rows: JSON.stringify(foundByCaip),
+    rows: JSON.stringify(named),
     selectChains: (rows) => select(rows, ranks, hidesChain),
     selectTokens: (rows) => select(rows, ranks, hides),
     hides,

@@ -2,10 +2,9 @@
 import { LRUCache } from 'lru-cache';
 import { Counter, collectDefaultMetrics, type Gauge, Histogram, Registry } from 'prom-client';
 import type { AcceptedBy } from '../domain/guard-memory.js';
-import { guardedFactsOf } from '../domain/guarded-facts.js';
+import { GUARDED_FACTS } from '../domain/guarded-facts.js';
 import type { GuardedFact } from '../domain/listing.js';
 import type { ListingState, ListingStatus } from '../snapshots/freshness.js';
-import type { ListingName } from '../snapshots/snapshot.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
 import { type CacheSize, createRequestMetrics } from './request-metrics.js';
 import { REVISION, VERSION } from './version.js';
@@ -22,10 +21,6 @@ export interface RateLimitMetrics {
 }
 
 /** The values of labels whose series exist from the start, so that alerts see the first change. */
-const FACTS: Readonly<Record<ListingName, readonly GuardedFact[]>> = {
-  chains: guardedFactsOf('chain'),
-  tokens: guardedFactsOf('token'),
-};
 const ACCEPTED_BY: readonly AcceptedBy[] = ['time', 'operator'];
 const LISTING_STATES: readonly ListingState[] = ['FRESH', 'STALE', 'EMPTY'];
 const BREAKER_STATES = ['closed', 'half-open', 'open'] as const;
@@ -185,7 +180,7 @@ export function createMetrics({ ofProcess = true } = {}) {
   const drifts = counter('gateway_upstream_field_drift_total', 'listing', 'drift');
   const accepted = counter('gateway_accepted_changes_total', 'listing', 'fact', 'by');
   const contradictory = counter('gateway_contradictory_rows_total', 'listing');
-  for (const [listing, facts] of Object.entries(FACTS)) {
+  for (const [listing, facts] of Object.entries(GUARDED_FACTS)) {
     for (const drift of ['appeared', 'missing']) drifts.inc({ listing, drift }, 0);
     contradictory.inc({ listing }, 0);
     for (const fact of facts) for (const by of ACCEPTED_BY) accepted.inc({ listing, fact, by }, 0);
@@ -252,7 +247,10 @@ export function createMetrics({ ofProcess = true } = {}) {
       const { heldBack, sweepStatus } = snapshots;
       computed('gateway_held_back_rows', () =>
         heldBack().flatMap(({ listing, rowsByFact }) =>
-          FACTS[listing].map((fact) => ({ labels: { listing, fact }, value: rowsByFact.get(fact) ?? 0 })),
+          GUARDED_FACTS[listing].map((fact) => ({
+            labels: { listing, fact },
+            value: rowsByFact.get(fact) ?? 0,
+          })),
         ),
       );
       computed('gateway_held_back_oldest_seconds', () => {

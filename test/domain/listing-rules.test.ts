@@ -325,20 +325,4 @@ describe('the rule to paste', () => {
       { numRuns: 200 },
     );
   });
-
-  it('with any text of an upstream accepts that change, or is missing', () => {
-    const address = fc.option(texts, { nil: undefined });
-    fc.assert(
-      fc.property(texts, address, texts, texts, (chainKey, address, served, upstream) => {
-        const row = address === undefined ? { chainKey } : { chainKey, address };
-        const fact = address === undefined ? 'chainType' : 'symbol';
-        const rule = acceptRule(row, fact, served, upstream);
-        if (rule === undefined) return;
-        expect(parseListingRules(rule).size).toBe(1);
-        const key = address === undefined ? foldChainKey(chainKey) : tokenKey(chainKey, address);
-        expect(byKeys(rule).verdictOn(key, fact, served, upstream)).toBe('accept');
-      }),
-      { numRuns: 200 },
-    );
-  });
 });
