@@ -22,9 +22,8 @@ const SERVED: Readonly<Record<string, (snapshots: Snapshots) => unknown>> = {
   ),
   // The operator's rules: compared only if routes were read. The digests of the listings change with the rules.
   rules: (snapshots) => snapshots.rules(),
-  // `routeMap`: compared only if `sources` was read. `routeMapAnswers`: only if its times are shown, too.
-  routeMap: (snapshots) => snapshots.routeMap()?.changes,
-  routeMapAnswers: (snapshots) => snapshots.routeMap()?.answers,
+  // Compared only if `sources` was read.
+  routeMap: (snapshots) => snapshots.routeMap(),
 };
 
 /** While these are current, the response may be sent again: a new response could only have newer route times. */
@@ -55,7 +54,7 @@ export interface ResultFacts {
 /** The dependencies of a response; undefined if it must not be cached. */
 export function dependenciesOf(
   { listings, isMissing, routes, routeMap }: ReadSnapshots,
-  { prices, priceTimes, pricesGoodUntil, freshness, routeTimes }: Readonly<TrackedReads>,
+  { prices, priceTimes, pricesGoodUntil, freshness }: Readonly<TrackedReads>,
 ): Dependencies | undefined {
   if (freshness || isMissing) return undefined;
   const values: Record<string, unknown> = {};
@@ -66,8 +65,7 @@ export function dependenciesOf(
     if (priceTimes) values[`${name} prices`] = pricesTakenAt;
   }
   if (routes) values.rules = routes.rules;
-  if (routeMap) values.routeMap = routeMap.changes;
-  if (routeMap && routeTimes) values.routeMapAnswers = routeMap.answers;
+  if (routeMap !== undefined) values.routeMap = routeMap;
   return {
     listings: names,
     values,

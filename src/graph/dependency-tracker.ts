@@ -16,8 +16,6 @@ export class TrackedReads {
   freshness = false;
   /** Whether routes were read, which have lifetimes of their own. */
   routes = false;
-  /** Whether the response shows when routes were fetched. */
-  routeTimes = false;
 }
 
 /** The data that a part of a response was made from. While this data is the same, the part is the same. */
@@ -113,7 +111,6 @@ export class DependencyTracker {
     noted.priceTimes ||= reads.priceTimes;
     noted.freshness ||= reads.freshness;
     noted.routes ||= reads.routes;
-    noted.routeTimes ||= reads.routeTimes;
     this.notePriceGoodUntil(reads.pricesGoodUntil);
   }
 }

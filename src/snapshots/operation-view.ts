@@ -13,14 +13,15 @@ import {
   type ServedSnapshots,
   type TokenSnapshot,
 } from './snapshot.js';
-import type { RouteMapState, Sources, TokenSources } from './sources.js';
+import type { Sources, TokenSources } from './sources.js';
 
 export interface ReadSnapshots {
   readonly listings: Partial<ServedSnapshots>;
   /** Whether the operation read a listing that had no snapshot. The response will differ once there is one. */
   readonly isMissing: boolean;
   readonly routes?: Readonly<RoutesRead> | undefined;
-  readonly routeMap?: RouteMapState | undefined;
+  /** The version of the route map; undefined if the operation has not read it. */
+  readonly routeMap?: number | undefined;
 }
 
 /** The routes that one operation has read. Times are in milliseconds since 1970. */
@@ -73,7 +74,7 @@ export class View {
   private readonly isRead = {} as Record<ListingName, boolean>;
   private routesRead: RoutesRead | undefined;
   private agree: ReturnType<typeof createAgreement> | undefined;
-  private routeMapRead: RouteMapState | undefined;
+  private routeMapRead: number | undefined;
   /** Whether the operation has got routes by an earlier call of `routes`. */
   private hasRoutes = false;
 
@@ -145,7 +146,7 @@ export class View {
   sources(tokens: TokenSnapshot, chainKey: string, address: string): TokenSources | null {
     const { sources } = this.held;
     if (!sources) return null;
-    this.routeMapRead ??= sources.state();
+    this.routeMapRead ??= sources.version();
     return sources.sourcesOf(tokens, chainKey, address);
   }
 

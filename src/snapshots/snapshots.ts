@@ -182,8 +182,8 @@ export function createSnapshots(options: SnapshotsOptions) {
     snapshotOf: (name: ListingName): Snapshot<unknown> | undefined => refreshers[name].snapshot,
     /** An object that stands for the operator's rules and the rows that they name. A change makes a new object. */
     rules: (): object => resolved,
-    /** Returns undefined if routes are not swept. `sweepStatus` itself is undefined then. */
-    routeMap: () => sources?.state(),
+    /** The version of the route map; undefined if routes are not swept. `sweepStatus` itself is undefined then. */
+    routeMap: () => sources?.version(),
     sweepStatus: sources?.status,
     heldBack: () => LISTING_NAMES.map((name) => ({ listing: name, ...refreshers[name].heldBack })),
     /** The freshness of the data that was read; `now` is in milliseconds since 1970. */

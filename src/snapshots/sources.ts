@@ -34,7 +34,6 @@ const NOTHING_YET =
   'The gateway has begun to ask for the routes of all tokens, and has no answer of the upstream yet. Try again in a few seconds.';
 
 export type Sources = ReturnType<typeof createSources>;
-export type RouteMapState = ReturnType<Sources['state']>;
 export type TokenSources = ReturnType<Sources['sourcesOf']>;
 
 /** Creates the sources. Nothing is requested before `start`. A sweep takes `intervalMs` milliseconds. */
@@ -176,12 +175,8 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
         await sleep(Math.max(0, Math.min(waitMs, longestMs)), undefined, { ref: false });
       }
     },
-    state: () => ({
-      /** How often the routes have changed. */
-      changes: map.changeCount,
-      /** How often an answer was entered or removed, which can change the time of the oldest one. */
-      answers: map.answerCount,
-    }),
+    /** A number that changes with each answer that is entered or removed: what `sourcesOf` gives can differ then. */
+    version: () => map.changeCount,
     /** The tokens that can be moved to one token, by the answers so far. @throws UpstreamError while there is none */
     sourcesOf(listed: TokenSnapshot, chainKey: string, address: string) {
       const isComplete = survey(listed).missing === 0;
@@ -245,10 +240,8 @@ export function createRouteMap() {
   const nameOf = (key: string, decimals: number | '') => `${key} ${decimals}`;
   return {
     pairs: 0,
-    /** How often a source token was added or removed, or its destinations or their order changed. */
+    /** How many answers were entered or removed, even if the routes stayed the same: their times changed. */
     changeCount: 0,
-    /** How many answers were entered or removed, even if the routes stayed the same. */
-    answerCount: 0,
     get size() {
       return answers.size;
     },
@@ -274,8 +267,7 @@ export function createRouteMap() {
       const destinations = Uint32Array.from(names, (name) => numbers.get(name) ?? 0);
       answers.set(key, { takenAt: fetched.takenAt, sentAt, destinations });
       this.pairs = pairs;
-      this.answerCount++;
-      if (String(known?.destinations) !== String(destinations)) this.changeCount++;
+      this.changeCount++;
       return true;
     },
     removeUnless(isKept: (key: string) => boolean): void {
@@ -284,7 +276,6 @@ export function createRouteMap() {
         answers.delete(key);
         this.pairs -= destinations.length;
         this.changeCount++;
-        this.answerCount++;
       }
     },
     /** The keys of the source tokens with a route to this destination: to a row with these decimals, if given. */

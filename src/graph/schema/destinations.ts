@@ -34,15 +34,11 @@ export const ChainDestinationsType = builder.objectRef<ChainDestinations>('Chain
         "At least one token. Destinations are in the upstream's order, and the tokens of `sources` are sorted by address.",
       resolve: ({ tokens }, _args, { cost }, info) => cost.chargeRows(tokens, info),
     }),
-    asOf: t.field({
+    asOf: t.expose('asOf', {
       type: 'DateTime',
       nullable: true,
       description:
         'When these routes were fetched, minus the time that they had spent in caches in front of the upstream. In `sources`, it is the time of the oldest of these routes. Null if unknown.',
-      resolve({ asOf }, _args, { tracker }) {
-        tracker.note('routeTimes');
-        return asOf;
-      },
     }),
   }),
 });

@@ -33,15 +33,11 @@ const TokenSourcesType = builder.objectRef<TokenSources>('TokenSources').impleme
       description:
         'Whether the routes of every bridgeable token are known. While it is false, there may be more sources.',
     }),
-    asOf: t.field({
+    asOf: t.expose('asOf', {
       type: 'DateTime',
       nullable: true,
       description:
         'When the oldest answer behind this result was fetched, minus the time that it had spent in caches in front of the upstream. Null if there is no bridgeable token.',
-      resolve({ asOf }, _args, { tracker }) {
-        tracker.note('routeTimes');
-        return asOf;
-      },
     }),
   }),
 });
