@@ -6,13 +6,29 @@ import { cachingHeaders, staleListingsHeader } from '../graph/dependencies.js';
 import { Body } from '../http/encodings.js';
 import { type PlainResponse, plainRefusal, type Refusal } from '../http/refusal.js';
 import { fileResponse } from '../pages/static-page.js';
-import { forEachChunk } from '../scheduling/chunks.js';
-import { type ChainSnapshot, type TokenSnapshot, tokenListStateOf } from '../snapshots/snapshot.js';
+import { tokenListStateOf } from '../snapshots/snapshot.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
 import { tokenListContentOf } from '../snapshots/token-list-state.js';
 
-/** Responds to a GET request for a token list. @param params the parameters of the query string */
-export type TokenListHandler = (request: Request, params: URLSearchParams) => Promise<PlainResponse>;
+/** The name of the lists. The schema allows letters, digits and spaces. */
+const NAME = 'Chains and Tokens';
+
+/** A token list, and how many tokens of its chains it has and leaves out (see `tokenListContentOf`). */
+interface TokenListDocument {
+  readonly body: Body;
+  readonly count: number;
+  readonly omitted: number;
+}
+
+async function createDocument(
+  rows: readonly Token[],
+  chains: readonly EvmChain[],
+  { version, at }: TokenListState,
+): Promise<TokenListDocument> {
+  const { entries, omitted } = await tokenListContentOf(rows, chains);
+  const list = { name: NAME, timestamp: new Date(at).toISOString(), version, tokens: entries };
+  return { body: new Body([Buffer.from(JSON.stringify(list))], 'file'), count: entries.length, omitted };
+}
 
 /**
  * Creates the handler of `/tokenlist.json`: the listed tokens of all EVM chains or, with `?chainKey=`, of one chain, in
@@ -24,8 +40,38 @@ export function createTokenListHandler({
 }: {
   readonly snapshots: Pick<Snapshots, 'current' | 'freshness'>;
   readonly metrics: { tokenListOmitted(rows: number): void };
-}): TokenListHandler {
-  const find = createTokenListDocuments(({ omitted }) => metrics.tokenListOmitted(omitted));
+}) {
+  let state: TokenListState | undefined;
+  /** The lists of `state` by the lower-case key of their chain; the list of all chains by undefined. */
+  let documents = new Map<string | undefined, Promise<TokenListDocument>>();
+
+  /**
+   * Finds or makes the list of all chains, or of the chain with this key in any letter case.
+   *
+   * @returns undefined until the token listing is loaded and its EVM chains are known, from the chain listing or from the
+   *   history of the token listing; a promise of undefined if the chain has no list
+   */
+  function find(chainKey: string | undefined): Promise<TokenListDocument | undefined> | undefined {
+    const { chains, tokens } = snapshots.current();
+    const current = tokens && tokenListStateOf(tokens, chains);
+    if (!tokens || !current) return undefined;
+    if (current !== state) {
+      state = current;
+      documents = new Map();
+    }
+    const key = chainKey?.toLowerCase();
+    const known = documents.get(key);
+    if (known) return known;
+    const chain = current.chains.find(([each]) => each === key);
+    if (key !== undefined && !chain) return Promise.resolve(undefined);
+    const document = chain
+      ? createDocument(tokens.byChain(chain[0]), [chain], current)
+      : createDocument(tokens.rows, current.chains, current);
+    documents.set(key, document);
+    const onMade = ({ omitted }: TokenListDocument) => metrics.tokenListOmitted(omitted);
+    document.then(chain ? undefined : onMade, () => documents.delete(key));
+    return document;
+  }
 
   function headersFor({ omitted }: TokenListDocument): Record<string, string> {
     const now = Date.now();
@@ -46,13 +92,14 @@ export function createTokenListHandler({
     };
   }
 
-  return async (request, params) => {
+  /** Responds to a GET request. @param params the parameters of the query string */
+  return async (request: Request, params: URLSearchParams): Promise<PlainResponse> => {
     const names = [...params.keys()];
     const [other] = names.filter((name) => name !== 'chainKey');
     if (other !== undefined) return refused(400, `Expected no parameter but chainKey, got ${shown(other)}.`);
     if (names.length > 1) return refused(400, `Expected one chainKey, got ${names.length}.`);
     const chainKey = params.get('chainKey') ?? undefined;
-    const finding = find(snapshots.current(), chainKey);
+    const finding = find(chainKey);
     if (finding === undefined) {
       const message = 'The gateway does not have both listings yet. Ask again in 1 s.';
       return refused(503, message, { 'retry-after': '1' });
@@ -67,82 +114,10 @@ export function createTokenListHandler({
           : `Expected the chainKey of an EVM chain that has tokens for a token list, got ${shown(chainKey)}.`,
       );
     }
-    return fileResponse({ body: document, headers: headersFor(document) }, request);
+    return fileResponse({ body: document.body, headers: headersFor(document) }, request);
   };
 }
 
 function refused(status: number, message: string, headers: Refusal['headers'] = {}): PlainResponse {
   return plainRefusal({ status, message, headers });
-}
-
-/** The name of the lists. The schema allows letters, digits and spaces. */
-const NAME = 'Chains and Tokens';
-
-/** A token list as JSON. */
-export class TokenListDocument extends Body {
-  /**
-   * @param count how many tokens it has; the schema does not allow a list without any
-   * @param omitted how many tokens of its chains are left out: repeated, or not allowed by the schema
-   */
-  constructor(
-    parts: readonly Uint8Array<ArrayBuffer>[],
-    readonly count: number,
-    readonly omitted: number,
-  ) {
-    super(parts, 'file');
-  }
-}
-
-/** Makes the token list of these chains, in chunks that yield to requests. `rows` may include other chains. */
-async function createDocument(
-  rows: readonly Token[],
-  chains: readonly EvmChain[],
-  { version, at }: TokenListState,
-): Promise<TokenListDocument> {
-  const { entries, omitted } = await tokenListContentOf(rows, chains);
-  const facts = JSON.stringify({ name: NAME, timestamp: new Date(at).toISOString(), version });
-  const parts = [Buffer.from(`${facts.slice(0, -1)},"tokens":[`)];
-  await forEachChunk(entries, (chunk, offset) => {
-    parts.push(Buffer.from((offset > 0 ? ',' : '') + JSON.stringify(chunk).slice(1, -1)));
-  });
-  parts.push(Buffer.from(']}'));
-  return new TokenListDocument([Buffer.concat(parts)], entries.length, omitted);
-}
-
-/**
- * Gives the list of all chains, or of the chain with this key in any letter case.
- *
- * @returns undefined until the token listing is loaded and its EVM chains are known, from the chain listing or from the
- *   history of the token listing; a promise of undefined if the chain has no list
- */
-export type TokenListDocuments = (
-  served: { readonly chains: ChainSnapshot | undefined; readonly tokens: TokenSnapshot | undefined },
-  chainKey?: string,
-) => Promise<TokenListDocument | undefined> | undefined;
-
-/** Creates the lists. Each is kept until the token list changes; new prices do not change it. */
-export function createTokenListDocuments(onMade: (whole: TokenListDocument) => void): TokenListDocuments {
-  let state: TokenListState | undefined;
-  /** The lists of `state` by the lower-case key of their chain; the list of all chains by undefined. */
-  let documents = new Map<string | undefined, Promise<TokenListDocument>>();
-
-  return ({ chains, tokens }, chainKey) => {
-    const current = tokens && tokenListStateOf(tokens, chains);
-    if (!tokens || !current) return undefined;
-    if (current !== state) {
-      state = current;
-      documents = new Map();
-    }
-    const key = chainKey?.toLowerCase();
-    const known = documents.get(key);
-    if (known) return known;
-    const chain = current.chains.find(([each]) => each.toLowerCase() === key);
-    if (key !== undefined && !chain) return Promise.resolve(undefined);
-    const document = chain
-      ? createDocument(tokens.byChain(chain[0]), [chain], current)
-      : createDocument(tokens.rows, current.chains, current);
-    documents.set(key, document);
-    document.then(chain ? undefined : onMade, () => documents.delete(key));
-    return document;
-  };
 }
