@@ -37,21 +37,16 @@ const SCALARS: ReadonlyMap<string, string> = new Map([
 
 /**
  * The schema of an operation's variables, with the types, descriptions and defaults of the arguments that they are given
- * to. The schema does not allow null for an optional variable: to omit the variable means the same.
- *
- * @throws TypeError for a variable whose name is not that of an argument of a selected root field
+ * to, which have the same names. The schema does not allow null for an optional variable: to omit the variable means
+ * the same.
  */
 export function variablesSchema(schema: GraphQLSchema, operation: OperationDefinitionNode): ObjectSchema {
   const fields = schema.getQueryType()?.getFields() ?? {};
   const args = operation.selectionSet.selections.flatMap((selection) =>
     selection.kind === Kind.FIELD ? (fields[selection.name.value]?.args ?? []) : [],
   );
-  const variables = (operation.variableDefinitions ?? []).map(({ variable }) => {
-    const argument = args.find(({ name }) => name === variable.name.value);
-    if (!argument) throw new TypeError(`$${variable.name.value} is not given to an argument`);
-    return argument;
-  });
-  return inputFields(variables);
+  const names = (operation.variableDefinitions ?? []).map(({ variable }) => variable.name.value);
+  return inputFields(names.flatMap((variable) => args.filter(({ name }) => name === variable)));
 }
 
 /** The schema of the data of a query, which has no fragments. @throws TypeError for a fragment */

@@ -17,7 +17,7 @@ import { collectUnhandledRejections } from '../support/unhandled-rejections.js';
 import { ODD_VALUES } from './support/odd-values.js';
 import { createWriter } from './support/writer.js';
 
-type Resolve = (source: unknown, args: object, context: { readonly is?: string }) => unknown;
+type Resolve = (source: unknown) => unknown;
 
 /** A schema with these resolvers, by `Type.field`; `Type` alone stands for `isTypeOf` or `resolveType`. */
 function schemaWith(resolvers: Readonly<Record<string, Resolve>>): GraphQLSchema {
@@ -87,12 +87,6 @@ describe('a plan', () => {
     });
     const parts = written(schema, '{ texts }') ?? [];
     expect(Buffer.concat(parts).equals(Buffer.from(executed(schema, '{ texts }')))).toBe(true);
-  });
-
-  it('gives each response its own bytes', () => {
-    const write = createWriter(schemaWith({ 'Query.text': (_q, _a, { is }) => is }), '{ text }');
-    const [first, second] = [write({ is: 'first' }), write({ is: 'other' })];
-    expect(`${first} ${second}`).toBe('{"data":{"text":"first"}} {"data":{"text":"other"}}');
   });
 
   const rejected = () => Promise.reject(new Error('It fails'));

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
 import { type Answered, codesOf, createTestGateway } from '../support/test-gateway.js';
@@ -128,27 +127,6 @@ describe('_entities', () => {
     for (const { message } of errors ?? []) expect(message.length).toBeLessThan(250);
   });
 
-  it('refuses values that its argument type does not allow, such as a null in the list', async () => {
-    const { query } = await createTestGateway();
-    for (const representations of [[chain('base'), null], null]) {
-      const answer = await query(ENTITIES, { representations });
-      expect(answer.data).toBeUndefined();
-      expect(codesOf(answer)).toEqual(['BAD_USER_INPUT']);
-    }
-    expect(await query(ENTITIES, { representations: [] })).toEqual({ data: { _entities: [] } });
-  });
-
-  it('accepts literal representations in the document', async () => {
-    const { query } = await createTestGateway();
-    const written = `[{ __typename: "Chain", chainKey: "base" }, 7, { __typename: "Token", chainKey: $on, address: "${ZERO}" }]`;
-    const answer = await query(
-      `query ($on: String!) { _entities(representations: ${written}) { ... on Chain { name } ... on Token { symbol } } }`,
-      { on: 'base' },
-    );
-    expect(answer.data).toEqual({ _entities: [{ name: 'Base' }, null, { symbol: 'ETH' }] });
-    expect(answer.errors).toMatchObject([{ path: ['_entities', 1] }]);
-  });
-
   it('costs one request for each listing, however many representations there are', async () => {
     const { query, upstream } = await createTestGateway();
     const tokens = demoTokens.map(({ chainKey, address }) => token(chainKey, address));
@@ -168,51 +146,5 @@ describe('_entities', () => {
     const refused = await query(ENTITIES, asked(1001));
     expect(refused.data).toBeUndefined();
     expect(codesOf(refused)).toEqual(['BAD_USER_INPUT']);
-  });
-
-  it('finds the same as the look-ups of the query type, for all keys', async () => {
-    const { query } = await createTestGateway();
-    const inAnyCase = (text: string) => fc.constantFrom(text, text.toLowerCase(), text.toUpperCase());
-    const anyOf = (texts: readonly string[]) =>
-      fc.oneof(
-        fc.constantFrom(...texts).chain((text) => inAnyCase(text)),
-        fc.string(),
-      );
-    const keys = anyOf(demoChains.map(({ chainKey }) => chainKey));
-    const listed = fc
-      .constantFrom(...demoTokens)
-      .chain(({ chainKey, address }) =>
-        fc.record({ chainKey: fc.constant(chainKey), address: inAnyCase(address) }),
-      );
-    const addresses = anyOf(demoTokens.map(({ address }) => address));
-    const tokenKeys = fc.oneof(listed, fc.record({ chainKey: keys, address: addresses }));
-    await fc.assert(
-      fc.asyncProperty(keys, tokenKeys, async (chainKey, key) => {
-        const answer = await query<{ chain: unknown; token: unknown; _entities: unknown[] }>(
-          `query ($chainKey: String!, $onChain: String!, $address: String!, $representations: [_Any!]!) {
-            chain(chainKey: $chainKey) { ...all }
-            token(chainKey: $onChain, address: $address) { ...every }
-            _entities(representations: $representations) { ...all ...every }
-          }
-          fragment all on Chain { __typename id name nativeCurrency { symbol } tokenCount }
-          fragment every on Token { __typename id symbol isNative price { usd } chain { id } }`,
-          {
-            chainKey,
-            onChain: key.chainKey,
-            address: key.address,
-            representations: [
-              chain(chainKey),
-              chainById(chainKey),
-              token(key.chainKey, key.address),
-              tokenById(key.chainKey, key.address),
-            ],
-          },
-        );
-        expect(answer.errors).toBeUndefined();
-        const { data } = answer;
-        expect(data?._entities).toEqual([data?.chain, data?.chain, data?.token, data?.token]);
-      }),
-      { numRuns: 100 },
-    );
   });
 });

@@ -32,39 +32,10 @@ describe('the released schema', () => {
     expect(breakingChanges(released(file), NOW[file] ?? ''), hint).toEqual(INTENDED_BREAKING_CHANGES[file]);
   });
 
-  it.each<[change: string, file: string, from: string | RegExp, to: string, found: string]>([
-    [
-      'a field',
-      'schema.graphql',
-      'isBridgeable: Boolean!',
-      'canMove: Boolean!',
-      'Token.isBridgeable was removed.',
-    ],
-    ['a key', 'subgraph.graphql', ' @key(fields: "id") @', ' @', 'Chain @key(fields: "id") was removed.'],
-    [
-      'a mark @shareable',
-      'subgraph.graphql',
-      'type Price @shareable',
-      'type Price',
-      'Price @shareable was removed.',
-    ],
-    [
-      'a merge',
-      'stitching.graphql',
-      ' @merge(keyField: "chainKey")',
-      '',
-      'Query.chainsByKey @merge(keyField: "chainKey") was removed.',
-    ],
-  ])('%s that %s loses is found', (_change, file, from, to, found) => {
-    const now = NOW[file] ?? '';
-    const changed = now.replace(from, to);
-    expect(changed).not.toBe(now);
-    expect(breakingChanges(now, changed)).toEqual([found]);
-  });
-
-  it('may get new fields and types', () => {
-    const now = NOW['schema.graphql'] ?? '';
-    const more = now.replace('type Query {', 'type Query {\n  more(than: String): Wallet\n');
-    expect(breakingChanges(now, `${more}\ntype Wallet { id: ID! }\n`)).toEqual([]);
+  it('may lose no directive of a field', () => {
+    const now = NOW['stitching.graphql'] ?? '';
+    const changed = now.replace(' @merge(keyField: "chainKey")', '');
+    const lost = 'Query.chainsByKey @merge(keyField: "chainKey") was removed.';
+    expect(breakingChanges(now, changed)).toEqual([lost]);
   });
 });

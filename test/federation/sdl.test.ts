@@ -51,16 +51,6 @@ describe('the SDL for other graphs', () => {
     expect(() => buildSchema(stitching)).not.toThrow();
   });
 
-  it('is sorted, described and always the same', async () => {
-    const first = await sdls();
-    expect(await sdls()).toEqual(first);
-    for (const sdl of Object.values(first)) {
-      expect(typesOf(sdl)).toEqual(typesOf(sdl).toSorted());
-      expect(print(parse(sdl))).toBe(sdl.trimEnd());
-      expect(sdl).toContain('"""\n  Opaque, stable id, unique in the whole graph.');
-    }
-  });
-
   it('agrees with schema.graphql', async () => {
     const withoutDirectives = (sdl: string) => {
       const definitions = parse(sdl).definitions.filter(({ kind }) => kind !== 'DirectiveDefinition');
@@ -95,13 +85,6 @@ describe('the SDL for other graphs', () => {
     const named = (name: string) => () => withMarks(sdlOf(schema), new Map([[name, '@x']]));
     expect(named('Chain')).not.toThrow();
     expect(named('Chian')).toThrow('The schema lacks: Chian');
-  });
-
-  it('keeps directives of the schema itself', () => {
-    const odd = 'type Query { old: String @deprecated(reason: "Use new.") new: String }';
-    expect(withMarks(odd, new Map([['Query.old', '@x']]))).toContain(
-      '@deprecated(reason: "Use new.") @x new',
-    );
   });
 });
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
 import { EVERY_FIELD } from '../fixtures/every-field.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
-import { afterTests } from '../support/ends.js';
+import { share } from '../support/ends.js';
 import { json } from '../support/fake-upstream.js';
 import { operationsOf } from '../support/generated-operations.js';
 import { type Answered, codesOf, createTestGateway } from '../support/test-gateway.js';
@@ -37,13 +37,10 @@ it('the cost of any operation is at least the cost of its response', async () =>
   expect(counted).toBeGreaterThan(8);
 });
 
-const atEnd = afterTests();
-let execute: Awaited<ReturnType<typeof createExecutor>>;
-
-beforeAll(async () => {
+const demo = share(async (atEnd) => {
   const gateway = await createTestGateway({ atEnd });
   await gateway.query('{ chains { name } tokens { symbol } }');
-  execute = await createExecutor(gateway);
+  return { execute: await createExecutor(gateway) };
 });
 
 describe('MAX_COST', () => {
@@ -57,7 +54,7 @@ describe('MAX_COST', () => {
     const answer = await query(more);
     expect(codesOf(answer)).toEqual(['LIMIT_EXCEEDED']);
     expect(answer).not.toHaveProperty('data');
-    const units = (await execute({ query: more }))?.context.cost.spent.units ?? 0;
+    const units = (await demo.execute({ query: more }))?.context.cost.spent.units ?? 0;
     expect(answer.errors?.[0]?.message).toContain(
       `may cost at most ${units - 1} units (MAX_COST); this one costs ${units}.`,
     );
@@ -144,7 +141,7 @@ describe('the limit on rows', () => {
     ['chainChanges { changed { tokens { id } } removedIds }', ALL],
     ['listings { name }', 2],
   ])('counts the rows of %s, and each member of its response as a unit', async (field, rows, isExact) => {
-    const { context, data } = (await execute({ query: `{ ${field} }` })) ?? {};
+    const { context, data } = (await demo.execute({ query: `{ ${field} }` })) ?? {};
     expect(context?.cost.spent.rows).toBe(rows);
     if (isExact) expect(context?.cost.spent.units).toBe(membersOf(data));
   });

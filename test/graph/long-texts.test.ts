@@ -1,16 +1,12 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { afterTests } from '../support/ends.js';
-import { codesOf, createTestGateway, type TestGateway } from '../support/test-gateway.js';
+import { describe, expect, it } from 'vitest';
+import { share } from '../support/ends.js';
+import { codesOf, createTestGateway } from '../support/test-gateway.js';
 
 const LONG = 'x'.repeat(10_000);
 const LONG_ID = Buffer.from(JSON.stringify(['Token', 'ethereum', LONG])).toString('base64url');
 
-const atEnd = afterTests();
-let query: TestGateway['query'];
-
-beforeAll(async () => {
-  ({ query } = await createTestGateway({ atEnd }));
-});
+const gateway = share((atEnd) => createTestGateway({ atEnd }));
+const query = (text: string, variables?: object) => gateway.query(text, variables);
 
 describe('a text or list that exceeds its limit', () => {
   it.each([

@@ -1,10 +1,10 @@
-import { beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { demoTokens } from '../fixtures/demo.js';
 import { TYPED } from '../search/people.js';
-import { afterTests } from '../support/ends.js';
+import { share } from '../support/ends.js';
 import { json } from '../support/fake-upstream.js';
 import { blockOf, variablesOf } from '../support/readme.js';
-import { createTestGateway, dataOf, type TestGateway } from '../support/test-gateway.js';
+import { createTestGateway, dataOf } from '../support/test-gateway.js';
 
 const SEARCHING = 'src/search/searching.md';
 const GRAPH = 'src/graph/README.md';
@@ -19,12 +19,11 @@ interface Found {
   readonly nodes: readonly Row[];
 }
 
-const atEnd = afterTests();
-let gateway: TestGateway;
-beforeAll(async () => {
-  gateway = await createTestGateway({ atEnd });
+const gateway = share(async (atEnd) => {
+  const started = await createTestGateway({ atEnd });
   const routes = demoTokens.filter((_token, nth) => nth % 3 === 0);
-  gateway.upstream.plan('routes', json({ tokens: routes }));
+  started.upstream.plan('routes', json({ tokens: routes }));
+  return started;
 });
 
 it('the recipe for reachable tokens never shows one of them among the others (in grey), whatever people type', async () => {

@@ -1,10 +1,11 @@
 import fc from 'fast-check';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { tokenRequestKey } from '../../src/domain/addresses.js';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
-import { afterTests } from '../support/ends.js';
+import { share } from '../support/ends.js';
 import { type Operation, operationsOf } from '../support/generated-operations.js';
-import { createTestGateway, type TestGateway } from '../support/test-gateway.js';
+import { createTestGateway } from '../support/test-gateway.js';
+import { FRESH } from '../support/test-server.js';
 import { createExecutor } from './executor.js';
 
 const CHAINS = demoChains.filter(({ chainKey }) => ['ethereum', 'base', 'solana', 'sei'].includes(chainKey));
@@ -12,23 +13,20 @@ const LISTED = demoTokens
   .filter(({ chainKey: on }) => CHAINS.some(({ chainKey }) => chainKey === on))
   .slice(0, 60);
 const USDC = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
-/** With these settings nothing is refreshed, and routes do not stay cached from one operation to the next. */
-const FRESHNESS = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, destinationsFreshMs: 1 };
 const LIMITS = { maxAliases: 100_000, maxQueryTokens: 100_000, maxDepth: 100, maxCost: 1e9, maxRows: 1e7 };
-const CONFIG = { ...LIMITS, ...FRESHNESS, maxRoutesPerOperation: 30 };
+/** Routes do not stay cached from one operation to the next. */
+const CONFIG = { ...LIMITS, ...FRESH, destinationsFreshMs: 1, maxRoutesPerOperation: 30 };
 
-let gateway: TestGateway;
-let execute: Awaited<ReturnType<typeof createExecutor>>;
-const atEnd = afterTests();
-beforeAll(async () => {
-  gateway = await createTestGateway({ listings: { chains: CHAINS, tokens: LISTED }, config: CONFIG, atEnd });
-  await gateway.query('{ chains { id } tokens { id } }');
-  execute = await createExecutor(gateway, CONFIG);
+const gateway = share(async (atEnd) => {
+  const listings = { chains: CHAINS, tokens: LISTED };
+  const started = await createTestGateway({ listings, config: CONFIG, atEnd });
+  await started.query('{ chains { id } tokens { id } }');
+  return { ...started, execute: await createExecutor(started, CONFIG) };
 });
 
 /** The requests to the upstream that an operation of a client causes. */
 async function requestsOf({ query, variables, operationName }: Operation): Promise<readonly string[]> {
-  await new Promise((resolve) => setTimeout(resolve, 2 * FRESHNESS.destinationsFreshMs));
+  await new Promise((resolve) => setTimeout(resolve, 2 * CONFIG.destinationsFreshMs));
   const before = gateway.upstream.seen.length;
   await gateway.post({ query, variables, operationName });
   return gateway.upstream.seen.slice(before).map(({ path, url }) => {
@@ -42,7 +40,7 @@ async function requestsOf({ query, variables, operationName }: Operation): Promi
 /** The distinct route requests that an operation needs. */
 async function questionsOf(operation: Operation): Promise<ReadonlySet<string>> {
   const questions = new Set<string>();
-  await execute(operation, ({ loaders }) => {
+  await gateway.execute(operation, ({ loaders }) => {
     const routesFrom = loaders.routesFrom.bind(loaders);
     loaders.routesFrom = (filter) => {
       questions.add(tokenRequestKey(filter));

@@ -1,14 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { demoTokens } from '../fixtures/demo.js';
 import { stopClock } from '../support/clock.js';
-import { afterTests } from '../support/ends.js';
 import { stall, status } from '../support/fake-upstream.js';
 import { ROOT } from '../support/readme.js';
 import { answerOf, createTestGateway, isAtLeast, type LogLine } from '../support/test-gateway.js';
-import { type Received, startServer, type TestServer } from '../support/test-server.js';
+import { type Received, shareServer, startServer, type TestServer } from '../support/test-server.js';
 import { callOf, connect } from './support.js';
 
 const LIST = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
@@ -48,11 +47,7 @@ describe('an origin', () => {
   });
 });
 
-let shared: TestServer;
-const atEnd = afterTests();
-beforeAll(async () => {
-  shared = await startServer({ atEnd });
-});
+const shared = shareServer(() => ({}));
 
 describe('a request to /mcp', () => {
   it.each([

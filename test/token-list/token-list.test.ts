@@ -10,11 +10,11 @@ import { demoChains, demoTokens } from '../fixtures/demo.js';
 import { chainRow, generatedListings, tokenRow } from '../fixtures/rows.js';
 import { type FakeListings, stall } from '../support/fake-upstream.js';
 import { createTestGateway, sampleOf, type TestGatewayOptions } from '../support/test-gateway.js';
-import { refreshWith, startServer } from '../support/test-server.js';
+import { FRESH, refreshWith, startServer } from '../support/test-server.js';
 import { listOf } from '../support/token-lists.js';
 
 const PATH = '/tokenlist.json';
-const SELDOM = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, holdBackTimes: 1, holdBackMs: 0 };
+const SELDOM = { ...FRESH, holdBackTimes: 1, holdBackMs: 0 };
 const LISTINGS = '{ chains { chainKey } tokens { symbol } }';
 const SOLANA = { chains: [chainRow('sol', { chainType: 'solana' })], tokens: [tokenRow('sol', 'x')] };
 const address = (index: number) => `0x${index.toString(16).padStart(40, '0')}`;

@@ -50,8 +50,6 @@ export function idOfTokenKey(key: string): string {
   return encodeOpaque(['Token', chainKey, address]);
 }
 
-/** The starts of all ids. Nine bytes are twelve characters of base64, so all ids of one type have the same start. */
-const STARTS = ['["Chain",', '["Token",'].map((start) => Buffer.from(start).toString('base64url'));
 /** Matches the JSON of an identity. Tested first: a JSON.parse that fails takes ten times as long as the rest. */
 const IDENTITY =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON has none in a text.
@@ -59,7 +57,7 @@ const IDENTITY =
 
 /** Decodes an id, whether or not the object is listed now; undefined for any other text. */
 export function identityOf(id: string): Identity | undefined {
-  if (id.length > TEXT_LIMITS.id || !STARTS.some((start) => id.startsWith(start))) return undefined;
+  if (id.length > TEXT_LIMITS.id) return undefined;
   const json = jsonOfOpaque(id);
   const parts = IDENTITY.test(json) ? (JSON.parse(json) as readonly string[]) : [];
   const [type, chainKey = '', address = ''] = parts;

@@ -3,10 +3,10 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { demoChains } from '../../fixtures/demo.js';
 import { chainRow, tokenRow } from '../../fixtures/rows.js';
-import { afterTests } from '../../support/ends.js';
+import { share } from '../../support/ends.js';
 import { createTestGateway, dataOf, type TestGateway } from '../../support/test-gateway.js';
+import { FRESH } from '../../support/test-server.js';
 
-const LONG = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 };
 const PLACEHOLDER = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE';
 const USDC = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
 const MINT = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
@@ -31,7 +31,7 @@ const identifiersOf = ({ query }: Pick<TestGateway, 'query'>) =>
   dataOf(query<Identified>('{ chains { chainKey caip2 } tokens { chainKey address caip19 } }'));
 
 async function gatewayOver(chains: readonly unknown[], tokens: readonly unknown[]): Promise<TestGateway> {
-  const gateway = await createTestGateway({ listings: { chains, tokens }, config: LONG });
+  const gateway = await createTestGateway({ listings: { chains, tokens }, config: FRESH });
   await gateway.query('{ chains { id } tokens { id } }');
   return gateway;
 }
@@ -48,11 +48,9 @@ function roundTrips(write: () => string, text: string): boolean {
 }
 
 describe('over the demo listing', () => {
-  const atEnd = afterTests();
-  let gateway: TestGateway;
+  const gateway = share((atEnd) => createTestGateway({ config: FRESH, atEnd }));
   let listed: Identified;
   beforeAll(async () => {
-    gateway = await createTestGateway({ config: LONG, atEnd });
     listed = await identifiersOf(gateway);
   });
   const TYPES = new Map(demoChains.map(({ chainKey, chainType }) => [chainKey, chainType]));

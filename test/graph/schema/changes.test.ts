@@ -9,9 +9,9 @@ import {
   type TestGateway,
   type TestGatewayOptions,
 } from '../../support/test-gateway.js';
-import { refreshWith, startServer } from '../../support/test-server.js';
+import { FRESH, refreshWith, startServer } from '../../support/test-server.js';
 
-const SELDOM = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, holdBackTimes: 1, holdBackMs: 0 };
+const SELDOM = { ...FRESH, holdBackTimes: 1, holdBackMs: 0 };
 const CHAINS = [chainRow('a'), chainRow('b')];
 const token = (index: number, changes: Parameters<typeof tokenRow>[2] = {}) =>
   tokenRow('a', `0xA${index}`, changes);

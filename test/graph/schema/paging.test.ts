@@ -1,9 +1,9 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { demoChains, demoTokens, type RawToken } from '../../fixtures/demo.js';
 import { tokenRow } from '../../fixtures/rows.js';
-import { afterTests } from '../../support/ends.js';
+import { share } from '../../support/ends.js';
 import { codesOf, createTestGateway, dataOf, type TestGateway } from '../../support/test-gateway.js';
-import { refreshWith } from '../../support/test-server.js';
+import { FRESH, refreshWith } from '../../support/test-server.js';
 
 interface FoundToken {
   readonly id: string;
@@ -37,11 +37,7 @@ const PAGE = `query Page($query: String, $filter: TokenFilter, $orderBy: TokenOr
 
 const ORDERS = ['RELEVANCE', 'SYMBOL', 'NAME', 'PRICE_DESC', 'PRICE_ASC'] as const;
 
-const atEnd = afterTests();
-let gateway: TestGateway;
-beforeAll(async () => {
-  gateway = await createTestGateway({ atEnd });
-});
+const gateway = share((atEnd) => createTestGateway({ atEnd }));
 
 const pageOf = async ({ query }: TestGateway, variables: object): Promise<Connection> =>
   (await dataOf(query<{ tokenSearch: Connection }>(PAGE, variables))).tokenSearch;
@@ -216,8 +212,7 @@ it('cursors of rows with the longest texts can be used', async () => {
 describe('a refresh between two pages', () => {
   /** Fetches all pages, with a refresh to another listing after each. */
   async function pagesWhile(orderBy: string, listings: (nth: number) => readonly RawToken[]) {
-    const config = { tokensFreshMs: 3_600_000, holdBackTimes: 1, holdBackMs: 0 };
-    const changing = await createTestGateway({ config });
+    const changing = await createTestGateway({ config: { ...FRESH, holdBackTimes: 1, holdBackMs: 0 } });
     let nth = 0;
     const pages = await pagesOf(changing, { orderBy, first: 100 }, async () => {
       nth++;

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../../fixtures/demo.js';
 import { chainRow, tokenRow } from '../../fixtures/rows.js';
-import { afterTests } from '../../support/ends.js';
+import { share } from '../../support/ends.js';
 import { startFakeUpstream, status } from '../../support/fake-upstream.js';
-import { createTestGateway, dataOf, type TestGateway } from '../../support/test-gateway.js';
-import { refreshWith, startServer } from '../../support/test-server.js';
+import { createTestGateway, dataOf } from '../../support/test-gateway.js';
+import { FRESH, refreshWith, startServer } from '../../support/test-server.js';
 
 interface Found {
   readonly totalCount: number;
@@ -28,13 +28,10 @@ const ODD_TOKENS = [
   tokenRow('unlisted', `${HEX}a6`, { symbol: 'LOST', name: 'On a chain that is not listed' }),
 ];
 
-const atEnd = afterTests();
-let gateway: TestGateway;
-
 // All tests share one gateway, because none of them changes it.
-beforeAll(async () => {
+const gateway = share(async (atEnd) => {
   const upstream = await startFakeUpstream({ chains: demoChains, tokens: [...demoTokens, ...ODD_TOKENS] });
-  gateway = await createTestGateway({ upstream, atEnd });
+  return createTestGateway({ upstream, atEnd });
 });
 
 const SEARCH = `query ($query: String, $filter: TokenFilter) {
@@ -43,7 +40,7 @@ const SEARCH = `query ($query: String, $filter: TokenFilter) {
   }
 }`;
 
-async function search(query: string, filter = {}, { query: ask } = gateway) {
+async function search(query: string, filter = {}, { query: ask }: Pick<typeof gateway, 'query'> = gateway) {
   const { tokenSearch } = await dataOf(ask<{ tokenSearch: Found }>(SEARCH, { query, filter }));
   const { nodes: found, totalCount } = tokenSearch;
   return { found, totalCount, chainKeys: found.map(({ chainKey }) => chainKey) };
@@ -369,7 +366,7 @@ it('the cached response of a search expires when the chains change', async () =>
   const tokens = [tokenRow('one', '0x1'), tokenRow('two', '0x2')];
   const server = await startServer({
     listings: { chains: [chainRow('one', { name: 'First' }), chainRow('two', { name: 'Second' })], tokens },
-    config: { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, holdBackTimes: 1, holdBackMs: 0 },
+    config: { ...FRESH, holdBackTimes: 1, holdBackMs: 0 },
   });
   const asked = [{ query: 'first' }, { filter: { isNative: true } }].map((variables) => ({
     query: SEARCH,
