@@ -2,67 +2,71 @@ import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Tests that compute for long, or start many gateways and count their requests. `npm run project slow` runs them. */
-const SLOW = [
-  'chaos.test.ts',
-  'sleeping-reader.test.ts',
-  'storage/{cores,redis,redis-glitch,redis-odd,redis-outage}.test.ts',
-  'execution/differential.test.ts',
-  'search/token-search.test.ts',
-];
-
-/** Attacks on the built gateway. `npm run hostile` runs them. */
-const ATTACKS = ['hostile/*.test.ts'];
-
-/**
- * The gateway together with programs of others: a browser, client libraries, routers, npm; and the test that kills gateways
- * for half a minute. `npm run project integration` runs them.
- */
-const INTEGRATION = [
-  'readme.test.ts',
-  'kill.test.ts',
-  'pages/picker/picker{,-states}.test.ts',
-  'pages/playground.test.ts',
-  'pages/trusted-pages.test.ts',
-  'clients/*.test.ts',
-  'federation/routers.test.ts',
-];
-
-/** Runs for minutes: `npm run soak`. */
-const SOAK = ['soak.test.ts'];
-
-/** Tests that install the package, other servers and the production packages. `npm run project package` runs them. */
-const PACKAGE = ['library/hosts.test.ts', 'production.test.ts'];
-
-/** Tests of the files in `.deploy`, with Prometheus, nginx and Redis. `npm run project deploy` runs them. */
-const DEPLOY = ['deploy/*.test.ts'];
+/** The tests that `npm test` leaves out, by project. `npm run project slow` runs those of `slow`. */
+const FIRST = {
+  /** They compute for long, or start many gateways and count their requests. */
+  slow: [
+    'chaos.test.ts',
+    'sleeping-reader.test.ts',
+    'storage/{cores,redis,redis-glitch,redis-odd,redis-outage}.test.ts',
+    'execution/differential.test.ts',
+    'search/token-search.test.ts',
+  ],
+  /** Attacks on the built gateway. */
+  attacks: ['hostile/*.test.ts'],
+};
+const SECOND = {
+  /** The gateway with programs of others: a browser, client libraries, routers, npm; and the test that kills gateways. */
+  integration: [
+    'readme.test.ts',
+    'kill.test.ts',
+    'pages/picker/picker{,-states}.test.ts',
+    'pages/playground.test.ts',
+    'pages/trusted-pages.test.ts',
+    'clients/*.test.ts',
+    'federation/routers.test.ts',
+  ],
+  /** They install the package, other servers and the production packages. */
+  package: ['library/hosts.test.ts', 'production.test.ts'],
+  /** Tests of the files in `.deploy`, with Prometheus, nginx and Redis. */
+  deploy: ['deploy/*.test.ts'],
+  /** It runs for minutes. */
+  soak: ['soak.test.ts'],
+};
+const SPECIAL = Object.values({ ...FIRST, ...SECOND }).flat();
 
 /** The longest tests, the longest first: otherwise one worker would still run one of them at the end. */
 const LONG = [
-  'hostile/long-texts',
+  'chaos',
   'hostile/slow-clients',
-  'hostile/upstream',
-  'hostile/fuzz',
+  'storage/redis',
+  'hostile/routes',
+  'hostile/long-texts',
   'hostile/connections',
+  'hostile/operations',
+  'hostile/upstream',
+  'storage/redis-outage',
+  'sleeping-reader',
+  'hostile/costs',
+  'storage/redis-glitch',
   'library/hosts',
-  'deploy/image',
-  'deploy/rolling',
+  'pages/picker/picker-states',
+  'readme',
+  // These mostly wait, beside the others, which compute.
   'soak',
+  'deploy/nginx',
+  'pages/playground',
+  'pages/picker/picker',
+  'kill',
+  'federation/routers',
+  'deploy/rolling',
+  'clients/nullability',
+  'production',
   'server/stop',
   'process',
   'server/server',
   'storage/disk',
   'server/admin',
-  'pages/picker/picker-states',
-  'pages/picker/picker',
-  'readme',
-  'pages/playground',
-  'kill',
-  'chaos',
-  'sleeping-reader',
-  'storage/redis',
-  'storage/redis-outage',
-  'storage/redis-glitch',
 ];
 
 class LongestFirst extends BaseSequencer {
@@ -91,57 +95,25 @@ export default defineConfig({
     retry: 1,
     sequence: { sequencer: LongestFirst },
     projects: [
-      {
-        extends: true,
-        test: {
-          name: 'unit',
-          include: ['**/*.test.ts'],
-          exclude: [
-            '**/node_modules/**',
-            ...SLOW,
-            ...ATTACKS,
-            ...INTEGRATION,
-            ...PACKAGE,
-            ...DEPLOY,
-            ...SOAK,
-          ],
-          sequence: { groupOrder: 0 },
-          // More workers than cores: some of the time goes into waiting for other processes.
-          maxWorkers: 4,
-          isolate: false,
-        },
-      },
-      {
-        extends: true,
-        // Not many workers: a busy machine slows Redis down.
-        test: { name: 'slow', include: SLOW, sequence: { groupOrder: 1 }, maxWorkers: 3, isolate: false },
-      },
-      {
-        extends: true,
-        // Three workers, since some mostly wait: these tests measure CPU time and memory of the processes that they attack.
-        test: {
-          name: 'attacks',
-          include: ATTACKS,
-          sequence: { groupOrder: 2 },
-          maxWorkers: 3,
-          isolate: false,
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'integration',
-          include: INTEGRATION,
-          sequence: { groupOrder: 3 },
-          maxWorkers: 4,
-          isolate: false,
-        },
-      },
-      // These run side by side, since they mostly wait.
-      ...Object.entries({ package: PACKAGE, deploy: DEPLOY, soak: SOAK }).map(([name, include]) => ({
-        extends: true as const,
-        test: { name, include, sequence: { groupOrder: 4 }, maxWorkers: 3, isolate: false },
-      })),
+      // More workers than cores: some of the time goes into waiting for other processes.
+      project('unit', ['**/*.test.ts'], 0, 4, ['**/node_modules/**', ...SPECIAL]),
+      // Not many workers: a busy machine slows Redis down, and attacks measure the processes that they attack.
+      ...Object.entries(FIRST).map(([name, include]) => project(name, include, 1, 3)),
+      ...Object.entries(SECOND).map(([name, include]) => project(name, include, 2, 4)),
     ],
   },
 });
+
+/** @param groupOrder projects of the same number run side by side, with this many workers in all */
+function project(
+  name: string,
+  include: string[],
+  groupOrder: number,
+  maxWorkers: number,
+  exclude: string[] = [],
+) {
+  return {
+    extends: true as const,
+    test: { name, include, exclude, sequence: { groupOrder }, maxWorkers, isolate: false },
+  };
+}

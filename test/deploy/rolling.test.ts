@@ -15,7 +15,7 @@ import { startNginx } from './nginx.js';
 import { areMissing } from './programs.js';
 
 /** The number of requests. `DEPLOYED_REQUESTS=500000 npm run project deploy` sends more than the default. */
-const REQUESTS = Number(process.env.DEPLOYED_REQUESTS ?? 10_000);
+const REQUESTS = Number(process.env.DEPLOYED_REQUESTS ?? 4_000);
 /** The commit to upgrade from: the previous one unless given. */
 const FROM = process.env.UPGRADE_FROM ?? 'HEAD~1';
 

@@ -17,11 +17,17 @@ export interface Block {
 const PICTURES = ['mermaid'];
 
 /** Every README and guide of the project, by its path from the project's folder. */
-export function readmes(): readonly string[] {
-  const below = ['.deploy', 'src', 'test'].flatMap((folder) =>
-    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((path) => `${folder}/${path}`),
-  );
-  return ['README.md', ...below].filter((path) => /\.md$/.test(path) && !/node_modules|CHANGELOG/.test(path));
+export const readmes = (): readonly string[] => [
+  'README.md',
+  ...['.deploy', 'src', 'test'].flatMap(guidesIn),
+];
+
+function guidesIn(folder: string): readonly string[] {
+  return readdirSync(join(ROOT, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = `${folder}/${entry.name}`;
+    if (entry.isDirectory()) return entry.name === 'node_modules' ? [] : guidesIn(path);
+    return /\.md$/.test(path) && !path.includes('CHANGELOG') ? [path] : [];
+  });
 }
 
 export function readText(path: string): string {

@@ -414,8 +414,9 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
         viewport: { width, height: 800 },
       });
       await page.addScriptTag({ path: AXE });
+      // Of the plain rows of a group, the first ones stand for all.
       const violations = (options: object) =>
-        page.evaluate(`axe.run(${JSON.stringify(options)}).then(({ violations }) =>
+        page.evaluate(`axe.run({ exclude: '.row:nth-of-type(n + 6):not(.takes, [aria-selected=true])' }, ${JSON.stringify(options)}).then(({ violations }) =>
           violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]))`);
       const check = async () => {
         for (const one of [...widths.slice(1), width]) {

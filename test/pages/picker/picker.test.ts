@@ -151,8 +151,8 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
       expect(slow).not.toBe(fast);
     });
 
-    it('appends 10,000 tokens page by page, each once, without drawing any again', async () => {
-      const tokens = Array.from({ length: 10_000 }, (_, index) =>
+    it('appends 3,000 tokens page by page, each once, without drawing any again', async () => {
+      const tokens = Array.from({ length: 3_000 }, (_, index) =>
         tokenRow('a', `0x${(index + 1).toString(16).padStart(40, '0')}`, {
           symbol: `T${index}`,
           isBridgeable: index % 2 === 0,
@@ -172,7 +172,7 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
         const first = document.querySelector('.row');
         const list = document.querySelector('#tokens');
         const rows = list?.getElementsByClassName('row') ?? [];
-        while (rows.length < 10_000) {
+        while (rows.length < 3_000) {
           list?.scrollTo(0, list.scrollHeight);
           await new Promise((next) => setTimeout(next, 50));
         }
@@ -182,15 +182,10 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
           setSize: document.querySelector('.found .row')?.getAttribute('aria-setsize'),
         };
       });
-      expect([symbols.length, new Set(symbols).size, isSame, setSize]).toEqual([
-        10_000,
-        10_000,
-        true,
-        '5000',
-      ]);
+      expect([symbols.length, new Set(symbols).size, isSame, setSize]).toEqual([3_000, 3_000, true, '1500']);
       await search.press('ArrowDown');
       await search.press('End');
-      await expect.poll(() => search.getAttribute('aria-activedescendant')).toBe('token-other-5000');
+      await expect.poll(() => search.getAttribute('aria-activedescendant')).toBe('token-other-1500');
     });
   });
 
