@@ -32,6 +32,10 @@ const WRONG = {
     'export const asOf = tokenSearch?.edges.map(({ node }) => node.price.asOf);',
     "'node.price' is possibly 'null'",
   ],
+  'a field used as if it could not fail': [
+    'export const count = tokenSearch.edges.length;',
+    "'tokenSearch' is possibly 'null'",
+  ],
   'a field that was not asked for': [
     'export const ids = tokenSearch?.edges.map(({ node }) => node.id);',
     "Property 'id' does not exist",
