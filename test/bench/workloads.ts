@@ -147,60 +147,53 @@ export const oneToken: NewVariables = {
   },
 };
 
-/** 20 random tokens by their keys. */
-export const byKey: NewVariables = {
-  name: '20 by key',
+/** Operations with random tokens. @param seriesOf makes a series from a function that returns one of them each time */
+const withTokens = (
+  name: string,
+  seriesOf: (token: () => RawToken, random: () => number) => () => string,
+): NewVariables => ({
+  name,
   connections: CONNECTIONS,
   series(number) {
     const { tokens } = listingsOf(LARGE);
     const random = randomFrom(number);
-    return () => byKeyBody(Array.from({ length: PAGE }, () => oneOf(tokens, random)));
+    return seriesOf(() => oneOf(tokens, random), random);
   },
-};
+});
+
+/** 20 random tokens by their keys. */
+export const byKey = withTokens('20 by key', (token) => () => byKeyBody(Array.from({ length: PAGE }, token)));
 
 /** A router's request for the fields of 50 random tokens in a list from another subgraph. */
-export const entities: NewVariables = {
-  name: '50 entities',
-  connections: CONNECTIONS,
-  series(number) {
-    const { tokens } = listingsOf(LARGE);
-    const random = randomFrom(number);
-    const one = () => ({ __typename: 'Token', ...keyOf(oneOf(tokens, random)) });
-    return () => entitiesWith({ representations: Array.from({ length: ENTITIES }, one) });
-  },
-};
+export const entities = withTokens('50 entities', (token) => {
+  const one = () => ({ __typename: 'Token', ...keyOf(token()) });
+  return () => entitiesWith({ representations: Array.from({ length: ENTITIES }, one) });
+});
 
 /** Searches of seven kinds in turn, only for first pages, because two checkouts can have different cursors. */
-export const searchMix: NewVariables = {
-  name: 'search mix',
-  connections: CONNECTIONS,
-  series(number) {
-    const { tokens } = listingsOf(LARGE);
-    const random = randomFrom(number);
-    const below = (limit: number) => Math.floor(random() * limit);
-    const token = () => oneOf(tokens, random);
-    const chosen = () => ({
-      chainKeys: ['ethereum', token().chainKey],
-      isBridgeable: true,
-      minPriceUsd: below(10),
-    });
-    const kinds: readonly (() => readonly [query: string, filter?: object])[] = [
-      () => [`tok${1 + below(999)}`],
-      () => [token().symbol],
-      () => [`${token().name.slice(0, 3 + below(2))} ${token().chainKey}`],
-      () => [(token().name.split(' ')[1] ?? '').slice(0, 3 + below(4))],
-      () => [token().address],
-      () => [`zq${below(1e6)}`],
-      () => [token().name.slice(0, 2), chosen()],
-    ];
-    let asked = 0;
-    return () => {
-      const [text, filter = null] = at(kinds, asked++ % kinds.length)();
-      // Added spaces make most requests new, and find the same tokens.
-      return searchWith({ query: inCase(text, below(2 ** 30)) + ' '.repeat(below(80)), filter });
-    };
-  },
-};
+export const searchMix = withTokens('search mix', (token, random) => {
+  const below = (limit: number) => Math.floor(random() * limit);
+  const chosen = () => ({
+    chainKeys: ['ethereum', token().chainKey],
+    isBridgeable: true,
+    minPriceUsd: below(10),
+  });
+  const kinds: readonly (() => readonly [query: string, filter?: object])[] = [
+    () => [`tok${1 + below(999)}`],
+    () => [token().symbol],
+    () => [`${token().name.slice(0, 3 + below(2))} ${token().chainKey}`],
+    () => [(token().name.split(' ')[1] ?? '').slice(0, 3 + below(4))],
+    () => [token().address],
+    () => [`zq${below(1e6)}`],
+    () => [token().name.slice(0, 2), chosen()],
+  ];
+  let asked = 0;
+  return () => {
+    const [text, filter = null] = at(kinds, asked++ % kinds.length)();
+    // Added spaces make most requests new, and find the same tokens.
+    return searchWith({ query: inCase(text, below(2 ** 30)) + ' '.repeat(below(80)), filter });
+  };
+});
 
 /** A search for this text. A different lowest price makes each search a new one; below 1 dollar it excludes no row. */
 export const searchFor = (query: string, minPriceUsd: number): string =>

@@ -1,5 +1,5 @@
-import { afterAll, describe, expect, it } from 'vitest';
-import { type ClientProject, createClientProject, isHeavyMissing } from '../support/heavy-clients.js';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createClientProject, isHeavyMissing } from '../support/heavy-clients.js';
 import { blockOf } from '../support/readme.js';
 
 const README = 'test/clients/README.md';
@@ -46,19 +46,13 @@ const complaintsIn = (errors: readonly string[], file: string) =>
   errors.filter((error) => error.startsWith(`src/${file}.ts`) && error.includes("possibly 'null'")).length;
 
 describe.skipIf(isHeavyMissing)('a client that handles errors before it reads data', () => {
-  const projects: ClientProject[] = [];
-  afterAll(() => {
-    for (const project of projects) project.remove();
-  });
-
   /** Creates a project, prepares it, and compiles it. @returns the errors */
   async function compiled(
     folders: readonly string[],
     files: Readonly<Record<string, string>>,
     ...commands: readonly (readonly string[])[]
   ): Promise<readonly string[]> {
-    const project = createClientProject(...folders);
-    projects.push(project);
+    const project = createClientProject(onTestFinished, ...folders);
     for (const [path, text] of Object.entries(files)) project.write(path, text);
     for (const [tool = '', ...args] of commands)
       expect(await project.tool(tool, ...args)).toMatchObject({ status: 0 });

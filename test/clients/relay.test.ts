@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { afterTests } from '../support/ends.js';
 import { startGatewayProcess } from '../support/gateway-process.js';
 import {
@@ -33,7 +33,7 @@ describe.skipIf(isHeavyMissing)('Relay', () => {
   let report: Report;
   const atEnd = afterTests();
   beforeAll(async () => {
-    project = createClientProject('relay');
+    project = createClientProject(atEnd, 'relay');
     project.write('src/wrong.ts', WRONG);
     compiled = await project.tool('relay-compiler');
     errors = await project.compile();
@@ -41,7 +41,6 @@ describe.skipIf(isHeavyMissing)('Relay', () => {
     ran = await project.node('run.mjs', JSON.stringify({ endpoint: `${address}/graphql`, ...QUESTIONS }));
     report = JSON.parse(ran.stdout || '{}') as Report;
   });
-  afterAll(() => project?.remove());
 
   it('compiles a page against schema.graphql, and refuses one that uses a time as a number', () => {
     expect(compiled).toMatchObject({ status: 0, stderr: '' });

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { afterTests } from '../support/ends.js';
 import { startGatewayProcess } from '../support/gateway-process.js';
 import { type ClientProject, createClientProject, isHeavyMissing } from '../support/heavy-clients.js';
 import {
@@ -52,15 +53,15 @@ describe.skipIf(isHeavyMissing).each([
 ] as const)('%s', (_client, folder, [tool, ...args]) => {
   let project: ClientProject;
   let errors: readonly string[];
+  const atEnd = afterTests();
   const wrongFile = (name: string) => `src/wrong-${Object.keys(WRONG).indexOf(name)}.ts`;
   beforeAll(async () => {
-    project = createClientProject('typed', folder);
+    project = createClientProject(atEnd, 'typed', folder);
     project.write('src/priced.ts', PRICED);
     for (const [name, [wrong]] of Object.entries(WRONG)) project.write(wrongFile(name), USE + wrong);
     expect(await project.tool(tool, ...args)).toMatchObject({ status: 0 });
     errors = await project.compile();
   });
-  afterAll(() => project?.remove());
 
   it('gives types with which a page with the three pickers compiles and runs', async () => {
     expect(errors.filter((error) => !error.startsWith('src/wrong-'))).toEqual([]);

@@ -4,7 +4,7 @@ import { cacheExchange } from '@urql/exchange-graphcache';
 import { relayPagination } from '@urql/exchange-graphcache/extras';
 import { buildSchema, isObjectType, parse, TypeInfo, visit, visitWithTypeInfo } from 'graphql';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { demoChains, demoTokens } from '../fixtures/demo.js';
+import { demoTokens } from '../fixtures/demo.js';
 import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { fixedLimits } from '../support/fixed-limits.js';
 import { ask, startGatewayProcess } from '../support/gateway-process.js';
@@ -161,8 +161,7 @@ describe('graphcache', () => {
 
 /** A gateway after exactly one failed refresh, which holds back the decimals of one token on Base. */
 async function startGatewayWithAFailure(): Promise<string> {
-  const upstream = await startFakeUpstream({ chains: demoChains, tokens: demoTokens });
-  onTestFinished(upstream.close);
+  const upstream = await startFakeUpstream({}, onTestFinished);
   const isUsdc = ({ chainKey, symbol }: (typeof demoTokens)[number]) =>
     chainKey === 'base' && symbol === 'USDC';
   const rows = json({ tokens: demoTokens.map((row) => (isUsdc(row) ? { ...row, decimals: 18 } : row)) });

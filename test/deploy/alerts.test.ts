@@ -1,14 +1,10 @@
 import { execFile } from 'node:child_process';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { ROOT } from '../support/readme.js';
 import { temporaryFile } from '../support/temporary-files.js';
 import { ALERT_CASES, type AlertCase, SILENT_CASES } from './alert-cases.js';
-import { alerts, deployed } from './files.js';
+import { alerts, deployed, RULES } from './files.js';
 import { areMissing } from './programs.js';
-
-const RULES = join(ROOT, '.deploy/alerts.yaml');
 
 /** Runs `promtool test rules`. Resolves with its output, and rejects if an expectation fails. */
 async function testRules(...tests: readonly object[]): Promise<string> {

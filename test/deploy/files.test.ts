@@ -25,6 +25,11 @@ const STOP_WITHIN_S =
 
 const settingNames = new Set(SETTING_NAMES);
 const [first, second] = [compose.services['gateway-1'], compose.services['gateway-2']];
+/** The settings of gateways, by file. */
+const GATEWAYS: readonly (readonly [file: string, settings: Readonly<Record<string, string>>])[] = [
+  ['compose.yaml', first.environment],
+  ['kustomization.yaml', kubernetesEnv],
+];
 
 /** The configuration of the gateway from these settings and those of the image. */
 function configOf(settings: Readonly<Record<string, string>>) {
@@ -39,46 +44,45 @@ function configOf(settings: Readonly<Record<string, string>>) {
 }
 
 describe('settings', () => {
-  it.each([
-    ['the Dockerfile', image],
-    ['compose.yaml', first.environment],
-    ['kustomization.yaml', kubernetesEnv],
-  ])('of %s are known to the gateway, and valid', (_, settings) => {
-    const names = Object.keys(settings).filter((name) => name !== 'NODE_ENV');
-    expect(names.filter((name) => !settingNames.has(name))).toEqual([]);
-    const config = configOf({ UPSTREAM_URL: 'https://example.org/v1', ...settings });
-    expect(config).toMatchObject({ host: '0.0.0.0', port: 4000, adminPort: 4001 });
-  });
+  it.each<(typeof GATEWAYS)[number]>([['the Dockerfile', image], ...GATEWAYS])(
+    'of %s are known to the gateway, and valid',
+    (_, settings) => {
+      const names = Object.keys(settings).filter((name) => name !== 'NODE_ENV');
+      expect(names.filter((name) => !settingNames.has(name))).toEqual([]);
+      const config = configOf({ UPSTREAM_URL: 'https://example.org/v1', ...settings });
+      expect(config).toMatchObject({ host: '0.0.0.0', port: 4000, adminPort: 4001 });
+    },
+  );
 
-  it.each([
-    ['compose.yaml', first.environment],
-    ['kustomization.yaml', kubernetesEnv],
-  ])('of %s follow the upstream to its successor, limit each client, and log errors', (_, settings) => {
-    const config = configOf(settings);
-    expect(config).toMatchObject({
-      upstreamProfile: 'auto',
-      upstreamUrl: 'https://stargate.finance/api/v1',
-      upstreamSuccessorUrl: 'https://transfer.layerzero-api.com/v1',
-      logRequests: 'errors',
-    });
-    expect(config.rateLimit?.perSecond).toBeGreaterThan(0);
-    expect(config.trustedProxies.length).toBeGreaterThan(0);
-    // Every machine in a trusted network is trusted, so the network must be small.
-    for (const network of config.trustedProxies)
-      expect(Number(network.split('/')[1] ?? 32)).toBeGreaterThanOrEqual(24);
-  });
+  it.each(GATEWAYS)(
+    'of %s follow the upstream to its successor, limit each client, and log errors',
+    (_, settings) => {
+      const config = configOf(settings);
+      expect(config).toMatchObject({
+        upstreamProfile: 'auto',
+        upstreamUrl: 'https://stargate.finance/api/v1',
+        upstreamSuccessorUrl: 'https://transfer.layerzero-api.com/v1',
+        logRequests: 'errors',
+      });
+      expect(config.rateLimit?.perSecond).toBeGreaterThan(0);
+      expect(config.trustedProxies.length).toBeGreaterThan(0);
+      // Every machine in a trusted network is trusted, so the network must be small.
+      for (const network of config.trustedProxies)
+        expect(Number(network.split('/')[1] ?? 32)).toBeGreaterThanOrEqual(24);
+    },
+  );
 
-  it.each([
-    ['compose.yaml', first.environment],
-    ['kustomization.yaml', kubernetesEnv],
-  ])('of %s fit the alerts about ages of prices and waits for equal requests', (_, settings) => {
-    const alertOf = (name: string) => alerts.find(({ alert }) => alert === name);
-    const limit = Number(/> (\d+)$/.exec(alertOf('GatewayPricesRunOut')?.expr ?? '')?.[1]);
-    expect(limit).toBe((0.75 * configOf(settings).priceMaxAgeMs) / 1000);
-    expect(readText('src/server/responder.ts')).toContain('COALESCE_WITHIN_MS = 1_000;');
-    const { description } = alertOf('GatewayHitsSlow')?.annotations ?? {};
-    expect(description).toContain('for a second at most, for an equal request');
-  });
+  it.each(GATEWAYS)(
+    'of %s fit the alerts about ages of prices and waits for equal requests',
+    (_, settings) => {
+      const alertOf = (name: string) => alerts.find(({ alert }) => alert === name);
+      const limit = Number(/> (\d+)$/.exec(alertOf('GatewayPricesRunOut')?.expr ?? '')?.[1]);
+      expect(limit).toBe((0.75 * configOf(settings).priceMaxAgeMs) / 1000);
+      expect(readText('src/server/responder.ts')).toContain('COALESCE_WITHIN_MS = 1_000;');
+      const { description } = alertOf('GatewayHitsSlow')?.annotations ?? {};
+      expect(description).toContain('for a second at most, for an equal request');
+    },
+  );
 
   it('named in alerts exist', () => {
     const named = alerts.flatMap(

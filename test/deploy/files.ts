@@ -1,5 +1,6 @@
+import { join } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
-import { readText } from '../support/readme.js';
+import { blockOf, ROOT, readText } from '../support/readme.js';
 
 /** A file of .deploy. */
 export const deployed = (name: string) => readText(`.deploy/${name}`);
@@ -106,9 +107,22 @@ interface Alert {
   readonly annotations: { readonly summary: string; readonly description: string };
 }
 
+/** The path of the alerts. */
+export const RULES = join(ROOT, '.deploy/alerts.yaml');
+
 export const alerts = (
   parse(deployed('alerts.yaml')) as { readonly groups: readonly { readonly rules: readonly Alert[] }[] }
 ).groups.flatMap(({ rules }) => rules);
+
+/** The configuration of Prometheus in .deploy/README.md. */
+export const prometheusConfig = parse(blockOf('.deploy/README.md', 'prometheus.yaml')) as {
+  readonly rule_files: readonly string[];
+  readonly scrape_configs: readonly {
+    readonly job_name: string;
+    readonly kubernetes_sd_configs?: unknown;
+    readonly static_configs: readonly { readonly targets: readonly string[] }[];
+  }[];
+};
 
 interface Panel {
   readonly type: string;

@@ -17,7 +17,7 @@ import { generatedListings } from '../fixtures/rows.js';
 import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { fixedLimits } from '../support/fixed-limits.js';
 import { freePort } from '../support/free-port.js';
-import { ask } from '../support/gateway-process.js';
+import { ask, post } from '../support/gateway-process.js';
 import { megabytesOf } from '../support/process-facts.js';
 import { ROOT, readText } from '../support/readme.js';
 import { spawnKept } from '../support/server-process.js';
@@ -125,8 +125,7 @@ describe('the command of the image', () => {
   });
 
   it('is not healthy before it has listings', async () => {
-    const upstream = await startFakeUpstream();
-    onTestFinished(upstream.close);
+    const upstream = await startFakeUpstream({}, onTestFinished);
     for (const listing of ['chains', 'tokens'] as const) upstream.plan(listing, status(503));
     const { admin, checkHealth } = await startImage({ UPSTREAM_URL: upstream.url });
     expect((await fetch(`${admin}/live`)).status).toBe(200);
@@ -137,8 +136,7 @@ describe('the command of the image', () => {
   });
 
   it('reads the rules file of .deploy in a folder as Kubernetes mounts it, and again when its links change', async () => {
-    const upstream = await startFakeUpstream();
-    onTestFinished(upstream.close);
+    const upstream = await startFakeUpstream({}, onTestFinished);
     const folder = temporaryDirectory();
     chmodSync(folder, 0o755);
     const name = basename(compose.services['gateway-1'].environment.LISTING_RULES ?? '');
@@ -193,11 +191,7 @@ describe('the command of the image', () => {
             turn % 16 === 0
               ? '{ tokens { id symbol name decimals address price { usd } chain { name } } }'
               : `{ tokenSearch(query: "tok${turn % listed}") { totalCount nodes: edges { node { symbol } } } }`;
-          const response = await fetch(`${address}/graphql`, {
-            method: 'POST',
-            headers: { 'content-type': 'application/json', 'accept-encoding': encoding },
-            body: JSON.stringify({ query }),
-          });
+          const response = await post(address, { query }, { 'accept-encoding': encoding });
           const body = (await response.json()) as { data?: unknown; errors?: unknown };
           expect([response.status, body.errors]).toEqual([200, undefined]);
           answered++;

@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { demoTokens } from '../fixtures/demo.js';
 import { json, stall, startFakeUpstream } from '../support/fake-upstream.js';
 import { LIMITS_OF_PRODUCTION } from '../support/fixed-limits.js';
-import { startGatewayProcess } from '../support/gateway-process.js';
+import { post, startGatewayProcess } from '../support/gateway-process.js';
 import { startNginx } from './nginx.js';
 import { areMissing } from './programs.js';
 
@@ -21,11 +21,7 @@ async function startPair(stalled: 'tokens' | 'routes') {
   const nginx = await startNginx(gateways.map(({ address }) => Number(new URL(address).port)));
   const ask = async (query: string) => {
     const from = performance.now();
-    const response = await fetch(`${nginx.address}/graphql`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ query }),
-    });
+    const response = await post(nginx.address, { query });
     const answer = (await response.json()) as Answered;
     return { status: response.status, seconds: (performance.now() - from) / 1000, ...answer };
   };

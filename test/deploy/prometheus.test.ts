@@ -5,20 +5,25 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { parse } from 'yaml';
 import { demoTokens } from '../fixtures/demo.js';
 import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { fixedLimits } from '../support/fixed-limits.js';
 import { freePort } from '../support/free-port.js';
 import { ask, startGatewayProcess } from '../support/gateway-process.js';
-import { blockOf, ROOT } from '../support/readme.js';
 import { isRedisMissing, startRedis } from '../support/redis.js';
 import { startServerProcess } from '../support/server-process.js';
 import { temporaryDirectory, temporaryFile } from '../support/temporary-files.js';
-import { alerts, compose, dashboardQueries, deployment, gatewayContainer } from './files.js';
+import {
+  alerts,
+  compose,
+  dashboardQueries,
+  deployment,
+  gatewayContainer,
+  prometheusConfig,
+  RULES,
+} from './files.js';
 import { areMissing } from './programs.js';
 
-const RULES = join(ROOT, '.deploy/alerts.yaml');
 const MAX_CONNECTIONS = 20;
 
 /** Starts a real Prometheus that scrapes the metrics at this host and port each second. The test's end ends it. */
@@ -69,11 +74,8 @@ async function startPrometheus(target: string) {
  * pods, the job has one target, with the labels that Kubernetes gives a pod of the gateway.
  */
 function withoutKubernetes(target: string): object {
-  const { scrape_configs } = parse(blockOf('.deploy/README.md', 'prometheus.yaml')) as {
-    scrape_configs: readonly { job_name: string; kubernetes_sd_configs?: unknown }[];
-  };
   const { kubernetes_sd_configs, ...job } =
-    scrape_configs.find(({ job_name }) => job_name === 'gateway-pods') ?? {};
+    prometheusConfig.scrape_configs.find(({ job_name }) => job_name === 'gateway-pods') ?? {};
   if (!kubernetes_sd_configs)
     throw new Error('Expected a job gateway-pods for Kubernetes in .deploy/README.md');
   const { labels } = deployment.spec.template.metadata;
@@ -111,10 +113,7 @@ async function startBusyGateway() {
   let turn = 0;
   const beat = async () => {
     turn++;
-    const { chainKey, address: token } = demoTokens[turn % demoTokens.length] ?? {
-      chainKey: '',
-      address: '',
-    };
+    const { chainKey, address: token } = demoTokens[turn % demoTokens.length] ?? {};
     const questions = [
       '{ chains { name } }',
       `{ chains(search: "x${turn}") { name } }`,
@@ -134,9 +133,7 @@ async function startBusyGateway() {
   };
   let isOver = false;
   const beating = (async () => {
-    while (!isOver) {
-      await beat();
-    }
+    while (!isOver) await beat();
   })();
   onTestFinished(async () => {
     isOver = true;
@@ -147,10 +144,7 @@ async function startBusyGateway() {
 
 describe.skipIf(areMissing('promtool'))('the configuration in the README', () => {
   it('is valid for compose.yaml, and names its gateways', async () => {
-    const { rule_files, scrape_configs } = parse(blockOf('.deploy/README.md', 'prometheus.yaml')) as {
-      rule_files: readonly string[];
-      scrape_configs: readonly { static_configs: readonly { targets: readonly string[] }[] }[];
-    };
+    const { rule_files, scrape_configs } = prometheusConfig;
     expect(rule_files).toEqual(['alerts.yaml']);
     const gateways = Object.keys(compose.services).filter((name) => name.startsWith('gateway'));
     expect(scrape_configs[0]?.static_configs[0]?.targets).toEqual(gateways.map((name) => `${name}:4001`));
@@ -203,12 +197,12 @@ describe.skipIf(areMissing('prometheus') || isRedisMissing)('a Prometheus that s
       )
       .toEqual(alerts.map(({ alert }) => [alert, 'ok', undefined]).toSorted());
     // The held-back listing soon fires an alert. The text of this alert shows that its template works.
-    const active = () =>
-      prometheus.get<{ alerts: { labels: { alertname: string }; annotations: Record<string, string> }[] }>(
+    const summaries = async () => {
+      const { alerts } = await prometheus.get<{ alerts: { annotations: Record<string, string> }[] }>(
         '/api/v1/alerts',
       );
-    const summaries = async () =>
-      (await active()).alerts.flatMap(({ annotations }) => Object.values(annotations));
+      return alerts.flatMap(({ annotations }) => Object.values(annotations));
+    };
     await expect
       .poll(summaries)
       .toContain(

@@ -6,7 +6,7 @@ import { schema } from '../../src/graph/schema/index.js';
 import { demoChains } from '../fixtures/demo.js';
 import { afterTests } from '../support/ends.js';
 import { fixedLimits } from '../support/fixed-limits.js';
-import { ask } from '../support/gateway-process.js';
+import { ask, post } from '../support/gateway-process.js';
 import { operationsOf } from '../support/generated-operations.js';
 import type { AtEnd } from '../support/server-process.js';
 import type { PassedRequest } from './support/counting-proxy.js';
@@ -80,14 +80,8 @@ const rootFieldsOf = (query: string) =>
       : [],
   );
 
-async function answerOf(address: string, operation: object): Promise<object> {
-  const response = await fetch(`${address}/graphql`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(operation),
-  });
-  return (await response.json()) as object;
-}
+const answerOf = async (address: string, operation: object) =>
+  (await (await post(address, operation)).json()) as object;
 
 const isLookUp = ({ query }: PassedRequest) => /\b(_entities|chainsBy\w+|tokensBy\w+)\b/.test(query);
 
@@ -163,11 +157,7 @@ describe.skipIf(areRoutersMissing)('a larger graph', () => {
     };
     const askAs = (address: string, operationName: string, headers: Record<string, string>) => {
       const query = `query ${operationName} { chain(chainKey: "base") { name } }`;
-      return fetch(`${address}/graphql`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', ...headers },
-        body: JSON.stringify({ query, operationName }),
-      });
+      return post(address, { query, operationName }, headers);
     };
     await askAs(addresses.get('hive-gateway') ?? '', 'ThroughHive', { 'x-forwarded-for': '192.0.2.9' });
     await expect.poll(() => clientsOf('ThroughHive')).toEqual(['192.0.2.9']);

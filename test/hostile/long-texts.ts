@@ -17,7 +17,7 @@ import { untypedOf } from '../support/generated-operations.js';
 export interface LongRequest {
   /** The path of the text and its material, such as `tokenSearch.filter.symbols[]: marks`. */
   readonly name: string;
-  readonly body: { readonly query: string; readonly variables?: Readonly<Record<string, unknown>> };
+  readonly body: object;
   /** A request of the same size whose text is ignored. */
   readonly control: object;
 }
@@ -164,10 +164,8 @@ function isText(type: GraphQLInputType): boolean {
 
 function request(name: string, document: string, variables?: Readonly<Record<string, unknown>>): LongRequest {
   const query = `query ${document}`;
-  const control = variables
-    ? { query: '{ __typename }', extensions: { ignored: variables } }
-    : { query: `{ __typename }`, extensions: { ignored: query } };
-  return { name, body: variables ? { query, variables } : { query }, control };
+  const control = { query: '{ __typename }', extensions: { ignored: variables ?? query } };
+  return { name, body: { query, variables }, control };
 }
 
 function callOf(field: GraphQLField<unknown, unknown>, argument: GraphQLArgument, value: string): string {
@@ -182,12 +180,10 @@ function callOf(field: GraphQLField<unknown, unknown>, argument: GraphQLArgument
 function allArguments() {
   const schema = withFederation(ownSchema);
   const query = schema.getQueryType();
-  const below = Object.values(schema.getTypeMap()).filter((type) => isObjectType(type) && type !== query);
-  for (const type of below) {
-    if (type.name.startsWith('__') || !isObjectType(type)) continue;
-    const [withArguments] = Object.values(type.getFields()).filter(({ args }) => args.length > 0);
-    if (withArguments)
-      throw new Error(`Expected no arguments below Query: ${type.name}.${withArguments.name}`);
+  for (const type of Object.values(schema.getTypeMap()).filter(isObjectType)) {
+    if (type === query || type.name.startsWith('__')) continue;
+    const found = Object.values(type.getFields()).find(({ args }) => args.length > 0);
+    if (found) throw new Error(`Expected no arguments below Query: ${type.name}.${found.name}`);
   }
   return Object.values(query?.getFields() ?? {}).flatMap((field) =>
     field.args.map((argument) => ({ field, argument })),

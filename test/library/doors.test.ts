@@ -4,7 +4,8 @@ import { PATHS_WITHOUT_METRICS } from '../../src/http/paths.js';
 import { demoTokens } from '../fixtures/demo.js';
 import { callOf } from '../mcp/support.js';
 import { afterTests } from '../support/ends.js';
-import { openLimited, startAround, startUpstream } from '../support/open-gateway.js';
+import { startFakeUpstream } from '../support/fake-upstream.js';
+import { openLimited, startAround } from '../support/open-gateway.js';
 import { type Received, sendHttp } from '../support/send-http.js';
 import { FRESH, startServer } from '../support/test-server.js';
 import {
@@ -88,7 +89,7 @@ let doors: Readonly<Record<'process' | 'fetch' | 'handler', Door>>;
 const atEnd = afterTests();
 
 beforeAll(async () => {
-  const upstream = await startUpstream(atEnd);
+  const upstream = await startFakeUpstream({}, atEnd);
   const servedPaths = PATHS_WITHOUT_METRICS;
   const server = await startServer({ upstream, atEnd, config: { ...FRESH, servedPaths } });
   const open = async () => {

@@ -62,8 +62,7 @@ describe.skipIf(isMissing(canInstall, 'other servers (the npm registry does not 
 
     beforeAll(async () => {
       folder = await installPacked(atEnd);
-      upstream = await startFakeUpstream();
-      atEnd(upstream.close);
+      upstream = await startFakeUpstream({}, atEnd);
       const paths = { BASE_PATH: '/tokens', SERVED_PATHS: PATHS_WITHOUT_METRICS.join() };
       const { address } = await startGatewayProcess({ UPSTREAM_URL: upstream.url, ...paths }, atEnd);
       while ((await fetch(`${address}/ready`)).status !== 200) await sleep(20);

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type OpenGatewayOptions, openGateway } from '../../src/library/index.js';
-import { json, late } from '../support/fake-upstream.js';
-import { AT, open, post, startUpstream } from '../support/open-gateway.js';
+import { json, late, startFakeUpstream } from '../support/fake-upstream.js';
+import { AT, open, post } from '../support/open-gateway.js';
 import { temporaryFile } from '../support/temporary-files.js';
 
 const TOKENS = '{ tokens { symbol name address chain { name } } }';
@@ -40,7 +40,7 @@ describe('fetch', () => {
   });
 
   it('rejects with the reason of an aborted request', async () => {
-    const upstream = await startUpstream();
+    const upstream = await startFakeUpstream({}, onTestFinished);
     upstream.plan('tokens', late(60_000, json({ tokens: [] })));
     const { fetch } = await open({}, upstream);
     const controller = new AbortController();
@@ -107,7 +107,7 @@ describe('an open gateway', () => {
     expect((await open()).lines.join('')).toContain(
       '"Demo: prices, routes and some flags are made up, because of demo: true"',
     );
-    const upstream = await startUpstream();
+    const upstream = await startFakeUpstream({}, onTestFinished);
     const { fetch, lines } = await open({ upstreamHeaders: { 'x-key': 'secret-key' } }, upstream);
     await fetch(post(TOKENS, { headers: { 'x-request-id': 'secret-key' } }));
     expect(upstream.seen[0]?.headers['x-key']).toBe('secret-key');
@@ -145,7 +145,7 @@ describe('an open gateway', () => {
   });
 
   it('reports whether it is ready, and sends no request to the upstream after it was closed', async () => {
-    const upstream = await startUpstream();
+    const upstream = await startFakeUpstream({}, onTestFinished);
     const options = { tokensFreshMs: 20, upstreamRequestsPerSecond: 1000 };
     const { fetch, ready, close } = await open(options, upstream);
     expect(ready()).toEqual({ ready: false, reason: expect.stringContaining('is being fetched') });

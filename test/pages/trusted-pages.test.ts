@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { BROWSER_TIMEOUT_MS, isBrowserMissing, launchBrowser } from '../support/browser.js';
-import { ask, startGatewayProcess } from '../support/gateway-process.js';
+import { ask, post, startGatewayProcess } from '../support/gateway-process.js';
 import { temporaryFile } from '../support/temporary-files.js';
 
 /** The settings that allow only this document. */
@@ -15,21 +15,16 @@ it('A process enforces the limits of its operator', async () => {
     RATE_LIMIT: '1/300',
     TRUSTED_PROXIES: 'loopback',
   });
-  const post = (body: object, client: string) =>
-    fetch(`${address}/graphql`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'x-forwarded-for': client },
-      body: JSON.stringify(body),
-    });
-  const named = await post({ documentId: 'names', variables: { search: 'degen' } }, '192.0.2.1');
+  const postAs = (body: object, client: string) => post(address, body, { 'x-forwarded-for': client });
+  const named = await postAs({ documentId: 'names', variables: { search: 'degen' } }, '192.0.2.1');
   expect(await named.json()).toEqual({ data: { chains: [{ name: 'Degen' }] } });
-  expect((await post({ query: '{ chains { name } }' }, '192.0.2.1')).status).toBe(403);
+  expect((await postAs({ query: '{ chains { name } }' }, '192.0.2.1')).status).toBe(403);
   const statuses = new Set<number>();
   for (let nth = 0; nth < 300 && !statuses.has(429); nth++) {
-    statuses.add((await post({ documentId: nth }, '192.0.2.1')).status);
+    statuses.add((await postAs({ documentId: nth }, '192.0.2.1')).status);
   }
   expect([...statuses]).toEqual([400, 429]);
-  expect((await post({ documentId: 'names' }, '192.0.2.2')).status).toBe(200);
+  expect((await postAs({ documentId: 'names' }, '192.0.2.2')).status).toBe(200);
   expect(output()).toContain('"msg":"All trusted documents are valid"');
 });
 

@@ -54,10 +54,14 @@ export function spawnGateway(env: Record<string, string>, main = MAIN, wrapper: 
 
 /** Sends a query to a running gateway by POST. */
 export async function ask<Data>(address: string, query: string, variables?: object): Promise<{ data: Data }> {
-  const response = await fetch(`${address}/graphql`, {
+  return (await (await post(address, { query, variables })).json()) as { data: Data };
+}
+
+/** Posts a body to the endpoint of a running gateway. */
+export function post(address: string, body: object, headers: Record<string, string> = {}): Promise<Response> {
+  return fetch(`${address}/graphql`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ query, variables }),
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
   });
-  return (await response.json()) as { data: Data };
 }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isMissing } from './missing.js';
 import { ROOT } from './readme.js';
+import type { AtEnd } from './server-process.js';
 
 /** Time limit of a command, in milliseconds. Only a program that hangs takes longer. */
 const END_WITHIN_MS = 600_000;
@@ -32,9 +33,10 @@ export type ClientProject = ReturnType<typeof createClientProject>;
  * Merges folders of test/clients/projects in a temporary directory outside of the repository, and adds schema.graphql. It
  * generates no code.
  */
-export function createClientProject(...folders: readonly string[]) {
+export function createClientProject(atEnd: AtEnd, ...folders: readonly string[]) {
   if (!isInstalled) throw new Error(`Nothing may be skipped in CI: ${INSTALL}`);
   const directory = mkdtempSync(join(tmpdir(), 'client-'));
+  atEnd(async () => rmSync(directory, { recursive: true, force: true }));
   for (const folder of folders) {
     cpSync(join(CLIENTS, 'projects', folder), directory, { recursive: true });
   }
@@ -62,6 +64,5 @@ export function createClientProject(...folders: readonly string[]) {
       return (stdout + stderr).split(/\n(?=\S)/).filter((error) => error.trim() !== '');
     },
     write: (path: string, text: string) => writeFileSync(join(directory, path), text),
-    remove: () => rmSync(directory, { recursive: true, force: true }),
   };
 }

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { Agent, type IncomingHttpHeaders } from 'node:http';
+import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { expect, onTestFinished } from 'vitest';
@@ -9,14 +9,10 @@ import { type FakeListings, startFakeUpstream } from './fake-upstream.js';
 import { LIMITS_OF_PRODUCTION } from './fixed-limits.js';
 import { startGatewayProcess } from './gateway-process.js';
 import { mainThreadMs, megabytesOf } from './process-facts.js';
-import { sendHttp } from './send-http.js';
+import { type Received, sendHttp } from './send-http.js';
 import type { AtEnd } from './server-process.js';
 
-export interface HttpAnswer {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: string;
-}
+export type HttpAnswer = Omit<Received, 'body'> & { readonly body: string };
 
 /** A request. With a body it is sent by POST as JSON to `/graphql`, unless said otherwise. */
 export interface Asked {

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { FIXED_LIMITS } from '../../src/config/config.js';
 import { type OpenGatewayOptions, openGateway } from '../../src/library/index.js';
-import { type FakeUpstream, startFakeUpstream } from './fake-upstream.js';
+import type { FakeUpstream } from './fake-upstream.js';
 
 /** The endpoint of {@link open}. */
 export const AT = 'http://gateway/api/graphql';
@@ -40,14 +40,6 @@ export async function open(
   const gateway = await openLimited(settings, limits);
   onTestFinished(gateway.close);
   return { ...gateway, lines };
-}
-
-/** Starts a fake upstream with the demo listings; the test's end closes it. */
-export async function startUpstream(
-  atEnd: (end: () => Promise<void>) => void = onTestFinished,
-): Promise<FakeUpstream> {
-  const upstream = await startFakeUpstream({}, atEnd);
-  return upstream;
 }
 
 /** Starts a server of node:http with this handler. @returns its address */

@@ -1,14 +1,8 @@
 import { onTestFinished, vi } from 'vitest';
 
-/** A request that a client sent. */
-export interface SentRequest {
-  readonly method: string;
-  readonly url: string;
-}
-
 /** Records every request that `fetch` sends until the end of the test. */
-export function watchRequests(): readonly SentRequest[] {
-  const sent: SentRequest[] = [];
+export function watchRequests() {
+  const sent: { readonly method: string; readonly url: string }[] = [];
   const real = globalThis.fetch;
   const spy = vi.spyOn(globalThis, 'fetch').mockImplementation((input, init) => {
     const { method, url } = new Request(input, init);

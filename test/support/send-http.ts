@@ -1,5 +1,6 @@
 import { type IncomingHttpHeaders, type RequestOptions, request } from 'node:http';
 import { buffer } from 'node:stream/consumers';
+import * as zlib from 'node:zlib';
 
 /** A response as received. */
 export interface Received {
@@ -25,4 +26,24 @@ export function sendHttp(
       .once('error', reject)
       .end(body);
   });
+}
+
+const { zstdDecompressSync } = zlib as { zstdDecompressSync?: (body: Buffer) => Buffer };
+
+/** Whether this Node has zstd. */
+export const hasZstd = zstdDecompressSync !== undefined;
+
+const DECODERS: Readonly<Record<string, ((body: Buffer) => Buffer) | undefined>> = {
+  identity: (body) => body,
+  br: zlib.brotliDecompressSync,
+  gzip: zlib.gunzipSync,
+  zstd: zstdDecompressSync,
+};
+
+/** The decompressed body. */
+export function plainOf({ headers, body }: Received): Buffer {
+  const encoding = headers['content-encoding'] ?? 'identity';
+  const decode = DECODERS[encoding];
+  if (!decode) throw new Error(`Expected a known encoding, got ${encoding}`);
+  return decode(body);
 }

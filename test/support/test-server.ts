@@ -1,11 +1,10 @@
-import * as zlib from 'node:zlib';
 import { onTestFinished } from 'vitest';
 import type { ClientLimit } from '../../src/scheduling/client-limit.js';
 import { createGatewayServer } from '../../src/server/server.js';
 import { demoChains } from '../fixtures/demo.js';
 import { share } from './ends.js';
 import { json } from './fake-upstream.js';
-import { type Received, sendHttp } from './send-http.js';
+import { hasZstd, plainOf, type Received, sendHttp } from './send-http.js';
 import {
   createTestGateway,
   createTestLog,
@@ -14,7 +13,7 @@ import {
   type TestGatewayOptions,
 } from './test-gateway.js';
 
-export type { Received };
+export { hasZstd, plainOf, type Received };
 
 /** A request to `/graphql`. A part that is absent gets its usual value. */
 export interface Asked {
@@ -103,26 +102,6 @@ export function pathOf({ query, variables, operationName }: Asked): string {
   if (variables) parameters.set('variables', JSON.stringify(variables));
   if (operationName !== undefined) parameters.set('operationName', operationName);
   return `/graphql?${parameters}`;
-}
-
-/** Whether this Node has zstd. */
-export const hasZstd = 'zstdDecompressSync' in zlib;
-
-/** The decompressed body. */
-export function plainOf({ headers, body }: Received): Buffer {
-  const { zstdDecompressSync } = zlib as { zstdDecompressSync?: (body: Buffer) => Buffer };
-  switch (headers['content-encoding']) {
-    case undefined:
-      return body;
-    case 'br':
-      return zlib.brotliDecompressSync(body);
-    case 'gzip':
-      return zlib.gunzipSync(body);
-    case 'zstd':
-      if (zstdDecompressSync) return zstdDecompressSync(body);
-      break;
-  }
-  throw new Error(`Expected a known encoding, got ${headers['content-encoding']}`);
 }
 
 /** Lets the upstream list these tokens, and waits until the gateway serves them. */

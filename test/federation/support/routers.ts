@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { freePort } from '../../support/free-port.js';
-import { startGatewayProcess } from '../../support/gateway-process.js';
+import { post, startGatewayProcess } from '../../support/gateway-process.js';
 import { isMissing } from '../../support/missing.js';
 import { type AtEnd, startServerProcess } from '../../support/server-process.js';
 import { type CountingProxy, startCountingProxy } from './counting-proxy.js';
@@ -106,10 +106,5 @@ async function startServing(
 }
 
 async function isAnswering(address: string): Promise<boolean> {
-  const response = await fetch(`${address}/graphql`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: '{"query":"{ __typename }"}',
-  });
-  return (await response.text()).includes('"Query"');
+  return (await (await post(address, { query: '{ __typename }' })).text()).includes('"Query"');
 }

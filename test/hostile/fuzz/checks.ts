@@ -1,29 +1,17 @@
-import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
 import { ERROR_CODES } from '../../../src/domain/error-codes.js';
-import type { Received } from '../../support/send-http.js';
+import { plainOf, type Received } from '../../support/send-http.js';
 
 /** Codes of the GraphQL server and of persisted queries, but not INTERNAL_SERVER_ERROR, which is always a fault. */
 const SERVER_CODES =
   'GRAPHQL_PARSE_FAILED GRAPHQL_VALIDATION_FAILED BAD_REQUEST OPERATION_RESOLUTION_FAILURE PERSISTED_QUERY_NOT_FOUND PERSISTED_QUERY_MISMATCH OVERLOADED';
 const CODES: ReadonlySet<unknown> = new Set([...ERROR_CODES, ...SERVER_CODES.split(' ')]);
 
-const DECODERS: Readonly<Record<string, (body: Buffer) => Buffer>> = {
-  br: brotliDecompressSync,
-  gzip: gunzipSync,
-  deflate: inflateSync,
-};
-
-/** The decoded text of a body. An answer to HEAD has none. @throws Error if it is not encoded as its header says */
-function textOf({ headers, body }: Received): string {
-  const decode = body.byteLength > 0 ? DECODERS[headers['content-encoding'] ?? ''] : undefined;
-  return (decode?.(body) ?? body).toString();
-}
-
 /** The JSON documents in a body. @throws Error if the body is not what its content type says */
 function documentsOf(answer: Received): readonly unknown[] {
-  const text = textOf(answer);
+  // An answer to HEAD has no body.
+  if (answer.body.byteLength === 0) return [];
+  const text = plainOf(answer).toString();
   const [type = ''] = (answer.headers['content-type'] ?? '').split(';');
-  if (text === '') return [];
   if (/^application\/([\w-]+\+)?json$/.test(type)) return [JSON.parse(text)];
   if (type === 'text/event-stream')
     return [...text.matchAll(/(?:^|[\r\n])data: ([^\r\n]+)/g)].map(([, data = '']) => JSON.parse(data));

@@ -42,8 +42,7 @@ export function usePicker() {
 
   /** Opens the page of another gateway, whose upstream has these rows. */
   async function openWith(listings: FakeListings, settings: Record<string, string> = {}, path = '/') {
-    const upstream = await startFakeUpstream(listings);
-    onTestFinished(upstream.close);
+    const upstream = await startFakeUpstream(listings, onTestFinished);
     const { address } = await startGatewayProcess({
       UPSTREAM_URL: upstream.url,
       ...fixedLimits({ upstreamRetries: 0 }),
