@@ -150,8 +150,7 @@ describe('the token list', () => {
       metrics: { tokenListOmitted: () => void made++ },
     });
     const bodyOf = async (search = '') => {
-      const request = { method: 'GET', headers: new Headers() };
-      return (await handle(request, new URLSearchParams(search))).body;
+      return (await handle(new Request('http://gateway/tokenlist.json'), new URLSearchParams(search))).body;
     };
     const [whole] = await Promise.all([1, 2, 3].map(() => bodyOf()));
     served = await known(2, { price: { usd: 3 } }, served.tokens);
