@@ -2,7 +2,6 @@ import { expect, it } from 'vitest';
 import { chainRow, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
 import { json } from '../support/fake-upstream.js';
 import { onDisk, restart, startGuarded } from '../support/guarded-gateway.js';
-import { startSweeping, startSweptUpstream, untilComplete } from '../support/sweep.js';
 import { temporaryFile } from '../support/temporary-files.js';
 
 /*
@@ -79,14 +78,4 @@ it('rows of the value-transfer service, and routes, are frozen all the way down'
   const { rows } = await gateway.snapshots.view().routes({ srcChainKey: 'ethereum', srcToken: address(1) });
   expect(rows).toHaveLength(5);
   expect(changeable(rows, 'routes')).toEqual([]);
-});
-
-it('sources are frozen all the way down', async () => {
-  const upstream = await startSweptUpstream({ 'a 0x1': [], 'b 0x2': ['a 0x1'] });
-  const gateway = await startSweeping(upstream);
-  await untilComplete(gateway);
-  const view = gateway.snapshots.view();
-  const sources = view.sources(await view.read('tokens'), 'a', '0x1')?.rows();
-  expect(sources).toHaveLength(1);
-  expect(sources?.flatMap((row) => changeable(row, 'row'))).toEqual([]);
 });

@@ -69,12 +69,6 @@ describe('a refresh that loses more than half of the rows', () => {
     expect(await bring(gateway, left(3))).toMatchObject({ rows: 5 });
   });
 
-  it('without any row is never accepted', async () => {
-    const gateway = await start(10, { holdBackShrink: 1, holdBackTimes: 1, holdBackMs: 0 });
-    const refused = { rows: 10, isHeldBack: false, lastFailure: { code: 'UPSTREAM_MALFORMED' } };
-    for (let times = 0; times < 4; times++) expect(await bring(gateway, [])).toMatchObject(refused);
-  });
-
   it('step by step is noticed also after a restart from disk', async () => {
     const before = await start(64, onDisk().config);
     expect((await bring(before, numberedRows(32))).rows).toBe(32);

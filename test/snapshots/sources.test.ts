@@ -270,17 +270,11 @@ describe('the requests of the sweep', () => {
     expect(await metricsOf(gateway)).toMatch(/^gateway_sweep_interval_seconds \d/m);
   });
 
-  it.each([
-    ['fail', status(500), 'UPSTREAM_STATUS'],
-    ['are not answered yet', stall, 'UPSTREAM_TIMEOUT'],
-  ])(
-    'that %s give sources an error with that code while no routes are known',
-    async (_name, answer, code) => {
-      const { upstream, gateway } = await sweep(() => answer);
-      await expect.poll(() => upstream.asked().length).toBeGreaterThan(0);
-      await expect.poll(() => sourcesOf(gateway, 'b 0x1')).toEqual([code]);
-    },
-  );
+  it('that are not answered yet give sources an error while no routes are known', async () => {
+    const { upstream, gateway } = await sweep(() => stall);
+    await expect.poll(() => upstream.asked().length).toBeGreaterThan(0);
+    await expect.poll(() => sourcesOf(gateway, 'b 0x1')).toEqual(['UPSTREAM_TIMEOUT']);
+  });
 
   it('are repeated once after the others if they fail; without an answer the sources are incomplete', async () => {
     const { upstream, gateway } = await sweep((token) => (token === 'b 0x1' ? status(500) : undefined));
