@@ -43,7 +43,6 @@ describe('Cache-Status', () => {
   it.each<[string, number, Asked]>([
     ['an error of validation', 200, { query: '{ nothing }' }],
     ['an error, by the newer type', 400, { query: '{ nothing }', headers: { accept: NEWER } }],
-    ['a syntax error', 200, { query: '{' }],
     ['an error of a field', 200, { query: '{ tokenSearch(first: 0) { totalCount } }' }],
     ['a value of this moment', 200, { query: '{ listings { ageSeconds } }' }],
     ['no query', 200, { method: 'GET', path: '/graphql' }],
