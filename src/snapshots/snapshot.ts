@@ -167,13 +167,19 @@ export async function createTokenSnapshot(
  * state until it is made again with the chains.
  */
 export function tokenListStateOf(
-  { history, takenAt, byChain }: TokenSnapshot,
+  tokens: TokenSnapshot,
   chains: ChainSnapshot | undefined,
 ): TokenListState | undefined {
-  if (history.tokenList || !chains) return history.tokenList;
+  const { history, takenAt, byChain } = tokens;
+  const known = history.tokenList ?? firstStates.get(tokens);
+  if (known || !chains) return known;
   const hasTokens = { has: (chainKey: string) => byChain(chainKey).length > 0 };
-  return { version: FIRST_VERSION, at: takenAt, chains: evmChainsOf(chains.rows, hasTokens) };
+  const first = { version: FIRST_VERSION, at: takenAt, chains: evmChainsOf(chains.rows, hasTokens) };
+  firstStates.set(tokens, first);
+  return first;
 }
+
+const firstStates = new WeakMap<TokenSnapshot, TokenListState>();
 
 /** Ages that differ by less than this (ms) can be of the same answer, because the header `Age` has whole seconds. */
 const AGE_STEP_MS = 1_000;

@@ -164,6 +164,12 @@ describe('the token list', () => {
     served = await known(3, { name: 'Other' }, served.tokens);
     expect(await bodyOf()).not.toBe(whole);
     expect(made).toBe(2);
+    const { chains } = served;
+    const fetched = await TOKENS.parse(listings.tokens, { source: 'v1', takenAt: 4 });
+    served = { chains, tokens: await createTokenSnapshot(fetched) };
+    await bodyOf();
+    await bodyOf();
+    expect(made).toBe(3);
   });
 });
 
