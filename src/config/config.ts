@@ -68,7 +68,7 @@ const PROCESS = {
   drainMs: setting(
     1_500,
     integer(0, 600_000),
-    'After SIGTERM new requests are answered for this time, with `/ready` 503. Then the port closes.',
+    'After SIGTERM the gateway answers new requests for this time, but `/ready` with 503. Then the port closes.',
   ),
   logLevel: setting<LogLevel>(
     'info',
@@ -103,7 +103,7 @@ const UPSTREAM = {
   upstreamRequestsPerSecond: setting(
     3,
     integer(1, 1000),
-    'The most requests to the upstream in any second, of this gateway or, with `REDIS_URL`, of all. Further ones wait.',
+    'The most requests to the upstream in any second, of this gateway or, with `REDIS_URL`, of all gateways. Further ones wait.',
   ),
 };
 
@@ -153,7 +153,7 @@ const OFFER = {
   corsOrigins: setting<'*' | readonly string[]>(
     '*',
     origins,
-    'The origins whose pages may read responses, separated by commas; `*` allows all (at `/mcp` only this machine). Credentials are never allowed.',
+    'The origins whose pages may read responses, separated by commas; `*` allows all (at `/mcp` only pages of this machine). Credentials are never allowed.',
   ),
   graphiql: setting(true, boolean, 'Whether browsers get the playground at `/graphql`.'),
   logos: setting(
@@ -241,7 +241,7 @@ export const FIXED_LIMITS = {
   maxQueryTokens: 2_000,
   /** An operation whose lists have more rows together is refused: aliases and nested lists multiply the rows. */
   maxRows: 100_000,
-  /** Connections beyond this number are closed: a proxy needs fewer. A low `ulimit -n` lowers the number. */
+  /** At most this many connections are open; a proxy needs fewer. A low `ulimit -n` lowers the number. */
   maxConnections: 5_000,
   /** A request body with more bytes is refused. About 10,000 keys of tokens fit. */
   maxBodyBytes: 1_048_576,

@@ -31,7 +31,7 @@ export const ERRORS = {
     'Ask for the other tokens in another operation.',
   ),
   LIMIT_EXCEEDED: meaning(
-    'The operation has too many levels, aliases, lexical tokens, characters or rows, costs too much, has a name of more than 200 characters in its document, or its response would be too large. A request body that is too large, or would take too long to parse, is HTTP 413.',
+    'The operation has too many levels, aliases, lexical tokens, characters or rows, costs too much, contains a name of more than 200 characters, or would have too large a response. A request body that is too large, or would take too long to parse, is HTTP 413.',
     'The message names the limit.',
   ),
   BAD_USER_INPUT: meaning(
@@ -44,7 +44,7 @@ export const ERRORS = {
     503,
   ),
   RATE_LIMITED: meaning(
-    'The client had more operations executed than `RATE_LIMIT` allows.',
+    'The client sent more operations than `RATE_LIMIT` allows. Responses from the cache do not count.',
     'Retry after the seconds in `Retry-After`.',
     429,
   ),

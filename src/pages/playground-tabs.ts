@@ -80,8 +80,8 @@ query LookUp {
     decimals
     isNative
     price { usd }
-    # Not empty if the upstream contradicts a
-    # fact, such as the decimals.
+    # Not empty if the upstream sends another
+    # value, such as other decimals.
     heldBack { fact served upstream since }
   }
   chain(chainKey: "ethereum") { name caip2 tokenCount }

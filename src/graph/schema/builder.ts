@@ -2,7 +2,7 @@
 import SchemaBuilder from '@pothos/core';
 import type { GatewayContext } from '../context.js';
 
-/** The Pothos builder. Every other file of this folder adds its types and fields to it. */
+/** The Pothos builder, to which the files of this folder add their types and fields. */
 export const builder = new SchemaBuilder<{
   Context: GatewayContext;
   Scalars: {
@@ -15,7 +15,7 @@ export const builder = new SchemaBuilder<{
 
 builder.queryType({
   description:
-    'Chains and tokens of a cross-chain transfer service. Queries are answered from snapshots of its listings, so they are fast, and work while the service is slow, faulty or down; only routes that are not cached are requested from it. `listings` tells how old the snapshots are.',
+    'Chains and tokens of a cross-chain transfer service. Queries are answered from snapshots of its listings, so they are fast, and work while the service is slow, faulty or down. Once both snapshots are loaded, a query waits for the service only for routes that are not cached. `listings` tells how old the snapshots are.',
 });
 
 builder.scalarType('DateTime', {

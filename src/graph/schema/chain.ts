@@ -26,7 +26,7 @@ const NativeCurrencyType = builder.objectRef<NativeCurrency>('NativeCurrency').i
 
 const HeldBackFactType = builder.objectRef<HeldBackFact>('HeldBackFact').implement({
   description:
-    'A fact of a chain or token on which the upstream contradicts what is served. Such a fact does not change by itself, and a wrong value costs money. So the last accepted value is served until the new one is confirmed: by the operator, or because the upstream has repeated it for a day (or for another time that the operator has set).',
+    'A fact of a chain or token for which the upstream sends another value than the gateway serves. Such a fact does not change by itself, and a wrong value costs money. So the last accepted value is served until the new one is confirmed: by the operator, or because the upstream has repeated it for a day (or for another time that the operator has set).',
   fields: (t) => ({
     fact: t.exposeString('fact', {
       description:
@@ -41,8 +41,7 @@ const HeldBackFactType = builder.objectRef<HeldBackFact>('HeldBackFact').impleme
     }),
     since: t.expose('since', {
       type: 'DateTime',
-      description:
-        'When the upstream first sent that value. This time starts again if the upstream sends another value in between.',
+      description: 'Since when every listing of the upstream has had that value.',
     }),
   }),
 });
@@ -69,7 +68,7 @@ export const ChainType = builder.objectRef<Chain>('Chain').implement({
     }),
     chainKey: t.exposeString('chainKey', {
       description:
-        'Unique lower-case key, used wherever a chain is referred to. The key can differ from the marketing name: Kaia is "klaytn", BNB Chain is "bsc". `chains(search:)` finds a chain by both names.',
+        'Unique lower-case key. It can differ from the marketing name: Kaia is "klaytn", BNB Chain is "bsc". `chains(search:)` finds a chain by its key and by its name.',
     }),
     chainType: t.exposeString('chainType', {
       description:
@@ -88,12 +87,12 @@ export const ChainType = builder.objectRef<Chain>('Chain').implement({
     caip2: t.exposeString('caip2', {
       nullable: true,
       description:
-        'CAIP-2 identifier, such as `eip155:1` or `solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp`; null if the data gives none in a registered namespace, or if another chain has the same one. Compare it exactly: letter case matters.',
+        'CAIP-2 identifier, such as `eip155:1` or `solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp`; null if the data gives none in a registered namespace, or if several chains claim the same one and it is not assigned to this chain. Compare it exactly: letter case matters.',
     }),
     heldBack: t.field({
       ...heldBackField,
       description:
-        'Facts on which the upstream contradicts this chain; empty for nearly all chains. If there are any, the chain is served as it was last accepted. Do not move money to or from this chain without asking the person: its chainId, chainType or native currency may be wrong.',
+        'Facts of this chain for which the upstream sends other values; empty for nearly all chains. If there are any, the chain is served as it was last accepted. Do not move money to or from this chain without asking the person: its chainId, chainType or native currency may be wrong.',
     }),
   }),
 });
@@ -107,7 +106,7 @@ builder.queryFields((t) => ({
     args: {
       search: t.arg.string({
         description:
-          'Only chains that match every one of these words. A word matches a chain if a word of its `chainKey`, `shortName`, `name` or another known name ("binance") begins with it, or if it is the whole `chainId` ("8453") or CAIP-2 identifier ("eip155:8453"). If no chain matches, a word also matches the chains whose native currency has it as its symbol. Letter case does not matter. Blank matches all chains; more than 8 words are an error, BAD_USER_INPUT.',
+          'Only chains that match every one of these words. A typed word matches if it begins a word of the `chainKey`, `shortName`, `name` or another known name ("binance"), or is the whole `chainId` ("8453") or CAIP-2 identifier ("eip155:8453"). If no chain matches, filler words ("on", "chain") are ignored; if still none matches, the symbol of a native currency also names the chains with this currency. Letter case does not matter. Blank matches all chains; more than 8 words are an error, BAD_USER_INPUT.',
       }),
       chainTypes: t.arg.stringList({
         description:

@@ -26,7 +26,7 @@ const ChainChangesType = builder.objectRef<ListingChanges<Chain>>('ChainChanges'
     }),
     removedIds: t.idList({
       description:
-        'The `id` of each removed chain. The list can include unknown ids, of chains that were added and removed since. Empty if `isReset`.',
+        'The `id` of each removed chain. The list can include ids that you do not know, of chains that were added and removed since. Empty if `isReset`.',
       resolve: ({ removed }, _args, { cost }) => idsOf(removed, idOfChainKey, cost),
     }),
   }),
@@ -40,12 +40,12 @@ const TokenChangesType = builder.objectRef<ListingChanges<Token>>('TokenChanges'
     changed: t.field({
       type: [TokenType],
       description:
-        'The tokens that were added, or changed in a field other than their price, as they are now. The list can include a token that changed and changed back. These tokens count towards the limit of 100,000 rows; after a reset they are the whole listing.',
+        'The tokens that were added, or changed in a field other than their price, as they are now. The list can include a token that changed and changed back. These tokens count towards the 100,000 rows that an operation may return; after a reset they are the whole listing.',
       resolve: ({ changed }, _args, { cost }, info) => cost.chargeRows(changed, info),
     }),
     removedIds: t.idList({
       description:
-        'The `id` of each removed token. The list can include unknown ids, of tokens that were added and removed since. Empty if `isReset`.',
+        'The `id` of each removed token. The list can include ids that you do not know, of tokens that were added and removed since. Empty if `isReset`.',
       resolve: ({ removed }, _args, { cost }) => idsOf(removed, idOfTokenKey, cost),
     }),
   }),
@@ -54,7 +54,7 @@ const TokenChangesType = builder.objectRef<ListingChanges<Token>>('TokenChanges'
 const SINCE =
   '`cursor` of an earlier answer, from this gateway or from another one that shares its Redis. Null returns all rows.';
 const REMEMBERED =
-  'To update your copy, store each of `changed` by its `id`, and delete `removedIds`. The gateway remembers the last 200 changes of the listing, or fewer if the keys of the changed rows take more than 256 KiB (about 4,000 rows). For an older cursor, `isReset` is true and `changed` has all rows.';
+  'To update your copy, store each of `changed` by its `id`, and delete `removedIds`. The gateway remembers the last 200 changes of the listing, or fewer if the keys of the changed rows take more than 256 KiB (about 4,000 rows).';
 
 builder.queryFields((t) => ({
   chainChanges: t.field({

@@ -37,7 +37,7 @@ const TokenSourcesType = builder.objectRef<TokenSources>('TokenSources').impleme
       type: 'DateTime',
       nullable: true,
       description:
-        'When the oldest answer behind this result was fetched, minus the time that it had spent in caches in front of the upstream. Null if there is no bridgeable token.',
+        'When the oldest known routes of any bridgeable token were fetched, minus the time that they had spent in caches in front of the upstream. Null if there is no bridgeable token.',
     }),
   }),
 });
@@ -46,7 +46,7 @@ builder.queryField('sources', (t) =>
   t.field({
     type: TokenSourcesType,
     nullable: true,
-    description: `The tokens that can be moved to a token. The result is computed from the destinations of all bridgeable tokens, which the gateway collects in the background if ROUTES_SWEEP_MS is set; this query never asks the upstream for routes. Null without an error if the gateway does not collect destinations; null with an error until the first destinations are known. ${CAN_FAIL}`,
+    description: `The tokens that can be moved to a token. The result is computed from the destinations of all bridgeable tokens, which the gateway collects in the background if ROUTES_SWEEP_MS is set, and with demo data. This query itself requests no routes. Null without an error if the gateway does not collect destinations; null with an error until the first destinations are known. ${CAN_FAIL}`,
     args: {
       dstChainKey: t.arg.string({
         required: true,

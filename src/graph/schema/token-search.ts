@@ -14,12 +14,11 @@ import { decodeCursor, encodeCursor } from './ids.js';
 import { routesOfPair, TokenKeyInput, TokenType } from './token.js';
 
 const TokenOrderType = builder.enumType('TokenOrder', {
-  description:
-    'Order of the tokens found. Ties are sorted by symbol, chainKey and address, so the order is always the same.',
+  description: 'Order of the tokens found. Ties are sorted by symbol, chainKey and address.',
   values: {
     RELEVANCE: {
       description:
-        'Tokens whose symbol equals a word of the query, then those whose whole name the query contains, then those whose symbol begins with a word, then the rest. In each of these groups better matches come first; if a word names a chain, the native asset of the chain comes before its other tokens. Among equal matches, bridgeable and priced tokens come first, then those on chains with more bridgeable tokens, then those whose symbol is listed on more chains (rounded down to a power of two); a native asset comes before the other tokens of its symbol on its chain. A blank query is sorted first by the number of chains that list the symbol.',
+        'Tokens whose symbol equals a word of the query, then those whose whole name the query contains, then those whose symbol begins with a word, then the rest. In each of these groups better matches come first; if a word names a chain, the native asset of the chain comes before its other tokens. Among equal matches, bridgeable and priced tokens come first, then those on chains with more bridgeable tokens, then those whose symbol is listed on more chains (rounded down to a power of two); a native asset comes before the other tokens of its symbol on its chain. The tokens of a blank query are sorted first by the number of chains that list their symbol.',
     },
     SYMBOL: { description: 'By symbol, ignoring letter case.' },
     NAME: { description: 'By name, ignoring letter case.' },
@@ -50,7 +49,7 @@ const TokenFilterInput = builder.inputType('TokenFilter', {
     maxPriceUsd: t.float({ description: 'Tokens with a price of at most this many US dollars.' }),
     reachableFrom: t.field({
       type: TokenKeyInput,
-      description: `Tokens that this token can be moved to: the listed tokens among its \`destinations\`. An unknown token matches nothing; no error is raised. If its routes are not cached, they cost the upstream one request for all pages and count as one of the 10 such requests that an operation may cause. If that request fails and the gateway has no earlier answer, \`tokenSearch\` is null with the error of \`destinations\`. ${CAN_FAIL}`,
+      description: `Tokens that this token can be moved to: the listed tokens among its \`destinations\`. An unlisted token matches nothing; no error is raised. Routes that are not cached cost the upstream one request, which counts as one of the 10 such requests that an operation may cause. If that request fails and the gateway has no earlier answer, \`tokenSearch\` is null with the error of \`destinations\`. ${CAN_FAIL}`,
     }),
   }),
 });
@@ -107,7 +106,7 @@ const TokenConnectionType = builder.objectRef<FoundTokens>('TokenConnection').im
     }),
     didYouMean: t.stringList({
       description:
-        'If nothing was found, up to three queries that find something under the same filter: with typos corrected, or with the symbol of a token in place of a word of its name. Otherwise empty. Show them as "Did you mean …?". Never run one automatically: it can be a different token. The suggestions cost as much as the search.',
+        'If nothing was found, up to three queries that find something under the same filter: with typos corrected, or with the symbol of a token in place of a word of its name. Otherwise empty. Show them as "Did you mean …?". Never run one automatically: it can find a different token. The suggestions cost as much as the search.',
       resolve(found, _args, { cost }) {
         if (found.totalCount > 0) return [];
         cost.spend(searchUnits(found.searchedCount, found.query));
@@ -133,11 +132,11 @@ builder.queryField('tokenSearch', (t) =>
     type: TokenConnectionType,
     nullable: true,
     description:
-      'Searches the listed tokens by text that a person types or pastes, one page at a time. While both listings stay the same (`listings { version }`) and prices do not become too old, paging on from `endCursor` returns every token exactly once. If a listing changes between two pages, only tokens whose position in the order moved can be repeated or missed. Null with an error until there is a snapshot of the token listing.',
+      'Searches the listed tokens by text that a person types or pastes, one page at a time. While both listings stay the same (`listings { version }`) and prices do not become too old, paging on from `endCursor` returns every token found exactly once. If a listing changes between two pages, only tokens whose sort values changed can be repeated or missed. Null with an error until there is a snapshot of the token listing.',
     args: {
       query: t.arg.string({
         description:
-          'Words from symbol, name and chain ("eth arb"). Each may be a part of a symbol, or the start of a word in the name of a token or chain. A `chainId` ("8453") or a CAIP-2 identifier ("eip155:8453") also names its chain. A whole address or Move type, at least the first 6 hex digits of an address ("0x833589"), the start and end of an address ("0x8335…2913") and a CAIP-19 identifier match only addresses. A token must match all words; letter case, accents and full-width letters do not matter. Punctuation and filler words ("on", "coin") are ignored if nothing matches with them, or if only the other words name a symbol ("eth coin"). If still nothing matches, the symbol of a native currency also names the chains with this currency. Blank matches all tokens; more than 8 words are an error, BAD_USER_INPUT.',
+          'Words from symbol, name and chain ("eth arb"). Each may be a part of a symbol, or the start of a word in the name of a token or chain. A `chainId` ("8453") or a CAIP-2 identifier ("eip155:8453") also names its chain. A whole address or Move type, at least the first 6 hex digits of an address ("0x833589"), the start and end of an address ("0x8335…2913") and a CAIP-19 identifier match only addresses. A token must match all words; letter case, accents and full-width letters do not matter. Punctuation and filler words ("on", "coin") are ignored if nothing matches with them, or if the query names a symbol only without them ("eth coin"). If still nothing matches, the symbol of a native currency also names the chains with this currency. Blank matches all tokens; more than 8 words are an error, BAD_USER_INPUT.',
       }),
       filter: t.arg({
         type: TokenFilterInput,

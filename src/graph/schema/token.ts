@@ -68,7 +68,7 @@ export const TokenType = builder.objectRef<Token>('Token').implement({
     heldBack: t.field({
       ...heldBackField,
       description:
-        'Facts on which the upstream contradicts this token; empty for nearly all tokens. If there are any, the token is served as it was last accepted, without a price. Before you move money, show the person both values and let them decide.',
+        'Facts of this token for which the upstream sends other values; empty for nearly all tokens. If there are any, the token is served as it was last accepted, without a price. Before you move money, show the person both values and let them decide.',
     }),
     chain: t.field({
       type: ChainType,
@@ -85,7 +85,7 @@ export const TokenType = builder.objectRef<Token>('Token').implement({
     caip19: t.string({
       nullable: true,
       description:
-        'CAIP-19 identifier, such as `eip155:1/erc20:0xA0b8…`, with the address as the upstream writes it. Null for native assets, for chain families without a published profile, and if its chain is not listed or has no `caip2`; null with an error until there is a snapshot of the chain listing.',
+        'CAIP-19 identifier, such as `eip155:1/erc20:0xA0b8…`, with the address as the upstream writes it. Null for native assets, for chain families without a published profile, and if the chain of the token is not listed or has no `caip2`; null with an error until there is a snapshot of the chain listing.',
       resolve: (token, _args, { loaders }) =>
         whenReady(loaders.chainByKey(token.chainKey), (chain) => caip19Of(chain, token)),
     }),
@@ -149,7 +149,7 @@ builder.queryFields((t) => ({
     type: [TokenType],
     nullable: true,
     description:
-      "Tokens, as the upstream's operation of the same name returns them. Without arguments: the whole listing. With `srcChainKey` alone: the tokens on that chain. With `srcToken`: the tokens that this token can be moved to, most of them on other chains. These rows agree with the token listing: each listed token has its listed values here, too. A token for which a row has other decimals than the listing is left out, because an amount with wrong decimals loses money; a token with `heldBack` facts stays, as it is listed. Tokens are in the upstream's order, or in the operator's order of chains. An unknown key gives an empty list. Null with an error if the upstream cannot answer and the gateway has no earlier answer.",
+      "Tokens, as the upstream's operation of the same name returns them. Without arguments: the whole listing. With `srcChainKey` alone: the tokens on that chain. With `srcToken`: the tokens that this token can be moved to, most of them on other chains. These rows agree with the token listing: each listed token has its listed values here, too. A row with other decimals than the listing is left out, because an amount with wrong decimals loses money; a token with `heldBack` facts stays, as it is listed. Tokens are in the upstream's order, or in the operator's order of chains. An unknown key gives an empty list. Null with an error if the upstream cannot answer and the gateway has no earlier answer.",
     args: {
       srcChainKey: t.arg.string({
         description:

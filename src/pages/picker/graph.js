@@ -77,7 +77,7 @@ export function isCancelled(error) {
 /** @param {string} code @param {string} [message] the message of the gateway */
 function failure(code, message = '') {
   const reason = reasonFor(code);
-  const next = code === GONE ? 'The operator of this gateway must name another one.' : 'Retrying…';
+  const next = code === GONE ? 'The operator of this gateway must choose another service.' : 'Retrying…';
   return new QueryError(reason ? `${reason} ${next}` : message, code);
 }
 
@@ -88,7 +88,7 @@ function failure(code, message = '') {
  */
 export function reasonFor(code) {
   if (code === UNREACHABLE) return 'This gateway does not answer.';
-  if (code === 'OVERLOADED' || code === 'RATE_LIMITED') return 'Too many people ask at the moment.';
+  if (code === 'OVERLOADED' || code === 'RATE_LIMITED') return 'There are too many requests at the moment.';
   if (code === 'UPSTREAM_MALFORMED') return 'The token service sends invalid data.';
   if (code === GONE) return 'The token service has been shut down.';
   if (code.startsWith('UPSTREAM_')) return 'The token service does not answer.';

@@ -74,7 +74,7 @@ function wrongOf({ name, state, takenAt, heldBackRows, lastFailure }) {
       ? [[name === 'tokens' ? OLD_PRICES : OLD_CHAINS, age(takenAt), ' old.'], [why]]
       : []),
     ...(takenAt ? [] : [[why || `The list of ${name} is not loaded yet.`]]),
-    ...(heldBackRows > 0 ? [[`The service contradicts ${contradicted}: see the marks.`]] : []),
+    ...(heldBackRows > 0 ? [[`The service sends other values for ${contradicted}: see the warnings.`]] : []),
   ];
 }
 
