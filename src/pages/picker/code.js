@@ -8,7 +8,7 @@ import { factsOf, UNSEEN } from './text.js';
 const MAX_COLOURED = 6000;
 /** The Query tab shows at most this many lines of the answer. */
 const ANSWER_LINES = 40;
-/** A longer time is not shown in green, nor is that of an answer that begins with errors. */
+/** A longer time is not shown in green, nor is that of an answer without data. */
 const SLOW_MS = 500;
 
 /** Makes the text of each tab. @type {Record<string, (answered: Answered, url: string) => string>} */
@@ -97,13 +97,16 @@ export function createCodePanel({ tab: first, onTab }) {
     shown.setAttribute('aria-labelledby', `tab-${tab}`);
     byId('with', HTMLElement).hidden = tab !== 'Query' || !last;
     if (!last) return;
+    const { query, variables } = last;
+    link.href = `${endpoint}?${new URLSearchParams({ query, variables: pretty(variables) })}`;
+    link.hidden = hasPlayground !== 'true';
     nameCopy();
     write(code, TABS[tab]?.(last, url) ?? '');
     if (tab !== 'Query') return;
-    write(byId('variables', HTMLElement), pretty(last.variables));
+    write(byId('variables', HTMLElement), pretty(variables));
     const lines = prettyText(last.text).split('\n');
     if (lines.length > ANSWER_LINES) lines.splice(ANSWER_LINES, lines.length, '…');
-    write(byId('answer', HTMLElement), lines.join('\n') || '…');
+    write(byId('answer', HTMLElement), lines.join('\n'));
   }
 
   const nameCopy = () => say(copyButton, `Copy ${tab === 'Apollo' ? tab : tab.toLowerCase()}`);
@@ -137,23 +140,20 @@ export function createCodePanel({ tab: first, onTab }) {
   return {
     /** Shows the first query before its answer. @param {{ query: string, variables: object }} asked */
     begin(asked) {
-      last ??= { ...asked, text: '', tookMs: 0, cacheStatus: '' };
+      last ??= { ...asked, text: '…', tookMs: 0, cacheStatus: '' };
       show();
     },
     /** @param {Answered} answered */
     show(answered) {
-      last = answered;
-      const { query, variables, text, tookMs, cacheStatus } = answered;
+      const { text, tookMs, cacheStatus } = answered;
+      last = { ...answered, text: text || 'no answer' };
       show();
       const took = byId('took', HTMLElement);
-      const [time, size] = factsOf(tookMs, text);
+      const [time = '', size = ''] = text ? factsOf(tookMs, text) : ['no answer'];
       say(took, time);
-      took.classList.toggle('slow', tookMs > SLOW_MS || text.startsWith('{"errors"'));
+      took.classList.toggle('slow', tookMs > SLOW_MS || !text.startsWith('{"data"'));
       say(byId('size', HTMLElement), size);
       say(byId('answered-by', HTMLElement), answererOf(cacheStatus));
-      if (hasPlayground !== 'true') return;
-      link.href = `${endpoint}?${new URLSearchParams({ query, variables: pretty(variables) })}`;
-      link.hidden = false;
     },
   };
 }

@@ -21,7 +21,7 @@ export class QueryError extends Error {
  * @typedef {object} Answered
  * @property {string} query
  * @property {object} variables
- * @property {string} text the body of the response
+ * @property {string} text the body of the response; empty without one
  * @property {number} tookMs
  * @property {string} cacheStatus
  */
@@ -31,7 +31,7 @@ export class QueryError extends Error {
  *
  * @param {string} query
  * @param {object} variables
- * @param {{ signal?: AbortSignal, onAnswered?: (answered: Answered) => void }} [options] onAnswered also gets answers with errors
+ * @param {{ signal?: AbortSignal, onAnswered?: (answered: Answered) => void }} [options] onAnswered also gets answers with errors, and an empty text if none came
  * @returns {Promise<any>} every root field; none is null because of an error
  * @throws {QueryError} or an AbortError
  */
@@ -50,6 +50,7 @@ export async function ask(query, variables, { signal, onAnswered } = {}) {
     text = await response.text();
   } catch (error) {
     if (isCancelled(error)) throw error;
+    onAnswered?.({ query, variables, text: '', tookMs: performance.now() - began, cacheStatus: '' });
     throw failure(UNREACHABLE);
   }
   setClock(response.headers.get('date'));

@@ -299,6 +299,14 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
     });
   });
 
+  it('shows rows beside the search on a phone that lies on its side', async () => {
+    const { page, search, rows } = await open('/', { ...PHONE, viewport: { width: 667, height: 375 } });
+    await rows.nth(3).waitFor();
+    const bar = (await page.locator('#side').boundingBox())?.y ?? 0;
+    const { y = 0, height = 0 } = (await rows.nth(3).boundingBox()) ?? {};
+    expect([y + height <= bar, y >= ((await search.boundingBox())?.y ?? 0)]).toEqual([true, true]);
+  });
+
   describe('The status', () => {
     it('shows the status of the listings, and updates ages without requests', async () => {
       const { page, sent, state } = await open();
@@ -387,6 +395,11 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
         titles,
         'Earlier results, not updated.',
       ]);
+      // The panel shows the query without an answer, not the earlier one, and no time in green.
+      await says(page.locator('#took'), 'no answer');
+      expect(await page.locator('#took').getAttribute('class')).toBe('slow');
+      expect(await page.locator('#variables').textContent()).toContain('"usdt"');
+      expect(await page.locator('#answer').textContent()).toBe('no answer');
       await lookAgain(page);
       // The card already says that the gateway does not answer, so the line of the state is hidden.
       await state.and(page.locator('.warned')).waitFor({ state: 'attached' });
