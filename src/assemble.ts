@@ -19,7 +19,7 @@ export interface AssembleOptions {
   readonly config: Config;
   readonly metrics: Metrics;
   readonly log: Logger;
-  /** The first pause after a failed refresh (ms). Like the next two options, only tests set it. */
+  /** The first pause after a failed refresh (ms). Only tests set this and the next two options. */
   readonly firstPauseMs?: number | undefined;
   /** A Redis command that takes longer than this (ms) fails; 1,000 unless given. */
   readonly redisTimeoutMs?: number | undefined;
@@ -37,8 +37,8 @@ const WRITTEN_WITHIN_MS = 1_000;
 const LOAD_AFTER_MS = 1_000;
 
 /**
- * Puts together all parts of a gateway except its entry, which is the port of the process or the functions of the
- * library, and restores the listings from disk. Call `start` next, so that the listings are refreshed.
+ * Puts together all parts of a gateway except the port of the process or the functions of the library, and restores the
+ * listings from disk. Call `start` next, so that the listings are refreshed.
  *
  * @throws an error of `node:fs` if `snapshotDir` is not the path of a directory, or if the file of rules is
  *   unreadable; ListingRulesError if its rules are invalid

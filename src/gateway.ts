@@ -65,7 +65,6 @@ export interface GatewayRequest {
   readonly toRequest: (RequestClass: typeof Request) => Request;
 }
 
-/** Responds to requests; it opens no port. */
 export type Gateway = ReturnType<typeof createGateway>;
 
 /** The schema with the fields for federation. The schema does not depend on settings. */
@@ -77,7 +76,6 @@ function isWritten(result: Result): result is WrittenResponse {
   return result !== undefined && 'body' in result;
 }
 
-/** Creates a gateway over the snapshots. */
 export function createGateway(options: GatewayOptions) {
   const { basePath, maxWaitMs, metrics, corsOrigins } = options;
   const path = basePath + GRAPHQL_PATH;
@@ -104,7 +102,7 @@ export function createGateway(options: GatewayOptions) {
     return resolved instanceof DocumentRefusal ? undefined : resolved;
   }
 
-  /** Executes an operation from the snapshots and the cached routes, without waiting. Call it in its turn. */
+  /** Executes an operation from the snapshots and the cached routes, without waiting. The queue must allow it now. */
   function execute(
     parameters: OperationParameters | undefined,
     client: string | undefined,

@@ -18,8 +18,8 @@ process.env.NODE_ENV ??= 'production';
 // third of the memory and costs hardly any time.
 setFlagsFromString('--heap-growing-percent=20');
 
-// V8 optimises `process.nextTick`, which runs about ten times for each request, for the hidden class of the objects
-// that it queues. If no such object is alive at the first garbage collection, V8 drops that optimisation for good, and
+// `process.nextTick` runs about ten times for each request. V8 optimises it for the hidden class of the objects that it
+// queues. If no such object is alive at the first garbage collection, V8 drops that optimisation for good, and
 // each request costs several percent more. `kept` keeps one such object alive.
 const kept: object[] = [];
 process.nextTick(() => kept.push(executionAsyncResource()));

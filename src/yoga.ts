@@ -38,7 +38,7 @@ import { createTokenListHandler } from './token-list/handler.js';
 
 export type { OperationOutcome };
 
-/** The settings of GraphQL Yoga, which `config/config.ts` explains, and the parts that Yoga uses. */
+/** The settings (see `config/config.ts`) and the parts of the gateway that GraphQL Yoga uses. */
 export interface YogaOptions {
   readonly basePath: string;
   readonly servedPaths: readonly OptionalPath[];

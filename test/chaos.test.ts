@@ -31,7 +31,7 @@ type AtEnd = (end: () => Promise<void>) => void;
 const GOOD = { chains, tokens };
 /** The questions for each gateway. They are so few that all gateways together do not keep the machine busy. */
 const QUESTIONS_PER_SECOND = 10;
-/** At least this many questions must be answered during a fault. */
+/** More questions than this must be answered during a fault. */
 const ANSWERED = 10;
 const CEILING = 3;
 /** Without faults the two listings cost 2.5 requests a second, which is below the rate limit. */
@@ -158,7 +158,7 @@ function faultNamed(wanted: string): Fault {
   return all.find(({ name }) => name === wanted) as Fault;
 }
 
-/** Fails if a client has got a wrong answer since this many failures. */
+/** Fails if clients have got further wrong answers after the first `since`. */
 function expectNoFailures({ load }: World, expect: ExpectStatic, since = 0): void {
   expect(load.failures.slice(since, since + 3)).toEqual([]);
 }

@@ -173,7 +173,7 @@ describe.skipIf(isRedisMissing)('gateways behind a load balancer, with one Redis
         await balancer.restart(slot, async ({ address, output }) => {
           const answer = () => post(address, QUERY).then(faultOf);
           const fault = await answer();
-          // On a busy machine the first connection to Redis may take too long. The gateway logs it, and has no data until then.
+          // On a busy machine the first connection to Redis may take too long. The gateway logs this, and has no data at first.
           if (output().includes('Redis cannot be used')) await expect.poll(answer).toBeUndefined();
           else expect(fault).toBeUndefined();
         });

@@ -114,7 +114,7 @@ describe('npm ci --omit=dev --omit=optional beside a dist', () => {
     }
   });
 
-  it('has as dependencies exactly what the compiled code imports', () => {
+  it('needs as dependencies in package.json exactly what the compiled code imports', () => {
     const dist = join(folder, 'dist');
     const imported = readdirSync(dist, { recursive: true, encoding: 'utf8' })
       // Scripts of the build do not run in production.

@@ -128,7 +128,7 @@ describe('the commands', () => {
       .poll(changed.output, { timeout: 300_000 })
       .toContain('the listings are from the value-transfer service from now on');
 
-    // The whole command runs this test. One file shows that it works there, too, where its first half has been run.
+    // Only one file is tested: all tests would include this one. `npm ci` was run above.
     const tested = run(`${blockOf(README, 'tests').trim().replace('npm ci && ', '')} -- schema-file`, copy, {
       ...elsewhere,
       CI: 'true',
@@ -206,7 +206,7 @@ describe('every guide', () => {
     expect(found.toSorted(), hint).toEqual(known.toSorted());
   });
 
-  it('names scripts that there are', () => {
+  it('names only scripts that exist', () => {
     const { scripts } = JSON.parse(readText('package.json')) as { scripts: Record<string, string> };
     const named = readmes().flatMap((path) =>
       [...readText(path).matchAll(/npm run ([\w:]+)/g)].map(([, script]) => `${path}: ${script}`),
@@ -215,7 +215,7 @@ describe('every guide', () => {
     expect(named.filter((name) => !isThere(name))).toEqual([]);
   });
 
-  it.each(readmes())('%s names files and links to files and headings that there are', (path) => {
+  it.each(readmes())('%s names and links only files and headings that exist', (path) => {
     const text = readText(path);
     const folder = dirname(path);
     const exists = (file: string) => existsSync(join(ROOT, folder, file));
@@ -262,7 +262,7 @@ function only(guide: string, operation: string): string {
   return block.split(/^(?=query )/m).find((text) => text.startsWith(`query ${operation}`)) ?? block;
 }
 
-/** The names by which one can link to parts of a file: GitHub's for its headings, and its own. */
+/** The anchors of a file: those that GitHub gives its headings, and its own. */
 function anchorsOf(path: string): readonly string[] {
   const text = readText(path);
   const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>

@@ -146,7 +146,7 @@ const QUESTIONS: readonly Question[] = [
     },
     answer({ tokens }) {
       const found = tokens.filter(({ price }) => price && price.usd >= 50);
-      // In the order of the listing here: only the set of rows is compared.
+      // Sorted, because only the set of rows is compared.
       return {
         tokenSearch: { totalCount: found.length, addresses: found.map(({ address }) => address).sort() },
       };
@@ -274,7 +274,7 @@ function plain({ chains, tokens, takenAt }: Served): Served {
   };
 }
 
-/** Always included: a random choice may not contain it. */
+/** Always included, because a random sequence can lack it. */
 const HELD_BACK = { change: 'decimals, which are held back', nth: 1, failing: '', meanwhile: [] };
 
 describe('an answer', () => {

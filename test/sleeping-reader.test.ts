@@ -12,7 +12,7 @@ const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
   version: string;
 };
-/** Few enough for one TCP segment. */
+/** The number of pipelined requests that are sent together: few enough for one TCP segment. */
 const AT_ONCE = 50;
 /** An id is in the log line of its request, so a few thousand requests fill any buffer. */
 const LONG_ID = 'x'.repeat(128);

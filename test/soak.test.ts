@@ -16,9 +16,9 @@ const MINUTES = Number(process.env.SOAK_MINUTES ?? 2);
 const SEED = Number(process.env.SOAK_SEED ?? 1);
 const QUESTIONS_PER_SECOND = 50;
 const ROUTES_EVERY_MS = 1_000;
-/** Few enough that all their routes are cached before memory is measured. */
+/** Routes of this many tokens are requested: so few that all are cached before memory is measured. */
 const ROUTES_FROM = 15;
-/** The last fault is remembered for an hour, so no other can follow it. */
+/** The last fault lasts this long. The gateway remembers it for an hour, so no other can follow it. */
 const LASTING_MS = 10_000;
 const REPORT_EVERY_MS = 60_000;
 const SETTINGS = {

@@ -53,7 +53,6 @@ export function variableOf(key: string): string {
 /** A time in milliseconds, at most the longest delay of Node's timers: a timer with a longer delay fires at once. */
 const MS = integer(1, 2 ** 31 - 1);
 
-/** The values of `UPSTREAM_PROFILE`. */
 export const UPSTREAM_PROFILES = ['v1', 'value-transfer', 'auto'] as const;
 
 export type UpstreamProfile = (typeof UPSTREAM_PROFILES)[number];
@@ -99,7 +98,7 @@ const UPSTREAM = {
     headers,
     'A JSON object of headers that the upstream gets with each request, such as a key.',
   ),
-  upstreamTimeoutMs: setting(10_000, MS, 'An attempt at the upstream fails after this time.'),
+  upstreamTimeoutMs: setting(10_000, MS, 'Each attempt of a request to the upstream fails after this time.'),
   upstreamRequestsPerSecond: setting(
     3,
     integer(1, 1000),
@@ -233,7 +232,7 @@ export const FIXED_LIMITS = {
   holdBackTimes: 3,
   /** One operation may request the routes of this many tokens. For further tokens it gets an error. */
   maxRoutesPerOperation: 10,
-  /** An operation with more levels of fields is refused, except introspection: rows nest without end. */
+  /** Rows nest without end, so an operation with more levels of fields is refused, except introspection. */
   maxDepth: 12,
   /** An operation with more aliases is refused. To read many objects, a client can use a look-up by keys. */
   maxAliases: 30,

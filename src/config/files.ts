@@ -83,7 +83,7 @@ export function documentManifest(path: string): DocumentManifest {
   return documentsIn(json, shown(path));
 }
 
-/** Reads the documents from the content of such a file. @param source where it is from, for error messages */
+/** Reads the documents from a parsed file or an object. @param source its name in error messages */
 export function documentsIn(json: unknown, source: string): DocumentManifest {
   const refuse = (fault: string) => new SettingError(EXPECTED, '', `${source} ${fault}`);
   // The schema of a record would take an array for an object whose ids are numbers.

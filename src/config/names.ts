@@ -3,7 +3,7 @@ import { isOneTypo } from '../domain/fold-text.js';
 import { FIXED_LIMITS, SETTING_NAMES, variableOf } from './config.js';
 import { fileVariable, SECRET_SETTINGS } from './files.js';
 
-/** A variable that is set but not read, and the warning about it. The warning never has the value: it can be a secret. */
+/** A variable that is set but not read, and the warning about it, without the value, which can be a secret. */
 export interface NameWarning {
   readonly name: string;
   readonly message: string;
@@ -12,7 +12,8 @@ export interface NameWarning {
 /** Former settings that no fixed limit replaces, and what holds now. */
 const FORMER_SETTINGS: Readonly<Record<string, string>> = {
   REDIS_SECRET: 'Protect Redis by a password and TLS.',
-  REQUIRE_UPSTREAM: 'Without UPSTREAM_URL the process ends if NODE_ENV=production or DEMO=false.',
+  REQUIRE_UPSTREAM:
+    'Without UPSTREAM_URL the process ends if DEMO=false, or if NODE_ENV=production and DEMO is unset.',
 };
 
 /** Variables with other names are not reported: such names can contain anything. */

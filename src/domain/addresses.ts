@@ -13,18 +13,18 @@ const BARE_HEX = /^[0-9a-f]{40}$/i;
 const MOVE_TYPE = /^0x[0-9a-f]+::/i;
 /** The addresses in a Move type: the first one, and those of its parameters. */
 const MOVE_ADDRESSES = /(?<!\w)0x([0-9a-f]+)(?=::)/gi;
-/** The numbers of hex digits of an address: of 20 bytes, as on EVM chains, and of 32 bytes, as on Sui. */
+/** How many hex digits an address has: of 20 bytes, as on EVM chains, or of 32 bytes, as on Sui. */
 const SHORT_DIGITS = 40;
 const LONG_DIGITS = 64;
 const FOLDED_PLACEHOLDER = NATIVE_PLACEHOLDER.toLowerCase();
-/** Every spelling of the placeholder and of the zero address. The pattern fails early for most others. */
+/** Every spelling of the placeholder and of the zero address. The pattern fails early for most other texts. */
 const PLACEHOLDERS = /^(?:0x0*(?:0|e{40})|0{40}|e{40})$/i;
 
 /**
  * Normalises an address for comparison and for keys: all spellings of one address give the same text. Never show it.
  *
  * - Hex is a number: letter case, a missing `0x` before 40 digits, and zeros at its start make no difference.
- * - In a Move type, letter case and zeros at the start of its addresses make no difference. Names are case-sensitive.
+ * - In the addresses of a Move type, letter case and zeros at the start make no difference. Names are case-sensitive.
  * - The zero address, which some services use for native assets, becomes the placeholder.
  * - Any other text, such as base58, is returned unchanged, and so is a text that is too long for an address.
  */

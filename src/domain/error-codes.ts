@@ -39,7 +39,7 @@ export const ERRORS = {
     'The message says what was expected.',
   ),
   OVERLOADED: meaning(
-    'The gateway is busy and did not execute the operation. With HTTP status 200, it did not finish the fields that are null.',
+    'The gateway is busy and did not execute the operation. With HTTP status 200, it did not finish the fields with this error.',
     'Retry after the seconds in `Retry-After`; without this header, after one second.',
     503,
   ),

@@ -78,7 +78,7 @@ type Refuse = (expected: string, got?: string) => never;
  *     hide gnosis                            # a chain and its tokens
  *     hide base:0x8335…                      # a token
  *     accept ethereum:0xa0b8… decimals 6 18  # the change from 6 to 18 is right
- *     keep ethereum:0xa0b8… decimals 6       # no other value is ever accepted
+ *     keep ethereum:0xa0b8… decimals 6       # no other value is accepted
  *
  * `#` starts a comment at the beginning of a line and after white space. A word that contains white space
  * must be written as a JSON string.
@@ -213,7 +213,7 @@ function resolve(rules: readonly Rule[], chains: readonly Chain[]): ResolvedRule
       if (!row) continue;
       if (rule.verb === 'hide') hidden.add(key);
       else if (rule.verb === 'accept') accepted.add(changeKey(key, rule.fact, rule.from, rule.value));
-      // The first position of a chain counts, and the first value: two rules can name one row, by its key and by CAIP.
+      // Two rules can name one row, by its key and by CAIP: its first position counts, and its first `keep` value.
       else if (rule.verb === 'chains') ranks?.set(key, ranks.get(key) ?? ranks.size);
       else kept.set(key, new Map([[rule.fact, rule.value], ...(kept.get(key) ?? [])]));
     }

@@ -15,7 +15,7 @@ export interface NativeCurrency {
 /** The guarded facts of a row: they do not change by themselves, and a wrong one costs money. */
 export type GuardedFact = 'decimals' | 'symbol' | 'address' | 'chainId' | 'chainType' | 'nativeCurrency';
 
-/** A guarded fact of a row on which the upstream contradicts the value that is served: the last accepted one. */
+/** A guarded fact of a row for which the upstream sends another value than the one that is served. */
 export interface HeldBackFact {
   readonly fact: GuardedFact;
   readonly served: string;
@@ -102,7 +102,7 @@ export type ServiceName = string;
 
 /** The age of rows. */
 export interface RowsAge {
-  /** When their request was sent, minus the `Age` of the answer (milliseconds since 1970). No row is older. */
+  /** When their request was sent, minus the `Age` of the answer (milliseconds since 1970). */
   readonly takenAt: number;
   /** The `Age` of the answer in milliseconds, 0 unless given. */
   readonly upstreamAgeMs?: number | undefined;
@@ -113,8 +113,8 @@ export interface SourceAndAge extends RowsAge {
 }
 
 /**
- * When the request for rows was sent (milliseconds since 1970). Refreshes are scheduled, and shared listings compared, by
- * this time: by `takenAt`, the next refresh would follow at once on an answer from a cache.
+ * When the request for rows was sent (milliseconds since 1970). Refreshes are scheduled, and shared listings compared,
+ * by this time: by `takenAt`, an old answer from a cache would make the next refresh due at once.
  */
 export function sentAtOf({ takenAt, upstreamAgeMs = 0 }: RowsAge): number {
   return takenAt + upstreamAgeMs;

@@ -18,7 +18,7 @@ export const TEXT_LIMITS = {
   search: 200,
   /** The `id` of the longest row: base64 of JSON, which takes at most six characters for each character. */
   id: Math.ceil(((MAX_LENGTHS.chainKey + MAX_LENGTHS.address) * 6 + 20) * (4 / 3)),
-  /** The cursors of usual rows have far fewer. */
+  /** The cursors of usual rows are far shorter. */
   cursor: 8_192,
   /** The longest identifiers that the grammars of CAIP-2 and CAIP-19 allow. */
   caip2: 8 + 1 + 32,
@@ -43,7 +43,7 @@ export function maxResponseBytes(listedTokens: number): number {
   return Math.max(MIN_RESPONSE_LIMIT, listedTokens * BYTES_OF_WHOLE_TOKEN);
 }
 
-/** Error messages show at most this many characters of a text from outside, and the log of an operation's name. */
+/** The most characters of a text from outside in an error message, and of an operation's name in the log. */
 export const MAX_SHOWN = 100;
 
 /** A text from outside for an error message: quoted, escaped, and cut if it is long. */

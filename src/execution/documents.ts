@@ -37,7 +37,7 @@ export type Documents = ReturnType<typeof createDocuments>;
 
 /** Makes an empty cache of documents for one schema. */
 export function createDocuments({ schema, introspection, ...limits }: DocumentsOptions) {
-  /** The parsed documents, and the errors of texts that cannot be parsed, by text. GraphQL Yoga fills both. */
+  /** The parsed documents, and the errors of texts that cannot be parsed, by text. GraphQL Yoga uses both, too. */
   const parsed = boundedByText<DocumentNode>();
   const syntaxErrors = boundedByText<Error>();
   const hasSeen = createSeenBefore();
@@ -84,7 +84,7 @@ export function createDocuments({ schema, introspection, ...limits }: DocumentsO
 
   /**
    * The document, if it is valid and within the limits; for any other text GraphQL Yoga reports the errors. A valid
-   * document is cached from its second request on, since most documents are sent only once.
+   * document is cached from its second request on: one that is sent only once would displace others.
    */
   function accepted(text: string): AcceptedDocument | undefined {
     if (last?.text === text) return last.accepted;

@@ -45,7 +45,7 @@ export interface ExecutionContext {
   readonly maxResponseBytes?: () => number;
 }
 
-/** Appends the JSON of a value that is not null. */
+/** Appends the JSON of a value to the response. */
 export type Write = (value: unknown, execution: Execution) => void;
 
 /** Kept JSON of at least this many bytes is stored as bytes: sending one more part costs less than copying its text. */

@@ -11,7 +11,7 @@ export function quote(text: string): string {
   return ESCAPED.test(text) ? JSON.stringify(text) : `"${text}"`;
 }
 
-/** Gives the JSON of non-null values of a scalar or enum. Falls back for results that are objects. */
+/** Gives the JSON of non-null values of a scalar or enum. Falls back for values or results such as objects. */
 export function leafJsonOf(type: GraphQLLeafType): (value: unknown) => string {
   const isText = type === GraphQLString || type === GraphQLID;
   return (value) => {

@@ -30,7 +30,6 @@ interface PreparedOperation {
   readonly variables: Variables;
 }
 
-/** Makes a writer for operations on one schema. */
 export function createOperationWriter(schema: GraphQLSchema, documents: Pick<Documents, 'accepted'>) {
   const plans = new Plans(schema);
 

@@ -134,7 +134,7 @@ function unknownId(id: unknown): DocumentRefusal {
 }
 
 function notTrusted(query: unknown): DocumentRefusal {
-  const message = `This gateway executes only documents that it knows (TRUSTED_DOCUMENTS_ONLY), got ${query === null ? 'none of them' : 'another one'}. Ask for a known one by its "documentId", or ask the operator to add yours.`;
+  const message = `This gateway executes only documents that it knows (TRUSTED_DOCUMENTS_ONLY), got ${query === null ? 'no document' : 'another one'}. Ask for a known one by its "documentId", or ask the operator to add yours.`;
   return new DocumentRefusal('DOCUMENT_NOT_TRUSTED', 403, message);
 }
 

@@ -26,10 +26,8 @@ export interface OperationFacts extends Waiting {
   readonly requestId?: string | undefined;
 }
 
-/** Everything that resolvers may use. Each operation has its own. */
 export type GatewayContext = ReturnType<typeof createContext>;
 
-/** Makes the context of one operation. */
 export function createContext(options: ContextOptions, operation: OperationFacts) {
   const { snapshots, priceMaxAgeMs, introspection, log } = options;
   const { requestId } = operation;

@@ -48,7 +48,6 @@ export interface CostLimits {
 
 /** Units for the uncached routes of one token, which cost the upstream a request. */
 export const ROUTE_UNITS = 1_000;
-/** Units for decoding one id. */
 export const ID_UNITS = 6;
 /** Units for `__schema` and `__type`, whatever is selected: the schema is small. */
 const INTROSPECTION_UNITS = 5_000;
@@ -86,8 +85,8 @@ export class CostMeter {
    * Look-ups pass keys in place of objects: with too many keys, the operation fails before any object is read.
    *
    * @param typeOf gives the object type of each row, for a field of an abstract type
-   * @returns the rows; an empty list once the operation is over a limit
-   * @throws OperationLimitError
+   * @returns the rows; an empty list if the operation was over a limit before
+   * @throws OperationLimitError if these rows exceed a limit
    */
   chargeRows<Row>(
     rows: readonly Row[],

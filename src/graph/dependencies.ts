@@ -26,7 +26,7 @@ const SERVED: Readonly<Record<string, (snapshots: Snapshots) => unknown>> = {
   routeMap: (snapshots) => snapshots.routeMap(),
 };
 
-/** While these are current, the response may be sent again: a new response could only have newer route times. */
+/** While these are current, the response may be sent again: a new one could differ only in the times of routes. */
 export interface Dependencies {
   /** The values of the names in {@link SERVED} when the response was made. */
   readonly values: Readonly<Record<string, unknown>>;

@@ -50,7 +50,7 @@ export class DependencyTracker {
     return this.noted;
   }
 
-  /** Notes a read. Note each read of routes, even of cached ones: the earlier note can belong to another part. */
+  /** Notes a read. Note repeated reads of routes, too: the earlier note can belong to another part of the response. */
   note(flag: Exclude<keyof TrackedReads, 'pricesGoodUntil'>): void {
     this.noted[flag] = true;
   }

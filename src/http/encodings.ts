@@ -8,8 +8,8 @@ import { TEXT_LIMITS } from '../domain/text-limits.js';
 export type Encoding = 'br' | 'zstd' | 'gzip' | 'identity';
 
 /**
- * The use of a body, which decides how much time its compression may take. A body is sent `once`, or several
- * times while it is `cached`, or unchanged for as long as the process runs (`file`).
+ * The use of a body, which decides how much time its compression may take. A body is sent `once`, several times while
+ * it is `cached`, or for long, as a `file`.
  */
 export type Use = 'once' | 'cached' | 'file';
 

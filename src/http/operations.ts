@@ -1,4 +1,4 @@
-/** Tells requests that count as operations from all others, and HTTP methods apart. */
+/** Decides which requests count as operations, and groups HTTP methods. */
 
 /** The HTTP method QUERY (RFC 10008): safe and cacheable as GET, with the request in a body as POST. */
 export const QUERY = 'QUERY';

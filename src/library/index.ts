@@ -60,7 +60,7 @@ export interface OpenedGateway {
   readonly metrics: () => Promise<string>;
   /**
    * Stops refreshing, and closes the connections to the upstream and to Redis. After that, requests are still
-   * answered from the data in memory, which grows old. Other data, such as uncached routes, is then an error.
+   * answered from the data in memory, which grows old. Fields that need other data, such as uncached routes, fail.
    */
   readonly close: () => Promise<void>;
 }

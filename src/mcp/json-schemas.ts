@@ -36,9 +36,8 @@ const SCALARS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * The schema of an operation's variables, with the types, descriptions and defaults of the arguments that they are given
- * to, which have the same names. The schema does not allow null for an optional variable: to omit the variable means
- * the same.
+ * The schema of an operation's variables. Each has the type, the description and the default of the argument with the
+ * same name, to which it is given. Null is not allowed for an optional variable: to omit it means the same.
  */
 export function variablesSchema(schema: GraphQLSchema, operation: OperationDefinitionNode): ObjectSchema {
   const fields = schema.getQueryType()?.getFields() ?? {};

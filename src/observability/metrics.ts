@@ -33,20 +33,20 @@ const HELP = {
   gateway_listing_age_seconds: 'Age of the snapshot that is served. Absent while the listing is EMPTY.',
   gateway_listing_rows: 'Rows of the snapshot that is served; 0 while the listing is EMPTY.',
   gateway_listing_rejected_rows:
-    'Rows that were left out of the snapshot that is served, as malformed or duplicate.',
+    'Rows that were left out of the snapshot that is served, as malformed, duplicate or contradictory.',
   gateway_listing_source: '1 for the service that sent the rows; other services are absent.',
   gateway_listing_gone:
     'Whether the last refresh failed because the upstream says that it is gone (1). The last good snapshot is still served.',
   gateway_listing_held_back:
     'Whether a whole refresh is held back (1). The last good snapshot is still served.',
   gateway_listing_refreshes_total:
-    'Refreshes that ended, by outcome: upstream or peer (where the new listing is from), older, held_back, or the code of the failure.',
+    'Refreshes that ended, by outcome: upstream or peer (where the new listing is from), older (than the served one), held_back, or the code of the failure.',
   gateway_listing_hold_backs_total:
     'Refreshes that were held back whole, by reason: shrink or rejected_rows. One refresh can have both.',
   gateway_listings_stored:
-    'Whether the last listing could be stored in SNAPSHOT_DIR (1). If not (0), a restart would find an older one. Absent until one is stored, and without SNAPSHOT_DIR.',
+    'Whether the last listing could be stored in SNAPSHOT_DIR (1). If not (0), a restart would find an older one or none. Absent until the first attempt, and without SNAPSHOT_DIR.',
   gateway_held_back_rows:
-    'Rows that are held back, by the guarded fact: listed rows that the upstream contradicts, and other new rows that are not listed yet. Without those on which a keep rule of LISTING_RULES decides.',
+    'Rows that are held back, by the guarded fact: listed rows that the upstream contradicts, and new rows that wait to replace another one. Rows on which a keep rule of LISTING_RULES decides do not count.',
   gateway_held_back_oldest_seconds:
     'How long the oldest row that gateway_held_back_rows counts has been held back; 0 if it counts none.',
   gateway_accepted_changes_total:
@@ -66,7 +66,7 @@ const HELP = {
   gateway_upstream_route_breaker_state:
     'The circuit breaker for routes: 1 for its current state, 0 for the others. Failed requests for the routes of listed tokens open it. While it is open, no routes are requested, but listings are.',
   gateway_upstream_changeovers_total:
-    'Changes from one service to its successor that this gateway detected first.',
+    'Changes from one service to its successor, without those that this gateway learned from another one.',
   gateway_route_rows_conflicting_total:
     'Rows of routes that were left out because the token listing has other decimals for the same token.',
   gateway_sweep_tokens_known: 'Tokens whose routes are known.',
@@ -237,7 +237,6 @@ export function createMetrics({ ofProcess = true } = {}) {
         limitedClients.set(client, true);
       },
     } satisfies RateLimitMetrics,
-    /** The sweep of routes. */
     sweep: {
       /** @param outcome `ok` or the code of the error */
       asked: (outcome: string) => sweepRequests.inc({ outcome }),

@@ -20,7 +20,6 @@ export type Monitoring = (method: string, path: string) => PlainResponse | Promi
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** Creates the responses of the monitoring paths. */
 export function createMonitoring({ notReadyReason, isDemo, metrics, log }: MonitoringOptions): Monitoring {
   return (method, path) => {
     if (!MONITORING_PATHS.some((each) => each === path)) return undefined;

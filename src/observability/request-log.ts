@@ -42,7 +42,7 @@ const OTHERS = '\n';
 
 /**
  * Creates the log of requests. Refused requests of one client get at most one line a second. The level of a line is
- * `info`, but `warn` for an internal error, and `debug` for the monitoring paths.
+ * `debug` for the monitoring paths, otherwise `warn` for an internal error and `info` for all else.
  */
 export function createRequestLog(log: Logger, logRequests: LogRequests = 'all', basePath = '') {
   const quietPaths = new Set(MONITORING_PATHS.map((path) => basePath + path));

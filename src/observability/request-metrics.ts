@@ -71,7 +71,6 @@ class Counts {
     this.requests.set(key, { labels: { cache: this.cache, outcome, ...scope }, value: times });
   }
 
-  /** The samples of the histogram of durations. */
   durationSamples() {
     const name = 'gateway_request_duration_seconds';
     const labels = { cache: this.cache };
@@ -88,7 +87,7 @@ class Counts {
 
 export type RequestMetrics = Omit<ReturnType<typeof createRequestMetrics>, 'samples'>;
 
-/** Counts client requests. A request costs a few additions; the samples are computed at a scrape. */
+/** A request costs a few additions; the samples are computed at a scrape. */
 export function createRequestMetrics() {
   const counts = {
     hit: new Counts('hit'),

@@ -3,7 +3,6 @@ import { createRequire } from 'node:module';
 
 const require = createRequire(import.meta.url);
 
-/** The version of the gateway, as package.json has it. */
 export const VERSION = (require('../../package.json') as { readonly version: string }).version;
 
 /** The hash of the commit that was built. `unknown` if the build had neither git nor REVISION. */

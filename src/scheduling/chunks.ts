@@ -1,7 +1,7 @@
 /** Splits long background work into short steps, so that requests are served in between. */
 import { setImmediate } from 'node:timers/promises';
 
-/** With this many rows, any work on a chunk and its garbage collection take a few milliseconds at most. */
+/** With this many rows, the work on a chunk takes a few milliseconds at most, with its garbage collection. */
 const CHUNK_ROWS = 100;
 /** Background work runs for this long before requests are served again (milliseconds). */
 const YIELD_AFTER_MS = 4;

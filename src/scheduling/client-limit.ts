@@ -1,7 +1,6 @@
 /** Limits how many operations each client may have executed. */
 import { LRUCache } from 'lru-cache';
 
-/** How many operations one client may have executed. */
 export interface Rate {
   readonly perSecond: number;
   /** The most operations in one window of {@link windowMs}; at least `perSecond`. */

@@ -3,7 +3,7 @@
 /** Tasks of a higher priority always go first. */
 export type Priority = 0 | 1 | 2;
 
-/** The client that a task is for. Undefined and null are clients like any other. */
+/** The client that a task is for. Undefined and null take turns like any other client. */
 type Client = string | null | undefined;
 
 /**
@@ -29,7 +29,7 @@ export function createFairQueue<Task extends { refuse(waiting: number): void }>(
   }
 
   /**
-   * Whether more than half of the waiting tasks are of this client. False for unknown ones: they may be many.
+   * Whether more than half of the waiting tasks are of this client. False for an unknown client: it may be many.
    */
   function isMostlyOf(client: Client): boolean {
     if (typeof client !== 'string') return false;
@@ -68,8 +68,8 @@ export function createFairQueue<Task extends { refuse(waiting: number): void }>(
       return next;
     },
     /**
-     * Adds a task. A full queue refuses the newest task of the client with the most, in the lowest priority with tasks;
-     * or the given task, if its priority is lower, or equal and that client has less than two tasks more than this.
+     * Adds a task. A full queue refuses a task of its lowest priority: the newest task of the client with the most.
+     * It refuses the given task instead if its priority is lower, or equal and its client has at most one task fewer.
      *
      * @returns a function that removes the task, if it still waits
      */

@@ -1,10 +1,10 @@
-/** The queue in which operations wait for execution, one at a time, with turns for clients. */
+/** The queue of operations that wait for execution. One is executed at a time, and clients take turns. */
 import { createFairQueue, type Priority } from './fair-queue.js';
 
 export class QueueFullError extends Error {
   override readonly name = 'QueueFullError';
 
-  /** @param isByClient whether more than half of the operations were of the same client when the refused one came */
+  /** @param isByClient whether most of the waiting operations were of the same client when the refused one came */
   constructor(
     waiting: number,
     readonly isByClient: boolean,

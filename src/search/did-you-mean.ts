@@ -23,10 +23,10 @@ const MAX_SUGGESTIONS = 3;
 /** At most 6 corrections are tried, or fewer if these have 12 words together: each word is looked up in all texts. */
 const MAX_TRIED = 6;
 const MAX_WORDS_TRIED = 12;
-/** Of the tokens that a word finds, the first 20 are examined. Of those named by it, the first 2 symbols are tried. */
+/** The first 20 tokens that a word finds are examined. Of those with the word in their name, 2 symbols are tried. */
 const NAMED_LOOKED_AT = 20;
 const MAX_SYMBOLS = 2;
-/** A shorter correction is not suggested for any typo: a short typed word is often the symbol of an unlisted token. */
+/** A shorter correction needs swapped or doubled letters: a short word is often the symbol of an unlisted token. */
 const MIN_FOR_ANY_TYPO = 5;
 /** A typed word has at most `MAX_NEAR` candidates from chains, as many from names, and `MAX_CORRECTED` corrections. */
 const MAX_NEAR = 12;

@@ -68,7 +68,7 @@ export function symbolMatchOf(score: number, nth: number): number {
   return score <= SCORES.symbolStart ? score * MAX_WORDS + nth : NO_SYMBOL_MATCH;
 }
 
-/** The score of a part of a symbol; see also `SCORES.symbol`. */
+/** The score of a part of a symbol. A whole symbol has the score `SCORES.symbol`. */
 export function symbolScore(match: Match): number {
   return match <= MATCH.start ? SCORES.symbolStart : SCORES.symbolPart;
 }

@@ -8,7 +8,7 @@ import { MARK } from './word-starts.js';
 export interface SearchWord {
   /** The word in the form in which symbols are compared. */
   readonly folded: string;
-  /** The word in the form in which names and symbols are searched; empty for an identifier, which they do not match. */
+  /** The word in the form in which names and symbols are searched; empty for an identifier, which matches neither. */
   readonly letters: string;
   /** The addresses that it may stand for, in the letter case as typed. */
   readonly addresses: readonly string[];
@@ -24,7 +24,7 @@ export interface Interpretation {
 
 /** A query with more words is refused: each word costs a look-up in all texts, and people type fewer. */
 export const MAX_WORDS = 8;
-/** Further letters of a symbol, and further parts of a name, are not indexed. Only hostile texts have more. */
+/** At most this many letters of a symbol, or parts of a name, are indexed. Usual texts have fewer. */
 const MAX_STARTS = 32;
 /** Filler words, ignored in the looser interpretations. */
 export const FILLERS: ReadonlySet<string> = new Set(

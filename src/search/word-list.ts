@@ -3,7 +3,7 @@ import { foldText, isOneTypo } from '../domain/fold-text.js';
 import { forEachChunk } from '../scheduling/chunks.js';
 import { HAS_LETTER, PUNCTUATION } from './text.js';
 
-/** Words of other lengths are left out: shorter words are too similar to others, and people do not type longer ones. */
+/** Words of other lengths are left out: shorter words are too similar to others, and people rarely type longer ones. */
 export const WORD_LENGTH = { min: 4, max: 24 } as const;
 
 /** Lists the words of texts, in their order. They are folded, and split at white space and punctuation. */

@@ -30,7 +30,7 @@ export interface ReadBody {
 /**
  * Reads the body into one buffer, so that a body in many small chunks takes at most twice its size, or 4 kB
  * if that is more. Bytes beyond the limit are read for a while and dropped: a client that is still sending
- * when the connection closes would never see the refusal.
+ * when the connection closes may never see the refusal.
  *
  * @param limits the largest body, and the shared budget of {@link MAX_UNANSWERED_REQUEST_BYTES}
  */

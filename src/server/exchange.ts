@@ -209,14 +209,14 @@ export class NodeExchange extends Exchange {
   }
 }
 
-/** A target that becomes a path that does not exist is cut to this many characters. */
+/** At most this many characters of a refused target are put into a path (see `urlOf`). */
 const MAX_SHOWN = 500;
 
 /**
  * The URL of a request, with a fixed host. Undefined if its target is neither a path nor an http URL.
  *
- * Two targets become a path that does not exist: a URL whose host is not that of the Host header, and a path that
- * normalisation would change, such as `/x/../metrics`, since a proxy in front may block `/metrics` by comparing paths.
+ * Two kinds of targets become a path that does not exist: a URL whose host is not that of the Host header, and a path
+ * that normalisation would change, such as `/x/../metrics`, since a proxy may block `/metrics` by comparing paths.
  */
 function urlOf(target: string, host = ''): URL | undefined {
   const [origin = '', authority] = /^https?:\/\/([^/?#]*)/i.exec(target) ?? ['', host];

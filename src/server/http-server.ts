@@ -110,7 +110,7 @@ export function createHttpServer(options: HttpServerOptions, handle: (exchange: 
     connection.begin(response);
     const exchange = new NodeExchange(request, response, connection, facts);
     exchange.startedAt = performance.now();
-    const message = 'Expected no other expectation than 100-continue.';
+    const message = 'Expected no Expect header other than "100-continue".';
     observer.refuse(exchange, { status: 417, message, isLast: true });
   });
   server.on('clientError', ({ code }: NodeJS.ErrnoException, socket: Socket) => {
@@ -134,7 +134,7 @@ export function createHttpServer(options: HttpServerOptions, handle: (exchange: 
      */
     async listen(host: string, port: number): Promise<string> {
       await once(server.listen(port, host), 'listening');
-      // Too many open files cause an error, for example. Without a listener, the error would end the process.
+      // Such as too many open files. Without a listener, an error would end the process.
       server.on('error', (err) => onCut('accept_failed', { err }));
       const shownHost = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
       const { port: opened } = server.address() as AddressInfo;

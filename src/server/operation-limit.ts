@@ -51,7 +51,7 @@ function refusal({ rate: { perSecond, burst } }: ClientLimit, waitMs: number): S
   const seconds = Math.ceil(waitMs / 1_000);
   return {
     status: 429,
-    message: `Too many operations: one client may have ${perSecond} a second executed, and ${burst} at once (RATE_LIMIT). Send this one again in ${seconds} s. Responses from the cache are not counted.`,
+    message: `Too many operations: one client may send ${perSecond} a second, and ${burst} at once (RATE_LIMIT). Send this one again in ${seconds} s. Responses from the cache are not counted.`,
     code: 'RATE_LIMITED' satisfies ErrorCode,
     headers: {
       'retry-after': String(seconds),

@@ -69,7 +69,7 @@ const READ_REFUSAL_WITHIN_MS = 2_000;
 
 /**
  * Sends a refusal on a connection whose input could not be parsed. It reads on for a while before it closes the
- * connection: with unread bytes a connection is reset, and the client never sees the refusal.
+ * connection: with unread bytes a connection is reset, and the client may never see the refusal.
  */
 export function refuseConnection(socket: Duplex, refusal: Refusal): void {
   const { headers, body } = refusalMessage(refusal, requestIdFrom(undefined));

@@ -40,7 +40,7 @@ const NO_CODES: readonly string[] = [];
 
 /**
  * Creates the observer. For each request of a client, exactly one of `answered`, `refuse` and `unreadable`
- * must be called. On `ADMIN_PORT` only refusals are reported.
+ * must be called. On `ADMIN_PORT` only refusals use the observer, and are not logged.
  */
 export function createRequestObserver(options: RequestObserverOptions) {
   const metrics = options.metrics?.requests ?? createRequestMetrics();

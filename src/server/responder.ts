@@ -222,8 +222,8 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
 }
 
 /**
- * What a long body has too much of, if it would take long to parse: 1 MB of nested arrays can take a second. Only JSON is
- * counted. In a form, JSON is encoded.
+ * The limit that a long body exceeds, if it would take long to parse: 1 MB of nested arrays can take a second. Only the
+ * parts of JSON can be counted, so any other long body is refused.
  */
 function exceededPart({ body, contentType = '' }: CacheableRequest): string | undefined {
   if (body.length <= MAX_SHORT_LENGTH) return undefined;
@@ -246,7 +246,7 @@ function isSingleJson({ status, headers }: Response): boolean {
   return status === 200 && /^application\/([\w-]+\+)?json\b/.test(headers.get('content-type') ?? '');
 }
 
-/** The cache result for the log and the metrics. MCP messages that do not call a tool are not counted as operations. */
+/** The cache result for the log and the metrics. MCP messages without a tool have `none`, unless they are refused. */
 function cacheResultOf(
   { cacheable: request }: Exchange,
   { path, isOperation }: Pick<Gateway, 'path' | 'isOperation'>,

@@ -50,7 +50,7 @@ export function numberChains(
   return { ...listing, rows: Object.freeze(rows), guard: { ...listing.guard, unnumbered: [...unnumbered] } };
 }
 
-/** Marks native assets whose decimals differ between both listings, since one is wrong. A `keep` rule decides instead. */
+/** Marks native assets whose decimals differ between both listings (one is wrong), unless a `keep` rule decides. */
 export function compareNatives(
   listing: GuardedListing<Token>,
   before: Fetched<Token> | undefined,

@@ -27,7 +27,7 @@ export interface ListingStatus {
   readonly ageMs: number | null;
   readonly rows: number;
   readonly rejectedRows: number;
-  /** Listed rows with held-back facts, and new rows that are held back and that no such row names. */
+  /** Listed rows with held-back facts, and held-back new rows whose address is in none of these facts. */
   readonly heldBackRows: number;
   readonly version: string | null;
   /** Whether the upstream's last answer is held back as a whole, so that an older snapshot is served. */

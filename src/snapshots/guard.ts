@@ -27,7 +27,7 @@ export type OperatorWord = Pick<ResolvedRules, 'verdictOn' | 'keptFacts'>;
 
 export interface GuardOptions<Row> {
   readonly kind: ListingKind<Row>;
-  /** The hold-back period in milliseconds; infinite: time alone never accepts a value. */
+  /** The hold-back period in milliseconds. If it is infinite, only rules accept a changed value. */
   readonly holdBackMs: number;
   readonly rules: OperatorWord;
   /** The known facts of a row that was never listed. */
@@ -346,8 +346,8 @@ export function withKnownFacts<Row>(own: Fetched<Row> | undefined, others: reado
 
 /**
  * Counts the listed rows that are held back, and the new rows that wait because each would replace a removed row.
- * `rowsByFact` and `oldestSince` leave out what a `keep` rule decides. `oldestSince`: since when the first of the others
- * has been held back (milliseconds since 1970); undefined without one.
+ * `rowsByFact` and `oldestSince` leave out facts on which a `keep` rule decides. `oldestSince`: since when the first of
+ * the other facts has been held back (milliseconds since 1970); undefined if there are none.
  */
 export function heldBackIn<Row extends ListingRow>(
   kind: ListingKind<Row>,

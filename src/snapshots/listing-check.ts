@@ -34,7 +34,7 @@ export class HeldBackError extends UpstreamError {
 
 /** Losses are added up over a day, so that many small ones are noticed, too. */
 const DAY_MS = 86_400_000;
-/** A listing is held back if it lacks all rows of a group, such as the tokens of a chain, that has this many or more. */
+/** A listing is held back if it lacks all tokens of a chain that had this many or more. */
 const GROUP_ROWS = 5;
 const SHOWN_ROWS = 20;
 
@@ -89,7 +89,7 @@ export function createListingCheck<Row extends ListingRow>(
     );
     const ofDay = largest(known.size).rows;
     const lostOfDay = Math.max(lost.length, ofDay - sent.rows.length - (sent.contradictory?.size ?? 0));
-    /** Whether the loss is large, even without this many of the vanished and of the lost rows. */
+    /** Whether the loss is still large if this many of its rows do not count. */
     const isVanishing = (but = 0) => vanished.length - but > known.size * holdBackShrink;
     const isShrinking = (but = 0) => lostOfDay - but > ofDay * holdBackShrink;
     if (!isVanishing() && !isShrinking() && lostGroups.length === 0) return undefined;

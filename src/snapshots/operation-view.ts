@@ -90,7 +90,7 @@ export class View {
     }
   }
 
-  /** Waits for an answer of the upstream, at most as long as an operation may wait: then UPSTREAM_TIMEOUT. */
+  /** Waits for an answer of the upstream. Rejects with UPSTREAM_TIMEOUT when the operation may wait no longer. */
   private async wait<Answer>(answer: Promise<Answer>, isByClient = false): Promise<Answer> {
     const from = performance.now();
     let timer: NodeJS.Timeout | undefined;
@@ -142,7 +142,7 @@ export class View {
     return this.held.sources !== undefined;
   }
 
-  /** The tokens that can be moved to this token; null if routes are not swept. @throws UpstreamError without an answer */
+  /** The tokens that can be moved to this token; null without a sweep. @throws UpstreamError if no routes are known */
   sources(tokens: TokenSnapshot, chainKey: string, address: string): TokenSources | null {
     const { sources } = this.held;
     if (!sources) return null;
@@ -213,7 +213,7 @@ export class View {
     return (this.pinned.tokens ?? this.held.refreshers.tokens.snapshot) && this.pin('tokens');
   }
 
-  /** The same, but waits for the first listing if the request needs it; undefined also if this wait fails. */
+  /** Like `tokensIfPresent`, but waits for the first listing if the request needs it; undefined if this wait fails. */
   private async listingFor({ srcChainKey }: TokenRequest): Promise<TokenSnapshot | undefined> {
     // Without a chain, the address is sent as it was given, so the listing is not needed.
     const tokens = srcChainKey === undefined ? this.tokensIfPresent() : this.pin('tokens');

@@ -113,7 +113,7 @@ export function logGuarded<Row extends ListingRow>(
     );
   }
   const more = news.length - MAX_LINES;
-  if (more > 0) log.warn({ listing: name, more }, `Held back in the ${name} listing: more rows`);
+  if (more > 0) log.warn({ listing: name, more }, `Held back in the ${name} listing: more values`);
   const changes = accepted.flatMap(({ row, facts, by }) => facts.map((each) => ({ row, by, ...each })));
   for (const { fact, by } of changes) onAccepted(name, fact, by);
   for (const { row, fact, served, upstream, by } of changes.slice(0, MAX_LINES)) {

@@ -88,7 +88,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   const maxPauseMs = Math.min(MAX_PAUSE_MS, Math.max(freshMs, firstPauseMs));
   const listingCheck = createListingCheck(kind, options);
   let snapshot: Indexed | undefined;
-  /** The listing that is served, including the rows that the operator hides; undefined before the first. */
+  /** The listing behind `snapshot`, with the rows that the operator hides; undefined before the first. */
   let guarded: GuardedListing<Row> | undefined;
   let heldBack: ReturnType<typeof heldBackIn> = { rows: 0, rowsByFact: new Map(), oldestSince: undefined };
   let lastFailure: { readonly error: UpstreamError; readonly at: number } | undefined;
@@ -109,7 +109,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   function refresh(): Promise<Indexed> {
     refreshing ??= runRefresh().finally(() => {
       refreshing = undefined;
-      // Every outcome of a refresh schedules the next refresh. Only an unexpected error can prevent that.
+      // Each outcome of a refresh schedules the next one, unless an unexpected error prevents that.
       if (timer === undefined) schedule(maxPauseMs);
     });
     // If no caller waits, a failure must not become an unhandled rejection.

@@ -42,7 +42,7 @@ const MAX_WAIT_MS = 2_000;
 const MAX_BYTES = 24 * 2 ** 20;
 const TOKEN_BYTES = 600;
 const ENTRY_BYTES = 2000;
-/** An answer that is larger than the cache counts as exactly as large, so that it is cached, alone. */
+/** An answer that is larger than the cache counts with the size of the cache: so it is cached, alone. */
 const sizeOf = ({ rows }: RouteAnswer, key: string) =>
   Math.min(MAX_BYTES, ENTRY_BYTES + 2 * key.length + TOKEN_BYTES * rows.length);
 
@@ -201,7 +201,7 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
       }
     },
     /**
-     * Requests routes after all clients, even if they are cached. A peer's answer may be `maxAgeMs` old.
+     * Requests routes with the lowest priority, even if they are cached. A peer's answer may be `maxAgeMs` old.
      *
      * @returns whether a request was sent: not if a peer has the answer, or a request of a client is in progress
      */
@@ -303,8 +303,8 @@ export function createReconcile(
 const NO_LISTING = {};
 
 /**
- * The decimals that a route to a token must have. Undefined, so that any do: for a listed token with held-back facts, and
- * for an unknown token. NaN, so that none do: for a new token that is held back.
+ * The decimals that a route to a token must have. Undefined (any) for a listed token with held-back facts, and for an
+ * unknown token; NaN (none) for a new token that is held back.
  *
  * @param row the token in the listing, if it is listed; a removed token counts as it was listed last
  */

@@ -91,7 +91,6 @@ async function createSnapshot<Row>(
   };
 }
 
-/** Indexes a fetched chain listing. */
 export async function createChainSnapshot(
   fetched: Fetched<Chain>,
   before?: ChainSnapshot,
@@ -135,7 +134,7 @@ export async function createTokenSnapshot(
     for (const token of chunk) {
       const { chainKey, address } = token;
       const addresses = byAddress.get(chainKey) ?? new Map<string, Token>();
-      // Most clients ask for an address as the listing writes it. Then it need not be folded.
+      // An address that a client sends as the listing writes it need not be folded.
       byAddress.set(chainKey, addresses.set(foldAddress(address), token).set(address, token));
       append(byChain, chainKey, token);
     }

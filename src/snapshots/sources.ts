@@ -1,4 +1,4 @@
-/** Finds the tokens that can be moved to a token: a sweep requests the routes from all tokens, to invert them. */
+/** Finds the tokens with a route to a token: a sweep requests the routes from all bridgeable tokens, to invert them. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tokenKey } from '../domain/addresses.js';
 import { keyedRows } from '../domain/keyed-rows.js';
@@ -114,7 +114,7 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
     nextAt = Math.max(nextAt, performance.now() + pauseMs);
     const isGone = code === 'UPSTREAM_GONE';
     if (status !== 429) {
-      // A failed token is requested after all others, so that one token that is always "gone" does not stop the sweep.
+      // A failed token is requested again last, so that one token that stays "gone" does not stop the sweep.
       failures.set(key, { at: Date.now(), isFirst: isGone || !failures.get(key)?.isFirst });
       log.debug({ ...request, code, detail }, 'The sweep could not fetch the routes of a token');
     }
@@ -151,7 +151,7 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
   return {
     /**
      * Enters an answer into the map, whether a client or the sweep has requested it. Ignores answers for tokens that are
-     * not listed as bridgeable, since the sweep would never renew them, and all answers once the map was full.
+     * not listed as bridgeable, since the sweep would never renew them, and all answers while the map is full.
      */
     enter({ srcChainKey, srcToken }: TokenRequest, fetched: Fetched<Token>): void {
       const isFull = stop?.until === Number.POSITIVE_INFINITY && stop.source === service.source;
@@ -175,7 +175,7 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
         await sleep(Math.max(0, Math.min(waitMs, longestMs)), undefined, { ref: false });
       }
     },
-    /** A number that changes with each answer that is entered or removed: what `sourcesOf` gives can differ then. */
+    /** A number that changes with each answer that is entered or removed, since `sourcesOf` can then differ. */
     version: () => map.changeCount,
     /** The tokens that can be moved to one token, by the answers so far. @throws UpstreamError while there is none */
     sourcesOf(listed: TokenSnapshot, chainKey: string, address: string) {
@@ -252,7 +252,7 @@ export function createRouteMap() {
       for (const key of keys) oldest = Math.min(oldest, answers.get(key)?.takenAt ?? oldest);
       return Number.isFinite(oldest) ? oldest : undefined;
     },
-    /** Enters an answer, unless a known one was requested later. @returns false, with no change, if it is too large */
+    /** Enters an answer, unless a known one was requested later. @returns false, with no change, if there is no room */
     set(key: string, fetched: Pick<Fetched<Token>, 'takenAt' | 'upstreamAgeMs' | 'rows'>): boolean {
       const known = answers.get(key);
       const sentAt = sentAtOf(fetched);

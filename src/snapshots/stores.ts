@@ -26,8 +26,8 @@ export interface SharedFailure {
 }
 
 /**
- * The right to request a topic (a listing or the routes of a token) from the upstream. One gateway at a time has it. A
- * gateway that has waited too long gets it, too. `succeed` and `fail` end the lease, and never reject.
+ * The right to request a topic (a listing or the routes of a token) from the upstream. One gateway at a time has it,
+ * besides gateways that have waited too long for it. `succeed` and `fail` end the lease, and do not reject.
  */
 export interface RefreshLease<Row> {
   readonly is: 'ours';

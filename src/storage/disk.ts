@@ -35,7 +35,7 @@ export async function openDiskStore(
     if (['EEXIST', 'ENOTDIR'].includes(codeOf(error))) throw error;
     log.warn({ err: error, directory }, 'SNAPSHOT_DIR cannot be used yet: let the gateway read and write it');
   }
-  /** By file: encodes the listing to write next. Writes run one at a time; a newer listing replaces it. */
+  /** By file: encodes the listing to write next, which a newer one replaces. A file has one write at a time. */
   const waiting = new Map<string, () => Promise<Buffer>>();
   const writing = new Map<string, Promise<void>>();
   /** The files whose rows may be served. Only the facts of other files are used. */

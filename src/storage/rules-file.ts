@@ -6,7 +6,7 @@ import type { Logger } from '../logger/logger.js';
 
 /**
  * Reads a file of rules, and again when it has changed and then stayed the same for `settleMs`: before, it may be half
- * written. It polls, which works on every file system, and after renames and changes of links.
+ * written. It polls, because this also notices renames, changed links, and changes on network file systems.
  *
  * @param onChange called each time the text of the file has changed
  * @throws ListingRulesError or an error of `node:fs`, if the file cannot be read at the start. Later errors are logged

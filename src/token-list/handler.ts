@@ -10,7 +10,7 @@ import { tokenListStateOf } from '../snapshots/snapshot.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
 import { tokenListContentOf } from '../snapshots/token-list-state.js';
 
-/** The name of the lists. The schema allows letters, digits and spaces. */
+/** The name of the lists. The schema of token lists allows only letters, digits and spaces. */
 const NAME = 'Chains and Tokens';
 
 /** A token list, and how many tokens of its chains it has and leaves out (see `tokenListContentOf`). */
@@ -105,12 +105,12 @@ export function createTokenListHandler({
       return refused(503, message, { 'retry-after': '1' });
     }
     const document = await finding;
-    // The schema does not allow an empty list.
+    // The schema of token lists does not allow an empty one.
     if (!document?.count) {
       return refused(
         404,
         chainKey === undefined
-          ? 'The token list is empty: it has the listed tokens of EVM chains, without native ones.'
+          ? 'There is no token for the list: it can have only listed tokens of EVM chains, without native ones.'
           : `Expected the chainKey of an EVM chain that has tokens for a token list, got ${shown(chainKey)}.`,
       );
     }

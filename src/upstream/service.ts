@@ -33,7 +33,6 @@ interface ServiceForm {
   readonly routeQuery: (request: TokenRequest) => NonNullable<UpstreamRequest['query']>;
 }
 
-/** Creates services of one kind. */
 export function createRestService({ forms, isPaged, routeQuery }: ServiceForm): CreateService {
   return (options) => ({
     source: options.source,

@@ -36,7 +36,6 @@ export interface Bench {
   readonly seconds: number;
 }
 
-/** The number of rounds. */
 export const ROUNDS = 3;
 /** A server warms up until it has used this much CPU time: then V8 has optimised the measured code. */
 const WARM_UP_CPU_MICROS = 5_000_000;

@@ -21,7 +21,7 @@ export interface Workload {
 export interface NewVariables {
   readonly name: string;
   readonly connections: number;
-  /** Returns a function that gives the next body. Equal numbers give equal series, unless all series are one. */
+  /** Returns a function that gives the next body. Equal numbers give equal series; some kinds have only one series. */
   series(number: number): () => string;
 }
 

@@ -187,7 +187,7 @@ describe('settings', () => {
     ]);
   });
 
-  it('with several errors end the process with status 1, which lists all of them, and misspelt names', async () => {
+  it('with several errors end the process with status 1 and a list of all errors and misspelt names', async () => {
     const wrong = { PORT: 'http', UPSTREAM_URL: 'nowhere', GRAPHIQL: 'on', UPSTREAM_ULR: 'http://secret' };
     const { output, exited } = spawnGateway(wrong);
     expect(await exited).toBe(1);

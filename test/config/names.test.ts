@@ -23,7 +23,10 @@ describe('a variable that is not a setting', () => {
     ['MAX_BODY_BYTES', 'The value is always 1048576.'],
     ['HOLD_BACK_SHRINK', 'The value is always 0.5.'],
     ['REDIS_SECRET', 'Protect Redis by a password and TLS.'],
-    ['REQUIRE_UPSTREAM', 'Without UPSTREAM_URL the process ends if NODE_ENV=production or DEMO=false.'],
+    [
+      'REQUIRE_UPSTREAM',
+      'Without UPSTREAM_URL the process ends if DEMO=false, or if NODE_ENV=production and DEMO is unset.',
+    ],
   ])('and was one is reported, with what holds now: %s', (name, now) => {
     const message = `${name} is no longer a setting, and is not read. ${now}`;
     expect(nameWarnings({ [name]: 'x' })).toEqual([{ name, message }]);

@@ -47,7 +47,7 @@ describe.skipIf(areMissing('promtool'))('alerts.yaml', () => {
   });
 
   // One run of promtool for all cases; its output names an alert that fails.
-  it('fire and clear, and are silent about what one client causes and about too little data', async () => {
+  it('has alerts that fire and clear, and are silent about what one client causes and about too little data', async () => {
     const loud = Object.entries(ALERT_CASES).flatMap(([alert, cases]) =>
       [cases].flat().map((alertCase) => promtoolTest(alert, alertCase)),
     );
@@ -58,7 +58,7 @@ describe.skipIf(areMissing('promtool'))('alerts.yaml', () => {
     expect(await testRules(...loud, ...silent)).toContain('SUCCESS');
   });
 
-  it('do not page for refusals that a client can cause, and need a minimum rate for ratios', () => {
+  it('pages nobody for refusals that a client can cause, and requires a minimum rate for ratios', () => {
     const byClients = /OVERLOADED|UPSTREAM_|RATE_LIMITED|gateway_rate_limited|connections_cut/;
     for (const { alert, expr, labels } of alerts) {
       if (labels.severity === 'page' && byClients.test(expr))
@@ -76,7 +76,7 @@ describe.skipIf(areMissing('promtool'))('alerts.yaml', () => {
     expect(alerts.map(({ alert }) => alert)).toEqual(expect.arrayContaining(named));
   });
 
-  it('fire at once for a guarded value, with advice', async () => {
+  it('has an alert that fires at once for a guarded value, with advice', async () => {
     const { annotations } = alerts.find(({ alert }) => alert === 'GatewayRowsHeldBack') ?? {};
     const labels = { instance: 'a', listing: 'tokens', fact: 'decimals' };
     const text = await testRules({

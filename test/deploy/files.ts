@@ -107,7 +107,6 @@ interface Alert {
   readonly annotations: { readonly summary: string; readonly description: string };
 }
 
-/** The path of the alerts. */
 export const RULES = join(ROOT, '.deploy/alerts.yaml');
 
 export const alerts = (

@@ -219,7 +219,7 @@ describe('the text of rules', () => {
     expect(error).toContain(message);
   });
 
-  it('shows at most 100 characters of an error, all of them ASCII', () => {
+  it('is quoted in errors with at most 100 characters, and in ASCII', () => {
     const error = errorOf(`a\u202e\u0007\u2066"${'x'.repeat(500)}`);
     expect(error).toMatch(/got "a\\u202e\\u0007\\u2066\\"x{95}"$/);
     expect(error).toMatch(/^[ -~]+$/);

@@ -226,7 +226,7 @@ describe('kept JSON of one listing', () => {
       '{"tokens":[{"price":{"asOf":"TIME"}}]}',
     ],
   ])(
-    'changes with the other listing alone, if it shows that: %s',
+    'is written again if only the other listing has changed, which it shows, too: %s',
     async (field, before, name, rows, after) => {
       const listings = { chains: [chainRow('ethereum')], tokens: [tokenRow('ethereum', TOKEN)] };
       const server = await startLoaded({ listings });

@@ -10,7 +10,7 @@ import { createTestLog, defaultConfig, type TestGateway } from '../support/test-
 /**
  * Executes operations by graphql-js over the snapshots of a gateway, each in its own context, and without limits on cost.
  *
- * @returns a function that returns the result and the context; undefined for an invalid document
+ * @returns a function that returns the result and the context, or undefined for an invalid document
  */
 export async function createExecutor(
   { snapshots }: Pick<TestGateway, 'snapshots'>,

@@ -41,7 +41,7 @@ describe('rateLimit', () => {
     expect(await Promise.all(statuses)).toContain(429);
   });
 
-  it('as a text counts an IPv6 network as one client, and other texts literally', async () => {
+  it('given as a text counts an IPv6 network as one client, and any other client by its exact text', async () => {
     const ask = byFetch(await open({ rateLimit: `1/${BURST}` }));
     await useUp(ask, '2001:db8::1');
     expect(await ask(90, '2001:db8::2')).toBe(429);

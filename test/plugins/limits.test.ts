@@ -70,7 +70,7 @@ describe('errors name the limit and, if it is known, the actual number:', () => 
     ['a variable', (name: string) => `query ($${name}: String) { chains(search: $${name}) { name } }`],
     ['an operation', (name: string) => `query ${name} { __typename }`],
     ['a directive', (name: string) => `{ __typename @${name} }`],
-  ])('the length of a name, in documents of any length: of %s', async (_name, document) => {
+  ])('the length of the name of %s, in documents of any length', async (_name, document) => {
     const { query } = await createTestGateway();
     for (const comment of ['', `# ${'-'.repeat(5_000)}\n`, `# ${'x'.repeat(5_000)}\n`]) {
       const longest = await query(comment + document('x'.repeat(200)));

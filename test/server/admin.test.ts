@@ -82,7 +82,7 @@ describe('ADMIN_PORT', () => {
     const asked = upstream.count();
     expect((await refresh({ method: 'PUT' }))[0]).toBe(405);
     expect((await fetch(`${admin}/refresh`)).headers.get('allow')).toBe('POST');
-    // A foreign page in a browser that has found the port.
+    // A foreign page in a browser can find the port. Its requests have an Origin.
     expect((await refresh({ headers: { origin: 'https://example.org' } }))[0]).toBe(404);
     expect((await fetch(`${address}/refresh`, { method: 'POST' })).status).toBe(404);
     expect(upstream.count()).toBe(asked);

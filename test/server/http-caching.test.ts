@@ -250,7 +250,7 @@ describe('the headers of a response', () => {
   it('allow each origin its own access, whichever origin sent the same request before', async () => {
     const [a, b, c] = ['https://a.example', 'https://b.example', 'https://c.example'];
     const strict = await startServer({ config: { ...FRESH, corsOrigins: [a, c] } });
-    // The third response to each origin is from the cache.
+    // The third responses to a and to c are from the cache.
     for (const origin of [a, b, undefined, c, a, b, a, 'null', c, undefined, c])
       for (const method of ['GET', 'POST']) {
         const asked = { query: SMALL, method, headers: origin ? { origin } : {} };

@@ -11,7 +11,7 @@ const right = tokenRow('a', USDC, { price: { usd: 1 } });
 const wrong = { ...right, decimals: 18 };
 const METRIC = 'gateway_contradictory_rows_total{listing="tokens"}';
 
-describe('equal keys with other facts in one answer', () => {
+describe('equal keys with different facts in one answer', () => {
   it.each([
     ['in this order', [right, wrong]],
     ['in the reverse order', [wrong, right]],

@@ -198,7 +198,7 @@ const tokensFrom = (first: number, count: number, symbolOf: (index: number) => s
   );
 
 describe('guarded values', () => {
-  it('are known or were steady for the hold-back period, and equal at gateways that share all, in any order of answers', async () => {
+  it('are known or were steady for the hold-back period, and equal at gateways that share all listings, in any order of answers', async () => {
     const steps = fc.array(step, { minLength: 10, maxLength: 40, size: 'max' });
     await fc.assert(fc.asyncProperty(steps, run), { numRuns: 30 });
   });

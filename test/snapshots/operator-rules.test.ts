@@ -52,7 +52,7 @@ describe('a rule of LISTING_RULES', () => {
     expect(await first(later)).toMatchObject({ decimals: 18, heldBack: [] });
   });
 
-  it('accept accepts that change and no other', async () => {
+  it('accept accepts only the change that it names', async () => {
     const gateway = await serve('accept a:0x1 decimals 6 8\naccept a:0x2 decimals 6 18\n');
     await gateway.bring({ tokens: WRONG });
     expect(await first(gateway)).toMatchObject({ decimals: 6 });

@@ -159,7 +159,7 @@ describe("if a token's address is replaced, the old row stays without a price, a
     expect(await count()).toBe(0);
   });
 
-  it('until it is accepted; the way back is another change', async () => {
+  it('until it is accepted; a move back to the old address is held back, too', async () => {
     const gateway = await start([ONE, ...REST]);
     await gateway.bring({ tokens: [TWO, ...REST] });
     await gateway.bring({}, DAY);

@@ -104,7 +104,7 @@ describe('a failed refresh', () => {
     await expect.poll(async () => codesOf(await query(TOKENS))).toEqual([]);
   });
 
-  it('before the first snapshot is the answer to all requests, which do not hurry the next refresh', async () => {
+  it('before the first snapshot gives its error to all requests, which cause no earlier refresh', async () => {
     const { query, upstream } = await serve(status(410), {}, 10_000);
     for (let asked = 0; asked < 20; asked++) expect(codesOf(await query(TOKENS))).toEqual(['UPSTREAM_GONE']);
     expect(upstream.count('tokens')).toBe(1);
@@ -116,7 +116,7 @@ describe('a failed refresh', () => {
     // The successor is gone, too.
     ['auto', false],
   ] as const)(
-    'with 410 and UPSTREAM_PROFILE=%s: whether the log says how the successor can take over: %s',
+    'with 410 and UPSTREAM_PROFILE=%s logs how the successor can take over: %s',
     async (upstreamProfile, isNamed) => {
       const successor = await startFakeSuccessor();
       onTestFinished(successor.close);

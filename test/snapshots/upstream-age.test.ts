@@ -60,7 +60,7 @@ describe('an answer that a cache has stored for long', () => {
     expect(response.headers.get('x-stale-listings')).toMatch(/^tokens;age=(72\d\d|315360\d\d)$/);
   });
 
-  it('has prices of that time if prices may be so old', async () => {
+  it('has prices with their true time if PRICE_MAX_AGE_MS allows it', async () => {
     const before = Date.now();
     const { price } = await seenBy(await serve(listingAt(1, 7_200), { priceMaxAgeMs: 86_400_000 }));
     const asOf = Date.parse(price?.asOf ?? '') + 7_200_000;

@@ -213,7 +213,7 @@ describe('a process that is killed', () => {
     expect(logged).toEqual([]);
   });
 
-  it('or stopped has written the listings that it serves', async () => {
+  it('is unlike one that is stopped, which has written the listings that it serves', async () => {
     const directory = temporaryDirectory();
     // There are so many rows that the write is in progress at the stop, and few enough that it ends in time.
     const upstream = await startFakeUpstream(generatedListings(10, 8_000), onTestFinished);

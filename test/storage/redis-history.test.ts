@@ -14,7 +14,7 @@ async function startUpstream() {
 }
 
 describe.skipIf(isRedisMissing)('gateways with one Redis', () => {
-  it('give the same changes and the same token list, whichever of them fetched, also a new one', async () => {
+  it('give the same changes and the same token list, whichever of them refreshes, and so does a new one', async () => {
     const upstream = await startUpstream();
     const { gateways, join } = await startPeers(2, { upstream, config: CONFIG });
     const isServed = (gateway: TestGateway) => statusOf(gateway).tokens.state === 'FRESH';

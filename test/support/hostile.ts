@@ -115,7 +115,7 @@ export async function attack(
   const worker = new Worker(new URL('./attacker.js', import.meta.url), {
     workerData: { address, connections, forMs, bodies: texts, from },
   });
-  // Without the gateway, it would send requests as fast as it can until its time is over.
+  // If the gateway has ended, the worker would send requests as fast as it can until its time is over.
   onTestFinished(async () => {
     await worker.terminate();
   });

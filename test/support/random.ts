@@ -9,14 +9,12 @@ export function randomFrom(seed: number): () => number {
   };
 }
 
-/** One of the items. */
 export function oneOf<Item>(items: readonly Item[], random: () => number): Item {
   const item = items[Math.floor(random() * items.length)];
   if (item === undefined) throw new Error('Expected at least one item');
   return item;
 }
 
-/** The items in a random order. */
 export function shuffled<Item>(items: readonly Item[], random: () => number): readonly Item[] {
   return items
     .map((item) => ({ item, place: random() }))

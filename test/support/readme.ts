@@ -50,7 +50,6 @@ function operationsOf(document: string): readonly string[] {
   );
 }
 
-/** The text of one block. */
 export function blockOf(path: string, name: string): string {
   const block = blocksOf(path).find((block) => block.name === name);
   if (!block) throw new Error(`${path} has no block named "${name}". Put <!-- test: ${name} --> above it.`);

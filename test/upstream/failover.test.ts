@@ -190,7 +190,7 @@ describe('once v1 says that it is gone', () => {
 });
 
 describe('a successor that fails', () => {
-  it('changes nothing: the last good listing stays until the successor answers, and v1 is left alone for an hour', async () => {
+  it('changes nothing: the last good listing stays until the successor answers, and v1 gets no requests meanwhile', async () => {
     const { query, v1, successor, snapshots, sources, failovers, service } = await serve({
       config: { tokensFreshMs: 50 },
     });

@@ -14,8 +14,8 @@ const NOT_USED = ['@semanticNonNull', null] as const;
  * The schema as a Federation 2 subgraph: Chain and Token are entities, and value types are shareable. `Node` and its
  * queries are left out, because an id in a supergraph does not show from which subgraph it is.
  *
- * The SDL links the newest version of Federation that all common composers support. The list sizes are estimates, with
- * which a router can refuse expensive operations.
+ * The SDL links a version of Federation that all tested composers support. The list sizes are estimates, with which a
+ * router can refuse expensive operations.
  */
 export function subgraphSdlOf(schema: GraphQLSchema): string {
   const link =

@@ -216,7 +216,7 @@ function lineOf(text) {
   return line;
 }
 
-/** The parts of a line that have a class. The style gives a URL no colour, so that nothing in it is taken for a key. */
+/** The parts of a line that have a class. That of URLs has no colour: it prevents that parts of a URL count as keys. */
 const KINDS = Object.entries({
   url: /https?:[^\s']+/,
   key: /"\w+"(?=:)|\b\w+(?=:)/,

@@ -61,7 +61,7 @@ export async function ask(query, variables, { signal, onAnswered } = {}) {
   throw failure(errors?.[0]?.extensions?.code ?? UNREACHABLE, errors?.[0]?.message);
 }
 
-/** @param {string} text @returns {any} empty for a text that is not JSON, such as the error page of a proxy */
+/** @param {string} text @returns {any} `{}` for a text that is not JSON, such as the error page of a proxy */
 function parse(text) {
   try {
     return JSON.parse(text);

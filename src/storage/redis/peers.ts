@@ -128,7 +128,7 @@ export function createRedisPeers(options: RedisPeersOptions) {
   const { call } = connection;
   /** By topic: writes the snapshot that is served here, if Redis has none or an older one. */
   const offered = new Map<string, () => Promise<void>>();
-  /** Writes in progress: the process waits for them before it ends. */
+  /** Writes in progress: `close` waits for them. */
   const writes = new Set<Promise<void>>();
   let hasGivenUp = false;
   // Redis may have lost the snapshots.

@@ -58,7 +58,6 @@ export type UpstreamHttp = ReturnType<typeof createUpstreamHttp>;
 /** A host that accepts no connection within this time counts as down: a longer wait would delay the retry. */
 const CONNECT_TIMEOUT_MS = 5_000;
 
-/** Creates the client of one service. */
 export function createUpstreamHttp(options: UpstreamHttpOptions) {
   const { service, upstreamTimeoutMs: timeoutMs, rateLimiter, metrics, log } = options;
   const base = options.baseUrl.replace(/\/+$/, '');

@@ -61,7 +61,6 @@ export function retryDelay(attempt: number, { code, status = 0, retryAfterMs = 0
   return Math.max(pauseMs, retryAfterMs);
 }
 
-/** The error for an attempt that takes too long. */
 export function timeoutError(timeoutMs: number, url: string): UpstreamError {
   const message = `The upstream did not answer within ${timeoutMs} ms. Try again in a few seconds.`;
   return new UpstreamError('UPSTREAM_TIMEOUT', message, { detail: url });

@@ -4,7 +4,7 @@ export interface RateLimiter {
    * Acquires the permit for one request, which must then be sent at once. Returns 0, or the wait until the next try (ms).
    *
    * @param key the same for all requests that are paused together
-   * @param isFirst whether this request goes before others that wait
+   * @param isFirst whether the request is for a listing: in Redis, waiting listings and routes take turns
    */
   acquire(key: string, isFirst: boolean): number | Promise<number>;
   answered?(): void;

@@ -16,8 +16,8 @@ const LOGGED_BODY_LENGTH = 500;
 const MAX_AGE_MS = 365 * 86_400_000;
 
 /**
- * Reads a JSON body, and its length after decompression. Rejects with UPSTREAM_MALFORMED if it is too long, has more
- * parts than any listing, or is not JSON in UTF-8.
+ * Reads a JSON body, and counts its bytes after decompression. Rejects with UPSTREAM_MALFORMED if it is too long, has
+ * too many parts, or is not JSON in UTF-8.
  */
 export async function readJson({ headers, body }: Readable, url: string, maxBytes: number) {
   const type = headers.get('content-type') ?? 'none';
@@ -54,17 +54,18 @@ const MAX_PARTS = {
 
 /** The beginning of a body, for the log. The last word is whole, because the log would not mask half of a secret. */
 export async function headOf({ body }: Readable): Promise<string> {
+  let text = '';
   try {
     for await (const chunk of body ?? []) {
-      const text = Buffer.from(chunk).toString('utf8');
-      return text.length > LOGGED_BODY_LENGTH
-        ? `${text.slice(0, LOGGED_BODY_LENGTH).replace(/\S*$/, '')}…`
-        : text;
+      text += Buffer.from(chunk).toString('utf8');
+      if (text.length > LOGGED_BODY_LENGTH)
+        return `${text.slice(0, LOGGED_BODY_LENGTH).replace(/\S*$/, '')}…`;
     }
   } catch {
     // An unreadable body is not logged.
+    return '';
   }
-  return '';
+  return text;
 }
 
 /** The milliseconds of an `Age` header, as RFC 9111 reads it: the first of several values counts, an invalid one as 0. */

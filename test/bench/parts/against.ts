@@ -26,7 +26,7 @@ export const against: Part = async (bench) => {
     gateways.set(listed, [own, await startGateway(bench.upstream, { listed, root })]);
   }
   const contests: Contest[] = [];
-  /** Each of three entries gets its own series of requests. */
+  /** Adds a contest of three entries. @param load gives the requests of one entry */
   function add(label: string, listed: number, load: (nth: number) => Load): void {
     const [own, other] = gateways.get(listed) ?? [];
     if (!own || !other) throw new Error(`Expected gateways with ${listed} tokens`);

@@ -290,7 +290,7 @@ describe('a query as a person types it', () => {
     expect(new Set(chainKeys)).toEqual(new Set(['avalanche']));
   });
 
-  it('gives a token on an unlisted chain no chain type', async () => {
+  it('with a filter by chain type finds no token on an unlisted chain', async () => {
     for (const chainTypes of [[''], ['evm'], ['undefined']]) {
       expect((await search('lost', { chainTypes })).totalCount).toBe(0);
     }

@@ -6,8 +6,8 @@ import { many, nested, oddName, oddText, opaque, representation, size, times } f
 
 /**
  * Each template begins with the greatest size. `«a¦b»` becomes as many parts as the document's size, each of them one of the
- * alternatives; `‹open¦core¦close›` is nested as deeply. `<n>` is the number of a part, `<m>` the next number, and behind all
- * parts `<n>` is their count. Other names in angle brackets are {@link HOLES}.
+ * alternatives; `‹open¦core¦close›` is nested as deeply. `<n>` is the number of a part, `<m>` the next number, and after the
+ * last part `<n>` is their count. Other names in angle brackets are {@link HOLES}.
  */
 const TEMPLATES = [
   // Nesting.

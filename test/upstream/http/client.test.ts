@@ -102,7 +102,7 @@ describe('transient faults are retried', () => {
     expect(upstream.count()).toBe(3);
   });
 
-  it('a stall before the headers and one in the body, each up to the timeout of an attempt', async () => {
+  it('a stall before the headers and one in the body, each after the timeout of an attempt', async () => {
     const stallInBody: Answer = (response) =>
       response.writeHead(200, { 'content-type': 'application/json' }).write('{');
     const { upstream, getTokens } = await askFor(first(1, stall, first(2, stallInBody, GOOD)), {
@@ -256,7 +256,7 @@ describe('the rate limiter', () => {
     expect(mostInASecond(upstream.seen, 300)).toBeLessThanOrEqual(3);
   });
 
-  it('counts the requests before the first answer from then on, since they are sent late at the start', () => {
+  it('counts the requests before the first answer as sent at that answer, because the start delays them', () => {
     const clock = stopClock();
     const limiter = createRateLimiter(2);
     const acquire = () => Math.round(limiter.acquire());
@@ -291,7 +291,7 @@ describe('the rate limiter', () => {
     expect(upstream.seen.map(({ url }) => url)).toEqual(sent.map((search) => `/v1/tokens${search}`));
   });
 
-  it('refuses routes that could not be sent in time, first in the queue or not', async () => {
+  it('refuses routes that could not be sent in time, wherever they are in the queue', async () => {
     const rateLimiter: RateLimiter = { acquire: () => 10_000, pause() {} };
     const { upstream, http } = await askFor(GOOD, { rateLimiter, maxRouteWaitMs: 100 });
     const answers = ['a', 'b'].map(askIn(http)).map(faultOf);
