@@ -32,7 +32,7 @@ export interface AcceptedChange {
 /** A doubted price, which is not served for ten minutes; or the last price of a token that has none now. */
 export interface DoubtedPrice {
   readonly key: string;
-  /** `before`: the last served price. `usd`: the price that the upstream sends now. In US dollars; null if none. */
+  /** `before`: the last served price. `usd`: the doubted price. In US dollars; null if none. */
   readonly before: number | null;
   readonly usd: number | null;
   /** Since when the upstream has sent prices that are less than ten times apart (milliseconds since 1970). */

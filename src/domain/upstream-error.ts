@@ -9,7 +9,7 @@ export const UPSTREAM_ERROR_CODES = ERROR_CODES.filter((code): code is UpstreamE
 );
 
 export interface UpstreamErrorOptions extends GatewayErrorOptions {
-  /** For the log only: address, status, beginning of the body. */
+  /** For the log only, such as the URL and the status. */
   readonly detail?: string | undefined;
   readonly status?: number | undefined;
   /** The wait before the next request (ms): the upstream's `Retry-After`, or the rest of a pause. */

@@ -18,7 +18,7 @@ const BYTES_OF_ENTRY = 150;
 /** A value whose JSON takes more than this share of `maxBytes` is not kept as a whole. */
 const MAX_SHARE = 1 / 4;
 
-/** Wraps a function that writes one field in a plan, so that the JSON of its values is kept. */
+/** Wraps a function that writes the values of one field, so that their JSON is kept. */
 export function kept(write: Write, memory: Memory): Write {
   /** The kept JSON of rows and lists, freed with them. The map is made when needed: most plans are used only once. */
   let known: WeakMap<object, { readonly json: string | Buffer; readonly reads: object }> | undefined;

@@ -109,7 +109,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   function refresh(): Promise<Indexed> {
     refreshing ??= runRefresh().finally(() => {
       refreshing = undefined;
-      // Each outcome of a refresh schedules the next one, unless an unexpected error prevents that.
+      // The refresh has scheduled the next one, unless an unexpected error prevented that.
       if (timer === undefined) schedule(maxPauseMs);
     });
     // If no caller waits, a failure must not become an unhandled rejection.

@@ -9,7 +9,7 @@ export interface Load {
   readonly next?: () => string;
 }
 
-/** The headers of Apollo Client. */
+/** `accept` is Apollo Client's. */
 export const HEADERS = {
   accept: 'application/graphql-response+json,application/json;q=0.9',
   'accept-encoding': 'identity',

@@ -164,7 +164,7 @@ const withTokens = (
 /** 20 random tokens by their keys. */
 export const byKey = withTokens('20 by key', (token) => () => byKeyBody(Array.from({ length: PAGE }, token)));
 
-/** A router's request for the fields of 50 random tokens in a list from another subgraph. */
+/** A router's request for fields of 50 random tokens, which another subgraph has listed. */
 export const entities = withTokens('50 entities', (token) => {
   const one = () => ({ __typename: 'Token', ...keyOf(token()) });
   return () => entitiesWith({ representations: Array.from({ length: ENTITIES }, one) });

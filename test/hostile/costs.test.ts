@@ -6,10 +6,7 @@ import { json } from '../support/fake-upstream.js';
 import { fixedLimits } from '../support/fixed-limits.js';
 import { type Asked, expectCheap, shareTarget, startTarget, type Target } from '../support/hostile.js';
 
-/**
- * With 10,000 tokens, a request may take this CPU time of the main thread: three times that of the whole
- * listing.
- */
+/** A request may take this CPU time of the main thread: about three times that of a list of all 10,000 tokens. */
 const MOST_MS = 100;
 /** The highest CPU time for requests that may take as long as graphql-js takes for the largest list. */
 const MOST_ROWS_MS = 300;

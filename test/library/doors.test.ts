@@ -117,7 +117,7 @@ describe('the process, fetch and the handler send equal responses', () => {
     const expected = await answersOf(doors.process, asked);
     expect(await answersOf(doors.fetch, asked)).toEqual(expected);
     expect(await answersOf(doors.handler, asked)).toEqual(expected);
-    // All three responses are the same, whether cached or not.
+    // Status and body are the same, cached or not.
     for (const { status, body } of expected)
       expect([status, body]).toEqual([expected[0]?.status, expected[0]?.body]);
     for (const door of Object.values(doors)) {

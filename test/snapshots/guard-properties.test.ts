@@ -48,7 +48,7 @@ class Upstream {
   private readonly allowed = new Map<string, Set<string>>();
   /** The last served symbol of each row. */
   private readonly everServed = new Map<string, string>();
-  /** By look (see `lookalikeKey`): the rows that ever had a symbol with it. */
+  /** By look (see `lookalikeKey`): the rows that ever had such a symbol. */
   private readonly withLook = new Map<string, Set<string>>();
   now = START;
 

@@ -25,7 +25,7 @@ export async function startFakeSuccessor(listings: FakeSuccessorListings = {}): 
   return successor;
 }
 
-/** Responds with 200 and the page of these rows that the token names. */
+/** Responds with the page of these rows that `nextToken` names. */
 export function paged(
   name: 'chains' | 'tokens',
   rows: readonly unknown[],

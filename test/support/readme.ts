@@ -16,7 +16,7 @@ export interface Block {
 /** Languages of blocks that cannot be run. */
 const PICTURES = ['mermaid'];
 
-/** Every README and guide of the project, by its path from the project's folder. */
+/** The paths of all READMEs and guides, from the project's folder. */
 export const readmes = (): readonly string[] => [
   'README.md',
   ...['.deploy', 'src', 'test'].flatMap(guidesIn),
