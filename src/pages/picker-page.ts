@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import { DEMO_LABEL } from '../demo/listings.js';
-import { createAsset, createDocument, digestOf, type FileLink, type Page } from './static-page.js';
+import { createAsset, createDocument, digestOf, type FileLink, type Page, pillOf } from './static-page.js';
 
 export interface PickerOptions {
   /** The path to which the page sends its queries. */
@@ -66,10 +66,7 @@ export function createPicker(options: PickerOptions): Page {
     .replace('{{preloads}}', preloads.join('\n    '))
     .replaceAll(/(?<=(?:href|src)=")\.\//g, base)
     .replace('{{demo}}', isDemo ? ' (demo data)' : '')
-    .replace(
-      '{{demo label}}',
-      isDemo ? `<p class="pill">${DEMO_LABEL.replace(/:.*/, '<span>$&</span>')}</p>` : '',
-    )
+    .replace('{{demo label}}', isDemo ? pillOf(DEMO_LABEL) : '')
     .replaceAll('{{endpoint}}', endpoint)
     .replace('{{has playground}}', String(hasPlayground))
     .replace('{{logos}}', String(hasLogos));

@@ -8,6 +8,7 @@ import {
   digestOf,
   type FileLink,
   type Page,
+  pillOf,
   type StaticFile,
 } from './static-page.js';
 
@@ -45,6 +46,9 @@ body{display:flex;flex-direction:column;height:100vh;height:100dvh;overflow:hidd
 .graphiql-container .graphiql-logo{display:none}
 /* Hides the fields for federation, which people do not query. */
 .graphiql-explorer-root [class*="graphiql-explorer-_"]{display:none}
+@media (max-width:600px){
+#head .pill span{font-size:0}
+}
 @container (max-width:600px){
 .graphiql-container #graphiql-session{flex-direction:column;min-height:0}
 #graphiql-session>.graphiql-horizontal-drag-bar{display:none}
@@ -110,7 +114,7 @@ export function createPlayground({ path, picker, files, isDemo }: PlaygroundOpti
   </head>
   <body class="no-focus-outline">
     <noscript>The playground needs JavaScript. Without it, send queries by POST to this address.</noscript>
-    <header id="head"><strong>Chains and tokens</strong>${isDemo ? `<p class="pill">${DEMO_LABEL}</p>` : ''}${picker ? `<a href="${picker}">Token picker</a>` : ''}${links}</header>
+    <header id="head"><strong>Chains and tokens</strong>${isDemo ? pillOf(DEMO_LABEL) : ''}${picker ? `<a href="${picker}">Token picker</a>` : ''}${links}</header>
     <div id="root"><p id="loading">Loading the playground…</p></div>
     <script src="${script}"></script>
     <script type="module" src="${start}"></script>

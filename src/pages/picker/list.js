@@ -9,6 +9,9 @@ import { countText, isMixed, lookOf, markedText } from './text.js';
 const TYPING_MS = 120;
 const PAGE_ROWS = 8;
 const CHUNK_ROWS = 20;
+/** Enough for a large window. */
+const SKELETON_ROWS = 20;
+const ROW_PARTS = ['glyph', 'title', 'sub', 'price'];
 /** The distance to the end of the rows at which the next page is fetched (pixels). */
 const NEAR_PX = 800;
 /** After new prices, at most this many rows are fetched again. The shown age is that of the oldest price. */
@@ -45,6 +48,13 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
   const status = byId('found', HTMLElement);
   const note = byId('note', HTMLElement);
   const fault = byId('fault', HTMLElement);
+
+  // Rows without texts, which are shown until the first answer.
+  byId('skeleton', HTMLElement).append(
+    ...Array.from({ length: SKELETON_ROWS }, () =>
+      make('div', { class: 'row' }, ...ROW_PARTS.map((part) => make('i', { class: part }))),
+    ),
+  );
 
   /** @type {Row[]} in their order on the page */
   let rows = [];

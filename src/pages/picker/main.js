@@ -199,7 +199,7 @@ function identifiersOf(label, token) {
     make('span', { class: 'label' }, label),
     make('span', { class: 'id' }, chainId, text),
     press,
-    ...warningsOf(token, false),
+    ...warningsOf(token),
   ];
 }
 

@@ -97,20 +97,11 @@ export function nameOf({ symbol, chain, chainKey }) {
   return markedText(`${symbol || 'no symbol'} on ${chain?.name || chainKey}`);
 }
 
-/**
- * The warnings that people must see before they choose a token.
- *
- * @param {Token} token
- * @param {boolean} hasTwin whether another row of the list looks the same
- */
-export function warningsOf({ symbol, address, heldBack, chain }, hasTwin) {
+/** The warnings that people must see before they choose a token. @param {Token} token */
+export function warningsOf({ symbol, heldBack, chain }) {
   const from = isMixed(symbol) ? ['Letters of another script can look like these: check the address.'] : [];
-  const twin = hasTwin
-    ? [make('span', {}, 'Looks like another token: ', make('code', {}, listed(address)))]
-    : [];
   return [
     ...from,
-    ...twin,
     ...heldBackLines(heldBack),
     ...heldBackLines(chain?.heldBack ?? [], 'For the chain, the service'),
   ].map((line) => make('span', { class: 'warning' }, line));
@@ -142,7 +133,7 @@ export function heldBackLines(facts, who = 'The service') {
  * @property {number} place its position in the group, from 1
  * @property {number} count the number of options in the group
  * @property {string} query
- * @property {boolean} hasTwin
+ * @property {boolean} hasTwin whether another row of the list looks the same; the whole address is then shown
  * @property {boolean} isChosen
  * @property {boolean} isDisabled
  * @property {number | undefined} decimals the decimals of the source token
@@ -157,6 +148,14 @@ export function heldBackLines(facts, who = 'The service') {
 export function rowOf(token, { id, place, count, query, hasTwin, isChosen, isDisabled, decimals }) {
   const { name, address, isNative, price } = token;
   const differs = decimals !== undefined && decimals !== token.decimals;
+  const facts = [
+    ...(name ? [make('span', { class: 'name' }, listed(name, query))] : []),
+    ...(isNative ? [make('span', {}, 'native asset')] : []),
+    ...(isNative || hasTwin
+      ? []
+      : [make('code', { title: markedText(address) }, listed(shortAddress(address)))]),
+    ...(hasTwin ? [make('span', { class: 'warning' }, 'looks like another')] : []),
+  ];
   return make(
     'div',
     {
@@ -171,19 +170,13 @@ export function rowOf(token, { id, place, count, query, hasTwin, isChosen, isDis
     glyph(token),
     make('span', { class: 'title' }, ...titleOf(token, query)),
     ' ',
-    make(
-      'span',
-      { class: 'sub' },
-      ...(name ? [make('span', { class: 'name' }, listed(name, query)), ' · '] : []),
-      isNative
-        ? make('span', {}, 'native asset')
-        : make('code', { title: markedText(address) }, listed(shortAddress(address))),
-    ),
+    make('span', { class: 'sub' }, ...facts.flatMap((fact, index) => (index ? [' · ', fact] : fact))),
     ' ',
     make('span', { class: 'price' }, price ? priceText(price.usd) : 'no price'),
     ...(differs
       ? [' ', make('span', { class: 'differs' }, `${token.decimals} decimals, not ${decimals}`)]
       : []),
-    ...warningsOf(token, hasTwin).flatMap((line) => [' ', line]),
+    ...(hasTwin ? [' ', make('span', { class: 'warning' }, make('code', {}, listed(address)))] : []),
+    ...warningsOf(token).flatMap((line) => [' ', line]),
   );
 }
