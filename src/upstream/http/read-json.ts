@@ -44,12 +44,15 @@ export async function readJson({ headers, body }: Readable, url: string, maxByte
   return { json, bytes };
 }
 
-/** The most parts of a body. A row has two objects and arrays, about ten commas, and about twenty names. */
+/**
+ * The most parts of a body. A row has two objects and arrays, about ten commas, and about twenty names. A deeply nested
+ * row is only left out, as other bad rows are.
+ */
 const MAX_PARTS = {
   containers: 5 * MAX_LISTING_ROWS,
   commas: 14 * MAX_LISTING_ROWS,
   names: 1_000,
-  levels: 1_000,
+  levels: 200_000,
 };
 
 /** The beginning of a body, for the log. The last word is whole, because the log would not mask half of a secret. */
