@@ -33,9 +33,13 @@ export function largeBody(bytes: number, maxBytes: number): ServerRefusal {
   return { status: 413, message, code: 'LIMIT_EXCEEDED' satisfies ErrorCode };
 }
 
-/** The refusal of a body that would take long to parse. @param expected what it may have at most */
-export function complexBody(expected: string): ServerRefusal {
-  const message = `Expected a request body of at most ${expected}, got more.`;
+/**
+ * The refusal of a body that would take long to parse.
+ *
+ * @param limit the limit that the body exceeds, such as "64 levels of objects and arrays"
+ */
+export function complexBody(limit: string): ServerRefusal {
+  const message = `Expected a request body of at most ${limit}, got more.`;
   return { status: 413, message, code: 'LIMIT_EXCEEDED' satisfies ErrorCode };
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readJson } from '../../../src/upstream/http/read-json.js';
+import { headOf, readJson } from '../../../src/upstream/http/read-json.js';
 
 /** Reads a text that arrives in pieces of this length. */
 async function read(text: string | Buffer, length = 60_000) {
@@ -31,4 +31,12 @@ describe('an answer in JSON', () => {
     const text = JSON.stringify(['{[,:"\\'.repeat(1_000_000)]);
     expect((await read(text)).bytes).toBe(text.length);
   });
+});
+
+it('the beginning of an error page ends with a whole word, also if the page arrives in parts', async () => {
+  async function* parts() {
+    yield Buffer.from(`${'a'.repeat(490)} sec`);
+    yield Buffer.from('ret-key and more');
+  }
+  expect(await headOf({ headers: new Headers(), body: parts() })).toBe(`${'a'.repeat(490)} …`);
 });
