@@ -27,18 +27,12 @@ export const ENCODED_BODY: ServerRefusal = {
   headers: { 'accept-encoding': 'identity' },
 };
 
-/** The refusal of a body beyond the limit. @param bytes how many bytes arrived */
-export function largeBody(bytes: number, maxBytes: number): ServerRefusal {
-  const message = `A request body may have at most ${maxBytes} bytes; this one has ${bytes}.`;
-  return { status: 413, message, code: 'LIMIT_EXCEEDED' satisfies ErrorCode };
-}
-
 /**
- * The refusal of a body that would take long to parse.
+ * The refusal of a body that is too large, or would take long to parse.
  *
- * @param limit the limit that the body exceeds, such as "64 levels of objects and arrays"
+ * @param limit the limit that the body exceeds, such as "1048576 bytes" or "64 levels of objects and arrays"
  */
-export function complexBody(limit: string): ServerRefusal {
+export function tooLargeBody(limit: string): ServerRefusal {
   const message = `Expected a request body of at most ${limit}, got more.`;
   return { status: 413, message, code: 'LIMIT_EXCEEDED' satisfies ErrorCode };
 }

@@ -13,7 +13,7 @@ import type { ClientLimit } from '../scheduling/client-limit.js';
 import type { OperationOutcome } from '../yoga.js';
 import { type CacheableRequest, type Exchange, NotAPath } from './exchange.js';
 import { createOperationLimit } from './operation-limit.js';
-import { complexBody, ENCODED_BODY, INTERNAL_ERROR, largeBody } from './refusals.js';
+import { ENCODED_BODY, INTERNAL_ERROR, tooLargeBody } from './refusals.js';
 import type { AnsweredFacts, RequestObserver } from './request-observer.js';
 import { createResponseCache, hasIgnoredMembers, MAX_SHORT_LENGTH, parametersOf } from './response-cache.js';
 import { createResponseHeaders, sendComplete, sendResponse } from './send-response.js';
@@ -192,9 +192,9 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
       if (!isDecoded && !isIdentity(exchange.header('content-encoding')))
         return observer.refuse(exchange, ENCODED_BODY);
       if (bytes > maxBodyBytes && gateway.isOperation(request))
-        return observer.refuse(exchange, largeBody(bytes, maxBodyBytes));
+        return observer.refuse(exchange, tooLargeBody(`${maxBodyBytes} bytes`));
       const exceeded = pathIn(request.url) === path ? exceededPart(request) : undefined;
-      if (exceeded) return observer.refuse(exchange, complexBody(exceeded));
+      if (exceeded) return observer.refuse(exchange, tooLargeBody(exceeded));
     }
     let hasBegun = false;
     const failed = (err: unknown) => {

@@ -75,9 +75,7 @@ describe('fetch', () => {
     expect(state.sent * 10_000).toBeLessThan(2 ** 24 + 30_000);
     expect(refused.headers.get('x-request-id')).toBeTruthy();
     expect(refused.headers.get('access-control-allow-origin')).toBe('*');
-    const message = expect.stringMatching(
-      /^A request body may have at most 1000 bytes; this one has \d{5,}\.$/,
-    );
+    const message = 'Expected a request body of at most 1000 bytes, got more.';
     expect(await refused.json()).toEqual({ errors: [{ message, extensions: { code: 'LIMIT_EXCEEDED' } }] });
     const body = JSON.stringify({ query: '{ __typename }' });
     for (const text of [body, body.padEnd(1_000)])

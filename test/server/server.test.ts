@@ -22,9 +22,7 @@ describe('a body', () => {
     await sender.send(`${head}Transfer-Encoding: chunked\r\n\r\n`);
     const sending = setInterval(() => sender.send(`12c\r\n${' '.repeat(300)}\r\n`), 20);
     onTestFinished(() => clearInterval(sending));
-    await expect
-      .poll(sender.received)
-      .toMatch(/^HTTP\/1.1 413 [\s\S]*at most 1000 bytes; this one has \d{4,}\./);
+    await expect.poll(sender.received).toMatch(/^HTTP\/1.1 413 [\s\S]*at most 1000 bytes, got more\./);
     await expect.poll(sender.isClosed).toBe(true);
   });
 

@@ -48,10 +48,10 @@ export function createSharedRateLimiter(
 ): RateLimiter {
   const pauseKey = (paused: string) => `${prefix}:hold:${paused}`;
   return {
-    async acquire(paused, isFirst) {
+    async acquire(paused, isListing) {
       const waitMs = local.leftMs();
       if (waitMs > 0) return waitMs;
-      const [own, other] = isFirst ? ['listing', 'route'] : ['route', 'listing'];
+      const [own, other] = isListing ? ['listing', 'route'] : ['route', 'listing'];
       const waiting = [`${prefix}:waiting:${own}`, `${prefix}:waiting:${other}`];
       const keys = [`${prefix}:places`, pauseKey(paused), `${prefix}:last`, ...waiting];
       const args = [requestsPerSecond, WINDOW_MS, randomUUID(), own];

@@ -4,9 +4,9 @@ export interface RateLimiter {
    * Acquires the permit for one request, which must then be sent at once. Returns 0, or the wait until the next try (ms).
    *
    * @param key the same for all requests that are paused together
-   * @param isFirst whether the request is for a listing: in Redis, waiting listings and routes take turns
+   * @param isListing whether the request is for a listing: in Redis, waiting listings and routes take turns
    */
-  acquire(key: string, isFirst: boolean): number | Promise<number>;
+  acquire(key: string, isListing: boolean): number | Promise<number>;
   answered?(): void;
   /** Tells the other gateways that share the limit to send no requests with this key for a time. */
   pause?(key: string, ms: number): void;
