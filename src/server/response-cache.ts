@@ -89,9 +89,12 @@ export function createResponseCache(
   };
 }
 
-/** Everything in a request that its response varies by (RFC 9111), as one text. Headers contain no line break. */
+/**
+ * Everything in a request that its response varies by (RFC 9111), as one text. Headers contain no line break. A template
+ * would be slower: V8 first makes a tree of its parts, and copies that into one text when it is looked up.
+ */
 function textOf({ method, url, accept, origin, contentType, body }: CacheableRequest): string {
-  return `${method} ${url}\n${accept ?? ''}\n${origin ?? ''}\n${contentType ?? ''}\n${body}`;
+  return [method, url, accept, origin, contentType, body].join('\n');
 }
 
 /**
