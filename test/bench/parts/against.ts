@@ -26,7 +26,7 @@ export const against: Part = async (bench) => {
     gateways.set(listed, [own, await startGateway(bench.upstream, { listed, root })]);
   }
   const contests: Contest[] = [];
-  /** Adds a contest of three entries. @param load gives the requests of one entry */
+  /** Adds a contest in which both gateways run equally often. @param load gives the requests of one entry */
   function add(label: string, listed: number, load: (nth: number) => Load): void {
     const [own, other] = gateways.get(listed) ?? [];
     if (!own || !other) throw new Error(`Expected gateways with ${listed} tokens`);
@@ -36,6 +36,7 @@ export const against: Part = async (bench) => {
         entry('this', own, load(0)),
         entry('other', other, load(1)),
         entry('other, again', other, load(2), 'other'),
+        entry('this, again', own, load(3), 'this'),
       ],
     });
   }
@@ -45,7 +46,7 @@ export const against: Part = async (bench) => {
     add(name, listed, () => load);
   }
   const { bodies, connections } = ofChain;
-  const documents = [0, 1, 2].map(() => asNewDocuments(bodies));
+  const documents = [0, 1, 2, 3].map(() => asNewDocuments(bodies));
   add('new document', SMALL, (nth) => ({ connections, next: documents[nth] ?? (() => '') }));
   for (const kind of [oneToken, byKey, entities, searchMix, withNewVariables(ofChain)]) {
     add(`${kind.name}, new variables`, LARGE, (nth) => ({ connections, next: kind.series(nth) }));
@@ -54,7 +55,7 @@ export const against: Part = async (bench) => {
   await end(...[...gateways.values()].flat());
   return {
     title: 'Two checkouts',
-    text: `${contestTable(contests)}\n\nThe last columns: how many times as good as the other this checkout is; for "again", the other as itself.`,
+    text: `${contestTable(contests)}\n\nThe last columns: how many times as good as the other this checkout is; for "again", the same checkout as itself.`,
     goals: [],
   };
 };
