@@ -30,7 +30,7 @@ export interface GatewayOptions
     TrustedDocumentsOptions,
     Omit<DocumentsOptions, 'schema'>,
     Omit<ContextOptions, 'unitsOfWholeToken'> {
-  /** An operation that would wait longer for its turn is refused. */
+  /** An operation that has waited longer (ms) for its turn is refused. */
   readonly maxWaitMs: number;
 }
 
@@ -40,15 +40,15 @@ export interface WrittenResponse extends ResultFacts {
   readonly body: readonly Buffer<ArrayBuffer>[];
 }
 
-/** A response, or the refusal of an operation; `isByClient`: other operations of this client are the cause. */
+/** A response or a refusal. `isByClient`: whether other operations of this client caused the refusal. */
 export type Answer =
   | { readonly written: WrittenResponse }
   | { readonly response: Response }
   | { readonly refusal: Refusal; readonly isByClient: boolean };
 
 /**
- * The result of one execution without GraphQL Yoga: a response, a promise of a listing that is not loaded yet, or the
- * refusal of a cost. Undefined if GraphQL Yoga has to execute the operation.
+ * The result of one execution without GraphQL Yoga: a response, a promise of a listing that is not loaded
+ * yet, or the error that the cost is too high. Undefined if GraphQL Yoga has to execute the operation.
  */
 type Result = WrittenResponse | Promise<unknown> | OperationLimitError | undefined;
 

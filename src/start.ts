@@ -46,7 +46,7 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
   const forConnections = Math.max(1, fileHandles() - OWN_FILE_HANDLES);
   const isShort = forConnections < config.maxConnections;
   const maxConnections = isShort ? forConnections : config.maxConnections;
-  if (isShort) log.warn({ maxConnections }, 'The limit on open files (ulimit -n) lowers that on connections');
+  if (isShort) log.warn({ maxConnections }, 'The limit on open files (ulimit -n) also limits connections');
   const isDemo = config.upstreamUrl === undefined;
   const parts = await assemble({ config, metrics, log });
   const server = createGatewayServer({ ...config, ...parts, maxConnections, metrics, log });
@@ -162,7 +162,7 @@ function adviceOn(error: unknown, { host, port, adminPort, snapshotDir }: Config
   if (code === 'EADDRINUSE')
     return `Port ${failed} on ${host} is taken. Set ${name} to another port; ${name}=0 takes a free one.`;
   if (code === 'EACCES' || code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
-    return `Cannot listen on ${host}, port ${failed} (${code}). Set HOST and ${name} to an address of this machine.`;
+    return `Cannot listen on ${host}, port ${failed} (${code}). Set HOST to an address of this machine, and ${name} to a port that this process may open.`;
   if (snapshotDir !== undefined && (code === 'EEXIST' || code === 'ENOTDIR'))
     return `SNAPSHOT_DIR: expected a directory, got ${snapshotDir}, which is not one. Set it to another path.`;
   return undefined;

@@ -77,7 +77,7 @@ const PROCESS = {
   logRequests: setting<LogRequests>(
     'all',
     oneOf(LOG_REQUESTS),
-    'The requests to log: `all`, `errors` (requests with errors, refused ones, and those that took a second or more) or `none`.',
+    'The requests to log: `all`, `errors` (requests that had errors, were refused, or took a second or more) or `none`.',
   ),
 };
 
@@ -98,11 +98,11 @@ const UPSTREAM = {
     headers,
     'A JSON object of headers that the upstream gets with each request, such as a key.',
   ),
-  upstreamTimeoutMs: setting(10_000, MS, 'Each attempt of a request to the upstream fails after this time.'),
+  upstreamTimeoutMs: setting(10_000, MS, 'The longest time for one attempt of a request to the upstream.'),
   upstreamRequestsPerSecond: setting(
     3,
     integer(1, 1000),
-    'The most requests to the upstream in any second, of this gateway or, with `REDIS_URL`, of all gateways. Further ones wait.',
+    'The most requests to the upstream in any second, of this gateway or, with `REDIS_URL`, of all gateways. Further requests wait.',
   ),
 };
 
@@ -180,7 +180,7 @@ const OFFER = {
 const CLIENT_LIMITS = {
   rateLimit: optional(
     rate,
-    'How many operations a second one client may have executed: `20`, or `20/100` to allow 100 at once. Further ones are refused with `RATE_LIMITED`. Responses from the cache do not count. With `REDIS_URL`, gateways count together.',
+    'How many operations a second one client may have executed: `20`, or `20/100` to allow 100 at once. Further operations are refused with `RATE_LIMITED`. Responses from the cache do not count. With `REDIS_URL`, gateways count together.',
   ),
   trustedProxies: setting<readonly string[]>(
     [],
@@ -240,9 +240,9 @@ export const FIXED_LIMITS = {
   maxQueryTokens: 2_000,
   /** An operation whose lists have more rows together is refused: aliases and nested lists multiply the rows. */
   maxRows: 100_000,
-  /** At most this many connections are open; a proxy needs fewer. A low `ulimit -n` lowers the number. */
+  /** The most open connections; behind a proxy, fewer are enough. A low `ulimit -n` lowers the number. */
   maxConnections: 5_000,
-  /** A request body with more bytes is refused. About 10,000 keys of tokens fit. */
+  /** A request body with more bytes is refused. About 13,000 keys of tokens fit. */
   maxBodyBytes: 1_048_576,
   /** An operation that has waited longer for its turn (in ms) is refused: the gateway is too busy. */
   maxWaitMs: 1_000,
@@ -253,7 +253,7 @@ export type Config = {
   readonly [Key in keyof typeof SETTINGS]: (typeof SETTINGS)[Key]['fallback'];
 } & Readonly<typeof FIXED_LIMITS>;
 
-/** Each error names the setting, the expected value and the actual one, unless that can be secret. */
+/** Each error names the setting, the expected value, and the actual value unless it can be secret. */
 export type ConfigOrErrors = { readonly config: Config } | { readonly errors: readonly string[] };
 
 /**

@@ -16,7 +16,7 @@ function readText(path: string, expected: string, maxBytes = Number.POSITIVE_INF
     const found = statSync(path);
     if (!found.isFile()) throw fileError(expected, path, ', which is not a regular file');
     if (found.size > maxBytes)
-      throw fileError(expected, path, `, which has ${found.size} bytes and may have ${maxBytes}`);
+      throw fileError(expected, path, `, which has ${found.size} bytes; the limit is ${maxBytes}`);
     return readFileSync(path, 'utf8');
   } catch (error) {
     if (error instanceof SettingError) throw error;
@@ -86,7 +86,7 @@ export function documentManifest(path: string): DocumentManifest {
 /** Reads the documents from a parsed file or an object. @param source its name in error messages */
 export function documentsIn(json: unknown, source: string): DocumentManifest {
   const refuse = (fault: string) => new SettingError(EXPECTED, '', `${source} ${fault}`);
-  // The schema of a record would take an array for an object whose ids are numbers.
+  // `TextsById` would accept an array, with its indexes as the ids.
   if (Array.isArray(json)) throw refuse('which is an array');
   const isManifest = typeof json === 'object' && json !== null && 'operations' in json;
   const { success, output, issues } = v.safeParse(
@@ -104,6 +104,6 @@ export function documentsIn(json: unknown, source: string): DocumentManifest {
   const documents = new Map(entries);
   if (documents.size === 0) throw refuse('without documents');
   const doubtful = entries.find(([id, text]) => documents.get(id) !== text);
-  if (doubtful) throw refuse(`where ${JSON.stringify(doubtful[0])} stands for two documents`);
+  if (doubtful) throw refuse(`where ${JSON.stringify(doubtful[0])} names two documents`);
   return documents;
 }

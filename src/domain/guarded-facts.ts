@@ -80,7 +80,7 @@ export const FACT_FORMS: Readonly<Record<GuardedFact, FactForm>> = {
   },
 };
 
-/** The guarded facts of the rows of each listing. `address`: to which one a symbol on a chain belongs. */
+/** The guarded facts of each listing. `address`: the address to which a symbol on a chain belongs. */
 export const GUARDED_FACTS: Readonly<Record<keyof ListingRows, readonly GuardedFact[]>> = {
   chains: ['chainId', 'chainType', 'nativeCurrency'],
   tokens: ['decimals', 'symbol', 'address'],

@@ -6,7 +6,7 @@ import type { Chain, GuardedFact, Token } from './listing.js';
 
 export interface ListingRules {
   readonly size: number;
-  /** Finds the rows that the rules name. Of several `chains` with one CAIP identifier the last one counts. */
+  /** Finds the rows that the rules name. If several `chains` have one CAIP-2 identifier, the last counts. */
   resolve(chains: readonly Chain[]): ResolvedRules;
 }
 

@@ -130,9 +130,9 @@ export interface Fetched<Row> extends SourceAndAge {
   readonly contradictory?: ReadonlyMap<string, readonly Row[]> | undefined;
   /** The memory of the guard; undefined for a new answer, and for a listing that an older gateway has stored. */
   readonly guard?: GuardMemory<Row> | undefined;
-  /** Only in a listing from disk: the largest listing that was served in the day before. */
+  /** Only in a listing on disk: the largest listing that was served in the day before. */
   readonly largest?: LargestListing | undefined;
-  /** Only in a listing from disk or from another gateway. */
+  /** Only in a listing on disk or in Redis. */
   readonly history?: ListingHistory | undefined;
 }
 
@@ -149,7 +149,7 @@ export type RouteClient = string | undefined | null;
 export interface RouteClients {
   /** Whether the token listing has the token. Requests for routes from other tokens have lower priority. */
   readonly isListed: boolean;
-  /** Whether only the background sweep waits. Such a request is not retried, and its failure stops no other routes. */
+  /** Whether only the sweep waits: no retry, and a failure stops other routes only if it is of a probe. */
   readonly isForNobody: boolean;
   /** Calls the listener with each client that waits, and with each one that joins later. */
   watch(listener: (client: RouteClient) => void): void;
@@ -177,7 +177,7 @@ export interface Service {
   routes(request: TokenRequest, clients?: RouteClients): Promise<Fetched<Token>>;
   /** The delay of requests for whole listings now; undefined if there is none. */
   delay?(): RequestDelay | undefined;
-  /** Tells the source of shared or stored rows. A service with failover switches if that is its successor. */
+  /** Tells which service sent shared or stored rows. If that is the successor, failover switches to it. */
   switchTo?(source: ServiceName): void;
 }
 

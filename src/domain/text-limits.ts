@@ -20,7 +20,7 @@ export const TEXT_LIMITS = {
   id: Math.ceil(((MAX_LENGTHS.chainKey + MAX_LENGTHS.address) * 6 + 20) * (4 / 3)),
   /** The cursors of usual rows are far shorter. */
   cursor: 8_192,
-  /** The longest identifiers that the grammars of CAIP-2 and CAIP-19 allow. */
+  /** The longest chain identifier of CAIP-2, and the longest asset type of CAIP-19. */
   caip2: 8 + 1 + 32,
   caip19: 8 + 1 + 32 + 1 + 8 + 1 + 128,
   /** Each name in a document, since a response can repeat it for each row; also the `operationName`. */

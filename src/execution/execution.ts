@@ -30,9 +30,9 @@ export interface Tracker {
   /** Calls `write`. @returns the reads of `write`; undefined if other operations cannot use the JSON that it wrote */
   track(write: () => void): object | undefined;
   /**
-   * Notes the reads of kept JSON that this operation uses.
+   * Adds the reads of kept JSON to those of this operation, which then uses the JSON.
    *
-   * @returns false, without a note, if this operation would read something else
+   * @returns false, and adds nothing, if this operation would read something else
    */
   repeat(reads: object): boolean;
 }
@@ -41,7 +41,7 @@ export interface Tracker {
 export interface ExecutionContext {
   /** Tracks what kept JSON depends on. If undefined, JSON is not kept. */
   readonly tracker?: Tracker;
-  /** Limit on the bytes of the response, at least {@link MIN_RESPONSE_LIMIT}. Called only above that. */
+  /** Limit on the bytes of the response. Called only for more than {@link MIN_RESPONSE_LIMIT} bytes. */
   readonly maxResponseBytes?: () => number;
 }
 
@@ -59,7 +59,7 @@ export class Execution {
   text = '';
   private parts: Buffer[] = [];
   private bytes = 0;
-  /** True once a resolver has read something that plans do not support: a throw alone could be caught. */
+  /** True once a resolver read something that plans do not support: it can catch what `fallBack` throws. */
   hasFallenBack = false;
   /** True once something written depends on variables: such JSON is not kept. */
   usesVariables = false;

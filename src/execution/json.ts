@@ -24,7 +24,7 @@ export function leafJsonOf(type: GraphQLLeafType): (value: unknown) => string {
   };
 }
 
-/** Whether the JSON of an execution result has more than `max` bytes. The JSON is not made for this. */
+/** Whether the JSON of an execution result would have more than `max` bytes. Does not make that JSON. */
 export function exceedsBytes(result: unknown, max: number): boolean {
   let bytes = 0;
 

@@ -22,7 +22,7 @@ const MAX_SHARE = 1 / 4;
 export function kept(write: Write, memory: Memory): Write {
   /** The kept JSON of rows and lists, freed with them. The map is made when needed: most plans are used only once. */
   let known: WeakMap<object, { readonly json: string | Buffer; readonly reads: object }> | undefined;
-  /** True once the JSON here cannot be kept, or is too large. From then on, the values inside are kept separately. */
+  /** True once JSON of this field could not be kept, or was too large. Then only values inside are kept. */
   let isGivenUp = false;
 
   return (value, execution) => {

@@ -121,7 +121,7 @@ function withText(query: string, { extensions, ...others }: Parameters): Paramet
   return Object.keys(rest).length > 0 ? { ...others, query, extensions: rest } : { ...others, query };
 }
 
-/** The hash in the extensions of a request for a persisted query; undefined for any other. */
+/** The hash in the extensions of a request for a persisted query; undefined for any other request. */
 export function persistedHash(extensions: unknown): string | undefined {
   const { persistedQuery } = (extensions ?? {}) as { persistedQuery?: unknown };
   const { version, sha256Hash } = (persistedQuery ?? {}) as { version?: unknown; sha256Hash?: unknown };

@@ -41,7 +41,7 @@ const COMPRESSORS: ReadonlyMap<Encoding, Compress> = new Map<Encoding, Compress>
   ['gzip', (body, use) => compressGzip(body, { level: use === 'once' ? 1 : 6 })],
 ]);
 
-/** Real clients send few different Accept-Encoding headers. Beyond this number, a new one is parsed each time. */
+/** Real clients send few different Accept-Encoding headers. Beyond this number, no new result is kept. */
 const MAX_KNOWN = 100;
 const known = new Map<string, Encoding>();
 

@@ -15,8 +15,8 @@ import { checkSettings, type GatewaySettings } from './options.js';
 import { createBodyReader, readRequest } from './request-bodies.js';
 
 /**
- * The settings of the process as options, except those of its ports. Two defaults differ: `/metrics` is not
- * served, and demo data is served only with `demo: true`. No setting is read from the environment.
+ * The settings of the process as options, without `host`, `port`, `adminPort`, `drainMs`. Two defaults
+ * differ: no `/metrics`, and demo data only with `demo: true`. No setting is read from the environment.
  */
 export interface OpenGatewayOptions extends GatewaySettings {
   /** Gets the lines of the log, which are JSON. The default is the standard output. */
@@ -39,7 +39,7 @@ export interface LineWriter {
 export interface FetchContext {
   /**
    * The client: the address at the other end of the connection, or another text that tells clients apart, such as a
-   * user's id. Clients take turns, and `rateLimit` counts each of them. If this is the address of one of the
+   * user's id. Clients take turns, and each has its own `rateLimit`. If this is the address of one of the
    * `trustedProxies`, the client is the address in `X-Forwarded-For`. Requests without a client count as one client.
    */
   readonly client?: string | undefined;

@@ -15,9 +15,9 @@ export interface LogDestination extends DestinationStream {
 const MAX_PENDING = 4 * 2 ** 20;
 
 /**
- * Opens a destination. For a pipe or socket it never makes the process wait: unread lines stay in a bounded buffer, and
- * further ones are dropped. Lines for anything else, such as a regular file, are written at once. The asynchronous writes
- * of pino would be no help: a write that blocks occupies a thread, and a process with such a thread cannot exit.
+ * Opens a destination. A pipe or socket never makes the process wait: unread lines stay in a buffer, and
+ * lines beyond its bound are dropped. Lines for anything else, such as a regular file, are written at once.
+ * Asynchronous writes of pino would not help: a write that blocks occupies a thread, and prevents the exit.
  */
 export function openLogDestination(fd: number, onDrop: () => void): LogDestination {
   const kind = fstatSync(fd);

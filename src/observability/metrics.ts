@@ -34,7 +34,8 @@ const HELP = {
   gateway_listing_rows: 'Rows of the snapshot that is served; 0 while the listing is EMPTY.',
   gateway_listing_rejected_rows:
     'Rows that were left out of the snapshot that is served, as malformed, duplicate or contradictory.',
-  gateway_listing_source: '1 for the service that sent the rows; other services are absent.',
+  gateway_listing_source:
+    '1 for the service that sent the rows, or is asked for the first rows; other services are absent.',
   gateway_listing_gone:
     'Whether the last refresh failed because the upstream says that it is gone (1). The last good snapshot is still served.',
   gateway_listing_held_back:
@@ -56,7 +57,7 @@ const HELP = {
   gateway_token_list_omitted_rows:
     'Listed tokens of EVM chains that /tokenlist.json leaves out because its schema does not allow them; natives do not count. Absent until the first request for the list.',
   gateway_upstream_field_drift_total:
-    'Fields of upstream rows that are new (appeared), or were in all rows before and are missing now (missing). Each field counts once at most.',
+    'Fields of upstream rows that are new (appeared), or that a row lacks although all rows had them before (missing). Each field counts once at most.',
   gateway_upstream_requests_total:
     'Attempts at the upstream, including retries, by outcome: ok, or the code of the error.',
   gateway_upstream_request_duration_seconds:
@@ -66,7 +67,7 @@ const HELP = {
   gateway_upstream_route_breaker_state:
     'The circuit breaker for routes: 1 for its current state, 0 for the others. Failed requests for the routes of listed tokens open it. While it is open, no routes are requested, but listings are.',
   gateway_upstream_changeovers_total:
-    'Changes from one service to its successor, without those that this gateway learned from another one.',
+    'Changes from one service to its successor, without those that this gateway learned from another gateway.',
   gateway_route_rows_conflicting_total:
     'Rows of routes that were left out because the token listing has other decimals for the same token.',
   gateway_sweep_tokens_known: 'Tokens whose routes are known.',
@@ -80,7 +81,7 @@ const HELP = {
   gateway_sweep_requests_total:
     'Requests of the sweep of routes that this gateway sent, by outcome: ok, or the code of the error.',
   gateway_operation_wait_seconds:
-    'How long operations that could not be executed at once waited: for their turn, or for the upstream (a first listing, or routes).',
+    'How long operations that could not be answered at once waited: for their turn, or for the upstream (a first listing, or routes).',
   gateway_rate_limited_operations_total:
     'Operations refused by RATE_LIMIT, by how their client is known: known, forwarded (has an X-Forwarded-For that could not be used) or unknown.',
   gateway_rate_limited_clients:
@@ -89,13 +90,13 @@ const HELP = {
     'Requests of clients, by the use of the response cache (hit, miss, refused; none: not an operation) and by outcome: ok, or the code of the most severe error. Overloads, RATE_LIMITED and failures of the upstream have a scope: client (it has caused them itself) or process.',
   gateway_request_duration_seconds:
     'Duration from the complete request until its response is passed on to be sent, by the use of the response cache.',
-  gateway_response_bytes_total: 'Bytes of response bodies as sent, compressed ones after compression.',
+  gateway_response_bytes_total: 'Bytes of response bodies as sent, that is, after compression.',
   gateway_requests_in_flight:
     'Requests that were read and wait for their response. A hit counts only while it waits for an equal request.',
   gateway_response_cache_bytes: 'Estimated size of the response cache.',
   gateway_response_cache_entries: 'Responses in the response cache.',
   gateway_http_connections_cut_total:
-    'Connections that the server closed early, by reason: too_many_connections, pipelining, slow_reader, response_bytes, request_bytes (or only the request refused, for lack of memory), accept_failed.',
+    'Connections that the server closed early or could not accept, by reason: too_many_connections, pipelining, slow_reader, response_bytes, request_bytes (or only a request was refused), accept_failed.',
   gateway_redis_connected:
     'Whether snapshots are shared with other gateways now (1), or this gateway works alone (0). Absent if sharing is not configured.',
   gateway_log_lines_dropped_total: 'Lines of the log that were dropped because its reader is too slow.',
@@ -149,7 +150,7 @@ export type Metrics = ReturnType<typeof createMetrics>;
 
 /**
  * Creates the metrics of one gateway, in their own registry. The gateway defines the small set of values of each label.
- * Values never come from clients, because each new one is kept until the process ends.
+ * Values never come from clients, because each new value is kept until the process ends.
  *
  * @param ofProcess whether to include metrics of the process, such as its memory
  */

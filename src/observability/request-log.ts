@@ -3,7 +3,7 @@ import { MONITORING_PATHS } from '../http/paths.js';
 import type { Logger } from '../logger/logger.js';
 import type { CacheResult, Executor } from './request-metrics.js';
 
-/** `errors`: only requests with errors, refused ones and slow ones. */
+/** `errors`: only requests that had errors, were refused or were slow. */
 export const LOG_REQUESTS = ['all', 'errors', 'none'] as const;
 
 export type LogRequests = (typeof LOG_REQUESTS)[number];
@@ -41,8 +41,8 @@ const MAX_REFUSED_CLIENTS = 1_000;
 const OTHERS = '\n';
 
 /**
- * Creates the log of requests. Refused requests of one client get at most one line a second. The level of a line is
- * `debug` for the monitoring paths, otherwise `warn` for an internal error and `info` for all else.
+ * Creates the log of requests. Refused requests of one client get a line at once, then one line a second.
+ * Levels: `debug` for the monitoring paths, otherwise `warn` for an internal error and `info` for all else.
  */
 export function createRequestLog(log: Logger, logRequests: LogRequests = 'all', basePath = '') {
   const quietPaths = new Set(MONITORING_PATHS.map((path) => basePath + path));
@@ -68,7 +68,7 @@ export function createRequestLog(log: Logger, logRequests: LogRequests = 'all', 
     if (refused.size > 0) setTimeout(writeCounted, REFUSALS_EVERY_MS).unref();
   }
 
-  /** Writes the first refused request of a client at once, and then one line a second with the last one. */
+  /** Writes the first refused request of a client at once, then one line a second for the latest. */
   function writeRefused(line: RequestLine): void {
     const { client = '' } = line;
     const key = refused.has(client) || refused.size < MAX_REFUSED_CLIENTS ? client : OTHERS;

@@ -24,7 +24,7 @@ import type { Logger } from '../logger/logger.js';
  * the closure of a callback kept all later requests alive (a leak).
  */
 export interface OperationOutcome {
-  /** The `operationName` of the request, cut to 100 characters; at `/mcp` that of the called tool. */
+  /** The `operationName` of the request, cut to 100 characters; at `/mcp` the name of the called tool. */
   operation?: string;
   /** The distinct codes of its errors. */
   codes?: readonly string[];
@@ -124,7 +124,7 @@ function refusalOf(
   if (!variables) {
     const members = mostMembersIn(given);
     if (members <= MAX_QUOTED_MEMBERS) return { errors: coerce(MAX_VARIABLE_ERRORS).errors ?? [] };
-    const message = `Expected objects of at most ${MAX_QUOTED_MEMBERS} members in the variables, which are invalid, got one of ${members}.`;
+    const message = `The variables are invalid. Expected objects of at most ${MAX_QUOTED_MEMBERS} members in them, got one with ${members}.`;
     const code: ErrorCode = 'BAD_USER_INPUT';
     return { errors: [new GraphQLError(message, { extensions: { code } })] };
   }

@@ -13,9 +13,7 @@ type Client = string | null | undefined;
  */
 export function createFairQueue<Task extends { refuse(waiting: number): void }>(maxWaiting: number) {
   type TasksByClient = Map<Client, Task[]>;
-  /**
-   * By priority and client: its waiting tasks, oldest first, never empty. The first client has the next turn.
-   */
+  /** By priority and client: the waiting tasks, oldest first, never empty. The first client is next. */
   const levels: readonly TasksByClient[] = [new Map(), new Map(), new Map()];
   let waiting = 0;
 

@@ -31,9 +31,9 @@ export type OperationQueue = ReturnType<typeof createOperationQueue>;
 
 /**
  * Creates the queue that all operations of a gateway share. It executes one after the other, and yields to
- * the event loop when an operation waits for something, and after each millisecond: health checks and cached
- * responses are served then. Clients take turns (round-robin), so that a client with many operations delays
- * only its own.
+ * the event loop when an operation waits for something, and after a millisecond, between two operations:
+ * health checks and cached responses are served then. Clients take turns (round-robin), so that a client
+ * with many operations delays only its own.
  *
  * @param maxWaitMs an operation that has waited longer to begin is refused
  * @param onWaited called when an operation has its turn, to begin or to be refused

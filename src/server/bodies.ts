@@ -4,7 +4,7 @@ import type { ByteBudget, Release } from './byte-budget.js';
 import type { Connection } from './connections.js';
 import { type ServerRefusal, TOO_MANY_REQUEST_BYTES } from './refusals.js';
 
-/** Requests that arrive in parts, or wait for earlier ones of their connection, may take this memory in all. */
+/** The most memory for all requests that arrive in parts or wait for earlier requests of their connection. */
 export const MAX_UNANSWERED_REQUEST_BYTES = 32 * 2 ** 20;
 /** After this time the connection of a client that is still sending a refused body closes. */
 export const REFUSED_BODY_GRACE_MS = 2_000;
@@ -117,7 +117,7 @@ export function readBody(
 const ENDED_AT_ONCE_BYTES = 65_536;
 /** A connection is cut after its client has read nothing for this long, or for up to twice as long (milliseconds). */
 const STILL_FOR_MS = 30_000;
-/** A client that reads more slowly on average is cut off: an attacker could read one byte now and then. */
+/** A client may take as long as at this rate, plus {@link STILL_FOR_MS}: it can read a byte now and then. */
 const MIN_BYTES_PER_SECOND = 16_384;
 
 /**
@@ -160,7 +160,7 @@ function watch(
   const cutSlow = () => connection.cut('slow_reader');
   const allowedMs = STILL_FOR_MS + (1000 * response.writableLength) / MIN_BYTES_PER_SECOND;
   const deadline = setTimeout(cutSlow, allowedMs).unref();
-  // This timeout of Node fires if, for so long, the socket has received nothing and its queue has not shrunk.
+  // Node calls `cutSlow` if, during this time, the socket receives nothing and its queue does not shrink.
   response.setTimeout(STILL_FOR_MS, cutSlow);
   // Prepended: it must run before the server's own listener, which sets the keep-alive timeout.
   response.prependOnceListener('finish', () => response.setTimeout(0));

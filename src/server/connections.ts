@@ -115,10 +115,10 @@ export class Connection {
   }
 
   /**
-   * Handles input that could not be parsed. Calls `refuse` after the last valid request was answered: otherwise the
-   * client would take the refusal for that answer. If it cannot wait, closes the connection. Further calls do nothing.
+   * Handles input that could not be parsed. Calls `refuse` once all valid requests are answered: an earlier
+   * refusal would be taken for their answer. Closes the connection if no wait is possible. Acts once.
    *
-   * @param isLate whether the error is a request timeout: then it cannot wait
+   * @param isLate whether the error is a request timeout: then there is no wait
    */
   fail(isLate: boolean, refuse: () => void): void {
     if (this.#hasFailed) return;
@@ -153,7 +153,7 @@ const CUT_MESSAGES = {
   pipelining: 'Closed connections with too many unanswered requests',
   slow_reader: 'Closed connections that did not read their response',
   response_bytes: 'Closed connections: unread responses took too much memory',
-  request_bytes: 'Refused requests: unfinished ones took too much memory',
+  request_bytes: 'Refused unfinished requests: they took too much memory',
   accept_failed: 'Could not accept connections',
 } as const;
 
@@ -169,8 +169,8 @@ export interface CutCounter {
 const LOG_EVERY_MS = 60_000;
 
 /**
- * Counts every cut, and logs at most one line a minute for each reason, with the number of cuts since the last one: an
- * attack must not fill the log.
+ * Counts every cut, and logs at most one line a minute for each reason, with the count since the last line:
+ * an attack must not fill the log.
  */
 export function createCutReport(log: Logger, counter?: CutCounter): CutReport {
   const states = new Map<CutReason, { unlogged: number; nextLineAt: number }>();

@@ -38,7 +38,7 @@ export interface ResponderOptions {
   readonly log: Logger;
 }
 
-/** The most parts of a body that is longer than {@link MAX_SHORT_LENGTH}. 1 MiB has room for 14,000 keys of tokens. */
+/** The most parts of a body longer than {@link MAX_SHORT_LENGTH}. 13,000 keys of tokens fit into 1 MiB. */
 const MAX_PARTS = { containers: 25_000, commas: Number.POSITIVE_INFINITY, names: 1_000, levels: 64 };
 const MAX_CACHE_BYTES = 24 * 2 ** 20;
 /** A request waits at most this long for an equal one that is executing. Then it is executed itself. */

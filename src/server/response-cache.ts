@@ -28,7 +28,7 @@ export interface CachedResponse {
   readonly madeAt: number;
 }
 
-/** The key of a longer request is computed each time. If its text is new, its body is parsed only in its turn. */
+/** The key of a longer request is not stored. A new longer body is parsed only in its turn of the queue. */
 export const MAX_SHORT_LENGTH = 16_384;
 /** A longer request is not cached: keys are computed before an operation waits for its turn, so they must be cheap. */
 const MAX_KEYED_LENGTH = 65_536;

@@ -156,7 +156,7 @@ describe('settings', () => {
       [join(folder, 'none'), 'which cannot be read (ENOENT)'],
       [folder, 'which is not a regular file'],
       [file(' \n'), 'which is empty'],
-      [file('x'.repeat(70_000)), 'which has 70000 bytes and may have 65536'],
+      [file('x'.repeat(70_000)), 'which has 70000 bytes; the limit is 65536'],
     ] as const) {
       const expected = 'REDIS_URL: expected REDIS_URL_FILE to name a file with the value';
       expect(errorsOf({ REDIS_URL_FILE: path })).toEqual([`${expected}, got "${path}", ${fault}`]);

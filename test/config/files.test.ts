@@ -50,7 +50,7 @@ describe('a file of documents', () => {
     [manifest({}), 'operations: Invalid type'],
     [manifest([]), ' without documents'],
     [manifest([{ id: 'a' }]), 'operations.0.body: '],
-    [manifest(['{ a }', '{ b }'].map((body) => ({ id: 'a', body }))), ' where "a" stands for two documents'],
+    [manifest(['{ a }', '{ b }'].map((body) => ({ id: 'a', body }))), ' where "a" names two documents'],
   ])('%s is an error that says what is wrong', (content, fault) => {
     const settings = configOf(content);
     const [error = '', ...others] = 'errors' in settings ? settings.errors : [];

@@ -177,6 +177,6 @@ it('variables are coerced with a bound on errors and on their messages', async (
   expect(errors).toEqual(eleven);
   expect(length).toBeLessThan(30_000);
   const message =
-    'Expected objects of at most 50 members in the variables, which are invalid, got one of 51.';
+    'The variables are invalid. Expected objects of at most 50 members in them, got one with 51.';
   expect((await askWith(51)).errors).toEqual([{ message, extensions: BAD }]);
 });

@@ -146,7 +146,7 @@ describe('few file handles', () => {
   it('are not all taken by connections: modules can still be loaded late', async () => {
     // The limit cannot be much lower: Node opens more than a hundred files at once when it starts.
     const few = await startGatewayProcess({}, undefined, ['sh', '-c', 'ulimit -n 250; exec "$0" "$@"']);
-    expect(few.output()).toContain('The limit on open files (ulimit -n) lowers that on connections');
+    expect(few.output()).toContain('The limit on open files (ulimit -n) also limits connections');
     const flood = await Promise.all(Array.from({ length: 400 }, () => openRaw(few.address)));
     for (const { send } of flood) send('GET /live HTTP/1.1\r\nHost: x\r\n\r\n');
     for (const [path, headers] of LATE) {

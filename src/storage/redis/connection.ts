@@ -7,7 +7,7 @@ import type { Logger } from '../../logger/logger.js';
 
 export interface RedisConnectionOptions {
   readonly url: string;
-  /** Each message on it names a topic that has changed, or whose snapshot a gateway asks for. */
+  /** Each message names a topic: its snapshot or lease has changed, or a gateway asks for its snapshot. */
   readonly channel: string;
   readonly onSharing: (isShared: boolean) => void;
   /** A command, or the first connection, that takes longer counts as failed; a second unless given. */
@@ -102,7 +102,7 @@ export function createRedisConnection(options: RedisConnectionOptions) {
     onSharing(false);
     log.warn(
       { reason: reason instanceof Error ? reason.message : String(reason) },
-      'Redis cannot be used: this gateway continues alone until it can be used again. If that lasts, check REDIS_URL and the server',
+      'Redis cannot be used, and this gateway continues alone for now. If that lasts, check REDIS_URL and the server',
     );
   }
 
@@ -137,7 +137,7 @@ export function createRedisConnection(options: RedisConnectionOptions) {
       await once(events, `message:${topic}`, { signal: AbortSignal.timeout(withinMs) }).catch(ignore);
     },
     async close(): Promise<void> {
-      // First, a refresh that was just aborted can end its lease. Otherwise peers wait until the lease expires.
+      // Lets a refresh that was just aborted end its lease. Otherwise peers wait until the lease expires.
       await setImmediate();
       isClosed = true;
       clearInterval(ping);

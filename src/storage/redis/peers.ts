@@ -43,7 +43,7 @@ const WRITTEN_WITHIN_MS = 1_000;
 // listing, and `takenAt`, when it was requested), the last failure, the pause after that failure, and the lease.
 
 /**
- * Acquires a lease. ARGV gateway, lease in ms, newer than. Returns one of `['newer', text]`,
+ * Acquires a lease. ARGV gateway, lease in ms, time of the known snapshot. Returns one of `['newer', text]`,
  * `['early', failure, ms left]`, `['ours', failure]`, `['theirs']`.
  */
 const LEASE = `
@@ -213,7 +213,7 @@ export function createRedisPeers(options: RedisPeersOptions) {
         case 'newer': {
           const fetched = await read(kind, text, services);
           if (fetched && sentAtOf(fetched) > knownAt) return { is: 'fetched', fetched };
-          // The stored snapshot is unusable. If a good one has just replaced it, its gateway will offer it again.
+          // Deletes the unusable snapshot. If a good one has just replaced it, its gateway offers that again.
           await call('DEL', snapshotKey(topic));
           break;
         }
