@@ -163,7 +163,7 @@ function expectNoFailures({ load }: World, expect: ExpectStatic, since = 0): voi
   expect(load.failures.slice(since, since + 3)).toEqual([]);
 }
 
-// `describe.concurrent.for` runs them one after another.
+// `describe.concurrent.for` would run kinds one by one.
 describe.concurrent.each(Object.keys(FAULTS))('a gateway survives each fault of the kind %s:', (kind) => {
   const world = share((atEnd) => startWorld(atEnd, WITH_STALLS.includes(kind) ? {} : PATIENT));
 
@@ -192,7 +192,7 @@ describe.concurrent('a gateway accepts the rows of a response that only looks wr
   });
 });
 
-describe.concurrent('a gateway spares an upstream', () => {
+describe.concurrent('a gateway sends no or few requests', () => {
   it.for(LASTING_FAULTS)('for a while after $name', async (fault, { expect, onTestFinished }) => {
     const world = await startWorld(onTestFinished);
     await outlive(world, fault, FAULT_MS, expect);

@@ -20,7 +20,7 @@ describe('the embedded demo listings', () => {
     expect(await get('tokens')).toEqual({ tokens: demoTokens });
   });
 
-  it('routes a token to bridgeable tokens of its symbol on other chains', async () => {
+  it('route a token to bridgeable tokens of its symbol on other chains', async () => {
     const get = openDemo();
     const source = demoTokens.find(({ chainKey, symbol }) => chainKey === 'ethereum' && symbol === 'USDC');
     const { tokens } = await get('tokens', { srcChainKey: 'ethereum', srcToken: source?.address });
@@ -34,7 +34,7 @@ describe('the embedded demo listings', () => {
     expect(none).toEqual({ tokens: [] });
   });
 
-  it('changes only prices in later listings: a little, equally for all tokens of a symbol, and not of stablecoins', async () => {
+  it('change only prices in later listings: a little, equally for all tokens of a symbol, and not of stablecoins', async () => {
     const get = openDemo();
     await get('tokens');
     const { tokens } = await get('tokens');

@@ -17,7 +17,7 @@ interface Tokens {
   readonly tokens: readonly (Record<string, unknown> & { chain?: { name: string } | null })[] | null;
 }
 
-describe('the two listings', () => {
+describe('the gateway', () => {
   it('serves each field of every row as the upstream sent it, in its order', async () => {
     const { query } = await createTestGateway();
     const { data, errors } = await query<Chains & Tokens>(`{
@@ -59,7 +59,7 @@ describe('the two listings', () => {
   });
 });
 
-describe('filters of tokens', () => {
+describe('the field tokens', () => {
   it('answers srcChainKey without srcToken from the full listing', async () => {
     const { query, upstream } = await createTestGateway();
     const { data } = await query<Tokens>(`{ tokens(srcChainKey: "ethereum") { address } }`);
@@ -68,7 +68,7 @@ describe('filters of tokens', () => {
     expect(upstream.seen.map(({ url }) => url).sort()).toEqual(['/v1/tokens']);
   });
 
-  it('passes on the tokens of a pair without filtering them by chain', async () => {
+  it('passes on the routes of the upstream without filtering them by chain', async () => {
     const { query, upstream } = await createTestGateway();
     const routes = [
       ['base', 'B'],
@@ -112,7 +112,7 @@ describe('filters of tokens', () => {
     expect(upstream.count()).toBe(requests);
   });
 
-  it('returns an empty list if the upstream responds to a pair with 422 or without rows', async () => {
+  it('returns an empty list if routes are answered with 422 or without rows', async () => {
     const { query, upstream } = await createTestGateway();
     await query('{ tokens { symbol } }');
     upstream.plan('tokens', first(upstream.count('tokens') + 1, status(422), json({ tokens: [] })));
@@ -122,7 +122,7 @@ describe('filters of tokens', () => {
   });
 });
 
-describe('look-ups', () => {
+describe('a look-up', () => {
   it('treats the zero address and the placeholder as equal, and returns the listed one', async () => {
     const chains = [chainRow('a'), chainRow('b')];
     const tokens = [tokenRow('a', ZERO, { symbol: 'A' }), tokenRow('b', PLACEHOLDER, { symbol: 'B' })];

@@ -349,7 +349,7 @@ describe('rules that hide rows or order chains apply', () => {
 });
 
 describe('a change of the rules', () => {
-  it('is a change for clients that keep copies', async () => {
+  it('is in tokenChanges and chainChanges', async () => {
     const gateway = await start('');
     const { query } = gateway;
     const since = async (cursors: { tokens?: string; chains?: string } = {}) => {
@@ -399,7 +399,7 @@ describe('a change of the rules', () => {
     }
   });
 
-  it('in which rows match does not delay refreshes', async () => {
+  it('by a new listing, in which other rows match, does not delay refreshes', async () => {
     const upstream = await startUpstream();
     const gateway = await start(`hide eip155:${HIDDEN_CHAIN.id}`, {
       upstream,

@@ -145,7 +145,7 @@ describe('the commands', () => {
     const command = blockOf(STORAGE, 'sharing')
       .replace('6379', port)
       .replace(/https:\S+/, upstream.url);
-    // The first must not refresh before the second has started.
+    // The first gateway must not refresh before the second starts.
     const env = {
       PORT: '0',
       CHAINS_FRESH_MS: '3600000',
@@ -177,7 +177,7 @@ describe('the queries', () => {
     }
   });
 
-  it('of the three pickers each take their variables from the answer to the one before', async () => {
+  it('of the pickers take their variables from the answer to the picker before', async () => {
     const { chains } = await answer<{ chains: { chainKey: string }[] }>(
       README,
       'ChainPicker',

@@ -18,7 +18,7 @@ const QUESTIONS_PER_SECOND = 50;
 const ROUTES_EVERY_MS = 1_000;
 /** Routes of this many tokens are requested: so few that all are cached before memory is measured. */
 const ROUTES_FROM = 15;
-/** The last fault lasts this long. The gateway remembers it for an hour, so no other can follow it. */
+/** The last fault lasts this long. The gateway then pauses for a minute: no other fault can follow. */
 const LASTING_MS = 10_000;
 const REPORT_EVERY_MS = 60_000;
 const SETTINGS = {

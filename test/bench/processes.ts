@@ -32,7 +32,7 @@ export interface GatewayOptions {
   /** Whether to measure how long its event loop is blocked. */
   readonly isProbed?: boolean;
   readonly hasAllCores?: boolean;
-  /** The folder of the built checkout to start; this one unless given. */
+  /** The folder of the built checkout to start, by default this checkout. */
   readonly root?: string;
 }
 

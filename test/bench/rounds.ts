@@ -20,7 +20,7 @@ export interface Entry {
   readonly target: Target;
   readonly load: Load;
   readonly samples: Sample[];
-  /** The name of the entry in the same contest to compare with; the first one unless given. */
+  /** The name of the entry in the same contest to compare with, by default the first. */
   readonly against?: string;
 }
 

@@ -147,7 +147,7 @@ export const oneToken: NewVariables = {
   },
 };
 
-/** Operations with random tokens. @param seriesOf makes a series from a function that returns one of them each time */
+/** Operations with random tokens. @param seriesOf makes a series from a function that returns a random token */
 const withTokens = (
   name: string,
   seriesOf: (token: () => RawToken, random: () => number) => () => string,

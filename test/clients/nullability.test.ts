@@ -96,7 +96,7 @@ describe.skipIf(isHeavyMissing)('a client that handles errors before it reads da
     },
   );
 
-  // The tests of the other clients show this, too.
+  // For the other clients, `typed.test.ts` shows this.
   it('needs null checks everywhere if it does not declare to Relay that it handles errors', async () => {
     const usual = await compiled(['relay'], relayFiles(''), ['relay-compiler']);
     expect(complaintsIn(usual, 'marked')).toBeGreaterThanOrEqual(6);

@@ -20,7 +20,7 @@ export const DESTINATION_PICKER = `query DestinationPicker($srcChainKey: String!
   }
 }`;
 
-/** A found token, as far as tests compare it by name. */
+/** The fields of a found token that tests read. */
 export interface PickedToken {
   readonly id: string;
   readonly address: string;

@@ -29,7 +29,7 @@ const WRONG = {
     'export const asOf: number | undefined = tokenSearch?.edges[0]?.node.price?.asOf;',
     "Type 'string' is not assignable to type 'number'",
   ],
-  'a price used as if there always was one': [
+  'a price used as if it always existed': [
     'export const asOf = tokenSearch?.edges.map(({ node }) => node.price.asOf);',
     "'node.price' is possibly 'null'",
   ],

@@ -120,7 +120,7 @@ describe('settings', () => {
     expect(errors[0]).not.toMatch(/secret|1234567/);
   });
 
-  it('all reject an invalid value, and have a meaning', () => {
+  it('each reject an invalid value, and have a description', () => {
     for (const { name, meaning } of SETTING_GROUPS.flatMap(({ settings }) => settings)) {
       expect(errorsOf({ [name]: '\u0000' }), name).toHaveLength(1);
       expect(meaning).toMatch(/\.$/);
@@ -138,7 +138,7 @@ describe('settings', () => {
     });
   });
 
-  it('that hold secrets can be in files, which errors do not quote', () => {
+  it('that hold secrets can be in files, whose text errors do not quote', () => {
     const folder = temporaryDirectory();
     expect(readConfig({ REDIS_URL_FILE: file('redis://:secret@127.0.0.1:6379\n') })).toMatchObject({
       config: { redisUrl: 'redis://:secret@127.0.0.1:6379' },
@@ -163,7 +163,7 @@ describe('settings', () => {
     }
   });
 
-  it('must not contradict each other', () => {
+  it('that contradict each other or lack another setting are errors', () => {
     expect(errorsOf({ TRUSTED_DOCUMENTS_ONLY: 'true' })).toEqual([
       'TRUSTED_DOCUMENTS: expected a file of documents for TRUSTED_DOCUMENTS_ONLY=true, got none',
     ]);

@@ -14,7 +14,7 @@ describe('a variable that is not a setting', () => {
     ['upstream-url', 'UPSTREAM_URL'],
     ['REDIS_URLL', 'REDIS_URL'],
     ['PROT', 'PORT'],
-  ])('and resembles one is reported: %s', (name, meant) => {
+  ])('and resembles a setting is reported: %s', (name, meant) => {
     const message = `${name} is not a setting, and is not read. Did you mean ${meant}?`;
     expect(nameWarnings({ [name]: 'x' })).toEqual([{ name, message }]);
   });
@@ -27,7 +27,7 @@ describe('a variable that is not a setting', () => {
       'REQUIRE_UPSTREAM',
       'Without UPSTREAM_URL the process ends if DEMO=false, or if NODE_ENV=production and DEMO is unset.',
     ],
-  ])('and was one is reported, with what holds now: %s', (name, now) => {
+  ])('but was a setting is reported with the present rule: %s', (name, now) => {
     const message = `${name} is no longer a setting, and is not read. ${now}`;
     expect(nameWarnings({ [name]: 'x' })).toEqual([{ name, message }]);
   });

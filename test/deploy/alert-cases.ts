@@ -94,7 +94,7 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase | readonly AlertCase
   GatewayRowsContradict: forBoth((listing) =>
     at(9, 10, 50, { [own('contradictory_rows_total', listing)]: '0x9 2+2x20 42x60' }),
   ),
-  // A token listing can be held back for only three refreshes, which are 30 s apart. Then one sample shows it.
+  // A lost token listing is accepted at the third refresh, 60 s after the first. So one sample may show it.
   GatewayListingHeldBack: forBoth((listing) =>
     at(9, 10, 20, { [own('listing_held_back', listing)]: '0x9 1 0x60' }),
   ),

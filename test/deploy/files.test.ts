@@ -159,7 +159,7 @@ describe('compose.yaml', () => {
   });
 
   it('starts nginx after the gateways, also while the upstream is down and they are not healthy', () => {
-    // The short form waits until they are started: nginx then finds their names.
+    // The short form waits until the gateways are started: nginx then finds them.
     expect(compose.services.nginx?.depends_on).toEqual(['gateway-1', 'gateway-2']);
   });
 });

@@ -63,7 +63,7 @@ describe.skipIf(areMissing('nginx'))('gateways behind nginx whose upstream does 
     for (const { executed } of [pair, early]) expect(await executed()).toBe(2);
   });
 
-  it('are replaced by a JSON error of nginx after all have ended', async () => {
+  it('that have all ended are replaced by a JSON error of nginx', async () => {
     const { nginx, gateways } = await startPair('routes');
     for (const { child, exited } of gateways) {
       child.kill('SIGKILL');

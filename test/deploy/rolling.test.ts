@@ -16,7 +16,7 @@ import { areMissing } from './programs.js';
 
 /** The number of requests. `DEPLOYED_REQUESTS=500000 npm run project deploy` sends more than the default. */
 const REQUESTS = Number(process.env.DEPLOYED_REQUESTS ?? 4_000);
-/** The commit to upgrade from: the previous one unless given. */
+/** The commit to upgrade from, by default the previous. */
 const FROM = process.env.UPGRADE_FROM ?? 'HEAD~1';
 
 const all = questionsAbout({ chains, tokens });

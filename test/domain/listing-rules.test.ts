@@ -100,7 +100,7 @@ describe('rules', () => {
     expect(rules.keptFacts(usdc)).toEqual(new Map([['symbol', 'USDC']]));
     expect(rules.keptFacts('ethereum')).toEqual(new Map([['chainId', '1']]));
     expect(rules.keptFacts('base')).toBeUndefined();
-    // Two rules that contradict each other only by CAIP accept no change.
+    // These two contradict each other once CAIP is resolved: keep decides.
     const both = resolved('accept eip155:1 chainId 1 5\nkeep ethereum chainId 1');
     expect(both.verdictOn('ethereum', 'chainId', '1', '5')).toBe('keep');
   });
@@ -276,7 +276,7 @@ describe('the rule to paste', () => {
     expect(acceptRule(token, 'symbol', '', '\u202ex')).toBe('accept a:0x1 symbol "" "\\u202ex"');
   });
 
-  it('is missing if no rule can express it, such as for a chain whose key looks like a CAIP identifier', () => {
+  it('is missing if no rule fits, such as for a chain whose key looks like a CAIP identifier', () => {
     expect(acceptRule({ chainKey: 'eip155:1' }, 'chainId', '1', '5')).toBeUndefined();
     expect(acceptRule({ chainKey: 'eip155', address: '1' }, 'decimals', '6', '18')).toBeUndefined();
     expect(acceptRule({ chainKey: 'a:b', address: '0x1' }, 'decimals', '6', '18')).toBeUndefined();

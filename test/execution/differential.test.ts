@@ -26,14 +26,14 @@ const down = (code: 'UPSTREAM_STATUS' | 'UPSTREAM_TIMEOUT') =>
 
 /** Each changes the service. Equal requests to it have equal outcomes. */
 const STATES: Readonly<Record<string, (service: Service) => Partial<Service>>> = {
-  'and all is well': () => ({}),
+  'while nothing fails': () => ({}),
   'without a chain listing': (listing) => ({
     fetch: (name) => (name === 'chains' ? down('UPSTREAM_STATUS') : listing.fetch(name)),
   }),
   'without a token listing': (listing) => ({
     fetch: (name) => (name === 'tokens' ? down('UPSTREAM_TIMEOUT') : listing.fetch(name)),
   }),
-  'and routes that fail': (listing) => ({
+  'while some routes fail': (listing) => ({
     async routes(filter) {
       if (filter.srcToken === FAILING || filter.srcChainKey === 'nope') return down('UPSTREAM_STATUS');
       const taken = await listing.fetch('tokens');
@@ -129,7 +129,7 @@ function variantsOf({ query, variables }: Operation): readonly Operation[] {
 
 describe('a generated operation', () => {
   it.each(Object.entries(STATES))(
-    'is answered alike however it is asked and sent, %s',
+    'is answered as by graphql-js, however it is sent, %s',
     async (name, state) => {
       // For an unlisted token, all routes use the row that was read first, which is the cached one if there is one.
       const without = name === 'without a token listing' ? [...WITHOUT, 'Price.asOf'] : WITHOUT;

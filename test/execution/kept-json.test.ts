@@ -71,7 +71,7 @@ describe('kept JSON', () => {
   it.each<[string, Parameters<typeof callsOf>]>([
     ['a field with arguments', [() => ROWS, 1e6, TEXT.replace('state', 'state: with(add: "x")')]],
     ['rows that can change', [() => Object.freeze(ROWS.map((row) => ({ ...row })))]],
-    ['rows beyond the bound', [() => [...ROWS], 100]],
+    ['rows beyond the limit on bytes', [() => [...ROWS], 100]],
   ])('is not used for %s', (_name, options) => {
     const calls = callsOf(...options);
     const [first, ...others] = [calls(), calls(), calls()];
@@ -175,7 +175,7 @@ describe('a list with other variables each time', () => {
     for (let nth = 0; nth < 3; nth++) expect((await prices())[0]).toEqual(new Set([undefined]));
   });
 
-  it('is written again after a change of chains that only its list reads', async () => {
+  it('is written again after a change of the chains of its tokens', async () => {
     const server = await startLoaded({ listings: upstreamRows(1) });
     const query = 'query ($key: String) { tokens(srcChainKey: $key) { symbol chain { name } } }';
     const ask = async () => String((await server.ask({ query, variables: { key: 'ethereum' } })).body);
@@ -226,7 +226,7 @@ describe('kept JSON of one listing', () => {
       '{"tokens":[{"price":{"asOf":"TIME"}}]}',
     ],
   ])(
-    'is written again if only the other listing has changed, which it shows, too: %s',
+    'is written again if only the other listing has changed, and it shows both: %s',
     async (field, before, name, rows, after) => {
       const listings = { chains: [chainRow('ethereum')], tokens: [tokenRow('ethereum', TOKEN)] };
       const server = await startLoaded({ listings });
@@ -257,7 +257,7 @@ describe('JSON that is used again', () => {
     for (let nth = 0; nth < 4; nth++) expect(codesOf(await send())).toEqual(['LIMIT_EXCEEDED']);
   });
 
-  it('does not show expired routes, even if another field had read them', async () => {
+  it('does not show expired routes, even if two fields read them', async () => {
     const [from, to, later] = ['1', '2', '3'].map((digit) => `0x${digit.repeat(40)}`);
     const tokens = [from, to, later].map((address, nth) =>
       tokenRow(nth === 0 ? 'a' : `b${nth}`, address ?? ''),

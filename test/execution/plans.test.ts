@@ -148,7 +148,7 @@ describe('a resolver', () => {
   };
   const TEXT = 'query Q($y: Boolean = true) { ...F @include(if: $y) } fragment F on Query { text }';
 
-  it('gets the facts about its field', () => {
+  it('gets the facts about its field as in graphql-js', () => {
     const [own, expected] = write((_query, _args, _context, info) => {
       const { fieldName, fieldNodes, returnType, parentType, fragments, operation } = info;
       const names = [fieldName, String(returnType), parentType.name, operation.name?.value];

@@ -35,8 +35,8 @@ const FOR_ROUTERS = ['Query._entities', 'Query._service', 'Query._sdl'];
 const GENERATED = fc
   .sample(operationsOf({ without: [...EXCLUDED_FIELDS, ...FOR_ROUTERS] }), { numRuns: 200, seed: 7 })
   // Operations that routers change are left out. Routers make names longer, and some names here have the maximum length.
-  // One router ignores operationName. Two lose a field that is selected twice, once with a directive. Composed graphs have
-  // no Node.
+  // One router ignores operationName. Two routers lose a field that is selected twice, once with a directive. Composed
+  // graphs have no Node.
   .filter(({ query }) => !/xxx|query B|@|on Node\b/.test(query));
 
 const EXPLORER = 'https://etherscan.io';

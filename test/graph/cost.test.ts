@@ -47,7 +47,7 @@ describe('MAX_COST', () => {
   it.each([
     [`tokens ${EVERY_FIELD}`, 'listings { name }'],
     [`tokenChanges { cursor isReset removedIds changed ${EVERY_FIELD} }`, '__typename'],
-  ])('allows one whole token listing with every field and chain, and no more: %s', async (whole, other) => {
+  ])('of 1 allows a token listing with every field and chain, and no more: %s', async (whole, other) => {
     const { query, post } = await createTestGateway({ config: { maxCost: 1 } });
     expect(await query(`{ ${whole} }`)).not.toHaveProperty('errors');
     const more = `{ ${whole} ${other} }`;
@@ -140,7 +140,7 @@ describe('the limit on rows', () => {
     ['tokenChanges { changed { id } }', demoTokens.length],
     ['chainChanges { changed { tokens { id } } removedIds }', ALL],
     ['listings { name }', 2],
-  ])('counts the rows of %s, and each member of its response as a unit', async (field, rows, isExact) => {
+  ])('counts the rows of %s, and each member of most answers as a unit', async (field, rows, isExact) => {
     const { context, data } = (await demo.execute({ query: `{ ${field} }` })) ?? {};
     expect(context?.cost.spent.rows).toBe(rows);
     if (isExact) expect(context?.cost.spent.units).toBe(membersOf(data));

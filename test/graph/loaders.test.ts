@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { Loaders } from '../../src/graph/loaders.js';
 import { createTestGateway } from '../support/test-gateway.js';
 
-it('loaders wait for a listing once, in one turn, and match chains by key', async () => {
+it('loaders wait for a listing once, yield once, and match keys in any letter case', async () => {
   const { snapshots, upstream } = await createTestGateway();
   let turns = 0;
   const context = {

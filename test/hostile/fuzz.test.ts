@@ -18,7 +18,7 @@ const exchange: fc.Arbitrary<Exchange> = fc.oneof(
   weighted(94, plainRequest.map(reported)),
   weighted(6, rawBytes.map(reported)),
 );
-/** The bytes that are written to the socket in one piece: usually one exchange. */
+/** The exchanges that are checked together: usually one, sometimes eight. */
 const exchanges = fc.oneof(
   weighted(40, fc.tuple(exchange)),
   weighted(1, fc.array(exchange, { minLength: 8, maxLength: 8 })),

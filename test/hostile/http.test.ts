@@ -63,8 +63,8 @@ describe('nosniff', () => {
   const chunked = 'POST /graphql HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n';
   it.each<[string, string, number]>([
     ['a first response', get('/graphql?query={chains{name}}'), 200],
-    ['a cached one', get('/graphql?query={chains{name}}'), 200],
-    ['a posted one', postOf('{ chains { name } }', 'Connection: close\r\n'), 200],
+    ['a cached response', get('/graphql?query={chains{name}}'), 200],
+    ['a posted query', postOf('{ chains { name } }', 'Connection: close\r\n'), 200],
     ['events', get('/graphql?query={chains{name}}', 'Host: x\r\nAccept: text/event-stream\r\n'), 200],
     ['parts', get('/graphql?query={chains{name}}', 'Host: x\r\nAccept: multipart/mixed\r\n'), 200],
     ['a 304', get('/graphql?query={chains{name}}', 'Host: x\r\nIf-None-Match: *\r\n'), 304],
@@ -176,7 +176,7 @@ describe('few file handles', () => {
     for (const [nth, [path, headers]] of LATE.entries()) {
       await connections[nth]?.send(get(path, `Host: x\r\n${headers}`));
       await expect.poll(connections[nth]?.isClosed ?? (() => false)).toBe(true);
-      // Only responses with pages fail now, because all other responses need no file.
+      // Of these responses only the pages fail now, because the others need no file.
       expect(connections[nth]?.received(), path).toMatch(nth < 2 ? /HTTP\/1.1 500/ : /200 OK[\s\S]*200 OK/);
     }
     const type = `Host: x\r\nContent-Type: application/json\r\nContent-Length: ${LIST_TOOLS.length}\r\n`;

@@ -62,7 +62,7 @@ const longSymbol = (row: object, nth: number) =>
   nth < 900 ? { ...row, symbol: nth === 0 ? 'x'.repeat(6 * MB) : 1 } : row;
 const manyObjects = () => Array.from({ length: 6 }, () => `[${'{},'.repeat(160_000)}{}]`).join(',');
 
-/** The responses, each with its `lastFailure`. The first ones once cost 13 s and 1.8 GB each, or ended the process. */
+/** Responses with their `lastFailure`. The first responses once cost 13 s and 1.8 GB each, or ended the process. */
 const ATTACKS: readonly (readonly [name: string, answer: () => Answer, said: RegExp])[] = [
   ['8 MB of {},', () => rows(`${filled('{},')}{}`), /at most 1000000 objects/],
   ['8 MB of [],', () => rows(`${filled('[],')}[]`), /at most 1000000 objects/],
@@ -110,7 +110,7 @@ describe('a hostile upstream', () => {
   const target = shareTarget({ chainCount: 20, tokenCount: 1_000, env: SETTINGS });
 
   it.each(ATTACKS)(
-    'that sends %s costs little, is reported in listings, and takes nothing away',
+    'that sends %s costs little, is reported in listings, and removes no row',
     async (_name, answer, said) => {
       const refreshWith = (tokens: Answer) => {
         target.upstream.plan('tokens', tokens);

@@ -25,7 +25,7 @@ describe('a client', () => {
     ['', ''],
     ['192.0.2.1:80', '192.0.2.1:80'],
     [undefined, ''],
-  ])('%s is %s', (remoteAddress, client) => {
+  ])('at %s is %s', (remoteAddress, client) => {
     expect(clientOf(remoteAddress)).toBe(client);
   });
 });

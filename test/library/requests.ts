@@ -4,7 +4,7 @@ import { plainOf } from '../support/test-server.js';
 
 export interface Asked {
   readonly method?: string;
-  /** The path below the base path, with its query string; `/graphql` unless given. */
+  /** The path below the base path, with its query string, by default `/graphql`. */
   readonly path?: string;
   readonly headers?: Record<string, string>;
   readonly body?: string;

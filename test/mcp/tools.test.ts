@@ -138,7 +138,7 @@ describe('a tool', () => {
     });
   });
 
-  it('selects the facts that the upstream contradicts, of tokens and of chains, and explains them', async () => {
+  it('selects heldBack of tokens and chains, and explains it', async () => {
     const { tools } = await modern().listTools();
     const countOf = (value: unknown, name: string) =>
       JSON.stringify(value ?? '').split(`"${name}":`).length - 1;

@@ -131,7 +131,7 @@ describe.skipIf(isBrowserMissing)('The playground in a real browser', BROWSER_TE
     const names = await fields.allInnerTexts();
     expect(names[0]).toBe('chain');
     expect(names.filter((name) => name.startsWith('_'))).toEqual([]);
-    // They are hidden, but not missing.
+    // The fields are hidden, but not missing.
     await open(`?query=${encodeURIComponent('{ _service { sdl } }')}`);
     await page.getByRole('button', { name: 'Execute query' }).click();
     await expect.poll(() => page.locator('.result-window').innerText()).toContain('"sdl"');

@@ -9,7 +9,7 @@ const onlyTrusting = (id: string, text: string): Record<string, string> => ({
   TRUSTED_DOCUMENTS_ONLY: 'true',
 });
 
-it('A process enforces the limits of its operator', async () => {
+it('A process enforces TRUSTED_DOCUMENTS_ONLY and RATE_LIMIT', async () => {
   const { address, output } = await startGatewayProcess({
     ...onlyTrusting('names', 'query Names($search: String) { chains(search: $search) { name } }'),
     RATE_LIMIT: '1/300',

@@ -150,7 +150,7 @@ describe('a text of the client', () => {
     }
   });
 
-  it('is quoted in full if it is short, like the end of a message', async () => {
+  it('is quoted in full if it is short; a long message keeps its end', async () => {
     const { query } = await createTestGateway();
     const { errors = [] } = await query(SEARCH, { f: { symbols: LONG, no: 1 } });
     expect(errors.map(({ message }) => message.slice(-50)).join()).toContain(

@@ -35,7 +35,7 @@ describe('a persisted query', () => {
 
   it.each([
     ['null', null, 'PERSISTED_QUERY_NOT_FOUND'],
-    ['no text', 5, 'BAD_REQUEST'],
+    ['a number', 5, 'BAD_REQUEST'],
   ])('whose text is %s is not an error of the gateway', async (_name, query, code) => {
     const { post } = await createTestGateway();
     const extensions = { persistedQuery: { version: 1, sha256Hash: sha256(QUERY) } };

@@ -96,7 +96,7 @@ describe('trusted documents', () => {
       });
   });
 
-  it('do not exclude others, which are stored by their hash', async () => {
+  it('do not exclude other documents, which are stored by their hash', async () => {
     const { ask } = await start();
     const query = '{ chain(chainKey: "sei") { name } }';
     const extensions = byHash(sha256(query));

@@ -38,7 +38,7 @@ it('tasks of higher priorities go first, and clients take turns, however many ta
 it.each([
   ['a client that has as many tasks as the others', 'a1 b1 b2 c1', 'b2 c1', 'a1 b1'],
   ['the client with the most tasks', 'a1 a2 a3 a4 b1 b2 b3', 'a4 a3 b3', 'a1 b1 a2 b2'],
-  ['those of the lowest priority (capitals have a higher one)', 'A1 a2 B1 c1', 'a2 c1', 'A1 B1'],
+  ['the lowest priority (capitals have a higher priority)', 'A1 a2 B1 c1', 'a2 c1', 'A1 B1'],
 ])('a full queue refuses the last tasks of %s: of %s it refuses %s', (_who, added, refused, taken) => {
   const { add, refusals, takeAll, ...started } = start(taken.split(' ').length);
   for (const name of added.split(' ')) add(name, /[A-Z]/.test(name) ? 1 : 0, name.slice(0, 1).toLowerCase());

@@ -154,6 +154,6 @@ it('operations that wait for the upstream do not block others, and resume one by
   release();
   for (const answer of await Promise.all(waiting)) expect(answer).toEqual({ data: { destinations: [] } });
   await stop();
-  // The event loop handled connections between any two of them.
+  // The event loop handled connections between any two operations.
   expect(looks).toBeGreaterThanOrEqual(20);
 });

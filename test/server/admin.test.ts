@@ -88,7 +88,7 @@ describe('ADMIN_PORT', () => {
     expect(upstream.count()).toBe(asked);
   });
 
-  it('has a limit on connections', async () => {
+  it('closes connections beyond a hundred', async () => {
     const { admin } = await startGatewayProcess({ ADMIN_PORT: '0' });
     const connections = await Promise.all(Array.from({ length: 100 }, () => openRaw(admin)));
     const further = await openRaw(admin);

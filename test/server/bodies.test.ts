@@ -38,7 +38,7 @@ function start(budget = createByteBudget(32 * KB), client = 'one') {
 }
 
 describe('a body that arrives in parts', () => {
-  it('takes at most twice its size or 4 KB, in parts of any size, until its request is answered', async () => {
+  it('uses at most twice its size or 4 KB, in parts of any size, until its request is answered', async () => {
     for (const size of [1, 7, 1_000]) {
       const { send, end, read, budget } = start();
       let sent = '';

@@ -178,7 +178,7 @@ describe('the headers of a response', () => {
     expect(ids.size).toBe(42);
   });
 
-  it('limit its age to the time that its listings stay fresh', async () => {
+  it('limit its age to the time that its data stays fresh', async () => {
     const { ask } = await startServer({
       config: {
         chainsFreshMs: 5_000_000,

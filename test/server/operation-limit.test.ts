@@ -7,7 +7,7 @@ import { createTestLog } from '../support/test-gateway.js';
 import { startServer } from '../support/test-server.js';
 
 const HOUR = 3_600;
-/** The window is an hour, so that no new one begins on a slow machine. */
+/** The window is an hour, so that no second window begins on a slow machine. */
 const RATE = { perSecond: 1, burst: HOUR };
 const query = (nth: number) => `{ chain(chainKey: "key${nth}") { name } }`;
 

@@ -226,7 +226,7 @@ describe('the log line of a request', () => {
     ['all', 4],
     ['errors', 2],
     ['none', 0],
-  ] as const)('is written with %s for %i of two misses, a refusal and a 404', async (logRequests, count) => {
+  ] as const)('with LOG_REQUESTS=%s is written for %i of 4, 2 of which fail', async (logRequests, count) => {
     const server = await startServer({ config: { ...FRESH, logRequests } });
     const asked: Asked[] = [NAMED, NAMED, { query: '{ no }' }, { path: '/nowhere', method: 'GET' }];
     for (const each of asked) await server.ask(each);

@@ -118,7 +118,7 @@ describe('after a refresh', () => {
     ['other tokens', { name: 'New' }, {}, [BASE, WITHOUT_PRICES, TIMES, SEARCH], '"name":"New"'],
     ['other chains', {}, { name: 'Chain' }, [CHAINS, TIMES, SEARCH], '"name":"Chain"'],
   ])(
-    'with %s only the requests that read it are executed again',
+    'with %s only requests that read the difference are executed again',
     async (_name, ofToken, ofChain, again, text) => {
       const server = await startServer(LONG);
       const all = [BASE, WITHOUT_PRICES, CHAINS, TIMES, SEARCH];

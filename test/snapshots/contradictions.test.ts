@@ -11,13 +11,13 @@ const right = tokenRow('a', USDC, { price: { usd: 1 } });
 const wrong = { ...right, decimals: 18 };
 const METRIC = 'gateway_contradictory_rows_total{listing="tokens"}';
 
-describe('equal keys with different facts in one answer', () => {
+describe('rows with one key and different facts in one answer', () => {
   it.each([
     ['in this order', [right, wrong]],
     ['in the reverse order', [wrong, right]],
     ['neither of them right', [wrong, { ...right, decimals: 7 }]],
     ['under another letter case of the chain', [right, { ...wrong, chainKey: 'A' }]],
-  ])('give the guarded row without a price, and are logged: %s', async (_what, both) => {
+  ])('become the known row without a price, and are logged: %s', async (_what, both) => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: [right, ...GOOD] });
     expect(await gateway.sample(METRIC)).toBe(0);
     for (const counted of [1, 2]) {
@@ -42,7 +42,7 @@ describe('equal keys with different facts in one answer', () => {
   it.each([
     ['in this order', [right, wrong]],
     ['in the reverse order', [wrong, right]],
-  ])('give no row if no value is known yet, and are never accepted by time: %s', async (_what, both) => {
+  ])('are not served, however often they are sent, if no row is known: %s', async (_what, both) => {
     const config = { holdBackMs: 0 };
     const gateway = await startGuarded({ chains: CHAINS, tokens: [...both, ...GOOD] }, { config });
     for (let times = 0; times < 2; times++) {
@@ -53,7 +53,7 @@ describe('equal keys with different facts in one answer', () => {
     expect(await gateway.sample(METRIC)).toBe(3);
   });
 
-  it('give the row with the decimals of the embedded listing in the first answer', async () => {
+  it('become the row with the decimals of the embedded listing in the first answer', async () => {
     const both = [18, 6].map((decimals) => tokenRow('ethereum', EMBEDDED, { decimals }));
     const gateway = await startGuarded({ chains: CHAINS, tokens: [...both, ...GOOD] });
     expect(await rowOf(gateway, EMBEDDED)).toMatchObject({
@@ -69,7 +69,7 @@ describe('equal keys with different facts in one answer', () => {
     expect(await other.tokens()).toHaveLength(2);
   });
 
-  it('of a chain give the guarded chain', async () => {
+  it('of a chain become the known chain', async () => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: GOOD });
     await gateway.bring({ chains: [chainRow('A', { chainId: 1 }), ...CHAINS] });
     expect(await gateway.chains()).toContainEqual(

@@ -87,7 +87,7 @@ describe('two EVM chains with one chainId', () => {
         heldBack: [expect.objectContaining({ fact: 'chainType', served: 'solana', upstream: 'evm' })],
       }),
     );
-    // In the first listing only the number can decide.
+    // In a first listing, the embedded listing decides on the number.
     const first = await startGuarded(
       { chains: [{ ...solana, chainType: 'evm' }, ETHEREUM], tokens: TOKENS },
       { clock: gateway.clock },
@@ -163,7 +163,7 @@ describe('prices that are a thousand times as high in one refresh', () => {
     expect(gateway.heldBackRows()).toEqual([0, 0]);
   });
 
-  it('are null for ten minutes also if they change a little, and again after other prices', async () => {
+  it('are served after ten minutes even if they change a little, but not if much', async () => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: GOOD });
     await gateway.bring({ tokens: tokens((number) => number * 1000) });
     await gateway.bring({ tokens: tokens((number) => number * 1100) }, 6 * MINUTE);
@@ -226,12 +226,12 @@ describe('a price', () => {
 
   it.each([
     [
-      'of a symbol in another letter case',
+      'unlike two others of its symbol in another letter case',
       [token(1, 1), token(2, 1, 's1'), token(3, 2500, 'S1')],
       [1, 1, null],
     ],
-    ['of two tokens with one symbol that disagree', [token(1, 1), token(2, 2500, 'S1')], [null, null]],
-  ])('%s is compared with the others in the first listing', async (_what, tokens, prices) => {
+    ['unlike the only other price of its symbol', [token(1, 1), token(2, 2500, 'S1')], [null, null]],
+  ])('%s is null in the first listing', async (_what, tokens, prices) => {
     expect(await pricesOf(await startGuarded({ chains: CHAINS, tokens }))).toEqual(prices);
   });
 });

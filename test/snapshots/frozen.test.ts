@@ -9,7 +9,7 @@ import { temporaryFile } from '../support/temporary-files.js';
  * frozen value must be frozen.
  */
 
-/** The paths of objects that can change, within frozen ones. */
+/** The paths of changeable objects inside frozen objects. */
 function changeable(value: unknown, path: string, isWithinFrozen = false): readonly string[] {
   if (typeof value !== 'object' || value === null) return [];
   const isFrozen = Object.isFrozen(value);

@@ -25,7 +25,7 @@ const asFact = (fact: string, served: string, upstream: string) =>
   expect.objectContaining({ fact, served, upstream });
 
 describe('steady wrong decimals of a token', () => {
-  it('are never served within HOLD_BACK_MS: the row is served as before, without a price, and shows it', async () => {
+  it('are never served within HOLD_BACK_MS: the row stays as it was, without a price, with heldBack', async () => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: TOKENS });
     const since = new Date(Date.now() + MINUTE / 2).toISOString();
     const withNewRow = [...TOKENS, token(11)];

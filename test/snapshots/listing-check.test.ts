@@ -98,7 +98,7 @@ it('rows that cannot be read never cause an accepted loss, however often they ar
   expect(await reasons(gateway)).toEqual(['rejected_rows', 'shrink']);
   const [detail] = gateway.logged.flatMap((line) => (line.heldBackFor ? String(line.detail) : []));
   expect(detail).toContain('tokens[4]: decimals');
-  // The other rows alone are accepted only after they were sent three times without these.
+  // Without the unreadable rows, the other rows are accepted at the third time.
   for (const isHeldBack of [true, true, false])
     expect(await bring(gateway, numberedRows(4))).toMatchObject({ isHeldBack });
 });
@@ -227,7 +227,7 @@ describe('a loss of rows', () => {
     ],
     ['of half is accepted, even if the rows cannot be read', some(10), {}, [accepted(readableUntil(5))]],
     [
-      'that is true is accepted the third time, although a few other rows cannot be read',
+      'of rows that are gone is accepted the third time, although a few others cannot be read',
       some(40),
       {},
       [...times(2, held(mostlyGone)), accepted(mostlyGone)],

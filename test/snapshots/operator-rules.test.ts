@@ -72,7 +72,7 @@ describe('a rule of LISTING_RULES', () => {
     expect(await first(gateway)).toMatchObject({ decimals: 6, price: { usd: 1 }, heldBack: [] });
   });
 
-  it('keep ends the alert: the metrics count only facts on which no such rule decides', async () => {
+  it('keep ends the alert: the metrics do not count facts that such a rule keeps', async () => {
     const counts = async () =>
       Promise.all(
         [
@@ -115,7 +115,7 @@ describe('a rule of LISTING_RULES', () => {
     expect(await gateway.tokens()).toHaveLength(10);
     expect(gateway.heldBackRows()).toEqual([0, 0]);
     expect(await gateway.sample('gateway_held_back_rows{listing="tokens",fact="decimals"}')).toBe(0);
-    // It is guarded nevertheless.
+    // The row is guarded nevertheless.
     await gateway.write('');
     await until(async () => (await gateway.tokens()).length === 11);
     expect(await first(gateway)).toMatchObject({ decimals: 6, heldBack: [{ upstream: '18' }] });

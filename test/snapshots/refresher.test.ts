@@ -25,7 +25,7 @@ async function start() {
     listings,
     /** Refreshes until the tokens wait for this long (milliseconds), for the reason of this code. */
     async expectWait(code: string, ms: number, reason = '') {
-      // A refresh that began beside the failure of the chains may have been sent before it.
+      // The first refresh may have begun before the chains failed: repeat it.
       await until(async () => {
         snapshots.refreshNow();
         return listings()[1].lastFailure?.code === code;
@@ -109,7 +109,7 @@ it.each<[string, Break]>([
   ['indexing', (fetched) => ({ ...fetched, rows: [null as unknown as Chain] })],
   ['guarding', guarding],
 ])(
-  'an unexpected exception in %s a listing is handled like all failures, and logged once with its stack',
+  'an unexpected exception in %s a listing is handled like any failure, and logged with its stack',
   async (_name, breakIt) => {
     let isBroken = true;
     const { query, snapshots, logged, metrics } = await createTestGateway({

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { NATIVE_PLACEHOLDER } from '../../src/domain/addresses.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
-import { stopClock } from '../support/clock.js';
+import { stopClock, untilCachesSeeTheTime } from '../support/clock.js';
 import { type Answer, json, startFakeUpstream, status } from '../support/fake-upstream.js';
 import {
   type Answered,
@@ -53,7 +53,7 @@ const addressIn = (url = '') => url.replace(/.*srcToken=/, '');
 /** The address of one of the tokens on chain `c`. */
 const hexOf = (index: number) => `0x${(index + 100).toString(16)}`;
 
-/** Waits for 300 rounds of the event loop. In each round an operation begins: then all of them wait. */
+/** Waits for 300 rounds of the event loop. One operation begins in each round; then all wait. */
 async function allBegun(): Promise<void> {
   for (let round = 0; round < 300; round++) await setImmediate();
 }
@@ -237,7 +237,7 @@ describe('routes that fail', () => {
 
   it('are requested after growing pauses, and without a pause again after a success', async () => {
     let answer = status(500);
-    const { query, asked, logged } = await serve(() => answer);
+    const { query, asked, logged } = await serve(() => answer, { destinationsFreshMs: 100 });
     const clock = stopClock();
     const codes = async () => codesOf(await query(pair('0x64')));
     const askTwentyTimes = async () => {
@@ -256,6 +256,13 @@ describe('routes that fail', () => {
     clock.advance(1);
     expect(await codes()).toEqual([]);
     expect(asked()).toHaveLength(4);
+    answer = status(500);
+    for (const requests of [5, 6]) {
+      clock.advance(101);
+      await untilCachesSeeTheTime();
+      expect(await codes()).toEqual([]);
+      expect(asked()).toHaveLength(requests);
+    }
   });
 });
 

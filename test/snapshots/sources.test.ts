@@ -58,7 +58,7 @@ async function sweep(answer: (token: string) => Answer | undefined = () => undef
   return { date, upstream, gateway: await startSweeping(upstream, options) };
 }
 
-/** The same, after the first sweep. */
+/** As `sweep`, after the first sweep. */
 async function startSwept(answer?: (token: string) => Answer | undefined, options: TestGatewayOptions = {}) {
   const swept = await sweep(answer, options);
   await untilComplete(swept.gateway);
@@ -184,7 +184,7 @@ describe('sources', () => {
     expect([codesOf(answer), answer.data]).toEqual([['LIMIT_EXCEEDED'], undefined]);
   });
 
-  it('are also taken from answers to clients, whose operations request routes that are no longer fresh', async () => {
+  it('also use the routes that operations of clients request when swept routes are no longer fresh', async () => {
     const clock = stopClock();
     const config = { destinationsFreshMs: 1_000, routesSweepMs: HOUR };
     const { date, upstream, gateway } = await sweep(undefined, { config });
@@ -252,7 +252,7 @@ describe('the requests of the sweep', () => {
     expect(upstream.asked().filter((token) => token === 'b 0x1')).toHaveLength(2);
   });
 
-  it('stop for growing pauses while all tokens are gone; without known routes, sources have that code', async () => {
+  it('stop for growing pauses while all get 410; sources without known routes have UPSTREAM_GONE', async () => {
     const clock = stopClock();
     const { upstream, gateway } = await sweep(() => status(410));
     await expect.poll(() => sourcesOf(gateway, 'b 0x1')).toEqual(['UPSTREAM_GONE']);
@@ -270,7 +270,7 @@ describe('the requests of the sweep', () => {
     expect(await metricsOf(gateway)).toMatch(/^gateway_sweep_interval_seconds \d/m);
   });
 
-  it('that are not answered yet give sources an error while no routes are known', async () => {
+  it('that are not answered give sources UPSTREAM_TIMEOUT while no routes are known', async () => {
     const { upstream, gateway } = await sweep(() => stall);
     await expect.poll(() => upstream.asked().length).toBeGreaterThan(0);
     await expect.poll(() => sourcesOf(gateway, 'b 0x1')).toEqual(['UPSTREAM_TIMEOUT']);
@@ -309,7 +309,7 @@ describe('the map of routes', () => {
     const map = createRouteMap();
     expect(map.set('a', { takenAt: 1, rows: rows(1, 2, 3) })).toBe(true);
     expect(map.set('a', { takenAt: 2, rows: rows(4, 5) })).toBe(true);
-    // With the five from before, these are 50,000 destinations.
+    // With the five from before, `many` makes 50,000 destinations.
     const [one, ...many] = rows(...Array.from({ length: 49_996 }, () => 9));
     expect(map.set('b', { takenAt: 2, rows: [...many, one as Token] })).toBe(false);
     for (let nth = 0; nth < 40; nth++) expect(map.set(`b${nth}`, { takenAt: 3, rows: many })).toBe(true);
@@ -322,7 +322,7 @@ describe('the map of routes', () => {
     expect([map.pairs, map.size, map.oldestAt()]).toEqual([4, 2, 2]);
   });
 
-  it('accepts newer answers, and any answer in place of one from the future', () => {
+  it('accepts newer answers only, but any answer in place of one from the future', () => {
     const map = createRouteMap();
     map.set('a', { takenAt: 5, upstreamAgeMs: 5, rows: rows(1) });
     map.set('a', { takenAt: 9, rows: rows(2) });

@@ -36,7 +36,7 @@ async function seenBy({ query }: TestGateway) {
   return { price: data?.tokens[0]?.price, listing: data?.listings[1] };
 }
 
-/** Starts refreshes at an interval of 600 ms. Half of it would be the pause after an answer that was slow. */
+/** Starts refreshes at an interval of 600 ms. A slow answer would halve the interval. */
 async function expectUsualGaps({ snapshots, upstream }: TestGateway): Promise<void> {
   snapshots.start();
   await expect.poll(() => upstream.count('tokens'), { timeout: 10_000 }).toBe(4);
@@ -92,7 +92,7 @@ describe('an answer that is older than the listing that is served', () => {
     expect((await gateway.metrics.expose()).text).toContain(
       'gateway_listing_refreshes_total{listing="tokens",outcome="older"} 1',
     );
-    // It is accepted once the served listing is even older.
+    // The answer is accepted once the served listing is older.
     const clock = stopClock();
     clock.advance(40_000);
     await refresh(gateway);

@@ -138,7 +138,7 @@ it('a file that cannot be read is refused with a line in the log, and the rest i
 });
 
 describe('a directory that cannot be written', () => {
-  it('is logged once an hour, created when that is possible, and shows in the log and in the metrics', async () => {
+  it('is logged once an hour, shown in the metrics, and created as soon as that is possible', async () => {
     const clock = stopClock();
     const { log, logged } = await createTestLog();
     const directory = temporaryDirectory();
@@ -190,7 +190,7 @@ describe('a process that is killed', () => {
     const { log, logged } = await createTestLog();
     let cutWrites = 0;
     const unfinished = () => readdirSync(directory).filter((name) => name.endsWith('.tmp'));
-    // At least four times, until some of them hit a write.
+    // At least four kills, until two hit a write.
     for (let time = 0; time < 4 || (cutWrites < 2 && time < 500); time++) {
       const writer = spawn(process.execPath, [WRITER, DIST, directory, '2500'], { stdio: 'pipe' });
       const exited = once(writer, 'exit');
@@ -213,7 +213,7 @@ describe('a process that is killed', () => {
     expect(logged).toEqual([]);
   });
 
-  it('is unlike one that is stopped, which has written the listings that it serves', async () => {
+  it('is unlike a stopped process, which first writes the listings that it serves', async () => {
     const directory = temporaryDirectory();
     // There are so many rows that the write is in progress at the stop, and few enough that it ends in time.
     const upstream = await startFakeUpstream(generatedListings(10, 8_000), onTestFinished);

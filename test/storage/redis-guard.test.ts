@@ -22,7 +22,7 @@ const [, ...REST] = LISTINGS.tokens;
 const takenAtOf = ({ snapshots }: GuardedGateway) => snapshots.status(Date.now())[1].takenAt;
 const HELD = { decimals: 6, price: null, heldBack: [{ fact: 'decimals', served: '6', upstream: '18' }] };
 
-/** A gateway whose listings are in Redis. It begins 20 days ago: snapshots from the future would be refused. */
+/** A gateway whose listings are in Redis. Its clock starts 20 days behind, and stays behind Redis. */
 async function startSharing() {
   const { client, url } = await startRedis();
   const clock = stopClocks();
@@ -37,7 +37,7 @@ async function startSharing() {
 }
 
 describe.skipIf(isRedisMissing)('gateways that share', () => {
-  it('guard shared listings: wrong values from a peer without a guard are held back here', async () => {
+  it('guard shared listings: wrong values from a peer without a guard are held back', async () => {
     const { client, clock, gateway, prefix } = await startSharing();
     clock.advance(HOUR);
     // As a gateway without a guard would write it.

@@ -33,7 +33,7 @@ describe.skipIf(isRedisMissing)('gateways with one Redis', () => {
       return list.list;
     };
     expect((await expectSame(gateways)).version).toEqual({ major: 1, minor: 0, patch: 0 });
-    // They refresh in turn.
+    // The gateways refresh in turn.
     const steps = [rows(1, 2, 3, 4), rows(2, 3, 4), rows(2, 3, 4), rows(2, 3, 5)];
     for (const [nth, tokens] of steps.entries()) {
       upstream.plan('tokens', json({ tokens }));
@@ -74,7 +74,7 @@ describe.skipIf(isRedisMissing)('gateways with one Redis', () => {
     await second.query('{ chains { chainKey } tokens { symbol } }');
     await redis.start();
     await expect.poll(async () => (await changesSince(first, null)).changed.length).toBe(2);
-    // Its version is higher, and is shared at the next refresh.
+    // The first gateway has the higher version, and shares it at its next refresh.
     expect((await listOf(first)).list.version).toEqual({ major: 3, minor: 1, patch: 0 });
     expect((await changesSince(first, cursor)).changed.map((token) => token.address)).toContain(address(7));
     const { takenAt } = statusOf(second).tokens;

@@ -42,7 +42,7 @@ const ODD: Readonly<Record<string, Reaction>> = {
   'a subscription to nothing': reply('>1\r\n$9\r\nsubscribe\r\n'),
   'a page': reply('HTTP/1.1 400 Bad Request\r\n\r\n'),
   nothing: () => {},
-  'its end': (socket) => socket.end(),
+  'a closed connection': (socket) => socket.end(),
 };
 
 describe('a server that is not a Redis, and answers every packet with', () => {

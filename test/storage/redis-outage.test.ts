@@ -130,7 +130,7 @@ it.skipIf(isRedisMissing)('the password of Redis is in no line of the log', asyn
   });
   await expect.poll(output).toContain(ALONE);
   await expect.poll(async () => (await fetch(`${address}/ready`)).status).toBe(200);
-  // Redis refused it. A busy machine may log another reason first, and then not this one.
+  // Redis refused the password. On a busy machine the gateway may log only another reason.
   await expect.poll(() => redis.client.call('ACL', 'LOG')).toContainEqual(expect.arrayContaining(['auth']));
   for (const secret of [password, decodeURIComponent(password)]) expect(output()).not.toContain(secret);
 });

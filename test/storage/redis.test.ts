@@ -87,7 +87,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     await redis.client.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
     const begun = [refreshes([deaf], 'tokens', 'peer'), refreshes(gateways, 'tokens', 'upstream')] as const;
     await expect.poll(() => refreshes([deaf], 'tokens', 'peer') - begun[0]).toBeGreaterThan(2);
-    // The other gateway served several in the same time.
+    // The other gateway fetched several listings meanwhile.
     expect(refreshes(gateways, 'tokens', 'upstream') - begun[1]).toBeGreaterThan(4);
     expect(refreshes([deaf], 'tokens', 'upstream')).toBe(0);
   });
@@ -101,7 +101,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     const refused = async () =>
       String(await redis.client.call('CLIENT', 'LIST'))
         .split('\n')
-        // They ping every ten seconds.
+        // Gateways ping every ten seconds.
         .filter((client) => / cmd=(subscribe|ping) /.test(client));
     await expect.poll(async () => (await refused()).length).toBe(2);
     const before = statusOf(deaf).tokens.takenAt;
@@ -198,7 +198,7 @@ describe.skipIf(isRedisMissing)('failures', () => {
     expect([upstream.count('chains'), upstream.count('tokens')]).toEqual([2, 2]);
   });
 
-  it('end for all gateways when one succeeds', async () => {
+  it('end for all gateways when a request of one gateway succeeds', async () => {
     const upstream = await startFakeUpstream();
     upstream.plan('tokens', first(2, status(500), moving()));
     const { redis, gateways, key } = await startPeers(3, { upstream, firstPauseMs: 100 });
@@ -242,7 +242,7 @@ describe.skipIf(isRedisMissing)('routes', () => {
   const ask = ({ query }: TestGateway) =>
     query(`{ tokens(srcChainKey: "${CHAIN}", srcToken: "0x1") { symbol } }`);
   const answered = (...symbols: string[]) => ({ data: { tokens: symbols.map((symbol) => ({ symbol })) } });
-  /** With stopped clocks, so that each waits for the request of another, however busy the machine is. */
+  /** Stops the clocks, so that each gateway waits for the request of another, on any machine. */
   async function withRoutes(routes: Answer, config: { destinationsFreshMs?: number } = {}) {
     const sharing = await startPeers(3, { config: { tokensFreshMs: 600_000, ...config } });
     for (const gateway of sharing.gateways)
@@ -313,8 +313,8 @@ describe.skipIf(isRedisMissing)('the rate limit', () => {
     for (const answer of await Promise.all(answers)) expect(answer).toEqual({ data: { tokens: [] } });
     const { seen } = upstream;
     expect(seen).toHaveLength(17);
-    // Permits are given each 1.2 s, three at a time. On a busy machine a gateway may use one so late that it meets
-    // the next; without a common rate limit nine would go at once.
+    // Every 1.2 s, three permits are given. On a busy machine some are used so late that they meet the
+    // next three; without a common limit, nine requests would go at once.
     expect(mostInASecond(seen, 300)).toBeLessThanOrEqual(6);
     expect((seen.at(-1)?.at ?? 0) - (seen[0]?.notBefore ?? 0)).toBeGreaterThan(5 * 1200 - 500);
   });
@@ -362,7 +362,7 @@ describe.skipIf(isRedisMissing)('the lease of a refresh', () => {
     expect(upstream.count('tokens')).toBe(1);
     const tookMs = performance.now() - startedAt;
     expect(tookMs).toBeGreaterThan(4900);
-    // After this time they would fetch without a lease.
+    // Later, the gateways would fetch without a lease.
     expect(tookMs).toBeLessThan(15_000);
   });
 

@@ -21,7 +21,7 @@ const SETTLE_MS = 40;
 /** Long enough for several polls of the file. */
 const SOME_LOOKS_MS = 300;
 
-/** Those of the chains that the rules hide. */
+/** Which of the chains a, b and c the rules hide. */
 const hiddenBy = (rules: ListingRules) =>
   ['a', 'b', 'c'].filter((chainKey) => rules.resolve([]).hides({ chainKey, address: '0x1' }));
 
@@ -125,7 +125,7 @@ describe('a file of rules', () => {
     expect(logged.at(-1)).toMatchObject({ level: 'info', msg: expect.stringMatching(/has changed/) });
   });
 
-  it('logs each distinct error once, and its end', async () => {
+  it('has each of its errors logged once, and their end', async () => {
     const path = temporaryFile('hide a');
     const { changes, logged } = await watch(path);
     const errors = () => logged.filter(({ level }) => level === 'error').length;
@@ -144,7 +144,7 @@ describe('a file of rules', () => {
     expect(changes).toEqual([]);
   });
 
-  it('logs it if the receiver of changes throws, and continues', async () => {
+  it('is still watched if the receiver of changes throws, which is logged', async () => {
     const path = temporaryFile('hide a');
     const { log, logged } = await createTestLog();
     const onChange = () => {

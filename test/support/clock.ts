@@ -35,7 +35,7 @@ export function untilCachesSeeTheTime(): Promise<void> {
 /** Both clocks of this process, stopped. */
 export type StoppedClocks = ReturnType<typeof stopClocks>;
 
-/** Stops `Date`, too. */
+/** Stops `performance.now` and `Date`. */
 export function stopClocks() {
   const clock = stopClock();
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() });

@@ -13,8 +13,8 @@ export function afterTests(): (end: () => unknown) => void {
 }
 
 /**
- * Starts something once for all tests of a file or `describe`. Call `share` there, not in a hook. The returned object gets
- * the members of the started one before the tests run.
+ * Starts something once for all tests of a file or `describe`. Call `share` outside of hooks. The returned object
+ * gets the members of the started object before the tests run.
  */
 export function share<Started extends object>(
   start: (atEnd: (end: () => unknown) => void) => Promise<Started>,

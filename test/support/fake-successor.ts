@@ -8,7 +8,7 @@ import {
   startFakeUpstream,
 } from './fake-upstream.js';
 
-/** The rows of the fake successor, and the size of a page; all rows unless given. */
+/** The rows of the fake successor, and the size of a page: all rows by default. */
 export interface FakeSuccessorListings extends FakeListings {
   readonly pageSize?: number;
 }
@@ -16,7 +16,7 @@ export interface FakeSuccessorListings extends FakeListings {
 /** The query parameter for a further page. */
 export const NEXT_TOKEN = 'pagination[nextToken]';
 
-/** Starts a real HTTP server that responds like the value-transfer service: unlike v1, with other rows and in pages. */
+/** Starts a real HTTP server like the value-transfer service: rows have another form than in v1, and come in pages. */
 export async function startFakeSuccessor(listings: FakeSuccessorListings = {}): Promise<FakeUpstream> {
   const { pageSize, chains, tokens } = listings;
   const successor = await startFakeUpstream();

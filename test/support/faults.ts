@@ -182,14 +182,14 @@ export const FAULTS: Readonly<Record<string, readonly Fault[]>> = {
   rows: [
     { name: 'an empty listing', ...malformed, begin: always(rows('[]')) },
     { name: 'less than half of a listing', ...malformed, begin: eachRows(lessThanHalf) },
-    { name: 'rows of which no one is valid', ...malformed, begin: always(rows('[null,7,"",[],{}]')) },
+    { name: 'rows of which none is valid', ...malformed, begin: always(rows('[null,7,"",[],{}]')) },
     { name: 'rows by another name', ...malformed, begin: always(json({ rows: [{}] })) },
     { name: 'an object for an array', ...malformed, begin: always(rows('{"0":{},"length":1}')) },
     { name: 'rows in __proto__', ...malformed, begin: eachBody((b) => text(`{"__proto__":${b}}`)) },
   ],
 };
 
-/** Faults that are remembered for an hour, even if the upstream recovers earlier. */
+/** Faults after which the gateway pauses for a minute, even if the upstream recovers. */
 export const LASTING_FAULTS: readonly Fault[] = [
   { name: '410', ...gone, begin: always(status(410)) },
   { name: 'an error that says deprecated', ...gone, begin: always(status(400, {}, DEPRECATED)) },
@@ -207,7 +207,7 @@ export const ODDITIES: readonly Oddity[] = [
     begin: eachBody((b) => text(`${NO_ROWS},${b.slice(1)}`)),
   },
   { name: 'bad rows among the good', begin: eachBody((b) => text(b.replace(/\]\}$/, `,${BAD_ROWS}]}`))) },
-  // A token whose decimals change is held back without a price. No question in load.ts reads its price.
+  // The gateway serves the old decimals without a price, and no question in load.ts reads the price.
   { name: 'other decimals of one token', begin: eachRows(otherDecimals) },
 ];
 

@@ -95,7 +95,7 @@ const WRONG: readonly unknown[] = [
   { n: null, constructor: 1 },
 ];
 
-/** The longest name in a document. */
+/** The longest name that is allowed. */
 const MAX_NAME_LENGTH = 200;
 
 /** An operation has at most this many levels of fields with subfields. */
@@ -189,7 +189,7 @@ function operationOf(
     return choose(name === 'since' ? [...values, ...cursors] : values);
   }
 
-  /** A JSON value as a literal. @param inPart writes its items and fields; unless given, some become variables */
+  /** A JSON value as a literal. @param inPart writes its items and fields; without it, some become variables */
   function literalOf(type: GraphQLInputType, name: string, value: unknown, inPart = partOf): string {
     const inner = isNonNullType(type) ? type.ofType : type;
     if (value === null) return 'null';

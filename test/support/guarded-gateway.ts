@@ -53,7 +53,7 @@ export async function startGuarded(listings: FakeListings, options: GuardedOptio
     clock,
     /** The settings with which the gateway was started. */
     config,
-    /** Refreshes both listings with these rows, half a minute after the last refresh unless given. */
+    /** Advances the clock by `afterMs`, and refreshes both listings with these rows. */
     async bring(rows: FakeListings, afterMs = MINUTE / 2, headers?: Record<string, string>) {
       clock.advance(afterMs);
       for (const name of ['chains', 'tokens'] as const) {

@@ -1,6 +1,6 @@
 /**
- * Whether to skip tests because a program or package is not installed; if so, writes a line about it. In CI no test is
- * skipped: a missing program or package fails the tests.
+ * Whether to skip tests because a program or package is not installed; if so, writes a line about it. In CI it
+ * never skips them: they fail.
  *
  * @param what its name, and how to install it
  */

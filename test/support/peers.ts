@@ -7,7 +7,7 @@ import { createTestGateway, type TestGateway, type TestGatewayOptions } from './
 
 /** Options that differ from the defaults. */
 export interface TestPeersOptions extends TestGatewayOptions {
-  /** The upstream. Unless given, it is one whose prices change in each response. */
+  /** The upstream. By default, its prices change in each response. */
   readonly upstream?: FakeUpstream;
   readonly redis?: TestRedis;
 }

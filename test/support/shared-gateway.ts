@@ -2,7 +2,7 @@ import { share } from './ends.js';
 import { startGatewayProcess } from './gateway-process.js';
 
 /**
- * Prevents refreshes. The demo changes its prices at each refresh, and two responses must have equal prices.
+ * Prevents refreshes of tokens, which change prices in the demo: two responses must have equal prices.
  */
 const UNCHANGING = { TOKENS_FRESH_MS: '3600000' };
 

@@ -36,7 +36,7 @@ const token = fc
 const tokens = fc
   .uniqueArray(token, { maxLength: 6, selector: (row) => `${row.chainKey} ${row.address.toLowerCase()}` })
   .map((rows) => [ANCHOR, ...rows]);
-/** The chains. The chainId and the type of one of them change. */
+/** The chains. The chainId and the type of one chain change. */
 const chains = fc
   .record({ chainId: fc.constantFrom(8, 9), type: fc.constantFrom('evm', 'tron') })
   .map(({ chainId, type }) => [
@@ -45,7 +45,7 @@ const chains = fc
     chainRow('solana', { chainType: 'solana', chainId: 1 }),
   ]);
 
-/** If only a picture was removed, the package sees no change, but its schema asks for a new patch number. */
+/** The version by the package. It misses removed pictures, for which its schema asks for a new patch. */
 async function expectedVersion(before: TokenList, after: TokenList): Promise<Version> {
   const version = await nextVersionByPackage(before, after.tokens);
   const isSame = JSON.stringify(before.tokens) === JSON.stringify(after.tokens);

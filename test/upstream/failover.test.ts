@@ -81,7 +81,7 @@ describe('while v1 works', () => {
 });
 
 describe('once v1 says that it is gone', () => {
-  it('the same call gets the answer of the successor', async () => {
+  it('the same operation gets the answer of the successor', async () => {
     const { query, v1, successor, sources, failovers, logged, service } = await serve();
     v1.planBoth(GONE);
     expect(await query(BOTH)).toEqual({ data: NEW_ROWS });
@@ -157,7 +157,7 @@ describe('once v1 says that it is gone', () => {
           `{ chains { name } tokens { symbol } token(chainKey: "a", address: "0x1") { chain { name } } }`,
         );
         answered++;
-        // Without this the answers at hand would leave no time for those of the services.
+        // Without this, cached answers would leave no time for the answers of the services.
         await setImmediate();
         if (answer.errors) failed.push(answer);
       }

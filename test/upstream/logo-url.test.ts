@@ -40,7 +40,7 @@ const CASES: readonly (readonly [unknown, string | null])[] = [
 const rows = CASES.map(([logoUrl], index) => ({ ...tokenRow('a', `0x${index + 1}`), logoUrl }));
 
 it.each(['v1', 'value-transfer'] as const)(
-  'a picture from %s is served by its normalised address if pages may load it, and otherwise not at all',
+  'a logoUrl from %s is served as a normalised address if pages may load it, and otherwise is null',
   async (upstreamProfile) => {
     const upstream =
       upstreamProfile === 'v1'

@@ -106,7 +106,7 @@ it.each(['chains', 'tokens'] as const)(
 );
 
 describe('unusual rows that are served', () => {
-  it('a token whose price is no positive number below a billion is served without one', async () => {
+  it('a token whose price is no positive number up to a billion is served without a price', async () => {
     const usds = ['1', null, -1, 0, 1_000_000_001].map((usd) => ({ usd }));
     const prices = [undefined, null, 1, {}, ...usds];
     const rows = prices.map((price, nth) => tokenRow('good', `0x${nth}1`, { price }));
@@ -154,7 +154,7 @@ describe('a first listing', () => {
 
   it.each([
     ['of which half can be read is served', [GOOD_TOKEN, ...bad(1)], 'FRESH'],
-    ['of which fewer can be read is refused', [GOOD_TOKEN, ...bad(2)], 'EMPTY'],
+    ['of which a third can be read is refused', [GOOD_TOKEN, ...bad(2)], 'EMPTY'],
     ['of which most rows are duplicates is served', [GOOD_TOKEN, GOOD_TOKEN, GOOD_TOKEN], 'FRESH'],
   ])('%s', async (_name, tokens, state) => {
     const upstream = await startFakeUpstream({ chains: [GOOD_CHAIN], tokens });
@@ -174,13 +174,13 @@ describe('a response in a wrong form', () => {
   const ENVELOPES: [string, string][] = [
     ['null', 'null'],
     ['a bare array', JSON.stringify([GOOD_TOKEN])],
-    ['the other listing', JSON.stringify({ rows: [GOOD_TOKEN] })],
+    ['rows by another name', JSON.stringify({ rows: [GOOD_TOKEN] })],
     ['null rows', '{"tokens":null}'],
     ['rows by key', JSON.stringify({ tokens: { a: GOOD_TOKEN } })],
     ['no rows', '{"tokens":[]}'],
     ['no good row', '{"tokens":[null,{}]}'],
     ['no JSON', '<html>'],
-    ['more rows than any listing', `{"tokens":[${'0,'.repeat(200_000)}0]}`],
+    ['more than 200,000 rows', `{"tokens":[${'0,'.repeat(200_000)}0]}`],
   ];
 
   it.each(ENVELOPES)('%s is refused whole: there is no listing', async (_name, body) => {
@@ -259,7 +259,7 @@ describe('two spellings of one address are one token', () => {
     }
   });
 
-  it('but Move names, base58 and modules that look like addresses are case-sensitive', async () => {
+  it('but Move names, base58 and modules that look like addresses are compared exactly', async () => {
     const addresses = [
       ...['0x1::coin::COIN', '0x1::coin::Coin', '0x1::m0x02::T', '0x1::m0x2::T'],
       'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v',

@@ -11,7 +11,7 @@ import { createTestGateway, isAtLeast } from '../support/test-gateway.js';
 
 const PROFILES = [...Object.keys(SERVICES), AUTO];
 
-/** The one file of an additional service, whose rows have other names of fields. */
+/** The one file of an additional service, whose answers name the rows `networks` and `assets`. */
 const createFurtherService: CreateService = ({ http, source }) => ({
   source,
   async fetch(name) {

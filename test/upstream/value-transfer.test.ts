@@ -151,7 +151,7 @@ describe('pages', () => {
     ]);
   });
 
-  it('are followed up to a hundred', async () => {
+  it('may be a hundred, but not more', async () => {
     const rows = Array.from({ length: 101 }, (_, index) => token('a', `0x${index + 1}`));
     const upstream = await startSmall();
     // It refreshes only on request, and not while its requests are counted.
@@ -168,7 +168,7 @@ describe('pages', () => {
     await expect.poll(() => snapshots.status(Date.now())[1].rows).toBe(100);
   });
 
-  it('of one answer may together have as many bytes as the limit', async () => {
+  it('of one answer may together have as many bytes as the limit, but no more', async () => {
     const rows = Array.from({ length: 10 }, (_, index) =>
       token('a', `0x${index}`, { more: 'x'.repeat(400) }),
     );

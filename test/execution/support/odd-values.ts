@@ -1,4 +1,4 @@
-/** Values that a resolver can return in place of its usual one. Each use makes new ones: a promise has a state. */
+/** Values that a resolver can return in place of its usual one. Calls make new values: a promise has a state. */
 export const ODD_VALUES: readonly ((usual: unknown) => unknown)[] = [
   () => {
     throw new Error('thrown');

@@ -156,7 +156,7 @@ describe('CAIP identifiers', () => {
     );
     const caip19s = [`eip155:5/erc20:${USDC}`, `eip155:5/erc20:${USDC.replace('A', 'B')}`];
     expect(await gateway.query(BY_CAIP, { caip2s: ['eip155:5', 'eip155:6'], caip19s })).toEqual({
-      // These tokens exist, but not on the chain of the identifier.
+      // The tokens exist, but neither of their chains has the identifier.
       data: { chainsByCaip2: [null, { chainKey: 'three' }], tokensByCaip19: [null, null] },
     });
   });

@@ -222,7 +222,7 @@ describe('a refresh between two pages', () => {
   }
 
   it.each(['RELEVANCE', 'NAME'])(
-    'repeats or misses no token that stays while others come and go, by %s',
+    'repeats or misses no token that stays listed while others are added and removed, by %s',
     async (orderBy) => {
       // Rows that change no other token's rank: they count neither for their chain nor for another chain of their symbol.
       const isLeaving = ({ isBridgeable, symbol }: RawToken) =>

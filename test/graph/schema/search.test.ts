@@ -106,7 +106,7 @@ describe('a query as a person types it', () => {
     ['USDT S*USDT', 'usdt ethereum mainnet', 'ethereum'],
     ['ETH', 'eth mainnet', 'ethereum optimism celo'],
     ['USDC', 'usdc mainnet', 'ethereum optimism celo'],
-  ])('has %s first for each of %j', async (symbols, queries, chainKeys) => {
+  ])('finds %s first for each of %j', async (symbols, queries, chainKeys) => {
     const expected = symbols.split(' ');
     for (const typed of queries.split('|')) {
       const { found, chainKeys: foundOn } = await search(typed);
@@ -222,11 +222,11 @@ describe('a query as a person types it', () => {
     ['punctuation alone', '***'],
     ['a regular expression', '.*'],
     ['a line of the index', 'usdc\nusdt'],
-  ])('%s finds none', async (_what, typed) => {
+  ])('%s finds no token', async (_what, typed) => {
     expect(await search(typed)).toEqual({ found: [], totalCount: 0, chainKeys: [] });
   });
 
-  it.each(['', ' ', '\u200b', '\n\t'])('%j finds all', async (typed) => {
+  it.each(['', ' ', '\u200b', '\n\t'])('%j finds all tokens', async (typed) => {
     const { totalCount } = await search(typed);
     expect(totalCount).toBe(demoTokens.length + ODD_TOKENS.length);
   });
@@ -248,7 +248,7 @@ describe('a query as a person types it', () => {
     expect(chainKeys.slice(0, onBase.length)).toEqual(onBase);
   });
 
-  it('orders equal matches by the bridgeable tokens of the chain, then by the chains of the symbol, rounded down to a power of two', async () => {
+  it('orders equal matches by the number of bridgeable tokens of the chain, then by chains of the symbol (as a power of two)', async () => {
     const row = (chainKey: string, nth: number, symbol: string) =>
       tokenRow(chainKey, `0x${chainKey.charCodeAt(0)}${nth}`, { symbol, name: 'Same' });
     const tokens = [

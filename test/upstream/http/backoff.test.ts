@@ -23,7 +23,7 @@ const forUrls =
   (texts: readonly string[], answer: Answer, others: Answer = GOOD): Answer =>
   (response, request, nth) =>
     (texts.some((each) => request.url?.includes(each)) ? answer : others)(response, request, nth);
-/** The codes of this many requests that all failed with this code. */
+/** The codes of requests that all failed with this code. */
 const allWith = (code: string, count: number) => Array.from({ length: count }, () => code);
 
 /** A gateway whose listings stay fresh during the test, for requests for routes. */
@@ -73,8 +73,8 @@ describe('the breaker', () => {
     ['HTTP 500', status(500), 'UPSTREAM_STATUS'],
     ['HTTP 403', status(403), 'UPSTREAM_STATUS'],
     ['HTTP 429', status(429), 'UPSTREAM_RATE_LIMITED'],
-    ['a broken connection', reset, 'UPSTREAM_UNREACHABLE'],
-    ['rubbish', (response) => response.end('<html>'), 'UPSTREAM_MALFORMED'],
+    ['broken connection', reset, 'UPSTREAM_UNREACHABLE'],
+    ['HTML page', (response) => response.end('<html>'), 'UPSTREAM_MALFORMED'],
   ])(
     'opens at the fifth %s in a row, and further requests get the same code',
     async (_name, answer, code) => {
@@ -213,7 +213,7 @@ describe('requests of the sweep that fail', () => {
 });
 
 describe('Retry-After', () => {
-  it('to routes from a token that is not listed stops only those from such tokens', async () => {
+  it('for routes from an unlisted token stops only routes from unlisted tokens', async () => {
     const { upstream, codeOfPair, routeCode, snapshots, routes } = await serve({ tokensFreshMs: 50 });
     const pause = status(429, { 'retry-after': '600' });
     upstream.plan('tokens', status(404));
@@ -225,7 +225,7 @@ describe('Retry-After', () => {
     expect(await routeCode()).toBeUndefined();
   });
 
-  it('to a route applies to all routes and to no listing; a short one is waited for', async () => {
+  it('for routes stops all routes and no listing; requests wait through a short pause', async () => {
     const { upstream, routeCode, routes } = await serve({ chainsFreshMs: 50 });
     // Long enough for some refreshes on a busy machine.
     upstream.plan('tokens', first(2, status(429, { 'retry-after': '5' }), GOOD));
@@ -240,7 +240,7 @@ describe('Retry-After', () => {
     expect(meanwhile.length).toBeGreaterThan(2);
   });
 
-  it('to a listing applies to every request of the process', async () => {
+  it('for a listing stops every request of the process', async () => {
     const { upstream, routeCode, snapshots, routes } = await serve();
     upstream.plan('chains', first(2, status(429, { 'retry-after': '2' }), json({ chains: [chainRow('a')] })));
     snapshots.refreshNow();
@@ -258,7 +258,7 @@ describe('Retry-After', () => {
     const clock = stopClock();
     const asked = () => upstream.count('tokens');
     const before = asked();
-    // Those that are not sent get the error of the upstream at once.
+    // Requests that are not sent get the error of the upstream at once.
     for (const token of [400, 1, 2]) expect(await codeOfPair(token)).toBe('UPSTREAM_STATUS');
     expect(asked()).toBe(before + 1);
     clock.advance(31_000);
@@ -335,7 +335,7 @@ describe('an upstream that is gone', () => {
     expect(upstream.count('tokens')).toBe(asked + 1);
   });
 
-  it('for one request still gets all other requests', async () => {
+  it('only for routes still gets all requests', async () => {
     const { upstream, routeCodes, snapshots, from } = await serve();
     upstream.plan('tokens', status(410));
     const asked = from();

@@ -192,7 +192,7 @@ describe('permanent faults are not retried', () => {
   it.each([
     ...['application/json', 'application/json; charset=utf-8', 'Application/JSON', 'text/json'],
     'application/problem+json',
-  ])('unlike compressed content of type %s, which is accepted', async (type) => {
+  ])('but compressed content of type %s is accepted', async (type) => {
     const headers = { 'content-type': type, 'content-encoding': 'gzip' };
     const { getTokens } = await askFor(text(gzipSync('{"tokens":[]}'), headers));
     expect((await getTokens()).json).toEqual({ tokens: [] });
@@ -247,7 +247,7 @@ describe('the age of an answer', () => {
 });
 
 describe('the rate limiter', () => {
-  it('allows no more attempts in any second, including retries and bursts', async () => {
+  it('never exceeds its limit in a second, even with retries and bursts', async () => {
     const { upstream, getTokens } = await askFor(first(3, status(503), GOOD), {
       upstreamRequestsPerSecond: 3,
     });
@@ -335,7 +335,7 @@ describe('closing', () => {
     expect(upstream.count()).toBe(1);
   });
 
-  it('ends a pause, too', async () => {
+  it('ends a Retry-After pause', async () => {
     const { http, upstream, getTokens } = await askFor(status(429, { 'retry-after': '9' }));
     const answer = faultOf(getTokens());
     await expect.poll(() => upstream.count()).toBe(1);
