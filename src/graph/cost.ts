@@ -15,7 +15,7 @@ import {
   isObjectType,
   type OperationDefinitionNode,
 } from 'graphql';
-// Not exported by graphql's index. The executor merges selections with this function: the same fields are counted.
+// Not exported by graphql's index. The executor uses it, too: the cost counts the fields that are executed.
 import { collectSubfields } from 'graphql/execution/collectFields.js';
 import { OperationLimitError, responseTooLong } from '../domain/errors.js';
 import { groupBy } from '../domain/keyed-rows.js';
@@ -42,7 +42,7 @@ export interface CostLimits {
   readonly maxCost: number;
   /** An operation whose lists have more rows together is refused. This also bounds responses. */
   readonly maxRows: number;
-  /** Units for one token with every field and its chain. */
+  /** Units for one token with its chain and all fields but lists. */
   readonly unitsOfWholeToken: number;
 }
 

@@ -20,7 +20,7 @@ const SERVED: Readonly<Record<string, (snapshots: Snapshots) => unknown>> = {
       [`${name} prices`, (snapshots: Snapshots) => snapshots.snapshotOf(name)?.pricesTakenAt],
     ]),
   ),
-  // The operator's rules: compared only if routes were read. The digests of the listings change with the rules.
+  // The operator's rules: compared only if routes were read. Rules that change a listing change its digest.
   rules: (snapshots) => snapshots.rules(),
   // Compared only if `sources` was read.
   routeMap: (snapshots) => snapshots.routeMap(),

@@ -61,9 +61,9 @@ export class DependencyTracker {
   }
 
   /**
-   * Calls `write`, which makes a part of the response. This must not be nested.
+   * Calls `write`, which makes a part of the response. Calls must not be nested.
    *
-   * @returns the reads of this part; undefined if other operations cannot use it
+   * @returns the reads of this part; undefined if other operations cannot use the part
    */
   track(write: () => void): ReadsOfPart | undefined {
     const { view, noted, cost } = this;

@@ -1,7 +1,7 @@
 /**
- * Reads data for the resolvers of one operation. Each method is named after its result. A look-up of one row gives null
- * for an unknown or malformed key. Errors are thrown or rejected as a GatewayError. If its data is in memory, a method
- * returns a value and not a promise: a list of 10,000 tokens must not cost 10,000 promises.
+ * Reads data for the resolvers of one operation. A look-up of one row gives null for an unknown or malformed
+ * key. Errors are thrown or rejected as a GatewayError. If the data is in memory, a method returns a value,
+ * not a promise: a list of 10,000 tokens must not cost 10,000 promises.
  */
 import DataLoader from 'dataloader';
 import { tokenRequestKey } from '../domain/addresses.js';

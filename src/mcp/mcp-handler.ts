@@ -55,9 +55,9 @@ const require = createRequire(import.meta.url);
 const PACKAGE = require.resolve('@modelcontextprotocol/server');
 
 /**
- * Loads the package of the protocol, which takes 10 MB and which most processes never need. `require` opens one file
- * after another; import() would open a hundred at once. If no file handle is free, this throws before `require`, whose
- * failure Node would remember: so a later call can still succeed.
+ * Loads the package of the protocol, which takes 20 MB of memory and which most processes never need.
+ * `require` opens one file after another; import() would open a hundred at once. If no file handle is free,
+ * this throws before `require`, whose failure Node would remember: so a later call can still succeed.
  */
 function loadProtocol(): Protocol {
   closeSync(openSync(PACKAGE, 'r'));

@@ -20,7 +20,7 @@ export interface FoundTokens extends TokenPage {
 export type SuggestingSearch = (request: TokenSearchRequest, chains: KnownChains | undefined) => FoundTokens;
 
 const MAX_SUGGESTIONS = 3;
-/** At most 6 corrections are tried, or fewer if these have 12 words together: each word is looked up in all texts. */
+/** At most 6 corrections are tried, and none after 12 words in all: each word is looked up in all texts. */
 const MAX_TRIED = 6;
 const MAX_WORDS_TRIED = 12;
 /** The first 20 tokens that a word finds are examined. Of those with the word in their name, 2 symbols are tried. */
@@ -35,7 +35,7 @@ const MARKS = /([^\p{L}\p{N}]+)/u;
 /** The request that tells whether a word finds anything at all. */
 const EVERYTHING = { filter: {}, order: 'SYMBOL', first: 1, pricesUsable: false } as const;
 const LETTERS_ONLY = /^[\p{L}\p{N}]+$/u;
-/** A whole address, the start of one, or a text in which one may be. */
+/** An address, the start of an address, or a text that may contain an address. */
 const LIKE_ADDRESS = /0x[0-9a-f]{4}|^(?=[^\d]*\d)[0-9a-f]{6,}$/i;
 
 /** Adds suggestions to a search. */
@@ -189,7 +189,7 @@ function correctedWords(
   return [...respelledWords, ...others.map(({ word }) => word)].slice(0, MAX_CORRECTED);
 }
 
-/** The number of tokens and chains that a word matches, and whether it is a whole word, or the first one of a symbol. */
+/** How many tokens and chains a word finds, and whether it is a whole word, or the first word of a symbol. */
 function usesOf(word: string, { symbolStarts, nameStarts, chainKeyStarts }: TokenIndexes) {
   const ofSymbols = symbolStarts.find(word);
   const found = [...ofSymbols, ...nameStarts.find(word), ...chainKeyStarts.find(word)];

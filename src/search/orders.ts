@@ -9,7 +9,7 @@ import {
   tieBreakerOf,
 } from './token-order.js';
 
-/** The tokens that a search orders, with the values it orders them by. All are by place (see `Places`). */
+/** The tokens that a search orders, and the values to order them by, all indexed by place (see `Places`). */
 interface Ordered {
   readonly tokens: readonly Token[];
   readonly indexes: TokenIndexes;

@@ -42,7 +42,7 @@ const BEFORE_CAPITAL = /(?<=\p{Ll})(?=\p{Lu})/gu;
 const MARK_OF_PART = '\u0001';
 
 /**
- * The interpretations of a query, from strict to loose: use the first that finds anything. A blank query has none.
+ * The interpretations of a query, from strict to loose. A blank query has none.
  *
  * @throws GatewayError BAD_USER_INPUT for too many words
  */

@@ -20,7 +20,7 @@ export interface TokenSearchFilter {
   readonly reachable?: ReadonlySet<Token> | undefined;
 }
 
-/** Makes the test of a token by its place; undefined without a condition. The price of a token without one is NaN. */
+/** Makes the test of a token by its place; undefined without a condition. `prices` has NaN for no price. */
 export function matcherOf(
   filter: TokenSearchFilter,
   tokens: readonly Token[],

@@ -82,7 +82,7 @@ export async function createTokenIndexes(rows: readonly Token[]) {
   };
 }
 
-/** Texts that are indexed as their own items. */
+/** Pairs each text with itself, as its only item. */
 function itself(texts: Iterable<string>): (readonly [text: string, items: readonly string[]])[] {
   return Array.from(texts, (text) => [text, [text]]);
 }

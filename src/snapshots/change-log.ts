@@ -16,9 +16,9 @@ export interface ListingChanges<Row> {
   readonly cursor: string;
   /** True if the earlier state is unknown: then `changed` has all rows, and `removed` is empty. */
   readonly isReset: boolean;
-  /** The rows that were added or changed. It can contain rows that changed and changed back. */
+  /** The rows that were added or changed, even if they have changed back. */
   readonly changed: readonly Row[];
-  /** The keys of removed rows. It can contain rows that were added and removed again. */
+  /** The keys of removed rows, even if they were added after the earlier state. */
   readonly removed: readonly string[];
 }
 

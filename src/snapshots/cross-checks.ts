@@ -83,8 +83,8 @@ const DOUBTED_TIMES = 10;
 const DOUBTED_MS = 600_000;
 
 /**
- * Hides prices that differ by a factor of ten or more from the token's last price, or from a median price of its symbol in the
- * same answer, until the upstream has sent these prices for ten minutes. It yields to requests.
+ * Hides prices that differ by a factor of ten or more from the token's last price, or from a median price of
+ * its symbol in the same answer, until the upstream has sent such prices for ten minutes. Yields to requests.
  */
 export async function guardPrices(listing: GuardedListing<Token>, before: Fetched<Token> | undefined) {
   const { takenAt } = listing;
@@ -129,7 +129,7 @@ function isFarFrom(one: number, other: number): boolean {
   return Math.max(one, other) >= DOUBTED_TIMES * Math.min(one, other);
 }
 
-/** The lower and the upper median price of each symbol: of only two prices far apart, both are doubted. */
+/** The lower and the upper median price of each symbol. Of two prices far apart, both are doubted. */
 function mediansBySymbol(tokens: readonly Token[]): ReadonlyMap<string, readonly [number, number]> {
   const priced = tokens.filter(({ price }) => price !== null);
   return new Map(

@@ -30,7 +30,7 @@ export interface ListingStatus {
   /** Listed rows with held-back facts, and held-back new rows whose address is in none of these facts. */
   readonly heldBackRows: number;
   readonly version: string | null;
-  /** Whether the upstream's last answer is held back as a whole, so that an older snapshot is served. */
+  /** Whether a new listing is held back as a whole, so that an older snapshot is served. */
   readonly isHeldBack: boolean;
   /** Whether the last refresh failed because the upstream says that it is gone. */
   readonly isGone: boolean;

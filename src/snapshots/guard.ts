@@ -1,7 +1,7 @@
 /**
  * Guards the facts of one listing, row by row: a row that contradicts the last accepted facts is served as it was, until
- * every listing of the hold-back period has had the same new values, or a rule of the operator decides. The memory of
- * the guard is stored with the served listing.
+ * every listing of the hold-back period has had the same new values, or a rule of the operator accepts them.
+ * The memory of the guard is stored with the served listing.
  */
 import {
   type AcceptedChange,
@@ -37,7 +37,7 @@ export interface GuardOptions<Row> {
 /** A listing whose rows may be served. Its guard memory has the held-back rows as the upstream sent them. */
 export type GuardedListing<Row> = Fetched<Row> & { readonly guard: GuardMemory<Row> };
 
-/** A row, and the facts in which the upstream contradicts it. */
+/** A row, and its contradicted facts. */
 export interface Contradiction<Row> {
   readonly row: Row;
   readonly facts: readonly HeldBackFact[];
@@ -48,13 +48,15 @@ export interface GuardResult<Row> {
   /** Removed rows that a new row would replace. The new row is held back from this listing on. */
   readonly waiting: readonly Contradiction<Row>[];
   readonly accepted: readonly (Contradiction<Row> & AcceptedChange)[];
-  /** The rules that were applied. */
   readonly rules: OperatorWord;
 }
 
 /** The guard remembers at most this many removed rows, and as many new ones. */
 const MAX_GONE = 10_000;
-/** An old row is compared with at most this many new rows of its symbol. Further new ones are held back. */
+/**
+ * An old row is compared with at most this many new rows of its symbol, and as many recently added rows.
+ * Further new rows are held back.
+ */
 const MAX_RIVALS = 10;
 /** The guard remembers, and shares with other gateways, at most this many accepted changes. */
 const MAX_ACCEPTED = 200;
@@ -107,7 +109,7 @@ export async function guardListing<Row extends ListingRow>(
 
   const rows = new Map<string, Row>();
   const held = new Map<string, HeldRow<Row>>();
-  /** The keys of rows that are neither listed nor remembered as removed; none in the very first listing. */
+  /** The keys of sent rows that are neither listed nor known as removed; none in the very first listing. */
   const newcomers = new Set<string>();
   /** The keys of removed rows that are sent again. */
   const returned = new Set<string>();
@@ -116,7 +118,7 @@ export async function guardListing<Row extends ListingRow>(
   const isFirst = before === undefined && gone.size === 0;
   const factsKeyOf = (row: Row) => JSON.stringify(kind.guarded.map((fact) => factKey(fact, row)));
 
-  /** The known row to compare the sent rows with; undefined if these contradict each other on an unknown fact. */
+  /** The row to expect. Undefined if the sent rows contradict each other on a fact that is not known. */
   function expectedRow(key: string, [first, ...others]: readonly [Row, ...Row[]]): Row | undefined {
     const known = served.get(key) ?? gone.get(key)?.row;
     // A `keep` rule on an address is left out: it does not describe this row, but keeps other rows from replacing it.
@@ -139,7 +141,7 @@ export async function guardListing<Row extends ListingRow>(
     };
     const [own, ofPeer = 0] = [sinceIn(clocks), sinceIn(peerClocks)];
     if (own !== undefined) return Math.min(sentAt, Math.max(own, ofPeer));
-    // The last listing of this gateway had other rows, so the time of a peer counts only if it is later than that.
+    // The last listing had other rows, so the time of a peer counts only if it is later than that listing.
     return ofPeer > (before?.takenAt ?? 0) ? Math.min(sentAt, ofPeer) : sentAt;
   }
 
@@ -194,7 +196,8 @@ export async function guardListing<Row extends ListingRow>(
     const taken = new Set<string>();
     const settled = new Set<string>();
     /**
-     * True if the row has rivals, and none may replace it. `goneAt` is undefined if the row is still listed.
+     * True if the symbol of this row has new rows, and none may replace this row. `goneAt` is undefined while
+     * this row is listed.
      */
     function stays(key: string, row: Row, goneAt?: number): boolean {
       const look = lookalikeOf(row);
@@ -221,7 +224,7 @@ export async function guardListing<Row extends ListingRow>(
       }
       const [fact] = open.sort((one, other) => one.since - other.since);
       if (fact === undefined || open.length < rivals.length) return false;
-      // If the old row is already removed, `rivals` has no returned rows: they are held back for listed rows only.
+      // Returned rows are held back only while the old row is listed: otherwise `rivals` has none of them.
       for (const rivalKey of rivals) if (returned.has(rivalKey)) waits.add(rivalKey);
       if (goneAt === undefined) {
         rows.set(key, kind.heldBack(row, [fact]));
@@ -338,14 +341,14 @@ export function withKnownFacts<Row>(own: Fetched<Row> | undefined, others: reado
     ...(own?.guard ?? EMPTY_GUARD_MEMORY),
     gone: [...gone, ...(own?.guard?.gone ?? [])],
     unnumbered,
-    // The rows of the other listings do not count as lost: their times are this one or earlier.
+    // Removed rows count as lost only after this time, so those of the other listings do not.
     lossAcceptedAt: Math.max(lossAcceptedAt, newest.takenAt),
   };
   return own ? { ...own, guard } : { ...newest, rows: [], history: undefined, guard };
 }
 
 /**
- * Counts the listed rows that are held back, and the new rows that wait because each would replace a removed row.
+ * Counts the listed rows that are held back, and waiting new rows whose address is in none of their facts.
  * `rowsByFact` and `oldestSince` leave out facts on which a `keep` rule decides. `oldestSince`: since when the first of
  * the other facts has been held back (milliseconds since 1970); undefined if there are none.
  */

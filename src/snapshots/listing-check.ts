@@ -5,7 +5,7 @@ import { type Fetched, type LargestListing, type ListingRow, sentAtOf } from '..
 import { malformed, UpstreamError } from '../domain/upstream-error.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
 
-/** The settings that decide which losses of rows are too large to accept the first time. */
+/** The limits that decide which losses of rows are too large to accept the first time. */
 export interface HoldBackRules {
   /** The share of known rows, from 0 to 1. A refresh that loses more is held back. */
   readonly holdBackShrink: number;

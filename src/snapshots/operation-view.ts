@@ -227,10 +227,7 @@ export class View {
     return this.routesRead;
   }
 
-  /**
-   * An answer without routes if a fresh listing lacks the token or the operator hides it: then there are
-   * none.
-   */
+  /** An answer without routes if a fresh listing lacks the token or the operator hides it; else undefined. */
   private noneIfUnlisted(tokens: TokenSnapshot | undefined, request: TokenRequest): RouteAnswer | undefined {
     const { srcChainKey: chainKey, srcToken: address } = request;
     const { service, freshMs, log } = this.held;

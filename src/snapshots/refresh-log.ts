@@ -156,7 +156,7 @@ export function logRejected(
   // The stack of a failed connection says no more than `detail`.
   const err = cause && (!isUnreachable || log.isLevelEnabled('debug')) ? { err: cause } : {};
   const why = heldBackFor ? { heldBackFor } : {};
-  const state = snapshot ? 'the last good snapshot is served' : 'there is none to serve yet';
+  const state = snapshot ? 'the last good snapshot is served' : 'there is no snapshot to serve yet';
   const advice =
     code === 'UPSTREAM_UNREACHABLE'
       ? ' Check the address (UPSTREAM_URL), and whether this machine can connect to it: name, port, firewall, certificate.'

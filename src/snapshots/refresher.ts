@@ -55,7 +55,7 @@ export interface RefreshOptions extends HoldBackRules {
 }
 
 const FIRST_PAUSE_MS = 1_000;
-/** The longest pause after a failed refresh without a Retry-After (ms), unless `freshMs` is shorter. */
+/** The longest pause after a failed refresh (ms). `freshMs` can shorten it, and the error can prolong it. */
 const MAX_PAUSE_MS = 30_000;
 /** After its own failure, a gateway waits up to this much longer than its peers, so that a peer tries next. */
 const STAND_BACK_MS = 1_000;
@@ -145,7 +145,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
    * one to compare it with. With changed rules, the listing that is served is guarded again.
    *
    * @param listing called when it is the turn of this listing
-   * @throws HeldBackError by rejection
+   * @throws UpstreamError by rejection
    */
   function accept(listing: () => Fetched<Row>, origin: SnapshotOrigin): Promise<Indexed> {
     const accepted = lastAccept.then(() => checkAndPublish(listing(), origin));
@@ -346,7 +346,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     get snapshot() {
       return snapshot;
     },
-    /** The snapshot that is served; before the first one, a promise of it, which rejects with an UpstreamError. */
+    /** The served snapshot; before the first one, a promise of it, which can reject with an UpstreamError. */
     current(): Indexed | Promise<Indexed> {
       if (snapshot) return snapshot;
       // The next refresh can be far away, and requests of clients do not make it run sooner.

@@ -48,11 +48,11 @@ const sizeOf = ({ rows }: RouteAnswer, key: string) =>
 
 /**
  * The pause after a second failure in a row; each further failure doubles it. A first failure can be chance:
- * it causes a pause only if the upstream asks for one by a Retry-After.
+ * it causes a pause only after a Retry-After or UPSTREAM_GONE.
  */
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 60_000;
-/** At most this many failures are remembered for this time (ms): repeats must not use up the rate limit. */
+/** How many failures are remembered, and how long (ms): repeated requests must not use up the rate limit. */
 const FAILURES = { max: 1_000, ttl: 2 * LONGEST_PAUSE_MS };
 
 interface Failed {
@@ -137,7 +137,7 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
     }
     const answer = { rows, takenAt, upstreamAgeMs };
     const ttl = Math.max(1, Math.min(freshMs, sentAtOf(fetched) + freshMs - Date.now()));
-    // An answer that no client waits for is cached only if these routes are not cached and no others must make room.
+    // An answer for no client is cached only if these routes are not cached and no other routes must make room.
     const hasRoom = cache.calculatedSize + sizeOf(answer, key) <= MAX_BYTES;
     if (!isForNobody || (hasRoom && !cache.has(key))) cache.set(key, answer, { ttl });
     return answer;

@@ -162,8 +162,8 @@ export async function createTokenSnapshot(
 }
 
 /**
- * The state of the token list. The first token listing can be fetched before the chains: then its snapshot has no such
- * state until it is made again with the chains.
+ * The state of the token list. A token snapshot that was made before the first chain listing has none: this
+ * function then makes its first state, once there are chains.
  */
 export function tokenListStateOf(
   tokens: TokenSnapshot,

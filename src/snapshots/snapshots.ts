@@ -182,7 +182,7 @@ export function createSnapshots(options: SnapshotsOptions) {
     snapshotOf: (name: ListingName): Snapshot<unknown> | undefined => refreshers[name].snapshot,
     /** An object that stands for the operator's rules and the rows that they name. A change makes a new object. */
     rules: (): object => resolved,
-    /** The version of the route map; undefined if routes are not swept. `sweepStatus` itself is undefined then. */
+    /** The version of the route map. Without a sweep it is undefined, and so is `sweepStatus`. */
     routeMap: () => sources?.version(),
     sweepStatus: sources?.status,
     heldBack: () => LISTING_NAMES.map((name) => ({ listing: name, ...refreshers[name].heldBack })),

@@ -22,7 +22,7 @@ export interface SourcesOptions {
 
 /** The sweep checks at least this often (ms) whether a token is due. */
 const IDLE_MS = 1_000;
-/** The shortest pause between the requests for two tokens, and the longest pause after failures. */
+/** The shortest pause between two requests, and the longest after failures (an error can ask for more). */
 const LEAST_PAUSE_MS = 10;
 const MAX_FAILURE_PAUSE_MS = 5_000;
 /**
@@ -54,8 +54,9 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
   let isClosed = false;
 
   /**
-   * Finds the bridgeable token whose last request is the longest ago, if it is due. Counts all bridgeable tokens, and
-   * those without an answer. A failed request is repeated once within the interval, and after "gone" each time.
+   * Of the bridgeable tokens that are due, finds the one whose last request is the longest ago. Counts all
+   * bridgeable tokens, and those without an answer. A failed request is repeated once within the
+   * interval, and after "gone" each time.
    */
   function survey({ rows }: TokenSnapshot) {
     const now = Date.now();
@@ -190,7 +191,7 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
         asOf,
         /** How many pairs of source and destination `rows` searches. */
         pairs: map.pairs,
-        /** The bridgeable tokens with a route to it, in the operator's order of chains, then by key and address. */
+        /** The bridgeable tokens with a route to this token, in the operator's order of chains. */
         rows(): readonly Token[] {
           const rows = keyedRows(listed.rows, TOKENS.keyOf);
           const key = tokenKey(chainKey, address);

@@ -26,8 +26,9 @@ export interface SharedFailure {
 }
 
 /**
- * The right to request a topic (a listing or the routes of a token) from the upstream. One gateway at a time has it,
- * besides gateways that have waited too long for it. `succeed` and `fail` end the lease, and do not reject.
+ * The right to request a topic (a listing or the routes of a token) from the upstream. One gateway at a time
+ * has it. After too long a wait, another gateway gets it, too. `succeed` and `fail` end the lease, and do not
+ * reject.
  */
 export interface RefreshLease<Row> {
   readonly is: 'ours';
@@ -50,12 +51,12 @@ export interface BackOff {
   readonly leftMs: number;
 }
 
-/** The other gateways, which share snapshots, routes and the right to request them. A failing store rejects no call. */
+/** The other gateways, which share snapshots, routes and leases. If the store fails, no call rejects. */
 export interface Peers {
   /**
    * Acquires the lease of a topic. While a peer has the lease, this call waits, but at most `withinMs`; then
-   * it returns a lease all the same. Returns a peer's snapshot instead, if that was requested after
-   * `newerThan` (milliseconds since 1970), or the peer's failure, if the pause after that has not ended.
+   * it returns a lease all the same. Returns instead a peer's snapshot that was requested after `newerThan`
+   * (milliseconds since 1970), or a peer's failure whose pause has not ended.
    */
   lease<Row>(
     topic: string,

@@ -99,7 +99,7 @@ export interface ListingKind<Row> {
   readonly keyOf: (row: Row) => string;
   /** The facts that do not change by themselves, unlike prices and names. */
   readonly guarded: readonly FactOf<Row>[];
-  /** Parses and checks rows of this form; unless given, of v1 and stored rows. May reject with UPSTREAM_MALFORMED. */
+  /** Parses rows of this form, by default of v1 and stored rows. May reject with UPSTREAM_MALFORMED. */
   readonly parse: (
     rows: readonly unknown[],
     sourceAndAge: SourceAndAge,
@@ -188,8 +188,8 @@ export const LISTING_KINDS: { readonly [Name in keyof ListingRows]: ListingKind<
 };
 
 /**
- * Checks rows, rejects bad ones, and finds rows that contradict each other. Rejects with UPSTREAM_MALFORMED if all rows
- * are bad, or if there are none, unless `mayBeEmpty`. `rowFrom` makes the row to serve from a checked one.
+ * Checks rows, rejects bad ones, and finds contradictory rows. Rejects with UPSTREAM_MALFORMED if all are bad
+ * and, unless `mayBeEmpty`, if there are none. `rowFrom` makes the row to serve from a checked row.
  */
 async function parseRows<Checked extends object, Row>(
   { name, keyOf, guarded }: ListingKind<Row>,

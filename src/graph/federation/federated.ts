@@ -67,7 +67,7 @@ function once(make: () => string): () => string {
 /** With more malformed representations, the whole operation fails: an error costs as much as 50 entities. */
 const MAX_MALFORMED = 1_000;
 
-/** Looks up entities: null for an unknown one, and an error for a malformed representation, up to a limit. */
+/** Looks up entities: null for an unknown entity, and an error for a malformed representation. */
 function entitiesOf(
   representations: readonly unknown[],
   { loaders, cost }: GatewayContext,

@@ -8,7 +8,7 @@ import { factsOf, UNSEEN } from './text.js';
 const MAX_COLOURED = 6000;
 /** The Query tab shows at most this many lines of the answer. */
 const ANSWER_LINES = 40;
-/** A longer time is not shown in green, nor is that of an answer without data. */
+/** A time up to this one is shown in green, if the answer has data. */
 const SLOW_MS = 500;
 
 /** Makes the text of each tab. @type {Record<string, (answered: Answered, url: string) => string>} */
@@ -216,7 +216,7 @@ function lineOf(text) {
   return line;
 }
 
-/** The parts of a line that have a class. That of URLs has no colour: it prevents that parts of a URL count as keys. */
+/** The classes of parts of a line. `url` has no colour: without it, parts of a URL would count as keys. */
 const KINDS = Object.entries({
   url: /https?:[^\s']+/,
   key: /"\w+"(?=:)|\b\w+(?=:)/,

@@ -31,8 +31,8 @@ export class QueryError extends Error {
  *
  * @param {string} query
  * @param {object} variables
- * @param {{ signal?: AbortSignal, onAnswered?: (answered: Answered) => void }} [options] onAnswered also gets answers with errors, and an empty text if none came
- * @returns {Promise<any>} every root field; none is null because of an error
+ * @param {{ signal?: AbortSignal, onAnswered?: (answered: Answered) => void }} [options] onAnswered also gets answers with errors, and an empty text without an answer
+ * @returns {Promise<any>} the data, with no root field that is null because of an error
  * @throws {QueryError} or an AbortError
  */
 export async function ask(query, variables, { signal, onAnswered } = {}) {

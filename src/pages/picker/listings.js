@@ -28,7 +28,7 @@ export function watchListings(onAnswer) {
     try {
       /** @type {Listing[]} */
       const listings = (await ask(LISTINGS, {})).listings;
-      // If both listings have the same problem, the line names that of the prices, and the table has both.
+      // If both listings are old, the line names only the prices, and the table has both.
       const wrong = new Map(
         listings.flatMap(wrongOf).map((one) => [one[0] === OLD_CHAINS ? OLD_PRICES : one[0], one]),
       );

@@ -90,7 +90,7 @@ export function initialOf(text) {
 }
 
 /**
- * Whether a symbol has letters that can pass for others: Latin beside another script, or any of Greek and Cyrillic.
+ * Whether a symbol has letters that look like others: Latin beside another script, or Greek or Cyrillic.
  *
  * @param {string} symbol
  */

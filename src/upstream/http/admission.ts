@@ -27,8 +27,8 @@ interface Turn {
 
 /**
  * A request for routes fails if it was not sent within this time. As many of these requests may wait as can
- * be sent in this time. If one more waits, the client with the most of them loses one. Requests for listings
- * have neither limit.
+ * be sent in this time. Beyond that, one of the lowest priority fails, of the client with the most. Requests
+ * for listings have neither limit.
  */
 const MAX_ROUTE_WAIT_MS = 20_000;
 /** While no request may be sent, the lanes are checked again after this time (milliseconds). */

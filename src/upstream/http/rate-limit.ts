@@ -36,8 +36,8 @@ export function createRateLimiter(requestsPerSecond: number) {
       return waitMs;
     },
     /**
-     * Notes an answer. Requests before the first answer count as if they were sent now: they were sent later than
-     * permitted, because modules had to be loaded and connections had to be opened.
+     * Notes an answer. At the first, all earlier requests count as sent now: they left after their permits,
+     * because modules had to be loaded and connections had to be opened.
      */
     answered(): void {
       if (!hasAnswered) sent.fill(performance.now());
