@@ -9,7 +9,6 @@ import {
   fileVariable,
   listingRulesFile,
   readSecret,
-  SECRET_SETTINGS,
 } from './files.js';
 import {
   basePath,
@@ -217,6 +216,9 @@ export const SETTINGS = { ...PROCESS, ...UPSTREAM, ...FRESHNESS, ...STORAGE, ...
 
 /** The environment variable of every setting. */
 export const SETTING_NAMES = Object.keys(SETTINGS).map(variableOf);
+
+/** The settings with passwords or keys. Each can be read from a file, as container platforms provide secrets. */
+export const SECRET_SETTINGS: readonly string[] = ['UPSTREAM_HEADERS', 'REDIS_URL'];
 
 /** Limits that are not settings: no deployment needs to change them, only tests do. */
 export const FIXED_LIMITS = {

@@ -38,9 +38,6 @@ export function listingRulesFile(path: string): string {
   }
 }
 
-/** The settings with passwords or keys. Each can be read from a file, as container platforms provide secrets. */
-export const SECRET_SETTINGS: readonly string[] = ['UPSTREAM_HEADERS', 'REDIS_URL'];
-
 const MAX_SECRET_BYTES = 65_536;
 
 /** The variable that names the file with the value of a setting, such as `REDIS_URL_FILE`. */

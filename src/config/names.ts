@@ -1,7 +1,7 @@
 /** Finds environment variables that look like misspelt or former settings. */
 import { isOneTypo } from '../domain/fold-text.js';
-import { FIXED_LIMITS, SETTING_NAMES, variableOf } from './config.js';
-import { fileVariable, SECRET_SETTINGS } from './files.js';
+import { FIXED_LIMITS, SECRET_SETTINGS, SETTING_NAMES, variableOf } from './config.js';
+import { fileVariable } from './files.js';
 
 /** A variable that is set but not read, and the warning about it, without the value, which can be a secret. */
 export interface NameWarning {

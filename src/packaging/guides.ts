@@ -1,5 +1,5 @@
 /** The guides that are printed from tables of the code. `npm run schema` writes them, and `npm run check` compares them. */
-import { SETTING_GROUPS } from '../config/config.js';
+import { SECRET_SETTINGS, SETTING_GROUPS } from '../config/config.js';
 import { ERRORS } from '../domain/error-codes.js';
 
 /** The text of `src/config/settings.md`. */
@@ -19,7 +19,7 @@ All settings are environment variables. \`npm start -- --help\` prints this list
 - If values are invalid, the process names all of them and ends with status 1.
 - If a variable has the name of a former setting, or resembles a setting, a warning at the start names it.
 - Times are in milliseconds (\`_MS\`).
-- **Secrets:** \`UPSTREAM_HEADERS\` and \`REDIS_URL\` can also be in a file: \`REDIS_URL_FILE=/run/secrets/redis\`.
+- **Secrets:** ${SECRET_SETTINGS.map((name) => `\`${name}\``).join(' and ')} can also be in a file: \`REDIS_URL_FILE=/run/secrets/redis\`.
 - **In the [library](../library/README.md)** the settings are options in camel case, such as \`maxCost\`. It lacks \`HOST\`, \`PORT\`, \`ADMIN_PORT\` and \`DRAIN_MS\`.
 
 ${groups.join('\n')}`;
