@@ -10,7 +10,6 @@ import { GatewayError, OperationLimitError } from '../domain/errors.js';
 import type { Chain, Token, TokenRequest } from '../domain/listing.js';
 import type { FoundTokens } from '../search/did-you-mean.js';
 import { needsChains, type TokenSearchRequest } from '../search/token-search.js';
-import type { ListingChanges } from '../snapshots/change-log.js';
 import type { View } from '../snapshots/operation-view.js';
 import type { RouteAnswer } from '../snapshots/routes.js';
 import type { IndexedListings, ListingName } from '../snapshots/snapshot.js';
@@ -84,6 +83,19 @@ export class Loaders {
     }
   }
 
+  /** Reads from the snapshot of a listing whatever `use` returns. */
+  read<Name extends ListingName, Result>(
+    name: Name,
+    use: (snapshot: IndexedListings[Name]) => MaybePromise<Result>,
+  ): MaybePromise<Result> {
+    const snapshot = this.context.view.read(name);
+    if (!(snapshot instanceof Promise)) return use(snapshot);
+    this.beforeWait(snapshot);
+    const pendingListing = this.pendingListings.get(name) ?? this.awaitAndYield(snapshot);
+    this.pendingListings.set(name, pendingListing);
+    return pendingListing.then((loaded) => use(loaded as IndexedListings[Name]));
+  }
+
   chainsBySearch(search: string, chainTypes?: readonly string[]): MaybePromise<readonly Chain[]> {
     return this.read('chains', (chains) => {
       const isSearch = search !== '' || chainTypes !== undefined;
@@ -128,14 +140,6 @@ export class Loaders {
     });
   }
 
-  chainChanges(since: string | undefined): MaybePromise<ListingChanges<Chain>> {
-    return this.read('chains', (chains) => chains.changesSince(since));
-  }
-
-  tokenChanges(since: string | undefined): MaybePromise<ListingChanges<Token>> {
-    return this.read('tokens', (tokens) => tokens.changesSince(since));
-  }
-
   /**
    * Asks the upstream at most once for each token.
    *
@@ -176,18 +180,6 @@ export class Loaders {
     // Always catch: the search may fail before it awaits the chains, and an unhandled rejection ends the process.
     const ifAny = chains.catch(() => undefined);
     return request.filter.chainTypes ? chains : ifAny;
-  }
-
-  private read<Name extends ListingName, Result>(
-    name: Name,
-    use: (snapshot: IndexedListings[Name]) => MaybePromise<Result>,
-  ): MaybePromise<Result> {
-    const snapshot = this.context.view.read(name);
-    if (!(snapshot instanceof Promise)) return use(snapshot);
-    this.beforeWait(snapshot);
-    const pendingListing = this.pendingListings.get(name) ?? this.awaitAndYield(snapshot);
-    this.pendingListings.set(name, pendingListing);
-    return pendingListing.then((loaded) => use(loaded as IndexedListings[Name]));
   }
 
   /** Throws if the operation may not wait. @param pendingListing the listing to wait for; undefined for routes */

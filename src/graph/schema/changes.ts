@@ -2,7 +2,6 @@
 import type { Chain, Token } from '../../domain/listing.js';
 import type { ListingChanges } from '../../snapshots/change-log.js';
 import type { CostMeter } from '../cost.js';
-import { type MaybePromise, whenReady } from '../loaders.js';
 import { builder } from './builder.js';
 import { ChainType } from './chain.js';
 import { idOfChainKey, idOfTokenKey } from './ids.js';
@@ -63,7 +62,7 @@ builder.queryFields((t) => ({
     description: `The chains that were added, changed or removed since an earlier answer. ${REMEMBERED} Null with an error until there is a snapshot of the chain listing.`,
     args: { since: t.arg.string({ description: SINCE }) },
     resolve: (_query, { since }, { loaders, cost }) =>
-      counted(loaders.chainChanges(since ?? undefined), cost),
+      loaders.read('chains', (chains) => counted(chains.changesSince(since ?? undefined), cost)),
   }),
   tokenChanges: t.field({
     type: TokenChangesType,
@@ -71,16 +70,14 @@ builder.queryFields((t) => ({
     description: `The tokens that were added, changed or removed since an earlier answer, for clients that keep a copy of the listing. Changes of prices are not included: query prices where you show them. ${REMEMBERED} Null with an error until there is a snapshot of the token listing.`,
     args: { since: t.arg.string({ description: SINCE }) },
     resolve: (_query, { since }, { loaders, cost }) =>
-      counted(loaders.tokenChanges(since ?? undefined), cost),
+      loaders.read('tokens', (tokens) => counted(tokens.changesSince(since ?? undefined), cost)),
   }),
 }));
 
 /** Charges a unit for each row that was looked up. A reset needs no look-ups. */
-function counted<Row>(found: MaybePromise<ListingChanges<Row>>, cost: CostMeter) {
-  return whenReady(found, (changes) => {
-    if (!changes.isReset) cost.spend(changes.changed.length + changes.removed.length);
-    return changes;
-  });
+function counted<Row>(changes: ListingChanges<Row>, cost: CostMeter): ListingChanges<Row> {
+  if (!changes.isReset) cost.spend(changes.changed.length + changes.removed.length);
+  return changes;
 }
 
 /** Charges a unit for each id, since ids are made for each request. */
