@@ -8,8 +8,8 @@ import {
   createTokenSnapshot,
   type TokenSnapshot,
 } from '../../src/snapshots/snapshot.js';
-import { CHAINS } from '../../src/upstream/listing-kinds.js';
-import { chainRow } from '../fixtures/rows.js';
+import { CHAINS, TOKENS } from '../../src/upstream/listing-kinds.js';
+import { chainRow, tokenRow } from '../fixtures/rows.js';
 
 const ORIGIN = { source: 'v1', takenAt: 1 };
 const PLACEHOLDER = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE';
@@ -32,17 +32,18 @@ const SHORT = TEXTS.filter(({ length }) => length < 99);
 const texts = fc.oneof(fc.constantFrom(...TEXTS), fc.string({ unit: 'grapheme', maxLength: 6 }));
 const symbols = fc.array(texts, { maxLength: 2 }).map((parts) => parts.join(' '));
 const prices = fc.option(fc.constantFrom(0, 0.5, 1, 1, Number.MAX_VALUE).map((usd) => ({ usd, asOf: 1 })));
-const tokens: fc.Arbitrary<Token> = fc.record({
+const changes = fc.record({
   isBridgeable: fc.boolean(),
   chainKey: fc.constantFrom(...CHAIN_KEYS),
   address: fc.oneof(fc.constantFrom(PLACEHOLDER, CONTRACT), fc.stringMatching(/^0x[0-9a-f]{40}$/)),
-  decimals: fc.constant(6),
   symbol: symbols,
   name: symbols,
   price: prices,
-  logoUrl: fc.constant(null),
-  heldBack: fc.constant([]),
 });
+const { rows } = await TOKENS.parse([tokenRow('base', CONTRACT)], ORIGIN);
+const tokens: fc.Arbitrary<Token> = fc
+  .tuple(fc.constantFrom(...rows), changes)
+  .map(([token, changed]) => ({ ...token, ...changed }));
 const listings = fc.uniqueArray(tokens, {
   minLength: 20,
   maxLength: 30,
