@@ -23,17 +23,16 @@ const DRIFT = 0.004;
 const STABLE = /USD|EUR|DAI$|DOLA/i;
 
 /**
- * Creates a client that answers from the two demo listings in place of an upstream, as the v1 service would. The first
+ * Creates a client that answers from the demo listings in place of an upstream, as the v1 service would. The first
  * token listing has the prices of the file. In later listings the prices drift a little, except those of stablecoins.
  * Routes follow a plausible rule: they lead to bridgeable tokens of the same symbol on other chains.
  */
 export function createDemoHttp() {
-  const chains = readChains();
   const tokens = readTokens();
   let listingsServed = 0;
 
-  function bodyOf(path: string, { srcChainKey, srcToken }: TokenRequest): object {
-    if (path === 'chains') return { chains };
+  function bodyOf(path: string, { srcChainKey, srcToken }: TokenRequest): unknown {
+    if (path !== 'tokens') return read(`${path}.json`);
     if (srcToken !== undefined) return { tokens: routesFrom(srcToken, srcChainKey).map(atCurrentPrice) };
     const served = tokens.map(atCurrentPrice);
     listingsServed++;

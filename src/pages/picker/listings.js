@@ -7,8 +7,6 @@ import { countText } from './text.js';
 const POLL_MS = 10_000;
 /** The pause between two polls while a listing is missing. */
 const POLL_SOON_MS = 3000;
-const OLD_PRICES = 'Prices are ';
-const OLD_CHAINS = 'The chains are ';
 
 /** @typedef {import('./queries.js').Listing} Listing */
 
@@ -28,10 +26,8 @@ export function watchListings(onAnswer) {
     try {
       /** @type {Listing[]} */
       const listings = (await ask(LISTINGS, {})).listings;
-      // If both listings are old, the line names only the prices, and the table has both.
-      const wrong = new Map(
-        listings.flatMap(wrongOf).map((one) => [one[0] === OLD_CHAINS ? OLD_PRICES : one[0], one]),
-      );
+      // Of several old listings (their sentences have an age), the line names the last: the prices.
+      const wrong = new Map(listings.flatMap(wrongOf).map((one) => [one.length > 1 ? 'old' : one[0], one]));
       show([...wrong.values()], listings);
       isWell = listings.every(({ state }) => state !== 'EMPTY');
       await onAnswer(listings);
@@ -71,7 +67,7 @@ function wrongOf({ name, state, takenAt, heldBackRows, lastFailure }) {
   const contradicted = countText(heldBackRows, name.slice(0, -1));
   return [
     ...(takenAt && state === 'STALE' && why
-      ? [[name === 'tokens' ? OLD_PRICES : OLD_CHAINS, age(takenAt), ' old.'], [why]]
+      ? [[name === 'tokens' ? 'Prices are ' : `The ${name} are `, age(takenAt), ' old.'], [why]]
       : []),
     ...(takenAt ? [] : [[why || `The list of ${name} is not loaded yet.`]]),
     ...(heldBackRows > 0 ? [[`The service sends other values for ${contradicted}: see the warnings.`]] : []),
