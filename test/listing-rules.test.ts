@@ -509,7 +509,7 @@ it('rules that hide everything produce empty listings and a warning', async () =
   expect(await served(gateway)).toHaveLength(tokens.length);
 });
 
-it('the file of rules applies to cached responses and cached routes, also inside another server', async () => {
+it('inside another server, the file of rules applies to cached responses and cached routes', async () => {
   const upstream = await startUpstream();
   onTestFinished(upstream.close);
   const path = temporaryFile('');

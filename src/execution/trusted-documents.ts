@@ -82,7 +82,7 @@ function createAcceptance(
   const ofPages = pageDocuments.length > 0 && introspection ? introspectionQueries() : [];
   const texts = new Set([...manifest.values(), ...pageDocuments, ...ofPages]);
   const stripped = new Set([...texts].map(withoutIgnored));
-  // Much longer texts are refused at once: stripping them would take long.
+  // Texts far longer than all of these are refused at once: stripping takes long.
   const maxLength = 1.5 * [...texts].reduce((most, { length }) => Math.max(most, length), MAX_SDL_LENGTH);
   return (query) => {
     if (typeof query !== 'string') return false;

@@ -81,7 +81,7 @@ export class CostMeter {
   }
 
   /**
-   * Adds the cost of the objects of a field, with their selected fields and the objects below that are not in lists.
+   * Adds the cost of the objects of a field: of their selected fields, and of inner objects outside of lists.
    * Look-ups pass keys in place of objects: with too many keys, the operation fails before any object is read.
    *
    * @param typeOf gives the object type of each row, for a field of an abstract type

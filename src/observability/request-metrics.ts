@@ -7,7 +7,7 @@ import { ERROR_CODES, hasScope } from '../domain/error-codes.js';
  */
 export type CacheResult = 'hit' | 'miss' | 'refused' | 'none';
 
-/** The part that executed an operation: the operation writer, from memory alone, or GraphQL Yoga. */
+/** The part that executed an operation: the operation writer (from memory alone) or GraphQL Yoga. */
 export type Executor = 'writer' | 'yoga';
 
 export interface CacheSize {

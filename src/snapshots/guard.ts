@@ -30,7 +30,7 @@ export interface GuardOptions<Row> {
   /** The hold-back period in milliseconds. If it is infinite, only rules accept a changed value. */
   readonly holdBackMs: number;
   readonly rules: OperatorWord;
-  /** The known facts of a row that was never listed. */
+  /** Facts to expect of a row that was not listed before. */
   readonly baseline?: (key: string) => ReadonlyMap<GuardedFact, string> | undefined;
 }
 

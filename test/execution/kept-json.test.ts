@@ -112,7 +112,7 @@ async function startLoaded(options: TestServerOptions): Promise<TestServer> {
   return server;
 }
 
-/** Sends a query again and again with another `$other`, so that its response is made anew, with kept JSON. */
+/** Sends a query at each call, with a new `$other`: no cached response answers it, but kept JSON can. */
 function repeatedly<Data>({ ask }: TestServer, query: string, variables: object = {}) {
   let times = 0;
   return async () => {

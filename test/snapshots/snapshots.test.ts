@@ -84,7 +84,7 @@ describe('refreshes', () => {
     await expect.poll(() => Math.min(...gapsBetween(upstream))).toBeLessThan(2800);
   });
 
-  it('log once that there are more tokens than speed is promised for', async () => {
+  it('log once that the tokens are too many for the promised speed', async () => {
     const tokens = Array.from({ length: 5_001 }, (_none, nth) => tokenRow('a', `0x${nth.toString(16)}1`));
     const { query, logged, upstream } = await serve(json({ tokens }), { tokensFreshMs: 20 });
     await query(TOKENS);

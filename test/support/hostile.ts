@@ -196,8 +196,8 @@ export async function costOf(target: Target, asked: Asked) {
 }
 
 /**
- * Fails unless a request costs at most this CPU time of the main thread. It is sent up to four times, so that other work
- * of the process does not count. A slow machine may take longer in proportion.
+ * Fails unless a request costs at most this CPU time of the main thread. Of up to four attempts the cheapest counts, to
+ * leave out other work of the process. A slow machine may take longer in proportion.
  *
  * @param control a request whose cost is subtracted, such as one of the same size whose text is ignored
  * @returns the body of the answer

@@ -101,7 +101,7 @@ function encodeOpaque(value: unknown): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url');
 }
 
-/** The JSON in the output of {@link encodeOpaque}, also as plain base64 with padding; empty for other texts. */
+/** Decodes base64url, or plain base64 with padding. Empty for a text that is neither. */
 function jsonOfOpaque(text: string): string {
   const bytes = Buffer.from(text, 'base64url');
   // Node skips characters that are not base64, so only a text that Node would write in the same way is accepted.

@@ -243,7 +243,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
     return (looks.get(lookOf(token))?.size ?? 0) > 1;
   }
 
-  /** Shows how old the prices of the rows are. */
+  /** Shows the age of the oldest shown price. */
   function showPrices() {
     const [oldest] = rows.flatMap(({ token }) => token.price?.asOf ?? []).sort();
     const place = byId('prices', HTMLElement);
