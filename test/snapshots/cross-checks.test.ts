@@ -163,6 +163,16 @@ describe('prices that are a thousand times as high in one refresh', () => {
     expect(gateway.heldBackRows()).toEqual([0, 0]);
   });
 
+  it('are null for ten minutes after their request, even if a cache had the first answer for an hour', async () => {
+    const gateway = await startGuarded({ chains: CHAINS, tokens: GOOD });
+    const high = tokens((number) => number * 1000);
+    await gateway.bring({ tokens: high }, 61 * MINUTE, { age: '3600' });
+    await gateway.bring({ tokens: high });
+    expect(await pricesOf(gateway)).toEqual(NONE);
+    await gateway.bring({}, 9.5 * MINUTE);
+    expect(await pricesOf(gateway)).toEqual(sentIn(high));
+  });
+
   it('are served after ten minutes even if they change a little, but not if much', async () => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: GOOD });
     await gateway.bring({ tokens: tokens((number) => number * 1000) });
