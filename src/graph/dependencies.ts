@@ -130,9 +130,11 @@ const MAX_AGE_OF_SCHEMA = 300;
  * last fetch of its oldest listing: a fetch of the same rows validates the response (RFC 9111).
  *
  * @param madeAt when the response was made
- * @returns undefined if it is too old to be served
+ * @returns undefined if it is too old to be served, or if the clock was set back since: then its dependencies expire too
+ *   late
  */
 export function ageOf({ now, takenAt }: ResponseInfo, madeAt: number): number | undefined {
+  if (now < madeAt) return undefined;
   const hasListings = takenAt < Number.POSITIVE_INFINITY;
   const ageMs = Math.max(0, now - (hasListings ? Math.max(madeAt, takenAt) : madeAt));
   return hasListings || ageMs < 1000 * MAX_AGE_OF_SCHEMA ? ageMs : undefined;

@@ -166,6 +166,17 @@ describe('a cached response', () => {
     expect((await server.ask(BASE)).body.toString()).not.toContain('"price":{"usd"');
   });
 
+  it('is not sent for longer if the clock was set back and the same prices were fetched since', async () => {
+    const clock = stopClocks();
+    const server = await startServer({ config: { ...FRESH, priceMaxAgeMs: 60_000 } });
+    expect((await server.countExecuted(BASE, BASE, BASE)).count).toBe(2);
+    clock.setBack(3_600_000);
+    await refreshWith(server, demoTokens);
+    expect((await server.ask(BASE)).body.toString()).toContain('"price":{"usd"');
+    clock.advance(60_001);
+    expect((await server.ask(BASE)).body.toString()).not.toContain('"price":{"usd"');
+  });
+
   it('of routes is sent only while the routes are fresh', async () => {
     const clock = stopClocks();
     const server = await startServer({ config: { ...FRESH, destinationsFreshMs: 60_000 } });
