@@ -258,7 +258,10 @@ export class View {
     const read = this.routesSoFar();
     // Without a token listing the response must not be reused: it can differ once there is a listing.
     read.goodUntil = tokens ? Math.min(read.goodUntil, routes.goodUntil(request)) : 0;
-    read.takenAt = Math.min(read.takenAt ?? answer.takenAt, answer.takenAt);
+    const now = this.now();
+    // After the clock was set back, `answer.takenAt` would make the routes too young.
+    const takenAt = Math.min(answer.takenAt, now - (answer.ageAt?.(now) ?? 0));
+    read.takenAt = Math.min(read.takenAt ?? takenAt, takenAt);
     if (tokens) this.read('tokens');
     if (answer.rows.length === 0)
       return tokens && !isListed(tokens, request) ? { ...answer, isUnlisted: true } : answer;

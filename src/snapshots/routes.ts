@@ -19,7 +19,7 @@ import { causedByClient, UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger/logger.js';
 import { growingPause, LONGEST_PAUSE_MS } from '../scheduling/growing-pause.js';
 import { ROUTES, TOKENS } from '../upstream/listing-kinds.js';
-import type { TokenSnapshot } from './snapshot.js';
+import { agingFrom, type TokenSnapshot } from './snapshot.js';
 import type { Peers } from './stores.js';
 
 export interface RoutesOptions {
@@ -32,6 +32,8 @@ export interface RoutesOptions {
 
 export interface RouteAnswer extends RowsAge {
   readonly rows: readonly Token[];
+  /** As in snapshots; only in an answer of the upstream. */
+  readonly ageAt?: (now: number) => number;
   /** Set if there are no rows, and the token that the routes start from is not listed or is hidden. */
   readonly isUnlisted?: true;
 }
@@ -135,7 +137,7 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
       const facts = { rows: rows.length, rejectedRows: rejected.count, rejected: rejected.first };
       log.warn({ ...request, ...facts }, 'Left out bad rows of the routes from a token');
     }
-    const answer = { rows, takenAt, upstreamAgeMs };
+    const answer = { rows, takenAt, upstreamAgeMs, ageAt: agingFrom(takenAt) };
     const ttl = Math.max(1, Math.min(freshMs, sentAtOf(fetched) + freshMs - Date.now()));
     // An answer for no client is cached only if these routes are not cached and no other routes must make room.
     const hasRoom = cache.calculatedSize + sizeOf(answer, key) <= MAX_BYTES;

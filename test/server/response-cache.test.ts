@@ -2,7 +2,7 @@ import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
-import { stopClock, stopClocks } from '../support/clock.js';
+import { stopClock, stopClocks, untilCachesSeeTheTime } from '../support/clock.js';
 import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { type Asked, FRESH, pathOf, refreshWith, startServer } from '../support/test-server.js';
 
@@ -203,6 +203,23 @@ describe('a cached response', () => {
     expect(headers['x-stale-listings']).toBe('routes;age=750');
     expect(headers['cache-control']).toContain('max-age=0,');
     expect(server.upstream.routesAsked()).toHaveLength(1);
+  });
+
+  it('of old routes has their true age after the clock was set back', async () => {
+    const clock = stopClocks();
+    const server = await startServer({
+      config: { ...FRESH, destinationsFreshMs: 60_000, upstreamRetries: 0 },
+    });
+    await server.ask(BASE);
+    const asked = { query: `{ destinations(${USDC}) { chainKey } }`, method: 'GET' };
+    expect((await server.ask(asked)).status).toBe(200);
+    server.upstream.plan('routes', status(500));
+    clock.setBack(3_600_000);
+    await refreshWith(server, demoTokens);
+    clock.advance(120_000);
+    await untilCachesSeeTheTime();
+    expect((await server.ask(asked)).headers['x-stale-listings']).toBe('routes;age=120');
+    expect(server.upstream.routesAsked()).toHaveLength(2);
   });
 
   it('of the destinations of an unlisted token is sent until the listing is stale', async () => {
