@@ -64,8 +64,9 @@ export function encodingFor(acceptEncoding: string | null | undefined): Encoding
 
 /** Whether a Content-Encoding header says that the body is not encoded. */
 export function isIdentity(contentEncoding: string | undefined): boolean {
-  if (!contentEncoding) return true;
-  return contentEncoding.split(',').every((coding) => /^\s*(identity)?\s*$/i.test(coding));
+  // No pattern: with white space on both sides of a word, it would take 0.2 s for 14,000 spaces.
+  const codings = contentEncoding?.toLowerCase().split(',') ?? [];
+  return codings.every((coding) => ['', 'identity'].includes(coding.trim()));
 }
 
 /** Smaller bodies are not compressed, except files: one network packet holds them in any case. */

@@ -10,6 +10,8 @@ import { type Asked, expectCheap, shareTarget, startTarget, type Target } from '
 const MOST_MS = 100;
 /** The highest CPU time for requests that may take as long as graphql-js takes for the largest list. */
 const MOST_ROWS_MS = 300;
+/** The highest CPU time for a small request with a long head. */
+const MOST_HEAD_MS = 40;
 /** Slightly less than the limit of a body. */
 const BYTES = 1_000_000;
 
@@ -74,6 +76,18 @@ describe('one request costs little', () => {
       },
     };
     await expectAllCheap(target, requests, MOST_ROWS_MS);
+  });
+
+  it('whatever its head is', async () => {
+    const head = (headers: NonNullable<Asked['headers']>): Asked => ({
+      ...graph('{ chains { name } }'),
+      headers,
+    });
+    const requests = {
+      'spaces before a coding': head({ 'content-encoding': `,${' '.repeat(15_000)}x` }),
+      'media ranges': head({ accept: 'a/b;q=0.1,'.repeat(1_300) }),
+    };
+    await expectAllCheap(target, requests, MOST_HEAD_MS);
   });
 
   it('at /mcp', async () => {
