@@ -18,15 +18,18 @@ export interface DocumentLimits {
   readonly maxDepth: number;
   /** An operation may have this many aliases. The aliases of a fragment count once for each spread. */
   readonly maxAliases: number;
-  /** A document may have this many lexical tokens, and an operation as many fields with its fragments expanded. */
+  /** A document may have this many lexical tokens and lines, and an operation as many fields with fragments expanded. */
   readonly maxQueryTokens: number;
 }
+
+/** At most this many errors of a document are made: each takes time, and holds memory. */
+export const MAX_ERRORS = 10;
 
 /** The errors of operations beyond a limit. Call it before validation, whose cost grows with each spread. */
 export function limitErrors(document: DocumentNode, limits: DocumentLimits): readonly GraphQLError[] {
   const { maxDepth, maxAliases, maxQueryTokens } = limits;
   const measure = createMeasure(document);
-  return document.definitions.flatMap((operation) => {
+  const exceeded = document.definitions.flatMap((operation) => {
     if (operation.kind !== Kind.OPERATION_DEFINITION) return [];
     const { depth, aliases, fields } = measure(operation.selectionSet);
     const checks = [
@@ -36,8 +39,9 @@ export function limitErrors(document: DocumentNode, limits: DocumentLimits): rea
     ] as const;
     return checks
       .filter(([, limit, actual]) => actual > limit)
-      .map(([unit, limit, actual]) => limitExceeded(unit, limit, actual, operation));
+      .map(([unit, limit, actual]) => [unit, limit, actual, operation] as const);
   });
+  return exceeded.slice(0, MAX_ERRORS).map((each) => limitExceeded(...each));
 }
 
 export type Fragments = Readonly<Record<string, FragmentDefinitionNode>>;
@@ -120,7 +124,8 @@ const LONG_WORD = new RegExp(`(?<!\\w)\\w{${TEXT_LIMITS.name + 1}}`);
 
 /**
  * Checks a document before it is parsed. Names are limited because a response repeats the key of a field for each row.
- * The check stops at the first token over a limit, and at a syntax error, which the parser then reports.
+ * Lines are limited because graphql-js counts them for each error. The check stops at the first token over a limit, and
+ * at a syntax error, which the parser then reports.
  *
  * @returns the error of a document that exceeds a limit
  */
@@ -134,7 +139,8 @@ export function exceededTokenLimit(source: Source, maxTokens: number): GraphQLEr
   try {
     for (let tokens = 0; tokens <= maxTokens; tokens++) {
       const { kind, start, end } = lexer.advance();
-      if (kind === TokenKind.EOF) return undefined;
+      if (kind === TokenKind.EOF)
+        return lexer.line > maxTokens ? limitExceeded('lines', maxTokens, lexer.line) : undefined;
       if (kind === TokenKind.NAME && end - start > TEXT_LIMITS.name) return refusal(NAME_TOO_LONG);
     }
   } catch {

@@ -14,7 +14,7 @@ import {
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { ErrorCode } from '../domain/error-codes.js';
-import { type DocumentLimits, exceededTokenLimit, limitErrors } from './document-limits.js';
+import { type DocumentLimits, exceededTokenLimit, limitErrors, MAX_ERRORS } from './document-limits.js';
 import { mergedRules } from './merged-rules.js';
 import { createSeenBefore } from './seen-before.js';
 
@@ -30,8 +30,6 @@ export interface DocumentsOptions extends DocumentLimits {
  */
 const MAX_CACHED_LENGTH = 100_000;
 const MAX_CACHED_DOCUMENTS = 300;
-/** Validation stops after this many errors: each takes as much time as the first, and holds memory. */
-const MAX_VALIDATION_ERRORS = 10;
 
 export type Documents = ReturnType<typeof createDocuments>;
 
@@ -54,7 +52,7 @@ export function createDocuments({ schema, introspection, ...limits }: DocumentsO
     if (known) return known;
     let errors = limitErrors(document, limits);
     if (errors.length === 0) {
-      errors = validate(schema, document, [rules], { maxErrors: MAX_VALIDATION_ERRORS });
+      errors = validate(schema, document, [rules], { maxErrors: MAX_ERRORS });
       if (!introspection) errors = errors.map(withoutSuggestion);
     }
     errorsByDocument.set(document, errors);
@@ -102,6 +100,23 @@ export function createDocuments({ schema, introspection, ...limits }: DocumentsO
   }
 
   return { parsed, syntaxErrors, errorsOf, checkTokens, accepted };
+}
+
+/** A longer document is executed without locations. */
+const MAX_LOCATED_LENGTH = 500;
+const withoutLocations = new WeakMap<DocumentNode, DocumentNode>();
+
+/**
+ * The document as it should be executed. For each error graphql-js reads a long text up to the field of the error, to
+ * count its lines: a thousand errors would take seconds. Clients see such a location only if a condition of `@skip` or
+ * `@include` is null.
+ */
+export function executableDocument(document: DocumentNode): DocumentNode {
+  const { body = '' } = document.loc?.source ?? {};
+  if (body.length <= MAX_LOCATED_LENGTH) return document;
+  const known = withoutLocations.get(document) ?? parse(body, { noLocation: true });
+  withoutLocations.set(document, known);
+  return known;
 }
 
 interface AcceptedDocument {

@@ -13,6 +13,7 @@ import { type ErrorCode, hasScope } from '../domain/error-codes.js';
 import { GatewayError, OperationLimitError, responseTooLong } from '../domain/errors.js';
 import { MAX_SHOWN } from '../domain/text-limits.js';
 import { fragmentsOf } from '../execution/document-limits.js';
+import { executableDocument } from '../execution/documents.js';
 import { exceedsBytes } from '../execution/json.js';
 import type { GatewayContext } from '../graph/context.js';
 import { type ResultFacts, staleListingsHeader } from '../graph/dependencies.js';
@@ -87,7 +88,8 @@ export function useExecution(): Plugin<ExecutionContext, OutcomeContext> {
 async function executeAndReport(args: ExecutionArgs): Promise<ExecutionResult> {
   const context = args.contextValue as ExecutionContext;
   const { outcome, cost, staleListings, dependencies } = context;
-  const executed = refusalOf(args, context) ?? (await execute(args));
+  const document = executableDocument(args.document);
+  const executed = refusalOf(args, context) ?? (await execute({ ...args, document }));
   const { errors } = executed;
   if (outcome && errors) outcome.isByClient = !errors.some(isByProcess);
   const coded = errors ? withCodes(executed, errors, context.log) : executed;
@@ -205,11 +207,10 @@ const INTERNAL = {
     'Something went wrong in the gateway itself. Try again; if it persists, report it with the x-request-id of this response.',
 };
 
-/** A copy of the error with a code and without its cause. */
-function withCode({ locations, path }: GraphQLError, cause: unknown): GraphQLError {
+/** A copy of the error with a code, and without its cause and location. */
+function withCode({ path }: GraphQLError, cause: unknown): GraphQLError {
   const { code, message } = cause instanceof GatewayError ? cause : INTERNAL;
-  const copy = new GraphQLError(message, { path: path ?? null, extensions: { code } });
-  return Object.assign(copy, { locations });
+  return new GraphQLError(message, { path: path ?? null, extensions: { code } });
 }
 
 /** Longer error messages are cut to their beginning and their end, which often names the expected value. */

@@ -78,6 +78,16 @@ describe('one request costs little', () => {
     await expectAllCheap(target, requests, MOST_ROWS_MS);
   });
 
+  it('however long the document of a thousand errors is', async () => {
+    // The error of a null condition is copied several times.
+    const document =
+      'query ($r: [_Any!]!, $on: Boolean = true) { _entities(representations: $r) { ... on Chain { name @skip(if: $on) } } }';
+    const r = Array(900).fill({ __typename: 'Chain', chainKey: 'ethereum' });
+    const ask = (before: string) => graph(before + document, { r, on: null });
+    for (const before of [' '.repeat(90_000), '\n'.repeat(90_000), `${' '.repeat(45)}\n`.repeat(1_990)])
+      await expectCheap(target, `after ${before.length} characters`, ask(before), MOST_MS, ask(''));
+  });
+
   it('whatever its head is', async () => {
     const head = (headers: NonNullable<Asked['headers']>): Asked => ({
       ...graph('{ chains { name } }'),

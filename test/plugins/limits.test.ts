@@ -48,6 +48,13 @@ describe('errors name the limit and, if it is known, the actual number:', () => 
       'at most 100000 characters; this one has 100001.',
     ],
     [
+      'lines, those in comments and texts too',
+      { maxQueryTokens: 20 },
+      `{ ${'\n# x'.repeat(9)} ${'\n'.repeat(5)} __type(name: """${'\n'.repeat(5)}""") { name } }`,
+      `{ ${'\n# x'.repeat(9)} ${'\n'.repeat(5)} __type(name: """${'\n'.repeat(6)}""") { name } }`,
+      'at most 20 lines; this one has 21.',
+    ],
+    [
       'fields, those of a fragment wherever it is spread',
       { maxQueryTokens: 100 },
       undefined,
@@ -104,6 +111,13 @@ describe('limits', () => {
     const { post } = await createTestGateway({ config: { maxAliases: 1 } });
     const query = 'query A { a: listings { state } } query B { b: listings { state } }';
     expect(await (await post({ query, operationName: 'B' })).json()).toHaveProperty('data.b');
+  });
+
+  it('are reported in at most ten errors', async () => {
+    const { post } = await createTestGateway({ config: { maxAliases: 0 } });
+    const operations = Array.from({ length: 30 }, (_nothing, nth) => `query Q${nth} { a: __typename }`);
+    const response = await post({ query: operations.join(' '), operationName: 'Q1' });
+    expect(await response.json()).toHaveProperty('errors.length', 10);
   });
 
   it('leave fragments that spread themselves to the rule of GraphQL', async () => {
