@@ -18,8 +18,10 @@ import {
 // Not exported by graphql's index. The executor uses it, too: the cost counts the fields that are executed.
 import { collectSubfields } from 'graphql/execution/collectFields.js';
 import { OperationLimitError, responseTooLong } from '../domain/errors.js';
+import { foldText } from '../domain/fold-text.js';
 import { groupBy } from '../domain/keyed-rows.js';
 import { MIN_RESPONSE_LIMIT, maxResponseBytes } from '../domain/text-limits.js';
+import { PUNCTUATION } from '../search/text.js';
 
 /** The cost of an operation, or of a part of it. */
 export interface Cost {
@@ -212,5 +214,6 @@ export function unitsOfWholeObject(type: GraphQLObjectType): number {
 
 /** Units for a search: one for each row, and one more for each row and word. Measured with 10,000 tokens. */
 export function searchUnits(rows: number, query: string): number {
-  return rows * (1 + query.split(/[^\p{L}\p{N}]+/u).filter(Boolean).length);
+  // Folded first, as for the search: one character can stand for several words.
+  return rows * (1 + foldText(query).split(PUNCTUATION).filter(Boolean).length);
 }

@@ -77,6 +77,16 @@ describe('MAX_COST', () => {
     expect(codesOf(await query(searches(20, 'a b')))).toEqual([]);
     expect(codesOf(await query(searches(21, 'a b')))).toEqual(['LIMIT_EXCEEDED']);
     expect(codesOf(await query(searches(20, 'a b c')))).toEqual(['LIMIT_EXCEEDED']);
+    // Each of these characters stands for a letter in brackets.
+    expect(codesOf(await query(searches(21, '⒜⒝')))).toEqual(['LIMIT_EXCEEDED']);
+  });
+
+  it('counts each character of a symbol in a filter as three units', async () => {
+    const unitsOf = async (symbol: string) => {
+      const query = `{ tokenSearch(filter: { symbols: ["${symbol}"] }) { totalCount } }`;
+      return (await demo.execute({ query }))?.context.cost.spent.units ?? 0;
+    };
+    expect((await unitsOf('USDC')) - (await unitsOf(''))).toBe(12);
   });
 
   it('counts the rows of searches and routes', async () => {

@@ -146,6 +146,9 @@ describe('one request costs little', () => {
       ),
       'six searches with a slip': graph(aliased(6, (nth) => search(`tokne${nth}`))),
       'thirty searches with a slip': graph(aliased(30, (nth) => search(`tokne${nth}`))),
+      'thirty searches of letters in brackets': graph(
+        aliased(30, () => 'tokenSearch(query: "⒯⒪⒦⒠⒩") { totalCount }'),
+      ),
       'one question thirty times': graph(
         `{ tokenSearch(query: "tokne chian") ${aliased(30, () => 'didYouMean')} }`,
       ),

@@ -124,6 +124,8 @@ const TokenConnectionType = builder.objectRef<FoundTokens>('TokenConnection').im
   }),
 });
 
+/** Units for each character of a symbol in a filter: to fold one that stands for 18 others takes a microsecond. */
+const FOLDING_UNITS = 3;
 const DEFAULT_FIRST = 20;
 const MAX_FIRST = 100;
 
@@ -157,8 +159,7 @@ builder.queryField('tokenSearch', (t) =>
       tracker.note('prices');
       const { reachableFrom: source, ...conditions } = filter ?? {};
       const symbols = textsWithin('symbol', 'filter.symbols', conditions.symbols);
-      // The symbols are folded, which takes time for each character.
-      cost.spend(symbols?.join('').length ?? 0);
+      cost.spend(FOLDING_UNITS * (symbols?.join('').length ?? 0));
       const order = orderBy ?? 'RELEVANCE';
       const request = {
         query: textWithin('search', 'query', query) ?? '',
