@@ -11,9 +11,12 @@ import {
   type GraphQLSchema,
   getNamedType,
   getNullableType,
+  isIntrospectionType,
   isListType,
   isObjectType,
   type OperationDefinitionNode,
+  SchemaMetaFieldDef,
+  TypeMetaFieldDef,
 } from 'graphql';
 // Not exported by graphql's index. The executor uses it, too: the cost counts the fields that are executed.
 import { collectSubfields } from 'graphql/execution/collectFields.js';
@@ -51,8 +54,9 @@ export interface CostLimits {
 /** Units for the uncached routes of one token, which cost the upstream a request. */
 export const ROUTE_UNITS = 1_000;
 export const ID_UNITS = 6;
-/** Units for `__schema` and `__type`, whatever is selected: the schema is small. */
-const INTROSPECTION_UNITS = 5_000;
+/** Each list of the introspection counts as this many rows: fewer than there are types, more than most types have fields. */
+const INTROSPECTION_ROWS = 8;
+const INTROSPECTION = new Map([SchemaMetaFieldDef, TypeMetaFieldDef].map((field) => [field.name, field]));
 /** Units for an error in place of an object: making an error, with its stack, takes 80 µs. Each row can have one. */
 const ERROR_UNITS = 250;
 /** Units for `tokenChanges` and its four fields, one of which is the list of all tokens. */
@@ -190,12 +194,14 @@ function costOfObject(type: GraphQLObjectType, nodes: readonly FieldNode[], sele
   const cost = { ...NOTHING };
   for (const [key, nodesOfField] of collected) {
     const name = nodesOfField[0]?.name.value ?? '';
-    const field = type.getFields()[name];
-    const below = field && getNullableType(field.type);
+    const field = type.getFields()[name] ?? INTROSPECTION.get(name);
+    const nullable = field && getNullableType(field.type);
+    const isIntrospected = field !== undefined && isIntrospectionType(getNamedType(field.type));
+    const below = isIntrospected ? getNamedType(field.type) : nullable;
     const { units, bytes } = isObjectType(below) ? costOfObject(below, nodesOfField, selections) : NOTHING;
-    cost.units += units + (field || name === '__typename' ? 1 : 1 + INTROSPECTION_UNITS);
-    // Plus two quotes, a colon, and a comma or brace.
-    cost.bytes += bytes + key.length + 4;
+    cost.units += 1 + units * (isIntrospected && isListType(nullable) ? INTROSPECTION_ROWS : 1);
+    // Plus two quotes, a colon, and a comma or brace. A list of the introspection can be null.
+    cost.bytes += (isIntrospected ? 0 : bytes) + key.length + 4;
   }
   return cost;
 }

@@ -89,6 +89,16 @@ describe('MAX_COST', () => {
     expect((await unitsOf('USDC')) - (await unitsOf(''))).toBe(12);
   });
 
+  it('counts each list of the introspection as eight rows, in each of its aliases', async () => {
+    const fields = 'fields { type { fields { type { name description kind } args { name } } } }';
+    const ofFields = 1 + 8 * (2 + 8 * (4 + 1 + 8));
+    for (const aliases of [['a'], ['a', 'b']]) {
+      const query = `{ __schema { types { ${aliases.map((alias) => `${alias}: ${fields}`)} } } }`;
+      const { context } = (await demo.execute({ query })) ?? {};
+      expect(context?.cost.spent.units).toBe(2 + 8 * aliases.length * ofFields);
+    }
+  });
+
   it('counts the rows of searches and routes', async () => {
     const tokens = Array.from({ length: 3 }, (_nothing, nth) => tokenRow('a', `0x${nth + 1}`));
     const { query, upstream } = await createTestGateway({
