@@ -50,9 +50,9 @@ body{display:flex;flex-direction:column;height:100vh;height:100dvh;overflow:hidd
 #head .pill span{font-size:0}
 }
 @container (max-width:600px){
-.graphiql-container #graphiql-session{flex-direction:column;min-height:0}
+.graphiql-container #graphiql-session{flex-direction:column;min-height:0;overflow-y:auto}
 #graphiql-session>.graphiql-horizontal-drag-bar{display:none}
-.graphiql-container .graphiql-editors,.graphiql-container .graphiql-response{flex:1 1 0!important;min-height:0}
+.graphiql-container .graphiql-editors,.graphiql-container .graphiql-response{flex:1 0 0!important;min-height:330px}
 }
 `;
 
