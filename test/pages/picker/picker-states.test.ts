@@ -473,6 +473,8 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
       await page.route('**/graphql', (route) => route.abort());
       await search.fill('eth');
       await fault.getByText('This gateway does not answer.').waitFor();
+      // It was about the earlier search.
+      expect(await note.isVisible()).toBe(false);
       await check();
       const isLight = await page.locator('body').evaluate((body) => {
         const { color, backgroundColor } = getComputedStyle(body);
