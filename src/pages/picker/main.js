@@ -322,14 +322,15 @@ function showChips() {
   }
   byId('chips', HTMLElement).classList.toggle('all', areAllChains);
   chips.classList.toggle('none', areAllChains && count === 0);
-  // The chosen chip can be outside the visible part of the line.
-  const label = chips.querySelector('label:has(:checked)');
-  chips.scrollLeft = label instanceof HTMLElement && chain ? label.offsetLeft - chips.offsetLeft - 64 : 0;
+  // The focus of a chip in another line has scrolled to it.
+  if (!areAllChains) chips.scrollTop = 0;
   const more = byId('more-chains', HTMLButtonElement);
   more.ariaExpanded = String(areAllChains);
-  more.ariaLabel = areAllChains ? 'Fewer chains' : `${chainCount - count} more chains`;
-  say(more, areAllChains ? 'Fewer' : `+${chainCount - count}`);
-  more.hidden = !areAllChains && count >= chainCount;
+  const label = areAllChains ? 'Fewer' : 'More';
+  more.ariaLabel = `${label} chains`;
+  say(more, label);
+  // Even two chips may not fit.
+  more.hidden = chainCount < 2;
   return count;
 }
 

@@ -455,7 +455,7 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
       await rows.first().click();
       await page.getByRole('button', { name: /^To USDC/ }).waitFor();
       await check();
-      await page.getByRole('button', { name: 'more chains' }).click();
+      await page.getByRole('button', { name: 'More chains' }).click();
       await page.getByRole('searchbox', { name: 'Find a chain' }).fill('a');
       await check();
       const isPhone = await page.locator('#sheet').isVisible();

@@ -55,13 +55,19 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
       ).data;
       const chips = page.getByRole('radiogroup', { name: 'Chain' }).getByRole('radio');
       const names = () => page.locator('#chains label').allInnerTexts();
-      const more = page.getByRole('button', { name: `${chains.length - 8} more chains` });
-      await says(more, `+${chains.length - 8}`);
+      const more = page.getByRole('button', { name: 'More chains' });
+      await more.waitFor();
       expect(await chips.count()).toBe(9);
-      const tops = await page
-        .locator('#chains label:visible')
-        .evaluateAll((labels) => labels.map((label) => label.getBoundingClientRect().top));
-      expect(new Set(tops).size).toBe(1);
+      /** Whether each chip is in the visible line, and not cut. */
+      const inLine = () =>
+        page.locator('#chains').evaluate((line) => {
+          const { bottom, right } = line.getBoundingClientRect();
+          return [...line.querySelectorAll('label:not([hidden])')].map((label) => {
+            const chip = label.getBoundingClientRect();
+            return chip.top < bottom && chip.bottom <= bottom && chip.right <= right;
+          });
+        });
+      expect((await inLine()).slice(0, 4)).toEqual([true, true, true, true]);
 
       await more.click();
       await expect.poll(() => chips.count()).toBe(chains.length + 1);
@@ -79,10 +85,8 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
       await page.getByRole('button', { name: 'Fewer chains' }).click();
       await expect.poll(() => chips.count()).toBe(10);
       expect(await chips.last().isChecked()).toBe(true);
-      // The line scrolls to the chosen chip.
-      const [line, chip] = ['#chains', '#chains label:has(:checked)'].map((part) => page.locator(part));
-      const leftOf = async (part = line) => (await part?.boundingBox())?.x ?? 0;
-      await expect.poll(async () => (await leftOf(chip)) - (await leftOf())).toBeLessThan(400);
+      // The chosen chip, the last of the page, is in the visible line.
+      expect((await inLine()).at(-1)).toBe(true);
       await chips.first().check({ force: true });
 
       await chips.first().focus();
