@@ -161,8 +161,8 @@ export function createCodePanel({ tab: first, onTab }) {
 /** Says who answered, by the header Cache-Status. Its last cache with a hit is the nearest one. @param {string} status */
 function answererOf(status) {
   const [, cache] = /(?:.*,)?\s*([^,;\s]+)[^,]*;\s*hit/.exec(status) ?? [];
-  if (cache) return `answered by the cache of ${cache === 'gateway' ? 'the gateway' : cache}`;
-  return status && 'answered by the gateway';
+  if (cache) return `from the cache of ${cache === 'gateway' ? 'the gateway' : cache}`;
+  return status && 'from the gateway';
 }
 
 /** Escapes characters that people cannot see, except the line breaks between values. @param {string} json */

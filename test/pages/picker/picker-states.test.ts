@@ -223,7 +223,7 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
       expect(await page.getByRole('tab', { selected: true }).innerText()).toBe('Query');
       await says(
         page.locator('footer'),
-        /\d+ ms [\d.]+ kB fresh, \d+ s old answered by the (cache of the )?gateway Open in the playground/,
+        /\d+ ms [\d.]+ kB fresh, \d+ s old from the (cache of the )?gateway Open in the playground/,
       );
       await rows.first().waitFor();
       const [request] = await Promise.all([
