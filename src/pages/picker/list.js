@@ -122,6 +122,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
   function succeed() {
     failed = undefined;
     fault.replaceChildren();
+    markRowOfEnter();
   }
 
   /** @param {unknown} error @param {() => Promise<void>} again */
@@ -136,6 +137,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
         button('Try again', () => void failed?.()),
       );
     say(status, rows.length > 0 ? 'Earlier results, not updated.' : '');
+    markRowOfEnter();
   }
 
   /** @param {TokenPage} found @param {TokenPage} others */
@@ -303,15 +305,19 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
   /** The row that Enter chooses: the selected row, or the first result if it cannot be mistaken for another token. */
   function rowOfEnter() {
     const [first] = rows;
-    if (active || !query || !first) return active;
+    if (active || failed || !query || !first) return active;
     return first.group.isOther || needsCare(first) ? undefined : first;
+  }
+
+  function markRowOfEnter() {
+    list.querySelector('.takes')?.classList.remove('takes');
+    rowOfEnter()?.element.classList.add('takes');
   }
 
   /** @param {Row | undefined} row */
   function setActive(row) {
     active = row;
-    list.querySelector('.takes')?.classList.remove('takes');
-    rowOfEnter()?.element.classList.add('takes');
+    markRowOfEnter();
     if (row) {
       box.setAttribute('aria-activedescendant', row.element.id);
       row.element.scrollIntoView({ block: 'nearest' });
@@ -406,6 +412,8 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
   });
   byId('clear', HTMLButtonElement).addEventListener('click', () => searchFor(''));
   box.addEventListener('input', () => {
+    // It was selected among the results of another text.
+    setActive(undefined);
     onInput();
     if (waiting > 0) return;
     clearTimeout(typing);
