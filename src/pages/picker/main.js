@@ -324,15 +324,24 @@ function showChips() {
   chips.classList.toggle('none', areAllChains && count === 0);
   // The focus of a chip in another line has scrolled to it.
   if (!areAllChains) chips.scrollTop = 0;
-  const more = byId('more-chains', HTMLButtonElement);
-  more.ariaExpanded = String(areAllChains);
-  const label = areAllChains ? 'Fewer' : 'More';
-  more.ariaLabel = `${label} chains`;
-  say(more, label);
-  // Even two chips may not fit.
-  more.hidden = chainCount < 2;
+  labelMore();
   return count;
 }
+
+/** Says on the button below the chips how many chains have none in the line: how many fit depends on the window. */
+function labelMore() {
+  const more = byId('more-chains', HTMLButtonElement);
+  // Even two chips may not fit.
+  more.hidden = chainCount < 2;
+  more.ariaExpanded = String(areAllChains);
+  const [all, ...ofChains] = [...chips.querySelectorAll('label:not([hidden])')].map((label) =>
+    Math.round(label.getBoundingClientRect().top),
+  );
+  const left = chainCount - ofChains.filter((top) => top === all).length;
+  more.ariaLabel = areAllChains ? 'Fewer chains' : `${left} more chains`;
+  say(more, areAllChains ? 'Fewer' : `+${left}`);
+}
+new ResizeObserver(labelMore).observe(chips);
 
 /** The text of a key in the address, such as "base:0x8335…". @param {TokenKey | undefined} key */
 function textOf(key) {

@@ -342,10 +342,10 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
           await lookAgain(page);
           return state.innerText();
         })
-        .toMatch(/^Prices are \d+ (s|min) old\. The token service does not answer\.$/);
+        .toMatch(/^Prices are \d+ (s|min) old\. The token service answers with an error\.$/);
       expect(await state.getAttribute('class')).toBe('warned');
       await rows.first().click();
-      await fault.getByText('The token service does not answer. Retrying…').waitFor();
+      await fault.getByText('The token service answers with an error. Retrying…').waitFor();
       expect(await rows.count()).toBe(0);
       upstream.plan('tokens', json({ tokens: listings.tokens }));
       upstream.plan('routes', json({ tokens: [] }));
