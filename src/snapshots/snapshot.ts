@@ -194,7 +194,7 @@ export function isOlder({ takenAt, upstreamAgeMs = 0 }: SourceAndAge, served: Sn
 
 /** Makes {@link Snapshot.ageAt}. Two snapshots of the same answer share it. */
 export function agingFrom(takenAt: number, before?: Snapshot<unknown>): (now: number) => number {
-  if (before?.takenAt === takenAt) return before.ageAt;
+  if (before && before.takenAt === takenAt) return before.ageAt;
   const ageThen = Math.max(0, Date.now() - takenAt);
   const then = performance.now();
   return (now) => Math.max(now - takenAt, ageThen + performance.now() - then);
