@@ -268,7 +268,7 @@ export async function guardListing<Row extends ListingRow>(
   for (const [key, [first, ...others]] of sent.contradictory ?? [])
     if (first) decide(key, [first, ...others]);
   settleDepartures();
-  const { unreadable: _unreadable, contradictory: _contradictory, ...facts } = sent;
+  const { unreadable: _unreadable, ...facts } = sent;
   const changes = accepted.map(({ key, value, by }) => ({ key, value, by }));
   const guard = {
     ...memory,
@@ -290,16 +290,19 @@ function heldFact<Row>({ fact, of }: FactOf<Row>, served: Row, present: readonly
   return Object.freeze({ fact, served: of(served), upstream, since });
 }
 
-/** The known rows that are not listed, by key: removed rows as last accepted, and null for new rows that wait. */
+/**
+ * The known rows that are not listed, by key: removed rows as last accepted, and null for new rows that wait or
+ * contradict each other.
+ */
 export function unlistedRows<Row>(
   kind: Pick<ListingKind<Row>, 'keyOf'>,
-  { rows, guard = EMPTY_GUARD_MEMORY }: Fetched<Row>,
+  { rows, contradictory, guard = EMPTY_GUARD_MEMORY }: Fetched<Row>,
 ): ReadonlyMap<string, Row | null> {
   const listed = keyedRows(rows, kind.keyOf);
-  const waiting = guard.held.filter(({ key }) => !listed.has(key));
+  const waiting = [...guard.held.map(({ key }) => key), ...(contradictory?.keys() ?? [])];
   return new Map([
     ...guard.gone.map(({ row }) => [kind.keyOf(row), row] as const),
-    ...waiting.map(({ key }) => [key, null] as const),
+    ...waiting.filter((key) => !listed.has(key)).map((key) => [key, null] as const),
   ]);
 }
 
@@ -308,7 +311,7 @@ export function asSent<Row>(kind: ListingKind<Row>, listing: Fetched<Row>): Fetc
   const { guard, ...facts } = listing;
   if (!guard) return listing;
   const rows = new Map(keyedRows(listing.rows, kind.keyOf));
-  const contradictory = new Map<string, readonly Row[]>();
+  const contradictory = new Map(listing.contradictory);
   for (const { key, rows: present } of guard.held) {
     const [row] = present;
     if (row === undefined || present.length > 1) rows.delete(key);

@@ -306,7 +306,7 @@ const NO_LISTING = {};
 
 /**
  * The decimals that a route to a token must have. Undefined (any) for a listed token with held-back facts, and for an
- * unknown token; NaN (none) for a new token that is held back.
+ * unknown token; NaN (none) for a new token that is held back or has contradictory rows.
  *
  * @param row the token in the listing, if it is listed; a removed token counts as it was listed last
  */

@@ -46,7 +46,7 @@ export interface TokenSnapshot extends Snapshot<Token> {
   byAddress(chainKey: string, address: string): Token | undefined;
   readonly search: SuggestingSearch;
   readonly indexes: TokenIndexes;
-  /** Known tokens that are not listed, by key: a removed one as last accepted, null for a new one that is held back. */
+  /** Known tokens that are not listed, by key: a removed one as last accepted, else null. See {@link unlistedRows}. */
   readonly unlisted: ReadonlyMap<string, Token | null>;
 }
 

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { parseListingRules } from '../../src/domain/listing-rules.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
+import { json } from '../support/fake-upstream.js';
 import { rowOf, startGuarded } from '../support/guarded-gateway.js';
 
 const USDC = '0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85';
@@ -51,6 +53,17 @@ describe('rows with one key and different facts in one answer', () => {
       await gateway.bring({});
     }
     expect(await gateway.sample(METRIC)).toBe(3);
+  });
+
+  it('are left out of routes, too, if no row is known, also after a change of rules', async () => {
+    const gateway = await startGuarded({ chains: CHAINS, tokens: [right, wrong, ...GOOD] });
+    gateway.upstream.plan('routes', json({ tokens: [wrong, ...GOOD] }));
+    const route =
+      '{ destinations(srcChainKey: "a", srcToken: "0x2", includeSourceChain: true) { tokens { address } } }';
+    const shown = { data: { destinations: [{ tokens: [{ address: '0x2' }, { address: '0x3' }] }] } };
+    expect(await gateway.query(route)).toEqual(shown);
+    await gateway.snapshots.applyRules(parseListingRules('hide b'));
+    expect(await gateway.query(route)).toEqual(shown);
   });
 
   it('become the row with the decimals of the embedded listing in the first answer', async () => {
