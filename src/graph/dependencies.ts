@@ -22,6 +22,8 @@ const SERVED: Readonly<Record<string, (snapshots: Snapshots) => unknown>> = {
   ),
   // The operator's rules: compared only if routes were read. Rules that change a listing change its digest.
   rules: (snapshots) => snapshots.rules(),
+  // Compared only if routes or `sources` were read: routes to some unlisted tokens are left out.
+  unlisted: (snapshots) => snapshots.current().tokens?.unlisted,
   // Compared only if `sources` was read.
   routeMap: (snapshots) => snapshots.routeMap(),
 };
@@ -66,6 +68,7 @@ export function dependenciesOf(
   }
   if (routes) values.rules = routes.rules;
   if (routeMap !== undefined) values.routeMap = routeMap;
+  if (routes || routeMap !== undefined) values.unlisted = listings.tokens?.unlisted;
   return {
     listings: names,
     values,

@@ -1,4 +1,5 @@
 /** Snapshots: immutable copies of the upstream's listings, with their indexes. */
+import { isDeepStrictEqual } from 'node:util';
 import { foldAddress, foldChainKey } from '../domain/addresses.js';
 import { digestOf, textDigest } from '../domain/digests.js';
 import type { ListingHistory, TokenListState } from '../domain/history.js';
@@ -46,7 +47,10 @@ export interface TokenSnapshot extends Snapshot<Token> {
   byAddress(chainKey: string, address: string): Token | undefined;
   readonly search: SuggestingSearch;
   readonly indexes: TokenIndexes;
-  /** Known tokens that are not listed, by key: a removed one as last accepted, else null. See {@link unlistedRows}. */
+  /**
+   * Known tokens that are not listed, by key: a removed one as last accepted, else null (see {@link unlistedRows}).
+   * Snapshots with equal content share the map.
+   */
   readonly unlisted: ReadonlyMap<string, Token | null>;
 }
 
@@ -146,6 +150,7 @@ export async function createTokenSnapshot(
   const earlier = before && state && { rows: before.rows, state };
   const tokenList = evmChains && (await nextTokenListState(fetched, evmChains, shared, earlier, isSame));
   const indexes = isSame ? before.indexes : await createTokenIndexes(rows);
+  const unlisted = unlistedRows(TOKENS, fetched);
   return {
     ...snapshot,
     history: { ...snapshot.history, tokenList },
@@ -155,7 +160,7 @@ export async function createTokenSnapshot(
       const ofChain = byAddress.get(chainKey) ?? byAddress.get(foldChainKey(chainKey));
       return ofChain?.get(address) ?? ofChain?.get(foldAddress(address));
     },
-    unlisted: unlistedRows(TOKENS, fetched),
+    unlisted: before && isDeepStrictEqual(unlisted, before.unlisted) ? before.unlisted : unlisted,
     indexes,
     search: withDidYouMean(await yieldThen(() => createTokenSearch(rows, indexes)), indexes),
   };

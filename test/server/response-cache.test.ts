@@ -234,6 +234,20 @@ describe('a cached response', () => {
     await expect.poll(routes).toBeGreaterThan(0);
   });
 
+  it('of routes to a new token is not sent after the listing has the token and it is held back', async () => {
+    const source = tokenRow('ethereum', '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48');
+    const [old, replacing] = [tokenRow('a', '0x1'), tokenRow('a', '0x2')];
+    const server = await startServer({ config: FRESH, listings: { tokens: [source, old] } });
+    server.upstream.plan('routes', json({ tokens: [replacing] }));
+    await server.ask(BASE);
+    await refreshWith(server, [source]);
+    const asked = { query: `{ destinations(${USDC}) { tokens { address } } }` };
+    const { count, bodies } = await server.countExecuted(asked, asked, asked);
+    expect([count, bodies[2]]).toEqual([1, expect.stringContaining('0x2')]);
+    await refreshWith(server, [source, replacing]);
+    expect((await server.countExecuted(asked)).bodies[0]).toBe('{"data":{"destinations":[]}}');
+  });
+
   it('that was made without a chain listing is not sent after the first chain listing', async () => {
     const nativeCurrency = { chainKey: 'base', name: '', symbol: '', decimals: 1, address: '0x1' };
     const upstream = await startFakeUpstream({ tokens: [tokenRow('base', '0x1')] });
