@@ -329,7 +329,8 @@ export function asSent<Row>(kind: ListingKind<Row>, listing: Fetched<Row>): Fetc
 
 /**
  * The listing to compare a first listing with: `own`, the listing that is continued, if any. The rows of `others`, such
- * as the listing of another upstream, are added as removed rows, so that the guard knows their facts.
+ * as the listing of another upstream, are added as removed rows, so that the guard knows their facts. The history is
+ * that of the newest listing: it has the last version of the token list.
  */
 export function withKnownFacts<Row>(own: Fetched<Row> | undefined, others: readonly Fetched<Row>[]) {
   const byAge = others.toSorted((one, other) => one.takenAt - other.takenAt);
@@ -347,7 +348,8 @@ export function withKnownFacts<Row>(own: Fetched<Row> | undefined, others: reado
     // Removed rows count as lost only after this time, so those of the other listings do not.
     lossAcceptedAt: Math.max(lossAcceptedAt, newest.takenAt),
   };
-  return own ? { ...own, guard } : { ...newest, rows: [], history: undefined, guard };
+  const { history } = own && own.takenAt >= newest.takenAt ? own : newest;
+  return own ? { ...own, history, guard } : { ...newest, rows: [], guard };
 }
 
 /**

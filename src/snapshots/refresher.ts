@@ -200,7 +200,8 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
         { listing: name },
         `The first ${name} listing is compared with what earlier gateways have served`,
       );
-    return guard(sent, withKnownFacts(own, others));
+    const known = withKnownFacts(own, others);
+    return guard({ ...sent, history: known?.history }, known);
   }
 
   /** Serves the snapshot, stores it on disk, and offers it to peers. */

@@ -145,8 +145,12 @@ export async function createTokenSnapshot(
   });
   for (const ofChain of byChain.values()) Object.freeze(ofChain);
   const state = before && tokenListStateOf(before, chains);
-  const shared = fetched.history?.tokenList;
-  const evmChains = shared?.chains ?? (chains ? evmChainsOf(chains.rows, byChain) : state?.chains);
+  const stored = fetched.history?.tokenList;
+  // The stored version is for the stored rows. Other rules, or another guard, can serve other ones.
+  const isStored = fetched.history?.changes.cursor === snapshot.history.changes.cursor;
+  const shared = isStored ? stored : undefined;
+  const evmChains =
+    shared?.chains ?? (chains ? evmChainsOf(chains.rows, byChain) : (state ?? stored)?.chains);
   const earlier = before && state && { rows: before.rows, state };
   const tokenList = evmChains && (await nextTokenListState(fetched, evmChains, shared, earlier, isSame));
   const indexes = isSame ? before.indexes : await createTokenIndexes(rows);

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isNativeOf } from '../domain/addresses.js';
 import type { EvmChain, TokenListState, TokenListVersion } from '../domain/history.js';
-import type { Chain, Token } from '../domain/listing.js';
+import type { Chain, Fetched, Token } from '../domain/listing.js';
 import { forEachChunk, yieldThen } from '../scheduling/chunks.js';
 
 /** A token in the form of the schema of Uniswap's token lists, without other members. */
@@ -84,19 +84,24 @@ export const FIRST_VERSION: TokenListVersion = { major: 1, minor: 0, patch: 0 };
  * Makes the state of the token list for a new token listing, by the rules of Uniswap's token lists, which ignore the
  * order of tokens. It yields to requests.
  *
- * @param shared the state that was stored or shared with the rows. It is used unless its version is lower than the one
- *   made here, so that a running gateway never lowers its version, and gateways that share rows agree on the
+ * @param shared the state that was stored or shared with exactly these rows. It is used unless its version is lower than
+ *   the one made here, so that a running gateway never lowers its version, and gateways that share rows agree on the
  *   highest one
  * @param isSame true if the rows are known to differ from the older ones only in prices
  */
 export async function nextTokenListState(
-  { rows, takenAt }: { readonly rows: readonly Token[]; readonly takenAt: number },
+  { rows, takenAt, history }: Pick<Fetched<Token>, 'rows' | 'takenAt' | 'history'>,
   chains: readonly EvmChain[],
   shared: TokenListState | undefined,
   before: { readonly rows: readonly Token[]; readonly state: TokenListState } | undefined,
   isSame: boolean,
 ): Promise<TokenListState> {
-  if (!before) return shared ?? { version: FIRST_VERSION, at: takenAt, chains };
+  if (!before) {
+    // The stored version is of other rows. Tokens may be missing, so the major number rises.
+    const older = history?.tokenList?.version;
+    const version = older ? { major: older.major + 1, minor: 0, patch: 0 } : FIRST_VERSION;
+    return shared ?? { version, at: takenAt, chains };
+  }
   const known = before.state;
   const earlier = await entriesByKey(before.rows, known.chains);
   const present = await entriesByKey(rows, chains);

@@ -1,7 +1,42 @@
+import { writeFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { chainRow } from '../fixtures/rows.js';
 import { address, changesSince, listOf, rows } from '../support/copies.js';
+import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.js';
 import { type GuardedGateway, onDisk, restart, startGuarded } from '../support/guarded-gateway.js';
+import { temporaryFile } from '../support/temporary-files.js';
+
+it('two different token lists never have one version, although rules or upstream change between two starts', async () => {
+  const rules = temporaryFile('');
+  const config = { ...onDisk().config, listingRules: rules };
+  const versions = new Map<string, string>();
+  const note = async (gateway: GuardedGateway) => {
+    const { list } = await listOf(gateway);
+    const version = JSON.stringify(list.version);
+    const tokens = JSON.stringify(list.tokens);
+    expect(versions.get(version) ?? tokens).toBe(tokens);
+    versions.set(version, tokens);
+    return list.version.major;
+  };
+  let gateway = await startGuarded({ chains: [chainRow('a')], tokens: rows(1, 2, 3) }, { config });
+  expect(await note(gateway)).toBe(1);
+  writeFileSync(rules, `hide a:${address(3)}`);
+  gateway = await restart(gateway);
+  expect(await note(gateway)).toBe(2);
+  gateway = await restart(gateway);
+  expect(await note(gateway)).toBe(2);
+  const first = gateway.upstream;
+  const startWith = async (tokens: readonly object[], upstream?: FakeUpstream) => {
+    gateway.clock.advance(1_000);
+    const listings = { chains: [chainRow('a')], tokens };
+    gateway = await restart(gateway, { upstream: upstream ?? (await startFakeUpstream(listings)) });
+    return note(gateway);
+  };
+  // The tokens are the same, and so is the version.
+  expect(await startWith(rows(1, 2))).toBe(2);
+  expect(await startWith(rows(1))).toBe(3);
+  expect(await startWith([], first)).toBe(4);
+});
 
 it('the changes and the version of the token list survive a restart with SNAPSHOT_DIR', async () => {
   const config = { ...onDisk().config, holdBackTimes: 1, holdBackMs: 0 };
