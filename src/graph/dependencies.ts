@@ -20,9 +20,9 @@ const SERVED: Readonly<Record<string, (snapshots: Snapshots) => unknown>> = {
       [`${name} prices`, (snapshots: Snapshots) => snapshots.snapshotOf(name)?.pricesTakenAt],
     ]),
   ),
-  // The operator's rules: compared only if routes were read. Rules that change a listing change its digest.
+  // The operator's rules: compared only if routes or `sources` were read. Rules that change a listing change its digest.
   rules: (snapshots) => snapshots.rules(),
-  // Compared only if routes or `sources` were read: routes to some unlisted tokens are left out.
+  // Compared in the same cases: routes to some unlisted tokens are left out.
   unlisted: (snapshots) => snapshots.current().tokens?.unlisted,
   // Compared only if `sources` was read.
   routeMap: (snapshots) => snapshots.routeMap(),
@@ -66,9 +66,11 @@ export function dependenciesOf(
     values[prices ? name : `${name} rows`] = prices ? digest : rowsDigest;
     if (priceTimes) values[`${name} prices`] = pricesTakenAt;
   }
-  if (routes) values.rules = routes.rules;
+  if (routes) {
+    values.rules = routes.rules;
+    values.unlisted = listings.tokens?.unlisted;
+  }
   if (routeMap !== undefined) values.routeMap = routeMap;
-  if (routes || routeMap !== undefined) values.unlisted = listings.tokens?.unlisted;
   return {
     listings: names,
     values,

@@ -146,6 +146,7 @@ export class View {
   sources(tokens: TokenSnapshot, chainKey: string, address: string): TokenSources | null {
     const { sources } = this.held;
     if (!sources) return null;
+    this.routesSoFar();
     this.routeMapRead ??= sources.version();
     return sources.sourcesOf(tokens, chainKey, address);
   }

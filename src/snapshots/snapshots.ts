@@ -93,13 +93,14 @@ export function createSnapshots(options: SnapshotsOptions) {
    */
   const each = [chains, tokens];
 
+  const operator = () => resolved;
   const sources =
     routesSweepMs === undefined
       ? undefined
       : createSources(routesSweepMs, {
           service,
           tokens: () => tokens.snapshot,
-          select: (rows) => resolved.selectTokens(rows),
+          operator,
           onAsked: metrics.sweep.asked,
           log,
         });
@@ -115,7 +116,6 @@ export function createSnapshots(options: SnapshotsOptions) {
     tokens: options.tokensFreshMs,
     routes: destinationsFreshMs,
   };
-  const operator = () => resolved;
   const reconcile = createReconcile(operator, metrics.conflictingRouteRows, log);
   const onWaited = metrics.waited;
   const held = { service, refreshers, freshMs, sources, routes, reconcile, operator, now, onWaited, log };

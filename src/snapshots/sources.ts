@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { tokenKey } from '../domain/addresses.js';
 import { keyedRows } from '../domain/keyed-rows.js';
 import { type Fetched, type Service, sentAtOf, type Token, type TokenRequest } from '../domain/listing.js';
+import type { ResolvedRules } from '../domain/listing-rules.js';
 import { internalError, UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger/logger.js';
 import { growingPause, LONGEST_PAUSE_MS } from '../scheduling/growing-pause.js';
@@ -13,8 +14,7 @@ import type { TokenSnapshot } from './snapshot.js';
 export interface SourcesOptions {
   readonly service: Pick<Service, 'source'>;
   readonly tokens: () => TokenSnapshot | undefined;
-  /** The rows that the operator does not hide, in the operator's order of chains. */
-  readonly select: (rows: readonly Token[]) => readonly Token[];
+  readonly operator: () => Pick<ResolvedRules, 'hides' | 'selectTokens'>;
   /** Called after each request that was sent, with `ok` or with the code of the error. */
   readonly onAsked: (outcome: string) => void;
   readonly log: Logger;
@@ -38,7 +38,7 @@ export type TokenSources = ReturnType<Sources['sourcesOf']>;
 
 /** Creates the sources. Nothing is requested before `start`. A sweep takes `intervalMs` milliseconds. */
 export function createSources(intervalMs: number, options: SourcesOptions) {
-  const { service, tokens, select, onAsked, log } = options;
+  const { service, tokens, operator, onAsked, log } = options;
   const map = createRouteMap();
   /** By token: when its last request failed (milliseconds since 1970), and whether the request is repeated early. */
   const failures = new Map<string, { readonly at: number; readonly isFirst: boolean }>();
@@ -193,12 +193,14 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
         pairs: map.pairs,
         /** The bridgeable tokens with a route to this token, in the operator's order of chains. */
         rows(): readonly Token[] {
+          const { hides, selectTokens } = operator();
+          if (hides({ chainKey, address })) return [];
           const rows = keyedRows(listed.rows, TOKENS.keyOf);
           const key = tokenKey(chainKey, address);
           const found = map
             .sourcesOf(key, decimalsOfRoutes(key, rows.get(key), listed))
             .flatMap((source) => rows.get(source) ?? []);
-          return select(found.filter(({ isBridgeable }) => isBridgeable).sort(byPlace));
+          return selectTokens(found.filter(({ isBridgeable }) => isBridgeable).sort(byPlace));
         },
         /** `takenAt` of the oldest answer for these sources; null without one. */
         oldestOf: (sources: readonly Token[]) => map.oldestAt(sources.map(TOKENS.keyOf)) ?? null,

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Token } from '../../src/domain/listing.js';
+import { parseListingRules } from '../../src/domain/listing-rules.js';
 import { createRouteMap } from '../../src/snapshots/sources.js';
 import { type StoppedClock, stopClock, untilCachesSeeTheTime } from '../support/clock.js';
 import { type Answer, json, stall, status } from '../support/fake-upstream.js';
@@ -111,6 +112,13 @@ describe('sources', () => {
     expect(await destinationsOf(gateway, 'c 0x2')).toMatchObject({
       data: { destinations: [{ chainKey: 'b' }] },
     });
+  });
+
+  it('of a token that the operator hides are empty, although the upstream has routes to it', async () => {
+    const { gateway } = await startSwept();
+    expect(await sourcesOf(gateway, 'b 0x1')).toEqual(['a 0x1', 'c 0x2']);
+    await gateway.snapshots.applyRules(parseListingRules('hide b:0x1'));
+    expect(await sourcesOf(gateway, 'b 0x1')).toEqual([]);
   });
 
   it('tell that they are incomplete, and how old they are, while answers are missing', async () => {
