@@ -1,5 +1,5 @@
 /** Checks that rows agree: on CAIP-2 identifiers, on the decimals of native assets, and on prices. */
-import { isNativeOf, tokenKey } from '../domain/addresses.js';
+import { NATIVE_PLACEHOLDER, tokenKey } from '../domain/addresses.js';
 import { caip2Of } from '../domain/caip.js';
 import type { DoubtedPrice } from '../domain/guard-memory.js';
 import { groupBy, keyedRows } from '../domain/keyed-rows.js';
@@ -60,12 +60,12 @@ export function compareNatives(
   const rows = new Map(keyedRows(listing.rows, TOKENS.keyOf));
   const held = new Map(listing.guard.held.map((each) => [each.key, each]));
   const clocks = new Map(before?.guard?.held.map((each) => [each.key, each]));
-  for (const chain of chains) {
-    const { address, decimals } = chain.nativeCurrency;
-    const key = tokenKey(chain.chainKey, address);
+  const natives = chains.flatMap(({ chainKey, nativeCurrency: { address, decimals } }) =>
+    [address, NATIVE_PLACEHOLDER].map((each) => ({ key: tokenKey(chainKey, each), decimals })),
+  );
+  for (const { key, decimals } of natives) {
     const token = rows.get(key);
-    if (!token || token.decimals === decimals || token.heldBack.length > 0 || !isNativeOf(chain, token))
-      continue;
+    if (!token || token.decimals === decimals || token.heldBack.length > 0) continue;
     if (rules.keptFacts(key)?.has('decimals')) continue;
     const since = clocks.get(key)?.since ?? sentAtOf(listing);
     const values = { served: String(token.decimals), upstream: String(decimals) };

@@ -125,6 +125,17 @@ describe("the decimals of a chain's native asset on which both listings disagree
     expect((await gateway.tokens())[0]).toMatchObject({ decimals: 18, heldBack: [] });
   });
 
+  it('are reported for the placeholder, too, if the chain names another address', async () => {
+    const nativeCurrency = { ...chainRow('a').nativeCurrency, address: USDC };
+    const own = tokenRow('a', USDC, { decimals: 18 });
+    const gateway = await startGuarded({
+      chains: [chainRow('a', { nativeCurrency })],
+      tokens: [ether(6), own],
+    });
+    await until(async () => gateway.heldBackRows()[1] === 1);
+    expect(await gateway.tokens()).toMatchObject([{ decimals: 6, heldBack: [held] }, { heldBack: [] }]);
+  });
+
   it('are reported if the chains are fetched last, and settled by the rule that the log gives', async () => {
     const upstream = await startFakeUpstream(LISTINGS);
     upstream.plan('chains', late(200, json({ chains: LISTINGS.chains })));
