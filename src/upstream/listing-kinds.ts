@@ -32,8 +32,10 @@ const SHOWN_REJECTED_ROWS = 20;
 /** At most this many contradictory rows are stored for a key. Further ones are ignored. */
 const MAX_CONTRADICTORY = 10;
 
-/** White space and invisible characters: two texts that differ only in these look equal. */
-const UNSEEN = /[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
+/**
+ * White space and invisible characters: two texts that differ only in these look equal. U+2800 is Braille without dots.
+ */
+const UNSEEN = /[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u;
 const ALL_UNSEEN = new RegExp(UNSEEN, 'gu');
 
 /** A bounded text. If a text is too long, valibot's message about it does not contain it, so the log stays small. */

@@ -301,6 +301,7 @@ describe('white space or an invisible character in a key or an address rejects t
     ['a byte order mark', '\ufeff'],
     ['a filler of Hangul', '\u3164'],
     ['a control character', '\u0000'],
+    ['Braille without dots', '\u2800'],
   ])('%s', async (_what, mark) => {
     const { rows, rejected, contradictory, unreadable } = await TOKENS.parse(
       [
