@@ -25,34 +25,69 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ];
 
-const FAVICON =
-  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" fill="none" stroke="#d64292" stroke-width="3"><rect x="2" y="9" width="16" height="14" rx="7"/><rect x="14" y="9" width="16" height="14" rx="7"/></svg>';
+/** Colours of GraphiQL's style sheet, and those that take their places: the accent, and the dark page of the picker. */
+const COLOURS: [string, string][] = [
+  ['320, 95%, 43%', '245, 61%, 53%'],
+  ['338, 100%, 67%', '243, 100%, 82%'],
+  ['219, 29%, 18%', '218, 21%, 10%'],
+];
 
 const STYLE = `
+:root{color-scheme:light dark}
+.graphiql-light{color-scheme:light}
+.graphiql-dark{color-scheme:dark}
 body{display:flex;flex-direction:column;height:100vh;height:100dvh;overflow:hidden}
 #root{flex:1;min-height:0}
 .graphiql-container{width:100%;height:100%}
-#head{display:flex;flex-wrap:wrap;gap:4px 16px;align-items:baseline;padding:8px 16px;background:#1d2433;color:#fff;font:14px/1.4 system-ui,sans-serif}
-#head a{color:#c9c7ff}
-#head .pill{margin:0;padding:1px 12px;border-radius:99px;background:#5b3a05;color:#ffd79a}
-#loading{padding:24px 16px;font:16px/1.4 system-ui,sans-serif}
+#head{display:flex;flex-wrap:wrap;gap:0 12px;align-items:center;padding:8px 16px;background:light-dark(#efeefd,#15152a);color:light-dark(#14171f,#eef1f6)}
+#head,#loading,#answer-facts{font:14px/1.4 Roboto,sans-serif}
+#head strong{font-size:17px;font-weight:500}
+#head nav{display:flex;gap:24px;margin-left:auto}
+#head a,#answer-facts{color:light-dark(#5a6172,#9aa4b5)}
+#head a{padding:4px 0;text-decoration:none}
+#head a:hover{text-decoration:underline}
+#head .pill{margin:0;padding:2px 8px;border-radius:99px;background:light-dark(#fff3e0,#33250f);color:light-dark(#8a4b00,#f2b35b);font-size:12px}
+#loading{padding:24px 16px}
 .graphiql-response{display:flex;flex-direction:column}
-#answer-facts{flex:none;margin:0;padding:6px 16px;color:#5a6172;font:13px/1.4 system-ui,sans-serif}
-.graphiql-dark #answer-facts{color:#9aa4b5}
+#answer-facts{flex:none;margin:0;padding:6px 16px;font-size:13px}
 /* GraphiQL moves a tab by a stale offset once the pointer is down on it, and the click then misses it. */
 .graphiql-container .graphiql-tab{transform:none!important}
+.graphiql-container .graphiql-execute-button{background-color:#5b50e0}
+/* At least three lines of variables. */
+.graphiql-container .graphiql-editor-tool{min-height:110px}
 .graphiql-sessions{container-type:inline-size}
 /* The page's header has the title. GraphiQL's own title is hidden, because tabs would clip it. */
 .graphiql-container .graphiql-logo{display:none}
 /* Hides the fields for federation, which people do not query. */
 .graphiql-explorer-root [class*="graphiql-explorer-_"]{display:none}
-@media (max-width:600px){
+@media (max-width:819px){
 #head .pill span{font-size:0}
+}
+/* The buttons of the left side are above the editors. */
+@media (max-width:600px){
+#head{padding-bottom:0}
+#head nav{flex-basis:100%}
+.graphiql-container{flex-direction:column}
+.graphiql-container .graphiql-sidebar{flex:none;flex-direction:row;gap:0;width:auto;padding:0 8px}
+.graphiql-sidebar>:nth-child(4){margin-left:auto}
+.graphiql-container .graphiql-main{min-height:0}
+.graphiql-container .graphiql-sessions{margin:0 8px 8px}
 }
 @container (max-width:600px){
 .graphiql-container #graphiql-session{flex-direction:column;min-height:0;overflow-y:auto}
 #graphiql-session>.graphiql-horizontal-drag-bar{display:none}
-.graphiql-container .graphiql-editors,.graphiql-container .graphiql-response{flex:1 0 0!important;min-height:330px}
+.graphiql-container .graphiql-editors,.graphiql-container .graphiql-response{flex:1 0 0!important;min-height:280px}
+.graphiql-container .graphiql-editors{min-height:384px}
+}
+/* In a low window both editors scroll together, beside the answer. */
+@media (min-width:601px) and (max-height:519px){
+#head{padding-block:0}
+.graphiql-container .graphiql-sessions{margin:8px 8px 8px 0}
+.graphiql-container #graphiql-session{min-height:0}
+.graphiql-editors{overflow-y:auto}
+}
+@media (pointer:coarse){
+#head a{padding:12px 0}
 }
 `;
 
@@ -61,6 +96,8 @@ const GRAPHIQL = new URL('../../dist/pages/graphiql/', import.meta.url);
 
 /** The functions of the picker that format texts. */
 const PICKER_TEXT = new URL('./picker/text.js', import.meta.url);
+
+const PICKER_ICON = new URL('./picker/icon.svg', import.meta.url);
 
 /** Reads a file of GraphiQL at its first use: all files have 9 MB, and most processes never need them. */
 function graphiql(name: string): string {
@@ -92,8 +129,9 @@ export function createPlayground({ path, picker, files, isDemo }: PlaygroundOpti
   };
   const title = `Chains and tokens${isDemo ? ' (demo data)' : ''}`;
   const script = add('graphiql.js', 'text/javascript', withHistory(graphiql('graphiql.js')));
-  const style = add('graphiql.css', 'text/css', graphiql('graphiql.css') + STYLE);
-  const icon = add('favicon.svg', 'image/svg+xml', FAVICON);
+  const colours = (css: string) => COLOURS.reduce((text, [from, to]) => text.replaceAll(from, to), css);
+  const style = add('graphiql.css', 'text/css', colours(graphiql('graphiql.css')) + STYLE);
+  const icon = add('icon.svg', 'image/svg+xml', readFileSync(PICKER_ICON, 'utf8'));
   const workers = {
     editorWorkerService: add('editor.worker.js', 'text/javascript', graphiql('editor.worker.js')),
     json: add('json.worker.js', 'text/javascript', graphiql('json.worker.js')),
@@ -114,7 +152,12 @@ export function createPlayground({ path, picker, files, isDemo }: PlaygroundOpti
   </head>
   <body class="no-focus-outline">
     <noscript>The playground needs JavaScript. Without it, send queries by POST to this address.</noscript>
-    <header id="head"><strong>Chains and tokens</strong>${isDemo ? pillOf(DEMO_LABEL) : ''}${picker ? `<a href="${picker}">Token picker</a>` : ''}${links}</header>
+    <header id="head">
+      <img src="${icon}" alt="" width="28" height="28">
+      <strong>Chains and tokens</strong>
+      ${isDemo ? pillOf(DEMO_LABEL) : ''}
+      <nav aria-label="More">${picker ? `<a href="${picker}">Token picker</a>` : ''}${links}</nav>
+    </header>
     <div id="root"><p id="loading">Loading the playground…</p></div>
     <script src="${script}"></script>
     <script type="module" src="${start}"></script>

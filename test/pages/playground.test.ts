@@ -1,12 +1,14 @@
+import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliDecompressSync } from 'node:zlib';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { BROWSER_TIMEOUT_MS, isBrowserMissing, launchBrowser } from '../support/browser.js';
 import { getAsBrowser as get } from '../support/browser-get.js';
 import { afterTests } from '../support/ends.js';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.js';
 
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 const BROWSER_TEST = { timeout: 300_000 };
 
 /** The tabs; for each, a part of its answer to wait for, and what the answer then contains. */
@@ -48,9 +50,9 @@ beforeAll(async () => {
 });
 
 /** Opens an empty page as a new visitor. */
-async function newVisitor(): Promise<Page> {
+async function newVisitor(options: BrowserContextOptions = {}): Promise<Page> {
   browser ??= await launchBrowser(atEnd);
-  const visitor = await browser.newContext();
+  const visitor = await browser.newContext(options);
   visitor.setDefaultTimeout(BROWSER_TIMEOUT_MS);
   onTestFinished(() => visitor.close());
   return visitor.newPage();
@@ -101,9 +103,38 @@ describe.skipIf(isBrowserMissing)('The playground in a real browser', BROWSER_TE
       const { x, width: wide } = (await title.boundingBox()) ?? { x: Number.NaN, width: 0 };
       expect(x + wide).toBeLessThan(width);
     }
+    // The screen of a phone on its side.
+    await page.setViewportSize({ width: 844, height: 390 });
+    for (const part of ['.graphiql-editors', '#answer-facts']) {
+      const { y, height } = (await page.locator(part).boundingBox()) ?? { y: Number.NaN, height: 0 };
+      expect(y + height).toBeLessThan(390);
+    }
     expect([complaints, [...hosts]]).toEqual([[], [new URL(address).host]]);
     await page.getByRole('link', { name: 'Token picker' }).click();
     await page.waitForURL(`${address}/`);
+  });
+
+  it('has the accent of the picker in both themes, and colours that follow axe around its editors', async () => {
+    const page = await newVisitor({ bypassCSP: true });
+    await page.goto(`${demo.address}/graphql`);
+    const facts = page.locator('#answer-facts');
+    await facts.waitFor();
+    await page.addScriptTag({ path: AXE });
+    const styleOf = (place: Locator, name: string) =>
+      place.evaluate((element, name) => getComputedStyle(element).getPropertyValue(name), name);
+    for (const [colorScheme, accent] of [
+      ['light', '245, 61%, 53%'],
+      ['dark', '243, 100%, 82%'],
+    ] as const) {
+      await page.emulateMedia({ colorScheme });
+      expect(await styleOf(page.locator('.graphiql-container').last(), '--color-primary')).toBe(accent);
+      const violations = await page.evaluate(
+        `axe.run('#head', { runOnly: ['color-contrast'] }).then(({ violations }) => violations.length)`,
+      );
+      expect(violations).toBe(0);
+      // axe cannot find the background of the facts.
+      expect(await styleOf(facts, 'color')).toBe(await styleOf(page.locator('#head a').first(), 'color'));
+    }
   });
 
   it('opens with tabs, and has a history, the schema, marks for errors, and an explorer without fields for federation', async () => {
@@ -236,7 +267,8 @@ async function answerOf(page: Page, tab: string, part: string): Promise<string> 
 async function assetPathsOf(address: string): Promise<string[]> {
   const named = async (path: string) =>
     (await get(address, path)).body.toString().match(/\/graphql\/playground\/[\w./-]+/g) ?? [];
-  const paths = await named('/graphql');
+  // The page names its icon twice.
+  const paths = [...new Set(await named('/graphql'))];
   const start = paths.find((path) => path.endsWith('/start.js'));
   return [...paths, ...(start ? await named(start) : [])];
 }
