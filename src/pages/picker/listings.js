@@ -7,6 +7,8 @@ import { countText } from './text.js';
 const POLL_MS = 10_000;
 /** The pause between two polls while a listing is missing. */
 const POLL_SOON_MS = 3000;
+/** How the sentence about old prices begins. */
+const OLD_PRICES = 'Prices are ';
 
 /** @typedef {import('./queries.js').Listing} Listing */
 
@@ -43,6 +45,10 @@ export function watchListings(onAnswer) {
   /** @param {(Node | string)[][]} wrong @param {Listing[]} [listings] */
   function show(wrong, listings) {
     line.classList.toggle('warned', wrong.length > 0);
+    byId('prices', HTMLElement).classList.toggle(
+      'warning',
+      wrong.some(([first]) => first === OLD_PRICES),
+    );
     const { takenAt, state } = listings?.find(({ name }) => name === 'tokens') ?? {};
     const parts =
       wrong.length > 0
@@ -67,7 +73,7 @@ function wrongOf({ name, state, takenAt, heldBackRows, lastFailure }) {
   const contradicted = countText(heldBackRows, name.slice(0, -1));
   return [
     ...(takenAt && state === 'STALE' && why
-      ? [[name === 'tokens' ? 'Prices are ' : `The ${name} are `, age(takenAt), ' old.'], [why]]
+      ? [[name === 'tokens' ? OLD_PRICES : `The ${name} are `, age(takenAt), ' old.'], [why]]
       : []),
     ...(takenAt ? [] : [[why || `The list of ${name} is not loaded yet.`]]),
     ...(heldBackRows > 0 ? [[`The service sends other values for ${contradicted}: see the warnings.`]] : []),

@@ -336,6 +336,8 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
         TOKENS_FRESH_MS: '500',
       });
       await expect.poll(() => rows.count()).toBe(1);
+      const warned = page.locator('#prices.warning');
+      expect(await warned.count()).toBe(0);
       upstream.plan('tokens', status(500));
       await expect
         .poll(async () => {
@@ -344,6 +346,7 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
         })
         .toMatch(/^Prices are \d+ (s|min) old\. The token service answers with an error\.$/);
       expect(await state.getAttribute('class')).toBe('warned');
+      expect(await warned.count()).toBe(1);
       await rows.first().click();
       await fault.getByText('The token service answers with an error. Retrying…').waitFor();
       expect(await rows.count()).toBe(0);
