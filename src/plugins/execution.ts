@@ -65,13 +65,17 @@ export function useExecution(): Plugin<ExecutionContext, OutcomeContext> {
     onResultProcess({ result, serverContext: { outcome = {} } }) {
       if (Symbol.asyncIterator in result) return;
       const codes = new Set<string>();
-      for (const { data, errors = [] } of Array.isArray(result) ? result : [result]) {
+      for (const each of Array.isArray(result) ? result : [result]) {
+        const { data, errors = [] } = each;
         if (data === undefined) outcome.isRefused = true;
         for (const error of errors) {
           shorten(error);
           // The GraphQL server gives an unexpected error no code.
           codes.add(String(error.extensions?.code ?? INTERNAL.code));
         }
+        // Of each GraphQLError, GraphQL Yoga would make a copy with a stack. Errors of fields have no HTTP status.
+        if (each.errors)
+          Object.assign(each, { errors: errors.map((error) => (error.path ? error.toJSON() : error)) });
       }
       if (codes.size > 0) outcome.codes = [...codes];
     },
@@ -207,10 +211,15 @@ const INTERNAL = {
     'Something went wrong in the gateway itself. Try again; if it persists, report it with the x-request-id of this response.',
 };
 
-/** A copy of the error with a code, and without its cause and location. */
-function withCode({ path }: GraphQLError, cause: unknown): GraphQLError {
+/** Gives the error the code and message of its cause, and no cause or location. Changed in place, as above. */
+function withCode(error: GraphQLError, cause: unknown): GraphQLError {
   const { code, message } = cause instanceof GatewayError ? cause : INTERNAL;
-  return new GraphQLError(message, { path: path ?? null, extensions: { code } });
+  return Object.assign(error, {
+    message,
+    extensions: { code },
+    originalError: undefined,
+    locations: undefined,
+  });
 }
 
 /** Longer error messages are cut to their beginning and their end, which often names the expected value. */
