@@ -57,8 +57,8 @@ export const ID_UNITS = 6;
 /** Each list of the introspection counts as this many rows: fewer than there are types, more than most types have fields. */
 const INTROSPECTION_ROWS = 8;
 const INTROSPECTION = new Map([SchemaMetaFieldDef, TypeMetaFieldDef].map((field) => [field.name, field]));
-/** Units for an error in place of an object: making an error, with its stack, takes 80 µs. Each row can have one. */
-const ERROR_UNITS = 250;
+/** Units for an error in place of an object: to make and to send an error takes 100 µs, and each row can have one. */
+export const ERROR_UNITS = 500;
 /** Units for `tokenChanges` and its four fields, one of which is the list of all tokens. */
 const UNITS_AROUND_LIST = 5;
 
@@ -136,7 +136,7 @@ export class CostMeter {
       );
     } else if (spent.units > maxCost && spent.units > this.unitLimit()) {
       this.refusal ??= limitExceeded(
-        `An operation may cost at most ${this.unitLimit()} units (MAX_COST); this one costs ${spent.units}. Ask for fewer rows or fields at a time: each row is a unit, and so is each field of each row; a search costs a unit for each listed token, and another for each token and word.`,
+        `An operation may cost at most ${this.unitLimit()} units (MAX_COST); this one costs ${spent.units}. Ask for fewer rows or fields at a time: each row is a unit, and so is each field of each row; a search costs a unit for each listed token, and another for each token and word; an error can cost ${ERROR_UNITS}.`,
       );
     }
   }

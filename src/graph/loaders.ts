@@ -6,7 +6,7 @@
 import DataLoader from 'dataloader';
 import { tokenRequestKey } from '../domain/addresses.js';
 import { isIdentifiedBy, parseCaip19 } from '../domain/caip.js';
-import { GatewayError, OperationLimitError } from '../domain/errors.js';
+import { GatewayError } from '../domain/errors.js';
 import type { Chain, Token, TokenRequest } from '../domain/listing.js';
 import type { FoundTokens } from '../search/did-you-mean.js';
 import { needsChains, type TokenSearchRequest } from '../search/token-search.js';
@@ -14,7 +14,7 @@ import type { View } from '../snapshots/operation-view.js';
 import type { RouteAnswer } from '../snapshots/routes.js';
 import type { IndexedListings, ListingName } from '../snapshots/snapshot.js';
 import type { TokenSources } from '../snapshots/sources.js';
-import { type CostMeter, ROUTE_UNITS, searchUnits } from './cost.js';
+import { type CostMeter, ERROR_UNITS, ROUTE_UNITS, searchUnits } from './cost.js';
 import type { DependencyTracker } from './dependency-tracker.js';
 
 /** A value, or a promise of it if it must be loaded first. */
@@ -32,8 +32,6 @@ export function whenReady<Value, Result>(
 const WOULD_WAIT: unknown = Object.freeze({ message: 'This operation has to wait for the upstream.' });
 /** The answer for a token that cannot be in any listing. */
 export const NO_ROUTES: RouteAnswer = { rows: [], takenAt: 0, isUnlisted: true };
-/** If more fields than this have the error ROUTE_BUDGET_EXCEEDED, the whole operation fails. */
-const MAX_REFUSED_ROUTES = 1000;
 
 type RouteRequest = TokenRequest & { readonly srcToken: string };
 
@@ -51,7 +49,7 @@ export interface Waiting {
 /** The parts of an operation's context that its loaders use. */
 interface LoaderContext {
   readonly view: View;
-  readonly cost: Pick<CostMeter, 'spend'>;
+  readonly cost: Pick<CostMeter, 'spend' | 'refusal'>;
   readonly tracker: Pick<DependencyTracker, 'note'>;
   /** Whether a price fetched at this time (milliseconds since 1970) is young enough to show. */
   readonly isPriceFresh: (asOf: number) => boolean;
@@ -65,7 +63,7 @@ export class Loaders {
   private routes: Map<string, MaybePromise<RouteAnswer>> | undefined;
   private routeLoader: DataLoader<RouteRequest, RouteAnswer> | undefined;
   private requestedRoutes = 0;
-  private refusedRoutes = 0;
+  private routeRefusal: GatewayError | undefined;
 
   constructor(
     private readonly context: LoaderContext,
@@ -153,7 +151,7 @@ export class Loaders {
     let answer = this.routes.get(key) ?? view.cachedRoutes(filter);
     if (!answer) {
       this.beforeWait(undefined);
-      if (this.requestedRoutes >= this.maxRoutesPerOperation) return this.refuseRoutes();
+      if (this.requestedRoutes >= this.maxRoutesPerOperation) return this.failRoutes(this.tooManyRoutes());
       this.requestedRoutes++;
       cost.spend(ROUTE_UNITS);
       this.routeLoader ??= new DataLoader(
@@ -163,7 +161,7 @@ export class Loaders {
       answer = this.routeLoader.load(filter);
     }
     this.routes.set(key, answer);
-    return answer;
+    return answer instanceof Promise ? answer.catch((error: unknown) => this.failRoutes(error)) : answer;
   }
 
   /** The known sources of this token; null if no background sweep collects routes. Requests no routes. */
@@ -199,17 +197,21 @@ export class Loaders {
     }
   }
 
-  /**
-   * Refuses a request. It throws and does not reject: each row of a list can be refused, and promises cost time. After
-   * very many refusals it returns empty routes, because the whole operation has failed then.
-   */
-  private refuseRoutes(): RouteAnswer {
-    this.refusedRoutes++;
-    if (this.refusedRoutes > MAX_REFUSED_ROUTES + 1) return NO_ROUTES;
-    const message = `One operation may ask the upstream for the routes of at most ${this.maxRoutesPerOperation} distinct tokens; this one asks for more. Ask for the rest in another operation.`;
-    if (this.refusedRoutes > MAX_REFUSED_ROUTES)
-      throw new OperationLimitError('ROUTE_BUDGET_EXCEEDED', message);
-    throw new GatewayError('ROUTE_BUDGET_EXCEEDED', message);
+  /** The error of a request beyond the limit. All rows share it, because each error collects a stack. */
+  private tooManyRoutes(): GatewayError {
+    this.routeRefusal ??= new GatewayError(
+      'ROUTE_BUDGET_EXCEEDED',
+      `One operation may ask the upstream for the routes of at most ${this.maxRoutesPerOperation} distinct tokens; this one asks for more. Ask for the rest in another operation.`,
+    );
+    return this.routeRefusal;
+  }
+
+  /** Charges for the error, since each row can have one. An operation that is refused for its cost gets no further error. */
+  private failRoutes(error: unknown): RouteAnswer {
+    const { cost } = this.context;
+    if (cost.refusal) return NO_ROUTES;
+    cost.spend(ERROR_UNITS);
+    throw error;
   }
 }
 

@@ -138,13 +138,17 @@ describe('_entities', () => {
     expect(upstream.seen.map(({ path }) => path)).toEqual(['tokens', 'chains']);
   });
 
-  it('fails as a whole with more than 1,000 malformed representations', async () => {
+  it('charges for each malformed representation, also of several fields', async () => {
     const { query } = await createTestGateway();
+    const twice = `query ($representations: [_Any!]!) {
+      a: _entities(representations: $representations) { __typename }
+      b: _entities(representations: $representations) { __typename }
+    }`;
     const asked = (count: number) => ({ representations: Array(count).fill({ __typename: 'Chain', id: 5 }) });
-    const answer = await query<Entities>(ENTITIES, asked(1000));
-    expect(answer.errors).toHaveLength(1000);
-    const refused = await query(ENTITIES, asked(1001));
+    const answer = await query(twice, asked(245));
+    expect(answer.errors).toHaveLength(490);
+    const refused = await query(twice, asked(255));
     expect(refused.data).toBeUndefined();
-    expect(codesOf(refused)).toEqual(['BAD_USER_INPUT']);
+    expect(codesOf(refused)).toEqual(['LIMIT_EXCEEDED']);
   });
 });

@@ -9,7 +9,7 @@ it('loaders wait for a listing once, yield once, and match keys in any letter ca
     view: snapshots.view(),
     isPriceFresh: () => true,
     tracker: { note() {} },
-    cost: { spend() {} },
+    cost: { spend() {}, refusal: undefined },
   };
   const yieldToQueue = async () => void turns++;
   const loaders = new Loaders(context, 10, { yieldToQueue });

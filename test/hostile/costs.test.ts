@@ -78,11 +78,23 @@ describe('one request costs little', () => {
     await expectAllCheap(target, requests, MOST_ROWS_MS);
   });
 
-  it('however long the document of a thousand errors is', async () => {
+  it('however many errors its fields have', async () => {
+    const entities = '_entities(representations: $r) { __typename }';
+    const wrong = (count: number) => ({ r: Array(count).fill({ __typename: 'Chain', id: 5 }) });
+    await expectAllCheap(target, {
+      'as many as may be': graph(`query ($r: [_Any!]!) { ${entities} }`, wrong(600)),
+      'too many, in thirty fields': graph(
+        `query ($r: [_Any!]!) ${aliased(30, () => entities)}`,
+        wrong(1_000),
+      ),
+    });
+  });
+
+  it('however long the document of many errors is', async () => {
     // The error of a null condition is copied several times.
     const document =
       'query ($r: [_Any!]!, $on: Boolean = true) { _entities(representations: $r) { ... on Chain { name @skip(if: $on) } } }';
-    const r = Array(900).fill({ __typename: 'Chain', chainKey: 'ethereum' });
+    const r = Array(600).fill({ __typename: 'Chain', chainKey: 'ethereum' });
     const ask = (before: string) => graph(before + document, { r, on: null });
     for (const before of [' '.repeat(90_000), '\n'.repeat(90_000), `${' '.repeat(45)}\n`.repeat(1_990)])
       await expectCheap(target, `after ${before.length} characters`, ask(before), MOST_MS, ask(''));

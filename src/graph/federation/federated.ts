@@ -1,10 +1,10 @@
 /** The query fields with which this graph is combined with other graphs. */
 import { extendSchema, type GraphQLResolveInfo, type GraphQLSchema, isUnionType, parse } from 'graphql';
-import { GatewayError, OperationLimitError } from '../../domain/errors.js';
+import { GatewayError } from '../../domain/errors.js';
 import type { Chain, Token } from '../../domain/listing.js';
 import { shown } from '../../domain/text-limits.js';
 import type { GatewayContext } from '../context.js';
-import { ID_UNITS } from '../cost.js';
+import { ERROR_UNITS, ID_UNITS } from '../cost.js';
 import type { MaybePromise } from '../loaders.js';
 import { boundEnumValues } from '../schema/arguments.js';
 import { identityOf } from '../schema/ids.js';
@@ -64,9 +64,6 @@ function once(make: () => string): () => string {
   };
 }
 
-/** With more malformed representations, the whole operation fails: an error costs as much as 50 entities. */
-const MAX_MALFORMED = 1_000;
-
 /** Looks up entities: null for an unknown entity, and an error for a malformed representation. */
 function entitiesOf(
   representations: readonly unknown[],
@@ -75,7 +72,6 @@ function entitiesOf(
 ): readonly MaybePromise<Chain | Token | GatewayError | null>[] {
   const members = representations.map((each) => (each ?? {}) as Representation);
   cost.spend(ID_UNITS * members.filter(({ id }) => typeof id === 'string').length);
-  let malformedCount = 0;
   return cost
     .chargeRows(members, info, ({ __typename }) => (__typename === 'Token' ? 'Token' : 'Chain'))
     .map((representation) => {
@@ -83,12 +79,8 @@ function entitiesOf(
         return entityOf(representation, loaders);
       } catch (error) {
         if (!(error instanceof GatewayError)) throw error;
-        malformedCount++;
-        if (malformedCount <= MAX_MALFORMED) return error;
-        throw new OperationLimitError(
-          'BAD_USER_INPUT',
-          `More than ${MAX_MALFORMED} representations are malformed, so the entities are not looked up. Each needs a __typename, "Chain" or "Token", and a key: chainKey, id or caip2 of a Chain; chainKey and address, id or caip19 of a Token.`,
-        );
+        cost.spend(ERROR_UNITS);
+        return error;
       }
     });
 }

@@ -197,12 +197,23 @@ describe('the budget for routes', () => {
     expect(routesAsked()).toHaveLength(4);
   });
 
-  it('fails the whole operation in place of more than a thousand errors', async () => {
+  it('charges for each field without routes, and refuses the whole operation beyond its cost', async () => {
     const { query, routesAsked } = await serve([]);
     const list = 'tokens { destinations { tokens { symbol } } }';
     const refused = await query(`{ ${Array.from(Array(12), (_none, nth) => `a${nth}: ${list}`)} }`);
     expect(refused.data).toBeUndefined();
-    expect(codesOf(refused)).toEqual(['ROUTE_BUDGET_EXCEEDED']);
+    expect(codesOf(refused)).toEqual(['LIMIT_EXCEEDED']);
     expect(routesAsked().length).toBeLessThanOrEqual(20);
+  });
+
+  it('charges for each field whose routes fail, also if one request fails for all', async () => {
+    const { query, routesAsked } = await serve(status(400), { maxCost: 20_000 });
+    const failing = (count: number) =>
+      query('query ($keys: [TokenKey!]!) { tokensByKey(keys: $keys) { destinations { chainKey } } }', {
+        keys: Array(count).fill(keys[0]),
+      });
+    expect(codesOf(await failing(35))).toHaveLength(35);
+    expect(codesOf(await failing(40))).toEqual(['LIMIT_EXCEEDED']);
+    expect(routesAsked()).toHaveLength(2);
   });
 });
