@@ -133,7 +133,7 @@ export function createYogaHandler(options: YogaOptions) {
     schema,
     graphqlEndpoint: path,
     parserAndValidationCache: {
-      documentCache: documents.parsed,
+      documentCache: documents.cache,
       errorCache: documents.syntaxErrors,
       validationCache: false,
     },

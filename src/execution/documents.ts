@@ -30,12 +30,14 @@ export interface DocumentsOptions extends DocumentLimits {
  */
 const MAX_CACHED_LENGTH = 100_000;
 const MAX_CACHED_DOCUMENTS = 300;
+/** A longer text is not cached: it would displace many others, with their plans and kept JSON. */
+const MAX_CACHED_TEXT = MAX_CACHED_LENGTH / 10;
 
 export type Documents = ReturnType<typeof createDocuments>;
 
 /** Makes an empty cache of documents for one schema. */
 export function createDocuments({ schema, introspection, ...limits }: DocumentsOptions) {
-  /** The parsed documents, and the errors of texts that cannot be parsed, by text. GraphQL Yoga uses both, too. */
+  /** The parsed documents, and the errors of texts that cannot be parsed, by text. */
   const parsed = boundedByText<DocumentNode>();
   const syntaxErrors = boundedByText<Error>();
   const hasSeen = createSeenBefore();
@@ -77,29 +79,34 @@ export function createDocuments({ schema, introspection, ...limits }: DocumentsO
     if (error) throw error;
   }
 
+  /** The newest document. After the operation writer, GraphQL Yoga often gets the same text. */
+  let newest: { readonly text: string; readonly document: DocumentNode } | undefined;
+
+  /** The parsed documents, also for GraphQL Yoga. One that is sent only once is not cached: it would displace others. */
+  const cache = {
+    get: (text: string) => parsed.get(text) ?? (newest?.text === text ? newest.document : undefined),
+    set(text: string, document: DocumentNode) {
+      newest = { text, document };
+      if (hasSeen(text)) parsed.set(text, document);
+    },
+  };
+
   /** The last accepted document: most requests repeat it, and comparing two texts costs less than hashing one. */
   let last: { readonly text: string; readonly accepted: AcceptedDocument } | undefined;
 
-  /**
-   * The document, if it is valid and within the limits; for any other text GraphQL Yoga reports the errors. A valid
-   * document is cached from its second request on: one that is sent only once would displace others.
-   */
+  /** The document, if it is valid and within the limits; for any other text GraphQL Yoga reports the errors. */
   function accepted(text: string): AcceptedDocument | undefined {
     if (last?.text === text) return last.accepted;
-    const known = parsed.get(text);
-    const document = known ?? parseNew(text);
+    const document = cache.get(text) ?? parseNew(text);
     if (!document) return undefined;
-    const isValid = errorsOf(document).length === 0;
-    // Also cache an invalid document: GraphQL Yoga gets the same text next, and would parse it again.
-    const isLasting = known !== undefined || !isValid || hasSeen(text);
-    if (isLasting && !known) parsed.set(text, document);
-    if (!isValid) return undefined;
-    const accepted = { document, isLasting };
-    if (isLasting && text.length <= MAX_CACHED_LENGTH) last = { text, accepted };
+    if (!parsed.has(text)) cache.set(text, document);
+    if (errorsOf(document).length > 0) return undefined;
+    const accepted = { document, isLasting: parsed.has(text) };
+    if (accepted.isLasting) last = { text, accepted };
     return accepted;
   }
 
-  return { parsed, syntaxErrors, errorsOf, checkTokens, accepted };
+  return { cache, syntaxErrors, errorsOf, checkTokens, accepted };
 }
 
 /** A longer document is executed without locations. */
@@ -129,6 +136,7 @@ function boundedByText<Value extends object>(): LRUCache<string, Value> {
   return new LRUCache<string, Value>({
     max: MAX_CACHED_DOCUMENTS,
     maxSize: MAX_CACHED_LENGTH,
+    maxEntrySize: MAX_CACHED_TEXT,
     sizeCalculation: (_value, text) => Math.max(1, text.length),
   });
 }

@@ -1,0 +1,27 @@
+import { buildSchema } from 'graphql';
+import { expect, it } from 'vitest';
+import { createDocuments } from '../../src/execution/documents.js';
+
+const LIMITS = { maxDepth: 12, maxAliases: 30, maxQueryTokens: 2_000, introspection: true };
+const documents = () => createDocuments({ schema: buildSchema('type Query { a: Int }'), ...LIMITS });
+const long = (query: string) => `${query} #${'x'.repeat(90_000)}`;
+
+it('a document is cached from its second request on, and stays cached while others are sent once or are long', () => {
+  const { accepted } = documents();
+  expect(accepted('{ a }')?.isLasting).toBe(false);
+  const known = accepted('{ a }');
+  expect(known?.isLasting).toBe(true);
+  // The last accepted document is kept apart.
+  for (let time = 0; time < 2; time++) accepted('{ __typename }');
+  for (let nth = 0; nth < 400; nth++) accepted(nth % 2 ? `{ a # ${nth}\n}` : `{ unknown${nth} }`);
+  for (const query of ['{ b }', '{ b }', '{ a }', '{ a }']) accepted(long(query));
+  expect(accepted('{ a }')?.document).toBe(known?.document);
+});
+
+it('the newest document is parsed once for both executors, also if it is invalid or long', () => {
+  const { accepted, cache } = documents();
+  for (const query of ['{ a }', '{ b }', long('{ b }')]) {
+    accepted(query);
+    expect(cache.get(query)).toBeDefined();
+  }
+});
