@@ -38,6 +38,8 @@ const HASH = /^[0-9a-f]{64}$/;
 export function usePersistedQueries(): Plugin {
   const texts = new LRUCache<string, string>({
     maxSize: MAX_STORED_LENGTH,
+    // A longer text is no document, and would displace many others.
+    maxEntrySize: TEXT_LIMITS.document + 64,
     sizeCalculation: (text) => text.length + 64,
   });
   return {

@@ -33,6 +33,17 @@ describe('a persisted query', () => {
     expect(await posted.json()).toEqual({ data: { chain: { name: 'SEI' } } });
   });
 
+  it('stays stored while others send long texts that are no documents', async () => {
+    const gateway = await createTestGateway();
+    await ask(gateway, sha256(QUERY), QUERY);
+    for (const letter of 'abc') {
+      const query = letter.repeat(900_000);
+      const extensions = { persistedQuery: { version: 1, sha256Hash: sha256(query) } };
+      await gateway.post({ query, extensions });
+    }
+    expect(await (await ask(gateway, sha256(QUERY))).json()).toEqual({ data: { chain: { name: 'Base' } } });
+  });
+
   it.each([
     ['null', null, 'PERSISTED_QUERY_NOT_FOUND'],
     ['a number', 5, 'BAD_REQUEST'],
