@@ -93,7 +93,7 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
 
   return {
     async fetch(request, context) {
-      const read = await readRequest(request, maxBodyBytes);
+      const read = await Promise.race([readRequest(request, maxBodyBytes), rejectWhenAborted(request)]);
       return new Promise((resolve, reject) => {
         const { findClient } = facts;
         const exchange = new FetchExchange(request, read, context?.client, findClient, resolve, reject);
@@ -124,4 +124,12 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
       await parts.close();
     },
   };
+}
+
+/** Rejects when the request is aborted. Some servers do not end the stream of its body then. */
+function rejectWhenAborted({ signal }: Request): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    else signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
 }

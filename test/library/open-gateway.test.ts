@@ -39,6 +39,15 @@ describe('fetch', () => {
     expect((await off.fetch(new Request('http://gateway/api/mcp', post({})))).status).toBe(404);
   });
 
+  it('rejects if a request is aborted whose body does not end', async () => {
+    const { fetch } = await open();
+    const controller = new AbortController();
+    const reason = new Error('enough');
+    setTimeout(() => controller.abort(reason), 50);
+    const init = { method: 'POST', body: new ReadableStream(), duplex: 'half', signal: controller.signal };
+    await expect(fetch(new Request('http://host/graphql', init))).rejects.toBe(reason);
+  });
+
   it('rejects with the reason of an aborted request', async () => {
     const upstream = await startFakeUpstream({}, onTestFinished);
     upstream.plan('tokens', late(60_000, json({ tokens: [] })));
