@@ -31,7 +31,7 @@ export interface DocumentsOptions extends DocumentLimits {
 const MAX_CACHED_LENGTH = 100_000;
 const MAX_CACHED_DOCUMENTS = 300;
 /** A longer text is not cached: it would displace many others, with their plans and kept JSON. */
-const MAX_CACHED_TEXT = MAX_CACHED_LENGTH / 10;
+const MAX_CACHED_TEXT = MAX_CACHED_LENGTH / 5;
 
 export type Documents = ReturnType<typeof createDocuments>;
 

@@ -126,7 +126,7 @@ describe("the decimals of a chain's native asset on which both listings disagree
   });
 
   it('are reported for the placeholder, too, if the chain names another address', async () => {
-    const nativeCurrency = { ...chainRow('a').nativeCurrency, address: USDC };
+    const nativeCurrency = { ...(chainRow('a').nativeCurrency as object), address: USDC };
     const own = tokenRow('a', USDC, { decimals: 18 });
     const gateway = await startGuarded({
       chains: [chainRow('a', { nativeCurrency })],
