@@ -45,13 +45,6 @@ export class FetchExchange extends Exchange {
     return this.request.signal.aborted;
   }
 
-  /** Rejects when the request is aborted: at once if it is aborted already. */
-  rejectWhenAborted(): void {
-    const { signal } = this.request;
-    if (signal.aborted) this.reject(signal.reason);
-    else signal.addEventListener('abort', () => this.reject(signal.reason), { once: true });
-  }
-
   toRequest(RequestClass: typeof Request): Request {
     const { headers, signal } = this.request;
     return new RequestClass(`http://gateway${this.url}`, {

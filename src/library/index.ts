@@ -93,14 +93,13 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
 
   return {
     async fetch(request, context) {
-      const read = await Promise.race([readRequest(request, maxBodyBytes), rejectWhenAborted(request)]);
-      return new Promise((resolve, reject) => {
+      const aborted = rejectWhenAborted(request);
+      const read = await Promise.race([readRequest(request, maxBodyBytes), aborted]);
+      const responded = new Promise<Response>((resolve, reject) => {
         const { findClient } = facts;
-        const exchange = new FetchExchange(request, read, context?.client, findClient, resolve, reject);
-        respond(exchange);
-        // A response that needs no wait is sent by now. An abort of the request ends any other exchange.
-        if (exchange.status === 0) exchange.rejectWhenAborted();
+        respond(new FetchExchange(request, read, context?.client, findClient, resolve, reject));
       });
+      return Promise.race([responded, aborted]);
     },
     handler(request: NodeRequest, response) {
       const connection = new Connection(request.socket, () => {});
