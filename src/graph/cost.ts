@@ -22,7 +22,6 @@ import {
 import { collectSubfields } from 'graphql/execution/collectFields.js';
 import { OperationLimitError, responseTooLong } from '../domain/errors.js';
 import { foldText } from '../domain/fold-text.js';
-import { groupBy } from '../domain/keyed-rows.js';
 import { MIN_RESPONSE_LIMIT, maxResponseBytes } from '../domain/text-limits.js';
 import { PUNCTUATION } from '../search/text.js';
 
@@ -101,11 +100,13 @@ export class CostMeter {
   ): readonly Row[] {
     if (this.refusal) return [];
     const perRow = isListType(getNullableType(info.returnType)) ? 1 : 0;
-    const groups = typeOf ? groupBy(rows, typeOf) : [[getNamedType(info.returnType).name, rows] as const];
-    for (const [typeName, { length }] of groups) {
-      if (length === 0) continue;
+    // Counts, not lists of the rows: V8 would keep such lists, and with them whole requests, until a long garbage collection.
+    const counts = new Map<string, number>();
+    if (!typeOf) counts.set(getNamedType(info.returnType).name, rows.length);
+    else for (const row of rows) counts.set(typeOf(row), (counts.get(typeOf(row)) ?? 0) + 1);
+    for (const [typeName, count] of counts) {
       const { units, bytes } = costOfType(typeName, info);
-      this.add({ units: length * (perRow + units), rows: length * perRow, bytes: length * bytes });
+      this.add({ units: count * (perRow + units), rows: count * perRow, bytes: count * bytes });
     }
     return rows;
   }
@@ -159,7 +160,9 @@ const costs = new WeakMap<object, Map<GraphQLObjectType, Cost>>();
 
 function known(nodes: object, type: GraphQLObjectType, isVariable: boolean, make: () => Cost): Cost {
   const byType = costs.get(nodes) ?? new Map<GraphQLObjectType, Cost>();
-  const cost = byType.get(type) ?? make();
+  const before = byType.get(type);
+  if (before) return before;
+  const cost = make();
   if (!isVariable) costs.set(nodes, byType.set(type, cost));
   return cost;
 }
