@@ -32,7 +32,7 @@ it.skipIf(isRedisMissing || process.platform !== 'linux')(
       CHAINS_FRESH_MS: '3600000',
       TOKENS_FRESH_MS: '3600000',
     };
-    const command = ['--max-semi-space-size=8', '--v8-pool-size=1', 'cluster.js'];
+    const command = ['--max-semi-space-size=8', '--v8-pool-size=1', '--no-allocation-site-pretenuring', 'cluster.js'];
     const { child, output, exited } = spawnGroup(process.execPath, command, { cwd: folder, env });
     const address = `http://127.0.0.1:${port}`;
     const count = (text: string) => output().split(text).length - 1;
