@@ -20,7 +20,7 @@ const LATIN_OF: ReadonlyMap<string, string> = new Map(
 );
 const GREEK_OR_CYRILLIC = /[\p{Script=Greek}\p{Script=Cyrillic}]/gu;
 /** Invisible characters, and spaces of any width: some are too thin to see. U+2800 is Braille without dots. */
-const INVISIBLE = /[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/gu;
+export const INVISIBLE = /[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
 /**
  * A text that is equal for symbols that look alike. It has no letter case, accents, white space or invisible

@@ -18,7 +18,7 @@ import type {
   SourceAndAge,
   Token,
 } from '../domain/listing.js';
-import { lookalikeKey } from '../domain/lookalikes.js';
+import { INVISIBLE, lookalikeKey } from '../domain/lookalikes.js';
 import { chainFrom, tokenFrom } from '../domain/rows.js';
 import { MAX_LENGTHS } from '../domain/text-limits.js';
 import { malformed } from '../domain/upstream-error.js';
@@ -32,19 +32,13 @@ const SHOWN_REJECTED_ROWS = 20;
 /** At most this many contradictory rows are stored for a key. Further ones are ignored. */
 const MAX_CONTRADICTORY = 10;
 
-/**
- * White space and invisible characters: two texts that differ only in these look equal. U+2800 is Braille without dots.
- */
-const UNSEEN = /[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/u;
-const ALL_UNSEEN = new RegExp(UNSEEN, 'gu');
-
 /** A bounded text. If a text is too long, valibot's message about it does not contain it, so the log stays small. */
 const text = (longest: number) => v.pipe(v.string(), v.maxLength(longest));
 const identifier = (longest: number) =>
   v.pipe(
     text(longest),
     v.nonEmpty(),
-    v.check((id) => !UNSEEN.test(id), 'Expected no white space and no invisible characters'),
+    v.check((id) => id.search(INVISIBLE) < 0, 'Expected no white space and no invisible characters'),
   );
 const chainKey = v.pipe(identifier(MAX_LENGTHS.chainKey), v.transform(foldChainKey));
 const address = identifier(MAX_LENGTHS.address);
@@ -273,7 +267,7 @@ function identityOf(row: unknown, hasAddress: boolean) {
   const { chainKey, address = hasAddress ? undefined : '' } = row as Partial<Record<string, unknown>>;
   if (typeof chainKey !== 'string' || typeof address !== 'string') return undefined;
   if (chainKey.length > MAX_LENGTHS.chainKey || address.length > MAX_LENGTHS.address) return undefined;
-  return { chainKey: chainKey.replace(ALL_UNSEEN, ''), address: address.replace(ALL_UNSEEN, '') };
+  return { chainKey: chainKey.replace(INVISIBLE, ''), address: address.replace(INVISIBLE, '') };
 }
 
 function reasonOf(issue: v.BaseIssue<unknown> | undefined): string {
