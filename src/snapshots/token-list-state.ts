@@ -5,16 +5,6 @@ import type { EvmChain, TokenListState, TokenListVersion } from '../domain/histo
 import type { Chain, Fetched, Token } from '../domain/listing.js';
 import { forEachChunk, yieldThen } from '../scheduling/chunks.js';
 
-/** A token in the form of the schema of Uniswap's token lists, without other members. */
-export interface TokenListEntry {
-  readonly chainId: number;
-  readonly address: string;
-  readonly decimals: number;
-  readonly symbol: string;
-  readonly name: string;
-  readonly logoURI?: string;
-}
-
 // These limits are from tokenlist.schema.json. Lengths are in code points.
 const MAX_ENTRIES = 10_000;
 const SYMBOL = /^\S{0,20}$/u;
@@ -72,8 +62,10 @@ export async function tokenListContentOf(rows: readonly Token[], chains: readonl
   return { entries, omitted };
 }
 
-/** The entry of a token. It has a `logoURI` only if `logoUrl` is a valid URI. */
-function entryOf({ address, decimals, symbol, name, logoUrl }: Token, chainId: number): TokenListEntry {
+type TokenListEntry = ReturnType<typeof entryOf>;
+
+/** The entry of a token, in the form of the schema. It has a `logoURI` only if `logoUrl` is a valid URI. */
+function entryOf({ address, decimals, symbol, name, logoUrl }: Token, chainId: number) {
   const entry = { chainId, address, decimals, symbol, name };
   return logoUrl !== null && URI.test(logoUrl) ? { ...entry, logoURI: logoUrl } : entry;
 }

@@ -13,18 +13,14 @@ import { tokenListContentOf } from '../snapshots/token-list-state.js';
 /** The name of the lists. The schema of token lists allows only letters, digits and spaces. */
 const NAME = 'Chains and Tokens';
 
-/** A token list, and how many tokens of its chains it has and leaves out (see `tokenListContentOf`). */
-interface TokenListDocument {
-  readonly body: Body;
-  readonly count: number;
-  readonly omitted: number;
-}
+type TokenListDocument = Awaited<ReturnType<typeof createDocument>>;
 
+/** Makes a token list, and counts the tokens of its chains that it has and leaves out (see `tokenListContentOf`). */
 async function createDocument(
   rows: readonly Token[],
   chains: readonly EvmChain[],
   { version, at }: TokenListState,
-): Promise<TokenListDocument> {
+) {
   const { entries, omitted } = await tokenListContentOf(rows, chains);
   const list = { name: NAME, timestamp: new Date(at).toISOString(), version, tokens: entries };
   return { body: new Body([Buffer.from(JSON.stringify(list))], 'file'), count: entries.length, omitted };
