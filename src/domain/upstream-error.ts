@@ -50,7 +50,8 @@ export function malformed(reason: string, detail?: string, cause?: unknown): Ups
   });
 }
 
-/** Wraps an unexpected error of the gateway itself. Clients see only that there was one; the log has the cause. */
-export function internalError(cause: unknown): UpstreamError {
-  return malformed('it caused an internal error of the gateway; the log has the cause', undefined, cause);
+/** The thrown error; an unexpected one of the gateway itself is wrapped, and clients see only that there was one. */
+export function asUpstreamError(thrown: unknown): UpstreamError {
+  if (thrown instanceof UpstreamError) return thrown;
+  return malformed('it caused an internal error of the gateway; the log has the cause', undefined, thrown);
 }

@@ -7,7 +7,7 @@ import {
   type Service,
   sentAtOf,
 } from '../domain/listing.js';
-import { internalError, UpstreamError } from '../domain/upstream-error.js';
+import { asUpstreamError, UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger/logger.js';
 import { growingPause, LONGEST_PAUSE_MS, withJitter } from '../scheduling/growing-pause.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
@@ -245,7 +245,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
 
   /** A refresh failed, or its listing is held back. */
   function onError(reason: unknown, lease?: RefreshLease<Row>): UpstreamError {
-    const error = reason instanceof UpstreamError ? reason : internalError(reason);
+    const error = asUpstreamError(reason);
     const { code, message } = error;
     const heldBackFor = error instanceof HeldBackError ? error.reasons : undefined;
     const pauseMs = heldBackFor

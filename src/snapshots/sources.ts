@@ -4,7 +4,7 @@ import { tokenKey } from '../domain/addresses.js';
 import { keyedRows } from '../domain/keyed-rows.js';
 import { type Fetched, type Service, sentAtOf, type Token, type TokenRequest } from '../domain/listing.js';
 import type { ResolvedRules } from '../domain/listing-rules.js';
-import { internalError, UpstreamError } from '../domain/upstream-error.js';
+import { asUpstreamError, UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger/logger.js';
 import { growingPause, LONGEST_PAUSE_MS } from '../scheduling/growing-pause.js';
 import { TOKENS } from '../upstream/listing-kinds.js';
@@ -96,9 +96,9 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
       else nextAt = from + LEAST_PAUSE_MS;
     } catch (thrown) {
       if (isClosed) return;
-      const isKnown = thrown instanceof UpstreamError;
-      if (!isKnown) log.error({ ...request, err: thrown }, 'Internal error while routes were swept');
-      onFailure(request, TOKENS.keyOf(token), isKnown ? thrown : internalError(thrown));
+      const error = asUpstreamError(thrown);
+      if (error !== thrown) log.error({ ...request, err: thrown }, 'Internal error while routes were swept');
+      onFailure(request, TOKENS.keyOf(token), error);
     }
   }
 

@@ -3,7 +3,7 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, fetch, Headers } from 'undici';
 import type { RouteClients, ServiceName } from '../../domain/listing.js';
-import { internalError, UpstreamError } from '../../domain/upstream-error.js';
+import { asUpstreamError, UpstreamError } from '../../domain/upstream-error.js';
 import type { Logger } from '../../logger/logger.js';
 import { currentTracing, type TraceSpan } from '../../tracing.js';
 import { type AdmissionOptions, createAdmission, pauseKey } from './admission.js';
@@ -103,7 +103,7 @@ export function createUpstreamHttp(options: UpstreamHttpOptions) {
       try {
         return await backoff.run(admitted, () => attempt(path, url));
       } catch (thrown) {
-        const error = thrown instanceof UpstreamError ? thrown : internalError(thrown);
+        const error = asUpstreamError(thrown);
         const pauseMs = retryDelay(failures, error);
         if (closing.signal.aborted || failures >= maxFailures || pauseMs === undefined) throw error;
         const { code, detail } = error;
