@@ -1,12 +1,12 @@
 /** Checks that rows agree: on CAIP-2 identifiers, on the decimals of native assets, and on prices. */
 import { NATIVE_PLACEHOLDER, tokenKey } from '../domain/addresses.js';
 import { caip2Of } from '../domain/caip.js';
-import type { DoubtedPrice } from '../domain/guard-memory.js';
+import { type DoubtedPrice, EMPTY_GUARD_MEMORY } from '../domain/guard-memory.js';
 import { groupBy, keyedRows } from '../domain/keyed-rows.js';
 import { type Chain, type Fetched, sentAtOf, type Token } from '../domain/listing.js';
 import { forEachChunk, yieldThen } from '../scheduling/chunks.js';
 import { TOKENS } from '../upstream/listing-kinds.js';
-import type { GuardedListing, OperatorWord } from './guard.js';
+import { clocksOf, type GuardedListing, type OperatorWord } from './guard.js';
 
 /**
  * Decides which chain has a CAIP-2 identifier that several chains claim: the chain that had it before; otherwise the
@@ -58,8 +58,8 @@ export function compareNatives(
   rules: Pick<OperatorWord, 'keptFacts'>,
 ): GuardedListing<Token> {
   const rows = new Map(keyedRows(listing.rows, TOKENS.keyOf));
-  const held = new Map(listing.guard.held.map((each) => [each.key, each]));
-  const clocks = new Map(before?.guard?.held.map((each) => [each.key, each]));
+  const held = new Map(clocksOf(listing.guard));
+  const clocks = clocksOf(before?.guard ?? EMPTY_GUARD_MEMORY);
   const natives = chains.flatMap(({ chainKey, nativeCurrency: { address, decimals } }) =>
     [address, NATIVE_PLACEHOLDER].map((each) => ({ key: tokenKey(chainKey, each), decimals })),
   );

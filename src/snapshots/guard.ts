@@ -77,7 +77,7 @@ export async function guardListing<Row extends ListingRow>(
   const { takenAt } = sent;
   // The hold-back period begins when the request is sent, even if the answer is from a cache and older.
   const sentAt = sentAtOf(sent);
-  const { keyOf, lookalikeOf = () => undefined } = kind;
+  const { keyOf, lookalikeOf } = kind;
   const memory: GuardMemory<Row> = before?.guard ?? EMPTY_GUARD_MEMORY;
   const peerMemory: GuardMemory<Row> = peer?.guard ?? EMPTY_GUARD_MEMORY;
   const served = keyedRows(before?.rows ?? [], keyOf);
@@ -281,7 +281,8 @@ export async function guardListing<Row extends ListingRow>(
   return { listing: { ...facts, rows: Object.freeze([...rows.values()]), guard }, waiting, accepted, rules };
 }
 
-function clocksOf<Row>({ held }: GuardMemory<Row>): ReadonlyMap<string, HeldRow<Row>> {
+/** The held-back rows by key. */
+export function clocksOf<Row>({ held }: GuardMemory<Row>): ReadonlyMap<string, HeldRow<Row>> {
   return new Map(held.map((each) => [each.key, each]));
 }
 
@@ -364,7 +365,7 @@ export function heldBackIn<Row extends ListingRow>(
   select: (rows: readonly Row[], guard: GuardMemory<Row>) => readonly Row[],
   rules: Pick<OperatorWord, 'keptFacts'>,
 ) {
-  const { keyOf, lookalikeOf = () => undefined } = kind;
+  const { keyOf, lookalikeOf } = kind;
   const factsIn = (among: readonly Row[]) =>
     among.flatMap((row) => row.heldBack.map((each) => ({ row, ...each })));
   const isKept = ({ row, fact }: { row: Row; fact: GuardedFact }) => rules.keptFacts(keyOf(row))?.has(fact);

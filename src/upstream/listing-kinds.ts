@@ -112,7 +112,7 @@ export interface ListingKind<Row> {
   /** The row with another price, in US dollars; null removes the price. */
   readonly withPrice: (row: Row, usd: number | null, asOf: number) => Row;
   /** A text that is equal for rows that a person could confuse; undefined for a row without that risk. */
-  readonly lookalikeOf?: (row: Row) => string | undefined;
+  readonly lookalikeOf: (row: Row) => string | undefined;
 }
 
 export const CHAINS: ListingKind<Chain> = {
@@ -140,6 +140,7 @@ export const CHAINS: ListingKind<Chain> = {
       heldBack: Object.freeze(heldBack),
     }),
   withPrice: (chain) => chain,
+  lookalikeOf: () => undefined,
 };
 
 export const TOKENS: ListingKind<Token> = {
