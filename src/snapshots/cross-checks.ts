@@ -4,7 +4,7 @@ import { caip2Of } from '../domain/caip.js';
 import { type DoubtedPrice, EMPTY_GUARD_MEMORY } from '../domain/guard-memory.js';
 import { groupBy, keyedRows } from '../domain/keyed-rows.js';
 import { type Chain, type Fetched, sentAtOf, type Token } from '../domain/listing.js';
-import { forEachChunk, yieldThen } from '../scheduling/chunks.js';
+import { yieldThen } from '../scheduling/chunks.js';
 import { TOKENS } from '../upstream/listing-kinds.js';
 import { clocksOf, type GuardedListing, type OperatorWord } from './guard.js';
 
@@ -92,7 +92,6 @@ export async function guardPrices(listing: GuardedListing<Token>, before: Fetche
   const doubts = new Map(before?.guard?.prices.map((doubt) => [doubt.key, doubt]));
   const medians = await yieldThen(() => mediansBySymbol(listing.rows));
   const prices: DoubtedPrice[] = [];
-  const rows: Token[] = [];
 
   function guarded(key: string, token: Token): Token {
     const doubt = doubts.get(key);
@@ -114,9 +113,8 @@ export async function guardPrices(listing: GuardedListing<Token>, before: Fetche
     return takenAt - since >= DOUBTED_MS ? token : TOKENS.withPrice(token, null, takenAt);
   }
 
-  await forEachChunk([...keyedRows(listing.rows, TOKENS.keyOf)], (chunk) => {
-    for (const [key, token] of chunk) rows.push(guarded(key, token));
-  });
+  const keyed = await yieldThen(() => keyedRows(listing.rows, TOKENS.keyOf));
+  const rows = await yieldThen(() => Array.from(keyed, ([key, token]) => guarded(key, token)));
   // The last price of a removed row is remembered, too: the row can be listed again.
   for (const { row } of listing.guard.gone) {
     const key = TOKENS.keyOf(row);

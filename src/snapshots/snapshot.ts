@@ -6,7 +6,7 @@ import type { ListingHistory, TokenListState } from '../domain/history.js';
 import { append, keyedRows } from '../domain/keyed-rows.js';
 import type { Chain, Fetched, ListingRows, SourceAndAge, Token } from '../domain/listing.js';
 import { TEXT_LIMITS } from '../domain/text-limits.js';
-import { forEachChunk, yieldThen } from '../scheduling/chunks.js';
+import { yieldThen } from '../scheduling/chunks.js';
 import { createChainNames } from '../search/chain-names.js';
 import { type SuggestingSearch, withDidYouMean } from '../search/did-you-mean.js';
 import { interpretationsOf } from '../search/text.js';
@@ -74,10 +74,7 @@ async function createSnapshot<Row>(
 ): Promise<Snapshot<Row>> {
   const { rows, takenAt } = fetched;
   const { priceOf } = kind;
-  const contents: string[] = [];
-  await forEachChunk(rows, (chunk) => {
-    for (const row of chunk) contents.push(kind.contentOf(row));
-  });
+  const contents = await yieldThen(() => rows.map(kind.contentOf));
   const rowsDigest = await yieldThen(() => textDigest(contents.join('\n')));
   const changes = await nextChangeLog(kind, rows, contents, fetched.history?.changes, before);
   const history = { changes };

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { isNativeOf } from '../domain/addresses.js';
 import type { EvmChain, TokenListState, TokenListVersion } from '../domain/history.js';
 import type { Chain, Fetched, Token } from '../domain/listing.js';
-import { forEachChunk, yieldThen } from '../scheduling/chunks.js';
+import { yieldThen, yieldToRequests } from '../scheduling/chunks.js';
 
 // These limits are from tokenlist.schema.json. Lengths are in code points.
 const MAX_ENTRIES = 10_000;
@@ -37,16 +37,15 @@ export async function tokenListContentOf(rows: readonly Token[], chains: readonl
   // `place` orders the entries of one chainId, which several chains can have.
   const found: { readonly entry: TokenListEntry; readonly place: string }[] = [];
   let omitted = 0;
-  await forEachChunk(rows, (chunk) => {
-    for (const token of chunk) {
-      const chain = chainsByKey.get(token.chainKey);
-      if (!chain || isNativeOf(chain, token)) continue;
-      const isAllowed = ADDRESS.test(token.address) && SYMBOL.test(token.symbol) && NAME.test(token.name);
-      const place = `${token.address.toLowerCase()} ${token.chainKey}`;
-      if (isAllowed) found.push({ entry: entryOf(token, chain.chainId), place });
-      else omitted++;
-    }
-  });
+  await yieldToRequests();
+  for (const token of rows) {
+    const chain = chainsByKey.get(token.chainKey);
+    if (!chain || isNativeOf(chain, token)) continue;
+    const isAllowed = ADDRESS.test(token.address) && SYMBOL.test(token.symbol) && NAME.test(token.name);
+    const place = `${token.address.toLowerCase()} ${token.chainKey}`;
+    if (isAllowed) found.push({ entry: entryOf(token, chain.chainId), place });
+    else omitted++;
+  }
   await yieldThen(() =>
     found.sort((a, b) => a.entry.chainId - b.entry.chainId || (a.place < b.place ? -1 : 1)),
   );
