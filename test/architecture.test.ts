@@ -50,7 +50,7 @@ const ALLOWED_IMPORTS = table(`
   library: assemble config demo http logger observability server
   start: assemble config demo http logger observability server
   command-line: config observability/version
-  packaging: config domain
+  packaging: config domain graph/federation graph/schema
   main: command-line start
 `);
 
@@ -71,7 +71,7 @@ const PACKAGES = table(`
   fs/promises: storage/disk storage/rules-file
   fs: command-line config/files demo logger mcp/mcp-handler pages storage/rules-file
   # These are scripts, not parts of the gateway.
-  fs: packaging graph/schema/print graph/federation/print
+  fs: packaging
 `);
 
 /** Reads lines of a name and its places. Several lines can have the same name. */

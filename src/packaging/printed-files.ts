@@ -1,6 +1,8 @@
-/** The guides that are printed from tables of the code. `npm run schema` writes them, and `npm run check` compares them. */
+/** The files that are printed from the code: the schema, the SDLs for larger graphs, and two guides. */
 import { SECRET_SETTINGS, SETTING_GROUPS } from '../config/config.js';
 import { ERRORS } from '../domain/error-codes.js';
+import { stitchingSdlOf, subgraphSdlOf } from '../graph/federation/sdl.js';
+import { schema, sdlOf } from '../graph/schema/index.js';
 
 /** The text of `src/config/settings.md`. */
 function settingsGuide(): string {
@@ -45,8 +47,11 @@ Errors contain neither the address of the upstream nor the headers or body of it
 `;
 }
 
-/** Each printed guide, by its path from the project's folder. */
-export const PRINTED_GUIDES: Readonly<Record<string, () => string>> = {
+/** The text of each printed file, by its path from the project's folder. `build/` is not committed. */
+export const PRINTED_FILES: Readonly<Record<string, () => string>> = {
+  'schema.graphql': () => sdlOf(schema),
+  'build/subgraph.graphql': () => subgraphSdlOf(schema),
+  'build/stitching.graphql': () => stitchingSdlOf(schema),
   'src/config/settings.md': settingsGuide,
   'src/domain/error-codes.md': errorCodesGuide,
 };
