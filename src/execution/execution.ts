@@ -59,8 +59,6 @@ export class Execution {
   text = '';
   private parts: Buffer[] = [];
   private bytes = 0;
-  /** True once a resolver read something that plans do not support: it can catch what `fallBack` throws. */
-  hasFallenBack = false;
   /** True once something written depends on variables: such JSON is not kept. */
   usesVariables = false;
   /** Undefined if no JSON is kept, and inside a value whose JSON is kept as a whole. */

@@ -66,7 +66,7 @@ export class Plan {
       execution.text = '{"data":';
       this.root(undefined, execution);
       execution.text += '}';
-      return execution.hasFallenBack ? undefined : execution.finish();
+      return execution.finish();
     } catch {
       return undefined;
     }
@@ -162,14 +162,12 @@ export class Plan {
     };
   }
 
-  private object(type: GraphQLObjectType, { nodes, infoOf }: Place): Write {
+  private object(type: GraphQLObjectType, { nodes }: Place): Write {
+    // No type of the graph has this function.
+    if (type.isTypeOf) return fallBack;
     const write = this.fields(type, nodes);
     return (value, execution) => {
       assertSynchronous(value);
-      if (type.isTypeOf) {
-        const isOfType: unknown = type.isTypeOf(value, execution.context, infoOf(execution));
-        if (isOfType !== true) fallBack(isOfType);
-      }
       write(value, execution);
     };
   }
@@ -230,7 +228,6 @@ class Info implements GraphQLResolveInfo {
   ) {}
 
   get path(): never {
-    this.execution.hasFallenBack = true;
     return fallBack();
   }
 
