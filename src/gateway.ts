@@ -1,5 +1,5 @@
 /** The gateway without a port: it executes operations from memory, or by GraphQL Yoga. */
-import { isObjectType } from 'graphql';
+import { GraphQLError, isObjectType } from 'graphql';
 import type { ErrorCode } from './domain/error-codes.js';
 import { GatewayError, OperationLimitError } from './domain/errors.js';
 import { MAX_SHOWN } from './domain/text-limits.js';
@@ -7,7 +7,6 @@ import { createDocuments, type DocumentsOptions } from './execution/documents.js
 import { createOperationWriter, type OperationParameters } from './execution/operation-writer.js';
 import {
   createTrustedDocuments,
-  DocumentRefusal,
   reportInvalidDocuments,
   type TrustedDocumentsOptions,
 } from './execution/trusted-documents.js';
@@ -99,7 +98,7 @@ export function createGateway(options: GatewayOptions) {
   function prepare({ parameters }: GatewayRequest): OperationParameters | undefined {
     const given = parameters?.();
     const resolved = given && trusted ? trusted.resolve(given) : given;
-    return resolved instanceof DocumentRefusal ? undefined : resolved;
+    return resolved instanceof GraphQLError ? undefined : resolved;
   }
 
   /** Executes an operation from the snapshots and the cached routes, without waiting. The queue must allow it now. */

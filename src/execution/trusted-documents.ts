@@ -1,7 +1,7 @@
 /** Documents that clients may request by id, and the refusal of others with `TRUSTED_DOCUMENTS_ONLY`. */
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import { getIntrospectionQuery, parse, Source, stripIgnoredCharacters } from 'graphql';
+import { GraphQLError, getIntrospectionQuery, parse, Source, stripIgnoredCharacters } from 'graphql';
 import type { ErrorCode } from '../domain/error-codes.js';
 import { shown } from '../domain/text-limits.js';
 import type { Documents } from './documents.js';
@@ -19,16 +19,6 @@ export interface TrustedDocumentsOptions {
 
 /** The parameters of a request, with any further members. */
 type Parameters = OperationParameters & Readonly<Record<string, unknown>>;
-
-/** Why the document of a request is refused. */
-export class DocumentRefusal {
-  constructor(
-    readonly code: ErrorCode | 'PERSISTED_QUERY_NOT_FOUND',
-    /** The HTTP status. */
-    readonly status: number,
-    readonly message: string,
-  ) {}
-}
 
 /** Matches a query for the SDL alone, as routers send it. Such a query is always accepted. */
 const SDL_ONLY = /^(?:query(?: \w+)?)?\{(?:\w+:)?(?:_service\{sdl\}|_sdl)\}$/;
@@ -48,8 +38,10 @@ export function createTrustedDocuments(options: TrustedDocumentsOptions) {
     /**
      * Puts the text into parameters that name a trusted document, by `documentId`, `doc_id` or
      * `extensions.persistedQuery.sha256Hash`. Other parameters that may be executed are returned unchanged.
+     *
+     * @returns an error if the document must not be executed
      */
-    resolve(parameters: Parameters): Parameters | DocumentRefusal {
+    resolve(parameters: Parameters): Parameters | GraphQLError {
       const { documentId, doc_id, ...others } = parameters;
       const { query = null, extensions } = others;
       const id = documentId ?? doc_id ?? undefined;
@@ -59,7 +51,7 @@ export function createTrustedDocuments(options: TrustedDocumentsOptions) {
       if (id === undefined) return isAccepted(query) ? parameters : notTrusted(query);
       if (text === undefined) return unknownId(id);
       const message = 'Expected a "documentId" or a "query", got both, and the id stands for another text.';
-      return new DocumentRefusal('BAD_USER_INPUT', 400, message);
+      return refusal(message, 'BAD_USER_INPUT', 400);
     },
   };
 }
@@ -128,14 +120,22 @@ export function persistedHash(extensions: unknown): string | undefined {
   return version === 1 && typeof sha256Hash === 'string' ? sha256Hash : undefined;
 }
 
-function unknownId(id: unknown): DocumentRefusal {
-  const message = `Expected the id of a document that this gateway knows, got ${typeof id === 'string' ? shown(id) : `a ${typeof id}`}. Ask its operator to add the document (TRUSTED_DOCUMENTS).`;
-  return new DocumentRefusal('PERSISTED_QUERY_NOT_FOUND', 400, message);
+function refusal(
+  message: string,
+  code: ErrorCode | 'PERSISTED_QUERY_NOT_FOUND',
+  status: number,
+): GraphQLError {
+  return new GraphQLError(message, { extensions: { code, http: { status } } });
 }
 
-function notTrusted(query: unknown): DocumentRefusal {
+function unknownId(id: unknown): GraphQLError {
+  const message = `Expected the id of a document that this gateway knows, got ${typeof id === 'string' ? shown(id) : `a ${typeof id}`}. Ask its operator to add the document (TRUSTED_DOCUMENTS).`;
+  return refusal(message, 'PERSISTED_QUERY_NOT_FOUND', 400);
+}
+
+function notTrusted(query: unknown): GraphQLError {
   const message = `This gateway executes only documents that it knows (TRUSTED_DOCUMENTS_ONLY), got ${query === null ? 'no document' : 'another one'}. Ask for a known one by its "documentId", or ask the operator to add yours.`;
-  return new DocumentRefusal('DOCUMENT_NOT_TRUSTED', 403, message);
+  return refusal(message, 'DOCUMENT_NOT_TRUSTED', 403);
 }
 
 /** The log names at most this many invalid documents. */

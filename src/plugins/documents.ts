@@ -5,7 +5,7 @@ import type { Plugin } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
 import { TEXT_LIMITS } from '../domain/text-limits.js';
 import type { Documents } from '../execution/documents.js';
-import { DocumentRefusal, persistedHash, type TrustedDocuments } from '../execution/trusted-documents.js';
+import { persistedHash, type TrustedDocuments } from '../execution/trusted-documents.js';
 
 /** Puts the text of a trusted document in place of its id, and refuses documents that may not be executed. */
 export function useTrustedDocuments(
@@ -19,8 +19,7 @@ export function useTrustedDocuments(
       const documentId = inUrl?.get('documentId') ?? inUrl?.get('doc_id') ?? undefined;
       const given: Readonly<Record<string, unknown>> = { documentId, ...params };
       const resolved = trusted.resolve(given);
-      if (resolved instanceof DocumentRefusal)
-        throw refusal(resolved.message, resolved.code, resolved.status);
+      if (resolved instanceof GraphQLError) throw resolved;
       // The cast is safe, because GraphQL Yoga validates the parameters next.
       if (resolved !== given) setParams(resolved as typeof params);
     },

@@ -1,10 +1,10 @@
 /** The response cache: responses in memory, by keys made from their requests. */
 import { createHash } from 'node:crypto';
-import { Source, stripIgnoredCharacters } from 'graphql';
+import { GraphQLError, Source, stripIgnoredCharacters } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import { exceededTokenLimit } from '../execution/document-limits.js';
 import { createSeenBefore } from '../execution/seen-before.js';
-import { DocumentRefusal, type TrustedDocuments } from '../execution/trusted-documents.js';
+import type { TrustedDocuments } from '../execution/trusted-documents.js';
 import type { RequestParameters } from '../gateway.js';
 import type { Dependencies } from '../graph/dependencies.js';
 import type { Body } from '../http/encodings.js';
@@ -110,7 +110,7 @@ function canonicalKey(
 ): string | undefined {
   const given = parametersOf(request, path);
   const parameters = given && trusted ? trusted.resolve(given) : given;
-  if (!parameters || parameters instanceof DocumentRefusal) return undefined;
+  if (!parameters || parameters instanceof GraphQLError) return undefined;
   const { query, variables, operationName, extensions } = parameters;
   try {
     // With extensions, the key has the exact text, because they can contain a hash of it. The text can also be missing.
