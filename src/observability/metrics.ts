@@ -6,19 +6,13 @@ import { GUARDED_FACTS } from '../domain/guarded-facts.js';
 import type { GuardedFact } from '../domain/listing.js';
 import type { ListingState, ListingStatus } from '../snapshots/freshness.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
-import { type CacheSize, createRequestMetrics } from './request-metrics.js';
+import { createRequestMetrics } from './request-metrics.js';
 import { REVISION, VERSION } from './version.js';
 
 /** How the gateway knows a client that `RATE_LIMIT` refused. README.md explains the values. */
 export type ClientSource = (typeof SOURCES)[number];
 
 const SOURCES = ['known', 'forwarded', 'unknown'] as const;
-
-/** Counts the operations that `RATE_LIMIT` refuses. */
-export interface RateLimitMetrics {
-  /** @param client as `RATE_LIMIT` counts it; not used as a label */
-  refused(client: string, source: ClientSource): void;
-}
 
 /** The values of labels whose series exist from the start, so that alerts see the first change. */
 const ACCEPTED_BY: readonly AcceptedBy[] = ['time', 'operator'];
@@ -233,11 +227,12 @@ export function createMetrics({ ofProcess = true } = {}) {
   return {
     requests,
     rateLimit: {
-      refused(client, source) {
+      /** @param client as `RATE_LIMIT` counts it; not used as a label */
+      refused(client: string, source: ClientSource) {
         limited.inc({ client: source });
         limitedClients.set(client, true);
       },
-    } satisfies RateLimitMetrics,
+    },
     sweep: {
       /** @param outcome `ok` or the code of the error */
       asked: (outcome: string) => sweepRequests.inc({ outcome }),
@@ -280,7 +275,7 @@ export function createMetrics({ ofProcess = true } = {}) {
           return value === undefined ? [] : [{ value }];
         });
     },
-    watchCache(size: () => CacheSize) {
+    watchCache(size: () => { readonly bytes: number; readonly entries: number }) {
       computed('gateway_response_cache_bytes', () => [{ value: size().bytes }]);
       computed('gateway_response_cache_entries', () => [{ value: size().entries }]);
     },

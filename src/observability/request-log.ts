@@ -11,18 +11,25 @@ export type LogRequests = (typeof LOG_REQUESTS)[number];
 /** Requests that take this long are logged with `LOG_REQUESTS=errors`, too. */
 const SLOW_REQUEST_MS = 1_000;
 
+/** How a request was answered. */
+export interface AnsweredFacts {
+  readonly cache: CacheResult;
+  /** Present if an operation was executed. */
+  readonly executor?: Executor | undefined;
+  readonly operation?: string | undefined;
+  /** The distinct codes of its errors. */
+  readonly codes?: readonly string[] | undefined;
+  /** Whether the client itself caused the overloads and failures of the upstream in `codes`. */
+  readonly isByClient?: boolean | undefined;
+}
+
 /** Texts of the client are cut, so that a line takes at most about 1 kB. */
-export interface RequestLine {
+interface RequestLine extends Omit<AnsweredFacts, 'isByClient'> {
   readonly requestId: string;
   readonly method: string;
   /** The path without the query string. */
   readonly path: string;
   readonly status: number;
-  readonly operation?: string | undefined;
-  readonly cache?: CacheResult | undefined;
-  readonly executor?: Executor | undefined;
-  /** The distinct codes of its errors. */
-  readonly codes?: readonly string[] | undefined;
   /** True if the client closed the connection first; absent otherwise. */
   readonly isAborted?: boolean | undefined;
   /** The client, as limits count it. */

@@ -10,11 +10,6 @@ export type CacheResult = 'hit' | 'miss' | 'refused' | 'none';
 /** The part that executed an operation: the operation writer (from memory alone) or GraphQL Yoga. */
 export type Executor = 'writer' | 'yoga';
 
-export interface CacheSize {
-  readonly bytes: number;
-  readonly entries: number;
-}
-
 /** The error codes with an outcome of their own, the most severe first. A response counts once, with the first of them. */
 const CODES: readonly string[] = [
   'INTERNAL_SERVER_ERROR',
@@ -84,8 +79,6 @@ class Counts {
     return [...buckets, sum, { metricName: `${name}_count`, labels, value }];
   }
 }
-
-export type RequestMetrics = Omit<ReturnType<typeof createRequestMetrics>, 'samples'>;
 
 /** A request costs a few additions; the samples are computed at a scrape. */
 export function createRequestMetrics() {

@@ -3,6 +3,7 @@ import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { clientOf } from '../http/client-address.js';
 import type { Logger } from '../logger/logger.js';
+import type { Metrics } from '../observability/metrics.js';
 import { clientWithMost } from '../scheduling/fair-queue.js';
 import type { ByteBudget, Release } from './byte-budget.js';
 
@@ -162,20 +163,16 @@ export type CutReason = keyof typeof CUT_MESSAGES;
 /** Reports that a connection was cut. `detail` is logged only if the log gets a line about this cut. */
 export type CutReport = (reason: CutReason, detail?: object) => void;
 
-export interface CutCounter {
-  connectionCut(reason: CutReason): void;
-}
-
 const LOG_EVERY_MS = 60_000;
 
 /**
  * Counts every cut, and logs at most one line a minute for each reason, with the count since the last line:
  * an attack must not fill the log.
  */
-export function createCutReport(log: Logger, counter?: CutCounter): CutReport {
+export function createCutReport(log: Logger, metrics?: Pick<Metrics, 'connectionCut'>): CutReport {
   const states = new Map<CutReason, { unlogged: number; nextLineAt: number }>();
   return (reason, detail) => {
-    counter?.connectionCut(reason);
+    metrics?.connectionCut(reason);
     const { unlogged, nextLineAt } = states.get(reason) ?? { unlogged: 0, nextLineAt: 0 };
     const [count, now] = [unlogged + 1, performance.now()];
     const isLogged = now >= nextLineAt;

@@ -5,9 +5,10 @@ import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { createClientFinder } from '../http/client-address.js';
 import type { Logger } from '../logger/logger.js';
+import type { Metrics } from '../observability/metrics.js';
 import { MAX_UNANSWERED_REQUEST_BYTES, readBody } from './bodies.js';
 import { createByteBudget } from './byte-budget.js';
-import { type Connection, type CutCounter, createConnections, createCutReport } from './connections.js';
+import { type Connection, createConnections, createCutReport } from './connections.js';
 import { NodeExchange, type NodeServerFacts } from './exchange.js';
 import { refuseConnection, unreadable } from './refusals.js';
 import type { RequestObserver } from './request-observer.js';
@@ -17,7 +18,7 @@ export interface HttpServerOptions {
   readonly maxBodyBytes: number;
   readonly maxConnections?: number | undefined;
   readonly trustedProxies?: readonly string[] | undefined;
-  readonly metrics?: CutCounter | undefined;
+  readonly metrics?: Pick<Metrics, 'connectionCut'> | undefined;
   readonly log: Logger;
   /** Sends and reports the server's own refusals. */
   readonly observer: RequestObserver;

@@ -1,14 +1,14 @@
 /** Refuses operations of clients that exceed `RATE_LIMIT`. */
 import type { ErrorCode } from '../domain/error-codes.js';
 import type { Logger } from '../logger/logger.js';
-import type { ClientSource, RateLimitMetrics } from '../observability/metrics.js';
+import type { ClientSource, Metrics } from '../observability/metrics.js';
 import type { ClientLimit } from '../scheduling/client-limit.js';
 import type { Exchange } from './exchange.js';
 import type { ServerRefusal } from './refusals.js';
 
 export interface OperationLimitOptions {
   readonly limit: ClientLimit;
-  readonly metrics?: RateLimitMetrics | undefined;
+  readonly metrics?: Metrics['rateLimit'] | undefined;
   readonly trustedProxies?: readonly string[] | undefined;
   readonly log: Pick<Logger, 'warn'>;
 }

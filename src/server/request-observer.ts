@@ -1,14 +1,9 @@
 /** Counts, logs and traces each request, and sends refusals, which are reported in the same way. */
 import { type CorsOrigins, corsHeaders } from '../http/headers.js';
 import type { Logger } from '../logger/logger.js';
-import { createRequestLog, type LogRequests } from '../observability/request-log.js';
-import {
-  type CacheResult,
-  createRequestMetrics,
-  type Executor,
-  outcomeOf,
-  type RequestMetrics,
-} from '../observability/request-metrics.js';
+import type { Metrics } from '../observability/metrics.js';
+import { type AnsweredFacts, createRequestLog, type LogRequests } from '../observability/request-log.js';
+import { createRequestMetrics, outcomeOf } from '../observability/request-metrics.js';
 import type { TraceSpan } from '../tracing.js';
 import type { Exchange } from './exchange.js';
 import { refusalMessage, type ServerRefusal } from './refusals.js';
@@ -16,22 +11,10 @@ import { refusalMessage, type ServerRefusal } from './refusals.js';
 export interface RequestObserverOptions {
   /** The origins whose pages may read the refusals. */
   readonly corsOrigins: CorsOrigins;
-  readonly metrics?: { readonly requests: RequestMetrics } | undefined;
+  readonly metrics?: Pick<Metrics, 'requests'> | undefined;
   readonly log: Logger;
   readonly logRequests?: LogRequests | undefined;
   readonly basePath?: string | undefined;
-}
-
-/** How a request was answered. */
-export interface AnsweredFacts {
-  readonly cache: CacheResult;
-  /** Present if an operation was executed. */
-  readonly executor?: Executor | undefined;
-  readonly operation?: string | undefined;
-  /** The distinct codes of its errors. */
-  readonly codes?: readonly string[] | undefined;
-  /** Whether the client itself caused the overloads and failures of the upstream in `codes`. */
-  readonly isByClient?: boolean | undefined;
 }
 
 export type RequestObserver = ReturnType<typeof createRequestObserver>;

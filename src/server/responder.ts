@@ -7,14 +7,15 @@ import { Body, type Encoding, encodingFor, isIdentity } from '../http/encodings.
 import { COST } from '../http/headers.js';
 import { isAskedByBody, pathIn } from '../http/operations.js';
 import type { Logger } from '../logger/logger.js';
-import type { RateLimitMetrics } from '../observability/metrics.js';
-import type { CacheResult, CacheSize, Executor } from '../observability/request-metrics.js';
+import type { Metrics } from '../observability/metrics.js';
+import type { AnsweredFacts } from '../observability/request-log.js';
+import type { CacheResult, Executor } from '../observability/request-metrics.js';
 import type { ClientLimit } from '../scheduling/client-limit.js';
 import type { OperationOutcome } from '../yoga.js';
 import { type CacheableRequest, type Exchange, NotAPath } from './exchange.js';
 import { createOperationLimit } from './operation-limit.js';
 import { ENCODED_BODY, INTERNAL_ERROR, tooLargeBody } from './refusals.js';
-import type { AnsweredFacts, RequestObserver } from './request-observer.js';
+import type { RequestObserver } from './request-observer.js';
 import { createResponseCache, hasIgnoredMembers, MAX_SHORT_LENGTH, parametersOf } from './response-cache.js';
 import { createResponseHeaders, sendComplete, sendResponse } from './send-response.js';
 
@@ -32,9 +33,7 @@ export interface ResponderOptions {
   readonly clientLimit?: ClientLimit | undefined;
   readonly trustedProxies?: readonly string[] | undefined;
   readonly observer: RequestObserver;
-  readonly metrics?:
-    | { watchCache(size: () => CacheSize): void; readonly rateLimit: RateLimitMetrics }
-    | undefined;
+  readonly metrics?: Pick<Metrics, 'watchCache' | 'rateLimit'> | undefined;
   readonly log: Logger;
 }
 
