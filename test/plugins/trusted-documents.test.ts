@@ -161,7 +161,8 @@ describe('with TRUSTED_DOCUMENTS_ONLY', () => {
     const server = await start(true);
     for (const text of Object.values(QUERIES)) await expectAnswered(server, text);
     for (const { query } of TABS) await expectAnswered(server, query);
-    await expectAnswered(server, getIntrospectionQuery({ inputValueDeprecation: true }));
+    const options = { inputValueDeprecation: true, schemaDescription: true };
+    await expectAnswered(server, getIntrospectionQuery(options));
   });
 
   it('routers get the SDL, and entities by known documents', async () => {
