@@ -48,7 +48,7 @@ const MAX_REFUSED_CLIENTS = 1_000;
 const OTHERS = '\n';
 
 /**
- * Creates the log of requests. Refused requests of one client get a line at once, then one line a second.
+ * Creates the function that logs a request, if it has to be logged. Refused requests of one client get a line at once, then one line a second.
  * Levels: `debug` for the monitoring paths, otherwise `warn` for an internal error and `info` for all else.
  */
 export function createRequestLog(log: Logger, logRequests: LogRequests = 'all', basePath = '') {
@@ -90,15 +90,12 @@ export function createRequestLog(log: Logger, logRequests: LogRequests = 'all', 
     refused.set(key, { last: line, count: 0 });
   }
 
-  return {
-    /** Whether the caller has to make and write the line of a request. */
-    shouldLog(status: number, codes: readonly string[], ms: number, cache: CacheResult): boolean {
-      if (logsAll || logRequests === 'none') return logsAll;
-      return codes.length > 0 || status >= 400 || cache === 'refused' || ms >= SLOW_REQUEST_MS;
-    },
-    write(line: RequestLine): void {
-      if (line.cache === 'refused' || (line.status >= 400 && line.status < 500)) writeRefused(line);
-      else writeNow(line);
-    },
+  return (line: RequestLine): void => {
+    const { status, codes = [], cache, ms } = line;
+    const isRefused = cache === 'refused' || (status >= 400 && status < 500);
+    const isNotable = isRefused || status >= 500 || codes.length > 0 || ms >= SLOW_REQUEST_MS;
+    if (!logsAll && (logRequests === 'none' || !isNotable)) return;
+    if (isRefused) writeRefused(line);
+    else writeNow(line);
   };
 }

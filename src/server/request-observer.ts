@@ -27,7 +27,7 @@ const NO_CODES: readonly string[] = [];
  */
 export function createRequestObserver(options: RequestObserverOptions) {
   const metrics = options.metrics?.requests ?? createRequestMetrics();
-  const log = createRequestLog(options.log, options.logRequests, options.basePath);
+  const logRequest = createRequestLog(options.log, options.logRequests, options.basePath);
 
   function answered(exchange: Exchange, facts: AnsweredFacts): void {
     const { method, status, isAborted } = exchange;
@@ -36,8 +36,7 @@ export function createRequestObserver(options: RequestObserverOptions) {
     const bytes = method === 'HEAD' ? 0 : exchange.bodyBytes;
     if (exchange.span) endSpan(exchange.span, status, facts);
     metrics.answered(cache, isAborted ? 'ABORTED' : outcomeOf(status, codes), ms, bytes, isByClient);
-    if (!log.shouldLog(status, codes, ms, cache)) return;
-    log.write({
+    logRequest({
       requestId: exchange.requestId,
       method,
       path: exchange.url.split('?', 1)[0] ?? '',

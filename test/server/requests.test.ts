@@ -253,8 +253,11 @@ describe('the log line of a request', () => {
 
   it('is written for each of at most 1,000 refused clients, and once for all others', async () => {
     const { log, logged } = await createTestLog();
-    const { write } = createRequestLog(log, 'errors');
-    const refused = { requestId: 'x', method: 'POST', path: '/graphql', status: 429, ms: 0 };
+    const write = createRequestLog(log, 'errors');
+    const refused = {
+      ...{ requestId: 'x', method: 'POST', path: '/graphql', status: 429, ms: 0 },
+      cache: 'refused' as const,
+    };
     for (let times = 0; times < 2; times++)
       for (let nth = 0; nth < 5_000; nth++) write({ ...refused, client: `client ${nth}` });
     expect(logged).toHaveLength(1_001);
