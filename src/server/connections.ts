@@ -173,13 +173,13 @@ export function createCutReport(log: Logger, metrics?: Pick<Metrics, 'connection
   const states = new Map<CutReason, { unlogged: number; nextLineAt: number }>();
   return (reason, detail) => {
     metrics?.connectionCut(reason);
-    const { unlogged, nextLineAt } = states.get(reason) ?? { unlogged: 0, nextLineAt: 0 };
-    const [count, now] = [unlogged + 1, performance.now()];
-    const isLogged = now >= nextLineAt;
-    if (isLogged) log.warn({ reason, count, ...detail }, CUT_MESSAGES[reason]);
-    states.set(
-      reason,
-      isLogged ? { unlogged: 0, nextLineAt: now + LOG_EVERY_MS } : { unlogged: count, nextLineAt },
-    );
+    const state = states.get(reason) ?? { unlogged: 0, nextLineAt: 0 };
+    states.set(reason, state);
+    state.unlogged++;
+    const now = performance.now();
+    if (now < state.nextLineAt) return;
+    log.warn({ reason, count: state.unlogged, ...detail }, CUT_MESSAGES[reason]);
+    state.unlogged = 0;
+    state.nextLineAt = now + LOG_EVERY_MS;
   };
 }
