@@ -48,7 +48,8 @@ const MAX_REFUSED_CLIENTS = 1_000;
 const OTHERS = '\n';
 
 /**
- * Creates the function that logs a request, if it has to be logged. Refused requests of one client get a line at once, then one line a second.
+ * Creates the function that logs a request if it has to be logged. Refused requests of one client get a line at once,
+ * then one line a second.
  * Levels: `debug` for the monitoring paths, otherwise `warn` for an internal error and `info` for all else.
  */
 export function createRequestLog(log: Logger, logRequests: LogRequests = 'all', basePath = '') {

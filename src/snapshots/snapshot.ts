@@ -6,7 +6,7 @@ import type { ListingHistory, TokenListState } from '../domain/history.js';
 import { append, keyedRows } from '../domain/keyed-rows.js';
 import type { Chain, Fetched, ListingRows, SourceAndAge, Token } from '../domain/listing.js';
 import { TEXT_LIMITS } from '../domain/text-limits.js';
-import { yieldThen } from '../scheduling/chunks.js';
+import { forEachChunk, yieldThen } from '../scheduling/chunks.js';
 import { createChainNames } from '../search/chain-names.js';
 import { type SuggestingSearch, withDidYouMean } from '../search/did-you-mean.js';
 import { interpretationsOf } from '../search/text.js';

@@ -5,7 +5,7 @@ import { demoTokens } from '../fixtures/demo.js';
 import { startFakeUpstream } from '../support/fake-upstream.js';
 import { fixedLimits } from '../support/fixed-limits.js';
 import { freePort } from '../support/free-port.js';
-import { ask } from '../support/gateway-process.js';
+import { ask, FLAGS } from '../support/gateway-process.js';
 import { blockOf, ROOT } from '../support/readme.js';
 import { isRedisMissing, startRedis } from '../support/redis.js';
 import { spawnGroup } from '../support/server-process.js';
@@ -32,8 +32,10 @@ it.skipIf(isRedisMissing || process.platform !== 'linux')(
       CHAINS_FRESH_MS: '3600000',
       TOKENS_FRESH_MS: '3600000',
     };
-    const command = ['--max-semi-space-size=8', '--v8-pool-size=1', '--no-allocation-site-pretenuring', 'cluster.js'];
-    const { child, output, exited } = spawnGroup(process.execPath, command, { cwd: folder, env });
+    const { child, output, exited } = spawnGroup(process.execPath, [...FLAGS, 'cluster.js'], {
+      cwd: folder,
+      env,
+    });
     const address = `http://127.0.0.1:${port}`;
     const count = (text: string) => output().split(text).length - 1;
     const answer = async () =>

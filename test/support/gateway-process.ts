@@ -1,11 +1,17 @@
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { fixedLimits } from './fixed-limits.js';
 import { spawnKept } from './server-process.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
-/** The flags of `npm start`. Without them the process can take 100 MB more memory with Node 24. */
-const FLAGS = ['--max-semi-space-size=8', '--v8-pool-size=1', '--no-allocation-site-pretenuring'];
+const PACKAGE = new URL('../../package.json', import.meta.url);
+/** The flags that `npm start` gives Node. Without them the process can take 100 MB more memory with Node 24. */
+export const FLAGS = (
+  JSON.parse(readFileSync(PACKAGE, 'utf8')) as { scripts: { start: string } }
+).scripts.start
+  .split(' ')
+  .filter((word) => word.startsWith('--'));
 
 export type GatewayProcess = Awaited<ReturnType<typeof startGatewayProcess>>;
 
