@@ -64,19 +64,6 @@ describe('x-stale-listings', () => {
     expect(response.headers.get('access-control-expose-headers')?.split(', ')).toContain(HEADER);
   });
 
-  it('names a snapshot that was old when it was fetched', async () => {
-    const gateway = await createTestGateway({
-      decorate: (listing) => ({
-        ...listing,
-        fetch: async (name) => ({
-          ...(await listing.fetch(name)),
-          ...(name === 'tokens' ? { takenAt: Date.now() - 91_500 } : {}),
-        }),
-      }),
-    });
-    expect(await headerOf(gateway, '{ tokens { name chain { name } } }')).toMatch(/^tokens;age=9\d$/);
-  });
-
   it('names the listings behind routes (tokens) and joined chains', async () => {
     const gateway = await createAged(340);
     const routes = `tokens(srcChainKey: "ethereum", srcToken: "${USDC}")`;
