@@ -137,19 +137,6 @@ describe('the metrics of requests', () => {
     expect(await count(fast.server, `${STATUS}"client"}`)).toBe(18);
   });
 
-  it('count a response by the code of its failed field', async () => {
-    const upstream = await startFakeUpstream();
-    upstream.plan('tokens', status(404));
-    const server = await startServer({ upstream, config: { ...FRESH, upstreamRetries: 0 } });
-    await server.ask({ query: '{ chains { name } tokens { name } }' });
-    expect(await samples(server, 'gateway_requests_total')).toEqual({
-      '{cache="miss",outcome="UPSTREAM_STATUS",scope="process"}': 1,
-    });
-    expect(linesOf(server)).toMatchObject([
-      { status: 200, cache: 'miss', executor: 'yoga', codes: ['UPSTREAM_STATUS'] },
-    ]);
-  });
-
   it('show requests in flight, and aborted ones', async () => {
     const upstream = await startFakeUpstream();
     upstream.plan('tokens', stall);
