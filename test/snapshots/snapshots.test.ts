@@ -130,12 +130,6 @@ describe('a failed refresh', () => {
       expect(line?.msg.includes('set UPSTREAM_PROFILE=auto')).toBe(isNamed);
     },
   );
-
-  it('with a Retry-After is repeated only after that time', async () => {
-    const { query, logged } = await serve(status(503, { 'retry-after': '3600' }), {}, 10);
-    await query(TOKENS);
-    expect(logged).toContainEqual(expect.objectContaining({ retryInMs: 3_600_000 }));
-  });
 });
 
 describe('a clock that is set back', () => {
