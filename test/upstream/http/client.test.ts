@@ -199,11 +199,6 @@ describe('permanent faults are not retried', () => {
   });
 });
 
-it('the log line of a refused request has the beginning of the body, up to the end of a word', async () => {
-  const { getTokens } = await askFor(status(401, {}, `${'no '.repeat(165)}${'x'.repeat(100)}`));
-  expect((await faultOf(getTokens())).detail).toMatch(/HTTP 401 (no )+…$/);
-});
-
 it('an unexpected exception is reported as an internal error with its cause, and not as a stop of the gateway', async () => {
   const cause = new Error('no such metric');
   const upstreamRequest = () => {
