@@ -3,7 +3,7 @@ import { describe, type ExpectStatic, it, vi } from 'vitest';
 import { demoChains as chains, demoTokens as tokens } from './fixtures/demo.js';
 import { share } from './support/ends.js';
 import { type FakeUpstream, mostInASecond, startFakeUpstream } from './support/fake-upstream.js';
-import { FAULTS, type Fault, LASTING_FAULTS, mend, ODDITIES } from './support/faults.js';
+import { FAULTS, type Fault, mend, ODDITIES } from './support/faults.js';
 import { fixedLimits } from './support/fixed-limits.js';
 import { ask, type GatewayProcess, startGatewayProcess } from './support/gateway-process.js';
 import { type Load, questionsAbout, startLoad } from './support/load.js';
@@ -192,34 +192,7 @@ describe.concurrent('a gateway accepts the rows of a response that only looks wr
   });
 });
 
-describe.concurrent('a gateway sends no or few requests', () => {
-  it.for(LASTING_FAULTS)('for a while after $name', async (fault, { expect, onTestFinished }) => {
-    const world = await startWorld(onTestFinished);
-    await outlive(world, fault, FAULT_MS, expect);
-    await mend(world.upstream, GOOD);
-    const asked = world.upstream.count();
-    await sleep(4000);
-    expect(world.upstream.count()).toBe(asked);
-    expect(await standings(world, 0)).toMatchObject([{ failure: fault.code }, { failure: fault.code }]);
-    await expectAlive(world, expect);
-    expectNoFailures(world, expect);
-  });
-
-  it('until Retry-After is over, whichever listing got it', async ({ expect, onTestFinished }) => {
-    const world = await startWorld(onTestFinished);
-    const asked = world.upstream.count();
-    await outlive(world, faultNamed('429 with Retry-After'), 4000, expect);
-    await expect.poll(() => world.upstream.count() - asked).toBeGreaterThan(2);
-    const seen = world.upstream.seen.slice(asked);
-    const tooSoon = seen.slice(1).filter(({ at, notBefore }, index) => {
-      const before = seen[index];
-      // Requests close to each other are allowed: both can have been sent before the first response arrived.
-      return before && notBefore - before.at > 400 && at - before.notBefore < 950;
-    });
-    expect(tooSoon).toEqual([]);
-    await recover(world, expect);
-  });
-
+describe.concurrent('a gateway sends few requests', () => {
   it.for(OUTAGES)('through a long outage: %s', async (name, { expect, onTestFinished }) => {
     const world = await startWorld(onTestFinished);
     const asked = world.upstream.count();
