@@ -1,8 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { afterTests } from '../support/ends.js';
-import { ROOT } from '../support/readme.js';
 import { createTestGateway } from '../support/test-gateway.js';
 import { plainOf, type Received, startServer, type TestServer } from '../support/test-server.js';
 
@@ -95,11 +92,6 @@ it.each(PAGES)('%s and the script that starts it do not mention demo data if the
 });
 
 describe('/schema.graphql', () => {
-  it('is the schema file of the repository', async () => {
-    const { body } = await get('/schema.graphql');
-    expect(body.toString()).toBe(readFileSync(join(ROOT, 'schema.graphql'), 'utf8'));
-  });
-
   it('is not found without introspection, and not linked', async () => {
     const { fetch } = await createTestGateway({ config: { introspection: false } });
     const missing = await fetch('/schema.graphql');
