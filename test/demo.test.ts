@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { createDemoHttp } from '../src/demo/listings.js';
 import { demoChains, demoTokens, type RawToken } from './fixtures/demo.js';
 import { ask, startGatewayProcess } from './support/gateway-process.js';
-import { open, post } from './support/open-gateway.js';
 
 /** Opens the demo listings as the gateway does. */
 function openDemo() {
@@ -78,13 +77,5 @@ describe('without UPSTREAM_URL', () => {
     expect(await (await fetch(`${address}/ready`)).json()).toEqual({ ready: true, source: 'demo' });
     const metrics = await (await fetch(`${address}/metrics`)).text();
     expect(metrics.match(/^\w*listing_source\{.*source="demo".*\} 1$/gm)).toHaveLength(2);
-  });
-
-  it('refreshes bring new prices', async () => {
-    const gateway = await open({ tokensFreshMs: 100 });
-    const prices = async () =>
-      (await gateway.fetch(post('{ tokens(srcChainKey: "base") { price { usd } } }'))).text();
-    const before = await prices();
-    await expect.poll(prices).not.toEqual(before);
   });
 });
