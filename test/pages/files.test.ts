@@ -1,17 +1,16 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { afterTests } from '../support/ends.js';
+import { describe, expect, it } from 'vitest';
+import { share } from '../support/ends.js';
 import { createTestGateway } from '../support/test-gateway.js';
-import { plainOf, type Received, startServer, type TestServer } from '../support/test-server.js';
+import { plainOf, type Received, startServer } from '../support/test-server.js';
 
 const LINKED = ['/llms.txt', '/schema.graphql'];
 const FILES = [...LINKED, '/tokenlist.json'];
 const PAGES = ['/', '/graphql'];
 
-let server: TestServer;
-const atEnd = afterTests();
-beforeAll(async () => {
-  server = await startServer({ atEnd });
-  await server.query('{ chains { name } tokens { name } }');
+const server = share(async (atEnd) => {
+  const started = await startServer({ atEnd });
+  await started.query('{ chains { name } tokens { name } }');
+  return started;
 });
 
 const get = (path: string, headers: Record<string, string> = {}): Promise<Received> =>

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { isOneTypo } from '../../src/domain/fold-text.js';
 import { withDidYouMean } from '../../src/search/did-you-mean.js';
 import { createTokenIndexes } from '../../src/search/token-indexes.js';
@@ -8,8 +8,8 @@ import { TOKENS } from '../../src/upstream/listing-kinds.js';
 import { demoTokens } from '../fixtures/demo.js';
 import { tokenRow } from '../fixtures/rows.js';
 import { createExecutor } from '../graph/executor.js';
-import { afterTests } from '../support/ends.js';
-import { createTestGateway, dataOf, type TestGateway } from '../support/test-gateway.js';
+import { share } from '../support/ends.js';
+import { createTestGateway, dataOf } from '../support/test-gateway.js';
 import { refreshWith, startServer } from '../support/test-server.js';
 
 interface Found {
@@ -18,13 +18,8 @@ interface Found {
   readonly didYouMean: readonly string[];
 }
 
-const atEnd = afterTests();
-let gateway: TestGateway;
-
 // One gateway for all tests: none of them changes it.
-beforeAll(async () => {
-  gateway = await createTestGateway({ atEnd });
-});
+const gateway = share((atEnd) => createTestGateway({ atEnd }));
 
 const SEARCH = `query ($query: String, $filter: TokenFilter) {
   tokenSearch(query: $query, filter: $filter) { totalCount nodes { symbol chainKey } didYouMean }

@@ -1,14 +1,9 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { afterTests } from '../support/ends.js';
-import { createTestGateway, dataOf, type TestGateway } from '../support/test-gateway.js';
+import { describe, expect, it } from 'vitest';
+import { share } from '../support/ends.js';
+import { createTestGateway, dataOf } from '../support/test-gateway.js';
 import { TYPED, type TypedQuery } from './people.js';
 
-const atEnd = afterTests();
-let gateway: TestGateway;
-
-beforeAll(async () => {
-  gateway = await createTestGateway({ atEnd });
-});
+const gateway = share((atEnd) => createTestGateway({ atEnd }));
 
 interface Found {
   readonly nodes: readonly { readonly symbol: string; readonly chainKey: string }[];
