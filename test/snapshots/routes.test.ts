@@ -1,8 +1,7 @@
-import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { NATIVE_PLACEHOLDER } from '../../src/domain/addresses.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
-import { stopClock, untilCachesSeeTheTime } from '../support/clock.js';
+import { manyRounds, stopClock, untilCachesSeeTheTime } from '../support/clock.js';
 import { type Answer, json, startFakeUpstream, status } from '../support/fake-upstream.js';
 import {
   type Answered,
@@ -53,11 +52,6 @@ const addressIn = (url = '') => url.replace(/.*srcToken=/, '');
 /** The address of one of the tokens on chain `c`. */
 const hexOf = (index: number) => `0x${(index + 100).toString(16)}`;
 
-/** Waits for 300 rounds of the event loop. One operation begins in each round; then all wait. */
-async function allBegun(): Promise<void> {
-  for (let round = 0; round < 300; round++) await setImmediate();
-}
-
 const one = () => json({ tokens: [tokenRow('b', '0x2')] });
 const pair = (address: string, chainKey = 'c') =>
   `{ tokens(srcChainKey: "${chainKey}", srcToken: "${address}") { address } }`;
@@ -98,7 +92,7 @@ describe('routes from a token that is not listed as written', () => {
     const clock = stopClock();
     const questions = ['0xbad1', '0xbad2', '0xbad3', '0xbad4', '0x64', '0x65'];
     const answers = Promise.all(questions.map((address) => gateway.query(pair(address))));
-    await allBegun();
+    await manyRounds();
     await expect
       .poll(
         () => {
@@ -225,7 +219,7 @@ describe('routes that fail', () => {
     });
     const answering = Promise.all(Array.from({ length: 20 }, () => query(pair('0x64'))));
     await expect.poll(asked).toHaveLength(1);
-    await allBegun();
+    await manyRounds();
     fail();
     const answers = await answering;
     expect(new Set(answers.flatMap(codesOf))).toEqual(new Set(['UPSTREAM_STATUS']));

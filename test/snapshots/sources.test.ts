@@ -1,9 +1,8 @@
-import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Token } from '../../src/domain/listing.js';
 import { parseListingRules } from '../../src/domain/listing-rules.js';
 import { createRouteMap } from '../../src/snapshots/sources.js';
-import { type StoppedClock, stopClock, untilCachesSeeTheTime } from '../support/clock.js';
+import { manyRounds, type StoppedClock, stopClock, untilCachesSeeTheTime } from '../support/clock.js';
 import { type Answer, json, stall, status } from '../support/fake-upstream.js';
 import {
   askSources,
@@ -33,11 +32,6 @@ const NETWORK: Network = {
 };
 const TOKENS = Object.keys(NETWORK);
 const HOUR = 3_600_000;
-
-/** Waits until all tasks that wait only for the event loop have run. */
-async function settle(): Promise<void> {
-  for (let round = 0; round < 300; round++) await setImmediate();
-}
 
 /** Waits for this many requests, and advances the clock by this time in each round. */
 const untilAsked = (upstream: SweptUpstream, count: number, clock: StoppedClock, ms: number) =>
@@ -131,7 +125,7 @@ describe('sources', () => {
     date.advance(20);
     clock.advance(50);
     await expect.poll(() => upstream.asked().length, { interval: 10 }).toBe(2);
-    await settle();
+    await manyRounds();
     // The oldest of all answers counts.
     expect((await askSources(gateway, 'a 0x1')).data?.sources).toMatchObject({
       isComplete: false,
@@ -227,7 +221,7 @@ describe('the requests of the sweep', () => {
     await gateway.query('{ __typename }');
     const wanted = ['a 0x15', 'a 0x16', 'a 0x17'];
     const answers = wanted.map((token) => destinationsOf(gateway, token));
-    await settle();
+    await manyRounds();
     await untilAsked(upstream, 5, clock, 1_050);
     await Promise.all(answers);
     expect([...upstream.asked()].slice(2, 5).sort()).toEqual(wanted);

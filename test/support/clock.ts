@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished, vi } from 'vitest';
 
 /** The monotonic clock of this process, stopped: only `advance` moves the clock. Timers still run. */
@@ -56,4 +56,9 @@ export async function until(isSo: () => Promise<boolean>): Promise<void> {
     if (times > 5_000) throw new Error('Expected it within 5,000 looks');
     await sleep(2);
   }
+}
+
+/** Waits for 300 rounds of the event loop: until all has run that waits only for a round, as 300 operations in a row do. */
+export async function manyRounds(): Promise<void> {
+  for (let round = 0; round < 300; round++) await setImmediate();
 }
