@@ -142,7 +142,7 @@ export interface RequestDelay {
   readonly leftMs: number;
 }
 
-/** The id of a client, such as its address; undefined if unknown. Null is the background sweep, which goes last. */
+/** The id of a client, such as its address; undefined if unknown; null for the background sweep, which goes last. */
 export type RouteClient = string | undefined | null;
 
 /** The clients that share one request for routes. */

@@ -1,6 +1,6 @@
 /**
- * One execution of a query by a plan, and its response so far. If a resolver waits or fails, or if the plan does not
- * know a case, the execution ends with a throw. The gateway then waits and executes the operation again, or
+ * One execution of a query by a plan, and its response so far. If a resolver waits or fails, or if a case is not
+ * in the plan, the execution throws. The gateway then waits and executes the operation again, or
  * lets graphql-js execute it from the beginning. Only graphql-js reports errors.
  */
 import { MIN_RESPONSE_LIMIT } from '../domain/text-limits.js';

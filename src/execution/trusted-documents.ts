@@ -17,7 +17,7 @@ export interface TrustedDocumentsOptions {
   readonly introspection: boolean;
 }
 
-/** The parameters of a request, with any further members. */
+/** The parameters of a request, and all other members that it has. */
 type Parameters = OperationParameters & Readonly<Record<string, unknown>>;
 
 /** Matches a query for the SDL alone, as routers send it. Such a query is always accepted. */

@@ -57,7 +57,7 @@ interface LoaderContext {
 
 /** A class, because each operation creates one and uses few methods. An object of closures would create all of them. */
 export class Loaders {
-  /** The listings that this operation waits for. All reads of one listing share a turn in the queue. */
+  /** The listings that this operation waits for. All reads of one listing wait for one turn in the queue together. */
   private readonly pendingListings = new Map<ListingName, Promise<unknown>>();
   /** The routes that this operation has read or requested, by `tokenRequestKey`. Made when the first are read. */
   private routes: Map<string, MaybePromise<RouteAnswer>> | undefined;

@@ -81,7 +81,7 @@ function messageIn(text: string): { readonly message: unknown; readonly error?: 
     return { message, error: rpcError(PARSE_ERROR, expected) };
   }
   if (typeof message === 'object' && message !== null && !Array.isArray(message)) return { message };
-  // Batches are no longer part of the protocol. With a batch, one request could cost as much as thousands.
+  // Batches are no longer part of the protocol. One request with a batch could cost as much as thousands of requests.
   const other = typeof message === 'string' ? shown(message) : String(message);
   const got = Array.isArray(message) ? `an array of ${message.length}` : other;
   const expected = `Expected one JSON-RPC message, which is an object, got ${got}.`;

@@ -163,6 +163,7 @@ export type CutReason = keyof typeof CUT_MESSAGES;
 /** Reports that a connection was cut. `detail` is logged only if the log gets a line about this cut. */
 export type CutReport = (reason: CutReason, detail?: object) => void;
 
+/** A line a minute is enough to see an attack; the metrics have every cut. */
 const LOG_EVERY_MS = 60_000;
 
 /**

@@ -9,7 +9,7 @@ import type { ListingKind } from '../upstream/listing-kinds.js';
 export interface HoldBackRules {
   /** The share of known rows, from 0 to 1. A refresh that loses more is held back. */
   readonly holdBackShrink: number;
-  /** A larger loss is accepted when this many listings in a row had the same loss. */
+  /** A larger loss of readable rows is accepted when this many listings in a row had it. */
   readonly holdBackTimes: number;
 }
 

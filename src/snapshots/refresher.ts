@@ -339,7 +339,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     refreshNow(): void {
       if (!stopped) refresh();
     },
-    /** Refreshes for the operator. Ends the pause after UPSTREAM_GONE, but no other. Rejects with an UpstreamError. */
+    /** Refreshes for the operator. Ends a pause after UPSTREAM_GONE, but no other pause. Rejects with an UpstreamError. */
     async refreshOnRequest(): Promise<Indexed> {
       if (lastFailure?.error.code === 'UPSTREAM_GONE') await peers.endPause(name);
       return refresh();

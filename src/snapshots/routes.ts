@@ -327,7 +327,7 @@ export function decimalsOfRoutes(
 export function createAgreement(): (reconciled: ReconciledRows) => readonly Token[] {
   const first = new Map<string, Token>();
   return ({ rows, unlisted }) => {
-    /** The row to serve, if any, in place of each row that differs from the first row of its token. */
+    /** For each row that is not the first of its token: the first row, or undefined if their decimals differ. */
     const replaced = new Map<Token, Token | undefined>();
     for (const [key, row] of unlisted) {
       const before = first.get(key);

@@ -58,7 +58,7 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
    * bridgeable tokens, and those without an answer. A failed request is repeated once within the
    * interval, and after "gone" each time.
    */
-  function survey({ rows }: TokenSnapshot) {
+  function progressOf({ rows }: TokenSnapshot) {
     const now = Date.now();
     let due: Token | undefined;
     let earliest = Number.POSITIVE_INFINITY;
@@ -136,13 +136,13 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
     if (stop && (now >= stop.until || stop.source !== service.source)) stop = undefined;
     const waitMs = Math.max(nextAt, stop?.until ?? 0) - now;
     if (waitMs > 0) return waitMs;
-    const { due, count } = survey(listed);
+    const { due, count } = progressOf(listed);
     if (!due) return IDLE_MS;
     if (!hasBegun)
       log.info({ tokens: count, intervalMs }, 'A sweep of the routes of all bridgeable tokens begins');
     hasBegun = true;
     await ask(due, by, intervalMs / count);
-    if (!wasComplete && survey(listed).missing === 0) {
+    if (!wasComplete && progressOf(listed).missing === 0) {
       wasComplete = true;
       log.info({ known: map.size, pairs: map.pairs }, 'The routes of all bridgeable tokens are known');
     }
@@ -180,7 +180,7 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
     version: () => map.changeCount,
     /** The tokens that can be moved to one token, by the answers so far. @throws UpstreamError while there is none */
     sourcesOf(listed: TokenSnapshot, chainKey: string, address: string) {
-      const isComplete = survey(listed).missing === 0;
+      const isComplete = progressOf(listed).missing === 0;
       const asOf = map.oldestAt() ?? null;
       if (asOf === null && !isComplete)
         throw lastError ?? new UpstreamError('UPSTREAM_TIMEOUT', NOTHING_YET, { notSent: true });
@@ -211,7 +211,7 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
       const { size: known, pairs } = map;
       const oldestAt = map.oldestAt();
       const ageMs = oldestAt === undefined ? undefined : Date.now() - oldestAt;
-      const left = listed ? survey(listed).missing : 0;
+      const left = listed ? progressOf(listed).missing : 0;
       return { known, left, pairs, ageMs, intervalMs, isStopped: stop !== undefined };
     },
     close(): void {

@@ -88,7 +88,7 @@ export async function nextTokenListState(
   isSame: boolean,
 ): Promise<TokenListState> {
   if (!before) {
-    // The stored version is of other rows. Tokens may be missing, so the major number rises.
+    // The stored version belongs to other rows. These rows may lack some of its tokens, so the major number rises.
     const older = history?.tokenList?.version;
     const version = older ? { major: older.major + 1, minor: 0, patch: 0 } : FIRST_VERSION;
     return shared ?? { version, at: takenAt, chains };

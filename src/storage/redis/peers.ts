@@ -120,8 +120,8 @@ export function createRedisPeers(options: RedisPeersOptions) {
   const snapshotKey = (topic: string, ofScope = scope) => `${prefixOf(ofScope)}:${topic}:snapshot`;
   const backOffKeys = (topic: string) => [`${prefix}:${topic}:failure`, `${prefix}:${topic}:pause`];
   /**
-   * Under this key Redis has the scope that last shared the topic. All scopes use the same key, so that facts
-   * survive a change of the scope.
+   * The key of the scope that shared the topic last. All scopes use the same key, so that facts survive a change
+   * of the scope.
    */
   const scopeKey = (topic: string) => `chains-and-tokens-gateway:${RECORD_FORMAT}:last-scope:${topic}`;
   const connection = createRedisConnection({ ...options, channel });
