@@ -12,6 +12,8 @@ const CHUNK_ROWS = 20;
 /** Enough for a large window. */
 const SKELETON_ROWS = 20;
 const ROW_PARTS = ['glyph', 'title', 'sub', 'price'];
+/** The address of a row is compared with at most this many others. */
+const MAX_TWINS = 8;
 /** The distance to the end of the rows at which the next page is fetched (pixels). */
 const NEAR_PX = 800;
 /** After new prices, at most this many rows are fetched again. The shown age is that of the oldest price. */
@@ -59,7 +61,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
   /** @type {Row[]} in their order on the page */
   let rows = [];
   let ids = new Set();
-  /** @type {Map<string, Set<string>>} ids of tokens by `lookOf` */
+  /** @type {Map<string, Map<string, string>>} the addresses of tokens by their ids, by `lookOf` */
   let looks = new Map();
   /** @type {TokenPage | undefined} the first page of tokens that are only listed, until it is shown */
   let held;
@@ -203,13 +205,14 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
     for (const { element, count } of groups) element.hidden = count === 0;
   }
 
-  /** Remembers how tokens look, and marks rows that now have a twin. @param {Token[]} tokens */
+  /** Remembers how tokens look, and marks rows that now have another twin. @param {Token[]} tokens */
   function noteLooks(tokens) {
     for (const token of tokens) {
       const look = lookOf(token);
-      const alike = looks.get(look) ?? new Set();
-      looks.set(look, alike.add(token.id));
-      if (alike.size === 2) for (const row of rows) if (lookOf(row.token) === look) redraw(row);
+      const alike = looks.get(look) ?? new Map();
+      if (alike.has(token.id) || alike.size > MAX_TWINS) continue;
+      looks.set(look, alike.set(token.id, token.address));
+      if (alike.size > 1) for (const row of rows) if (lookOf(row.token) === look) redraw(row);
     }
   }
 
@@ -221,7 +224,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
       place,
       count: total,
       query,
-      hasTwin: hasTwin(token),
+      twins: twinsOf(token),
       isChosen: token.id === chosenId,
       isDisabled: isOther,
       decimals: isOther ? undefined : source?.decimals,
@@ -240,9 +243,10 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
     element.replaceChildren(...next.childNodes);
   }
 
-  /** Whether another token in the list looks the same. @param {Token} token */
-  function hasTwin(token) {
-    return (looks.get(lookOf(token))?.size ?? 0) > 1;
+  /** The addresses of tokens in the list that look the same. @param {Token} token */
+  function twinsOf(token) {
+    const alike = [...(looks.get(lookOf(token)) ?? [])];
+    return alike.flatMap(([id, address]) => (id === token.id ? [] : address));
   }
 
   /** Shows the age of the oldest shown price. */
@@ -288,14 +292,14 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
 
   /** Whether a person has to check the address before choosing this row. @param {Row} row */
   function needsCare({ token }) {
-    return hasTwin(token) || isMixed(token.symbol);
+    return twinsOf(token).length > 0 || isMixed(token.symbol);
   }
 
   /** @param {Row} row */
   function sayWhyNot({ token, group }) {
     const text = group.isOther
       ? `${nameOf(token)} is listed, but cannot be ${scopeShown.source ? 'reached' : 'moved'}.`
-      : hasTwin(token)
+      : twinsOf(token).length > 0
         ? 'Two tokens look alike here: check the address, then choose one in the list.'
         : 'This symbol has letters that look like others: check the address, then choose it in the list.';
     note.replaceChildren(make('span', { class: 'warning' }, text));

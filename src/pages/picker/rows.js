@@ -1,6 +1,6 @@
 /** Draws tokens: the glyph, with the mark of its chain, and the row of a list. */
 import { age, draw, listed, make } from './dom.js';
-import { initialOf, isMixed, markedText, priceText, shortAddress } from './text.js';
+import { differingParts, initialOf, isMixed, markedText, priceText, shortAddress } from './text.js';
 
 /** @typedef {import('./queries.js').Token} Token */
 
@@ -127,13 +127,21 @@ export function heldBackLines(facts, who = 'The service') {
   );
 }
 
+/** An address in which the characters that differ from others are marked. @param {string} address @param {string[]} others */
+function comparedAddress(address, others) {
+  const parts = differingParts(address, others).map((part, index) =>
+    index % 2 ? make('mark', {}, listed(part)) : listed(part),
+  );
+  return make('code', {}, ...parts);
+}
+
 /**
  * @typedef {object} RowOptions
  * @property {string} id
  * @property {number} place its position in the group, from 1
  * @property {number} count the number of options in the group
  * @property {string} query
- * @property {boolean} hasTwin whether another row of the list looks the same; the whole address is then shown
+ * @property {string[]} twins the addresses of rows that look the same; the whole address is then shown
  * @property {boolean} isChosen
  * @property {boolean} isDisabled
  * @property {number | undefined} decimals the decimals of the source token
@@ -145,9 +153,10 @@ export function heldBackLines(facts, who = 'The service') {
  * @param {Token} token
  * @param {RowOptions} options
  */
-export function rowOf(token, { id, place, count, query, hasTwin, isChosen, isDisabled, decimals }) {
+export function rowOf(token, { id, place, count, query, twins, isChosen, isDisabled, decimals }) {
   const { name, address, isNative, price } = token;
   const differs = decimals !== undefined && decimals !== token.decimals;
+  const hasTwin = twins.length > 0;
   const facts = [
     ...(name ? [make('span', { class: 'name' }, listed(name, query))] : []),
     ...(isNative ? [make('span', {}, 'native asset')] : []),
@@ -176,7 +185,7 @@ export function rowOf(token, { id, place, count, query, hasTwin, isChosen, isDis
     ...(differs
       ? [' ', make('span', { class: 'differs' }, `${token.decimals} decimals, not ${decimals}`)]
       : []),
-    ...(hasTwin ? [' ', make('span', { class: 'warning' }, make('code', {}, listed(address)))] : []),
+    ...(hasTwin ? [' ', make('span', { class: 'warning' }, comparedAddress(address, twins))] : []),
     ...warningsOf(token).flatMap((line) => [' ', line]),
   );
 }

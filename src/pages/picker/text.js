@@ -123,3 +123,24 @@ export function matchedParts(text, query) {
   const escaped = words.map((word) => word.replaceAll(/[^\p{L}\p{N}]/gu, '\\$&'));
   return text.split(new RegExp(`(${escaped.join('|')})`, 'iu'));
 }
+
+/**
+ * Splits an address at the characters in which it differs from others. In hex addresses the letter case does not count.
+ *
+ * @param {string} address
+ * @param {string[]} others
+ * @returns {string[]} the address in parts; the second, the fourth and so on differ
+ */
+export function differingParts(address, others) {
+  const [own = [], ...rest] = [address, ...others].map((one) => [
+    ...(/^0x[\da-f]+$/i.test(one) ? one.toLowerCase() : one),
+  ]);
+  const parts = [''];
+  for (const [at, character] of [...address].entries()) {
+    const differs = rest.some((other) => other[at] !== own[at]);
+    const isInDiffering = parts.length % 2 === 0;
+    if (differs !== isInDiffering) parts.push('');
+    parts[parts.length - 1] += character;
+  }
+  return parts;
+}

@@ -94,6 +94,7 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
       expect(await rows.locator('.warning').count()).toBe(0);
       await search.fill('twin');
       await expect.poll(() => rows.locator('.warning code').allTextContents()).toEqual(TWINS);
+      expect(await rows.locator('.warning mark').allTextContents()).toEqual(['11', '33']);
       // The arrow keys can choose a row with a warning.
       await search.press('ArrowDown');
       await search.press('ArrowDown');

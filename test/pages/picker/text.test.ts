@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   ageText,
   countText,
+  differingParts,
   initialOf,
   isMixed,
   lookOf,
@@ -99,6 +100,19 @@ describe('what the picker writes', () => {
     ['USD币', true],
   ])('that %s can pass for another symbol: %s', (symbol, isSo) => {
     expect(isMixed(symbol)).toBe(isSo);
+  });
+
+  it.each([
+    ['0x11aa', ['0x11aa'], ['0x11aa']],
+    ['0x11aaff', ['0x11bbff'], ['0x11', 'aa', 'ff']],
+    ['0x11aaff', ['0x11bbff', '0x11aafe'], ['0x11', 'aa', 'f', 'f']],
+    ['0xAAcd', ['0xaaCe'], ['0xAAc', 'd']],
+    ['EPjFWdd5', ['EPjfWdd5'], ['EPj', 'F', 'Wdd5']],
+    ['abc', ['xyz'], ['', 'abc']],
+    ['abcd', ['ab'], ['ab', 'cd']],
+    ['a😀b', ['a😁b'], ['a', '😀', 'b']],
+  ])('%s beside %j in parts that are equal and parts that differ: %j', (address, others, parts) => {
+    expect(differingParts(address, others)).toEqual(parts);
   });
 
   it('equal keys for symbols of one chain that look the same', () => {
