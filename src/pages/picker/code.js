@@ -224,6 +224,7 @@ const KINDS = Object.entries({
   variable: /\$\w+/,
   type: /\b[A-Z]\w+|\b\d[\d.]*/,
   word: /\b(?:query|fragment|on|const|await|import|from|new|curl|true|false|null)\b/,
+  brace: /[[\](){},:!]+|\.{3}/,
 });
 const ANY = new RegExp(KINDS.map(([kind, { source }]) => `(?<${kind}>${source})`).join('|'), 'g');
 
