@@ -29,7 +29,7 @@ const CONTENT_SECURITY_POLICY = [
 const COLOURS: [string, string][] = [
   ['320, 95%, 43%', '245, 61%, 53%'],
   ['338, 100%, 67%', '243, 100%, 82%'],
-  ['219, 29%, 18%', '218, 21%, 10%'],
+  ['219, 29%, 18%', '234, 28%, 7%'],
 ];
 
 const STYLE = `
@@ -39,11 +39,11 @@ const STYLE = `
 body{display:flex;flex-direction:column;height:100vh;height:100dvh;overflow:hidden}
 #root{flex:1;min-height:0}
 .graphiql-container{width:100%;height:100%}
-#head{display:flex;flex-wrap:wrap;gap:0 12px;align-items:center;padding:8px 16px;background:light-dark(#efeefd,#15152a);color:light-dark(#14171f,#eef1f6)}
+#head{display:flex;flex-wrap:wrap;gap:0 12px;align-items:center;padding:8px 16px;background:light-dark(#efedfe,#1d1a3f);color:light-dark(#14171f,#eef1f6)}
 #head,#loading,#answer-facts{font:14px/1.4 Roboto,sans-serif}
 #head strong{font-size:17px;font-weight:500}
 #head nav{display:flex;gap:24px;margin-left:auto}
-#head a,#answer-facts{color:light-dark(#5a6172,#9aa4b5)}
+#head a,#answer-facts{color:light-dark(#5a6172,#a0a8c0)}
 #head a{padding:4px 0;text-decoration:none}
 #head a:hover{text-decoration:underline}
 #head .pill{margin:0;padding:2px 8px;border-radius:99px;background:light-dark(#fff3e0,#33250f);color:light-dark(#8a4b00,#f2b35b);font-size:12px}
@@ -78,6 +78,9 @@ body{display:flex;flex-direction:column;height:100vh;height:100dvh;overflow:hidd
 #graphiql-session>.graphiql-horizontal-drag-bar{display:none}
 .graphiql-container .graphiql-editors,.graphiql-container .graphiql-response{flex:1 0 0!important;min-height:280px}
 .graphiql-container .graphiql-editors{min-height:384px}
+/* The buttons are above the query, so that its lines have the whole width. */
+.graphiql-container .graphiql-query-editor{flex-direction:column;gap:8px;padding:8px}
+.graphiql-container .graphiql-query-editor>.graphiql-toolbar{flex-direction:row;order:-1;width:auto}
 }
 /* In a low window both editors scroll together, beside the answer. */
 @media (min-width:601px) and (max-height:519px){
@@ -85,6 +88,7 @@ body{display:flex;flex-direction:column;height:100vh;height:100dvh;overflow:hidd
 .graphiql-container .graphiql-sessions{margin:8px 8px 8px 0}
 .graphiql-container #graphiql-session{min-height:0}
 .graphiql-editors{overflow-y:auto}
+.graphiql-container .graphiql-query-editor{column-gap:8px;padding:8px}
 }
 @media (pointer:coarse){
 #head a{padding:12px 0}
