@@ -26,10 +26,11 @@ export const TOOLS: readonly Tool[] = [
   {
     name: 'find_tokens',
     title: 'Find tokens',
-    description: `Searches the listed tokens by symbol, name, chain or address, best match first, one page at a time. filter.reachableFrom searches among the tokens that one token can be moved to. Symbols are not unique: compare chainKey and address before you name one as the token that a person means. ${heldBackOf('a token or its chain')}`,
+    description: `Searches the listed tokens by symbol, name, chain or address, best match first, one page at a time. filter.reachableFrom searches among the tokens that one token can be moved to. If nothing is found, didYouMean has similar queries: ask the person whether one is meant, since it can be another token. Symbols are not unique: compare chainKey and address before you name one as the token that a person means. ${heldBackOf('a token or its chain')}`,
     document: `query FindTokens($query: String, $filter: TokenFilter, $orderBy: TokenOrder, $first: Int, $after: String) {
   tokenSearch(query: $query, filter: $filter, orderBy: $orderBy, first: $first, after: $after) {
     totalCount
+    didYouMean
     pageInfo { hasNextPage endCursor }
     nodes {
       chainKey address symbol name decimals isBridgeable isNative price { usd asOf } ${HELD_BACK}

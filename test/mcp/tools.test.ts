@@ -72,6 +72,11 @@ describe.each(REVISIONS)('an agent that speaks %s', (revision) => {
     },
   );
 
+  it('gets similar queries if find_tokens finds nothing', async () => {
+    const { structuredContent } = await call(client(), 'find_tokens', { query: 'usdcc' });
+    expect(structuredContent).toMatchObject({ tokenSearch: { totalCount: 0, didYouMean: ['USDC'] } });
+  });
+
   it('gets the list of tools if it calls an unknown one', async () => {
     await expect(call(client(), 'x'.repeat(5_000))).rejects.toMatchObject({
       code: -32_602,
