@@ -1,3 +1,4 @@
+/** The log of changes is bounded, and leads a client from any logged state to the present one by the fewest steps. */
 import { expect, it } from 'vitest';
 import { createTokenSnapshot, type TokenSnapshot } from '../../src/snapshots/snapshot.js';
 import { TOKENS } from '../../src/upstream/listing-kinds.js';

@@ -1,3 +1,4 @@
+/** Rows with one key and different facts in one answer never decide which facts are served. */
 import { describe, expect, it } from 'vitest';
 import { parseListingRules } from '../../src/domain/listing-rules.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
@@ -19,43 +20,49 @@ describe('rows with one key and different facts in one answer', () => {
     ['in the reverse order', [wrong, right]],
     ['neither of them right', [wrong, { ...right, decimals: 7 }]],
     ['under another letter case of the chain', [right, { ...wrong, chainKey: 'A' }]],
-  ])('become the known row without a price, and are logged: %s', async (_what, both) => {
-    const gateway = await startGuarded({ chains: CHAINS, tokens: [right, ...GOOD] });
-    expect(await gateway.sample(METRIC)).toBe(0);
-    for (const counted of [1, 2]) {
-      await gateway.bring({ tokens: [...both, ...GOOD] });
-      const upstream = both.map(({ decimals }) => decimals).join(' and ');
-      expect(await rowOf(gateway, USDC)).toMatchObject({
-        decimals: 6,
-        price: null,
-        heldBack: [{ fact: 'decimals', served: '6', upstream }],
-      });
-      const others = (await gateway.tokens()).filter(({ address }) => address !== USDC);
-      expect(others.map(({ price }) => price?.usd)).toEqual([0.9998, 0.9998]);
-      expect(gateway.snapshots.status(Date.now())[1]).toMatchObject({ rejectedRows: 2, heldBackRows: 1 });
-      expect(await gateway.sample(METRIC)).toBe(counted);
-    }
-    expect(gateway.logged.filter(({ msg }) => msg.startsWith('Left out bad rows'))).not.toEqual([]);
-    // A rule cannot accept two values at once.
-    expect(gateway.ruleInLog()).toBeUndefined();
-    expect(gateway.heldBackLines()).toHaveLength(1);
-  });
+  ])(
+    'contradictory rows of one key become the known row without a price, and are logged: %s',
+    async (_what, both) => {
+      const gateway = await startGuarded({ chains: CHAINS, tokens: [right, ...GOOD] });
+      expect(await gateway.sample(METRIC)).toBe(0);
+      for (const counted of [1, 2]) {
+        await gateway.bring({ tokens: [...both, ...GOOD] });
+        const upstream = both.map(({ decimals }) => decimals).join(' and ');
+        expect(await rowOf(gateway, USDC)).toMatchObject({
+          decimals: 6,
+          price: null,
+          heldBack: [{ fact: 'decimals', served: '6', upstream }],
+        });
+        const others = (await gateway.tokens()).filter(({ address }) => address !== USDC);
+        expect(others.map(({ price }) => price?.usd)).toEqual([0.9998, 0.9998]);
+        expect(gateway.snapshots.status(Date.now())[1]).toMatchObject({ rejectedRows: 2, heldBackRows: 1 });
+        expect(await gateway.sample(METRIC)).toBe(counted);
+      }
+      expect(gateway.logged.filter(({ msg }) => msg.startsWith('Left out bad rows'))).not.toEqual([]);
+      // A rule cannot accept two values at once.
+      expect(gateway.ruleInLog()).toBeUndefined();
+      expect(gateway.heldBackLines()).toHaveLength(1);
+    },
+  );
 
   it.each([
     ['in this order', [right, wrong]],
     ['in the reverse order', [wrong, right]],
-  ])('are not served, however often they are sent, if no row is known: %s', async (_what, both) => {
-    const config = { holdBackMs: 0 };
-    const gateway = await startGuarded({ chains: CHAINS, tokens: [...both, ...GOOD] }, { config });
-    for (let times = 0; times < 2; times++) {
-      expect((await gateway.tokens()).map(({ address }) => address)).toEqual(['0x2', '0x3']);
-      expect(gateway.snapshots.status(Date.now())[1]).toMatchObject({ rejectedRows: 2, heldBackRows: 0 });
-      await gateway.bring({});
-    }
-    expect(await gateway.sample(METRIC)).toBe(3);
-  });
+  ])(
+    'contradictory rows of one key are not served, however often they are sent, if no row is known: %s',
+    async (_what, both) => {
+      const config = { holdBackMs: 0 };
+      const gateway = await startGuarded({ chains: CHAINS, tokens: [...both, ...GOOD] }, { config });
+      for (let times = 0; times < 2; times++) {
+        expect((await gateway.tokens()).map(({ address }) => address)).toEqual(['0x2', '0x3']);
+        expect(gateway.snapshots.status(Date.now())[1]).toMatchObject({ rejectedRows: 2, heldBackRows: 0 });
+        await gateway.bring({});
+      }
+      expect(await gateway.sample(METRIC)).toBe(3);
+    },
+  );
 
-  it('are left out of routes, too, if no row is known, also after a change of rules', async () => {
+  it('contradictory rows are left out of routes, too, if no row is known, also after a change of rules', async () => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: [right, wrong, ...GOOD] });
     gateway.upstream.plan('routes', json({ tokens: [wrong, ...GOOD] }));
     const route =
@@ -66,7 +73,7 @@ describe('rows with one key and different facts in one answer', () => {
     expect(await gateway.query(route)).toEqual(shown);
   });
 
-  it('become the row with the decimals of the embedded listing in the first answer', async () => {
+  it('contradictory rows in the first answer become the row with the decimals of the embedded listing', async () => {
     const both = [18, 6].map((decimals) => tokenRow('ethereum', EMBEDDED, { decimals }));
     const gateway = await startGuarded({ chains: CHAINS, tokens: [...both, ...GOOD] });
     expect(await rowOf(gateway, EMBEDDED)).toMatchObject({
@@ -82,7 +89,7 @@ describe('rows with one key and different facts in one answer', () => {
     expect(await other.tokens()).toHaveLength(2);
   });
 
-  it('of a chain become the known chain', async () => {
+  it('contradictory rows of a chain become the known chain', async () => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: GOOD });
     await gateway.bring({ chains: [chainRow('A', { chainId: 1 }), ...CHAINS] });
     expect(await gateway.chains()).toContainEqual(

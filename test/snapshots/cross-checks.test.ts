@@ -1,3 +1,4 @@
+/** Facts and prices that contradict other facts or earlier prices are not served as if they were right. */
 import { describe, expect, it } from 'vitest';
 import { parseListingRules } from '../../src/domain/listing-rules.js';
 import { demoChains } from '../fixtures/demo.js';
@@ -27,7 +28,7 @@ describe('two EVM chains with one chainId', () => {
     ['in this order', [ETHEREUM, EVIL]],
     ['in the reverse order', [EVIL, ETHEREUM]],
   ])(
-    'the embedded one has caip2 and caip19 and is in the token list, the other is not: %s',
+    'only the embedded one of two EVM chains with one chainId has caip2 and caip19 and is in the token list: %s',
     async (_order, chains) => {
       const gateway = await startGuarded({ chains, tokens: TOKENS });
       expect(await numbersOf(gateway)).toEqual({ ethereum: 'eip155:1', evil: null });
@@ -49,7 +50,7 @@ describe('two EVM chains with one chainId', () => {
     },
   );
 
-  it('leave caip2 to the chain that had it, also after a restart; if neither had it, neither gets it', async () => {
+  it('two chains with one chainId leave caip2 to the one that had it, also after a restart; if neither had it, neither gets it', async () => {
     const [one, two, three] = ['one', 'two', 'three'].map((key) => chainRow(key, { chainId: 5 }));
     const gateway = await startGuarded({ chains: [one], tokens: TOKENS }, onDisk());
     expect(await numbersOf(gateway)).toEqual({ one: 'eip155:5' });
@@ -102,7 +103,7 @@ describe("the decimals of a chain's native asset on which both listings disagree
   const LISTINGS = { chains: [chainRow('a')], tokens: [ether(6), tokenRow('a', USDC)] };
   const held = { fact: 'decimals', served: '6', upstream: '18' };
 
-  it('are served without a price, reported and counted while they disagree', async () => {
+  it('native assets with disputed decimals are served without a price, reported and counted while the listings disagree', async () => {
     const gateway = await startGuarded(LISTINGS);
     const since = new Date().toISOString();
     // The listings are compared once both are fetched.
@@ -125,7 +126,7 @@ describe("the decimals of a chain's native asset on which both listings disagree
     expect((await gateway.tokens())[0]).toMatchObject({ decimals: 18, heldBack: [] });
   });
 
-  it('are reported for the placeholder, too, if the chain names another address', async () => {
+  it('disputed decimals are reported for the placeholder, too, if the chain names another address', async () => {
     const nativeCurrency = { ...(chainRow('a').nativeCurrency as object), address: USDC };
     const own = tokenRow('a', USDC, { decimals: 18 });
     const gateway = await startGuarded({
@@ -136,7 +137,7 @@ describe("the decimals of a chain's native asset on which both listings disagree
     expect(await gateway.tokens()).toMatchObject([{ decimals: 6, heldBack: [held] }, { heldBack: [] }]);
   });
 
-  it('are reported if the chains are fetched last, and settled by the rule that the log gives', async () => {
+  it('disputed decimals are reported if the chains are fetched last, and settled by the rule that the log gives', async () => {
     const upstream = await startFakeUpstream(LISTINGS);
     upstream.plan('chains', late(200, json({ chains: LISTINGS.chains })));
     const gateway = await startGuarded({}, { upstream });
@@ -160,7 +161,7 @@ const pricesOf = async (gateway: GuardedGateway) =>
 const NONE = GOOD.map(() => null);
 
 describe('prices that are a thousand times as high in one refresh', () => {
-  it('are null until the upstream has sent them for ten minutes', async () => {
+  it('prices a thousand times as high are null until the upstream has sent them for ten minutes', async () => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: GOOD });
     const high = tokens((number) => number * 1000);
     await gateway.bring({ tokens: high });
@@ -174,7 +175,7 @@ describe('prices that are a thousand times as high in one refresh', () => {
     expect(gateway.heldBackRows()).toEqual([0, 0]);
   });
 
-  it('are null for ten minutes after their request, even if a cache had the first answer for an hour', async () => {
+  it('far higher prices are null for ten minutes after their request, even if a cache had the first answer for an hour', async () => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: GOOD });
     const high = tokens((number) => number * 1000);
     await gateway.bring({ tokens: high }, 61 * MINUTE, { age: '3600' });
@@ -184,7 +185,7 @@ describe('prices that are a thousand times as high in one refresh', () => {
     expect(await pricesOf(gateway)).toEqual(sentIn(high));
   });
 
-  it('are served after ten minutes even if they change a little, but not if much', async () => {
+  it('far higher prices are served after ten minutes even if they change a little, but not if much', async () => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: GOOD });
     await gateway.bring({ tokens: tokens((number) => number * 1000) });
     await gateway.bring({ tokens: tokens((number) => number * 1100) }, 6 * MINUTE);
@@ -199,7 +200,7 @@ describe('prices that are a thousand times as high in one refresh', () => {
     expect(await pricesOf(gateway)).toEqual(NONE);
   });
 
-  it('are compared with the last ones also after refreshes without prices, and after a restart', async () => {
+  it('prices are compared with the last ones also after refreshes without prices, and after a restart', async () => {
     const before = await startGuarded({ chains: CHAINS, tokens: GOOD }, onDisk());
     await before.bring({ tokens: tokens(() => null) });
     await before.bring({ tokens: tokens((number) => number * 1000) });
@@ -215,7 +216,7 @@ describe('prices that are a thousand times as high in one refresh', () => {
 });
 
 describe('a price', () => {
-  it('of a row that is listed again is compared with its last one, also after a restart', async () => {
+  it('the price of a row that is listed again is compared with its last one, also after a restart', async () => {
     const before = await startGuarded({ chains: CHAINS, tokens: GOOD }, onDisk());
     await before.bring({ tokens: GOOD.slice(1) });
     await before.bring({}, 20 * MINUTE);
@@ -226,7 +227,7 @@ describe('a price', () => {
     expect(await pricesOf(after)).toEqual(sentIn(GOOD));
   });
 
-  it('that is higher or lower by a factor of nine is served', async () => {
+  it('a price that is higher or lower by a factor of nine is served', async () => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: GOOD });
     for (const factor of [9, 1]) {
       const moved = tokens((number) => number * factor);
@@ -235,7 +236,7 @@ describe('a price', () => {
     }
   });
 
-  it('of one USDC at 2,500 beside others at 1 is null in the first listing, and the others are served', async () => {
+  it('the price of one USDC at 2,500 beside others at 1 is null in the first listing, and the others are served', async () => {
     const usdc = [1, 0.999, 2500, 1.001, 1].map((usd, index) => token(index + 1, usd, 'USDC'));
     const gateway = await startGuarded({ chains: CHAINS, tokens: [...usdc, token(9, 2500, 'ETH')] });
     expect(await pricesOf(gateway)).toEqual([1, 0.999, null, 1.001, 1, 2500]);
@@ -252,7 +253,7 @@ describe('a price', () => {
       [1, 1, null],
     ],
     ['unlike the only other price of its symbol', [token(1, 1), token(2, 2500, 'S1')], [null, null]],
-  ])('%s is null in the first listing', async (_what, tokens, prices) => {
+  ])('a price %s is null in the first listing', async (_what, tokens, prices) => {
     expect(await pricesOf(await startGuarded({ chains: CHAINS, tokens }))).toEqual(prices);
   });
 });

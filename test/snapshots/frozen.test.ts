@@ -1,3 +1,4 @@
+/** Nothing can change a row that is served: rows of each service and of routes are frozen all the way down. */
 import { expect, it } from 'vitest';
 import { chainRow, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
 import { json } from '../support/fake-upstream.js';

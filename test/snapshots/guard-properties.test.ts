@@ -1,3 +1,4 @@
+/** Guarded values keep their promises for generated listings, in bounded memory and time. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Fetched, Token } from '../../src/domain/listing.js';
@@ -198,12 +199,12 @@ const tokensFrom = (first: number, count: number, symbolOf: (index: number) => s
   );
 
 describe('guarded values', () => {
-  it('are served only if they were first or steady for HOLD_BACK_MS, and are equal at gateways that share all listings', async () => {
+  it('guarded values are served only if they were first or steady for HOLD_BACK_MS, and are equal at gateways that share all listings', async () => {
     const steps = fc.array(step, { minLength: 10, maxLength: 40, size: 'max' });
     await fc.assert(fc.asyncProperty(steps, run), { numRuns: 30 });
   });
 
-  it('are remembered for 10,000 removed rows if an upstream changes all its keys again and again', async () => {
+  it('guarded values are remembered for 10,000 removed rows if an upstream changes all its keys again and again', async () => {
     const listings = Array.from({ length: 8 }, (_, nth) =>
       tokensFrom(nth * 2000, 2000, (index) => `S${nth * 2000 + index}`),
     );
@@ -220,15 +221,18 @@ describe('guarded values', () => {
   it.each([
     ['each with a symbol of its own', (index: number) => `S${index}`],
     ['all with one symbol', () => 'USDC'],
-  ])('take time in proportion to the rows if all addresses are replaced, %s', async (_name, symbolOf) => {
-    const looksAt = async (count: number) => {
-      const before = tokensFrom(0, count, symbolOf);
-      const after = tokensFrom(count, count, symbolOf);
-      const { served, looks } = await guardAll([before, after, [...after, ...before], after]);
-      expect(served.guard.held.length).toBeLessThanOrEqual(2 * count);
-      return looks;
-    };
-    const [few, many] = [await looksAt(250), await looksAt(1000)];
-    expect(many).toBeLessThan(4.5 * few);
-  });
+  ])(
+    'the guard takes time in proportion to the rows if all addresses are replaced, %s',
+    async (_name, symbolOf) => {
+      const looksAt = async (count: number) => {
+        const before = tokensFrom(0, count, symbolOf);
+        const after = tokensFrom(count, count, symbolOf);
+        const { served, looks } = await guardAll([before, after, [...after, ...before], after]);
+        expect(served.guard.held.length).toBeLessThanOrEqual(2 * count);
+        return looks;
+      };
+      const [few, many] = [await looksAt(250), await looksAt(1000)];
+      expect(many).toBeLessThan(4.5 * few);
+    },
+  );
 });

@@ -1,3 +1,4 @@
+/** A changed guarded value is held back in its row, until every listing of HOLD_BACK_MS has had it. */
 import { describe, expect, it } from 'vitest';
 import { parseListingRules } from '../../src/domain/listing-rules.js';
 import { chainRow } from '../fixtures/rows.js';
@@ -25,7 +26,7 @@ const asFact = (fact: string, served: string, upstream: string) =>
   expect.objectContaining({ fact, served, upstream });
 
 describe('steady wrong decimals of a token', () => {
-  it('are never served within HOLD_BACK_MS: the row stays as it was, without a price, with heldBack', async () => {
+  it('steady wrong decimals are never served within HOLD_BACK_MS: the row stays as it was, without a price, with heldBack', async () => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: TOKENS });
     const since = new Date(Date.now() + MINUTE / 2).toISOString();
     const withNewRow = [...TOKENS, token(11)];
@@ -51,7 +52,7 @@ describe('steady wrong decimals of a token', () => {
     ]);
   });
 
-  it('are accepted when every listing of HOLD_BACK_MS had them, and not before', async () => {
+  it('changed decimals are accepted when every listing of HOLD_BACK_MS had them, and not before', async () => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: TOKENS });
     await gateway.bring({ tokens: [wrong(), TWO, ...REST] });
     await gateway.bring({}, DAY - 1);
@@ -78,23 +79,26 @@ describe('steady wrong decimals of a token', () => {
     ['no such row', []],
     ['a row that cannot be read', [{ ...ONE, decimals: '18' }]],
     ['two that contradict each other', [wrong(18), wrong(6)]],
-  ])('that are interrupted by %s start again, for this row only', async (_what, between) => {
-    const gateway = await startGuarded({ chains: CHAINS, tokens: TOKENS });
-    const both = [wrong(), { ...TWO, decimals: 18 }, ...REST];
-    await gateway.bring({ tokens: both });
-    await gateway.bring({ tokens: [...between, ...both.slice(1)] }, HOUR);
-    await gateway.bring({ tokens: both }, HOUR);
-    await gateway.bring({}, DAY - 2 * HOUR);
-    const decimals = async () =>
-      Object.fromEntries((await gateway.tokens()).map((row) => [row.address, row.decimals]));
-    expect(await decimals()).toMatchObject({ '0x1': 6, '0x2': 18 });
-    await gateway.bring({}, 2 * HOUR - 1);
-    expect(await decimals()).toMatchObject({ '0x1': 6 });
-    await gateway.bring({}, 1);
-    expect(await decimals()).toMatchObject({ '0x1': 18 });
-  });
+  ])(
+    'the hold-back period starts again, for this row only, if it is interrupted by %s',
+    async (_what, between) => {
+      const gateway = await startGuarded({ chains: CHAINS, tokens: TOKENS });
+      const both = [wrong(), { ...TWO, decimals: 18 }, ...REST];
+      await gateway.bring({ tokens: both });
+      await gateway.bring({ tokens: [...between, ...both.slice(1)] }, HOUR);
+      await gateway.bring({ tokens: both }, HOUR);
+      await gateway.bring({}, DAY - 2 * HOUR);
+      const decimals = async () =>
+        Object.fromEntries((await gateway.tokens()).map((row) => [row.address, row.decimals]));
+      expect(await decimals()).toMatchObject({ '0x1': 6, '0x2': 18 });
+      await gateway.bring({}, 2 * HOUR - 1);
+      expect(await decimals()).toMatchObject({ '0x1': 6 });
+      await gateway.bring({}, 1);
+      expect(await decimals()).toMatchObject({ '0x1': 18 });
+    },
+  );
 
-  it('are never accepted if HOLD_BACK_MS is never, and at once if it is 0', async () => {
+  it('changed decimals are never accepted if HOLD_BACK_MS is never, and at once if it is 0', async () => {
     const never = await startGuarded(
       { chains: CHAINS, tokens: TOKENS },
       { config: { holdBackMs: Number.POSITIVE_INFINITY } },
@@ -110,7 +114,7 @@ describe('steady wrong decimals of a token', () => {
     expect((await first(atOnce))?.decimals).toBe(18);
   });
 
-  it('in an answer from a cache count from the first request with them, not from its Age', async () => {
+  it('changed decimals in an answer from a cache count from the first request with them, not from its Age', async () => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: TOKENS });
     await gateway.bring({ tokens: [wrong(), TWO, ...REST] }, 2 * DAY, { age: String(1.5 * 86_400) });
     const since = new Date(Date.now()).toISOString();
@@ -120,7 +124,7 @@ describe('steady wrong decimals of a token', () => {
   });
 });
 
-describe('a guarded value that changes is held back, logged, and accepted by the rule in the log:', () => {
+describe('a change of a guarded value', () => {
   const changed = (changes: object) => ({ tokens: [{ ...ONE, ...changes }, TWO, ...REST] });
   const chain = (changes: object) => ({ chains: [{ ...CHAIN, ...changes }, CHAINS[1]] });
   const native = (changes: object) => chain({ nativeCurrency: { ...NATIVE, ...changes } });
@@ -135,30 +139,33 @@ describe('a guarded value that changes is held back, logged, and accepted by the
     ['chainType', chain({ chainType: 'solana' }), 'chainType', 'evm', 'solana'],
     ['address of the native currency', native({ address: '0xEf' }), 'nativeCurrency', ETHER, 'ETH 18 0xEf'],
     ['decimals of the native currency', native({ decimals: 6 }), 'nativeCurrency', ETHER, 'ETH 6 0xEe'],
-  ])('%s', async (_what, listings, fact, served, upstream) => {
-    const gateway = await startGuarded({ chains: CHAINS, tokens: TOKENS });
-    const [listing, name] = listings.chains ? [0, 'chains'] : [1, 'tokens'];
-    const all = async () => (listing === 0 ? gateway.chains() : gateway.tokens());
-    const before = await all();
-    await gateway.bring(listings);
-    const after = await all();
-    const held = after.find(({ heldBack }) => (heldBack as readonly unknown[]).length > 0);
-    expect(held).toMatchObject({
-      ...before[0],
-      ...(listing === 1 ? { price: null } : {}),
-      heldBack: [{ fact, served, upstream }],
-    });
-    expect(after).toHaveLength(before.length);
-    expect(gateway.heldBackRows()[listing]).toBe(1);
-    expect(await gateway.sample(`gateway_held_back_rows{listing="${name}",fact="${fact}"}`)).toBe(1);
-    expect(gateway.heldBackLines()).toHaveLength(1);
-    await gateway.snapshots.applyRules(parseListingRules(gateway.ruleInLog() ?? ''));
-    expect((await all()).flatMap(({ heldBack }) => heldBack)).toEqual([]);
-    expect(await all()).not.toEqual(before);
-    const accepted = `gateway_accepted_changes_total{listing="${name}",fact="${fact}",by="operator"}`;
-    expect(await gateway.sample(accepted)).toBe(1);
-    expect(gateway.heldBackRows()[listing]).toBe(0);
-  });
+  ])(
+    'a guarded value that changes is held back, logged, and accepted by the rule in the log: %s',
+    async (_what, listings, fact, served, upstream) => {
+      const gateway = await startGuarded({ chains: CHAINS, tokens: TOKENS });
+      const [listing, name] = listings.chains ? [0, 'chains'] : [1, 'tokens'];
+      const all = async () => (listing === 0 ? gateway.chains() : gateway.tokens());
+      const before = await all();
+      await gateway.bring(listings);
+      const after = await all();
+      const held = after.find(({ heldBack }) => (heldBack as readonly unknown[]).length > 0);
+      expect(held).toMatchObject({
+        ...before[0],
+        ...(listing === 1 ? { price: null } : {}),
+        heldBack: [{ fact, served, upstream }],
+      });
+      expect(after).toHaveLength(before.length);
+      expect(gateway.heldBackRows()[listing]).toBe(1);
+      expect(await gateway.sample(`gateway_held_back_rows{listing="${name}",fact="${fact}"}`)).toBe(1);
+      expect(gateway.heldBackLines()).toHaveLength(1);
+      await gateway.snapshots.applyRules(parseListingRules(gateway.ruleInLog() ?? ''));
+      expect((await all()).flatMap(({ heldBack }) => heldBack)).toEqual([]);
+      expect(await all()).not.toEqual(before);
+      const accepted = `gateway_accepted_changes_total{listing="${name}",fact="${fact}",by="operator"}`;
+      expect(await gateway.sample(accepted)).toBe(1);
+      expect(gateway.heldBackRows()[listing]).toBe(0);
+    },
+  );
 
   const all = (change: (row: (typeof TOKENS)[number]) => object) => ({
     tokens: TOKENS.map((row) => ({ ...row, ...change(row) })),
@@ -171,7 +178,7 @@ describe('a guarded value that changes is held back, logged, and accepted by the
     ['names of a chain, and another letter case of its type', chain({ name: 'N', chainType: 'EVM' })],
     ['another spelling of a native address', native({ address: '0xEE', name: 'n' })],
     ['new rows', { tokens: [...TOKENS, token(77)], chains: [...CHAINS, chainRow('c', { chainId: 11 })] }],
-  ])('unlike %s', async (_what, listings) => {
+  ])('nothing is held back because of %s', async (_what, listings) => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: TOKENS });
     await gateway.bring(listings);
     expect(gateway.heldBackRows()).toEqual([0, 0]);
@@ -180,7 +187,7 @@ describe('a guarded value that changes is held back, logged, and accepted by the
 });
 
 describe('a row that was removed', () => {
-  it('is held back if it is listed again with other decimals, however long it was removed', async () => {
+  it('a removed row is held back if it is listed again with other decimals, however long it was removed', async () => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: TOKENS });
     await gateway.bring({ tokens: [TWO, ...REST] });
     expect(await gateway.tokens()).toHaveLength(9);

@@ -1,3 +1,4 @@
+/** Guarded values are known from the embedded listing, and stay known over restarts and other upstream settings. */
 import { describe, expect, it } from 'vitest';
 import { chainRow, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
 import { until } from '../support/clock.js';
@@ -24,7 +25,7 @@ const [ONE, ...OTHERS] = REST;
 const HELD = { decimals: 6, price: null, heldBack: [{ fact: 'decimals', served: '6', upstream: '18' }] };
 
 describe('the first listing, without a stored one', () => {
-  it('is compared with the embedded listing: 18 for USDC on ethereum is served as 6, and logged', async () => {
+  it('the first listing is compared with the embedded listing: 18 for USDC on ethereum is served as 6, and logged', async () => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: [usdc(18), ...REST] });
     expect(await rowOf(gateway, USDC)).toMatchObject(HELD);
     expect(gateway.heldBackRows()).toEqual([0, 1]);
@@ -44,7 +45,7 @@ describe('the first listing, without a stored one', () => {
 });
 
 describe('with SNAPSHOT_DIR, a restart', () => {
-  it('continues the hold-back period of a row', async () => {
+  it('a restart with SNAPSHOT_DIR continues the hold-back period of a row', async () => {
     const before = await startGuarded({ chains: CHAINS, tokens: REST }, onDisk());
     await before.bring({ tokens: [{ ...ONE, decimals: 18 }, ...OTHERS] });
     const shown = await rowOf(before, '0x1');
@@ -61,7 +62,7 @@ describe('with SNAPSHOT_DIR, a restart', () => {
     ).toBe(1);
   });
 
-  it('keeps the facts, and not the rows, of a listing with a time in the future', async () => {
+  it('a restart with SNAPSHOT_DIR keeps the facts, and not the rows, of a listing with a time in the future', async () => {
     const before = await startGuarded({ chains: CHAINS, tokens: REST }, onDisk());
     await before.bring({ tokens: OTHERS });
     await stopGuarded(before);
@@ -81,7 +82,7 @@ describe('a change of the upstream settings, with the same disk', () => {
   it.each([
     ['UPSTREAM_PROFILE, at another address', true],
     ['UPSTREAM_PROFILE, at the same address', false],
-  ])('of %s still guards accepted values', async (_what, isOther) => {
+  ])('a change of %s still guards accepted values', async (_what, isOther) => {
     // A token that the embedded listing does not have.
     const before = await startGuarded({ chains: CHAINS, tokens: REST }, onDisk());
     const upstream = isOther ? await startFakeSuccessor() : before.upstream;
@@ -104,7 +105,7 @@ describe('a change of the upstream settings, with the same disk', () => {
     expect(after.logged.map(({ msg }) => msg)).toContain(compared);
   });
 
-  it('of UPSTREAM_URL, and back, guards the values of both upstreams', async () => {
+  it('a change of UPSTREAM_URL, and back, guards the values of both upstreams', async () => {
     const first = await startGuarded({ chains: CHAINS, tokens: OTHERS }, onDisk());
     first.clock.advance(HOUR);
     const other = await startFakeUpstream({ chains: CHAINS, tokens: REST });
@@ -115,7 +116,7 @@ describe('a change of the upstream settings, with the same disk', () => {
     expect(await rowOf(third, '0x1')).toMatchObject(HELD);
   });
 
-  it('to an upstream with far fewer rows does not hold its listing back', async () => {
+  it('a change to an upstream with far fewer rows does not hold its listing back', async () => {
     const before = await startGuarded({ chains: CHAINS, tokens: REST }, onDisk());
     const upstream = await startFakeUpstream({ chains: CHAINS, tokens: REST.slice(0, 4) });
     const after = await restart(before, { upstream });
@@ -128,7 +129,7 @@ describe('a change of the upstream settings, with the same disk', () => {
 });
 
 describe('UPSTREAM_PROFILE=auto', () => {
-  it('guards the values of v1 when its successor takes over', async () => {
+  it('UPSTREAM_PROFILE=auto guards the values of v1 when its successor takes over', async () => {
     const successor = await startFakeSuccessor({
       chains: [successorChain(CHAINS[0] as never), successorChain({ ...CHAINS[1], chainId: 8 } as never)],
       tokens: [{ ...numbered(1), symbol: 'OTHER' }, ...OTHERS].map(successorToken),

@@ -1,3 +1,4 @@
+/** A refresh that lacks many rows is held back whole, until it has come often enough in a row. */
 import { describe, expect, it } from 'vitest';
 import { chainRow } from '../fixtures/rows.js';
 import { status } from '../support/fake-upstream.js';
@@ -33,7 +34,7 @@ async function reasons({ metrics }: GuardedGateway) {
 }
 
 describe('a refresh that loses more than half of the rows', () => {
-  it('is held back whole, logged, and accepted the third time in a row', async () => {
+  it('a refresh that loses more than half of the rows is held back whole, logged, and accepted the third time in a row', async () => {
     const gateway = await start(10);
     for (const times of [1, 2]) {
       expect(await bring(gateway, numberedRows(4))).toMatchObject({
@@ -56,7 +57,7 @@ describe('a refresh that loses more than half of the rows', () => {
     expect(gateway.heldBackRows()).toEqual([0, 0]);
   });
 
-  it('is still counted after failed refreshes, and with other rows and values', async () => {
+  it('a held-back refresh is still counted after failed refreshes, and with other rows and values', async () => {
     const gateway = await start(10);
     const left = (nth: number) => [
       ...numberedRows(4).map((row) => ({ ...row, name: `${nth}` })),
@@ -69,7 +70,7 @@ describe('a refresh that loses more than half of the rows', () => {
     expect(await bring(gateway, left(3))).toMatchObject({ rows: 5 });
   });
 
-  it('step by step is noticed also after a restart from disk', async () => {
+  it('a loss of rows step by step is noticed also after a restart from disk', async () => {
     const before = await start(64, onDisk().config);
     expect((await bring(before, numberedRows(32))).rows).toBe(32);
     const after = await restart(before);
@@ -238,7 +239,7 @@ describe('a loss of rows', () => {
       {},
       [accepted([...some(10), ...some(300, 101).map(unreadable)])],
     ],
-  ])('%s', async (_what, first, config, steps) => {
+  ])('a loss of rows %s', async (_what, first, config, steps) => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: first }, { config });
     for (const { rows, isHeldBack, because = '', afterMs } of steps) {
       const before = statusOf(gateway).rows;

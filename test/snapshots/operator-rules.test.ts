@@ -1,3 +1,4 @@
+/** The operator's rules "accept" and "keep" decide about guarded values, and "hide" hides them without a loss. */
 import { writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { chainRow } from '../fixtures/rows.js';
@@ -30,7 +31,7 @@ async function serve(text: string, listings = LISTINGS) {
 }
 
 describe('a rule of LISTING_RULES', () => {
-  it('"accept" accepts a change at once, without a refresh if it is already held back', async () => {
+  it('the rule "accept" accepts a change at once, without a refresh if it is already held back', async () => {
     const gateway = await serve('accept a:0x1 decimals 6 18 # right\n');
     await gateway.bring({ tokens: WRONG });
     expect(await first(gateway)).toMatchObject({ decimals: 18, price: { usd: 1 }, heldBack: [] });
@@ -52,7 +53,7 @@ describe('a rule of LISTING_RULES', () => {
     expect(await first(later)).toMatchObject({ decimals: 18, heldBack: [] });
   });
 
-  it('accept accepts only the change that it names', async () => {
+  it('the rule "accept" accepts only the change that it names', async () => {
     const gateway = await serve('accept a:0x1 decimals 6 8\naccept a:0x2 decimals 6 18\n');
     await gateway.bring({ tokens: WRONG });
     expect(await first(gateway)).toMatchObject({ decimals: 6 });
@@ -61,7 +62,7 @@ describe('a rule of LISTING_RULES', () => {
     expect(await first(gateway)).toMatchObject({ decimals: 6, symbol: 'S1' });
   });
 
-  it('keep never accepts a change, however long it is sent, and the row shows it', async () => {
+  it('the rule "keep" never accepts a change, however long it is sent, and the row shows it', async () => {
     const gateway = await serve('keep a:0x1 decimals 6\nkeep a chainId 7\n');
     await gateway.bring({ tokens: WRONG, chains: [chainRow('a', { chainId: 8 })] });
     await gateway.bring({}, 100 * DAY);
@@ -72,7 +73,7 @@ describe('a rule of LISTING_RULES', () => {
     expect(await first(gateway)).toMatchObject({ decimals: 6, price: { usd: 1 }, heldBack: [] });
   });
 
-  it('keep ends the alert: the metrics do not count facts that such a rule keeps', async () => {
+  it('the rule "keep" ends the alert: the metrics do not count facts that such a rule keeps', async () => {
     const counts = async () =>
       Promise.all(
         [
@@ -98,7 +99,7 @@ describe('a rule of LISTING_RULES', () => {
     await until(async () => (await counts())[0] === 1);
   });
 
-  it('keep applies in the first listing, and restores a value after another one was accepted', async () => {
+  it('the rule "keep" applies in the first listing, and restores a value after another one was accepted', async () => {
     const gateway = await serve('keep a:0x1 decimals 6\n', { ...LISTINGS, tokens: WRONG });
     expect(await first(gateway)).toMatchObject({ decimals: 6, heldBack: [{ served: '6', upstream: '18' }] });
     const later = await serve('', { ...LISTINGS, tokens: WRONG });
@@ -109,7 +110,7 @@ describe('a rule of LISTING_RULES', () => {
     expect(await first(later)).toMatchObject({ decimals: 6, price: { usd: 1 }, heldBack: [] });
   });
 
-  it('that hides a row hides its held-back values, and does not count as a loss', async () => {
+  it('a rule that hides a row hides its held-back values, and does not count as a loss', async () => {
     const gateway = await serve('hide a:0x1\n');
     await gateway.bring({ tokens: WRONG });
     expect(await gateway.tokens()).toHaveLength(10);

@@ -1,3 +1,4 @@
+/** A refresh that has to wait does not count as failed, and an unexpected exception counts like any failure. */
 import { describe, expect, it } from 'vitest';
 import type { Chain, Fetched } from '../../src/domain/listing.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
@@ -46,8 +47,8 @@ async function start() {
   };
 }
 
-describe('a refresh that waits because the other listing failed is reported, and does not count as failed:', () => {
-  it('because of a Retry-After', async () => {
+describe('a refresh that waits because the other listing failed', () => {
+  it('a refresh that waits because of a Retry-After is reported, and does not count as failed', async () => {
     const { snapshots, upstream, listings, expectWait, expectNoFailureAfter } = await start();
     upstream.plan('chains', status(429, { 'retry-after': '3' }));
     snapshots.refreshNow();
@@ -57,7 +58,7 @@ describe('a refresh that waits because the other listing failed is reported, and
     await expectNoFailureAfter(3_000);
   });
 
-  it('because of an open circuit breaker, until it is sent', async () => {
+  it('a refresh that waits for an open circuit breaker is reported until it is sent, and does not count as failed', async () => {
     const { snapshots, upstream, metrics, clock, listings, expectWait, expectNoFailureAfter } = await start();
     // Chains alone open the breaker: the request for tokens waits for its answer meanwhile.
     const answers: (() => void)[] = [];

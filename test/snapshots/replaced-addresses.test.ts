@@ -1,3 +1,4 @@
+/** If a token's address is replaced, the old row stays without a price, and the new one waits. */
 import { describe, expect, it } from 'vitest';
 import { parseListingRules } from '../../src/domain/listing-rules.js';
 import { chainRow } from '../fixtures/rows.js';
@@ -22,7 +23,7 @@ async function served({ tokens }: Gateway) {
   return { listed: numbers(listed), held: numbers(held) };
 }
 
-describe("if a token's address is replaced, the old row stays without a price, and the new one waits", () => {
+describe('a token whose address is replaced', () => {
   it.each<[string, Rows, Rows, readonly number[]]>([
     ['under the same symbol', [ONE], [THREE], [1]],
     ['under a Cyrillic look-alike of USDC', [ONE], [{ ...THREE, symbol: 'USD\u0421' }], [1]],
@@ -31,22 +32,25 @@ describe("if a token's address is replaced, the old row stays without a price, a
     ['where two addresses share the symbol', [ONE, TWO], [TWO, THREE], [1, 2]],
     ['where two addresses become one', [ONE, TWO], [THREE], [1, 2]],
     ['where one address becomes two', [ONE], [TWO, THREE], [1]],
-  ])('%s', async (_what, before, after, listed) => {
-    const gateway = await start([...before, ...REST]);
-    await gateway.bring({ tokens: [...after, ...REST] });
-    const held = listed.filter((number) => !(number === 2 && after.includes(TWO)));
-    expect(await served(gateway)).toEqual({ listed, held });
-    // The new token waits, and is not found by its key.
-    const { data } = await gateway.query('{ token(chainKey: "a", address: "0x3") { symbol } }');
-    expect(data).toEqual({ token: null });
-    const count = await gateway.sample('gateway_held_back_rows{listing="tokens",fact="address"}');
-    expect(count).toBeGreaterThanOrEqual(held.length);
-    await gateway.bring({}, DAY - 1);
-    expect((await served(gateway)).listed).toEqual(listed);
-    await gateway.bring({}, 1);
-    const accepted = (after as (typeof ONE)[]).map(({ address }) => Number(address)).sort();
-    expect(await served(gateway)).toEqual({ listed: accepted, held: [] });
-  });
+  ])(
+    'the old row of a replaced address stays, and the new one waits: %s',
+    async (_what, before, after, listed) => {
+      const gateway = await start([...before, ...REST]);
+      await gateway.bring({ tokens: [...after, ...REST] });
+      const held = listed.filter((number) => !(number === 2 && after.includes(TWO)));
+      expect(await served(gateway)).toEqual({ listed, held });
+      // The new token waits, and is not found by its key.
+      const { data } = await gateway.query('{ token(chainKey: "a", address: "0x3") { symbol } }');
+      expect(data).toEqual({ token: null });
+      const count = await gateway.sample('gateway_held_back_rows{listing="tokens",fact="address"}');
+      expect(count).toBeGreaterThanOrEqual(held.length);
+      await gateway.bring({}, DAY - 1);
+      expect((await served(gateway)).listed).toEqual(listed);
+      await gateway.bring({}, 1);
+      const accepted = (after as (typeof ONE)[]).map(({ address }) => Number(address)).sort();
+      expect(await served(gateway)).toEqual({ listed: accepted, held: [] });
+    },
+  );
 
   it.each<[string, Rows, Rows, number]>([
     ['a second address is listed beside the first', [ONE], [ONE, TWO], 2],
@@ -54,14 +58,14 @@ describe("if a token's address is replaced, the old row stays without a price, a
     ['the new address is on another chain', [ONE, TWO], [TWO, { ...ONE, chainKey: 'b' }], 2],
     ['the new address has another symbol', [ONE], [{ ...TWO, symbol: 'DAI' }], 1],
     ['there is no symbol', [{ ...ONE, symbol: '' }], [{ ...TWO, symbol: '' }], 1],
-  ])('but nothing is held back if %s', async (_what, before, after, count) => {
+  ])('nothing is held back if %s', async (_what, before, after, count) => {
     const gateway = await start([...before, ...REST]);
     await gateway.bring({ tokens: [...after, ...REST] });
     expect(gateway.heldBackRows()).toEqual([0, 0]);
     expect((await served(gateway)).listed).toHaveLength(count);
   });
 
-  it('also if the new one is listed first: its hold-back period begins when the old one is removed', async () => {
+  it('a new address that is listed first waits, too: its hold-back period begins when the old one is removed', async () => {
     const gateway = await start([ONE, ...REST]);
     await gateway.bring({ tokens: [ONE, TWO, ...REST] });
     expect(gateway.heldBackRows()).toEqual([0, 0]);
@@ -73,7 +77,7 @@ describe("if a token's address is replaced, the old row stays without a price, a
     expect(await served(gateway)).toEqual({ listed: [2], held: [] });
   });
 
-  it('also if the old one is removed first: the new one waits alone, and is counted and logged', async () => {
+  it('a new address waits alone if the old one is removed first, and is counted and logged', async () => {
     const gateway = await start([ONE, ...REST]);
     await gateway.bring({ tokens: REST });
     await gateway.bring({ tokens: [TWO, ...REST] }, HOUR);
@@ -89,7 +93,7 @@ describe("if a token's address is replaced, the old row stays without a price, a
     expect(gateway.heldBackRows()).toEqual([0, 0]);
   });
 
-  it('also if the old one is still listed under another symbol, which is held back', async () => {
+  it('a new address waits, too, if the old one is still listed under another symbol, which is held back', async () => {
     const gateway = await start([ONE, ...REST]);
     await gateway.bring({ tokens: [{ ...ONE, symbol: 'OLD' }, TWO, ...REST] });
     expect(await served(gateway)).toEqual({ listed: [1], held: [1] });
@@ -97,7 +101,7 @@ describe("if a token's address is replaced, the old row stays without a price, a
     expect(await served(gateway)).toEqual({ listed: [1, 2], held: [] });
   });
 
-  it('also if a dozen new ones are listed in one refresh: all of them wait', async () => {
+  it('a dozen new addresses in one refresh all wait', async () => {
     const dozen = Array.from({ length: 12 }, (_, index) => token(index + 100));
     const gateway = await start([ONE, ...REST]);
     const others = async () =>
@@ -112,7 +116,7 @@ describe("if a token's address is replaced, the old row stays without a price, a
     expect(await others()).toHaveLength(12);
   });
 
-  it('until the operator accepts it in place of one of two old ones', async () => {
+  it('a new address waits until the operator accepts it in place of one of two old ones', async () => {
     const gateway = await start([ONE, TWO, ...REST]);
     await gateway.bring({ tokens: [THREE, ...REST] });
     await gateway.snapshots.applyRules(parseListingRules('accept a:0x1 address 0x1 0x3'));
@@ -124,7 +128,7 @@ describe("if a token's address is replaced, the old row stays without a price, a
     ['a removed token', 'keep a:0x1 address 0x1', [[], [TWO]], 1],
     ['a token whose symbol is held back', 'keep a:0x1 symbol USDC', [[{ ...ONE, symbol: 'OLD' }, TWO]], 2],
   ])(
-    'for ever if a keep rule names %s, and the metrics no longer count it',
+    'a new address waits for ever if a keep rule names %s, and the metrics no longer count it',
     async (_what, rule, sent, rows) => {
       const gateway = await start([ONE, ...REST]);
       const inMetrics = () =>
@@ -147,7 +151,7 @@ describe("if a token's address is replaced, the old row stays without a price, a
     },
   );
 
-  it('until it is accepted in place of one of two removed ones, although a rule keeps the other', async () => {
+  it('a new address waits until it is accepted in place of one of two removed ones, although a rule keeps the other', async () => {
     const gateway = await start([ONE, TWO, ...REST]);
     await gateway.bring({ tokens: REST });
     await gateway.snapshots.applyRules(parseListingRules('keep a:0x1 address 0x1'));
@@ -159,7 +163,7 @@ describe("if a token's address is replaced, the old row stays without a price, a
     expect(await count()).toBe(0);
   });
 
-  it('until it is accepted; a move back to the old address is held back, too', async () => {
+  it('a new address waits until it is accepted; a move back to the old address is held back, too', async () => {
     const gateway = await start([ONE, ...REST]);
     await gateway.bring({ tokens: [TWO, ...REST] });
     await gateway.bring({}, DAY);
@@ -169,7 +173,7 @@ describe("if a token's address is replaced, the old row stays without a price, a
     expect(await served(gateway)).toEqual({ listed: [2, 3], held: [2] });
   });
 
-  it('with the same hold-back period while other rows change, until the old one is listed again', async () => {
+  it('a new address has the same hold-back period while other rows change, until the old one is listed again', async () => {
     // There are so many rows that the removed ones do not count as a loss.
     const rest = Array.from({ length: 60 }, (_, index) => token(index + 10, `R${index}`));
     const gateway = await start([ONE, ...rest]);

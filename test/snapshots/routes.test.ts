@@ -1,3 +1,4 @@
+/** Routes agree with the token listing, and their requests are shared fairly among clients. */
 import { describe, expect, it } from 'vitest';
 import { NATIVE_PLACEHOLDER } from '../../src/domain/addresses.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
@@ -62,30 +63,33 @@ describe('routes from a token that is not listed as written', () => {
     ['a listed address on another chain', pair(BIG, 'b')],
     ['the native asset of a chain that lists none', pair(ZERO, 'a')],
     ['an unknown address alone', '{ tokens(srcToken: "0xbad") { address } }'],
-  ])('are empty, without a request, while the listing is fresh: %s', async (_name, query) => {
-    const gateway = await serve(one);
-    expect(await gateway.query(query)).toEqual({ data: { tokens: [] } });
-    expect(gateway.asked()).toEqual([]);
-  });
+  ])(
+    'routes from an unlisted token are empty, without a request, while the listing is fresh: %s',
+    async (_name, query) => {
+      const gateway = await serve(one);
+      expect(await gateway.query(query)).toEqual({ data: { tokens: [] } });
+      expect(gateway.asked()).toEqual([]);
+    },
+  );
 
   it.each([
     ['in any letter case', pair(BIG.toLowerCase(), 'a'), BIG],
     ['as the native asset, under the zero address', pair(NATIVE_PLACEHOLDER, 'd'), ZERO],
     ['alone, in any letter case', `{ tokens(srcToken: "${SHOUTED}") { address } }`, SHOUTED],
-  ])('are requested if it is listed %s', async (_name, query, sent) => {
+  ])('routes from a token are requested if it is listed %s', async (_name, query, sent) => {
     const gateway = await serve(one);
     expect(await gateway.query(query)).toEqual({ data: { tokens: [{ address: '0x2' }] } });
     expect(gateway.asked()).toEqual([sent]);
   });
 
-  it('do not count towards the budget of an operation', async () => {
+  it('routes from unlisted tokens do not count towards the budget of an operation', async () => {
     const { query, asked } = await serve(one, { maxRoutesPerOperation: 1 });
     const unlisted = Array.from({ length: 5 }, (_, nth) => `a${nth}: ${pair(`0xbad${nth}`).slice(2, -2)}`);
     expect(codesOf(await query(`{ ${unlisted.join(' ')} b: ${pair('0x64').slice(2)}`))).toEqual([]);
     expect(asked()).toHaveLength(1);
   });
 
-  it('are requested after those from listed tokens while the listing is stale', async () => {
+  it('routes from unlisted tokens are requested after those from listed tokens while the listing is stale', async () => {
     const gateway = await serve(one, { tokensFreshMs: 100, upstreamRequestsPerSecond: 1 });
     gateway.upstream.plan('tokens', status(404));
     await expect.poll(() => gateway.snapshots.status(Date.now())[1].state, { interval: 10 }).toBe('STALE');
@@ -116,7 +120,7 @@ describe('routes from a token that is not listed as written', () => {
 describe('rows of routes', () => {
   const rowFields = 'id decimals symbol name isBridgeable price { usd }';
 
-  it('equal those of the token listing', async () => {
+  it('rows of routes equal those of the token listing', async () => {
     const odd = { symbol: 'ODD', name: 'Odd', isBridgeable: false, price: { usd: 9 } };
     const { query } = await serve(() => json({ tokens: [tokenRow('b', '0x2', odd)] }));
     const answer = await query<{ routes: object[]; token: object }>(`{
@@ -127,7 +131,7 @@ describe('rows of routes', () => {
     expect(answer.data?.token).toMatchObject({ symbol: 'TWO', price: { usd: 2 } });
   });
 
-  it('with other decimals than in the listing are left out, counted and logged once', async () => {
+  it('rows of routes with other decimals than in the listing are left out, counted and logged once', async () => {
     const rows = [tokenRow('b', '0x2', { decimals: 18 }), tokenRow('d', '0x3'), tokenRow('c', '0x64')];
     const { query, metrics, logged } = await serve(() => json({ tokens: rows }));
     for (let asked = 0; asked < 3; asked++) {
@@ -144,7 +148,7 @@ describe('rows of routes', () => {
     ]);
   });
 
-  it('are compared with the listing that the operation reads, not with a newer one', async () => {
+  it('rows of routes are compared with the listing that the operation reads, not with a newer one', async () => {
     const other = LISTED.map((row) => (row.address === '0x2' ? { ...row, decimals: 18 } : row));
     const gateway = await serve(() => json({ tokens: [tokenRow('b', '0x2', { decimals: 18 })] }), {
       holdBackTimes: 1,
@@ -164,7 +168,7 @@ describe('rows of routes', () => {
     expect(gateway.asked()).toHaveLength(1);
   });
 
-  it('that the listing lacks are equal in all routes of one answer', async () => {
+  it('rows that the listing lacks are equal in all routes of one answer', async () => {
     const CHANGES: Record<string, object> = { '0x64': { price: { usd: 1 } }, '0x65': { price: { usd: 2 } } };
     const { query } = await serve((from) =>
       json({ tokens: [tokenRow('d', '0x9', CHANGES[from] ?? { decimals: 18 })] }),
@@ -183,7 +187,7 @@ describe('rows of routes', () => {
 });
 
 describe('clients', () => {
-  it('take turns, however many requests one of them has, and share requests for the same routes', async () => {
+  it('clients take turns, however many requests one of them has, and share requests for the same routes', async () => {
     const { queryAs, asked } = await serve(one, { upstreamRequestsPerSecond: 5 });
     const greedy = Array.from({ length: 12 }, (_, index) => queryAs('10.0.0.1', pair(hexOf(index))));
     // The second address is also that of the greedy client's last operation. Both clients share the request
@@ -194,7 +198,7 @@ describe('clients', () => {
     expect(asked().slice(0, 9)).toEqual(expect.arrayContaining([hexOf(50), hexOf(11)]));
   });
 
-  it('are refused when too many wait: first the client with most requests, logged at debug', async () => {
+  it('clients are refused when too many wait: first the client with most requests, logged at debug', async () => {
     const { queryAs, logged } = await serve(one, { upstreamRequestsPerSecond: 1 });
     const greedy = Array.from({ length: 45 }, (_, index) => queryAs('10.0.0.1', pair(hexOf(index))));
     await expect
@@ -212,7 +216,7 @@ describe('clients', () => {
 });
 
 describe('routes that fail', () => {
-  it('are logged in one line at warn, without a stack, however many clients wait for them', async () => {
+  it('routes that fail are logged in one line at warn, without a stack, however many clients wait for them', async () => {
     let fail = () => {};
     const { query, logged, asked } = await serve(() => (...request) => {
       fail = () => status(500)(...request);
@@ -229,7 +233,7 @@ describe('routes that fail', () => {
     expect(lines[0]).not.toHaveProperty('err');
   });
 
-  it('are requested after growing pauses, and without a pause again after a success', async () => {
+  it('routes that fail are requested after growing pauses, and without a pause again after a success', async () => {
     let answer = status(500);
     const { query, asked, logged } = await serve(() => answer, { destinationsFreshMs: 100 });
     const clock = stopClock();
@@ -263,7 +267,7 @@ describe('routes that fail', () => {
 describe('an answer that is larger than the cache of routes', () => {
   const MANY = Array.from({ length: 45_000 }, (_, index) => tokenRow('b', `0xb${index}`));
 
-  it('is requested once, and replaces all others', async () => {
+  it('an answer that is larger than the cache of routes is requested once, and replaces all others', async () => {
     const { query, asked } = await serve(
       (from) => json({ tokens: from === '0x64' ? MANY : [tokenRow('b', '0x2')] }),
       { destinationsFreshMs: 3_600_000 },

@@ -1,3 +1,4 @@
+/** Listings are refreshed in the background, one refresh at a time, and their status says how old they are. */
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
@@ -37,7 +38,7 @@ async function serve(tokens: Answer, config: TestGatewayOptions['config'] = {}, 
 }
 
 describe('refreshes', () => {
-  it('run in the background, and requests are answered at once from the snapshots', async () => {
+  it('refreshes run in the background, and requests are answered at once from the snapshots', async () => {
     let release = () => {};
     const held: Answer = (...asked) => {
       release = () => listingAt(2)(...asked);
@@ -57,7 +58,7 @@ describe('refreshes', () => {
     expect(begun.rows[0]?.price?.usd).toBe(1);
   });
 
-  it('run one at a time, at the configured interval, however many requests there are', async () => {
+  it('refreshes run one at a time, at the configured interval, however many requests there are', async () => {
     let underWay = 0;
     let most = 0;
     const counted: Answer = (response, request, nth) => {
@@ -76,7 +77,7 @@ describe('refreshes', () => {
     expect(upstream.count('chains')).toBe(0);
   });
 
-  it('count the interval from the request, so that a slow upstream does not make listings stale', async () => {
+  it('refreshes count the interval from the request, so that a slow upstream does not make listings stale', async () => {
     const { query, upstream } = await serve(late(1000, listingAt(1)), { tokensFreshMs: 2000 });
     await query(TOKENS);
     // Counted from the answer, the interval would make each gap at least 3,000 ms. A busy machine is late
@@ -84,7 +85,7 @@ describe('refreshes', () => {
     await expect.poll(() => Math.min(...gapsBetween(upstream))).toBeLessThan(2800);
   });
 
-  it('log once that the tokens are too many for the promised speed', async () => {
+  it('refreshes log once that the tokens are too many for the promised speed', async () => {
     const tokens = Array.from({ length: 5_001 }, (_none, nth) => tokenRow('a', `0x${nth.toString(16)}1`));
     const { query, logged, upstream } = await serve(json({ tokens }), { tokensFreshMs: 20 });
     await query(TOKENS);
@@ -94,7 +95,7 @@ describe('refreshes', () => {
 });
 
 describe('a failed refresh', () => {
-  it('is repeated after growing pauses, until one succeeds', async () => {
+  it('a failed refresh is repeated after growing pauses, until one succeeds', async () => {
     const { query, snapshots, upstream } = await serve(status(404), {}, 100);
     snapshots.start();
     await expect.poll(() => upstream.count('tokens')).toBeGreaterThanOrEqual(4);
@@ -104,7 +105,7 @@ describe('a failed refresh', () => {
     await expect.poll(async () => codesOf(await query(TOKENS))).toEqual([]);
   });
 
-  it('before the first snapshot gives its error to all requests, which cause no earlier refresh', async () => {
+  it('a failed refresh before the first snapshot gives its error to all requests, which cause no earlier refresh', async () => {
     const { query, upstream } = await serve(status(410), {}, 10_000);
     for (let asked = 0; asked < 20; asked++) expect(codesOf(await query(TOKENS))).toEqual(['UPSTREAM_GONE']);
     expect(upstream.count('tokens')).toBe(1);
@@ -116,7 +117,7 @@ describe('a failed refresh', () => {
     // The successor is gone, too.
     ['auto', false],
   ] as const)(
-    'with 410 and UPSTREAM_PROFILE=%s logs how the successor can take over: %s',
+    'a failed refresh with 410 and UPSTREAM_PROFILE=%s logs how the successor can take over: %s',
     async (upstreamProfile, isNamed) => {
       const successor = await startFakeSuccessor();
       onTestFinished(successor.close);
@@ -133,7 +134,7 @@ describe('a failed refresh', () => {
 });
 
 describe('a clock that is set back', () => {
-  it('does not make a listing or a price younger: a price that is too old is null, and its token stays', async () => {
+  it('a clock that is set back does not make a listing or a price younger: a price that is too old is null, and its token stays', async () => {
     const { query } = await serve(listingAt(1), {
       tokensFreshMs: 300_000,
       priceMaxAgeMs: 900_000,
@@ -157,7 +158,7 @@ describe('a clock that is set back', () => {
 });
 
 describe('listings', () => {
-  it('have a status, before and after the first snapshot', async () => {
+  it('listings have a status, before and after the first snapshot', async () => {
     const { query, snapshots, upstream } = await serve(stall);
     upstream.plan('chains', json({ chains: [chainRow('a'), chainRow('a')] }));
     const empty = {

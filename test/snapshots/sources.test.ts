@@ -1,3 +1,4 @@
+/** Sources are the inverted routes of all bridgeable tokens, which a sweep requests behind the requests of clients. */
 import { describe, expect, it } from 'vitest';
 import type { Token } from '../../src/domain/listing.js';
 import { parseListingRules } from '../../src/domain/listing-rules.js';
@@ -68,14 +69,14 @@ const destinationsOf = ({ query }: TestGateway, token: string) => {
 };
 
 describe('sources', () => {
-  it('are null without an error, and cost nothing, if routes are not swept', async () => {
+  it('sources are null without an error, and cost nothing, if routes are not swept', async () => {
     const upstream = await startSweptUpstream(NETWORK);
     const gateway = await createTestGateway({ upstream });
     expect(await askSources(gateway, 'a 0x1')).toEqual({ data: { sources: null } });
     expect(upstream.count()).toBe(0);
   });
 
-  it('are the inverted answers of the upstream, without rows of other decimals than the listing', async () => {
+  it('sources are the inverted answers of the upstream, without rows of other decimals than the listing', async () => {
     const others = (token: string) =>
       token === 'c 0x2'
         ? json({ tokens: [rowOf('b 0x1'), rowOf('c 0x1'), rowOf('a 0x1', { decimals: 18 })] })
@@ -94,7 +95,7 @@ describe('sources', () => {
     ]);
   });
 
-  it('include routes with other decimals if the token has held-back facts, as destinations do', async () => {
+  it('sources include routes with other decimals if the token has held-back facts, as destinations do', async () => {
     const changed = { 'b 0x1': { decimals: 18 } } as Record<string, object>;
     const rowsOf = (tokens: readonly string[]) =>
       json({ tokens: tokens.map((token) => rowOf(token, changed[token])) });
@@ -108,14 +109,14 @@ describe('sources', () => {
     });
   });
 
-  it('of a token that the operator hides are empty, although the upstream has routes to it', async () => {
+  it('the sources of a token that the operator hides are empty, although the upstream has routes to it', async () => {
     const { gateway } = await startSwept();
     expect(await sourcesOf(gateway, 'b 0x1')).toEqual(['a 0x1', 'c 0x2']);
     await gateway.snapshots.applyRules(parseListingRules('hide b:0x1'));
     expect(await sourcesOf(gateway, 'b 0x1')).toEqual([]);
   });
 
-  it('tell that they are incomplete, and how old they are, while answers are missing', async () => {
+  it('sources tell that they are incomplete, and how old they are, while answers are missing', async () => {
     const clock = stopClock();
     const { date, upstream, gateway } = await sweep();
     await expect
@@ -135,7 +136,7 @@ describe('sources', () => {
     expect(await untilComplete(gateway)).toMatchObject({ asOf: firstAt });
   });
 
-  it('have the time of each answer minus its Age, and destinations use the same answers', async () => {
+  it('sources have the time of each answer minus its Age, and destinations use the same answers', async () => {
     const { upstream, gateway } = await startSwept((token) =>
       json(
         { tokens: (NETWORK[token] ?? []).map((destination) => rowOf(destination)) },
@@ -166,7 +167,7 @@ describe('sources', () => {
     expect([...upstream.asked()].sort()).toEqual(TOKENS);
   });
 
-  it('follow the listing: removed tokens are not sources, and new bridgeable ones are requested', async () => {
+  it('sources follow the listing: removed tokens are not sources, and new bridgeable ones are requested', async () => {
     const { date, upstream, gateway } = await startSwept();
     const { 'c 0x2': _gone, ...rest } = NETWORK;
     date.advance(10);
@@ -179,14 +180,14 @@ describe('sources', () => {
     expect(await metricsOf(gateway)).toContain('gateway_sweep_tokens_known 4\n');
   });
 
-  it('count as rows: above the limit there is an error and no data', async () => {
+  it('sources count as rows: above the limit there is an error and no data', async () => {
     const { gateway } = await startSwept(undefined, { config: { maxRows: 3 } });
     expect(await sourcesOf(gateway, 'a 0x1')).toEqual(['b 0x1']);
     const answer = await askSources(gateway, 'b 0x1');
     expect([codesOf(answer), answer.data]).toEqual([['LIMIT_EXCEEDED'], undefined]);
   });
 
-  it('also use the routes that operations of clients request when swept routes are no longer fresh', async () => {
+  it('sources also use the routes that operations of clients request when swept routes are no longer fresh', async () => {
     const clock = stopClock();
     const config = { destinationsFreshMs: 1_000, routesSweepMs: HOUR };
     const { date, upstream, gateway } = await sweep(undefined, { config });
@@ -207,7 +208,7 @@ describe('sources', () => {
 });
 
 describe('the requests of the sweep', () => {
-  it('are sent after those of clients', async () => {
+  it('the requests of the sweep are sent after those of clients', async () => {
     const clock = stopClock();
     stopDate();
     const many: Network = Object.fromEntries(Array.from({ length: 8 }, (_, nth) => [`a 0x${nth + 10}`, []]));
@@ -234,27 +235,30 @@ describe('the requests of the sweep', () => {
     ['429', status(429, { 'retry-after': '90' }), 'UPSTREAM_RATE_LIMITED', 90_000, 'b 0x1'],
     ['429 without Retry-After', status(429), 'UPSTREAM_RATE_LIMITED', 60_000, 'b 0x1'],
     ['410, and continue with other tokens', status(410), 'UPSTREAM_GONE', 60_000, 'c 0x1'],
-  ])('stop for a while at a %s, and known routes stay', async (_name, answer, code, pauseMs, next) => {
-    const clock = stopClock();
-    const { upstream, gateway } = await sweep((token) => (token === 'b 0x1' ? answer : undefined));
-    await expect.poll(() => sourcesOf(gateway, 'b 0x1')).toEqual(['a 0x1']);
-    clock.advance(50);
-    await expect
-      .poll(() => linesOf(gateway, `stops for ${pauseMs / 1_000} seconds`))
-      .toMatchObject([{ code, known: 1 }]);
-    upstream.planRoutes(routesOf(NETWORK));
-    clock.advance(pauseMs - 1_000);
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    expect(upstream.asked()).toEqual(['a 0x1', 'b 0x1']);
-    expect(await sourcesOf(gateway, 'b 0x1')).toEqual(['a 0x1']);
-    clock.advance(1_001);
-    await expect.poll(() => upstream.asked()[2]).toBe(next);
-    await untilAsked(upstream, 5, clock, 50);
-    expect(await untilComplete(gateway)).toMatchObject({ isComplete: true });
-    expect(upstream.asked().filter((token) => token === 'b 0x1')).toHaveLength(2);
-  });
+  ])(
+    'the sweep stops for a while at a %s, and known routes stay',
+    async (_name, answer, code, pauseMs, next) => {
+      const clock = stopClock();
+      const { upstream, gateway } = await sweep((token) => (token === 'b 0x1' ? answer : undefined));
+      await expect.poll(() => sourcesOf(gateway, 'b 0x1')).toEqual(['a 0x1']);
+      clock.advance(50);
+      await expect
+        .poll(() => linesOf(gateway, `stops for ${pauseMs / 1_000} seconds`))
+        .toMatchObject([{ code, known: 1 }]);
+      upstream.planRoutes(routesOf(NETWORK));
+      clock.advance(pauseMs - 1_000);
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      expect(upstream.asked()).toEqual(['a 0x1', 'b 0x1']);
+      expect(await sourcesOf(gateway, 'b 0x1')).toEqual(['a 0x1']);
+      clock.advance(1_001);
+      await expect.poll(() => upstream.asked()[2]).toBe(next);
+      await untilAsked(upstream, 5, clock, 50);
+      expect(await untilComplete(gateway)).toMatchObject({ isComplete: true });
+      expect(upstream.asked().filter((token) => token === 'b 0x1')).toHaveLength(2);
+    },
+  );
 
-  it('stop for growing pauses while all get 410; sources without known routes have UPSTREAM_GONE', async () => {
+  it('the sweep stops for growing pauses while all requests get 410; sources without known routes have UPSTREAM_GONE', async () => {
     const clock = stopClock();
     const { upstream, gateway } = await sweep(() => status(410));
     await expect.poll(() => sourcesOf(gateway, 'b 0x1')).toEqual(['UPSTREAM_GONE']);
@@ -272,13 +276,13 @@ describe('the requests of the sweep', () => {
     expect(await metricsOf(gateway)).toMatch(/^gateway_sweep_interval_seconds \d/m);
   });
 
-  it('that are not answered give sources UPSTREAM_TIMEOUT while no routes are known', async () => {
+  it('sources have UPSTREAM_TIMEOUT while no request of the sweep is answered and no routes are known', async () => {
     const { upstream, gateway } = await sweep(() => stall);
     await expect.poll(() => upstream.asked().length).toBeGreaterThan(0);
     await expect.poll(() => sourcesOf(gateway, 'b 0x1')).toEqual(['UPSTREAM_TIMEOUT']);
   });
 
-  it('are repeated once after the others if they fail; without an answer the sources are incomplete', async () => {
+  it('failed requests of the sweep are repeated once after the others; without an answer the sources are incomplete', async () => {
     const { upstream, gateway } = await sweep((token) => (token === 'b 0x1' ? status(500) : undefined));
     await expect.poll(() => upstream.asked().length).toBeGreaterThanOrEqual(5);
     await new Promise((resolve) => setTimeout(resolve, 300));
@@ -293,7 +297,7 @@ describe('the requests of the sweep', () => {
     expect(text).toMatch(/^gateway_sweep_age_seconds \d/m);
   });
 
-  it('stop if the map is full, with a line in the log', async () => {
+  it('the sweep stops if the map is full, with a line in the log', async () => {
     const tooMany = json({ tokens: Array.from({ length: 50_001 }, (_, nth) => rowOf(`b 0x${nth}`)) });
     const { upstream, gateway } = await sweep((token) => (token === 'c 0x2' ? tooMany : undefined));
     await expect.poll(() => linesOf(gateway, 'The map of routes is full')).toHaveLength(1);
@@ -307,7 +311,7 @@ describe('the map of routes', () => {
   const rows = (...decimals: number[]) =>
     decimals.map((each, nth) => ({ chainKey: 'dst', address: `x${nth}`, decimals: each }) as Token);
 
-  it('keeps to its bounds on pairs and destinations', () => {
+  it('the map of routes keeps to its bounds on pairs and destinations', () => {
     const map = createRouteMap();
     expect(map.set('a', { takenAt: 1, rows: rows(1, 2, 3) })).toBe(true);
     expect(map.set('a', { takenAt: 2, rows: rows(4, 5) })).toBe(true);
@@ -324,7 +328,7 @@ describe('the map of routes', () => {
     expect([map.pairs, map.size, map.oldestAt()]).toEqual([4, 2, 2]);
   });
 
-  it('accepts newer answers only, but any answer in place of one from the future', () => {
+  it('the map of routes accepts newer answers only, but any answer in place of one from the future', () => {
     const map = createRouteMap();
     map.set('a', { takenAt: 5, upstreamAgeMs: 5, rows: rows(1) });
     map.set('a', { takenAt: 9, rows: rows(2) });

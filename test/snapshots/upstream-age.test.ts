@@ -1,3 +1,7 @@
+/**
+ * The age of an answer that a cache has stored counts: for the listing, for its prices, and for which answer
+ * is newer.
+ */
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { stopClock } from '../support/clock.js';
@@ -49,18 +53,21 @@ describe('an answer that a cache has stored for long', () => {
   it.each([
     ['two hours', 7_200, 7_200],
     ['ten years, which count as one', 315_360_000, 31_536_000],
-  ])('makes the listing stale and its price null, with an Age of %s', async (_age, sent, age) => {
-    const gateway = await serve(listingAt(1, sent));
-    const { price, listing } = await seenBy(gateway);
-    expect(price).toBeNull();
-    expect(listing).toMatchObject({ state: 'STALE', lastFailure: null });
-    expect(listing?.ageSeconds).toBeGreaterThanOrEqual(age);
-    expect(Date.now() - Date.parse(listing?.takenAt ?? '')).toBeGreaterThanOrEqual(1_000 * age);
-    const response = await gateway.fetch(`/graphql?query=${encodeURIComponent('{ tokens { name } }')}`);
-    expect(response.headers.get('x-stale-listings')).toMatch(/^tokens;age=(72\d\d|315360\d\d)$/);
-  });
+  ])(
+    'an answer that a cache has stored for long makes the listing stale and its price null, with an Age of %s',
+    async (_age, sent, age) => {
+      const gateway = await serve(listingAt(1, sent));
+      const { price, listing } = await seenBy(gateway);
+      expect(price).toBeNull();
+      expect(listing).toMatchObject({ state: 'STALE', lastFailure: null });
+      expect(listing?.ageSeconds).toBeGreaterThanOrEqual(age);
+      expect(Date.now() - Date.parse(listing?.takenAt ?? '')).toBeGreaterThanOrEqual(1_000 * age);
+      const response = await gateway.fetch(`/graphql?query=${encodeURIComponent('{ tokens { name } }')}`);
+      expect(response.headers.get('x-stale-listings')).toMatch(/^tokens;age=(72\d\d|315360\d\d)$/);
+    },
+  );
 
-  it('has prices with their true time if PRICE_MAX_AGE_MS allows it', async () => {
+  it('an answer that a cache has stored has prices with their true time if PRICE_MAX_AGE_MS allows it', async () => {
     const before = Date.now();
     const { price } = await seenBy(await serve(listingAt(1, 7_200), { priceMaxAgeMs: 86_400_000 }));
     const asOf = Date.parse(price?.asOf ?? '') + 7_200_000;
@@ -68,7 +75,7 @@ describe('an answer that a cache has stored for long', () => {
     expect(asOf).toBeLessThanOrEqual(Date.now());
   });
 
-  it('is requested as often as a fresh one, and the log says once why it is old', async () => {
+  it('an old answer is requested as often as a fresh one, and the log says once why it is old', async () => {
     const gateway = await serve(listingAt(1, 7_200), { tokensFreshMs: 600 });
     await expectUsualGaps(gateway);
     expect(linesOf(gateway, 'carries "Age: 7200"')).toEqual([
@@ -78,7 +85,7 @@ describe('an answer that a cache has stored for long', () => {
 });
 
 describe('an answer that is older than the listing that is served', () => {
-  it('does not replace it, does not count as a failure, and is logged', async () => {
+  it('an answer older than the served listing does not replace it, does not count as a failure, and is logged', async () => {
     const gateway = await serve(first(1, listingAt(1), listingAt(2, 60)));
     const before = await seenBy(gateway);
     await refresh(gateway);
@@ -102,14 +109,14 @@ describe('an answer that is older than the listing that is served', () => {
     expect((await seenBy(gateway)).price?.usd).toBe(2);
   });
 
-  it('is followed by the next refresh after the usual interval', async () => {
+  it('an answer older than the served listing is followed by the next refresh after the usual interval', async () => {
     const gateway = await serve(first(1, listingAt(1), listingAt(2, 60)), { tokensFreshMs: 600 });
     await expectUsualGaps(gateway);
     const { price, listing } = await seenBy(gateway);
     expect([price?.usd, listing?.state]).toEqual([1, 'STALE']);
   });
 
-  it('is recognised by its age, and not by its time, which is wrong after the clock was set back', async () => {
+  it('an older answer is recognised by its age, and not by its time, which is wrong after the clock was set back', async () => {
     const monotonic = stopClock();
     const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 7_200_000);
     onTestFinished(() => clock.mockRestore());
