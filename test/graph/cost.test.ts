@@ -1,3 +1,4 @@
+/** No operation costs less than its response, and MAX_COST and the limit on rows refuse operations beyond them. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
@@ -47,28 +48,31 @@ describe('MAX_COST', () => {
   it.each([
     [`tokens ${EVERY_FIELD}`, 'listings { name }'],
     [`tokenChanges { cursor isReset removedIds changed ${EVERY_FIELD} }`, '__typename'],
-  ])('of 1 allows a token listing with every field and chain, and no more: %s', async (whole, other) => {
-    const { query, post } = await createTestGateway({ config: { maxCost: 1 } });
-    expect(await query(`{ ${whole} }`)).not.toHaveProperty('errors');
-    const more = `{ ${whole} ${other} }`;
-    const answer = await query(more);
-    expect(codesOf(answer)).toEqual(['LIMIT_EXCEEDED']);
-    expect(answer).not.toHaveProperty('data');
-    const units = (await demo.execute({ query: more }))?.context.cost.spent.units ?? 0;
-    expect(answer.errors?.[0]?.message).toContain(
-      `may cost at most ${units - 1} units (MAX_COST); this one costs ${units}.`,
-    );
-    const newer = { accept: 'application/graphql-response+json' };
-    expect((await post({ query: more }, newer)).status).toBe(400);
-  });
+  ])(
+    'MAX_COST=1 allows a token listing with every field and chain, and no more: %s',
+    async (whole, other) => {
+      const { query, post } = await createTestGateway({ config: { maxCost: 1 } });
+      expect(await query(`{ ${whole} }`)).not.toHaveProperty('errors');
+      const more = `{ ${whole} ${other} }`;
+      const answer = await query(more);
+      expect(codesOf(answer)).toEqual(['LIMIT_EXCEEDED']);
+      expect(answer).not.toHaveProperty('data');
+      const units = (await demo.execute({ query: more }))?.context.cost.spent.units ?? 0;
+      expect(answer.errors?.[0]?.message).toContain(
+        `may cost at most ${units - 1} units (MAX_COST); this one costs ${units}.`,
+      );
+      const newer = { accept: 'application/graphql-response+json' };
+      expect((await post({ query: more }, newer)).status).toBe(400);
+    },
+  );
 
-  it('refuses an operation that has an error in each row', async () => {
+  it('MAX_COST refuses an operation that has an error in each row', async () => {
     const { query } = await createTestGateway({ config: { maxCost: 1 } });
     const document = 'query ($on: Boolean = true) { tokens { chain { name @include(if: $on) } } }';
     expect(codesOf(await query(document, { on: null }))).toEqual(['LIMIT_EXCEEDED']);
   });
 
-  it('counts a search by the listed tokens and the words of the query', async () => {
+  it('the cost counts a search by the listed tokens and the words of the query', async () => {
     const listings = { chains: [chainRow('a')], tokens: [tokenRow('a', '0x1')] };
     const { query } = await createTestGateway({ listings, config: { maxCost: 100 } });
     const searches = (count: number, words: string) =>
@@ -81,7 +85,7 @@ describe('MAX_COST', () => {
     expect(codesOf(await query(searches(21, '⒜⒝')))).toEqual(['LIMIT_EXCEEDED']);
   });
 
-  it('counts each character of a symbol in a filter as three units', async () => {
+  it('the cost counts each character of a symbol in a filter as three units', async () => {
     const unitsOf = async (symbol: string) => {
       const query = `{ tokenSearch(filter: { symbols: ["${symbol}"] }) { totalCount } }`;
       return (await demo.execute({ query }))?.context.cost.spent.units ?? 0;
@@ -89,7 +93,7 @@ describe('MAX_COST', () => {
     expect((await unitsOf('USDC')) - (await unitsOf(''))).toBe(12);
   });
 
-  it('counts each list of the introspection as eight rows, in each of its aliases', async () => {
+  it('the cost counts each list of the introspection as eight rows, in each of its aliases', async () => {
     const fields = 'fields { type { fields { type { name description kind } args { name } } } }';
     const ofFields = 1 + 8 * (2 + 8 * (4 + 1 + 8));
     for (const aliases of [['a'], ['a', 'b']]) {
@@ -99,7 +103,7 @@ describe('MAX_COST', () => {
     }
   });
 
-  it('counts the rows of searches and routes', async () => {
+  it('the cost counts the rows of searches and routes', async () => {
     const tokens = Array.from({ length: 3 }, (_nothing, nth) => tokenRow('a', `0x${nth + 1}`));
     const { query, upstream } = await createTestGateway({
       listings: { chains: [chainRow('a'), chainRow('b')], tokens },
@@ -160,16 +164,19 @@ describe('the limit on rows', () => {
     ['tokenChanges { changed { id } }', demoTokens.length],
     ['chainChanges { changed { tokens { id } } removedIds }', ALL],
     ['listings { name }', 2],
-  ])('counts the rows of %s, and each member of most answers as a unit', async (field, rows, isExact) => {
-    const { context, data } = (await demo.execute({ query: `{ ${field} }` })) ?? {};
-    expect(context?.cost.spent.rows).toBe(rows);
-    if (isExact) expect(context?.cost.spent.units).toBe(membersOf(data));
-  });
+  ])(
+    'the limit counts the rows of %s, and each member of most answers as a unit',
+    async (field, rows, isExact) => {
+      const { context, data } = (await demo.execute({ query: `{ ${field} }` })) ?? {};
+      expect(context?.cost.spent.rows).toBe(rows);
+      if (isExact) expect(context?.cost.spent.units).toBe(membersOf(data));
+    },
+  );
 
   it.each([
     ['{ chains { tokens { id } } }', ALL],
     ['{ _entities(representations: [{ __typename: "Chain", chainKey: "a" }, {}]) { __typename } }', 2],
-  ])('is exact: %s', async (query, rows) => {
+  ])('the limit on rows is exact: %s', async (query, rows) => {
     const fitting = await createTestGateway({ config: { maxRows: rows } });
     expect(codesOf(await fitting.query(query))).not.toContain('LIMIT_EXCEEDED');
     const small = await createTestGateway({ config: { maxRows: rows - 1 } });

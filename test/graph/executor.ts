@@ -1,3 +1,4 @@
+/** Executes operations by graphql-js alone, to compare with the answers of a gateway. */
 import { execute, getOperationAST, getVariableValues, parse, validate } from 'graphql';
 import type { Config } from '../../src/config/config.js';
 import { fragmentsOf } from '../../src/execution/document-limits.js';

@@ -1,3 +1,4 @@
+/** A text or list that exceeds its limit is unknown as a key and refused elsewhere, and messages shorten it. */
 import { describe, expect, it } from 'vitest';
 import { share } from '../support/ends.js';
 import { codesOf, createTestGateway } from '../support/test-gateway.js';
@@ -21,12 +22,12 @@ describe('a text or list that exceeds its limit', () => {
     ['tokenChanges(since: $v) { isReset }', { isReset: true }],
     ['_entities(representations: [{ __typename: "Chain", chainKey: $v }]) { __typename }', [null]],
     ['_entities(representations: [{ __typename: "Token", id: $v }]) { __typename }', [null]],
-  ])('is unknown as a key, without an error: %s', async (field, found) => {
+  ])('a long text is unknown as a key, without an error: %s', async (field, found) => {
     const answer = await query(`query ($v: String!) { found: ${field} }`, { v: LONG });
     expect(answer).toEqual({ data: { found } });
   });
 
-  it('is an unknown id', async () => {
+  it('a long text is an unknown id', async () => {
     const text = 'query ($v: ID!) { node(id: $v) { id } nodes(ids: [$v]) { id } }';
     for (const v of [LONG, LONG_ID])
       expect(await query(text, { v })).toEqual({ data: { node: null, nodes: [null] } });
@@ -43,7 +44,7 @@ describe('a text or list that exceeds its limit', () => {
     ['tokens(srcChainKey: "base", srcToken: $v) { id }', 512, 'srcToken'],
     ['destinations(srcChainKey: "base", srcToken: $v) { chainKey }', 512, 'srcToken'],
     ['sources(dstChainKey: "base", dstToken: $v) { asOf }', 512, 'dstToken'],
-  ])('is refused elsewhere, by its length: %s', async (field, limit, name) => {
+  ])('a long text is refused as other arguments, by its length: %s', async (field, limit, name) => {
     const answer = await query(`query ($v: String!) { ${field} }`, { v: LONG });
     expect(codesOf(answer)).toEqual(['BAD_USER_INPUT']);
     expect(answer.errors?.[0]?.message).toBe(`Expected at most ${limit} characters as "${name}", got 10000.`);
@@ -54,13 +55,13 @@ describe('a text or list that exceeds its limit', () => {
     ['tokenSearch(filter: { symbols: $v }) { totalCount }', 'filter.symbols'],
     ['tokenSearch(filter: { chainKeys: $v }) { totalCount }', 'filter.chainKeys'],
     ['tokenSearch(filter: { chainTypes: $v }) { totalCount }', 'filter.chainTypes'],
-  ])('is refused as a list of more than 500 items: %s', async (field, name) => {
+  ])('a list of more than 500 items is refused: %s', async (field, name) => {
     const answer = await query(`query ($v: [String!]) { ${field} }`, { v: Array(501).fill('a') });
     expect(codesOf(answer)).toEqual(['BAD_USER_INPUT']);
     expect(answer.errors?.[0]?.message).toBe(`Expected at most 500 items as "${name}", got 501.`);
   });
 
-  it('is refused as an enum value because of its length', async () => {
+  it('a long enum value is refused because of its length', async () => {
     const literal = await query(`{ tokenSearch(orderBy: "${LONG}") { totalCount } }`);
     expect(literal.errors?.[0]?.message).toBe(
       'Expected a value of "TokenOrder", got a text of 10000 characters.',
@@ -83,7 +84,7 @@ it.each([
 });
 
 describe('the limits of an operation', () => {
-  it('count the work of decoding ids and folding symbols', async () => {
+  it('the limits of an operation count the work of decoding ids and folding symbols', async () => {
     const { query } = await createTestGateway({ config: { maxCost: 30_000 } });
     const ids = Array(6_000).fill('x');
     const byId = 'query ($ids: [ID!]!) { nodes(ids: $ids) { __typename } }';
@@ -93,7 +94,7 @@ describe('the limits of an operation', () => {
     expect(codesOf(await query(bySymbol, { filter }))).toEqual(['LIMIT_EXCEEDED']);
   });
 
-  it('refuse too many keys, in a message with their number, without reading them', async () => {
+  it('the limits of an operation refuse too many keys, in a message with their number, without reading them', async () => {
     const { query } = await createTestGateway({ config: { maxRows: 1_000 } });
     for (const field of ['chainsByKey(chainKeys:', 'tokensByCaip19(caip19s:', 'chainsByCaip2(caip2s:']) {
       const text = `query ($v: [String!]!) { ${field} $v) { id } }`;

@@ -1,3 +1,4 @@
+/** An operation costs the upstream at most one request for each distinct route request. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { tokenRequestKey } from '../../src/domain/addresses.js';
@@ -51,7 +52,7 @@ async function questionsOf(operation: Operation): Promise<ReadonlySet<string>> {
 }
 
 describe('an operation', () => {
-  it('costs the upstream at most one request for each distinct route request', async () => {
+  it('an operation costs the upstream at most one request for each distinct route request', async () => {
     let asking = 0;
     let free = 0;
     await fc.assert(
@@ -70,7 +71,7 @@ describe('an operation', () => {
     expect(free).toBeGreaterThan(8);
   });
 
-  it('costs one request for the routes of one token, by whichever fields and forms of its address', async () => {
+  it('an operation costs one request for the routes of one token, by whichever fields and forms of its address', async () => {
     for (const written of [
       [USDC, USDC.toLowerCase(), USDC.toUpperCase()],
       [`0x${'0'.repeat(40)}`, `0x${'e'.repeat(40)}`],

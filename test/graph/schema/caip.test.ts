@@ -1,3 +1,4 @@
+/** CAIP identifiers are valid and different, find exactly their chains and tokens, and are never guessed. */
 import { AssetType, ChainId } from 'caip';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -149,7 +150,7 @@ describe('over the demo listing', () => {
 });
 
 describe('CAIP identifiers', () => {
-  it('find neither of two chains with one number if neither is known to have had it before', async () => {
+  it('CAIP identifiers find neither of two chains with one number if neither is known to have had it before', async () => {
     const gateway = await gatewayOver(
       [chainRow('one', { chainId: 5 }), chainRow('two', { chainId: 5 }), chainRow('three', { chainId: 6 })],
       [tokenRow('one', USDC), tokenRow('two', USDC), tokenRow('two', USDC.replace('A', 'B'))],
@@ -161,7 +162,7 @@ describe('CAIP identifiers', () => {
     });
   });
 
-  it('come from the number or the key of a chain, and are never guessed', async () => {
+  it('CAIP identifiers come from the number or the key of a chain, and are never guessed', async () => {
     const expected: readonly (readonly [chainKey: string, type: string, id: number, caip2: string | null])[] =
       [
         ['stellar', 'stellar', 1, 'stellar:pubnet'],
@@ -198,7 +199,7 @@ describe('CAIP identifiers', () => {
     expect(ids.tokens.map(({ caip19 }) => caip19)).toEqual(tokens.map(([, , caip19]) => caip19));
   });
 
-  it('do not exist for native assets, even with an address of their own', async () => {
+  it('CAIP identifiers do not exist for native assets, even with an address of their own', async () => {
     const native = { chainKey: 'celo', name: 'Celo', symbol: 'CELO', decimals: 18, address: USDC };
     const { query } = await gatewayOver(
       [chainRow('celo', { chainId: 42220, nativeCurrency: native })],

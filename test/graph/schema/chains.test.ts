@@ -1,3 +1,4 @@
+/** Chains are found by other names than their key, and kept in the order of the listing. */
 import { expect, it } from 'vitest';
 import { demoChains } from '../../fixtures/demo.js';
 import { createTestGateway, dataOf } from '../../support/test-gateway.js';

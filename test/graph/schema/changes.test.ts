@@ -1,3 +1,4 @@
+/** Changes turn any earlier state of a client into the present one, and leave prices and order out. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { chainRow, tokenRow } from '../../fixtures/rows.js';
@@ -59,7 +60,7 @@ function applied(kept: ReadonlyMap<string, Row>, { isReset, changed, removedIds 
 const byId = (rows: Iterable<Row>) => [...rows].sort((one, other) => (one.id < other.id ? -1 : 1));
 
 describe('changes of the token listing', () => {
-  it('are all rows at first, then those added, changed or removed; prices and order do not count', async () => {
+  it('changes of the tokens are all rows at first, then those added, changed or removed; prices and order do not count', async () => {
     const gateway = await serve([token(1), token(2), token(3)]);
     const all = await tokenChanges(gateway);
     expect(all).toMatchObject({ isReset: true, removedIds: [] });
@@ -80,7 +81,7 @@ describe('changes of the token listing', () => {
     expect(await gateway.query(removed)).toEqual({ data: { node: null } });
   });
 
-  it('do not include a listing that is held back', async () => {
+  it('changes of the tokens do not include a listing that is held back', async () => {
     const gateway = await serve([token(1), token(2), token(3)], { holdBackTimes: 3 });
     const { cursor } = await tokenChanges(gateway);
     gateway.upstream.plan('tokens', json({ tokens: [token(1, { decimals: 18 })] }));
@@ -89,7 +90,7 @@ describe('changes of the token listing', () => {
     expect(await tokenChanges(gateway, cursor)).toMatchObject({ cursor, changed: [], removedIds: [] });
   });
 
-  it('turn any earlier state into the present one', async () => {
+  it('changes of the tokens turn any earlier state into the present one', async () => {
     const row = fc.record({
       index: fc.nat(5),
       name: fc.constantFrom('One', 'Other'),
@@ -126,7 +127,7 @@ describe('changes of the token listing', () => {
     expect(kept.size).toBeGreaterThan(1);
   });
 
-  it('are remembered up to 256 KiB of keys', async () => {
+  it('changes of the tokens are remembered up to 256 KiB of keys', async () => {
     const long = (count: number, name: string) =>
       Array.from({ length: count }, (_, index) => tokenRow('a', `${index}-${'x'.repeat(500)}`, { name }));
     const gateway = await serve(long(300, 'One'));
@@ -157,7 +158,7 @@ it('changes of the chain listing are the added, changed and removed chains', asy
 });
 
 describe('queries for changes', () => {
-  it('are cached until anything but prices changes, and cost the upstream nothing', async () => {
+  it('queries for changes are cached until anything but prices changes, and cost the upstream nothing', async () => {
     const listings = { chains: CHAINS, tokens: [token(1), token(2)] };
     const server = await startServer({ listings, config: SELDOM });
     const { cursor } = await tokenChanges(server);

@@ -1,3 +1,4 @@
+/** Destinations are the routes of a token by chain, with their age, within a budget of requests for one operation. */
 import { describe, expect, it } from 'vitest';
 import { demoTokens } from '../../fixtures/demo.js';
 import { tokenRow } from '../../fixtures/rows.js';
@@ -63,7 +64,7 @@ describe('destinations', () => {
     [null, ['base', 'unlisted']],
     [true, ['base', 'ethereum', 'unlisted']],
   ])(
-    'with includeSourceChain: %s are on the chains %j, in the order of the upstream',
+    'destinations with includeSourceChain: %s are on the chains %j, in the order of the upstream',
     async (include, keys) => {
       const groups = await destinationsOf(await serve(), { ...PAIR, includeSourceChain: include });
       expect(groups?.map(({ chainKey }) => chainKey)).toEqual(keys);
@@ -71,7 +72,7 @@ describe('destinations', () => {
     },
   );
 
-  it('as a field of a token are the same, without the source chain', async () => {
+  it('destinations as a field of a token are the same, without the source chain', async () => {
     const { query } = await serve();
     const token = 'token(chainKey: $srcChainKey, address: $srcToken)';
     const fields = 'destinations { chainKey chain { name } tokens { chainKey address } }';
@@ -79,7 +80,7 @@ describe('destinations', () => {
     expect(await query(document, PAIR)).toEqual({ data: { token: { destinations: GROUPS } } });
   });
 
-  it('of unknown tokens are null without an error or a request for routes, even if no listing is loaded yet', async () => {
+  it('destinations of unknown tokens are null without an error or a request, even if no listing is loaded yet', async () => {
     const gateway = await serve();
     for (let times = 0; times < 2; times++) {
       for (const [srcChainKey, srcToken] of [
@@ -93,7 +94,7 @@ describe('destinations', () => {
     expect(gateway.routesAsked()).toHaveLength(0);
   });
 
-  it('of a token that a stale listing lacks are the upstream’s; null if the upstream has none', async () => {
+  it('destinations of a token that a stale listing lacks are the upstream’s; null if the upstream has none', async () => {
     const clock = stopClocks();
     let routes: readonly object[] = [];
     const fresh = { tokensFreshMs: 60_000, chainsFreshMs: 60_000, destinationsFreshMs: 1 };
@@ -109,7 +110,7 @@ describe('destinations', () => {
     expect(await destinationsOf(gateway, late)).toMatchObject([{ chainKey: 'base' }]);
   });
 
-  it('are empty for a listed token without routes, and null when it is no longer listed, also if cached', async () => {
+  it('destinations are empty for a listed token without routes, and null when it is no longer listed, also if cached', async () => {
     const server = await serve([], { ...SELDOM, destinationsFreshMs: 3_600_000 });
     const asked = { query: DESTINATIONS, variables: PAIR };
     await server.countExecuted(asked, asked, asked);
@@ -135,7 +136,7 @@ describe('the age of routes', () => {
     return { times, header: response.headers.get('x-stale-listings') };
   }
 
-  it('counts from their request, and is not in the header while they are fresh', async () => {
+  it('the age of routes counts from their request, and is not in the header while they are fresh', async () => {
     const gateway = await serve();
     const before = Date.now();
     const { times, header } = await askTimes(gateway);
@@ -146,7 +147,7 @@ describe('the age of routes', () => {
     expect((await askTimes(gateway)).times).toEqual(times);
   });
 
-  it('grows while they cannot be fetched again', async () => {
+  it('the age of routes grows while they cannot be fetched again', async () => {
     const clock = stopClocks();
     // The first request for tokens is for the listing, the second for the routes. All further ones fail.
     const routes = first(2, json({ tokens: ROUTES }), status(500));
@@ -165,7 +166,7 @@ describe('the budget for routes', () => {
   const distinct = demoTokens.slice(0, 13);
   const keys = distinct.map(({ chainKey, address }) => ({ chainKey, address }));
 
-  it('allows ten distinct tokens in one operation, and gives null with a code beyond', async () => {
+  it('the budget for routes allows ten distinct tokens in one operation, and gives null with a code beyond', async () => {
     const { query, routesAsked } = await serve();
     expect(defaultConfig().maxRoutesPerOperation).toBe(10);
     const answer = await query<{ tokensByKey: { symbol: string; destinations: object[] | null }[] }>(
@@ -180,7 +181,7 @@ describe('the budget for routes', () => {
     expect(routesAsked()).toHaveLength(10);
   });
 
-  it('counts route requests of every field, and no cached routes', async () => {
+  it('the budget for routes counts route requests of every field, and no cached routes', async () => {
     const { query, routesAsked } = await serve(ROUTES, { maxRoutesPerOperation: 3 });
     const keyed = keys.map(({ chainKey, address }) => `chainKey: "${chainKey}", address: "${address}"`);
     const [one, two] = keyed.map((key) => key.replace('chain', 'srcChain').replace('address', 'srcToken'));
@@ -197,7 +198,7 @@ describe('the budget for routes', () => {
     expect(routesAsked()).toHaveLength(4);
   });
 
-  it('charges for each field without routes, and refuses the whole operation beyond its cost', async () => {
+  it('an operation is charged for each field without routes, and refused as a whole beyond its cost', async () => {
     const { query, routesAsked } = await serve([]);
     const list = 'tokens { destinations { tokens { symbol } } }';
     const refused = await query(`{ ${Array.from(Array(12), (_none, nth) => `a${nth}: ${list}`)} }`);
@@ -206,7 +207,7 @@ describe('the budget for routes', () => {
     expect(routesAsked().length).toBeLessThanOrEqual(20);
   });
 
-  it('charges for each field whose routes fail, also if one request fails for all', async () => {
+  it('an operation is charged for each field whose routes fail, also if one request fails for all', async () => {
     const { query, routesAsked } = await serve(status(400), { maxCost: 20_000 });
     const failing = (count: number) =>
       query('query ($keys: [TokenKey!]!) { tokensByKey(keys: $keys) { destinations { chainKey } } }', {

@@ -1,3 +1,4 @@
+/** The field heldBack says which value is served, which one the upstream sends, and since when. */
 import { describe, expect, it } from 'vitest';
 import type { HeldBackFact } from '../../../src/domain/listing.js';
 import { EVERY_FIELD } from '../../fixtures/every-field.js';
@@ -32,7 +33,7 @@ const optionsOf = (ofRows: HeldBackRows, config = {}) => ({
 const serve = (ofRows: HeldBackRows, config = {}) => createTestGateway(optionsOf(ofRows, config));
 
 describe('heldBack', () => {
-  it('gives the served value, the upstream’s value and since when, for a token or chain from any field', async () => {
+  it('heldBack gives the served value, the upstream’s value and since when, for a token or chain from any field', async () => {
     const { query } = await serve({ USDC: [DECIMALS, SYMBOL], a: [CHAIN_ID] });
     const token = `{ symbol price { usd } ${FIELDS} chain { ${FIELDS} } }`;
     const answer = await query(
@@ -65,7 +66,7 @@ describe('heldBack', () => {
     });
   });
 
-  it('is written by the operation writer, too, and if it changes, a cached response expires', async () => {
+  it('heldBack is written by the operation writer, too, and if it changes, a cached response expires', async () => {
     const ofRows: Record<string, readonly HeldBackFact[]> = { USDC: [DECIMALS, SYMBOL] };
     const server = await startServer(optionsOf(ofRows));
     const asked = { query: `{ tokens { symbol ${FIELDS} chain { ${FIELDS} } } }` };
@@ -80,7 +81,7 @@ describe('heldBack', () => {
     expect((await server.countExecuted(asked)).bodies).toEqual([JSON.stringify({ data: { tokens } })]);
   });
 
-  it('counts each fact as a row, without cost for the facts', async () => {
+  it('heldBack counts each fact as a row, without cost for the facts', async () => {
     const held = { USDC: [DECIMALS, SYMBOL], a: [CHAIN_ID] };
     for (const document of [`{ tokens { ${FIELDS} } }`, '{ tokens { chain { heldBack { fact } } } }']) {
       expect(codesOf(await (await serve({}, { maxRows: 2 })).query(document))).toEqual([]);

@@ -1,3 +1,4 @@
+/** Look-ups find chains and tokens by id and by key, in the order of the request, with null for unknown ones. */
 import { describe, expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../../fixtures/demo.js';
 import { chainRow, tokenRow } from '../../fixtures/rows.js';
@@ -15,7 +16,7 @@ const NODES = `query ($ids: [ID!]!) {
 const encoded = (...parts: string[]) => Buffer.from(JSON.stringify(parts)).toString('base64url');
 
 describe('node and nodes', () => {
-  it('find every chain and every token by its id, in the order of the ids', async () => {
+  it('node and nodes find every chain and every token by its id, in the order of the ids', async () => {
     const { query, upstream } = await createTestGateway();
     const { chains, tokens } = await dataOf(
       query<Record<'chains' | 'tokens', { id: string }[]>>('{ chains { id } tokens { id } }'),
@@ -32,7 +33,7 @@ describe('node and nodes', () => {
     expect(upstream.count()).toBe(2);
   });
 
-  it('find a token by an id with any form of its address, in either form of base64', async () => {
+  it('node and nodes find a token by an id with any form of its address, in either form of base64', async () => {
     const { query } = await createTestGateway();
     for (const [written, address] of [
       ...[USDC, USDC.toLowerCase(), `0x${USDC.slice(2).toUpperCase()}`, USDC.toUpperCase()].map((form) => [
@@ -52,7 +53,7 @@ describe('node and nodes', () => {
     }
   });
 
-  it('are null for an unknown id and for other texts', async () => {
+  it('node and nodes are null for an unknown id and for other texts', async () => {
     const { query } = await createTestGateway();
     const parts = ['Chain|nope', 'Chain|ethereum|more', 'Token|ethereum', 'Token|ethereum|', 'Price|ethereum']
       .concat('Chain', '__proto__|ethereum', 'chain|ethereum', 'Token|base|0x1|more')
@@ -85,7 +86,7 @@ describe('node and nodes', () => {
 });
 
 describe('chainsByKey and tokensByKey', () => {
-  it('give one item per key in the order of the keys, null for the unknown, without a request to the upstream', async () => {
+  it('look-ups in bulk give one item per key in the order of the keys, null for the unknown, without a request to the upstream', async () => {
     const { query, upstream } = await createTestGateway();
     await query('{ chains { id } tokens { id } }');
     const chains: readonly (readonly [chainKey: string, found: string | null])[] = [

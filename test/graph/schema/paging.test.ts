@@ -1,3 +1,7 @@
+/**
+ * The pages of a search give each token once and in order, also over a refresh, and filters keep exactly what
+ * matches.
+ */
 import { describe, expect, it } from 'vitest';
 import { demoChains, demoTokens, type RawToken } from '../../fixtures/demo.js';
 import { tokenRow } from '../../fixtures/rows.js';
@@ -70,7 +74,7 @@ const tokensOf = async (from: TestGateway, variables: object) =>
   nodesOf(await pagesOf(from, { first: 100, ...variables }));
 
 describe('pages', () => {
-  it('have the cursors of their first and last token, and continue after any edge', async () => {
+  it('pages have the cursors of their first and last token, and continue after any edge', async () => {
     const pages = await pagesOf(gateway, { query: 'usdc' });
     expect(pages.length).toBeGreaterThan(1);
     for (const [index, { pageInfo, edges }] of pages.entries()) {
@@ -134,13 +138,13 @@ describe('filters', () => {
       { symbols: ['ETH'], isBridgeable: true, chainKeys: ['BASE', 'base', 'sei'] },
       (token) => token.symbol === 'ETH' && token.isBridgeable && /^(base|sei)$/.test(token.chainKey),
     ],
-  ])('%j keep exactly the tokens that match', async (filter, isKept) => {
+  ])('the filter %j keeps exactly the tokens that match', async (filter, isKept) => {
     const found = await tokensOf(gateway, { filter });
     expect(found.every((token) => isKept(token))).toBe(true);
     expect(found).toHaveLength(demoTokens.filter(isKept).length);
   });
 
-  it('isNative matches the placeholder and the address of the native currency', async () => {
+  it('the filter isNative matches the placeholder and the address of the native currency', async () => {
     const native = await tokensOf(gateway, { filter: { isNative: true } });
     const others = await tokensOf(gateway, { filter: { isNative: false } });
     expect(native.every(({ isNative }) => isNative)).toBe(true);
@@ -149,7 +153,7 @@ describe('filters', () => {
     expect(native.some(({ chainKey }) => chainKey === 'aptos')).toBe(true);
   });
 
-  it('on prices count a price that is too old as none', async () => {
+  it('filters on prices count a price that is too old as none', async () => {
     const old = await createTestGateway({ config: { priceMaxAgeMs: -60_000 } });
     const countOf = async (filter: object) => (await pageOf(old, { filter })).totalCount;
     expect(await countOf({ hasPrice: true })).toBe(0);
@@ -179,7 +183,7 @@ describe('an argument of tokenSearch', () => {
       { orderBy: 'NAME', after: cursorOf(['PRICE_ASC', 1, 'a', 'b', 'c']) },
       'one of the order NAME, got one of the order PRICE_ASC',
     ],
-  ])('%j is refused as BAD_USER_INPUT, with what was expected', async (variables, message) => {
+  ])('the arguments %j are refused as BAD_USER_INPUT, with what was expected', async (variables, message) => {
     const answer = await gateway.query<{ tokenSearch: null }>(PAGE, variables);
     expect(answer.data?.tokenSearch).toBeNull();
     expect(codesOf(answer)).toEqual(['BAD_USER_INPUT']);
@@ -222,7 +226,7 @@ describe('a refresh between two pages', () => {
   }
 
   it.each(['RELEVANCE', 'NAME'])(
-    'repeats or misses no token that stays listed while others are added and removed, by %s',
+    'a refresh between two pages repeats or misses no token that stays listed while others change, by %s',
     async (orderBy) => {
       // Rows that change no other token's rank: they count neither for their chain nor for another chain of their symbol.
       const isLeaving = ({ isBridgeable, symbol }: RawToken) =>
@@ -242,7 +246,7 @@ describe('a refresh between two pages', () => {
     },
   );
 
-  it('by price, repeats or misses only tokens whose price changed', async () => {
+  it('a refresh between two pages by price repeats or misses only tokens whose price changed', async () => {
     const isMoving = ({ symbol }: RawToken) => symbol.startsWith('USD');
     const keys = await pagesWhile('PRICE_DESC', (nth) =>
       demoTokens.map((token) => (isMoving(token) ? { ...token, price: { usd: 1 + (nth % 5) } } : token)),

@@ -1,3 +1,4 @@
+/** A search with the filter reachableFrom finds exactly the listed tokens that a token can be moved to. */
 import { describe, expect, it } from 'vitest';
 import { chainRow, tokenRow } from '../../fixtures/rows.js';
 import { type Answer, json, status } from '../../support/fake-upstream.js';
@@ -53,7 +54,7 @@ async function reach({ query }: TestGateway, variables: object = {}, filter: obj
 }
 
 describe('a search among the tokens that a token can be moved to', () => {
-  it('finds the listed tokens of its destinations, as they are listed and in the order of the search', async () => {
+  it('a search among destinations finds them as they are listed, in the order of the search', async () => {
     const gateway = await serve();
     expect(await reach(gateway)).toMatchObject({ found: ['USDC b', 'USDT b', 'USDC c'], totalCount: 3 });
     const { nodes } = await reach(gateway, {}, { symbols: ['usdt'] });
@@ -70,11 +71,17 @@ describe('a search among the tokens that a token can be moved to', () => {
     [{}, { isBridgeable: true }, ['USDC b', 'USDT b']],
     [{ query: 'coin' }, { isBridgeable: true, chainTypes: ['evm'] }, ['USDC b']],
     [{ query: 'dai' }, { reachableFrom: null }, ['DAI b']],
-  ])('obeys the arguments %j and the filter %j, too', async (variables, filter, found) => {
-    expect(await reach(await serve(), variables, filter)).toMatchObject({ found, totalCount: found.length });
-  });
+  ])(
+    'a search among destinations obeys the arguments %j and the filter %j, too',
+    async (variables, filter, found) => {
+      expect(await reach(await serve(), variables, filter)).toMatchObject({
+        found,
+        totalCount: found.length,
+      });
+    },
+  );
 
-  it('suggests queries that find something among them', async () => {
+  it('a search among destinations suggests queries that find something among them', async () => {
     const gateway = await serve();
     expect(await reach(gateway, { query: 'usdcc' })).toMatchObject({ found: [], didYouMean: ['USDC'] });
     expect(await reach(gateway, { query: 'teher' })).toMatchObject({ found: [], didYouMean: ['Tether'] });
@@ -82,7 +89,7 @@ describe('a search among the tokens that a token can be moved to', () => {
     expect(await reach(gateway, { query: 'wrappde' })).toMatchObject({ found: [], didYouMean: [] });
   });
 
-  it('gives each token once on pages of one, and costs the upstream one request for all pages', async () => {
+  it('a search among destinations gives each token once on pages of one, and costs one request for all pages', async () => {
     const gateway = await serve();
     const pages: string[] = [];
     let after: string | undefined;
@@ -97,7 +104,7 @@ describe('a search among the tokens that a token can be moved to', () => {
     expect(gateway.routesAsked()).toBe(1);
   });
 
-  it('finds nothing, without an error, from an unknown token (for which no request is sent) or one without routes', async () => {
+  it('a search from an unknown token (without a request) or from one without routes finds nothing, without an error', async () => {
     const gateway = await serve({}, json({ tokens: [] }));
     await gateway.query('{ tokens { name } }');
     for (const reachableFrom of [
@@ -112,7 +119,7 @@ describe('a search among the tokens that a token can be moved to', () => {
     expect(gateway.routesAsked()).toBe(1);
   });
 
-  it('is null with the code that `destinations` has if the routes fail, and the rest of the response stays', async () => {
+  it('a search whose routes fail is null with the code that `destinations` has, and the rest of the response stays', async () => {
     const { query } = await serve({ upstreamRetries: 0 }, status(500));
     const answer = await query(
       `query ($filter: TokenFilter) {
@@ -137,7 +144,7 @@ describe('the cost of a search among destinations', () => {
     `query ($filter: TokenFilter) { ${Array.from(Array(count), (_, nth) => `s${nth}: tokenSearch(filter: $filter) { totalCount }`)} }`;
   const variables = { filter: { reachableFrom: SOURCE } };
 
-  it('is that of the search and a unit for each row of the routes; their request is charged only once', async () => {
+  it('a search among destinations costs the search and a unit for each row of the routes; their request is charged once', async () => {
     // The units of each search: 2 for its fields, 7 for the tokens, and 5 for the rows of routes. The request costs 1,000.
     const { query } = await serve({ maxCost: 1_000 + 3 * 14 - 1 });
     await query('{ chains { name } }');
@@ -153,13 +160,16 @@ describe('the cost of a search among destinations', () => {
     [{ reachableFrom: { chainKey: 'a', address: '1'.repeat(1_000) } }, {}, 'filter.reachableFrom.address'],
     [{ reachableFrom: SOURCE }, { first: 101 }, 'first'],
     [{ reachableFrom: SOURCE }, { after: 'nope' }, 'after'],
-  ])('asks the upstream nothing for the invalid arguments %j and %j', async (filter, variables, name) => {
-    const { query, routesAsked } = await serve();
-    const answer = await query(SEARCH, { ...variables, filter });
-    expect(codesOf(answer)).toEqual(['BAD_USER_INPUT']);
-    expect(answer.errors?.[0]?.message).toContain(` as "${name}"`);
-    expect(routesAsked()).toBe(0);
-  });
+  ])(
+    'a search with the invalid arguments %j and %j asks the upstream nothing',
+    async (filter, variables, name) => {
+      const { query, routesAsked } = await serve();
+      const answer = await query(SEARCH, { ...variables, filter });
+      expect(codesOf(answer)).toEqual(['BAD_USER_INPUT']);
+      expect(answer.errors?.[0]?.message).toContain(` as "${name}"`);
+      expect(routesAsked()).toBe(0);
+    },
+  );
 });
 
 it('a cached search from an unlisted token expires when the token is listed', async () => {

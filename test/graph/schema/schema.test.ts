@@ -1,3 +1,4 @@
+/** Every type, field, argument and value of the schema has a description. */
 import { introspectionFromSchema } from 'graphql';
 import { expect, it } from 'vitest';
 import { schema } from '../../../src/graph/schema/index.js';

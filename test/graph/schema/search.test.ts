@@ -1,3 +1,4 @@
+/** A search finds what people mean by what they type: symbols, names, chains, addresses and identifiers. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../../fixtures/demo.js';
@@ -106,7 +107,7 @@ describe('a query as a person types it', () => {
     ['USDT S*USDT', 'usdt ethereum mainnet', 'ethereum'],
     ['ETH', 'eth mainnet', 'ethereum optimism celo'],
     ['USDC', 'usdc mainnet', 'ethereum optimism celo'],
-  ])('finds %s first for each of %j', async (symbols, queries, chainKeys) => {
+  ])('a search finds %s first for each of %j', async (symbols, queries, chainKeys) => {
     const expected = symbols.split(' ');
     for (const typed of queries.split('|')) {
       const { found, chainKeys: foundOn } = await search(typed);
@@ -241,14 +242,14 @@ describe('a query as a person types it', () => {
     expect(namesOf(await search(typed)).filter((name) => name.startsWith(unwanted))).toEqual([]);
   });
 
-  it('puts the tokens of a chain before other tokens with its name in theirs', async () => {
+  it('a search puts the tokens of a chain before other tokens with its name in theirs', async () => {
     const { chainKeys } = await search('base', { isBridgeable: true });
     const onBase = chainKeys.filter((key) => key === 'base');
     expect(onBase.length).toBeGreaterThan(10);
     expect(chainKeys.slice(0, onBase.length)).toEqual(onBase);
   });
 
-  it('orders equal matches by the number of bridgeable tokens of the chain, then by chains of the symbol (as a power of two)', async () => {
+  it('a search orders equal matches by the number of bridgeable tokens of the chain, then by chains of the symbol (as a power of two)', async () => {
     const row = (chainKey: string, nth: number, symbol: string) =>
       tokenRow(chainKey, `0x${chainKey.charCodeAt(0)}${nth}`, { symbol, name: 'Same' });
     const tokens = [
@@ -265,7 +266,7 @@ describe('a query as a person types it', () => {
     expect(await orderOf('')).toBe('AA z, BB z, CC z, AA y, BB y, CC y, AA x, BB x, DD z, EE x');
   });
 
-  it('puts a native asset before the other tokens of its symbol on its chain, and then bridgeable and priced ones', async () => {
+  it('a search puts a native asset before the other tokens of its symbol on its chain, and then bridgeable and priced ones', async () => {
     const other = await serve([
       tokenRow('a', '0x1', { symbol: 'METIS', isBridgeable: false }),
       tokenRow('a', '0x2', { symbol: 'Metis' }),
@@ -283,21 +284,21 @@ describe('a query as a person types it', () => {
     }
   });
 
-  it('tries looser interpretations if the filter removes all matches', async () => {
+  it('a search tries looser interpretations if the filter removes all matches', async () => {
     // A token AVAX is listed, but it is not bridgeable.
     const { chainKeys } = await search('avax', { isBridgeable: true });
     expect(chainKeys.length).toBeGreaterThan(1);
     expect(new Set(chainKeys)).toEqual(new Set(['avalanche']));
   });
 
-  it('with a filter by chain type finds no token on an unlisted chain', async () => {
+  it('a search with a filter by chain type finds no token on an unlisted chain', async () => {
     for (const chainTypes of [[''], ['evm'], ['undefined']]) {
       expect((await search('lost', { chainTypes })).totalCount).toBe(0);
     }
     expect((await search('lost')).totalCount).toBe(1);
   });
 
-  it('is BAD_USER_INPUT with too many words', async () => {
+  it('a search with too many words is BAD_USER_INPUT', async () => {
     const answer = await gateway.query('{ tokenSearch(query: "a b c d e f g h i") { totalCount } }');
     expect(answer.errors?.[0]).toMatchObject({
       message: 'Expected at most 8 words to search for, got 9.',
@@ -305,7 +306,7 @@ describe('a query as a person types it', () => {
     });
   });
 
-  it('finds every token by its own symbol, name, chain and address', async () => {
+  it('a search finds every token by its own symbol, name, chain and address', async () => {
     for (const { symbol, name, chainKey, address } of demoTokens.filter((_token, row) => row % 29 === 0)) {
       const chain = demoChains.find((candidate) => candidate.chainKey === chainKey);
       for (const typed of [`${symbol} ${name}`, `${symbol} ${chain?.name}`, `${symbol} ${address}`]) {
@@ -317,7 +318,7 @@ describe('a query as a person types it', () => {
 });
 
 describe('without a chain listing', () => {
-  it('tokens are found by the keys of their chains, and a filter by type is an error', async () => {
+  it('tokens are found by the keys of chains without a chain listing, and a filter by type is an error', async () => {
     const tokens = [tokenRow('ethereum', '0x1'), tokenRow('base', '0x2')];
     const { query, upstream } = await createTestGateway({
       listings: { tokens },

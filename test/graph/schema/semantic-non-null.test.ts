@@ -1,3 +1,4 @@
+/** Fields marked with @semanticNonNull are never null without an error. */
 import fc from 'fast-check';
 import { buildSchema, GraphQLNonNull, getIntrospectionQuery, isNonNullType, isObjectType } from 'graphql';
 import { expect, it } from 'vitest';
@@ -74,7 +75,7 @@ it('@semanticNonNull marks the same fields in schema.graphql and at /schema.grap
 });
 
 it.each(STATES)(
-  'while %s, marked fields are never null without an error, in any operation',
+  'marked fields are never null without an error, in any operation, while %s',
   async (_state, change, config) => {
     const fresh = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, upstreamRetries: 0 };
     const gateway = await createTestGateway({

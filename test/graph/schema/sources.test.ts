@@ -1,3 +1,4 @@
+/** The field sources is written and cached like other fields. */
 import { describe, expect, it } from 'vitest';
 import {
   type Network,
@@ -15,7 +16,7 @@ const NETWORK: Network = { 'a 0x1': ['b 0x1', 'c 0x1'], 'b 0x1': ['a 0x1'], 'c 0
 const OF_B = { query: SOURCES, variables: { dstChainKey: 'b', dstToken: '0X1' } };
 
 describe('sources', () => {
-  it('are written by the operation writer, with the same bytes as by GraphQL Yoga', async () => {
+  it('sources are written by the operation writer, with the same bytes as by GraphQL Yoga', async () => {
     stopDate();
     const gateway = await startSweeping(await startSweptUpstream(NETWORK));
     await untilComplete(gateway);
@@ -30,7 +31,7 @@ describe('sources', () => {
     });
   });
 
-  it('are cached until the sweep has another answer', async () => {
+  it('sources are cached until the sweep has another answer', async () => {
     const date = stopDate();
     const upstream = await startSweptUpstream(NETWORK);
     const server = await startServer({ upstream, config: SWEEPING });
