@@ -1,3 +1,4 @@
+/** ADMIN_PORT serves monitoring and refreshes on a port of its own, which closes last. */
 import { once } from 'node:events';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { demoTokens } from '../fixtures/demo.js';
@@ -6,7 +7,7 @@ import { startGatewayProcess } from '../support/gateway-process.js';
 import { openRaw } from '../support/raw-http.js';
 
 describe('ADMIN_PORT', () => {
-  it('serves /metrics and the probes without the base path, and closes last', async () => {
+  it('ADMIN_PORT serves /metrics and the probes without the base path, and closes last', async () => {
     const { address, admin, child, exited } = await startGatewayProcess({
       ADMIN_PORT: '0',
       BASE_PATH: '/tokens',
@@ -45,7 +46,7 @@ describe('ADMIN_PORT', () => {
     expect(await exited).toBe(0);
   });
 
-  it('refreshes both listings at POST /refresh, one refresh at a time, and responds with the outcomes', async () => {
+  it('POST /refresh at ADMIN_PORT refreshes both listings, one refresh at a time, and responds with the outcomes', async () => {
     const upstream = await startFakeUpstream();
     onTestFinished(upstream.close);
     const { address, admin } = await startGatewayProcess({ ADMIN_PORT: '0', UPSTREAM_URL: upstream.url });
@@ -88,7 +89,7 @@ describe('ADMIN_PORT', () => {
     expect(upstream.count()).toBe(asked);
   });
 
-  it('closes connections beyond a hundred', async () => {
+  it('ADMIN_PORT closes connections beyond a hundred', async () => {
     const { admin } = await startGatewayProcess({ ADMIN_PORT: '0' });
     const connections = await Promise.all(Array.from({ length: 100 }, () => openRaw(admin)));
     const further = await openRaw(admin);

@@ -7,7 +7,7 @@ import { startGatewayProcess } from '../support/gateway-process.js';
 const HTML = { accept: 'text/html' };
 
 describe('BASE_PATH', () => {
-  it('is the prefix of all paths and links, also in the pages', async () => {
+  it('BASE_PATH is the prefix of all paths and links, also in the pages', async () => {
     const { address } = await startGatewayProcess({ BASE_PATH: '/tokens/' });
     expect(address).toMatch(/:\d+\/tokens$/);
     const { origin } = new URL(address);
@@ -35,7 +35,7 @@ describe('BASE_PATH', () => {
 
 describe('SERVED_PATHS', () => {
   it.each(['/', '/llms.txt', '/schema.graphql', '/tokenlist.json', '/live', '/ready', '/metrics'] as const)(
-    'serves %s and nothing else, beside the endpoint and the tools',
+    'SERVED_PATHS=%s serves this path and nothing else, beside the endpoint and the tools',
     async (path) => {
       const gateway = await openGateway({ demo: true, servedPaths: [path], logLevel: 'silent' });
       const ask = (path: string) => gateway.fetch(new Request(`http://gateway${path}`, { headers: HTML }));
@@ -52,14 +52,14 @@ describe('SERVED_PATHS', () => {
     },
   );
 
-  it('none serves only the endpoint and the tools', async () => {
+  it('SERVED_PATHS=none serves only the endpoint and the tools', async () => {
     const { address } = await startGatewayProcess({ SERVED_PATHS: 'none' });
     for (const path of ['/', '/llms.txt', '/live', '/ready', '/metrics', '/picker/x'])
       expect((await fetch(address + path, { headers: HTML })).status).toBe(404);
     expect((await fetch(`${address}/graphql`, { headers: HTML })).status).toBe(200);
   });
 
-  it('includes /metrics in the library only if named', async () => {
+  it('SERVED_PATHS includes /metrics in the library only if named', async () => {
     const gateway = await openGateway({ demo: true, logLevel: 'silent' });
     const statusOf = async (path: string) =>
       (await gateway.fetch(new Request(`http://gateway${path}`))).status;

@@ -1,3 +1,4 @@
+/** Bodies of requests take bounded memory, however they arrive, and give it back. */
 import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
@@ -38,7 +39,7 @@ function start(budget = createByteBudget(32 * KB), client = 'one') {
 }
 
 describe('a body that arrives in parts', () => {
-  it('uses at most twice its size or 4 KB, in parts of any size, until its request is answered', async () => {
+  it('a body takes at most twice its size or 4 KB, in parts of any size, until its request is answered', async () => {
     for (const size of [1, 7, 1_000]) {
       const { send, end, read, budget } = start();
       let sent = '';
@@ -57,7 +58,7 @@ describe('a body that arrives in parts', () => {
     }
   });
 
-  it('takes no memory after its client has disconnected, or if it is too large', async () => {
+  it('a body takes no memory after its client has disconnected, or if it is too large', async () => {
     const gone = start();
     await gone.send('x');
     expect(gone.budget.bytes).toBe(1);
@@ -73,7 +74,7 @@ describe('a body that arrives in parts', () => {
     expect(large.read()).not.toHaveProperty('refusal');
   });
 
-  it('is refused if all bodies take too much memory; if it was complete, its connection is cut', async () => {
+  it('a body is refused if all bodies take too much memory; if it was complete, its connection is cut', async () => {
     const budget = createByteBudget(48 * KB);
     const [waiting, unfinished] = [start(budget, 'greedy'), start(budget, 'greedy')];
     for (const one of [waiting, unfinished]) for (let nth = 0; nth < 8; nth++) await one.send('x'.repeat(KB));

@@ -1,3 +1,4 @@
+/** The budget for bytes counts a buffer once, however many reservations it has. */
 import { expect, it } from 'vitest';
 import { createByteBudget } from '../../src/server/byte-budget.js';
 

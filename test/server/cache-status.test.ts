@@ -1,3 +1,4 @@
+/** The headers of a response say whether it came from the cache, how old it is, and what it cost. */
 import { describe, expect, it } from 'vitest';
 import { demoTokens } from '../fixtures/demo.js';
 import { stopClocks } from '../support/clock.js';
@@ -25,7 +26,7 @@ describe('Cache-Status', () => {
     ['GET, compressed', { method: 'GET', headers: { 'accept-encoding': 'gzip' } }],
     ['HEAD', { method: 'HEAD' }],
     ['POST', {}],
-  ])('is twice a miss and then a hit for %s, also with 304', async (name, asked) => {
+  ])('Cache-Status is twice a miss and then a hit for %s, also with 304', async (name, asked) => {
     const query = `{ tokens { ${name.replace(/\W/g, '')}: symbol } }`;
     for (const expected of [MISS, MISS, HIT, HIT]) {
       const { headers, ...answer } = await shared.ask({ query, ...asked });
@@ -54,14 +55,14 @@ describe('Cache-Status', () => {
     ['an encoded body', 415, { body: '{}', headers: { 'content-encoding': 'gzip' } }],
     ['an expectation', 417, { body: '{}', headers: { expect: 'nothing' } }],
     ['a stream', 200, { query: TOKENS, headers: { accept: 'text/event-stream' } }],
-  ])('is a miss for %s', async (_name, status, asked) => {
+  ])('Cache-Status is a miss for %s', async (_name, status, asked) => {
     for (let time = 0; time < 3; time++) {
       const answer = await shared.ask(asked);
       expect([answer.status, statusOf(answer)]).toEqual([status, MISS]);
     }
   });
 
-  it('is a miss if the target of the request is a whole URL, or not a path', async () => {
+  it('Cache-Status is a miss if the target of the request is a whole URL, or not a path', async () => {
     const { address } = shared;
     const { hostname, port } = new URL(address);
     for (const target of [`http://${hostname}:${port}/graphql?query={__typename}`, 'example.org:443']) {
@@ -70,7 +71,7 @@ describe('Cache-Status', () => {
     }
   });
 
-  it('is not a header of other paths', async () => {
+  it('Cache-Status is not a header of other paths', async () => {
     for (const path of ['/', '/live', '/tokenlist.json', '/nothing', '/graphqlx'])
       expect(statusOf(await shared.ask({ method: 'GET', path })), path).toBeUndefined();
   });
@@ -86,26 +87,29 @@ describe('the age of a stored response', () => {
     return { clock, ...server };
   }
 
-  it.each(['GET', 'POST'])('by %s is counted from its creation', async (method) => {
-    const asked = { query: TOKENS, method };
-    const { clock, ask, countExecuted } = await startWith(asked);
-    for (const [ms, age] of [
-      [900, '0'],
-      [1_200, '2'],
-      [57_900, '60'],
-      [240_000, '300'],
-    ] as const) {
-      clock.advance(ms);
-      const answer = await ask(asked);
-      expect([statusOf(answer), answer.headers.age]).toEqual([HIT, age]);
-      // The listing is refreshed when it is 600 seconds old.
-      if (method === 'GET') expect(Math.abs(keptFor(answer) - (600 - Number(age)))).toBeLessThanOrEqual(1);
-      else expect(answer.headers['cache-control']).toBeUndefined();
-    }
-    expect((await countExecuted(asked)).count).toBe(0);
-  });
+  it.each(['GET', 'POST'])(
+    'the age of a stored response by %s is counted from its creation',
+    async (method) => {
+      const asked = { query: TOKENS, method };
+      const { clock, ask, countExecuted } = await startWith(asked);
+      for (const [ms, age] of [
+        [900, '0'],
+        [1_200, '2'],
+        [57_900, '60'],
+        [240_000, '300'],
+      ] as const) {
+        clock.advance(ms);
+        const answer = await ask(asked);
+        expect([statusOf(answer), answer.headers.age]).toEqual([HIT, age]);
+        // The listing is refreshed when it is 600 seconds old.
+        if (method === 'GET') expect(Math.abs(keptFor(answer) - (600 - Number(age)))).toBeLessThanOrEqual(1);
+        else expect(answer.headers['cache-control']).toBeUndefined();
+      }
+      expect((await countExecuted(asked)).count).toBe(0);
+    },
+  );
 
-  it('does not include the age of its listing; no cache keeps it for longer than the listing is fresh', async () => {
+  it('the age of a response does not include that of its listing; no cache keeps it for longer than the listing is fresh', async () => {
     const asked = { query: TOKENS, method: 'GET' };
     const clock = stopClocks();
     const { ask, query, countExecuted } = await startServer({ config: LONG });
@@ -130,7 +134,7 @@ describe('the age of a stored response', () => {
     expect(stale.headers['cache-control']).toMatch(/^public, max-age=0,/);
   });
 
-  it('starts again after a refresh with the same rows', async () => {
+  it('the age of a stored response starts again after a refresh with the same rows', async () => {
     const asked = { query: TOKENS, method: 'GET' };
     const { clock, ask, countExecuted, ...server } = await startWith(asked);
     clock.advance(300_000);
@@ -142,7 +146,7 @@ describe('the age of a stored response', () => {
     expect(keptFor(answer)).toBeOneOf([549, 550]);
   });
 
-  it('is at most five minutes for a response that reads no listing, since a release may change it', async () => {
+  it('caches keep a response that reads no listing for at most five minutes, since a release may change it', async () => {
     const asked = { query: '{ __schema { queryType { name } } }', method: 'GET' };
     const { clock, ask, countExecuted } = await startWith(asked);
     clock.advance(299_000);
@@ -162,15 +166,18 @@ describe('x-cost', () => {
   it.each([
     ['written by the operation writer', {}],
     ['made by GraphQL Yoga', { accept: `${NEWER}, application/json;q=0.5` }],
-  ])('has the cost of the operation for a response %s, and for the cached one', async (_name, headers) => {
-    const { ask } = await startServer({ config: LONG });
-    for (let time = 0; time < 3; time++) {
-      const answer = await ask({ query: DEGEN, headers });
-      expect([answer.status, answer.headers['x-cost']]).toEqual([200, '29']);
-      expect(answer.headers['access-control-expose-headers']).toContain('x-cost');
-    }
-    const moment = await ask({ query: '{ listings { ageSeconds } }', headers });
-    expect(Number(moment.headers['x-cost'])).toBeGreaterThan(0);
-    expect((await ask({ query: '{ nothing }', headers })).headers['x-cost']).toBeUndefined();
-  });
+  ])(
+    'x-cost has the cost of the operation for a response %s, and for the cached one',
+    async (_name, headers) => {
+      const { ask } = await startServer({ config: LONG });
+      for (let time = 0; time < 3; time++) {
+        const answer = await ask({ query: DEGEN, headers });
+        expect([answer.status, answer.headers['x-cost']]).toEqual([200, '29']);
+        expect(answer.headers['access-control-expose-headers']).toContain('x-cost');
+      }
+      const moment = await ask({ query: '{ listings { ageSeconds } }', headers });
+      expect(Number(moment.headers['x-cost'])).toBeGreaterThan(0);
+      expect((await ask({ query: '{ nothing }', headers })).headers['x-cost']).toBeUndefined();
+    },
+  );
 });

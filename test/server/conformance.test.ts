@@ -1,3 +1,4 @@
+/** The gateway passes the audits of graphql-http for the specification GraphQL over HTTP. */
 import { serverAudits } from 'graphql-http';
 import { describe, it } from 'vitest';
 import { answerOf, createTestGateway } from '../support/test-gateway.js';

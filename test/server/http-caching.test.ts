@@ -1,3 +1,4 @@
+/** A cached response is sent only to equal requests, and its headers let other caches keep it as long as it is right. */
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
@@ -76,7 +77,7 @@ describe('a request never gets the response to another one', () => {
     ['by DELETE', SAVED_GET, { query: SMALL, method: 'DELETE' }],
     ['by OPTIONS', SAVED_GET, { query: SMALL, method: 'OPTIONS' }],
     ['with a second query', SAVED_GET, { method: 'GET', path: `${pathOf({ query: SMALL })}&query=x` }],
-  ])('%s', async (_name, kept, other) => {
+  ])('a request never gets the response to another one %s', async (_name, kept, other) => {
     const expected = comparable(await uncached.ask(other));
     const { ask, countExecuted } = server;
     for (let nth = 0; nth < 2; nth++) expect((await ask(kept)).status).toBe(200);
@@ -84,7 +85,7 @@ describe('a request never gets the response to another one', () => {
     for (let nth = 0; nth < 2; nth++) expect(comparable(await ask(other))).toEqual(expected);
   });
 
-  it('with a hash of another text', async () => {
+  it('a request with a hash never gets the response to another text', async () => {
     const { ask } = server;
     const sha256Hash = createHash('sha256').update(SMALL).digest('hex');
     const asked = (query: string | null, sha256Hash: string) => ({
@@ -107,7 +108,7 @@ describe('an Accept header', () => {
     ['application/graphql-response+json, application/json;q=0.9', 'application/graphql-response+json'],
     ['text/event-stream', 'text/event-stream'],
     ['multipart/mixed', 'multipart/mixed'],
-  ])('of %s gets %s each time, and a complete body', async (accept, type) => {
+  ])('an Accept header of %s gets %s each time, and a complete body', async (accept, type) => {
     const { ask } = server;
     for (const other of ['application/graphql-response+json', '*/*', 'text/html']) {
       await ask({ query: QUERY, method: 'GET', headers: { accept: other } });
@@ -135,7 +136,7 @@ describe('an Accept header', () => {
     ['deflate', [undefined]],
     ['br;q=0,*', ['zstd', 'gzip', undefined]],
   ])(
-    'of encodings "%s" gets only an accepted one, and small responses uncompressed',
+    'an Accept-Encoding header of "%s" gets only an accepted encoding, and small responses uncompressed',
     async (accepted, allowed) => {
       const { ask } = server;
       const small = await ask({ query: SMALL, headers: { 'accept-encoding': accepted } });
@@ -154,7 +155,7 @@ describe('an Accept header', () => {
 });
 
 describe('the headers of a response', () => {
-  it('forbid caching of errors and of the status of the listings, and never have the id of another response', async () => {
+  it('headers forbid caching of errors and of the status of the listings, and never have the id of another response', async () => {
     const { ask } = server;
     const ids = new Set<unknown>();
     const asked: Asked[] = [
@@ -178,7 +179,7 @@ describe('the headers of a response', () => {
     expect(ids.size).toBe(42);
   });
 
-  it('limit its age to the time that its data stays fresh', async () => {
+  it('headers limit the age of a response to the time that its data stays fresh', async () => {
     const { ask } = await startServer({
       config: {
         chainsFreshMs: 5_000_000,
@@ -206,7 +207,7 @@ describe('the headers of a response', () => {
     }
   });
 
-  it('let caches use it while stale until a price in it is too old, and for long without prices', async () => {
+  it('headers let caches use a stale response until a price in it is too old, and for long without prices', async () => {
     const clock = stopClocks();
     const { ask } = await startServer({ config: { ...FRESH, tokensFreshMs: 10_000, priceMaxAgeMs: 30_000 } });
     const control = async (query: string) => (await ask({ query, method: 'GET' })).headers['cache-control'];
@@ -225,7 +226,7 @@ describe('the headers of a response', () => {
     expect(await control('{ tokens { name } }')).toContain('stale-while-revalidate=60, stale-if-error=86400');
   });
 
-  it('name the stale listings that it read, with their ages at that moment', async () => {
+  it('headers name the stale listings that the response read, with their ages at that moment', async () => {
     const clock = stopClocks();
     const { ask, countExecuted } = await startServer({
       config: { chainsFreshMs: 3_600_000, tokensFreshMs: 600_000 },
@@ -247,7 +248,7 @@ describe('the headers of a response', () => {
     for (let nth = 0; nth < 3; nth++) expect((await ask(chains)).headers['x-stale-listings']).toBeUndefined();
   });
 
-  it('allow each origin its own access, whichever origin sent the same request before', async () => {
+  it('headers allow each origin its own access, whichever origin sent the same request before', async () => {
     const [a, b, c] = ['https://a.example', 'https://b.example', 'https://c.example'];
     const strict = await startServer({ config: { ...FRESH, corsOrigins: [a, c] } });
     // The third responses to a and to c are from the cache.
@@ -267,7 +268,7 @@ describe('the headers of a response', () => {
       }
   });
 
-  it('have a tag, and only a client that sends this tag or * gets 304 without a body', async () => {
+  it('headers have a tag, and only a client that sends this tag or * gets 304 without a body', async () => {
     const { address, ask } = server;
     const asked = { query: SMALL, method: 'GET' };
     const { headers, body } = await ask(asked);

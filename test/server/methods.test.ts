@@ -58,12 +58,15 @@ describe('HEAD', () => {
     ['the token list of an unknown chain', 404, '/tokenlist.json?chainKey=nope', {}],
     ['/mcp', 405, '/mcp', {}],
     ['an unknown path', 404, '/nothing', {}],
-  ])('has the status and the headers of GET, and no body, for %s', async (_name, status, path, headers) => {
-    await server.query('{ chains { name } tokens { name } }');
-    for (let time = 0; time < 3; time++) await expectSame(path, headers, status);
-  });
+  ])(
+    'HEAD has the status and the headers of GET, and no body, for %s',
+    async (_name, status, path, headers) => {
+      await server.query('{ chains { name } tokens { name } }');
+      for (let time = 0; time < 3; time++) await expectSame(path, headers, status);
+    },
+  );
 
-  it('has the headers of GET for the files of a page and the metrics, too', async () => {
+  it('HEAD has the headers of GET for the files of a page and the metrics, too', async () => {
     for (const [page, pattern] of [
       ['/', /\/picker\/[^"]+\.js/],
       ['/graphql', /\/graphql\/playground\/[^"]+start\.js/],
@@ -77,7 +80,7 @@ describe('HEAD', () => {
     expect(Number(metrics.headers['content-length'])).toBeGreaterThan(1_000);
   });
 
-  it('shares the cache with GET, gets 304 for a known tag, and is logged as HEAD without bytes', async () => {
+  it('HEAD shares the cache with GET, gets 304 for a known tag, and is logged as HEAD without bytes', async () => {
     const query = '{ tokens { own: symbol } }';
     const [got, head] = [
       { query, method: 'GET' },
@@ -124,7 +127,7 @@ describe.skipIf(!isQueryKnown)('a QUERY request', () => {
     ['no query', {}],
     ['an unknown hash', { extensions: { persistedQuery } }],
     ['JSON that is no object', undefined],
-  ])('with %s gets the bytes and the status of a POST', async (_what, parameters) => {
+  ])('a QUERY request with %s gets the bytes and the status of a POST', async (_what, parameters) => {
     const body = parameters === undefined ? '7' : JSON.stringify(parameters);
     for (let time = 0; time < 3; time++) {
       const posted = await server.ask({ method: 'POST', body });
@@ -135,7 +138,7 @@ describe.skipIf(!isQueryKnown)('a QUERY request', () => {
     }
   });
 
-  it('has the caching headers of a GET, is stored by its body, and gets 304 if the client has the response', async () => {
+  it('a QUERY request has the caching headers of a GET, is stored by its body, and gets 304 if the client has the response', async () => {
     const query = '{ tokens { queried: symbol name } }';
     for (let time = 0; time < 3; time++) {
       for (const encoding of ['identity', 'gzip']) {
@@ -164,7 +167,7 @@ describe.skipIf(!isQueryKnown)('a QUERY request', () => {
     ['application/json', 200],
     ['application/json; charset=utf-8', 200],
     ['Application/JSON', 200],
-  ])('with the Content-Type %s is answered with %i', async (type, status) => {
+  ])('a QUERY request with the Content-Type %s is answered with %i', async (type, status) => {
     // A body of bytes gets no type from `fetch`.
     const response = await fetch(`${server.address}/graphql`, {
       method: 'QUERY',
@@ -184,7 +187,7 @@ describe.skipIf(!isQueryKnown)('a QUERY request', () => {
     }
   });
 
-  it('has the size limit of a POST, is not supported at other paths, and is logged', async () => {
+  it('a QUERY request has the size limit of a POST, is not supported at other paths, and is logged', async () => {
     const large = byQuery({ query: `{ chains { name } } # ${'x'.repeat(1_100_000)}` });
     expect((await server.ask(large)).status).toBe(413);
     const asked = byQuery({ query: `query Names ${SYMBOLS}`, operationName: 'Names' });
@@ -256,30 +259,33 @@ describe('a response that is written without GraphQL Yoga', () => {
   it.each([
     ['all origins', '*' as const],
     ['one origin', ['https://a.example']],
-  ])('has the headers of Yoga for %s, with any Accept header', async (_name, corsOrigins) => {
-    const { ask, gateway, executed } = await startServer({ config: { ...FRESH, corsOrigins } });
-    let nth = 0;
-    for (const method of ['GET', 'POST', ...(isQueryKnown ? ['QUERY'] : [])])
-      for (const accept of ACCEPTED)
-        for (const origin of [undefined, 'https://a.example', 'https://b.example']) {
-          const headers = { ...(accept ? { accept } : {}), ...(origin ? { origin } : {}) };
-          const isGet = method === 'GET';
-          const askedOf = (query: string): Asked =>
-            isGet
-              ? { query, method, headers }
-              : { method, headers, path: '/graphql', body: JSON.stringify({ query }) };
-          const { path = pathOf({ query: QUERY }), body } = askedOf(QUERY);
-          const type = isGet ? {} : { 'content-type': 'application/json' };
-          const init = { method, headers: { ...headers, ...type }, ...(body ? { body } : {}) };
-          const byYoga = await answerOf(gateway, new Request(`http://gateway${path}`, init));
-          const before = executed();
-          // Yoga responds to the first request of an unusual kind, the writer to the next ones.
-          await ask(askedOf(`${QUERY} # ${nth++}`));
-          const written = await ask(askedOf(`${QUERY} # ${nth++}`));
-          expect(executed() - before).toBe(2);
-          const what = `${method} ${accept} ${origin}`;
-          expect(comparable(Object.entries(written.headers)), what).toEqual(comparable(byYoga.headers));
-          expect(written.body.toString()).toBe(await byYoga.text());
-        }
-  });
+  ])(
+    'a response written without GraphQL Yoga has the headers of Yoga for %s, with any Accept header',
+    async (_name, corsOrigins) => {
+      const { ask, gateway, executed } = await startServer({ config: { ...FRESH, corsOrigins } });
+      let nth = 0;
+      for (const method of ['GET', 'POST', ...(isQueryKnown ? ['QUERY'] : [])])
+        for (const accept of ACCEPTED)
+          for (const origin of [undefined, 'https://a.example', 'https://b.example']) {
+            const headers = { ...(accept ? { accept } : {}), ...(origin ? { origin } : {}) };
+            const isGet = method === 'GET';
+            const askedOf = (query: string): Asked =>
+              isGet
+                ? { query, method, headers }
+                : { method, headers, path: '/graphql', body: JSON.stringify({ query }) };
+            const { path = pathOf({ query: QUERY }), body } = askedOf(QUERY);
+            const type = isGet ? {} : { 'content-type': 'application/json' };
+            const init = { method, headers: { ...headers, ...type }, ...(body ? { body } : {}) };
+            const byYoga = await answerOf(gateway, new Request(`http://gateway${path}`, init));
+            const before = executed();
+            // Yoga responds to the first request of an unusual kind, the writer to the next ones.
+            await ask(askedOf(`${QUERY} # ${nth++}`));
+            const written = await ask(askedOf(`${QUERY} # ${nth++}`));
+            expect(executed() - before).toBe(2);
+            const what = `${method} ${accept} ${origin}`;
+            expect(comparable(Object.entries(written.headers)), what).toEqual(comparable(byYoga.headers));
+            expect(written.body.toString()).toBe(await byYoga.text());
+          }
+    },
+  );
 });

@@ -1,3 +1,4 @@
+/** RATE_LIMIT counts the operations of each client that are not cached, and refuses further ones early. */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type ClientLimit, createClientLimit } from '../../src/scheduling/client-limit.js';
 import { createSharedClientLimit } from '../../src/storage/redis/client-limit.js';
@@ -26,7 +27,7 @@ function limitOf(left: number): ClientLimit {
 }
 
 describe('a client at its limit', () => {
-  it('gets a refusal before its operation is parsed, with the time to send it again', async () => {
+  it('a client at its limit gets a refusal before its operation is parsed, with the time to send it again', async () => {
     const { ask, executed } = await startServer({ clientLimit: limitOf(3) });
     for (let nth = 0; nth < 3; nth++) expect((await ask({ query: query(nth) })).status).toBe(200);
     const refused = await ask({ query: '{ not GraphQL' });
@@ -53,7 +54,7 @@ describe('a client at its limit', () => {
     });
   });
 
-  it('still gets cached responses, pages and monitoring', async () => {
+  it('a client at its limit still gets cached responses, pages and monitoring', async () => {
     const { ask } = await startServer({ clientLimit: limitOf(2) });
     // The second response is stored.
     for (let times = 0; times < 12; times++) {
@@ -76,7 +77,7 @@ describe('a client at its limit', () => {
     ['a HEAD', { method: 'HEAD', path: '/graphql' }],
     ['a form', { body: 'query={a}', headers: { 'content-type': 'application/x-www-form-urlencoded' } }],
     ['a page that is not served', { method: 'GET', query: query(9), headers: { accept: 'text/html' } }],
-  ])('cannot bypass it by %s', async (_name, asked) => {
+  ])('a client at its limit cannot bypass it by %s', async (_name, asked) => {
     const { ask, address } = await startServer({ clientLimit: limitOf(1), config: { graphiql: false } });
     await ask({ query: query(0) });
     expect((await ask(asked)).status).toBe(429);
@@ -87,7 +88,7 @@ describe('a client at its limit', () => {
 });
 
 describe('the count', () => {
-  it('is kept for a bounded number of clients, the latest ones', async () => {
+  it('the count is kept for a bounded number of clients, the latest ones', async () => {
     const limit = createClientLimit({ perSecond: 1, burst: HOUR }, 3);
     const exhaust = async (client: string) => {
       for (let nth = 0; nth < HOUR; nth++) await limit.take(client);
@@ -116,7 +117,7 @@ describe('the count', () => {
       keys: number,
     ) => expect.poll(() => limit.take(client).then(() => redis.keys('*'))).toHaveLength(keys);
 
-    it('is shared by all gateways, with a window for each client', async () => {
+    it('the count is shared by all gateways through Redis, with a window for each client', async () => {
       const redis = await startRedis();
       // On a busy machine Redis may take longer than the default to answer.
       const [one, other] = [await share(redis.url, 10_000), await share(redis.url, 10_000)];
@@ -134,7 +135,7 @@ describe('the count', () => {
       expect(await redis.client.get('chains-and-tokens-gateway:1:clients:1/40:a')).toBe(before);
     });
 
-    it.each(['frozen', 'gone'])('continues locally while Redis is %s', async (how) => {
+    it.each(['frozen', 'gone'])('the count continues locally while Redis is %s', async (how) => {
       const redis = await startRedis();
       const limit = await share(redis.url);
       await expectShared(redis, limit, 'early', 1);
@@ -146,7 +147,7 @@ describe('the count', () => {
       expect(await limit.take('a')).toBeGreaterThan(0);
     });
 
-    it('ignores keys of another kind, and shortens a wait that is longer than its window', async () => {
+    it('the count in Redis ignores keys of another kind, and shortens a wait that is longer than its window', async () => {
       const redis = await startRedis();
       await redis.client.set('chains-and-tokens-gateway:1:clients:1/40:a', 1_000_000_000);
       await redis.client.lpush('chains-and-tokens-gateway:1:clients:1/40:b', 'x');

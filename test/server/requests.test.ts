@@ -1,3 +1,4 @@
+/** Each request is counted once and logged once, whichever part of the gateway responds, in bounded space. */
 import { describe, expect, it } from 'vitest';
 import { createRequestLog } from '../../src/observability/request-log.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
@@ -19,7 +20,7 @@ async function samples({ metrics }: TestServer, name: string): Promise<Record<st
 }
 
 describe('the metrics of requests', () => {
-  it('count requests by cache result and outcome, whichever part has responded, as their log lines do', async () => {
+  it('the metrics count requests by cache result and outcome, whichever part has responded, as their log lines do', async () => {
     const server = await startServer({ config: FRESH });
     const { ask } = server;
     await ask(NAMED);
@@ -74,7 +75,7 @@ describe('the metrics of requests', () => {
     ['an untrusted', [], { known: 0, forwarded: 3 }, 1, 'set TRUSTED_PROXIES'],
     ['another', ['10.0.0.0/8'], { known: 0, forwarded: 3 }, 1, 'is not in TRUSTED_PROXIES'],
   ] as const)(
-    'count and log operations that RATE_LIMIT refuses, behind %s proxy',
+    'the metrics and the log count operations that RATE_LIMIT refuses, behind %s proxy',
     async (_name, trustedProxies, counts, clients, warning?: string) => {
       const clientLimit = { rate: { perSecond: 1, burst: 1 }, take: async () => 1_000, close() {} };
       const server = await startServer({ config: { ...FRESH, trustedProxies }, clientLimit });
@@ -100,7 +101,7 @@ describe('the metrics of requests', () => {
     },
   );
 
-  it('separate overloads that a client has caused itself from those of the process and the upstream', async () => {
+  it('the metrics separate overloads that a client has caused itself from those of the process and the upstream', async () => {
     const tokens = Array.from({ length: 60 }, (_, index) => tokenRow('a', `0x${index + 100}`));
     const upstream = await startFakeUpstream({ chains: [chainRow('a')], tokens });
     const config = { ...FRESH, trustedProxies: ['127.0.0.1'], upstreamRetries: 0 };
@@ -137,7 +138,7 @@ describe('the metrics of requests', () => {
     expect(await count(fast.server, `${STATUS}"client"}`)).toBe(18);
   });
 
-  it('show requests in flight, and aborted ones', async () => {
+  it('the metrics show requests in flight, and aborted ones', async () => {
     const upstream = await startFakeUpstream();
     upstream.plan('tokens', stall);
     const server = await startServer({ upstream, config: FRESH });
@@ -153,7 +154,7 @@ describe('the metrics of requests', () => {
     });
   });
 
-  it('count a connection as cut for pipelining, also if its waiting requests have an expectation', async () => {
+  it('the metrics count a connection as cut for pipelining, also if its waiting requests have an expectation', async () => {
     const upstream = await startFakeUpstream();
     upstream.plan('tokens', stall);
     const server = await startServer({ upstream, config: FRESH });
@@ -168,7 +169,7 @@ describe('the metrics of requests', () => {
     });
   });
 
-  it('get no new series and no text from a client, whatever it sends', async () => {
+  it('the metrics get no new series and no text from a client, whatever it sends', async () => {
     const server = await startServer({ config: FRESH });
     const ofListings = async () => {
       const { text } = await server.metrics.expose();
@@ -199,7 +200,7 @@ describe('the metrics of requests', () => {
 });
 
 describe('the log line of a request', () => {
-  it('lists the codes of a failed query, and is a warning for an internal error', async () => {
+  it('the log line of a request lists the codes of a failed query, and is a warning for an internal error', async () => {
     const server = await startServer({ config: FRESH, decorate: withBrokenRoutes });
     await server.ask({ query: 'query Bad { no }', operationName: 'Bad' });
     await server.ask({ query: '{ tokens(srcToken: "0x1") { address } }' });
@@ -213,7 +214,7 @@ describe('the log line of a request', () => {
     ['all', 4],
     ['errors', 2],
     ['none', 0],
-  ] as const)('with LOG_REQUESTS=%s is written for %i of 4, 2 of which fail', async (logRequests, count) => {
+  ] as const)('LOG_REQUESTS=%s logs %i of 4 requests, 2 of which fail', async (logRequests, count) => {
     const server = await startServer({ config: { ...FRESH, logRequests } });
     const asked: Asked[] = [NAMED, NAMED, { query: '{ no }' }, { path: '/nowhere', method: 'GET' }];
     for (const each of asked) await server.ask(each);
@@ -221,7 +222,7 @@ describe('the log line of a request', () => {
     await expect.poll(() => linesOf(server)).toHaveLength(count);
   });
 
-  it('is written once a second for all refused requests of one client, with their number', async () => {
+  it('one log line is written each second for all refused requests of one client, with their number', async () => {
     const config = { ...FRESH, logRequests: 'errors', trustedProxies: ['loopback'] } as const;
     const server = await startServer({ config });
     const refuse = (client: string) =>
@@ -238,7 +239,7 @@ describe('the log line of a request', () => {
     expect(lines.at(-1)).toMatchObject({ client: '192.0.2.1', cache: 'refused', count: expect.any(Number) });
   });
 
-  it('is written for each of at most 1,000 refused clients, and once for all others', async () => {
+  it('a log line is written for each of at most 1,000 refused clients, and one for all others', async () => {
     const { log, logged } = await createTestLog();
     const write = createRequestLog(log, 'errors');
     const refused = {
@@ -252,7 +253,7 @@ describe('the log line of a request', () => {
     expect(logged.reduce((sum, { count = 1 }) => sum + Number(count), 0)).toBe(10_000);
   });
 
-  it('has about a kilobyte at most, and is not written for input that is not a request', async () => {
+  it('the log line of a request has about a kilobyte at most, and is not written for input that is not a request', async () => {
     const server = await startServer({ config: FRESH });
     const long = 'x'.repeat(8_000);
     await server.ask({ query: `query ${long} { no ${long} }`, operationName: long });

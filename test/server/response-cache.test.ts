@@ -1,3 +1,4 @@
+/** A request that was answered before is not executed again, until a refresh or the time changes its response. */
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
@@ -14,7 +15,7 @@ const USDC = 'srcChainKey: "ethereum", srcToken: "0xA0b86991c6218b36c1d19D4a2e9E
 const LONG = { config: FRESH };
 
 describe('a request that was answered before', () => {
-  it('is executed each time if its headers are larger than the response', async () => {
+  it('a request is executed each time if its headers are larger than the response', async () => {
     const { countExecuted } = await startServer(LONG);
     const asked = { ...BASE, headers: { accept: `application/json, ${'x/y, '.repeat(200)}x/z` } };
     const { count, bodies } = await countExecuted(asked, asked);
@@ -22,7 +23,7 @@ describe('a request that was answered before', () => {
     expect(bodies[1]).toBe(bodies[0]);
   });
 
-  it('is executed at most twice, however many clients send it at the same moment', async () => {
+  it('a request is executed at most twice, however many clients send it at the same moment', async () => {
     const { ask, executed } = await startServer(LONG);
     // The listings are fetched before, so that no request waits too long for the first one and is executed, too.
     await ask({ query: '{ chains { name } tokens { name } }' });
@@ -41,7 +42,7 @@ describe('a request that was answered before', () => {
     ['with other white space in its JSON', { body: JSON.stringify(BASE, null, 4) }],
     ['with an unknown member', { body: JSON.stringify({ ...BASE, id: 7, others: [{}] }) }],
     ['with null as ids of documents', { body: JSON.stringify({ documentId: null, doc_id: null, ...BASE }) }],
-  ])('is found %s', async (_name, asked) => {
+  ])('a cached response is found by the same request %s', async (_name, asked) => {
     const { countExecuted } = await startServer(LONG);
     await countExecuted(BASE, BASE, asked);
     const { count, bodies } = await countExecuted(BASE, asked, asked);
@@ -50,7 +51,7 @@ describe('a request that was answered before', () => {
   });
 
   it.each(['&x=1', '&x=1&x=2', '&__proto__=1', '&x=1&documentId='])(
-    'is found by GET with unknown parameters: %s',
+    'a cached response is found by GET with unknown parameters: %s',
     async (more) => {
       const { countExecuted, ask, metrics } = await startServer(LONG);
       const asked = { query: '{ tokens { symbol } }', method: 'GET' };
@@ -63,7 +64,7 @@ describe('a request that was answered before', () => {
     },
   );
 
-  it('is found by POST with new unknown members; a new request with such members is not cached', async () => {
+  it('a cached response is found by POST with new unknown members; a new request with such members is not cached', async () => {
     const { countExecuted, metrics } = await startServer(LONG);
     await countExecuted(BASE, BASE);
     const numbered = (asked: object, id: number) => ({ body: JSON.stringify({ ...asked, id }) });
@@ -76,14 +77,14 @@ describe('a request that was answered before', () => {
     expect((await metrics.expose()).text).toContain('gateway_response_cache_entries 1');
   });
 
-  it('is found if the same text came with another content type before', async () => {
+  it('a cached response is found if the same text came with another content type before', async () => {
     const { ask, countExecuted } = await startServer(LONG);
     const { status } = await ask({ ...BASE, headers: { 'content-type': 'text/plain' } });
     expect(status).toBe(415);
     expect((await countExecuted(BASE, BASE, BASE)).count).toBeLessThanOrEqual(2);
   });
 
-  it('has the time of its wait for an equal request in the log', async () => {
+  it('a request has the time of its wait for an equal request in the log', async () => {
     const upstream = await startFakeUpstream();
     const { ask, serverLog } = await startServer({ ...LONG, upstream });
     upstream.plan('tokens', async (...given) => {
@@ -118,7 +119,7 @@ describe('after a refresh', () => {
     ['other tokens', { name: 'New' }, {}, [BASE, WITHOUT_PRICES, TIMES, SEARCH], '"name":"New"'],
     ['other chains', {}, { name: 'Chain' }, [CHAINS, TIMES, SEARCH], '"name":"Chain"'],
   ])(
-    'with %s only requests that read the difference are executed again',
+    'a refresh with %s makes the gateway execute only requests that read the difference again',
     async (_name, ofToken, ofChain, again, text) => {
       const server = await startServer(LONG);
       const all = [BASE, WITHOUT_PRICES, CHAINS, TIMES, SEARCH];
@@ -138,7 +139,7 @@ describe('after a refresh', () => {
 });
 
 describe('a cached response', () => {
-  it('is not sent after its prices have become too old', async () => {
+  it('a cached response is not sent after its prices have become too old', async () => {
     const clock = stopClocks();
     const server = await startServer({ config: { ...FRESH, priceMaxAgeMs: 60_000 } });
     for (let nth = 0; nth < 2; nth++) {
@@ -152,7 +153,7 @@ describe('a cached response', () => {
     expect((await server.ask(BASE)).body.toString()).toContain('"price":{"usd"');
   });
 
-  it('is not sent for longer if the clock was set back', async () => {
+  it('a cached response is not sent for longer if the clock was set back', async () => {
     const monotonic = stopClock();
     const server = await startServer({ config: { ...FRESH, priceMaxAgeMs: 60_000 } });
     expect((await server.ask(BASE)).body.toString()).toContain('"price":{"usd"');
@@ -166,7 +167,7 @@ describe('a cached response', () => {
     expect((await server.ask(BASE)).body.toString()).not.toContain('"price":{"usd"');
   });
 
-  it('is not sent for longer if the clock was set back and the same prices were fetched since', async () => {
+  it('a cached response is not sent for longer if the clock was set back and the same prices were fetched since', async () => {
     const clock = stopClocks();
     const server = await startServer({ config: { ...FRESH, priceMaxAgeMs: 60_000 } });
     expect((await server.countExecuted(BASE, BASE, BASE)).count).toBe(2);
@@ -177,7 +178,7 @@ describe('a cached response', () => {
     expect((await server.ask(BASE)).body.toString()).not.toContain('"price":{"usd"');
   });
 
-  it('of routes is sent only while the routes are fresh', async () => {
+  it('a cached response with routes is sent only while the routes are fresh', async () => {
     const clock = stopClocks();
     const server = await startServer({ config: { ...FRESH, destinationsFreshMs: 60_000 } });
     const asked = { query: `{ destinations(${USDC}) { chainKey } }` };
@@ -188,7 +189,7 @@ describe('a cached response', () => {
     await expect.poll(count).toBe(before + 1);
   });
 
-  it('of old routes has their age at that moment', async () => {
+  it('a cached response with old routes has their age at that moment', async () => {
     const clock = stopClocks();
     const server = await startServer({ config: { ...FRESH, destinationsFreshMs: 60_000 } });
     await server.ask(BASE);
@@ -205,7 +206,7 @@ describe('a cached response', () => {
     expect(server.upstream.routesAsked()).toHaveLength(1);
   });
 
-  it('of old routes has their true age after the clock was set back', async () => {
+  it('a cached response with old routes has their true age after the clock was set back', async () => {
     const clock = stopClocks();
     const server = await startServer({
       config: { ...FRESH, destinationsFreshMs: 60_000, upstreamRetries: 0 },
@@ -222,7 +223,7 @@ describe('a cached response', () => {
     expect(server.upstream.routesAsked()).toHaveLength(2);
   });
 
-  it('of the destinations of an unlisted token is sent until the listing is stale', async () => {
+  it('a cached response with the destinations of an unlisted token is sent until the listing is stale', async () => {
     const clock = stopClocks();
     const server = await startServer({ config: { tokensFreshMs: 3_600_000 } });
     const asked = { query: '{ destinations(srcChainKey: "base", srcToken: "0x1") { chainKey } }' };
@@ -234,7 +235,7 @@ describe('a cached response', () => {
     await expect.poll(routes).toBeGreaterThan(0);
   });
 
-  it('of routes to a new token is not sent after the listing has the token and it is held back', async () => {
+  it('a cached response with routes to a new token is not sent after the listing has the token and it is held back', async () => {
     const source = tokenRow('ethereum', '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48');
     const [old, replacing] = [tokenRow('a', '0x1'), tokenRow('a', '0x2')];
     const server = await startServer({ config: FRESH, listings: { tokens: [source, old] } });
@@ -248,7 +249,7 @@ describe('a cached response', () => {
     expect((await server.countExecuted(asked)).bodies[0]).toBe('{"data":{"destinations":[]}}');
   });
 
-  it('that was made without a chain listing is not sent after the first chain listing', async () => {
+  it('a cached response that was made without a chain listing is not sent after the first chain listing', async () => {
     const nativeCurrency = { chainKey: 'base', name: '', symbol: '', decimals: 1, address: '0x1' };
     const upstream = await startFakeUpstream({ tokens: [tokenRow('base', '0x1')] });
     upstream.plan('chains', status(500));
@@ -260,7 +261,7 @@ describe('a cached response', () => {
     await expect.poll(async () => (await server.ask(asked)).body.toString()).toContain('"isNative":true');
   });
 
-  it('is evicted if it was unused for longest and the memory limit is reached', async () => {
+  it('a cached response is evicted if it was unused for longest and the memory limit is reached', async () => {
     const { countExecuted } = await startServer({ ...LONG, maxCacheBytes: 2_000_000 });
     const small = { query: '{ chain(chainKey: "base") { name } }' };
     await countExecuted(small, small);

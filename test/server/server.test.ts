@@ -1,3 +1,7 @@
+/**
+ * The HTTP server answers odd requests, bodies that are too large and internal errors, and does not start on
+ * a taken port.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createGatewayServer } from '../../src/server/server.js';
@@ -11,7 +15,7 @@ const BODY = JSON.stringify({ query: '{ tokens(srcChainKey: "ethereum") { symbol
 const HEADERS = { 'content-type': 'application/json' };
 
 describe('a body', () => {
-  it('without an end is refused with 413 beyond the limit on its size; then its connection is cut', async () => {
+  it('a body without an end is refused with 413 beyond the limit on its size; then its connection is cut', async () => {
     const { address } = await startGatewayProcess(fixedLimits({ maxBodyBytes: 1000 }));
     for (const body of [BODY, BODY.padEnd(1000)])
       expect((await fetch(`${address}/graphql`, { method: 'POST', headers: HEADERS, body })).status).toBe(
@@ -26,7 +30,7 @@ describe('a body', () => {
     await expect.poll(sender.isClosed).toBe(true);
   });
 
-  it('that would take too long to parse is refused with 413; a long list of keys is not', async () => {
+  it('a body that would take too long to parse is refused with 413; a long list of keys is not', async () => {
     const { ask } = await startServer();
     const withVariables = (json: string) =>
       `{"query":"query ($keys: [TokenKey!]!) { tokensByKey(keys: $keys) { id } }","variables":${json}}`;
@@ -54,7 +58,7 @@ describe('a body', () => {
 });
 
 describe('an internal error', () => {
-  it.each(['GET', 'POST'])('on %s is answered with 500, and logged', async (method) => {
+  it.each(['GET', 'POST'])('an internal error on %s is answered with 500, and logged', async (method) => {
     const { log, logged } = await createTestLog();
     const server = createGatewayServer({
       gateway: {

@@ -1,3 +1,4 @@
+/** A stop loses no request, ends with status 0, and waits only a bounded time for clients and the upstream. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -16,7 +17,7 @@ const DRAIN_MS = 4_000;
 const STOPPED_WITHIN_MS = 20_000;
 
 describe('a stop', () => {
-  it('under load loses no request, is reported by /ready, and ends with status 0', async () => {
+  it('a stop under load loses no request, is reported by /ready, and ends with status 0', async () => {
     const { address, child, exited } = await startGatewayProcess({ DRAIN_MS: String(DRAIN_MS) });
     await expect.poll(async () => (await fetch(`${address}/ready`)).status).toBe(200);
     const outcomes: string[] = [];
@@ -49,7 +50,7 @@ describe('a stop', () => {
     expect(outcomes.filter((outcome) => outcome !== 'answered')).toEqual(Array(8).fill('ECONNREFUSED'));
   });
 
-  it('sends an error to a client that waits for an upstream that never responds, and ends with status 0', async () => {
+  it('a stop sends an error to a client that waits for an upstream that never responds, and ends with status 0', async () => {
     const { answer, child, exited } = await startWaitingGateway(stall, { UPSTREAM_TIMEOUT_MS: '60000' });
     const stoppedAt = performance.now();
     child.kill('SIGTERM');
@@ -58,7 +59,7 @@ describe('a stop', () => {
     expect(performance.now() - stoppedAt).toBeLessThan(STOPPED_WITHIN_MS);
   });
 
-  it('does not wait beyond 10 s for clients that send nothing, half a request, or do not read', async () => {
+  it('a stop does not wait beyond 10 s for clients that send nothing, half a request, or do not read', async () => {
     const tokens = generatedListings(1, 4_000).tokens.map((row) => ({ ...row, name: 'x'.repeat(1000) }));
     const upstream = await startFakeUpstream({ tokens });
     onTestFinished(upstream.close);
@@ -88,7 +89,7 @@ describe('a stop', () => {
     expect(output()).toContain('"msg":"Stopped"');
   });
 
-  it('does not wait for the upstream if no client does', async () => {
+  it('a stop does not wait for the upstream if no client does', async () => {
     const upstream = await startFakeUpstream();
     onTestFinished(upstream.close);
     upstream.plan('tokens', stall);
