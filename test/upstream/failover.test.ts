@@ -1,3 +1,4 @@
+/** With UPSTREAM_PROFILE=auto only v1 gets requests until it says that it is gone; then only its successor does. */
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { tokenKey } from '../../src/domain/addresses.js';
@@ -65,7 +66,7 @@ describe('while v1 works', () => {
     ['503', status(503), 'UPSTREAM_STATUS'],
     ['another form', json({ rows: [] }), 'UPSTREAM_MALFORMED'],
     ['an error that says something else', json({ error: 'busy' }), 'UPSTREAM_MALFORMED'],
-  ])('only v1 gets requests, also if it answers with %s', async (_name, fault, code) => {
+  ])('only v1 gets requests while it works, also if it answers with %s', async (_name, fault, code) => {
     const { query, v1, successor } = await serve();
     v1.planBoth(fault);
     expect(codesOf(await query(BOTH))).toEqual([code, code]);
@@ -81,7 +82,7 @@ describe('while v1 works', () => {
 });
 
 describe('once v1 says that it is gone', () => {
-  it('the same operation gets the answer of the successor', async () => {
+  it('the operation that finds v1 gone gets the answer of the successor', async () => {
     const { query, v1, successor, sources, failovers, logged, service } = await serve();
     v1.planBoth(GONE);
     expect(await query(BOTH)).toEqual({ data: NEW_ROWS });
@@ -97,7 +98,7 @@ describe('once v1 says that it is gone', () => {
   });
 
   it.each(['chains', 'tokens'] as const)(
-    'only for %s, both listings are fetched from the successor at once',
+    'both listings are fetched from the successor at once if v1 is gone only for %s',
     async (gone) => {
       const config = { chainsFreshMs: 60_000, tokensFreshMs: 60_000, [`${gone}FreshMs`]: 50 };
       const { query, v1, sources, successor, service, failovers } = await serve({ config });
@@ -190,7 +191,7 @@ describe('once v1 says that it is gone', () => {
 });
 
 describe('a successor that fails', () => {
-  it('changes nothing: the last good listing stays until the successor answers, and v1 gets no requests meanwhile', async () => {
+  it('a successor that fails changes nothing: the last good listing stays until it answers, and v1 gets no requests', async () => {
     const { query, v1, successor, snapshots, sources, failovers, service } = await serve({
       config: { tokensFreshMs: 50 },
     });
@@ -210,7 +211,7 @@ describe('a successor that fails', () => {
     expect(failovers()).toEqual([1, 1]);
   });
 
-  it('gives clients its error if there is no listing yet, until it answers', async () => {
+  it('a successor that fails gives clients its error if there is no listing yet, until it answers', async () => {
     const { query, v1, successor, sources } = await serve();
     successor.plan('tokens', first(1, status(503), json({ tokens: NEW.tokens })));
     v1.plan('tokens', GONE);
@@ -220,7 +221,7 @@ describe('a successor that fails', () => {
     expect(v1.count('tokens')).toBe(1);
   });
 
-  it('gets all requests after the failover, also those for routes, and gives its own errors', async () => {
+  it('the successor gets all requests after the failover, also those for routes, and gives its own errors', async () => {
     const { query, v1, successor, service } = await serve();
     v1.planBoth(GONE);
     await query(BOTH);

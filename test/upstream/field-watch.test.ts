@@ -1,3 +1,4 @@
+/** New and missing fields in the rows of the upstream are logged and counted once. */
 import { describe, expect, it } from 'vitest';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { createTestGateway, sampleOf, type TestGateway } from '../support/test-gateway.js';
@@ -27,14 +28,14 @@ const counted = async (gateway: TestGateway, drift: 'appeared' | 'missing') =>
   sampleOf(gateway, `gateway_upstream_field_drift_total{listing="tokens",drift="${drift}"}`);
 
 describe('the fields of upstream rows', () => {
-  it('are not reported while they stay the same, even if only some rows have one', async () => {
+  it('fields are not reported while they stay the same, even if only some rows have one', async () => {
     const gateway = await serve();
     await refreshWith(gateway, [tokenRow('a', '0x1', { price: null }), tokenRow('a', '0x2')], CHAINS);
     await refreshWith(gateway, rows({ tag: 'now here' }), CHAINS);
     expect(driftsOf(gateway)).toEqual([]);
   });
 
-  it('are logged and counted once if one is new, also within an object', async () => {
+  it('fields are logged and counted once if one is new, also within an object', async () => {
     const gateway = await serve();
     const [chain = chainRow('a')] = CHAINS;
     const odd = { ...chain, nativeCurrency: { ...(chain.nativeCurrency as object), logo: 'x' } };
@@ -50,7 +51,7 @@ describe('the fields of upstream rows', () => {
     expect(await counted(gateway, 'missing')).toBe(0);
   });
 
-  it('are logged and counted once if one is missing that all rows had before', async () => {
+  it('fields are logged and counted once if one is missing that all rows had before', async () => {
     const gateway = await serve();
     const [one = {}, ...others] = rows();
     for (let time = 0; time < 2; time++) {
@@ -63,7 +64,7 @@ describe('the fields of upstream rows', () => {
     expect(await counted(gateway, 'missing')).toBe(1);
   });
 
-  it('are logged in bounded space, whatever their names are', async () => {
+  it('fields are logged in bounded space, whatever their names are', async () => {
     const gateway = await serve();
     const hostile = (time: number) =>
       Object.fromEntries(

@@ -1,3 +1,4 @@
+/** A logoUrl of the upstream is served only as an address that a page may load. */
 import { expect, it } from 'vitest';
 import { chainRow, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
 import { startFakeSuccessor } from '../support/fake-successor.js';

@@ -1,3 +1,4 @@
+/** Names that every JavaScript object has, such as __proto__, are names like others. */
 import { expect, it } from 'vitest';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { json, startFakeUpstream, text } from '../support/fake-upstream.js';

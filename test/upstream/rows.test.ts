@@ -1,3 +1,4 @@
+/** Rows of the upstream without the specified form are left out and reported, and the other rows are served. */
 import { describe, expect, it } from 'vitest';
 import { MAX_LENGTHS } from '../../src/domain/text-limits.js';
 import { CHAINS, TOKENS } from '../../src/upstream/listing-kinds.js';
@@ -119,7 +120,7 @@ describe('unusual rows that are served', () => {
     expect(await query('{ tokens { price { usd } } }')).toEqual({ data: { tokens: [{ price: null }] } });
   });
 
-  it('rows with empty or missing names, unknown fields and types in capitals', async () => {
+  it('rows with empty or missing names, unknown fields and types in capitals are served', async () => {
     const bare = { chainKey: 'good', address: '0x1', decimals: 6 };
     const { chains, tokens, listings } = await serve({
       chains: [{ ...chainRow('c', { chainType: 'EVM', name: '', shortName: '' }), more: { deep: [1] } }],
@@ -156,7 +157,7 @@ describe('a first listing', () => {
     ['of which half can be read is served', [GOOD_TOKEN, ...bad(1)], 'FRESH'],
     ['of which a third can be read is refused', [GOOD_TOKEN, ...bad(2)], 'EMPTY'],
     ['of which most rows are duplicates is served', [GOOD_TOKEN, GOOD_TOKEN, GOOD_TOKEN], 'FRESH'],
-  ])('%s', async (_name, tokens, state) => {
+  ])('a first listing %s', async (_name, tokens, state) => {
     const upstream = await startFakeUpstream({ chains: [GOOD_CHAIN], tokens });
     const { query, snapshots } = await createTestGateway({ upstream });
     const answer = await query('{ tokens { symbol } }');
@@ -183,7 +184,7 @@ describe('a response in a wrong form', () => {
     ['more than 200,000 rows', `{"tokens":[${'0,'.repeat(200_000)}0]}`],
   ];
 
-  it.each(ENVELOPES)('%s is refused whole: there is no listing', async (_name, body) => {
+  it.each(ENVELOPES)('a response with %s is refused whole: there is no listing', async (_name, body) => {
     const upstream = await startFakeUpstream();
     upstream.plan('tokens', text(body));
     const { query, snapshots } = await createTestGateway({ upstream });
@@ -193,7 +194,7 @@ describe('a response in a wrong form', () => {
     expect(snapshots.status(Date.now())[1].state).toBe('EMPTY');
   });
 
-  it('of routes is served without the bad rows, which are logged', async () => {
+  it('a response of routes is served without the bad rows, which are logged', async () => {
     const upstream = await startFakeUpstream();
     upstream.plan(
       'tokens',
@@ -210,7 +211,7 @@ describe('a response in a wrong form', () => {
     });
   });
 
-  it('of routes is refused if all of its rows are bad', async () => {
+  it('a response of routes is refused if all of its rows are bad', async () => {
     const upstream = await startFakeUpstream();
     const { query } = await createTestGateway({ upstream });
     upstream.plan('tokens', json({ tokens: [{}] }));
@@ -236,7 +237,7 @@ describe('two spellings of one address are one token', () => {
   const firsts = PAIRS.map(([, address], nth) => ({ chainKey: `a${nth}`, address }));
   const seconds = PAIRS.map(([, , address], nth) => ({ chainKey: `A${nth}`, address }));
 
-  it('in the listing, where the first is served, and wherever a client asks for it', async () => {
+  it('two spellings are one token in the listing, where the first is served, and wherever a client asks for it', async () => {
     const rows = firsts.flatMap((one, nth) => [one, seconds[nth] ?? one]);
     const { tokens, warnings, query } = await serve({
       tokens: rows.map(({ chainKey, address }) => tokenRow(chainKey, address)),
@@ -259,7 +260,7 @@ describe('two spellings of one address are one token', () => {
     }
   });
 
-  it('but Move names, base58 and modules that look like addresses are compared exactly', async () => {
+  it('Move names, base58 and modules that look like addresses are compared exactly', async () => {
     const addresses = [
       ...['0x1::coin::COIN', '0x1::coin::Coin', '0x1::m0x02::T', '0x1::m0x2::T'],
       'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v',
@@ -302,7 +303,7 @@ describe('white space or an invisible character in a key or an address rejects t
     ['a filler of Hangul', '\u3164'],
     ['a control character', '\u0000'],
     ['Braille without dots', '\u2800'],
-  ])('%s', async (_what, mark) => {
+  ])('a mark in a key or an address rejects the row: %s', async (_what, mark) => {
     const { rows, rejected, contradictory, unreadable } = await TOKENS.parse(
       [
         tokenRow('b', '0x2'),
@@ -324,7 +325,7 @@ describe('white space or an invisible character in a key or an address rejects t
     expect(unreadable).toEqual({ count: 3, unnamed: 0, keys: new Set([`1 a ${USDC.toLowerCase()}`]) });
   });
 
-  it('also in a chain and in the address of its native currency', async () => {
+  it('white space rejects a chain also in its key or in the address of its native currency', async () => {
     const native = { ...NATIVE_CURRENCY, address: '0x1 ' };
     const { rows, rejected } = await CHAINS.parse(
       [chainRow('a'), chainRow(' a', { chainId: 2 }), chainRow('b', { nativeCurrency: native })],
@@ -342,7 +343,7 @@ describe('rows with equal keys and unequal guarded facts', () => {
     tokenRow('A', DIGITS, { decimals: 18 }),
   ];
 
-  it('are not served, and each is counted with its reason', async () => {
+  it('rows with unequal guarded facts are not served, and each is counted with its reason', async () => {
     const { tokens, listings, warnings } = await serve({ tokens: rows });
     expect(tokens).toMatchObject([{ chainKey: 'a', address: '0x2' }]);
     expect(listings[1]).toMatchObject({ rows: 1, rejectedRows: 2 });
@@ -354,7 +355,7 @@ describe('rows with equal keys and unequal guarded facts', () => {
     ]);
   });
 
-  it('are stored by key, apart from unreadable rows, each variant once and at most ten', async () => {
+  it('rows with unequal guarded facts are stored by key, apart from unreadable rows, each variant once and at most ten', async () => {
     const versions = [6, 18, 6, ...Array.from({ length: 50 }, (_, decimals) => 20 + decimals)];
     const fetched = await TOKENS.parse(
       [...rows.slice(0, 1), ...versions.map((decimals) => tokenRow('a', USDC, { decimals }))],
@@ -379,7 +380,7 @@ describe('rows with equal keys and unequal guarded facts', () => {
       { nativeCurrency: { ...NATIVE_CURRENCY, decimals: 6 } },
       `nativeCurrency ETH 18 ${PLACEHOLDER} and ETH 6 ${PLACEHOLDER}`,
     ],
-  ])('are not served if they are chains that differ in %s', async (_fact, changes, reason) => {
+  ])('chains with equal keys that differ in %s are not served', async (_fact, changes, reason) => {
     const { rows, rejected, contradictory } = await CHAINS.parse(
       [chainRow('a'), chainRow('A', changes), chainRow('b')],
       ORIGIN,
@@ -392,7 +393,7 @@ describe('rows with equal keys and unequal guarded facts', () => {
     expect(contradictory?.get('a')).toHaveLength(2);
   });
 
-  it('have a short reason, however long the symbols are', async () => {
+  it('rows with unequal guarded facts have a short reason, however long the symbols are', async () => {
     const long = (letter: string) => tokenRow('a', '0x1', { symbol: letter.repeat(MAX_LENGTHS.symbol) });
     const { rejected } = await TOKENS.parse([tokenRow('a', '0x2'), long('x'), long('y')], ORIGIN);
     expect(Math.max(...rejected.first.map(({ length }) => length))).toBeLessThan(250);

@@ -1,3 +1,4 @@
+/** One file and one row are enough to add a service. */
 import { readdirSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { type Config, UPSTREAM_PROFILES } from '../../src/config/config.js';

@@ -1,3 +1,4 @@
+/** The successor of v1, with its pages and its names of fields, is served like v1. */
 import { describe, expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
 import { chainRow, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
@@ -49,7 +50,7 @@ async function startSmall(listings: FakeSuccessorListings = {}) {
 }
 
 describe('the rows of the successor', () => {
-  it('are served like those of v1, and have the same digests', async () => {
+  it('rows of the successor are served like those of v1, and have the same digests', async () => {
     const document = `{
       listings { source }
       chains { chainKey chainType chainId shortName name nativeCurrency { chainKey name symbol decimals address } }
@@ -67,7 +68,7 @@ describe('the rows of the successor', () => {
     expect(versions[0]).toEqual(versions[1]);
   });
 
-  it('of tokens without isSupported are served as not bridgeable', async () => {
+  it('rows of tokens without isSupported are served as not bridgeable', async () => {
     const odd = { isSupported: undefined };
     const tokens = [token('a', '0x1', odd), token('a', '0x2', { ...odd, isBridgeable: true })];
     const { query } = await serve(await startSmall({ tokens }));
@@ -79,22 +80,25 @@ describe('the rows of the successor', () => {
     ['isSupported "true"', 'tokens', token('a', '0x2', { isSupported: 'true' }), /^tokens\[1\]: isSupported/],
     ['the same token', 'tokens', token('a', '0x1', { name: 'B' }), /^tokens\[1\]: duplicate of tokens\[0\]$/],
     ['the same chain', 'chains', chain('a'), /^chains\[1\]: duplicate of chains\[0\]$/],
-  ])('%s is left out, counted and logged, also on a further page', async (_name, name, row, reason) => {
-    const good = { chains: [chain('a')], tokens: [token('a', '0x1')] };
-    const upstream = await startSmall({ [name]: [...good[name], row], pageSize: 1 });
-    const { query, logged } = await serve(upstream);
-    await query('{ chains { name } tokens { name } }');
-    const { data } = await query<Rows>('{ listings { name rows rejectedRows } }');
-    expect(data?.listings).toContainEqual({ name, rows: 1, rejectedRows: 1 });
-    expect(upstream.count(name)).toBe(2);
-    expect(logged.find(({ msg }) => msg.startsWith('Left out bad rows'))).toMatchObject({
-      rejected: [expect.stringMatching(reason)],
-    });
-  });
+  ])(
+    'a row with %s is left out, counted and logged, also on a further page',
+    async (_name, name, row, reason) => {
+      const good = { chains: [chain('a')], tokens: [token('a', '0x1')] };
+      const upstream = await startSmall({ [name]: [...good[name], row], pageSize: 1 });
+      const { query, logged } = await serve(upstream);
+      await query('{ chains { name } tokens { name } }');
+      const { data } = await query<Rows>('{ listings { name rows rejectedRows } }');
+      expect(data?.listings).toContainEqual({ name, rows: 1, rejectedRows: 1 });
+      expect(upstream.count(name)).toBe(2);
+      expect(logged.find(({ msg }) => msg.startsWith('Left out bad rows'))).toMatchObject({
+        rejected: [expect.stringMatching(reason)],
+      });
+    },
+  );
 });
 
 describe('pages', () => {
-  it('are followed to the last one, each requested once and with its token encoded', async () => {
+  it('pages are followed to the last one, each requested once and with its token encoded', async () => {
     const rows = Array.from({ length: 5 }, (_, index) => token('a', `0x${index + 1}`));
     const upstream = await startSmall({ tokens: rows, pageSize: 2 });
     const { query } = await serve(upstream);
@@ -107,7 +111,7 @@ describe('pages', () => {
     ]);
   });
 
-  it('may be empty before the last', async () => {
+  it('pages may be empty before the last', async () => {
     const upstream = await startSmall();
     planPages(upstream, json({ tokens: [], pagination: { nextToken: 'more' } }), pageSaying({}));
     expect((await (await serve(upstream)).query<Rows>(TOKENS)).data?.tokens).toHaveLength(1);
@@ -123,7 +127,7 @@ describe('pages', () => {
     [{ nextToken: ['more'] }, 'got an array'],
     ['more', 'expected an object "pagination", got a value of type string'],
     [[], 'expected an object "pagination", got an array'],
-  ])('end with %j, or are refused whole: %s', async (pagination, message) => {
+  ])('pages end with %j, or are refused whole: %s', async (pagination, message) => {
     const upstream = await startSmall();
     upstream.plan('tokens', pageSaying(pagination));
     const { data, errors } = await (await serve(upstream)).query<Rows>(TOKENS);
@@ -132,7 +136,7 @@ describe('pages', () => {
     expect(upstream.count('tokens')).toBe(1);
   });
 
-  it('are followed until a page is named again, which is logged; the pages so far are used', async () => {
+  it('pages are followed until a page is named again, which is logged; the pages so far are used', async () => {
     const upstream = await startSmall();
     upstream.plan('tokens', (response, request, nth) => {
       const next: Record<string, string> = { one: 'two', two: 'one' };
@@ -151,7 +155,7 @@ describe('pages', () => {
     ]);
   });
 
-  it('may be a hundred, but not more', async () => {
+  it('pages may be a hundred, but not more', async () => {
     const rows = Array.from({ length: 101 }, (_, index) => token('a', `0x${index + 1}`));
     const upstream = await startSmall();
     // It refreshes only on request, and not while its requests are counted.
@@ -168,7 +172,7 @@ describe('pages', () => {
     await expect.poll(() => snapshots.status(Date.now())[1].rows).toBe(100);
   });
 
-  it('of one answer may together have as many bytes as the limit, but no more', async () => {
+  it('pages of one answer may together have as many bytes as the limit, but no more', async () => {
     const rows = Array.from({ length: 10 }, (_, index) =>
       token('a', `0x${index}`, { more: 'x'.repeat(400) }),
     );
@@ -192,7 +196,7 @@ describe('pages', () => {
     ['fails', status(503), 'UPSTREAM_STATUS'],
     ['gets HTTP 422', status(422), 'UPSTREAM_STATUS'],
     ['has another form', json({ rows: [] }), 'UPSTREAM_MALFORMED'],
-  ])('are all refused if one %s, and the last good listing stays', async (_name, fault, code) => {
+  ])('pages are all refused if one %s, and the last good listing stays', async (_name, fault, code) => {
     const upstream = await startSmall();
     const { query, snapshots } = await serve(upstream, { config: { tokensFreshMs: 20 } });
     const before = await query(TOKENS);
@@ -201,7 +205,7 @@ describe('pages', () => {
     expect(await query(TOKENS)).toEqual(before);
   });
 
-  it('are all as old as the oldest page', async () => {
+  it('pages are all as old as the oldest page', async () => {
     const upstream = await startSmall();
     const first = pageSaying({ nextToken: 'more' }, '0x1', { age: '60' });
     planPages(upstream, late(50, first), pageSaying({}, '0x2', { age: '7200' }));
@@ -219,7 +223,7 @@ describe('pages', () => {
 describe('a request for routes', () => {
   const ROUTES = '{ tokens(srcChainKey: "a", srcToken: "0x1") { chainKey address } }';
 
-  it('has both parameters of the successor, on every page', async () => {
+  it('a request for routes has both parameters of the successor, on every page', async () => {
     const reachable = [token('b', '0x2'), token('a', '0x3')];
     const upstream = await startSmall();
     const { query } = await serve(upstream);
@@ -237,7 +241,7 @@ describe('a request for routes', () => {
     expect(asked).toEqual([both, [...both, [NEXT_TOKEN, 'from 1/']]]);
   });
 
-  it('for a token without its chain is refused with a message', async () => {
+  it('a request for routes from a token without its chain is refused with a message', async () => {
     const upstream = await startSmall();
     const { query, logged } = await serve(upstream);
     const answer = await query('{ tokens(srcToken: "0x1") { address } chains { chainKey } }');
@@ -252,7 +256,7 @@ describe('a request for routes', () => {
     expect(logged.filter((line) => isAtLeast(line, 'warn'))).toEqual([]);
   });
 
-  it('is answered with no tokens if there are none, or if HTTP 422 says that the token is unknown', async () => {
+  it('a request for routes is answered with no tokens if there are none, or if HTTP 422 says that the token is unknown', async () => {
     const upstream = await startSmall();
     const { query } = await serve(upstream);
     upstream.plan('tokens', status(422, {}, '{"error":{"message":"unsupported token"}}'));
@@ -262,7 +266,7 @@ describe('a request for routes', () => {
     expect(await query(ROUTES.replace('0x1', '0x2'))).toEqual({ data: { tokens: [] } });
   });
 
-  it('is refused if the pages of routes are incomplete', async () => {
+  it('a request for routes is refused if the pages of routes are incomplete', async () => {
     const upstream = await startSmall();
     planPages(upstream, pageSaying({ nextToken: 'more' }), status(422));
     const { query } = await serve(upstream);

@@ -1,3 +1,4 @@
+/** After failures the gateway pauses requests to the upstream, no longer and no more of them than necessary. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { chainRow, tokenRow } from '../../fixtures/rows.js';
@@ -76,7 +77,7 @@ describe('the breaker', () => {
     ['broken connection', reset, 'UPSTREAM_UNREACHABLE'],
     ['HTML page', (response) => response.end('<html>'), 'UPSTREAM_MALFORMED'],
   ])(
-    'opens at the fifth %s in a row, and further requests get the same code',
+    'the breaker opens at the fifth %s in a row, and further requests get the same code',
     async (_name, answer, code) => {
       stopClock();
       const { upstream, routeCodes, from, breakers } = await serve();
@@ -88,7 +89,7 @@ describe('the breaker', () => {
     },
   );
 
-  it('sends one probe every two seconds, and all requests after a probe succeeded', async () => {
+  it('the breaker sends one probe every two seconds, and all requests after a probe succeeded', async () => {
     const clock = stopClock();
     const { upstream, routeCode, routeCodes, from, breakers, logged } = await serve();
     upstream.plan('tokens', status(500));
@@ -114,7 +115,7 @@ describe('the breaker', () => {
     expect(told.map((line) => line.breaker)).toEqual(['open', 'closed']);
   });
 
-  it('sends only the probe while it is in progress, and answers other requests with the last error', async () => {
+  it('the breaker sends only the probe while it is in progress, and answers other requests with the last error', async () => {
     const clock = stopClock();
     const { upstream, routeCode, routeCodes, from, breakers } = await serve();
     upstream.plan('tokens', status(500));
@@ -135,15 +136,18 @@ describe('the breaker', () => {
     expect(await tried).toBeUndefined();
   });
 
-  it.each([400, 404, 409])('is not opened by HTTP %i, which is about one request', async (code) => {
-    const { upstream, routeCodes, from } = await serve();
-    upstream.plan('tokens', status(code));
-    const asked = from();
-    await routeCodes(8);
-    expect(asked()).toBe(8);
-  });
+  it.each([400, 404, 409])(
+    'the breaker is not opened by HTTP %i, which is about one request',
+    async (code) => {
+      const { upstream, routeCodes, from } = await serve();
+      upstream.plan('tokens', status(code));
+      const asked = from();
+      await routeCodes(8);
+      expect(asked()).toBe(8);
+    },
+  );
 
-  it('that is opened by listings stops routes, too, with the same code', async () => {
+  it('a breaker that is opened by listings stops routes, too, with the same code', async () => {
     // With a stopped clock, the listing sends no probe before the request for routes.
     const clock = stopClock();
     const { upstream, routeCodes, breakers } = await serve({ chainsFreshMs: 50 });
@@ -161,24 +165,27 @@ describe('the breaker', () => {
 });
 
 describe('routes that fail', () => {
-  it.each([500, 403])('with HTTP %i all the time do not stop refreshes of the listings', async (code) => {
-    // The breaker of routes stays open.
-    stopClock();
-    const { upstream, routeCode, routeCodes, breakers, snapshots } = await serve({ chainsFreshMs: 100 });
-    upstream.plan('tokens', status(code));
-    await routeCodes(6);
-    expect(await breakers()).toEqual(['closed', 'open']);
-    const openSince = Date.now();
-    const refreshed = upstream.count('chains');
-    while (upstream.count('chains') < refreshed + 5) {
-      await routeCode();
-      await sleep(5);
-    }
-    expect(await breakers()).toEqual(['closed', 'open']);
-    await expect.poll(() => snapshots.status(Date.now())[0].takenAt).toBeGreaterThan(openSince);
-  });
+  it.each([500, 403])(
+    'routes that fail with HTTP %i all the time do not stop refreshes of the listings',
+    async (code) => {
+      // The breaker of routes stays open.
+      stopClock();
+      const { upstream, routeCode, routeCodes, breakers, snapshots } = await serve({ chainsFreshMs: 100 });
+      upstream.plan('tokens', status(code));
+      await routeCodes(6);
+      expect(await breakers()).toEqual(['closed', 'open']);
+      const openSince = Date.now();
+      const refreshed = upstream.count('chains');
+      while (upstream.count('chains') < refreshed + 5) {
+        await routeCode();
+        await sleep(5);
+      }
+      expect(await breakers()).toEqual(['closed', 'open']);
+      await expect.poll(() => snapshots.status(Date.now())[0].takenAt).toBeGreaterThan(openSince);
+    },
+  );
 
-  it('for one token do not stop the routes from other tokens, however often they are requested', async () => {
+  it('routes that fail for one token do not stop the routes from other tokens, however often they are requested', async () => {
     const clock = stopClock();
     const { upstream, codeOfPair, breakers } = await serve();
     const bad = addressOf(400);
@@ -198,7 +205,7 @@ describe('requests of the sweep that fail', () => {
   it.each<[string, Answer, number]>([
     ['with HTTP 500', status(500), 6],
     ['with Retry-After, which stops the sweep', status(503, { 'retry-after': '600' }), 1],
-  ])('%s do not stop those of clients', async (_name, answer, count) => {
+  ])('requests of the sweep that fail %s do not stop those of clients', async (_name, answer, count) => {
     const { upstream, codeOfPair, breakers, snapshots, routes } = await serve({ routesSweepMs: 500 });
     upstream.plan('tokens', forUrls([addressOf(499)], GOOD, answer));
     const failed = () => routes().filter(({ url }) => !url.includes(addressOf(499))).length;
@@ -213,7 +220,7 @@ describe('requests of the sweep that fail', () => {
 });
 
 describe('Retry-After', () => {
-  it('for routes from an unlisted token stops only routes from unlisted tokens', async () => {
+  it('Retry-After for routes from an unlisted token stops only routes from unlisted tokens', async () => {
     const { upstream, codeOfPair, routeCode, snapshots, routes } = await serve({ tokensFreshMs: 50 });
     const pause = status(429, { 'retry-after': '600' });
     upstream.plan('tokens', status(404));
@@ -225,7 +232,7 @@ describe('Retry-After', () => {
     expect(await routeCode()).toBeUndefined();
   });
 
-  it('for routes stops all routes and no listing; requests wait through a short pause', async () => {
+  it('Retry-After for routes stops all routes and no listing; requests wait through a short pause', async () => {
     const { upstream, routeCode, routes } = await serve({ chainsFreshMs: 50 });
     // Long enough for some refreshes on a busy machine.
     upstream.plan('tokens', first(2, status(429, { 'retry-after': '5' }), GOOD));
@@ -240,7 +247,7 @@ describe('Retry-After', () => {
     expect(meanwhile.length).toBeGreaterThan(2);
   });
 
-  it('for a listing stops every request of the process', async () => {
+  it('Retry-After for a listing stops every request of the process', async () => {
     const { upstream, routeCode, snapshots, routes } = await serve();
     upstream.plan('chains', first(2, status(429, { 'retry-after': '2' }), json({ chains: [chainRow('a')] })));
     snapshots.refreshNow();
@@ -251,7 +258,7 @@ describe('Retry-After', () => {
     expect((routes()[0]?.at ?? 0) - (refused?.at ?? 0)).toBeGreaterThanOrEqual(2000);
   });
 
-  it('for one token stops other routes for at most half a minute, and for two tokens as long as it says', async () => {
+  it('Retry-After for one token stops other routes for at most half a minute, and for two tokens as long as it says', async () => {
     const { upstream, codeOfPair } = await serve();
     const odd = [400, 401].map(addressOf);
     upstream.plan('tokens', forUrls(odd, status(503, { 'retry-after': '3600' })));
@@ -277,7 +284,7 @@ describe('Retry-After', () => {
 });
 
 describe('an upstream that is gone', () => {
-  it('gets the next request after a minute, then after growing pauses, which begin again after a success', async () => {
+  it('an upstream that is gone gets a request after a minute, then after growing pauses, which a success ends', async () => {
     const { upstream, snapshots, query, logged, codeOfPair } = await serve();
     const clock = stopClock();
     upstream.plan('tokens', status(410));
@@ -316,7 +323,7 @@ describe('an upstream that is gone', () => {
     expect(upstream.count('tokens')).toBe(again + 1);
   });
 
-  it('gets a request at once when the operator asks for a refresh, which ends no other pause', async () => {
+  it('an upstream that is gone gets a request at once when the operator asks for a refresh, which ends no other pause', async () => {
     const { upstream, snapshots, refreshOnRequest } = await serve();
     stopClock();
     upstream.plan('tokens', status(410));
@@ -335,7 +342,7 @@ describe('an upstream that is gone', () => {
     expect(upstream.count('tokens')).toBe(asked + 1);
   });
 
-  it('only for routes still gets all requests', async () => {
+  it('an upstream that is gone only for routes still gets all requests', async () => {
     const { upstream, routeCodes, snapshots, from } = await serve();
     upstream.plan('tokens', status(410));
     const asked = from();

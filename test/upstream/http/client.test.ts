@@ -1,3 +1,4 @@
+/** Requests to the upstream are retried after transient faults alone, within the rate limit, and end when it closes. */
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { UpstreamError } from '../../../src/domain/upstream-error.js';
@@ -96,13 +97,13 @@ describe('transient faults are retried', () => {
           .writeHead(200, { 'content-type': 'application/json', 'content-length': 99 })
           .write('{', () => response.destroy()),
     ],
-  ])('%s', async (_name, fault) => {
+  ])('a transient fault is retried: %s', async (_name, fault) => {
     const { upstream, getTokens } = await askFor(first(2, fault, GOOD));
     expect((await getTokens()).json).toEqual({ tokens: [] });
     expect(upstream.count()).toBe(3);
   });
 
-  it('a stall before the headers and one in the body, each after the timeout of an attempt', async () => {
+  it('a stall before the headers and one in the body are retried, each after the timeout of an attempt', async () => {
     const stallInBody: Answer = (response) =>
       response.writeHead(200, { 'content-type': 'application/json' }).write('{');
     const { upstream, getTokens } = await askFor(first(1, stall, first(2, stallInBody, GOOD)), {
@@ -113,7 +114,7 @@ describe('transient faults are retried', () => {
     expect(upstream.count()).toBe(3);
   });
 
-  it('up to the configured number of retries, with growing pauses', async () => {
+  it('a transient fault is retried up to the configured number of retries, with growing pauses', async () => {
     const { upstream, getTokens } = await askFor(status(503), { upstreamRetries: 2 });
     expect(await faultOf(getTokens())).toMatchObject({ code: 'UPSTREAM_STATUS', status: 503 });
     const [shorter, longer, ...more] = gapsBetween(upstream);
@@ -125,14 +126,14 @@ describe('transient faults are retried', () => {
   it.each([
     ['only after Retry-After has passed', '1', 990],
     ['with the usual pauses if Retry-After is neither a number nor a date', 'wait until 2999', 95],
-  ])('%s', async (_name, retryAfter, leastMs) => {
+  ])('a transient fault is retried %s', async (_name, retryAfter, leastMs) => {
     const { upstream, getTokens } = await askFor(first(1, status(503, { 'retry-after': retryAfter }), GOOD));
     await getTokens();
     expect(upstream.count()).toBe(2);
     expect(gapsBetween(upstream)[0]).toBeGreaterThanOrEqual(leastMs);
   });
 
-  it('but not if Retry-After is long, which the error then says', async () => {
+  it('a transient fault is not retried if Retry-After is long, which the error then says', async () => {
     const at = new Date(Date.now() + 3_600_000).toUTCString();
     const { upstream, getTokens } = await askFor(status(503, { 'retry-after': at }));
     const fault = await faultOf(getTokens());
@@ -157,7 +158,7 @@ describe('permanent faults are not retried', () => {
       'UPSTREAM_MALFORMED',
     ],
     ['an unsound compression', text('not gzip', { 'content-encoding': 'gzip' }), 'UPSTREAM_MALFORMED'],
-  ])('%s', async (_name, answer, code) => {
+  ])('a permanent fault is not retried: %s', async (_name, answer, code) => {
     const { upstream, getTokens } = await askFor(answer);
     const fault = await faultOf(getTokens());
     expect(fault.code).toBe(code);
@@ -172,7 +173,7 @@ describe('permanent faults are not retried', () => {
     ['"API_DEPRECATED" and 500', status(500, {}, '{"code":"API_DEPRECATED"}'), 500],
     ['an error that is "deprecated"', json({ error: 'v1 is deprecated, use the successor' }), 200],
     ['an error whose message is "DEPRECATED"', json({ error: { message: 'DEPRECATED' } }), 200],
-  ])('and the service counts as gone for a minute: %s', async (_name, answer, code) => {
+  ])('the service counts as gone for a minute after %s', async (_name, answer, code) => {
     const { upstream, getTokens } = await askFor(answer);
     const fault = await faultOf(getTokens());
     expect(fault).toMatchObject({ code: 'UPSTREAM_GONE', status: code, retryAfterMs: 60_000 });
@@ -184,7 +185,7 @@ describe('permanent faults are not retried', () => {
   it.each<[string, Answer]>([
     ['a redirect', status(301, {}, 'deprecated')],
     ['503 and a longer word', status(503, {}, 'undeprecatedly')],
-  ])('but the service does not count as gone: %s', async (_name, answer) => {
+  ])('the service does not count as gone after %s', async (_name, answer) => {
     const { getTokens } = await askFor(answer, { upstreamRetries: 0 });
     expect(await faultOf(getTokens())).toMatchObject({ code: 'UPSTREAM_STATUS', retryAfterMs: undefined });
   });
@@ -192,7 +193,7 @@ describe('permanent faults are not retried', () => {
   it.each([
     ...['application/json', 'application/json; charset=utf-8', 'Application/JSON', 'text/json'],
     'application/problem+json',
-  ])('but compressed content of type %s is accepted', async (type) => {
+  ])('compressed content of type %s is accepted', async (type) => {
     const headers = { 'content-type': type, 'content-encoding': 'gzip' };
     const { getTokens } = await askFor(text(gzipSync('{"tokens":[]}'), headers));
     expect((await getTokens()).json).toEqual({ tokens: [] });
@@ -212,7 +213,7 @@ it('an unexpected exception is reported as an internal error with its cause, and
 });
 
 describe('the age of an answer', () => {
-  it('counts from the time when its request was sent', async () => {
+  it('the age of an answer counts from the time when its request was sent', async () => {
     const { getTokens } = await askFor(late(50, GOOD));
     const before = Date.now();
     const { sentAt } = await getTokens();
@@ -235,14 +236,14 @@ describe('the age of an answer', () => {
     // Bounded, so that the time of an answer is a valid date.
     ['315360000', YEAR],
     ['9'.repeat(1_000), YEAR],
-  ])('with an Age of %j is %d seconds more', async (age, seconds) => {
+  ])('the age of an answer with an Age of %j is %d seconds more', async (age, seconds) => {
     const { getTokens } = await askFor(json({ tokens: [] }, { age }));
     expect((await getTokens()).ageMs).toBe(seconds * 1000);
   });
 });
 
 describe('the rate limiter', () => {
-  it('never exceeds its limit in a second, even with retries and bursts', async () => {
+  it('the rate limiter never exceeds its limit in a second, even with retries and bursts', async () => {
     const { upstream, getTokens } = await askFor(first(3, status(503), GOOD), {
       upstreamRequestsPerSecond: 3,
     });
@@ -251,7 +252,7 @@ describe('the rate limiter', () => {
     expect(mostInASecond(upstream.seen, 300)).toBeLessThanOrEqual(3);
   });
 
-  it('counts the requests before the first answer as sent at that answer, because the start delays them', () => {
+  it('the rate limiter counts the requests before the first answer as sent at that answer, because the start delays them', () => {
     const clock = stopClock();
     const limiter = createRateLimiter(2);
     const acquire = () => Math.round(limiter.acquire());
@@ -270,7 +271,7 @@ describe('the rate limiter', () => {
   const askIn = (http: UpstreamHttp) => (srcToken?: string) =>
     http.getJson({ path: 'tokens', query: { srcToken }, lane: srcToken ? 'routes' : 'listings' });
 
-  it('sends a waiting route after each listing, and a listing after each route', async () => {
+  it('the rate limiter sends a waiting route after each listing, and a listing after each route', async () => {
     // With a stopped clock, a permit that is reserved for a route does not expire.
     stopClock();
     let free = 0;
@@ -286,7 +287,7 @@ describe('the rate limiter', () => {
     expect(upstream.seen.map(({ url }) => url)).toEqual(sent.map((search) => `/v1/tokens${search}`));
   });
 
-  it('refuses routes that could not be sent in time, wherever they are in the queue', async () => {
+  it('the rate limiter refuses routes that could not be sent in time, wherever they are in the queue', async () => {
     const rateLimiter: RateLimiter = { acquire: () => 10_000, pause() {} };
     const { upstream, http } = await askFor(GOOD, { rateLimiter, maxRouteWaitMs: 100 });
     const answers = ['a', 'b'].map(askIn(http)).map(faultOf);
@@ -298,7 +299,7 @@ describe('the rate limiter', () => {
     expect(upstream.count()).toBe(0);
   });
 
-  it('refuses routes at once when more wait than could be sent in time', async () => {
+  it('the rate limiter refuses routes at once when more wait than could be sent in time', async () => {
     const clock = stopClock();
     const { http, upstream } = await askFor(GOOD, { upstreamRequestsPerSecond: 1, maxRouteWaitMs: 30_000 });
     const ask = (nth: number) => askIn(http)(`${nth}`).catch(({ code }) => code);
@@ -315,7 +316,7 @@ describe('the rate limiter', () => {
 });
 
 describe('closing', () => {
-  it('ends requests in progress, queued requests and requests that wait for a retry', async () => {
+  it('closing ends requests in progress, queued requests and requests that wait for a retry', async () => {
     // With a stopped clock, the second request is not sent before the first one arrives.
     stopClock();
     const { http, upstream, getTokens } = await askFor(stall, {
@@ -330,7 +331,7 @@ describe('closing', () => {
     expect(upstream.count()).toBe(1);
   });
 
-  it('ends a Retry-After pause', async () => {
+  it('closing ends a Retry-After pause', async () => {
     const { http, upstream, getTokens } = await askFor(status(429, { 'retry-after': '9' }));
     const answer = faultOf(getTokens());
     await expect.poll(() => upstream.count()).toBe(1);
