@@ -1,3 +1,4 @@
+/** SNAPSHOT_DIR keeps the last good listings over a restart or a kill, and does no harm when it cannot be used. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
@@ -59,7 +60,7 @@ async function fill() {
 }
 
 describe('SNAPSHOT_DIR', () => {
-  it('gives a gateway that starts with a dead upstream the last good listings, with their true age', async () => {
+  it('SNAPSHOT_DIR gives a gateway that starts with a dead upstream the last good listings, with their true age', async () => {
     const { upstream, answer, restart } = await fill();
     const filledAt = Date.now();
     await sleep(60);
@@ -77,7 +78,7 @@ describe('SNAPSHOT_DIR', () => {
     expect(upstream.seen.slice(asked).every(({ path }) => path === 'tokens')).toBe(true);
   });
 
-  it('finds its own files beside those of another format, and leaves these alone', async () => {
+  it('a gateway finds its own files beside those of another format, and leaves these alone', async () => {
     const { directory, upstream, answer, restart } = await fill();
     // As a newer gateway would write them, before the operator goes back to this one.
     const newer = filesIn(directory).names.map((name) => join(directory, name.replace('.1.', '.2.')));
@@ -97,7 +98,7 @@ describe('SNAPSHOT_DIR', () => {
     ['without a number', '', 'gateway 1 '],
     ['of a lower number', '.0', 'gateway 0 '],
   ])(
-    'gives the guarded values in files of an older format %s, and not their rows',
+    'SNAPSHOT_DIR gives the guarded values in files of an older format %s, and not their rows',
     async (_name, number, head) => {
       const { directory, upstream, restart } = await fill();
       for (const name of filesIn(directory).names) {
@@ -114,7 +115,7 @@ describe('SNAPSHOT_DIR', () => {
     },
   );
 
-  it('keeps the listings of several upstreams side by side', async () => {
+  it('SNAPSHOT_DIR keeps the listings of several upstreams side by side', async () => {
     const { directory } = await fill();
     const other = await createTestGateway({ config: { snapshotDir: directory } });
     await other.query(BOTH);
@@ -138,7 +139,7 @@ it('a file that cannot be read is refused with a line in the log, and the rest i
 });
 
 describe('a directory that cannot be written', () => {
-  it('is logged once an hour, shown in the metrics, and created as soon as that is possible', async () => {
+  it('a directory that cannot be written is logged once an hour, shown in the metrics, and created as soon as possible', async () => {
     const clock = stopClock();
     const { log, logged } = await createTestLog();
     const directory = temporaryDirectory();
@@ -165,7 +166,7 @@ describe('a directory that cannot be written', () => {
     expect(await store.read(TOKENS)).toMatchObject({ rows: [{ decimals: 6 }], takenAt: 1 });
   });
 
-  it('because it is a file ends the process at its start with a message', async () => {
+  it('a SNAPSHOT_DIR that is a file ends the process at its start with a message', async () => {
     const file = join(temporaryDirectory(), 'file');
     writeFileSync(file, '');
     const { output, exited } = spawnGateway({ PORT: '0', SNAPSHOT_DIR: file });
@@ -173,7 +174,7 @@ describe('a directory that cannot be written', () => {
     expect(output()).toContain(`SNAPSHOT_DIR: expected a directory, got ${file}`);
   });
 
-  it('or created does not stop a gateway from serving', async () => {
+  it('a directory that cannot be created does not stop a gateway from serving', async () => {
     const snapshotDir = join(temporaryDirectory(), 'x'.repeat(300));
     const { query, logged } = await createTestGateway({ config: { snapshotDir } });
     expect(codesOf(await query(BOTH))).toEqual([]);
@@ -185,7 +186,9 @@ describe('a process that is killed', () => {
   const DIST = fileURLToPath(new URL('../../dist', import.meta.url));
   const WRITER = fileURLToPath(new URL('../support/write-forever.js', import.meta.url));
 
-  it('during a write, again and again, leaves a whole listing each time', { timeout: 600_000 }, async () => {
+  it('a process that is killed during a write, again and again, leaves a whole listing each time', {
+    timeout: 600_000,
+  }, async () => {
     const directory = temporaryDirectory();
     const { log, logged } = await createTestLog();
     let cutWrites = 0;
@@ -213,7 +216,7 @@ describe('a process that is killed', () => {
     expect(logged).toEqual([]);
   });
 
-  it('is unlike a stopped process, which first writes the listings that it serves', async () => {
+  it('a stopped process first writes the listings that it serves', async () => {
     const directory = temporaryDirectory();
     // There are so many rows that the write is in progress at the stop, and few enough that it ends in time.
     const upstream = await startFakeUpstream(generatedListings(10, 8_000), onTestFinished);
@@ -236,7 +239,7 @@ describe('a process that is killed', () => {
     if (kept || !isCutShort) expect(kept?.rows).toHaveLength(8_000);
   });
 
-  it('leaves temporary files that a later start deletes, without touching other files', async () => {
+  it('a start deletes temporary files that a killed process left, without touching other files', async () => {
     const directory = temporaryDirectory();
     const { log, logged } = await createTestLog();
     const temporary = (digit: string) => `tokens-m.1.snapshot.${digit.repeat(16)}.tmp`;
@@ -250,7 +253,7 @@ describe('a process that is killed', () => {
     expect(logged).toEqual([]);
   });
 
-  it('is followed by one that serves the stored listings of the successor, under either profile', async () => {
+  it('a start serves the stored listings of the successor, under either profile', async () => {
     const directory = temporaryDirectory();
     const v1 = await startSmallUpstream();
     const successor = await startFakeSuccessor();

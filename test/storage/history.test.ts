@@ -1,3 +1,4 @@
+/** The history of changes on disk gives each token list a version of its own, also after a restart. */
 import { writeFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { chainRow } from '../fixtures/rows.js';

@@ -1,3 +1,4 @@
+/** A wrong listing, a wrong clock, a hanging upstream or invalid data in Redis does not spread between gateways. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { fingerprint } from '../../src/domain/digests.js';
@@ -32,7 +33,7 @@ async function decimalsOf(gateway: TestGateway): Promise<number | undefined> {
 }
 
 describe.skipIf(isRedisMissing)('a glitch of the upstream', () => {
-  it('that a gateway accepted as its first listing is held back by gateways with an earlier one', async () => {
+  it('a glitch that a gateway accepted as its first listing is held back by gateways with an earlier one', async () => {
     const { redis, upstream, gateways, join, key } = await startPeers(1, PATIENT);
     const [good] = gateways as [TestGateway];
     await expect.poll(() => statusOf(good).tokens.state).toBe('FRESH');
@@ -63,7 +64,7 @@ describe.skipIf(isRedisMissing)('a glitch of the upstream', () => {
 });
 
 describe.skipIf(isRedisMissing)('a gateway without a snapshot', () => {
-  it('gets the listing of a peer that Redis has lost, although the upstream fails', async () => {
+  it('a gateway without a snapshot gets the listing of a peer that Redis has lost, although the upstream fails', async () => {
     const { redis, upstream, gateways, join, key } = await startPeers(1, { config: { tokensFreshMs: 300 } });
     const [good] = gateways as [TestGateway];
     await expect.poll(() => statusOf(good).tokens.takenAt).not.toBeNull();
@@ -77,7 +78,7 @@ describe.skipIf(isRedisMissing)('a gateway without a snapshot', () => {
 });
 
 describe.skipIf(isRedisMissing)('a listing of a gateway whose clock is ahead', () => {
-  it('is accepted once, and does not replace newer ones later', async () => {
+  it('a listing of a gateway whose clock is ahead is accepted once, and does not replace newer ones later', async () => {
     const { redis, upstream, gateways, key } = await startPeers(1, { config: { tokensFreshMs: 200 } });
     const [gateway] = gateways as [TestGateway];
     await expect.poll(() => statusOf(gateway).tokens.takenAt).not.toBeNull();
@@ -104,7 +105,7 @@ describe.skipIf(isRedisMissing)('a listing of a gateway whose clock is ahead', (
 });
 
 describe.skipIf(isRedisMissing)('a gateway whose upstream hangs', () => {
-  it('does not stop refreshes of others, and serves their listings', async () => {
+  it('a gateway whose upstream hangs does not stop refreshes of others, and serves their listings', async () => {
     const redis = await startRedis();
     const upstream = await startMovingUpstream();
     const config = { tokensFreshMs: 1000, upstreamTimeoutMs: 60_000 };
@@ -135,7 +136,7 @@ describe.skipIf(isRedisMissing)('invalid data in Redis', () => {
   it.each([
     ['altered', 0],
     ['from the future', HOUR],
-  ])('a snapshot that is %s is refused by all, and replaced', async (_name, offset) => {
+  ])('a snapshot in Redis that is %s is refused by all, and replaced', async (_name, offset) => {
     const redis = await startRedis();
     const upstream = await startMovingUpstream();
     const takenAt = Date.now() + offset;
@@ -154,7 +155,7 @@ describe.skipIf(isRedisMissing)('invalid data in Redis', () => {
     await expect.poll(() => redis.client.hget(key, 'text')).toContain('"ONE"');
   });
 
-  it('a failure of another form does not stop refreshes', async () => {
+  it('a failure of another form in Redis does not stop refreshes', async () => {
     const redis = await startRedis();
     const upstream = await startMovingUpstream();
     const prefix = prefixOf(upstream.url);

@@ -1,3 +1,4 @@
+/** Gateways that share a Redis also share guarded values and hold-back periods. */
 import { describe, expect, it } from 'vitest';
 import { fingerprint } from '../../src/domain/digests.js';
 import { parseListingRules } from '../../src/domain/listing-rules.js';
@@ -37,7 +38,7 @@ async function startSharing() {
 }
 
 describe.skipIf(isRedisMissing)('gateways that share', () => {
-  it('guard shared listings: wrong values from a peer without a guard are held back', async () => {
+  it('gateways guard shared listings: wrong values from a peer without a guard are held back', async () => {
     const { client, clock, gateway, prefix } = await startSharing();
     clock.advance(HOUR);
     // As a gateway without a guard would write it.
@@ -51,7 +52,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     expect(await gateway.sample('gateway_held_back_rows{listing="tokens",fact="decimals"}')).toBe(1);
   });
 
-  it('accept at once a change that one of them has accepted', async () => {
+  it('gateways accept at once a change that one of them has accepted', async () => {
     const { options, gateway } = await startSharing();
     const other = await startGuarded({}, { ...options, upstream: gateway.upstream });
     await gateway.snapshots.applyRules(parseListingRules('accept a:0x1 decimals 6 18'));
@@ -60,7 +61,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     expect(await rowOf(other)).toMatchObject({ decimals: 18, heldBack: [] });
   });
 
-  it('continue hold-back periods and remember removed rows after all of them restart', async () => {
+  it('gateways continue hold-back periods and remember removed rows after all of them restart', async () => {
     const { options, gateway, isShared } = await startSharing();
     await gateway.bring({ tokens: WRONG.slice(0, 10) });
     await until(isShared);
@@ -76,7 +77,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     });
   });
 
-  it('guard accepted values also after a change of UPSTREAM_PROFILE and UPSTREAM_URL', async () => {
+  it('gateways guard accepted values also after a change of UPSTREAM_PROFILE and UPSTREAM_URL', async () => {
     const { clock, options, gateway } = await startSharing();
     gateway.snapshots.stop();
     clock.advance(HOUR);

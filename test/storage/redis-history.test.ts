@@ -1,3 +1,4 @@
+/** Gateways with one Redis give clients the same changes and the same token list. */
 import { describe, expect, it } from 'vitest';
 import { chainRow } from '../fixtures/rows.js';
 import { address, changesSince, listOf, rows } from '../support/copies.js';
@@ -14,7 +15,7 @@ async function startUpstream() {
 }
 
 describe.skipIf(isRedisMissing)('gateways with one Redis', () => {
-  it('give the same changes and the same token list, whichever of them refreshes, and so does a new one', async () => {
+  it('gateways with one Redis give the same changes and token list, whichever of them refreshes, and so does a new one', async () => {
     const upstream = await startUpstream();
     const { gateways, join } = await startPeers(2, { upstream, config: CONFIG });
     const isServed = (gateway: TestGateway) => statusOf(gateway).tokens.state === 'FRESH';
@@ -55,7 +56,7 @@ describe.skipIf(isRedisMissing)('gateways with one Redis', () => {
     expect(upstream.count('tokens')).toBe(5);
   });
 
-  it('agree again after a time apart, with a version that does not decrease', async () => {
+  it('gateways with one Redis agree again after a time apart, with a version that does not decrease', async () => {
     const upstream = await startUpstream();
     const { redis, gateways, join } = await startPeers(1, { upstream, config: CONFIG });
     const [first] = gateways as [TestGateway];

@@ -1,3 +1,4 @@
+/** Without Redis each gateway continues alone, and it shares again when Redis is back. */
 import { describe, expect, it } from 'vitest';
 import { startGatewayProcess } from '../support/gateway-process.js';
 import {
@@ -56,7 +57,7 @@ const SHARING = 'Sharing snapshots';
 
 describe.skipIf(isRedisMissing)('while Redis', () => {
   it.each(OUTAGES)(
-    '%s, each gateway continues alone, and shares again afterwards',
+    'each gateway continues alone while Redis %s, and shares again afterwards',
     async (_name, { begin, end, canBeRead }) => {
       const { redis, upstream, gateways } = await startPeers(3, {
         config: { tokensFreshMs: 400 },

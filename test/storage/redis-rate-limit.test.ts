@@ -1,3 +1,4 @@
+/** The rate limit that gateways share through Redis is fair between them, and exact although Redis answers late. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { createSharedRateLimiter } from '../../src/storage/redis/rate-limit.js';

@@ -1,3 +1,7 @@
+/**
+ * Gateways with one Redis share snapshots, failures, routes and the rate limit, and so cost the upstream as
+ * much as one.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
@@ -39,7 +43,7 @@ const versionOf = (gateway: TestGateway) => statusOf(gateway).tokens.version;
 const failureOf = (gateway: TestGateway) => statusOf(gateway).tokens.lastFailure;
 
 describe.skipIf(isRedisMissing)('gateways that share', () => {
-  it('cost the upstream as much as one, and serve the same rows', async () => {
+  it('gateways that share cost the upstream as much as one, and serve the same rows', async () => {
     const { upstream, gateways } = await startPeers(3, { config: { tokensFreshMs: 300 } });
     await expect.poll(() => upstream.count('tokens')).toBeGreaterThan(10);
     // After a snapshot from a peer, the next refresh is due in a hundred milliseconds at the earliest,
@@ -58,7 +62,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
       'all answers but its first',
       first(1, moving(), json({ tokens: [tokenRow(CHAIN, '0x1')] }, { age: '7200' })),
     ],
-  ])('cost the upstream no more if %s are two hours old', async (_which, answer) => {
+  ])('gateways that share cost the upstream no more if %s are two hours old', async (_which, answer) => {
     const upstream = await startFakeUpstream();
     upstream.plan('tokens', answer);
     const { gateways } = await startPeers(3, { upstream, config: { tokensFreshMs: 600 } });
@@ -68,7 +72,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     expect(gateways.map((gateway) => statusOf(gateway).tokens.lastFailure)).toEqual([null, null, null]);
   });
 
-  it('serve a new snapshot as soon as it is announced, long before their own refresh is due', async () => {
+  it('a gateway serves a new snapshot as soon as it is announced, long before its own refresh is due', async () => {
     const { gateways, join } = await startPeers(1, { config: { tokensFreshMs: 300 } });
     const [eager] = gateways;
     await expect.poll(() => refreshes(gateways, 'tokens', 'upstream')).toBeGreaterThan(0);
@@ -78,7 +82,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     await expect.poll(() => versionOf(patient) === (eager && versionOf(eager))).toBe(true);
   });
 
-  it('serve a new snapshot at the latest when their own refresh is due, if they missed the announcement', async () => {
+  it('a gateway that missed an announcement serves the new snapshot at the latest when its own refresh is due', async () => {
     const { redis, gateways, join } = await startPeers(1, { config: { tokensFreshMs: 250 } });
     await expect.poll(() => refreshes(gateways, 'tokens', 'upstream')).toBeGreaterThan(0);
     const deaf = await join({ config: { tokensFreshMs: 2000 } });
@@ -92,7 +96,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     expect(refreshes([deaf], 'tokens', 'upstream')).toBe(0);
   });
 
-  it('serve the snapshots that they missed as soon as they get announcements again', async () => {
+  it('a gateway serves the snapshots that it missed as soon as it gets announcements again', async () => {
     const { redis, gateways, key } = await startPeers(2, { config: { tokensFreshMs: 600_000 } });
     const [active, deaf] = gateways as [TestGateway, TestGateway];
     await expect.poll(() => gateways.every((each) => statusOf(each).tokens.state === 'FRESH')).toBe(true);
@@ -116,7 +120,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     await expect.poll(() => statusOf(deaf).tokens.takenAt).toBe(statusOf(active).tokens.takenAt);
   });
 
-  it('do not share with gateways of another upstream or another format', async () => {
+  it('gateways do not share with gateways of another upstream or another format', async () => {
     const redis = await startRedis();
     const upstream = await startMovingUpstream();
     const other = await startFakeUpstream({ tokens: [tokenRow('other', '0x1', { symbol: 'OTHER' })] });
@@ -133,7 +137,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     expect(await redis.client.mget(foreign)).toEqual(foreign.map(() => 'of another format'));
   });
 
-  it('read a long listing as it was written, and write it again only if Redis has lost it', async () => {
+  it('gateways read a long listing as it was written, and write it again only if Redis has lost it', async () => {
     const tokens = Array.from({ length: 4_000 }, (_, index) =>
       tokenRow('a', `0x${index.toString(16)}`, { name: `Token ${index} ☃` }),
     );
@@ -159,7 +163,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
 });
 
 describe.skipIf(isRedisMissing)('failures', () => {
-  it('of one gateway count for all, so that all together try as often as one', async () => {
+  it('failures of one gateway count for all, so that all together try as often as one', async () => {
     const upstream = await startFakeUpstream();
     upstream.plan('tokens', status(500));
     const { gateways } = await startPeers(3, { upstream, firstPauseMs: 300 });
@@ -172,7 +176,7 @@ describe.skipIf(isRedisMissing)('failures', () => {
     for (const gateway of gateways) expect(failureOf(gateway)?.code).toBe('UPSTREAM_STATUS');
   });
 
-  it('because the upstream is gone cost one attempt for each listing in the first minute, and one more on request', async () => {
+  it('an upstream that is gone gets one attempt for each listing in the first minute, and one more on request', async () => {
     const upstream = await startFakeUpstream();
     upstream.planBoth(status(410));
     const { redis, gateways, join, key } = await startPeers(3, { upstream, firstPauseMs: 10 });
@@ -198,7 +202,7 @@ describe.skipIf(isRedisMissing)('failures', () => {
     expect([upstream.count('chains'), upstream.count('tokens')]).toEqual([2, 2]);
   });
 
-  it('end for all gateways when a request of one gateway succeeds', async () => {
+  it('failures end for all gateways when a request of one gateway succeeds', async () => {
     const upstream = await startFakeUpstream();
     upstream.plan('tokens', first(2, status(500), moving()));
     const { redis, gateways, key } = await startPeers(3, { upstream, firstPauseMs: 100 });
@@ -207,7 +211,7 @@ describe.skipIf(isRedisMissing)('failures', () => {
     expect(await redis.client.exists(key('tokens:pause'), key('tokens:failure'))).toBe(0);
   });
 
-  it('are counted over all gateways, also if an answer is held back', async () => {
+  it('failures are counted over all gateways, also if an answer is held back', async () => {
     const { upstream, gateways } = await startPeers(3, { config: { tokensFreshMs: 250, holdBackTimes: 3 } });
     for (const gateway of gateways) await expect.poll(() => symbolsOf(gateway)).toEqual(SYMBOLS);
     upstream.plan('tokens', json({ tokens: [tokenRow(CHAIN, '0x1', { symbol: 'ONE' })] }));
@@ -227,7 +231,7 @@ describe.skipIf(isRedisMissing)('failures', () => {
 });
 
 describe.skipIf(isRedisMissing)('routes', () => {
-  it('are swept once for all gateways if these start together', async () => {
+  it('routes are swept once for all gateways if these start together', async () => {
     stopDate();
     const network: Network = { 'a 0x1': ['b 0x1', 'c 0x1'], 'b 0x1': ['a 0x1'], 'c 0x2': ['b 0x1'] };
     const upstream = await startSweptUpstream(network);
@@ -252,13 +256,13 @@ describe.skipIf(isRedisMissing)('routes', () => {
     return { ...sharing, asked, advance: stopClocks().advance };
   }
 
-  it('that several gateways request at once cost one request', async () => {
+  it('routes that several gateways request at once cost one request', async () => {
     const { gateways, asked } = await withRoutes(late(300, routeTo('one')));
     expect(await Promise.all(gateways.map(ask))).toEqual(gateways.map(() => answered('one')));
     expect(asked()).toBe(1);
   });
 
-  it('of one gateway are used by all, and expire at the same time everywhere', async () => {
+  it('routes of one gateway are used by all, and expire at the same time everywhere', async () => {
     const { upstream, gateways, asked, advance } = await withRoutes(routeTo('one'), {
       destinationsFreshMs: 60_000,
     });
@@ -277,13 +281,13 @@ describe.skipIf(isRedisMissing)('routes', () => {
     expect(asked()).toBe(2);
   });
 
-  it('of a token that the upstream does not know are empty for all gateways', async () => {
+  it('routes of a token that the upstream does not know are empty for all gateways', async () => {
     const { gateways, asked } = await withRoutes(status(422));
     for (const gateway of gateways) expect(await ask(gateway)).toEqual(answered());
     expect(asked()).toBe(1);
   });
 
-  it('that one gateway could not fetch are requested by the next', async () => {
+  it('routes that one gateway could not fetch are requested by the next', async () => {
     const { upstream, gateways, asked } = await withRoutes(status(500));
     const [one, ...others] = gateways;
     expect(one && codesOf(await ask(one))).toEqual(['UPSTREAM_STATUS']);
@@ -303,7 +307,7 @@ describe.skipIf(isRedisMissing)('the rate limit', () => {
     return upstream;
   }
 
-  it('applies to all gateways together, in any second', async () => {
+  it('the rate limit applies to all gateways together, in any second', async () => {
     const upstream = await startUpstreamWith(15);
     const config = { upstreamRequestsPerSecond: 3, tokensFreshMs: 600_000 };
     const { gateways } = await startPeers(3, { upstream, config });
@@ -319,7 +323,7 @@ describe.skipIf(isRedisMissing)('the rate limit', () => {
     expect((seen.at(-1)?.at ?? 0) - (seen[0]?.notBefore ?? 0)).toBeGreaterThan(5 * 1200 - 500);
   });
 
-  it('lets listings through while all gateways request many routes', async () => {
+  it('the rate limit lets listings through while all gateways request many routes', async () => {
     const upstream = await startUpstreamWith(16);
     const { gateways } = await startPeers(4, {
       upstream,
@@ -335,7 +339,7 @@ describe.skipIf(isRedisMissing)('the rate limit', () => {
     expect(asked.filter(Boolean).length).toBeGreaterThanOrEqual(4);
   });
 
-  it('allows no requests while a Retry-After of one gateway lasts, and no client waits for its end', async () => {
+  it('the rate limit allows no requests while a Retry-After of one gateway lasts, and no client waits for its end', async () => {
     const upstream = await startUpstreamWith(2);
     const { gateways } = await startPeers(2, { upstream, config: { tokensFreshMs: 600_000 } });
     for (const gateway of gateways) await expect.poll(() => statusOf(gateway).tokens.rows).toBe(6);
@@ -351,7 +355,7 @@ describe.skipIf(isRedisMissing)('the rate limit', () => {
 });
 
 describe.skipIf(isRedisMissing)('the lease of a refresh', () => {
-  it('of a gateway that died delays the others until it expires, and no longer', async () => {
+  it('the lease of a gateway that died delays the others until it expires, and no longer', async () => {
     const redis = await startRedis();
     const upstream = await startMovingUpstream();
     const key = `${prefixOf(upstream.url)}tokens:lease`;
@@ -366,7 +370,7 @@ describe.skipIf(isRedisMissing)('the lease of a refresh', () => {
     expect(tookMs).toBeLessThan(15_000);
   });
 
-  it('is renewed while the refresh lasts', async () => {
+  it('the lease of a refresh is renewed while the refresh lasts', async () => {
     const upstream = await startMovingUpstream();
     upstream.plan('tokens', late(6500, moving()));
     const { gateways } = await startPeers(2, { upstream });

@@ -1,3 +1,4 @@
+/** A file of rules is read again whenever it changes, and a bad one leaves the last rules in force. */
 import {
   appendFileSync,
   mkdirSync,
@@ -34,7 +35,7 @@ async function watch(path: string) {
 }
 
 describe('a file of rules', () => {
-  it('is read at once, and again when it is written, or when another file replaces it, as editors do', async () => {
+  it('a file of rules is read at once, and again when it is written or another file replaces it, as editors do', async () => {
     const path = temporaryFile('hide a');
     const { hidden, changes, logged } = await watch(path);
     expect(hidden()).toEqual(['a']);
@@ -54,7 +55,7 @@ describe('a file of rules', () => {
     expect(logged).toMatchObject([2, 1, 1, 0].map((rules) => ({ ...line, rules })));
   });
 
-  it('is read again when a link on its path changes, as in Kubernetes', async () => {
+  it('a file of rules is read again when a link on its path changes, as in Kubernetes', async () => {
     const folder = temporaryDirectory();
     const put = (version: string, text: string) => {
       mkdirSync(join(folder, version));
@@ -73,7 +74,7 @@ describe('a file of rules', () => {
     await expect.poll(() => changes).toEqual([['b'], ['c']]);
   });
 
-  it('is not read while it is being written', async () => {
+  it('a file of rules is not read while it is being written', async () => {
     const path = temporaryFile('hide a');
     const { changes } = await watch(path);
     truncateSync(path);
@@ -86,7 +87,7 @@ describe('a file of rules', () => {
     await expect.poll(() => changes, { timeout: 10_000 }).toEqual([['b', 'c']]);
   });
 
-  it('is not read after close, and changes nothing when only its times change', async () => {
+  it('a file of rules is not read after close, and changes nothing when only its times change', async () => {
     const path = temporaryFile('hide a');
     const { file, changes, logged, hidden } = await watch(path);
     utimesSync(path, 1, 1);
@@ -104,28 +105,31 @@ describe('a file of rules', () => {
       (path) => writeFileSync(path, 'hide b\nbroken \u202e'),
     ],
     ['that is gone', /ENOENT/, (path) => rmSync(path)],
-  ])('%s leaves the last rules in force, with one line in the log', async (_name, reason, spoil) => {
-    const path = temporaryFile('hide a');
-    const { hidden, changes, logged } = await watch(path);
-    spoil(path);
-    await expect.poll(() => logged).toHaveLength(1);
-    await sleep(SOME_LOOKS_MS);
-    expect(logged).toEqual([
-      expect.objectContaining({
-        level: 'error',
-        file: path,
-        reason: expect.stringMatching(reason),
-        msg: expect.stringMatching(/^LISTING_RULES has an error, and the last rules stay in force: /),
-      }),
-    ]);
-    expect({ hidden: hidden(), changes }).toEqual({ hidden: ['a'], changes: [] });
-    rmSync(path, { recursive: true, force: true });
-    writeFileSync(path, 'hide c');
-    await expect.poll(() => changes).toEqual([['c']]);
-    expect(logged.at(-1)).toMatchObject({ level: 'info', msg: expect.stringMatching(/has changed/) });
-  });
+  ])(
+    'a file of rules %s leaves the last rules in force, with one line in the log',
+    async (_name, reason, spoil) => {
+      const path = temporaryFile('hide a');
+      const { hidden, changes, logged } = await watch(path);
+      spoil(path);
+      await expect.poll(() => logged).toHaveLength(1);
+      await sleep(SOME_LOOKS_MS);
+      expect(logged).toEqual([
+        expect.objectContaining({
+          level: 'error',
+          file: path,
+          reason: expect.stringMatching(reason),
+          msg: expect.stringMatching(/^LISTING_RULES has an error, and the last rules stay in force: /),
+        }),
+      ]);
+      expect({ hidden: hidden(), changes }).toEqual({ hidden: ['a'], changes: [] });
+      rmSync(path, { recursive: true, force: true });
+      writeFileSync(path, 'hide c');
+      await expect.poll(() => changes).toEqual([['c']]);
+      expect(logged.at(-1)).toMatchObject({ level: 'info', msg: expect.stringMatching(/has changed/) });
+    },
+  );
 
-  it('has each of its errors logged once, and their end', async () => {
+  it('a file of rules has each of its errors logged once, and their end', async () => {
     const path = temporaryFile('hide a');
     const { changes, logged } = await watch(path);
     const errors = () => logged.filter(({ level }) => level === 'error').length;
@@ -144,7 +148,7 @@ describe('a file of rules', () => {
     expect(changes).toEqual([]);
   });
 
-  it('is still watched if the receiver of changes throws, which is logged', async () => {
+  it('a file of rules is still watched if the receiver of changes throws, which is logged', async () => {
     const path = temporaryFile('hide a');
     const { log, logged } = await createTestLog();
     const onChange = () => {
@@ -159,7 +163,7 @@ describe('a file of rules', () => {
     await expect.poll(internal).toBe(2);
   });
 
-  it('with an error rejects the call that opens it', async () => {
+  it('a file of rules with an error rejects the call that opens it', async () => {
     const { log } = await createTestLog();
     const opened = (path: string) => openRulesFile(path, () => {}, log);
     await expect(opened(temporaryFile('broken'))).rejects.toThrow(/^line 1: expected a rule/);

@@ -1,3 +1,4 @@
+/** A stored listing is read whole or refused: none that is cut off, altered or from elsewhere is served. */
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { decodeListing, encodeListing } from '../../src/storage/stored-listing.js';
@@ -40,12 +41,12 @@ describe('a stored listing', () => {
     ],
     ['without rows', 'expected at least one row', (stored) => altered(stored, { rows: [] })],
     ['without a time', 'form of a stored listing', (stored) => altered(stored, { takenAt: undefined })],
-  ])('that is %s is refused', async (_name, reason, spoil) => {
+  ])('a stored listing that is %s is refused', async (_name, reason, spoil) => {
     const stored = spoil((await encodeListing(TOKENS, await listing(1), SERVICES)).toString());
     await expect(decodeListing(TOKENS, Buffer.from(stored), SERVICES, 1)).rejects.toThrow(reason);
   });
 
-  it('keeps the age of its answer, and is refused if its request was sent in the future', async () => {
+  it('a stored listing keeps the age of its answer, and is refused if its request was sent in the future', async () => {
     const takenAt = Date.now() - 7_200_000;
     const decode = async (upstreamAgeMs: number) => {
       const fetched = { ...(await listing(1)), takenAt, upstreamAgeMs };
@@ -55,7 +56,7 @@ describe('a stored listing', () => {
     await expect(decode(7_300_000)).rejects.toThrow('s in the future');
   });
 
-  it('is read if an older gateway wrote it without the newer fields', async () => {
+  it('a stored listing is read if an older gateway wrote it without the newer fields', async () => {
     const fetched = await listing(3);
     // As the first gateways wrote it: `logoUrl`, `heldBack`, ages, histories and the memory of the guard were added later.
     const rows = fetched.rows.map(({ logoUrl, heldBack, ...row }) => row);
