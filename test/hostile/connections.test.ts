@@ -1,3 +1,4 @@
+/** Slow, greedy and sleeping clients cost bounded memory, and only they are refused or cut. */
 import { describe, expect, it } from 'vitest';
 import { fixedLimits } from '../support/fixed-limits.js';
 import { expectAlive, FULL, startTarget } from '../support/hostile.js';
@@ -8,7 +9,7 @@ const MB = 2 ** 20;
 const READERS = 30;
 
 describe('request bodies', () => {
-  it('in 250,000 chunks of one byte take little memory', async () => {
+  it('a body in 250,000 chunks of one byte takes little memory', async () => {
     const target = await startTarget();
     const before = target.memoryMb();
     const watch = target.watch();
@@ -23,7 +24,7 @@ describe('request bodies', () => {
     expect(seen.liveMs).toBeLessThan(1500);
   });
 
-  it('that arrive in parts are read completely', async () => {
+  it('bodies that arrive in parts are read completely', async () => {
     const target = await startTarget({ tokenCount: 100 });
     const query = `{ chains { chainKey } } # ${'ä€😀'.repeat(3000)}`;
     const body = Buffer.from(JSON.stringify({ query }));
@@ -41,7 +42,7 @@ describe('request bodies', () => {
     }
   });
 
-  it('that are unfinished are bounded over all connections; the client that sends most is refused', async () => {
+  it('unfinished bodies are bounded over all connections; the client that sends most is refused', async () => {
     const target = await startTarget();
     const watch = target.watch();
     const piece = Buffer.alloc(1_000_000, 'x');
@@ -72,7 +73,7 @@ describe('request bodies', () => {
 });
 
 describe('unread responses', () => {
-  it('do not fill the memory, and cost only clients that do not read their connection', async () => {
+  it('unread responses do not fill the memory, and cost only clients that do not read their connection', async () => {
     // Even on a busy machine no operation may be refused, because a refusal takes no memory.
     const target = await startTarget({ env: fixedLimits({ maxWaitMs: 600_000 }) });
     const watch = target.watch();
@@ -104,7 +105,7 @@ describe('unread responses', () => {
 });
 
 describe('connections', () => {
-  it('that send requests without end and read nothing are cut', async () => {
+  it('connections that send requests without end and read nothing are cut', async () => {
     const target = await startTarget();
     const watch = target.watch();
     const flood = await openRaw(target.address, { isReading: false });
@@ -115,7 +116,7 @@ describe('connections', () => {
     expectAlive(await watch.stop(), 250);
   });
 
-  it('are closed beyond their limit, with one line in the log', async () => {
+  it('connections are closed beyond their limit, with one line in the log', async () => {
     const target = await startTarget({ tokenCount: 100, env: fixedLimits({ maxConnections: 20 }) });
     const all = await Promise.all(
       Array.from({ length: 200 }, () => openRaw(target.address, { from: '127.0.0.1' })),

@@ -1,3 +1,4 @@
+/** One request costs little CPU time, whatever is in it and whichever part of the gateway answers it. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { generatedListings } from '../fixtures/rows.js';
@@ -40,7 +41,7 @@ async function expectAllCheap(target: Target, requests: Readonly<Record<string, 
 describe('one request costs little', () => {
   const target = shareTarget();
 
-  it('whatever its document and variables are', async () => {
+  it('one request costs little, whatever its document and variables are', async () => {
     await target.ask({ query: '{ tokens { symbol } }' });
     const spreads = (count: number, body: (nth: number) => string) =>
       times(count, (nth) => `fragment F${nth} on Chain { ${body(nth)} }`).join(' ');
@@ -78,7 +79,7 @@ describe('one request costs little', () => {
     await expectAllCheap(target, requests, MOST_ROWS_MS);
   });
 
-  it('however many errors its fields have', async () => {
+  it('one request costs little, however many errors its fields have', async () => {
     const entities = '_entities(representations: $r) { __typename }';
     const wrong = (count: number) => ({ r: Array(count).fill({ __typename: 'Chain', id: 5 }) });
     await expectAllCheap(target, {
@@ -90,7 +91,7 @@ describe('one request costs little', () => {
     });
   });
 
-  it('however long the document of many errors is', async () => {
+  it('one request costs little, however long the document of many errors is', async () => {
     // The error of a null condition is copied several times.
     const document =
       'query ($r: [_Any!]!, $on: Boolean = true) { _entities(representations: $r) { ... on Chain { name @skip(if: $on) } } }';
@@ -100,7 +101,7 @@ describe('one request costs little', () => {
       await expectCheap(target, `after ${before.length} characters`, ask(before), MOST_MS, ask(''));
   });
 
-  it('whatever its head is', async () => {
+  it('one request costs little, whatever its head is', async () => {
     const head = (headers: NonNullable<Asked['headers']>): Asked => ({
       ...graph('{ chains { name } }'),
       headers,
@@ -112,7 +113,7 @@ describe('one request costs little', () => {
     await expectAllCheap(target, requests, MOST_HEAD_MS);
   });
 
-  it('at /mcp', async () => {
+  it('one request to /mcp costs little', async () => {
     const deep = `${'['.repeat(55)}${']'.repeat(55)}`;
     const find = (args: object) => mcp(callOf('find_tokens', args));
     await expectAllCheap(target, {
@@ -134,7 +135,7 @@ describe('one request costs little', () => {
     });
   });
 
-  it('at /tokenlist.json', async () => {
+  it('one request for /tokenlist.json costs little', async () => {
     const lists = times(79, (nth) => list(`?chainKey=chain-${nth + 1}`));
     await expectAllCheap(target, {
       'all tokens': list(''),
@@ -146,7 +147,7 @@ describe('one request costs little', () => {
     });
   });
 
-  it('for identifiers, changes, sources and corrected spellings', async () => {
+  it('one request for identifiers, changes, sources or corrected spellings costs little', async () => {
     const byCaip19 = 'query ($c: [String!]!) { tokensByCaip19(caip19s: $c) { id } }';
     const search = (query: string) => `tokenSearch(query: "${query}") { didYouMean }`;
     const letters = (nth: number) =>
@@ -180,7 +181,7 @@ describe('one request costs little', () => {
     await expectAllCheap(target, { 'thirty times everything': everything }, MOST_ROWS_MS);
   });
 
-  it('for changes since a cursor of long ago', async () => {
+  it('one request for changes since a cursor of long ago costs little', async () => {
     const target = await startTarget({
       env: { TOKENS_FRESH_MS: '1000', ...fixedLimits({ holdBackTimes: 1 }) },
     });

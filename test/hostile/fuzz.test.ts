@@ -1,3 +1,4 @@
+/** The built gateway withstands generated hostile requests of all kinds, within limits on CPU time and memory. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { type Exchange, reported } from './fuzz/exchange.js';

@@ -1,3 +1,4 @@
+/** Odd paths, Host headers, bytes that are not HTTP and floods of connections get safe responses or none. */
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { share } from '../support/ends.js';
@@ -20,7 +21,7 @@ const ODD_PATHS =
   );
 
 describe('a path that normalisation would change', () => {
-  it.each(ODD_PATHS)('%s is not served', async (target) => {
+  it.each(ODD_PATHS)('the path %s is not served, because normalisation would change it', async (target) => {
     const came = await sendRaw(gateway.address, get(target));
     expect(came).toMatch(/^HTTP\/1.1 40[04]/);
     expect(came).toContain('nosniff');
@@ -28,7 +29,7 @@ describe('a path that normalisation would change', () => {
     expect(came).toMatch(/\{"error":"(Nothing is here|Expected)/);
   });
 
-  it('differs from plain paths, queries and URLs with the own host, which are served', async () => {
+  it('plain paths, queries and URLs with the own host are served', async () => {
     for (const target of ['/live', '/live?x=/../y', 'http://x/live', 'HTTP://X/live?', '/metrics']) {
       expect(await sendRaw(gateway.address, get(target)), target).toMatch(/^HTTP\/1.1 200/);
     }
@@ -42,17 +43,20 @@ describe('Host headers', () => {
     ['two', 'Host: x\r\nHost: y\r\n'],
     ['two alike', 'Host: x\r\nhost: x\r\n'],
     ['none', ''],
-  ])('%s are refused, also where the response is cached', async (_name, headers) => {
-    const target = '/graphql?query={__typename}';
-    expect(await sendRaw(gateway.address, get(target))).toMatch(/^HTTP\/1.1 200/);
-    for (const refused of [target, '/live']) {
-      const came = await sendRaw(gateway.address, get(refused, headers));
-      expect(came).toMatch(/^HTTP\/1.1 400[\s\S]*\{"error":"Expected one Host header\."\}$/);
-      expect(came).toContain('nosniff');
-    }
-  });
+  ])(
+    'requests with %s Host headers are refused, also where the response is cached',
+    async (_name, headers) => {
+      const target = '/graphql?query={__typename}';
+      expect(await sendRaw(gateway.address, get(target))).toMatch(/^HTTP\/1.1 200/);
+      for (const refused of [target, '/live']) {
+        const came = await sendRaw(gateway.address, get(refused, headers));
+        expect(came).toMatch(/^HTTP\/1.1 400[\s\S]*\{"error":"Expected one Host header\."\}$/);
+        expect(came).toContain('nosniff');
+      }
+    },
+  );
 
-  it('are not required with HTTP/1.0', async () => {
+  it('a Host header is not required with HTTP/1.0', async () => {
     expect(await sendRaw(gateway.address, 'GET /live HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1.1 200/);
   });
 });
@@ -86,7 +90,7 @@ describe('nosniff', () => {
     ['large headers', get('/live', `Host: x\r\nX: ${'x'.repeat(20_000)}\r\n`), 431],
     ['chunk extensions', `${chunked}1;${'x'.repeat(20_000)}\r\nx`, 413],
     ['a broken chunk', `${chunked}zz\r\n`, 400],
-  ])('is sent with %s', async (_name, bytes, status) => {
+  ])('the header nosniff is sent with %s', async (_name, bytes, status) => {
     const came = await sendRaw(gateway.address, bytes);
     expect(came).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     expect(came.slice(0, came.indexOf('\r\n\r\n')).toLowerCase()).toContain(
@@ -95,7 +99,7 @@ describe('nosniff', () => {
     expect(came.match(/HTTP\/1\.1 \d/g)).toHaveLength(1);
   });
 
-  it('is sent with an internal error', async () => {
+  it('the header nosniff is sent with an internal error', async () => {
     const server = await startServer();
     server.snapshots.now = () => {
       throw new Error('a bug');
@@ -112,7 +116,7 @@ describe('nosniff', () => {
 });
 
 describe('input that is not HTTP', () => {
-  it('is refused with a readable reason, also if much of it is sent', async () => {
+  it('input that is not HTTP is refused with a readable reason, also if much of it is sent', async () => {
     const sender = await openRaw(gateway.address);
     for (let nth = 0; nth < 50; nth++) await sender.send('rubbish '.repeat(8000));
     await expect
@@ -126,7 +130,7 @@ describe('input that is not HTTP', () => {
     expect(sender.received().split('HTTP/1.1 400')).toHaveLength(2);
   });
 
-  it('behind a request is refused after its response', async () => {
+  it('input that is not HTTP is refused behind a request, after its response', async () => {
     const came = await sendRaw(gateway.address, `${postOf('{ tokens { name symbol } }')}rubbish\r\n\r\n`);
     expect(came).toMatch(/^HTTP\/1.1 200[\s\S]*HTTP\/1.1 400/);
   });
@@ -143,7 +147,7 @@ describe('few file handles', () => {
     ['/graphql?query={tokens{symbol}}', 'Accept-Encoding: br\r\n'],
   ] as const;
 
-  it('are not all taken by connections: modules can still be loaded late', async () => {
+  it('connections do not take all file handles: modules can still be loaded late', async () => {
     // The limit cannot be much lower: Node opens more than a hundred files at once when it starts.
     const few = await startGatewayProcess({}, undefined, ['sh', '-c', 'ulimit -n 250; exec "$0" "$@"']);
     expect(few.output()).toContain('The limit on open files (ulimit -n) also limits connections');
@@ -160,7 +164,7 @@ describe('few file handles', () => {
     await expect.poll(() => fetch(`${few.address}/live`).then(({ status }) => status)).toBe(200);
   });
 
-  it('that are all in use neither end the process nor break it permanently', async () => {
+  it('a lack of file handles neither ends the process nor breaks it permanently', async () => {
     const { address, child, output } = await startGatewayProcess();
     await expect.poll(() => fetch(`${address}/ready`).then(({ status }) => status)).toBe(200);
     const limit = (soft: number) =>

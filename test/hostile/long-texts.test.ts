@@ -1,3 +1,4 @@
+/** A very long text costs little, wherever a request can have one. */
 import { describe, expect, it } from 'vitest';
 import { ERROR_CODES } from '../../src/domain/error-codes.js';
 import { TOOLS } from '../../src/mcp/tools.js';
@@ -19,20 +20,23 @@ const CODES: readonly string[] = [...ERROR_CODES, 'GRAPHQL_VALIDATION_FAILED'];
 describe('a very long text costs little', () => {
   const target = shareTarget();
 
-  it.each([...MATERIALS, MANY])('in every place of the graph where a text fits: $name', async (material) => {
-    let count = 0;
-    for (const { name, body, control } of longRequests(material, BYTES)) {
-      const answer = await expectCheap(target, name, { body }, MOST_MS, { body: control });
-      // Messages show only the start of wrong values, so answers are short. But a list of many keys has a null for each.
-      if (material !== MANY) expect(answer.length, name).toBeLessThan(40_000);
-      const { errors = [] } = JSON.parse(answer) as Answer;
-      for (const { extensions } of errors) expect(CODES, name).toContain(extensions.code);
-      count++;
-    }
-    expect(count).toBeGreaterThan(material === MANY ? 20 : 90);
-  });
+  it.each([...MATERIALS, MANY])(
+    'a long text costs little in every place of the graph where a text fits: $name',
+    async (material) => {
+      let count = 0;
+      for (const { name, body, control } of longRequests(material, BYTES)) {
+        const answer = await expectCheap(target, name, { body }, MOST_MS, { body: control });
+        // Messages show only the start of wrong values, so answers are short. But a list of many keys has a null for each.
+        if (material !== MANY) expect(answer.length, name).toBeLessThan(40_000);
+        const { errors = [] } = JSON.parse(answer) as Answer;
+        for (const { extensions } of errors) expect(CODES, name).toContain(extensions.code);
+        count++;
+      }
+      expect(count).toBeGreaterThan(material === MANY ? 20 : 90);
+    },
+  );
 
-  it('in a document and beside it', async () => {
+  it('a long text costs little in a document and beside it', async () => {
     const long = 'x'.repeat(BYTES);
     const persisted = (sha256Hash: string) => ({ persistedQuery: { version: 1, sha256Hash } });
     const documents: Readonly<Record<string, string>> = {
@@ -75,7 +79,7 @@ describe('a very long text costs little', () => {
     }
   });
 
-  it('as the arguments of a tool', async () => {
+  it('a long text costs little as the arguments of a tool', async () => {
     for (const { name, document } of TOOLS) {
       const names = [...document.matchAll(/\$(\w+):/g)].map(([, argument = '']) => argument);
       if (names.length === 0) continue;
@@ -91,7 +95,7 @@ describe('a very long text costs little', () => {
     }
   });
 
-  it('in the head of a request, at its greatest length', async () => {
+  it('a long text costs little in the head of a request, at its greatest length', async () => {
     const path = `/graphql?query=${encodeURIComponent('{ tokens { symbol } }')}`;
     const control = { path, headers: { 'x-nobody-reads': 'x'.repeat(HEADER_BYTES) } };
     const filled = (part: string) => part.repeat(HEADER_BYTES / part.length);

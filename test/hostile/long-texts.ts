@@ -1,3 +1,4 @@
+/** Makes requests that have a long text in each place of the schema where a text can stand. */
 import {
   type GraphQLArgument,
   type GraphQLField,

@@ -1,3 +1,4 @@
+/** Expensive operations, sent as fast as possible, leave health checks, cached responses and other clients served. */
 import { describe, expect, it } from 'vitest';
 import { generatedListings } from '../fixtures/rows.js';
 import { json } from '../support/fake-upstream.js';
@@ -63,22 +64,25 @@ const ATTACKS: readonly (readonly [string, readonly object[]])[] = [
 const target = shareTarget();
 
 describe('health checks and cached responses are served throughout', () => {
-  it.each(ATTACKS)('during an attack by 16 connections with new documents: %s', async (_name, bodies) => {
-    // The watched query is cached from its second answer on, so that it does not wait behind the attack.
-    for (let time = 0; time < 2; time++) await target.ask({ query: '{ chains { chainKey } }' });
-    const watch = target.watch();
-    const statuses = await attack(target.address, CONNECTIONS, ATTACK_MS, bodies);
-    const watched = await watch.stop();
-    expectAlive(watched, MOST_MEMORY_MB);
-    expect(watched.liveMs).toBeLessThan(MOST_STALL_MS);
-    expect(watched.cachedMs).toBeLessThan(MOST_STALL_MS);
-    // Each request got a response: data, an error about the request, or OVERLOADED.
-    expect([...statuses.keys()].filter((status) => status !== 200 && status !== 503)).toEqual([]);
-  });
+  it.each(ATTACKS)(
+    'health checks and cached responses are served during an attack by 16 connections: %s',
+    async (_name, bodies) => {
+      // The watched query is cached from its second answer on, so that it does not wait behind the attack.
+      for (let time = 0; time < 2; time++) await target.ask({ query: '{ chains { chainKey } }' });
+      const watch = target.watch();
+      const statuses = await attack(target.address, CONNECTIONS, ATTACK_MS, bodies);
+      const watched = await watch.stop();
+      expectAlive(watched, MOST_MEMORY_MB);
+      expect(watched.liveMs).toBeLessThan(MOST_STALL_MS);
+      expect(watched.cachedMs).toBeLessThan(MOST_STALL_MS);
+      // Each request got a response: data, an error about the request, or OVERLOADED.
+      expect([...statuses.keys()].filter((status) => status !== 200 && status !== 503)).toEqual([]);
+    },
+  );
 });
 
 describe('responses whose names are repeated for each row', () => {
-  it('are refused at little cost, also four compressed ones at once', async () => {
+  it('responses with long repeated names are refused at little cost, also four compressed ones at once', async () => {
     const names = Array.from({ length: 30 }, (_nothing, nth) => `${'x'.repeat(450)}${nth}: symbol`).join(' ');
     for (const fields of [names, longNames(30), longNames(6), `${'x'.repeat(14_000)}: symbol`]) {
       const path = `/graphql?query=${encodeURIComponent(`{ tokens { ${fields} } }`)}`;
@@ -95,7 +99,7 @@ describe('responses whose names are repeated for each row', () => {
     expect(target.memoryMb()).toBeLessThan(MOST_MEMORY_MB);
   });
 
-  it('are refused, too, if the texts of the upstream are long', async () => {
+  it('responses with long names are refused, too, if the texts of the upstream are long', async () => {
     const limits = fixedLimits({ upstreamMaxBytes: 64 * 2 ** 20 });
     const target = await startTarget({ env: { TOKENS_FRESH_MS: '1000', ...limits } });
     const before = target.upstream.count('tokens');
@@ -115,7 +119,7 @@ describe('responses whose names are repeated for each row', () => {
 });
 
 describe('an operation that is refused because the gateway is busy', () => {
-  it('gets OVERLOADED and the time to send it again', async () => {
+  it('an operation that is refused because the gateway is busy gets OVERLOADED and the time to send it again', async () => {
     const target = await startTarget({ env: fixedLimits({ maxWaitMs: 1 }) });
     const attacked = attack(target.address, CONNECTIONS, ATTACK_MS, [aliased(1, `tokens ${FIELDS}`)]);
     let refused: HttpAnswer | undefined;
@@ -140,7 +144,7 @@ describe('an operation that is refused because the gateway is busy', () => {
 });
 
 describe('a client that sends as many requests as it can', () => {
-  it('slows down itself, and not a client at another address', async () => {
+  it('a client that sends as many requests as it can slows down itself, and not a client at another address', async () => {
     // On a busy machine one operation of the attacker may take longer than the limit of production.
     const target = await startTarget({ env: fixedLimits() });
     const bodies = [aliased(1, `tokens ${FIELDS}`)];

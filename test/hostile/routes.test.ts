@@ -1,3 +1,4 @@
+/** A client that requests routes without end delays neither other clients nor the listings. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { generatedListings, tokenRow } from '../fixtures/rows.js';
@@ -111,7 +112,7 @@ const FLOODS = Array.from({ length: FLOOD.length / 10 }, (_, nth) => ({
 const ALL_ANSWERED = { answered: HONEST.length, codes: [] };
 
 describe('one client that requests routes without end', () => {
-  it('from unlisted tokens costs the upstream nothing, and delays no other client', async () => {
+  it('a flood of requests from unlisted tokens costs the upstream nothing, and delays no other client', async () => {
     // With this setting the listing stays fresh during the test.
     const env = { TOKENS_FRESH_MS: '3600000' };
     const { besiege, routesSeen, honestSeen, upstream } = await start(() => routes, env);
@@ -124,7 +125,7 @@ describe('one client that requests routes without end', () => {
     expect(mostInASecond(upstream.seen, SLACK_MS)).toBeLessThanOrEqual(PER_SECOND);
   });
 
-  it('from unlisted tokens waits behind requests from listed ones while the listing is stale', async () => {
+  it('a flood from unlisted tokens waits behind requests from listed ones while the listing is stale', async () => {
     const target = await start(() => routes, { TOKENS_FRESH_MS: '1000' });
     await target.failListing();
     const { served } = await target.besiege(8_000, [TEN_UNLISTED], HONEST.length);
@@ -135,7 +136,7 @@ describe('one client that requests routes without end', () => {
     expect(othersAmong(target.routesSeen(), target.honestSeen())).toBeLessThan(HONEST.length / 2);
   });
 
-  it('from listed tokens gets only its share', async () => {
+  it('a flood from listed tokens gets only its share', async () => {
     const { besiege, routesSeen, honestSeen, upstream } = await start(() => routes);
     const { served } = await besiege(6_000, FLOODS, HONEST.length);
     expect(served).toEqual(ALL_ANSWERED);
@@ -144,7 +145,7 @@ describe('one client that requests routes without end', () => {
     expect(mostInASecond(upstream.seen, SLACK_MS)).toBeLessThanOrEqual(PER_SECOND);
   });
 
-  it('from a pair that another client requests, too, delays only itself', async () => {
+  it('a flood from a pair that another client requests, too, delays only itself', async () => {
     const { besiege, routesSeen, honestSeen } = await start(() => routes);
     // The attacker requests the honest pairs, too, but only at the end of its queue.
     const same = { query: `{ ${HONEST.slice(0, 10).map(aliased).join(' ')} }` };
@@ -168,7 +169,7 @@ it('one pair that is answered by 429 with Retry-After blocks other routes for a 
 });
 
 describe('unlisted pairs that fail while the listing is stale', () => {
-  it('block neither listed pairs nor listings', async () => {
+  it('unlisted pairs that fail while the listing is stale block neither listed pairs nor listings', async () => {
     const target = await start((url) => (url.search.includes('0xbad') ? status(500) : routes), {
       TOKENS_FRESH_MS: '1000',
     });

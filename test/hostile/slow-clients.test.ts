@@ -1,3 +1,4 @@
+/** The gateway ends connections of clients that are too slow to send a request. */
 import { expect, it } from 'vitest';
 import { FULL, startTarget } from '../support/hostile.js';
 import { CHUNKED, openRaw, postOf } from '../support/raw-http.js';

@@ -1,3 +1,4 @@
+/** No answer of a hostile upstream costs much time or memory, or removes a row. */
 import { describe, expect, it } from 'vitest';
 import { generatedListings, tokenRow } from '../fixtures/rows.js';
 import { type Answer, json, text } from '../support/fake-upstream.js';
@@ -110,7 +111,7 @@ describe('a hostile upstream', () => {
   const target = shareTarget({ chainCount: 20, tokenCount: 1_000, env: SETTINGS });
 
   it.each(ATTACKS)(
-    'that sends %s costs little, is reported in listings, and removes no row',
+    'an upstream that sends %s costs little, is reported in listings, and removes no row',
     async (_name, answer, said) => {
       const refreshWith = (tokens: Answer) => {
         target.upstream.plan('tokens', tokens);

@@ -1,3 +1,4 @@
+/** The exchanges of the fuzz test: plain requests and raw bytes, and the form in which a failure reports them. */
 import fc from 'fast-check';
 
 export type Header = readonly [name: string, value: string];

@@ -1,3 +1,4 @@
+/** Generates raw bytes that are no usual HTTP request, such as broken heads, chunks and pipelines. */
 import fc from 'fast-check';
 import { type Header, headOf, type RawBytes } from './exchange.js';
 import { among, many, oddText, size, times, weighted } from './values.js';

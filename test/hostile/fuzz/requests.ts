@@ -1,3 +1,4 @@
+/** Generates requests that any HTTP client could send: operations, odd bodies, and requests for other paths. */
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';

@@ -1,3 +1,4 @@
+/** Runs exchanges against the built gateway, and reports their faults and their CPU time. */
 import { Agent } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';

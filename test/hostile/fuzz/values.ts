@@ -1,3 +1,4 @@
+/** Generates odd names, texts, values and sizes, of which hostile requests are made. */
 import fc from 'fast-check';
 
 /** One of several arbitraries, with its probability in proportion to the weight. */
