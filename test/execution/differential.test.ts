@@ -1,3 +1,4 @@
+/** Generated operations get the bytes that graphql-js gives, however they are sent and whatever is cached. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Service } from '../../src/domain/listing.js';
@@ -129,7 +130,7 @@ function variantsOf({ query, variables }: Operation): readonly Operation[] {
 
 describe('a generated operation', () => {
   it.each(Object.entries(STATES))(
-    'is answered as by graphql-js, however it is sent, %s',
+    'a generated operation is answered as by graphql-js, however it is sent, %s',
     async (name, state) => {
       // For an unlisted token, all routes use the row that was read first, which is the cached one if there is one.
       const without = name === 'without a token listing' ? [...WITHOUT, 'Price.asOf'] : WITHOUT;

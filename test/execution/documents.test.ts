@@ -1,3 +1,4 @@
+/** Documents are cached from their second request on, and parsed once for both executors. */
 import { buildSchema } from 'graphql';
 import { expect, it } from 'vitest';
 import { createDocuments } from '../../src/execution/documents.js';

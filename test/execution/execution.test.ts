@@ -1,3 +1,4 @@
+/** Fields and parameters called `then`, and defaults of non-null variables, are nothing special. */
 import { expect, it } from 'vitest';
 import { startServer } from '../support/test-server.js';
 

@@ -1,3 +1,4 @@
+/** The JSON of rows and lists is used again only while every value in it is the same. */
 import { buildSchema, type GraphQLObjectType } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import type { Tracker } from '../../src/execution/execution.js';
@@ -63,7 +64,7 @@ function callsOf(rows: () => readonly Row[], maxBytes = 1e6, text = TEXT) {
 }
 
 describe('kept JSON', () => {
-  it('is used from the second time on, and written again if a value outside the rows has changed', () => {
+  it('kept JSON is used from the second time on, and written again if a value outside the rows has changed', () => {
     const calls = callsOf(() => ROWS);
     expect([calls(), calls(), calls(), calls('two'), calls('two')]).toEqual([20, 0, 0, 20, 0]);
   });
@@ -72,14 +73,14 @@ describe('kept JSON', () => {
     ['a field with arguments', [() => ROWS, 1e6, TEXT.replace('state', 'state: with(add: "x")')]],
     ['rows that can change', [() => Object.freeze(ROWS.map((row) => ({ ...row })))]],
     ['rows beyond the limit on bytes', [() => [...ROWS], 100]],
-  ])('is not used for %s', (_name, options) => {
+  ])('kept JSON is not used for %s', (_name, options) => {
     const calls = callsOf(...options);
     const [first, ...others] = [calls(), calls(), calls()];
     expect(first).toBe(20);
     expect(Math.min(...others)).toBeGreaterThan(18);
   });
 
-  it('is kept for each row if the list can change or is too long to be kept', () => {
+  it('kept JSON is kept for each row if the list can change or is too long to be kept', () => {
     let rows = [...ROWS];
     const calls = callsOf(() => rows);
     expect(calls()).toBe(20);
@@ -91,7 +92,7 @@ describe('kept JSON', () => {
     expect([long(), long(), long()]).toEqual([100, 100, 0]);
   });
 
-  it('is dropped when all of it together exceeds the limit', () => {
+  it('kept JSON is dropped when all of it together exceeds the limit', () => {
     const lists = Array.from({ length: 20 }, () => Object.freeze([...ROWS]));
     let rows = ROWS;
     const calls = callsOf(() => rows, 12_000);
@@ -136,7 +137,7 @@ describe('a list with other variables each time', () => {
   const QUERY =
     'query ($other: String!) { tokens(srcChainKey: "ethereum") { symbol price { usd } chain { name } } other: chain(chainKey: $other) { name } }';
 
-  it('has the same body and headers each time, and new ones after a refresh', async () => {
+  it('a list with new variables has the same body and headers each time, and new ones after a refresh', async () => {
     const server = await startLoaded({ listings: upstreamRows(1) });
     const send = repeatedly(server, QUERY);
     const ask = async () => {
@@ -158,7 +159,7 @@ describe('a list with other variables each time', () => {
     await expectAnswers(2, 'Ether');
   });
 
-  it('shows no price that has become too old', async () => {
+  it('a list with new variables shows no price that has become too old', async () => {
     const clock = stopClocks();
     const server = await startLoaded({ listings: upstreamRows(1), config: { priceMaxAgeMs: 60_000 } });
     const send = repeatedly<{ tokens: { price: { usd: number } | null }[] }>(server, QUERY);
@@ -175,7 +176,7 @@ describe('a list with other variables each time', () => {
     for (let nth = 0; nth < 3; nth++) expect((await prices())[0]).toEqual(new Set([undefined]));
   });
 
-  it('is written again after a change of the chains of its tokens', async () => {
+  it('a list with new variables is written again after a change of the chains of its tokens', async () => {
     const server = await startLoaded({ listings: upstreamRows(1) });
     const query = 'query ($key: String) { tokens(srcChainKey: $key) { symbol chain { name } } }';
     const ask = async () => String((await server.ask({ query, variables: { key: 'ethereum' } })).body);
@@ -226,7 +227,7 @@ describe('kept JSON of one listing', () => {
       '{"tokens":[{"price":{"asOf":"TIME"}}]}',
     ],
   ])(
-    'is written again if only the other listing has changed, and it shows both: %s',
+    'kept JSON is written again if only the other listing has changed, and it shows both: %s',
     async (field, before, name, rows, after) => {
       const listings = { chains: [chainRow('ethereum')], tokens: [tokenRow('ethereum', TOKEN)] };
       const server = await startLoaded({ listings });
@@ -245,7 +246,7 @@ describe('kept JSON of one listing', () => {
 });
 
 describe('JSON that is used again', () => {
-  it('counts as many rows as when it was written', async () => {
+  it('JSON that is used again counts as many rows as when it was written', async () => {
     const tokens = Array.from({ length: 4 }, (_, nth) => tokenRow('ethereum', `0x${nth + 1}`));
     const decorate = withHeldBack({ USDC: [{ fact: 'decimals', served: '6', upstream: '7', since: 1 }] });
     const listings = { chains: [chainRow('ethereum')], tokens };
@@ -257,7 +258,7 @@ describe('JSON that is used again', () => {
     for (let nth = 0; nth < 4; nth++) expect(codesOf(await send())).toEqual(['LIMIT_EXCEEDED']);
   });
 
-  it('does not show expired routes, even if two fields read them', async () => {
+  it('JSON that is used again does not show expired routes, even if two fields read them', async () => {
     const [from, to, later] = ['1', '2', '3'].map((digit) => `0x${digit.repeat(40)}`);
     const tokens = [from, to, later].map((address, nth) =>
       tokenRow(nth === 0 ? 'a' : `b${nth}`, address ?? ''),

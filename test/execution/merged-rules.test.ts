@@ -1,3 +1,4 @@
+/** The validation rules that are merged into one visitor give the errors that graphql-js gives. */
 import {
   type DocumentNode,
   extendSchema,
@@ -59,15 +60,18 @@ function errorsBy(rules: readonly ValidationRule[], document: DocumentNode, maxE
 }
 
 describe('the merged rules', () => {
-  it.each(RULES.map(({ name }) => name))('give the errors of %s as graphql-js does', (name) => {
-    const document = parse(INVALID[name] ?? `no document breaks ${name}: add one`);
-    const rule = RULES.filter((each) => each.name === name);
-    expect(errorsBy(rule, document)).not.toEqual([]);
-    expect(errorsBy([mergedRules(rule)], document)).toEqual(errorsBy(rule, document));
-    expect(errorsBy([mergedRules(RULES)], document)).toEqual(errorsBy(RULES, document));
-  });
+  it.each(RULES.map(({ name }) => name))(
+    'the merged rules give the errors of %s as graphql-js does',
+    (name) => {
+      const document = parse(INVALID[name] ?? `no document breaks ${name}: add one`);
+      const rule = RULES.filter((each) => each.name === name);
+      expect(errorsBy(rule, document)).not.toEqual([]);
+      expect(errorsBy([mergedRules(rule)], document)).toEqual(errorsBy(rule, document));
+      expect(errorsBy([mergedRules(RULES)], document)).toEqual(errorsBy(RULES, document));
+    },
+  );
 
-  it('stop after the same number of errors', () => {
+  it('the merged rules stop after the same number of errors', () => {
     const document = parse(`{ ${Array.from({ length: 50 }, (_, nth) => `nope${nth}`).join(' ')} }`);
     expect(errorsBy([mergedRules(RULES)], document, 10)).toEqual(errorsBy(RULES, document, 10));
   });

@@ -1,3 +1,4 @@
+/** The operation writer writes a response exactly as graphql-js does, or leaves the operation to graphql-js. */
 import fc from 'fast-check';
 import {
   buildSchema,
@@ -51,7 +52,7 @@ describe('a plan', () => {
   it.each([
     '{ text __schema { types { name } } }',
     '{ ...F } fragment F on Query { __type(name: "Row") { name } }',
-  ])('leaves introspection to graphql-js: %s', (text) =>
+  ])('a plan leaves introspection to graphql-js: %s', (text) =>
     expect(written(schemaWith({}), text)).toBeUndefined(),
   );
 
@@ -61,7 +62,7 @@ describe('a plan', () => {
     ['query ($v: String) { echo(a: "y", b: $v) }', { v: 'x' }],
     ['query ($toString: String) { echo(a: $toString, b: $toString) }', {}],
     ['{ echo }', {}],
-  ])('calls resolvers with the same arguments as graphql-js: %s %j', (text, variables) => {
+  ])('a plan calls resolvers with the same arguments as graphql-js: %s %j', (text, variables) => {
     const schema = buildSchema('type Query { echo(a: String, b: String = "d"): String }');
     const seen: object[] = [];
     const { echo } = schema.getQueryType()?.getFields() ?? {};
@@ -72,7 +73,7 @@ describe('a plan', () => {
     expect(seen[1]).toStrictEqual(seen[0]);
   });
 
-  it('leaves a condition that is null or missing to graphql-js', () => {
+  it('a plan leaves a condition that is null or missing to graphql-js', () => {
     const write = createWriter(schemaWith({}), 'query ($y: Boolean = true) { text @include(if: $y) }');
     expect(String(write({}, { y: true }))).toBe('{"data":{"text":null}}');
     expect(String(write({}, { y: false }))).toBe('{"data":{}}');
@@ -80,7 +81,7 @@ describe('a plan', () => {
     expect(write({}, {})).toBeUndefined();
   });
 
-  it('writes long responses of any characters', () => {
+  it('a plan writes long responses of any characters', () => {
     const characters = ['plain', 'é☃', '\u{1f41f}', '\ud83d', '"\n'];
     const schema = schemaWith({
       'Query.texts': () => Array.from({ length: 50_000 }, (_, nth) => characters[nth % 5]),
@@ -101,44 +102,47 @@ describe('a plan', () => {
     ['{ row { a } }', { 'Query.row': () => ({}), Row: rejected }],
     ['{ node { a } }', { 'Query.node': () => ({}), Node: rejected }],
     ['{ rows { a } }', { 'Query.rows': () => [{}, rejected(), rejected()], Row: rejected }],
-  ])('handles rejections, which would end the process: %s', async (text, resolvers) => {
+  ])('a plan handles rejections, which would end the process: %s', async (text, resolvers) => {
     const unhandled = collectUnhandledRejections();
     expect(written(schemaWith(resolvers), text)).toBeUndefined();
     expect(await unhandled()).toEqual([]);
   });
 });
 
-describe('written as by graphql-js or not at all, whatever its value:', () => {
+describe('a field of each type', () => {
   const ROW = { __typename: 'Row', a: 'x' };
   const USUAL = {
     ...{ text: 'x', id: 7, count: 1, ratio: 0.5, flag: true, color: 'RED', json: 'x', strict: 'x' },
     ...{ texts: ['x'], lists: [['x'], null], row: ROW, rows: [ROW], node: ROW, thing: ROW },
   };
 
-  it.each(Object.entries(USUAL))('the field %s', async (name, usual) => {
-    const unhandled = collectUnhandledRejections();
-    const below = JSON.stringify(usual).includes('Row') ? ' { ... on Row { a } }' : '';
-    const text = `{ all { ${name}${below} } }`;
-    for (const [nth, makeOdd] of [() => usual, ...ODD_VALUES].entries()) {
-      const get = () => makeOdd(usual);
-      for (const resolvers of [
-        { 'Query.all': () => ({}), [`All.${name}`]: get },
-        { 'Query.all': () => Object.defineProperty({}, name, { enumerable: true, get }) },
-      ]) {
-        const schema = schemaWith(resolvers);
-        const result = execute({ schema, document: parse(text) });
-        const { errors } = await result;
-        const own = textOf(written(schema, text));
-        if (nth === 0 || own !== undefined)
-          expect([nth, own]).toEqual([
-            nth,
-            errors || result instanceof Promise ? undefined : JSON.stringify(result),
-          ]);
+  it.each(Object.entries(USUAL))(
+    'the field %s is written as by graphql-js or not at all, whatever its value',
+    async (name, usual) => {
+      const unhandled = collectUnhandledRejections();
+      const below = JSON.stringify(usual).includes('Row') ? ' { ... on Row { a } }' : '';
+      const text = `{ all { ${name}${below} } }`;
+      for (const [nth, makeOdd] of [() => usual, ...ODD_VALUES].entries()) {
+        const get = () => makeOdd(usual);
+        for (const resolvers of [
+          { 'Query.all': () => ({}), [`All.${name}`]: get },
+          { 'Query.all': () => Object.defineProperty({}, name, { enumerable: true, get }) },
+        ]) {
+          const schema = schemaWith(resolvers);
+          const result = execute({ schema, document: parse(text) });
+          const { errors } = await result;
+          const own = textOf(written(schema, text));
+          if (nth === 0 || own !== undefined)
+            expect([nth, own]).toEqual([
+              nth,
+              errors || result instanceof Promise ? undefined : JSON.stringify(result),
+            ]);
+        }
       }
-    }
-    // graphql-js, too, leaves rejections unhandled; another test is about the writer alone.
-    await unhandled();
-  });
+      // graphql-js, too, leaves rejections unhandled; another test is about the writer alone.
+      await unhandled();
+    },
+  );
 });
 
 describe('a resolver', () => {
@@ -148,7 +152,7 @@ describe('a resolver', () => {
   };
   const TEXT = 'query Q($y: Boolean = true) { ...F @include(if: $y) } fragment F on Query { text }';
 
-  it('gets the facts about its field as in graphql-js', () => {
+  it('a resolver gets the facts about its field as in graphql-js', () => {
     const [own, expected] = write((_query, _args, _context, info) => {
       const { fieldName, fieldNodes, returnType, parentType, fragments, operation } = info;
       const names = [fieldName, String(returnType), parentType.name, operation.name?.value];
@@ -158,7 +162,7 @@ describe('a resolver', () => {
     expect(own).toBe(expected);
   });
 
-  it('leaves the operation to graphql-js if it reads its path', () => {
+  it('a resolver that reads its path leaves the operation to graphql-js', () => {
     const [own] = write((_query, _args, _context, { path }) => String(path.key), TEXT);
     expect(own).toBeUndefined();
   });
@@ -187,7 +191,7 @@ describe('variables of any type', () => {
   }));
 
   it.each(['Int', 'Float!', 'ID', 'Boolean', 'Color', 'Inner', 'Inner!', '[[Inner]]', '[String!]!', 'Nope'])(
-    'are coerced as by graphql-js or not at all: %s',
+    'variables are coerced as by graphql-js or not at all: %s',
     (type) => {
       const text = `query ($v: ${type}, $other: ${type.replace(/!$/, '')} = null) { a }`;
       const { definitions } = parse(text);
@@ -211,7 +215,7 @@ describe('the limit on the bytes of a response', () => {
   const bytesOf = (parts: readonly Buffer[] | undefined) =>
     parts?.reduce((bytes, { length }) => bytes + length, 0);
 
-  it('leaves a longer response to graphql-js, which refuses it', () => {
+  it('a response longer than the limit is left to graphql-js, which refuses it', () => {
     expect(bytesOf(texts(83)({}))).toBeGreaterThan(8_300_000);
     expect(texts(84)({})).toBeUndefined();
     const context = { maxResponseBytes: () => 8_500_000 };
@@ -219,7 +223,7 @@ describe('the limit on the bytes of a response', () => {
     expect(texts(85)(context)).toBeUndefined();
   });
 
-  it('applies to kept JSON, too', () => {
+  it('the limit on bytes applies to kept JSON, too', () => {
     const rows = Object.freeze(
       Array.from({ length: 30 }, (_, b) => Object.freeze({ a: 'x'.repeat(99_997), b })),
     );
@@ -239,7 +243,7 @@ describe('the limit on the bytes of a response', () => {
     }
   });
 
-  it('is checked exactly, without making the JSON', () => {
+  it('the limit on bytes is checked exactly, without making the JSON', () => {
     const values = [
       // The unit `binary` would take two seconds to make.
       fc.string({ unit: fc.nat(0x10ffff).map((code) => String.fromCodePoint(code)) }),

@@ -1,3 +1,4 @@
+/** Writes one operation again and again by the operation writer, without a gateway. */
 import { type GraphQLSchema, getOperationAST, parse } from 'graphql';
 import { Execution } from '../../../src/execution/execution.js';
 import { Plans } from '../../../src/execution/operation-writer.js';
