@@ -1,3 +1,4 @@
+/** Status, content type and error code of a response are as GraphQL over HTTP and the guide say. */
 import { readFileSync } from 'node:fs';
 import { getIntrospectionQuery } from 'graphql';
 import { describe, expect, it } from 'vitest';
@@ -21,7 +22,7 @@ describe('a POST request', () => {
     ['text/plain', QUERY, 415],
     ['application/xml', QUERY, 415],
     ['multipart/form-data; boundary=x', QUERY, 415],
-  ])('with a body of the type %s, such as %j, gets %i', async (type, body, status) => {
+  ])('a POST request with a body of the type %s, such as %j, gets %i', async (type, body, status) => {
     const { fetch } = await createTestGateway();
     const response = await fetch('/graphql', { method: 'POST', headers: { 'content-type': type }, body });
     expect(response.status).toBe(status);
@@ -36,13 +37,13 @@ describe('a POST request', () => {
     ['PERSISTED_QUERY_NOT_FOUND', { extensions }],
     ['PERSISTED_QUERY_MISMATCH', { query: QUERY, extensions }],
     ['BAD_REQUEST', { query: 5 }],
-  ])('can get the code %s, which the guide names', async (code, body) => {
+  ])('a POST request can get the code %s, which the guide names', async (code, body) => {
     const { post } = await createTestGateway();
     expect(await (await post(body)).json()).toMatchObject({ errors: [{ extensions: { code } }] });
     expect(ERROR_CODES).toContain(`\`${code}\``);
   });
 
-  it('that accepts no type of ours gets status 406, which names each type once', async () => {
+  it('a POST request that accepts no served type gets status 406, which names each type once', async () => {
     const { post } = await createTestGateway();
     const response = await post({ query: QUERY }, { accept: 'a/b,'.repeat(1_000) });
     expect(response.status).toBe(406);
@@ -83,7 +84,7 @@ describe('/live, /ready and /metrics', () => {
     expect([answer.status, await answer.json()]).toEqual([200, { ready: true }]);
   });
 
-  it('have exact paths, whatever the query string is', async () => {
+  it('/live, /ready and /metrics have exact paths, whatever the query string is', async () => {
     const { fetch } = await createTestGateway();
     for (const path of ['/live/', '/liver', '/x/live', '/Live', '/graphql/ready', '/metrics/', '/metricsx']) {
       const response = await fetch(path);
@@ -94,20 +95,23 @@ describe('/live, /ready and /metrics', () => {
     expect((await fetch('/live?from=balancer')).status).toBe(200);
   });
 
-  it.each(['/live', '/ready', '/metrics'])('accept no other methods than GET and HEAD: %s', async (path) => {
-    const { fetch } = await createTestGateway();
-    for (const method of ['POST', 'PUT', 'DELETE']) {
-      const response = await fetch(path, { method });
-      expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
-      expect(await response.json()).toEqual({ error: `Expected GET or HEAD, got ${method}.` });
-    }
-  });
+  it.each(['/live', '/ready', '/metrics'])(
+    'monitoring accepts no other methods than GET and HEAD: %s',
+    async (path) => {
+      const { fetch } = await createTestGateway();
+      for (const method of ['POST', 'PUT', 'DELETE']) {
+        const response = await fetch(path, { method });
+        expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+        expect(await response.json()).toEqual({ error: `Expected GET or HEAD, got ${method}.` });
+      }
+    },
+  );
 });
 
 describe('switches', () => {
   const MISTYPED = '{ chain(chainKey: "base") { nam } }';
 
-  it('without introspection the schema cannot be read or guessed from suggestions', async () => {
+  it('the schema cannot be read or guessed from suggestions without introspection', async () => {
     const { query } = await createTestGateway({ config: { introspection: false } });
     const answer = await query(getIntrospectionQuery());
     expect(answer).not.toHaveProperty('data');
@@ -145,17 +149,20 @@ describe("a client's mistake", () => {
     ['a subscription', { query: 'subscription { x }' }],
     ['variables of a GET that are no JSON', '/graphql?query={__typename}&variables={'],
     ['extensions of a GET that are no JSON', '/graphql?query={__typename}&extensions=x'],
-  ])('has a code and status 400, and is not an error in the log: %s', async (_name, asked) => {
-    const { post, fetch, logged } = await createTestGateway();
-    const response = await (typeof asked === 'string' ? fetch(asked) : post(asked, NEWER));
-    expect(response.status).toBe(400);
-    const answer = (await response.json()) as Parameters<typeof codesOf>[0];
-    expect(codesOf(answer)).toEqual(['BAD_USER_INPUT']);
-    if (typeof asked === 'string') expect(answer.errors?.[0]?.message).toContain('to be JSON');
-    expect(logged.filter((line) => isAtLeast(line, 'error'))).toEqual([]);
-  });
+  ])(
+    "a client's mistake has a code and status 400, and is not an error in the log: %s",
+    async (_name, asked) => {
+      const { post, fetch, logged } = await createTestGateway();
+      const response = await (typeof asked === 'string' ? fetch(asked) : post(asked, NEWER));
+      expect(response.status).toBe(400);
+      const answer = (await response.json()) as Parameters<typeof codesOf>[0];
+      expect(codesOf(answer)).toEqual(['BAD_USER_INPUT']);
+      if (typeof asked === 'string') expect(answer.errors?.[0]?.message).toContain('to be JSON');
+      expect(logged.filter((line) => isAtLeast(line, 'error'))).toEqual([]);
+    },
+  );
 
-  it('in one field has a code, and the rest of the response is complete', async () => {
+  it("a client's mistake in one field has a code, and the rest of the response is complete", async () => {
     const { post } = await createTestGateway();
     const query = 'query ($k: String = "base") { chain(chainKey: $k) { name } listings { name } }';
     const response = await post({ query, variables: { k: null } }, NEWER);

@@ -1,3 +1,4 @@
+/** A document beyond a limit is refused with an error that names the limit, and no error repeats long texts. */
 import { getIntrospectionQuery } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import type { Config } from '../../src/config/config.js';
@@ -12,7 +13,7 @@ function deep(levels: number): string {
   }, '{ name }');
 }
 
-describe('errors name the limit and, if it is known, the actual number:', () => {
+describe('errors of limits', () => {
   const chained = ['a', 'b', 'c', 'd', 'e', 'f'].map((name, nth, { [nth + 1]: next = 'g' }) => {
     return `fragment ${name} on Chain { ...${next} ...${next} }`;
   });
@@ -61,14 +62,17 @@ describe('errors name the limit and, if it is known, the actual number:', () => 
       `{ chains { ...a } } ${chained.join(' ')} fragment g on Chain { name chainKey }`,
       'at most 100 fields with its fragments expanded; this one has 129.',
     ],
-  ])('%s', async (_name, config, allowed, refused, message) => {
-    const { query } = await createTestGateway({ config });
-    if (allowed !== undefined) expect(codesOf(await query(allowed))).toEqual([]);
-    const answer = await query(refused);
-    expect(codesOf(answer)).toEqual(['LIMIT_EXCEEDED']);
-    expect(answer.errors?.[0]?.message).toBe(`An operation may have ${message}`);
-    expect(answer).not.toHaveProperty('data');
-  });
+  ])(
+    'an error names the limit and, if it is known, the actual number: %s',
+    async (_name, config, allowed, refused, message) => {
+      const { query } = await createTestGateway({ config });
+      if (allowed !== undefined) expect(codesOf(await query(allowed))).toEqual([]);
+      const answer = await query(refused);
+      expect(codesOf(answer)).toEqual(['LIMIT_EXCEEDED']);
+      expect(answer.errors?.[0]?.message).toBe(`An operation may have ${message}`);
+      expect(answer).not.toHaveProperty('data');
+    },
+  );
 
   it.each([
     ['an alias', (name: string) => `{ ${name}: __typename }`],
@@ -77,21 +81,24 @@ describe('errors name the limit and, if it is known, the actual number:', () => 
     ['a variable', (name: string) => `query ($${name}: String) { chains(search: $${name}) { name } }`],
     ['an operation', (name: string) => `query ${name} { __typename }`],
     ['a directive', (name: string) => `{ __typename @${name} }`],
-  ])('the length of the name of %s, in documents of any length', async (_name, document) => {
-    const { query } = await createTestGateway();
-    for (const comment of ['', `# ${'-'.repeat(5_000)}\n`, `# ${'x'.repeat(5_000)}\n`]) {
-      const longest = await query(comment + document('x'.repeat(200)));
-      expect(codesOf(longest)).not.toContain('LIMIT_EXCEEDED');
-      const longer = await query(comment + document('x'.repeat(201)));
-      expect(codesOf(longer)).toEqual(['LIMIT_EXCEEDED']);
-      expect(longer.errors?.[0]?.message).toBe(
-        'Expected names of at most 200 characters in the document, such as aliases; got a longer one.',
-      );
-      expect(longer).not.toHaveProperty('data');
-    }
-  });
+  ])(
+    'an error names the limit on the length of the name of %s, in documents of any length',
+    async (_name, document) => {
+      const { query } = await createTestGateway();
+      for (const comment of ['', `# ${'-'.repeat(5_000)}\n`, `# ${'x'.repeat(5_000)}\n`]) {
+        const longest = await query(comment + document('x'.repeat(200)));
+        expect(codesOf(longest)).not.toContain('LIMIT_EXCEEDED');
+        const longer = await query(comment + document('x'.repeat(201)));
+        expect(codesOf(longer)).toEqual(['LIMIT_EXCEEDED']);
+        expect(longer.errors?.[0]?.message).toBe(
+          'Expected names of at most 200 characters in the document, such as aliases; got a longer one.',
+        );
+        expect(longer).not.toHaveProperty('data');
+      }
+    },
+  );
 
-  it('the length of operationName, without the name', async () => {
+  it('an error names the limit on the length of operationName, without the name', async () => {
     const { post } = await createTestGateway();
     const response = await post({ query: '{ __typename }', operationName: 'x'.repeat(201) });
     expect(response.status).toBe(400);
@@ -101,33 +108,33 @@ describe('errors name the limit and, if it is known, the actual number:', () => 
 });
 
 describe('limits', () => {
-  it('let the standard introspection query through, but not other fields beside it', async () => {
+  it('the limits let the standard introspection query through, but not other fields beside it', async () => {
     const { query } = await createTestGateway({ config: { maxDepth: 3 } });
     expect(codesOf(await query(getIntrospectionQuery()))).toEqual([]);
     expect(codesOf(await query(`{ __typename ${deep(5).slice(1)}`))).toEqual(['LIMIT_EXCEEDED']);
   });
 
-  it('apply to each operation of a document separately', async () => {
+  it('the limits apply to each operation of a document separately', async () => {
     const { post } = await createTestGateway({ config: { maxAliases: 1 } });
     const query = 'query A { a: listings { state } } query B { b: listings { state } }';
     expect(await (await post({ query, operationName: 'B' })).json()).toHaveProperty('data.b');
   });
 
-  it('are reported in at most ten errors', async () => {
+  it('the limits are reported in at most ten errors', async () => {
     const { post } = await createTestGateway({ config: { maxAliases: 0 } });
     const operations = Array.from({ length: 30 }, (_nothing, nth) => `query Q${nth} { a: __typename }`);
     const response = await post({ query: operations.join(' '), operationName: 'Q1' });
     expect(await response.json()).toHaveProperty('errors.length', 10);
   });
 
-  it('leave fragments that spread themselves to the rule of GraphQL', async () => {
+  it('the limits leave fragments that spread themselves to the rule of GraphQL', async () => {
     const { query } = await createTestGateway();
     const answer = await query('{ chains { ...a } } fragment a on Chain { tokens { chain { ...a } } }');
     expect(codesOf(answer)).toEqual(['GRAPHQL_VALIDATION_FAILED']);
     expect(answer.errors?.[0]?.message).toContain('Cannot spread fragment "a" within itself');
   });
 
-  it('do not count texts and comments as names, and leave a syntax error to the parser', async () => {
+  it('the limits do not count texts and comments as names, and leave a syntax error to the parser', async () => {
     const { query } = await createTestGateway();
     const text = 'x'.repeat(300);
     const { data } = await query<object>(`{ chain(chainKey: "${text}") { name } } # ${text}`);
@@ -152,7 +159,7 @@ describe('a text of the client', () => {
     ['a value of a variable', { query: SEARCH, variables: { f: { symbols: [5], chainKeys: [LONG] } } }],
     ['a variable in many errors', { query: SEARCH, variables: { f: { symbols: LONG, ...unknown } } }],
     ['the name of a member', { [LONG]: 1 }],
-  ])('is shortened in errors: %s', async (_name, asked) => {
+  ])('a text of the client is shortened in errors: %s', async (_name, asked) => {
     const { post } = await createTestGateway();
     for (let time = 0; time < 2; time++) {
       const response = await post(asked);
@@ -164,7 +171,7 @@ describe('a text of the client', () => {
     }
   });
 
-  it('is quoted in full if it is short; a long message keeps its end', async () => {
+  it('a text of the client is quoted in full if it is short; a long message keeps its end', async () => {
     const { query } = await createTestGateway();
     const { errors = [] } = await query(SEARCH, { f: { symbols: LONG, no: 1 } });
     expect(errors.map(({ message }) => message.slice(-50)).join()).toContain(

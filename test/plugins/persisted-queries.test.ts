@@ -1,3 +1,4 @@
+/** A persisted query is sent once and then executed by its hash, in bounded memory. */
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { createTestGateway, type TestGateway } from '../support/test-gateway.js';
@@ -15,7 +16,7 @@ function ask({ fetch }: TestGateway, hash: unknown, query?: string, version: unk
 }
 
 describe('a persisted query', () => {
-  it('must be sent once, and is then executed by its hash, also by POST', async () => {
+  it('a persisted query must be sent once, and is then executed by its hash, also by POST', async () => {
     const gateway = await createTestGateway();
     const unknown = await ask(gateway, sha256(QUERY));
     expect(unknown.status).toBe(200);
@@ -33,7 +34,7 @@ describe('a persisted query', () => {
     expect(await posted.json()).toEqual({ data: { chain: { name: 'SEI' } } });
   });
 
-  it('stays stored while others send long texts that are no documents', async () => {
+  it('a persisted query stays stored while others send long texts that are no documents', async () => {
     const gateway = await createTestGateway();
     await ask(gateway, sha256(QUERY), QUERY);
     for (const letter of 'abc') {
@@ -47,14 +48,14 @@ describe('a persisted query', () => {
   it.each([
     ['null', null, 'PERSISTED_QUERY_NOT_FOUND'],
     ['a number', 5, 'BAD_REQUEST'],
-  ])('whose text is %s is not an error of the gateway', async (_name, query, code) => {
+  ])('a persisted query whose text is %s is not an error of the gateway', async (_name, query, code) => {
     const { post } = await createTestGateway();
     const extensions = { persistedQuery: { version: 1, sha256Hash: sha256(QUERY) } };
     const answer = await post({ query, extensions });
     expect(await answer.json()).toMatchObject({ errors: [{ extensions: { code } }] });
   });
 
-  it('is refused with the hash of another text, and not stored', async () => {
+  it('a persisted query is refused with the hash of another text, and not stored', async () => {
     const gateway = await createTestGateway();
     const other = sha256('something else');
     const refused = await ask(gateway, other, QUERY);
@@ -71,7 +72,7 @@ describe('a persisted query', () => {
     ['no hash', 5, 1],
     ['another version', sha256(QUERY), 2],
     ['a hash of another form', 'ABC', 1],
-  ])('is an ordinary query with %s', async (_name, hash, version) => {
+  ])('a persisted query with %s is an ordinary query', async (_name, hash, version) => {
     const gateway = await createTestGateway();
     expect(await (await ask(gateway, hash, QUERY, version)).json()).toEqual({
       data: { chain: { name: 'Base' } },
@@ -80,7 +81,7 @@ describe('a persisted query', () => {
     expect(await unasked.json()).toMatchObject({ errors: [{ extensions: { code: 'BAD_REQUEST' } }] });
   });
 
-  it('is stored in bounded memory: clients send evicted ones again', async () => {
+  it('persisted queries are stored in bounded memory: clients send evicted ones again', async () => {
     const gateway = await createTestGateway();
     const long = (nth: number) => `# ${'x'.repeat(90_000)}${nth}\n${QUERY}`;
     for (let nth = 0; nth < 30; nth++) {

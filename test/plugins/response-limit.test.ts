@@ -1,3 +1,4 @@
+/** A response beyond its limit of bytes is refused with a short error. */
 import { describe, expect, it } from 'vitest';
 import { schema } from '../../src/graph/schema/index.js';
 import { callTool, prepareTool } from '../../src/mcp/call-tool.js';
@@ -21,7 +22,7 @@ const LONG_ROWS = Array.from({ length: 1_500 }, (_nothing, nth) =>
 );
 
 describe('a response beyond its limit of bytes', () => {
-  it('is refused if the upstream sends the longest texts, but not for the same rows with shorter texts', async () => {
+  it('a response is refused if the upstream sends the longest texts, but not for the same rows with shorter texts', async () => {
     const upstream = await startFakeUpstream({ chains: [chainRow('ethereum')], tokens: LONG_ROWS });
     const { ask } = await startServer({ upstream });
     for (let nth = 0; nth < 3; nth++) {
@@ -45,7 +46,7 @@ describe('a response beyond its limit of bytes', () => {
     expect(codesOf(JSON.parse(byGraphqlJs.body.toString()))).toEqual(['LIMIT_EXCEEDED']);
   });
 
-  it('is refused before its operation is executed if the names are too long', async () => {
+  it('a response is refused before its operation is executed if the names are too long', async () => {
     const tokens = Array.from({ length: 3_000 }, (_nothing, nth) => tokenRow('ethereum', `0x${nth}`));
     const upstream = await startFakeUpstream({ chains: [chainRow('ethereum')], tokens });
     const { query } = await createTestGateway({ upstream });
@@ -58,7 +59,7 @@ describe('a response beyond its limit of bytes', () => {
     );
   });
 
-  it('is a short error for an agent', async () => {
+  it('a response that is refused is a short error for an agent', async () => {
     const [tool] = TOOLS;
     if (!tool) throw new Error('Expected a tool');
     const data = JSON.stringify({ data: { tokens: 'x'.repeat(5_000_000) } });

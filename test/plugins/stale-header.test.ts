@@ -1,3 +1,4 @@
+/** The header x-stale-listings names exactly the stale listings that a response was made from, with their ages. */
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { createTestGateway, type TestGateway, type TestGatewayOptions } from '../support/test-gateway.js';
@@ -42,18 +43,18 @@ describe('x-stale-listings', () => {
     ['{ __typename }', null],
     ['{ nonsense }', null],
     ['query ($skip: Boolean = true) { tokens @skip(if: $skip) { name } __typename }', null],
-  ])('names the stale listings that were read: %s', async (query, expected) => {
+  ])('x-stale-listings names the stale listings that were read: %s', async (query, expected) => {
     expect(await headerOf(await createAged(340), query)).toEqual(expected);
   });
 
-  it('does not name fresh listings', async () => {
+  it('x-stale-listings does not name fresh listings', async () => {
     const query = '{ tokens { name chain { name } } }';
     expect(await headerOf(await createAged(91), query)).toMatch(/^tokens;age=9\d$/);
     const slowly = { config: { tokensFreshMs: 1_000_000 } };
     expect(await headerOf(await createAged(340, slowly), query)).toMatch(/^chains;age=34\d$/);
   });
 
-  it('has the age of `listings`, in whole seconds, and is readable by pages of other origins', async () => {
+  it('x-stale-listings has the age of `listings`, in whole seconds, and is readable by pages of other origins', async () => {
     const { post } = await createAged(91);
     const response = await post(
       { query: '{ tokens { name } listings { ageSeconds } }' },
@@ -64,7 +65,7 @@ describe('x-stale-listings', () => {
     expect(response.headers.get('access-control-expose-headers')?.split(', ')).toContain(HEADER);
   });
 
-  it('names the listings behind routes (tokens) and joined chains', async () => {
+  it('x-stale-listings names the listings behind routes (tokens) and joined chains', async () => {
     const gateway = await createAged(340);
     const routes = `tokens(srcChainKey: "ethereum", srcToken: "${USDC}")`;
     expect(await headerOf(gateway, `{ ${routes} { name } }`)).toEqual(TOKENS);
@@ -74,7 +75,7 @@ describe('x-stale-listings', () => {
     expect(await headerOf(gateway, `{ ${routes.replace('ethereum', 'base')} { name } }`)).toEqual(TOKENS);
   });
 
-  it('does not name a listing that is missing', async () => {
+  it('x-stale-listings does not name a listing that is missing', async () => {
     const upstream = await startFakeUpstream();
     upstream.plan('tokens', status(404));
     const gateway = await createTestGateway({ upstream });

@@ -1,3 +1,4 @@
+/** Trusted documents are executed by their id, and with TRUSTED_DOCUMENTS_ONLY no other document is. */
 import { createHash } from 'node:crypto';
 import { getIntrospectionQuery } from 'graphql';
 import { describe, expect, it } from 'vitest';
@@ -48,15 +49,18 @@ const WAYS: readonly [string, object][] = [
 ];
 
 describe('trusted documents', () => {
-  it.each(WAYS)('are executed by %s, by POST and GET, each time', async (_way, parameters) => {
-    const { ask } = await start();
-    for (const asked of [post(parameters), get({ ...parameters })]) {
-      for (let times = 0; times < 3; times++) expect(jsonOf(await ask(asked))).toEqual(BASE);
-      expect(jsonOf(await ask(viaYoga(asked)))).toEqual(BASE);
-    }
-  });
+  it.each(WAYS)(
+    'trusted documents are executed by %s, by POST and GET, each time',
+    async (_way, parameters) => {
+      const { ask } = await start();
+      for (const asked of [post(parameters), get({ ...parameters })]) {
+        for (let times = 0; times < 3; times++) expect(jsonOf(await ask(asked))).toEqual(BASE);
+        expect(jsonOf(await ask(viaYoga(asked)))).toEqual(BASE);
+      }
+    },
+  );
 
-  it('are cached under the key of their text', async () => {
+  it('trusted documents are cached under the key of their text', async () => {
     const { ask, countExecuted } = await start();
     for (let times = 0; times < 2; times++) await ask(post({ query: QUERY, variables }));
     const ways = [{ documentId: 'chain-by-key' }, { doc_id: 'chain-by-key' }];
@@ -67,7 +71,7 @@ describe('trusted documents', () => {
     expect(new Set(bodies)).toEqual(new Set([JSON.stringify(BASE)]));
   });
 
-  it('are not found by other ids, nor by an id with the text of another, each time', async () => {
+  it('trusted documents are not found by other ids, nor by an id with the text of another, each time', async () => {
     const { ask } = await start();
     for (const parameters of [
       ...['nobody', 'constructor', { a: 1 }, 'x'.repeat(8_000)].map((documentId) => ({ documentId })),
@@ -82,7 +86,7 @@ describe('trusted documents', () => {
     }
   });
 
-  it('are checked at the start, and the ids of invalid ones are logged', async () => {
+  it('trusted documents are checked at the start, and the ids of invalid ones are logged', async () => {
     const { logged } = await start();
     await expect
       .poll(() => logged.find(({ invalidCount }) => invalidCount !== undefined))
@@ -96,7 +100,7 @@ describe('trusted documents', () => {
       });
   });
 
-  it('do not exclude other documents, which are stored by their hash', async () => {
+  it('trusted documents do not exclude other documents, which are stored by their hash', async () => {
     const { ask } = await start();
     const query = '{ chain(chainKey: "sei") { name } }';
     const extensions = byHash(sha256(query));
@@ -132,7 +136,7 @@ describe('with TRUSTED_DOCUMENTS_ONLY', () => {
     ['with a megabyte of text', post({ query: `${QUERY}${' '.repeat(900_000)}` })],
   ];
 
-  it.each(refusals)('another document is refused %s, each time', async (_how, asked) => {
+  it.each(refusals)('TRUSTED_DOCUMENTS_ONLY refuses another document %s, each time', async (_how, asked) => {
     const { ask } = await start(true);
     for (let times = 0; times < 3; times++) {
       const refused = await ask(asked);
@@ -151,13 +155,13 @@ describe('with TRUSTED_DOCUMENTS_ONLY', () => {
       expect((await ask({ query, variables: its })).body.toString()).not.toContain('DOCUMENT_NOT_TRUSTED');
   };
 
-  it('the text of a known document is executed, with other white space and comments', async () => {
+  it('TRUSTED_DOCUMENTS_ONLY allows the text of a known document, with other white space and comments', async () => {
     const { ask } = await start(true);
     const query = `# A chain\n${QUERY.replaceAll(' ', '\n  ')}`;
     for (let times = 0; times < 3; times++) expect(jsonOf(await ask({ query, variables }))).toEqual(BASE);
   });
 
-  it("the pages' own documents are executed", async () => {
+  it("TRUSTED_DOCUMENTS_ONLY allows the pages' own documents", async () => {
     const server = await start(true);
     for (const text of Object.values(QUERIES)) await expectAnswered(server, text);
     for (const { query } of TABS) await expectAnswered(server, query);
@@ -165,7 +169,7 @@ describe('with TRUSTED_DOCUMENTS_ONLY', () => {
     await expectAnswered(server, getIntrospectionQuery(options));
   });
 
-  it('routers get the SDL, and entities by known documents', async () => {
+  it('TRUSTED_DOCUMENTS_ONLY gives routers the SDL, and entities by known documents', async () => {
     const server = await start(true);
     for (const query of ['{ _service { sdl } }', 'query Sdl { _service { sdl } }', '{ _sdl }', ENTITIES]) {
       await expectAnswered(server, query, { r: [{ __typename: 'Chain', chainKey: 'base' }] });
