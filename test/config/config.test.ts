@@ -1,3 +1,4 @@
+/** Settings are read from the environment and from files, and every error in them is reported at once. */
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readConfig, SETTING_GROUPS } from '../../src/config/config.js';
@@ -10,7 +11,7 @@ function errorsOf(env: Record<string, string>): readonly string[] {
 }
 
 describe('settings', () => {
-  it('are read from the environment, and empty ones are unset', () => {
+  it('settings are read from the environment, and empty ones are unset', () => {
     expect(
       readConfig({
         HOST: '::1',
@@ -120,14 +121,14 @@ describe('settings', () => {
     expect(errors[0]).not.toMatch(/secret|1234567/);
   });
 
-  it('each reject an invalid value, and have a description', () => {
+  it('each setting rejects an invalid value, and has a description', () => {
     for (const { name, meaning } of SETTING_GROUPS.flatMap(({ settings }) => settings)) {
       expect(errorsOf({ [name]: '\u0000' }), name).toHaveLength(1);
       expect(meaning).toMatch(/\.$/);
     }
   });
 
-  it('accept words in any letter case', () => {
+  it('settings accept words in any letter case', () => {
     expect(
       readConfig({ MCP: 'FALSE', LOG_LEVEL: 'Warn', UPSTREAM_PROFILE: 'V1', HOLD_BACK_MS: 'Never' }),
     ).toMatchObject({
@@ -138,7 +139,7 @@ describe('settings', () => {
     });
   });
 
-  it('that hold secrets can be in files, whose text errors do not quote', () => {
+  it('settings that hold secrets can be in files, whose text errors do not quote', () => {
     const folder = temporaryDirectory();
     expect(readConfig({ REDIS_URL_FILE: file('redis://:secret@127.0.0.1:6379\n') })).toMatchObject({
       config: { redisUrl: 'redis://:secret@127.0.0.1:6379' },
@@ -163,7 +164,7 @@ describe('settings', () => {
     }
   });
 
-  it('that contradict each other or lack another setting are errors', () => {
+  it('settings that contradict each other or lack another setting are errors', () => {
     expect(errorsOf({ TRUSTED_DOCUMENTS_ONLY: 'true' })).toEqual([
       'TRUSTED_DOCUMENTS: expected a file of documents for TRUSTED_DOCUMENTS_ONLY=true, got none',
     ]);
@@ -187,7 +188,7 @@ describe('settings', () => {
     ]);
   });
 
-  it('with several errors end the process with status 1 and a list of all errors and misspelt names', async () => {
+  it('several errors in settings end the process with status 1 and a list of all errors and misspelt names', async () => {
     const wrong = { PORT: 'http', UPSTREAM_URL: 'nowhere', GRAPHIQL: 'on', UPSTREAM_ULR: 'http://secret' };
     const { output, exited } = spawnGateway(wrong);
     expect(await exited).toBe(1);

@@ -1,3 +1,4 @@
+/** A file of documents is read in the formats of the usual tools, or refused with a reason. */
 import { describe, expect, it } from 'vitest';
 import { readConfig } from '../../src/config/config.js';
 import { temporaryFile } from '../support/temporary-files.js';
@@ -32,7 +33,7 @@ describe('a file of documents', () => {
       NAMES,
     ],
     ['with an odd id', 'format', NAMES],
-  ])('%s is read', (_name, id, text, json: object = { [id]: text }) => {
+  ])('a file of documents is read: %s', (_name, id, text, json: object = { [id]: text }) => {
     const settings = configOf(JSON.stringify(json));
     expect('config' in settings && [...(settings.config.trustedDocuments ?? [])]).toEqual([[id, text]]);
   });
@@ -51,7 +52,7 @@ describe('a file of documents', () => {
     [manifest([]), ' without documents'],
     [manifest([{ id: 'a' }]), 'operations.0.body: '],
     [manifest(['{ a }', '{ b }'].map((body) => ({ id: 'a', body }))), ' where "a" names two documents'],
-  ])('%s is an error that says what is wrong', (content, fault) => {
+  ])('the file of documents %s is an error that says what is wrong', (content, fault) => {
     const settings = configOf(content);
     const [error = '', ...others] = 'errors' in settings ? settings.errors : [];
     expect(error).toMatch(/^TRUSTED_DOCUMENTS: expected a JSON file of documents as .*, got ".*file\.txt"/);

@@ -1,3 +1,4 @@
+/** A misspelt or former name of a setting is reported with the name or the rule that holds now. */
 import { describe, expect, it } from 'vitest';
 import { SETTING_NAMES } from '../../src/config/config.js';
 import { nameWarnings } from '../../src/config/names.js';
@@ -14,7 +15,7 @@ describe('a variable that is not a setting', () => {
     ['upstream-url', 'UPSTREAM_URL'],
     ['REDIS_URLL', 'REDIS_URL'],
     ['PROT', 'PORT'],
-  ])('and resembles a setting is reported: %s', (name, meant) => {
+  ])('a variable that resembles a setting is reported: %s', (name, meant) => {
     const message = `${name} is not a setting, and is not read. Did you mean ${meant}?`;
     expect(nameWarnings({ [name]: 'x' })).toEqual([{ name, message }]);
   });
@@ -27,12 +28,12 @@ describe('a variable that is not a setting', () => {
       'REQUIRE_UPSTREAM',
       'Without UPSTREAM_URL the process ends if DEMO=false, or if NODE_ENV=production and DEMO is unset.',
     ],
-  ])('but was a setting is reported with the present rule: %s', (name, now) => {
+  ])('a variable that was a setting is reported with the present rule: %s', (name, now) => {
     const message = `${name} is no longer a setting, and is not read. ${now}`;
     expect(nameWarnings({ [name]: 'x' })).toEqual([{ name, message }]);
   });
 
-  it('is ignored if it resembles no setting or has no value', () => {
+  it('a variable is ignored if it resembles no setting or has no value', () => {
     const usual =
       'PATH HOME HOSTNAME PWD LANG SHELL USER TERM NODE_ENV NODE_OPTIONS npm_config_port TZ _ LOG';
     const names = [...usual.split(' '), ...SETTING_NAMES];
@@ -40,7 +41,7 @@ describe('a variable that is not a setting', () => {
     expect(nameWarnings({ UPSTREAM_ULR: ' ', 'UPSTREAM_URL\u001b': 'x' })).toEqual([]);
   });
 
-  it('causes a warning at the start, without its value', async () => {
+  it('a variable that resembles a setting causes a warning at the start, without its value', async () => {
     const wrong = { UPSTREAM_ULR: 'https://key@example.org', MAX_DEPTH: '20' };
     const { output } = await startGatewayProcess(wrong);
     const warned = output()
