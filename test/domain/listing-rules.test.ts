@@ -1,3 +1,4 @@
+/** The operator's rules are parsed whole or refused with the line, and select exactly the rows that they name. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { foldChainKey, NATIVE_PLACEHOLDER, tokenKey } from '../../src/domain/addresses.js';
@@ -24,7 +25,7 @@ const acceptRule = (
 ) => ruleToPaste('accept', ...change);
 
 describe('rules', () => {
-  it('that change nothing return the same arrays', () => {
+  it('rules that change nothing return the same arrays', () => {
     const all = `chains ${chains.map(({ chainKey }) => chainKey).join(' ')}`;
     for (const rules of [noRules, resolved('hide nowhere\nhide base:0x1'), resolved(all)]) {
       expect(rules.selectChains(chains)).toBe(chains);
@@ -34,7 +35,7 @@ describe('rules', () => {
     expect(noRules.keptFacts('base')).toBeUndefined();
   });
 
-  it('distinguish tokens from identifiers of chains, and keep the letter case of case-sensitive addresses', () => {
+  it('rules distinguish tokens from identifiers of chains, and keep the letter case of case-sensitive addresses', () => {
     const mint = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
     const type = '0x1::aptos_coin::AptosCoin';
     const rules = resolved(`hide solana:${mint}\nhide aptos:${type}\nhide ethereum:0x${'0'.repeat(40)}`);
@@ -49,14 +50,14 @@ describe('rules', () => {
     expect(all.hides({ chainKey: 'aptos', address: '0x1' })).toBe(true);
   });
 
-  it('apply also to tokens of unlisted chains', async () => {
+  it('rules apply also to tokens of unlisted chains', async () => {
     const { rows } = await TOKENS.parse([tokenRow('lost', '0x1'), tokenRow('base', '0x2')], ORIGIN);
     expect(resolved('hide lost').selectTokens(rows)).toEqual([rows[1]]);
     expect(resolved('chains base').selectTokens(rows)).toEqual([rows[1]]);
     expect(resolved('chains base', []).selectTokens(rows)).toEqual([rows[1]]);
   });
 
-  it('by CAIP are looked up in the known chains', async () => {
+  it('rules by CAIP are looked up in the known chains', async () => {
     const rules = parseListingRules('hide eip155:77');
     const token = { chainKey: 'a', address: '0x1' };
     const of = async (...rows: unknown[]) => {
@@ -77,7 +78,7 @@ describe('rules', () => {
     expect(twins.hides({ ...token, chainKey: 'c' })).toBe(true);
   });
 
-  it('accept a change, keep the old value, or do not decide', () => {
+  it('rules accept a change, keep the old value, or do not decide', () => {
     const rules = resolved(`
       accept base:${USDC_ON_BASE} decimals 6 18
       keep eip155:8453/erc20:${USDC_ON_BASE} symbol USDC
@@ -157,7 +158,7 @@ function errorOf(text: string): string {
 }
 
 describe('the text of rules', () => {
-  it('has one rule a line, with comments, empty lines, Windows line ends and a byte order mark', () => {
+  it('the text of rules has one rule a line, with comments, empty lines, Windows line ends and a byte order mark', () => {
     const rules = byKeys(
       [
         '\uFEFF# all comments',
@@ -177,7 +178,7 @@ describe('the text of rules', () => {
     expect(rules.keptFacts('celo')).toEqual(new Map([['chainId', '42220']]));
   });
 
-  it('has words with white space, quotes and "#" as JSON strings', () => {
+  it('the text of rules has words with white space, quotes and "#" as JSON strings', () => {
     const rules = byKeys(
       'accept ethereum:0x01 symbol "A \\"B\\" \\u0421" "#C"\nhide "my chain:0x02 3"\nkeep base:0x1 symbol ""',
     );
@@ -219,7 +220,7 @@ describe('the text of rules', () => {
     expect(error).toContain(message);
   });
 
-  it('is quoted in errors with at most 100 characters, and in ASCII', () => {
+  it('the text of rules is quoted in errors with at most 100 characters, and in ASCII', () => {
     const error = errorOf(`a\u202e\u0007\u2066"${'x'.repeat(500)}`);
     expect(error).toMatch(/got "a\\u202e\\u0007\\u2066\\"x{95}"$/);
     expect(error).toMatch(/^[ -~]+$/);
@@ -232,7 +233,7 @@ describe('the text of rules', () => {
     ['accept eip155:1/erc20:0xab decimals 6 18', 'keep EIP155:1/erc20:0xAB decimals 6'],
     ['keep base chainType evm', 'keep base chainType solana'],
     ['keep base nativeCurrency "ETH 18 0xAB"', 'accept base nativeCurrency "ETH 18 0xab" "ETH 6 0xab"'],
-  ])('with %s and %s is an error that names both lines', (one, other) => {
+  ])('the rules %s and %s together are an error that names both lines', (one, other) => {
     expect(errorOf(`${one}\n\n${other}`)).toMatch(
       /^line 3: expected a rule that does not contradict line 1, which has "/,
     );
@@ -244,12 +245,12 @@ describe('the text of rules', () => {
     ['keep ethereum:0x1 decimals 18', 'accept ethereum:0x1 decimals 6 18'],
     ['accept ethereum:0x1 decimals 6 18', 'accept ethereum:0x1 decimals 18 6'],
     ['keep base nativeCurrency "ETH 18 0xAB"', 'keep base nativeCurrency "ETH 18 0xab"'],
-  ])('may have %s and %s', (one, other) => {
+  ])('the rules %s and %s can stand together', (one, other) => {
     expect(parseListingRules(`${one}\n${other}`).size).toBe(2);
     expect(parseListingRules(`${other}\n${one}`).size).toBe(2);
   });
 
-  it('has at most two megabytes and 20,000 rules', () => {
+  it('the text of rules has at most two megabytes and 20,000 rules', () => {
     const rules = `accept ethereum:${USDC} decimals 6 18\n`.repeat(MAX_RULES);
     expect(parseListingRules(rules).size).toBe(20_000);
     expect(errorOf(`${rules}\n# a comment\nhide b`)).toBe(
@@ -259,14 +260,14 @@ describe('the text of rules', () => {
     expect(parseListingRules('#'.repeat(2 ** 21)).size).toBe(0);
   });
 
-  it('names a token by any text with a colon that is no identifier of a chain', () => {
+  it('the text of rules names a token by any text with a colon that is no identifier of a chain', () => {
     expect(parseListingRules('keep eip155:abc:1 decimals 6').size).toBe(1);
     expect(errorOf('keep eip155:1 decimals 6')).toContain('expected a fact of this chain');
   });
 });
 
 describe('the rule to paste', () => {
-  it('has quotes only where they are needed, and shows look-alike and invisible letters', () => {
+  it('the rule to paste has quotes only where they are needed, and shows look-alike and invisible letters', () => {
     const token = { chainKey: 'a', address: '0x1' };
     expect(acceptRule(token, 'decimals', '6', '18')).toBe('accept a:0x1 decimals 6 18');
     expect(acceptRule({ chainKey: 'base' }, 'nativeCurrency', 'ETH 18 0xE', 'ETH 6 0xE')).toBe(
@@ -276,7 +277,7 @@ describe('the rule to paste', () => {
     expect(acceptRule(token, 'symbol', '', '\u202ex')).toBe('accept a:0x1 symbol "" "\\u202ex"');
   });
 
-  it('is missing if no rule fits, such as for a chain whose key looks like a CAIP identifier', () => {
+  it('the rule to paste is missing if no rule fits, such as for a chain whose key looks like a CAIP identifier', () => {
     expect(acceptRule({ chainKey: 'eip155:1' }, 'chainId', '1', '5')).toBeUndefined();
     expect(acceptRule({ chainKey: 'eip155', address: '1' }, 'decimals', '6', '18')).toBeUndefined();
     expect(acceptRule({ chainKey: 'a:b', address: '0x1' }, 'decimals', '6', '18')).toBeUndefined();
@@ -305,7 +306,7 @@ describe('the rule to paste', () => {
     .constantFrom(...(Object.keys(values) as GuardedFact[]))
     .chain((fact) => fc.record({ fact: fc.constant(fact), served: values[fact], upstream: values[fact] }));
 
-  it('accepts the change that it was made for, and no other', () => {
+  it('the rule to paste accepts the change that it was made for, and no other', () => {
     fc.assert(
       fc.property(keys, values.address, changes, values.symbol, (chainKey, address, change, other) => {
         const { fact, served, upstream } = change;

@@ -1,3 +1,4 @@
+/** Symbols that people cannot tell apart have one key, and other symbols have different keys. */
 import { describe, expect, it } from 'vitest';
 import { lookalikeKey } from '../../src/domain/lookalikes.js';
 import { demoTokens } from '../fixtures/demo.js';
@@ -25,7 +26,7 @@ describe('two symbols look alike', () => {
     ['a small L for an I', 'UNl', 'UNI'],
     ['a Cyrillic palochka for an I', 'UN\u04c0', 'UNI'],
     ['a one for an L', 'SO1', 'SOL'],
-  ])('if one has %s', (_what, one, other) => {
+  ])('two symbols look alike if one has %s', (_what, one, other) => {
     expect(lookalikeKey(one)).toBe(lookalikeKey(other));
   });
 });
@@ -39,11 +40,11 @@ describe('two symbols do not look alike', () => {
     ['\u0429\u0416', 'USDC'],
     ['', 'USDC'],
     ['🐶', '🐱'],
-  ])('%s and %s', (one, other) => {
+  ])('"%s" and "%s" do not look alike', (one, other) => {
     expect(lookalikeKey(one)).not.toBe(lookalikeKey(other));
   });
 
-  it('if they are different symbols of one chain in the demo listing, apart from letter case', () => {
+  it('different symbols of one chain in the demo listing do not look alike, apart from letter case', () => {
     const symbols = new Map<string, Set<string>>();
     for (const { chainKey, symbol } of demoTokens) {
       const key = `${chainKey} ${lookalikeKey(symbol)}`;
