@@ -1,3 +1,4 @@
+/** A client is its address, or its network of IPv6, as the last trusted proxy has written it. */
 import { describe, expect, it } from 'vitest';
 import { clientOf, createClientFinder } from '../../src/http/client-address.js';
 
@@ -25,7 +26,7 @@ describe('a client', () => {
     ['', ''],
     ['192.0.2.1:80', '192.0.2.1:80'],
     [undefined, ''],
-  ])('at %s is %s', (remoteAddress, client) => {
+  ])('a client at %s is %s', (remoteAddress, client) => {
     expect(clientOf(remoteAddress)).toBe(client);
   });
 });
@@ -62,11 +63,11 @@ describe('the client of a request', () => {
     ['thousands of entries', `${'1.1.1.1,'.repeat(1_400)}192.0.2.7`, '192.0.2.7'],
     ['thousands of trusted entries', `192.0.2.7${',10.0.0.1'.repeat(1_300)}`, '10.0.0.1'],
     ['an address that is cut', `192.0.2.123${','.padEnd(995)},10.0.0.1`, '10.0.0.1'],
-  ])('behind a trusted proxy, with %s', (_name, forwarded, client) => {
+  ])('the client behind a trusted proxy is found with %s', (_name, forwarded, client) => {
     expect(find('127.0.0.1', forwarded)).toBe(client);
   });
 
-  it('is that of the connection if its address is not trusted, or if no proxy is trusted', () => {
+  it('the client is that of the connection if its address is not trusted, or if no proxy is trusted', () => {
     expect(find('192.0.2.1', '192.0.2.7')).toBeUndefined();
     expect(find(undefined, '192.0.2.7')).toBeUndefined();
     expect(createClientFinder()('127.0.0.1', '192.0.2.7')).toBeUndefined();
