@@ -1,3 +1,4 @@
+/** The library tells clients apart by the address that the host passes on or that trusted proxies write. */
 import { describe, expect, it } from 'vitest';
 import type { OpenedGateway, OpenGatewayOptions } from '../../src/library/index.js';
 import { open, post, startAround } from '../support/open-gateway.js';
@@ -35,20 +36,20 @@ async function useUp(ask: Ask, client: string | undefined, forwardedFor?: string
 }
 
 describe('rateLimit', () => {
-  it('as a number also limits operations that are sent at once', async () => {
+  it('rateLimit as a number also limits operations that are sent at once', async () => {
     const { fetch } = await open({ rateLimit: 1 });
     const statuses = Array.from({ length: 50 }, async (_, nth) => (await fetch(post(query(nth)))).status);
     expect(await Promise.all(statuses)).toContain(429);
   });
 
-  it('given as a text counts an IPv6 network as one client, and any other client by its exact text', async () => {
+  it('rateLimit counts an IPv6 network as one client, and any other client by its exact text', async () => {
     const ask = byFetch(await open({ rateLimit: `1/${BURST}` }));
     await useUp(ask, '2001:db8::1');
     expect(await ask(90, '2001:db8::2')).toBe(429);
     expect(await ask(91, 'user 1')).toBe(200);
   });
 
-  it('counts all requests without a client as one, and warns once', async () => {
+  it('rateLimit counts all requests without a client as one, and warns once', async () => {
     const gateway = await open(LIMITED);
     const ask = byFetch(gateway);
     await useUp(ask, undefined);
@@ -64,7 +65,7 @@ describe.each<[string, (gateway: OpenedGateway) => Ask | Promise<Ask>]>([
   ['fetch', byFetch],
   ['the handler', byHandler],
 ])('clients of %s', (_name, asking) => {
-  it('behind trusted proxies are told apart by X-Forwarded-For', async () => {
+  it('clients behind trusted proxies are told apart by X-Forwarded-For', async () => {
     const gateway = await open({ ...LIMITED, trustedProxies: ['127.0.0.1', '10.0.0.0/8'] });
     const ask = await asking(gateway);
     await useUp(ask, '127.0.0.1', '192.0.2.1');
@@ -77,7 +78,7 @@ describe.each<[string, (gateway: OpenedGateway) => Ask | Promise<Ask>]>([
     expect(gateway.lines.join('')).toContain('"client":"192.0.2.1"');
   });
 
-  it('without trusted proxies are the addresses of connections; the log says once what to set', async () => {
+  it('clients without trusted proxies are the addresses of connections; the log says once what to set', async () => {
     const gateway = await open({ ...LIMITED, trustedProxies: [] });
     const ask = await asking(gateway);
     await useUp(ask, '127.0.0.1', '192.0.2.1');

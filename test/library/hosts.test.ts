@@ -1,3 +1,4 @@
+/** The packed gateway works in each of the supported servers and runtimes as it does in its own process. */
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
@@ -35,7 +36,7 @@ function ask(address: string, { path = '/graphql', ...asked }: Asked, agent?: Ag
 const answersTo = (address: string, asked: Asked) => answersOf((each) => ask(address, each), asked);
 
 describe('the README and the guide of the library', () => {
-  it('mount the gateway in the same way as the tested hosts', () => {
+  it('the README and the guide of the library mount the gateway in the same way as the tested hosts', () => {
     expect(blockOf('README.md', 'hosts/node-http.js')).toBe(readHost('node-http.js'));
     const guide = readText('src/library/README.md');
     for (const file of ['next/app/tokens/[[...path]]/route.js', 'next/next.config.js'])
@@ -103,13 +104,13 @@ describe.skipIf(isMissing(canInstall, 'other servers (the npm registry does not 
       // The parsers of bodies answer these requests themselves.
       ['express-json.js', ['a compressed body']],
       ['fastify-json.js', ['a body that is no JSON', 'a compressed body']],
-    ])('responds in %s as the process does', async (file, ofHost) => {
+    ])('the packed gateway responds in %s as the process does', async (file, ofHost) => {
       const runtime = file === 'bun.js' ? 'bun' : file === 'deno.js' ? 'deno' : undefined;
       const command = runtime ? await installRuntime(runtime, folder) : [process.execPath];
       await expectSameAnswers(await startHost(folder, file, upstream.url, atEnd, command), ofHost);
     });
 
-    it('responds in a built app of Next as the process does, compressed once', async () => {
+    it('the packed gateway responds in a built app of Next as the process does, compressed once', async () => {
       const address = await startNext(folder, upstream.url, atEnd);
       for (const [name, asked] of Object.entries(REQUESTS)) {
         // Next itself refuses methods that a route does not export.
@@ -129,11 +130,11 @@ describe.skipIf(isMissing(canInstall, 'other servers (the npm registry does not 
       }
     });
 
-    it('has types that compile strictly, with exactly the options', async () => {
+    it('the packed gateway has types that compile strictly, with exactly the options', async () => {
       await promisify(execFile)(join(folder, 'node_modules/.bin/tsc'), ['-p', '.'], { cwd: folder });
     });
 
-    it('has a command that starts the process', async () => {
+    it('the packed gateway has a command that starts the process', async () => {
       const program = join(folder, 'node_modules/.bin/chains-and-tokens-gateway');
       const env = { PATH: process.env.PATH ?? '', PORT: '0' };
       const started = promisify(execFile)(program, { env, cwd: folder });
@@ -147,18 +148,21 @@ describe.skipIf(isMissing(canInstall, 'other servers (the npm registry does not 
       expect(output).toContain('"Stopped"');
     });
 
-    it.each(['bun', 'deno'] as const)('says in %s that its process needs Node', async (runtime) => {
-      const [program = '', ...args] = await installRuntime(runtime, folder);
-      const main = join(folder, 'node_modules/chains-and-tokens-gateway/dist/main.js');
-      const started = promisify(execFile)(program, [...args, main], { cwd: folder, timeout: 60_000 });
-      await expect(started).rejects.toMatchObject({
-        code: 1,
-        stderr: 'The process needs Node. In Bun and Deno use the library: openGateway.\n',
-      });
-    });
+    it.each(['bun', 'deno'] as const)(
+      'the packed gateway says in %s that its process needs Node',
+      async (runtime) => {
+        const [program = '', ...args] = await installRuntime(runtime, folder);
+        const main = join(folder, 'node_modules/chains-and-tokens-gateway/dist/main.js');
+        const started = promisify(execFile)(program, [...args, main], { cwd: folder, timeout: 60_000 });
+        await expect(started).rejects.toMatchObject({
+          code: 1,
+          stderr: 'The process needs Node. In Bun and Deno use the library: openGateway.\n',
+        });
+      },
+    );
 
     it.each(['node', 'bun', 'deno'] as const)(
-      'lets the process end once it is closed, in %s',
+      'the packed gateway lets the process end once it is closed, in %s',
       async (runtime) => {
         const code = `import { openGateway } from 'chains-and-tokens-gateway';
       const gateway = await openGateway({ upstreamUrl: '${upstream.url}', logLevel: 'silent' });

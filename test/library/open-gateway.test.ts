@@ -1,3 +1,4 @@
+/** A gateway in another server serves below its base path, touches nothing of its host, and reads only its options. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type OpenGatewayOptions, openGateway } from '../../src/library/index.js';
@@ -11,7 +12,7 @@ const get = (path: string, headers: Record<string, string> = {}) =>
   new Request(`http://gateway${path}`, { headers });
 
 describe('fetch', () => {
-  it('serves everything below its base path, and nothing elsewhere', async () => {
+  it('fetch serves everything below its base path, and nothing elsewhere', async () => {
     const { fetch, lines } = await open();
     const response = await fetch(post(TOKENS));
     expect(response).toBeInstanceOf(Response);
@@ -39,7 +40,7 @@ describe('fetch', () => {
     expect((await off.fetch(new Request('http://gateway/api/mcp', post({})))).status).toBe(404);
   });
 
-  it('rejects if a request is aborted whose body does not end', async () => {
+  it('fetch rejects if a request is aborted whose body does not end', async () => {
     const { fetch } = await open();
     const controller = new AbortController();
     const reason = new Error('enough');
@@ -48,7 +49,7 @@ describe('fetch', () => {
     await expect(fetch(new Request('http://host/graphql', init))).rejects.toBe(reason);
   });
 
-  it('rejects with the reason of an aborted request', async () => {
+  it('fetch rejects with the reason of an aborted request', async () => {
     const upstream = await startFakeUpstream({}, onTestFinished);
     upstream.plan('tokens', late(60_000, json({ tokens: [] })));
     const { fetch } = await open({}, upstream);
@@ -62,7 +63,7 @@ describe('fetch', () => {
     ['to its end, so that the connection survives', 100, 0, {}, { isCancelled: false, sent: 100 }],
     ['for two seconds', Number.POSITIVE_INFINITY, 20, { 'content-length': '10' }, { isCancelled: true }],
     ['for 16 MiB', Number.POSITIVE_INFINITY, 0, { 'content-length': 'x' }, { isCancelled: true }],
-  ])('reads a body that is too large %s', async (_name, chunks, delayMs, headers, expected) => {
+  ])('fetch reads a body that is too large %s', async (_name, chunks, delayMs, headers, expected) => {
     const { fetch } = await open({}, undefined, { maxBodyBytes: 1_000 });
     const state = { sent: 0, isCancelled: false };
     const large = new ReadableStream({
@@ -93,7 +94,7 @@ describe('fetch', () => {
 });
 
 describe('an open gateway', () => {
-  it('reads no environment, opens no port and listens to no signal', async () => {
+  it('an open gateway reads no environment, opens no port and listens to no signal', async () => {
     const listeners = () => process.eventNames().map((name) => [name, process.listenerCount(name)]);
     const ports = () => process.getActiveResourcesInfo().filter((name) => /Server/.test(name)).length;
     const [before, portsBefore] = [listeners(), ports()];
@@ -110,7 +111,7 @@ describe('an open gateway', () => {
     expect(ports()).toBeLessThanOrEqual(portsBefore);
   });
 
-  it('warns that it serves demo data, and hides secrets in its log', async () => {
+  it('an open gateway warns that it serves demo data, and hides secrets in its log', async () => {
     expect((await open()).lines.join('')).toContain(
       '"Demo: prices, routes and some flags are made up, because of demo: true"',
     );
@@ -122,7 +123,7 @@ describe('an open gateway', () => {
     expect(lines.join('')).not.toMatch(/secret-key|made up/);
   });
 
-  it('logs and counts each request once, and says whether it was a hit, as the process does', async () => {
+  it('an open gateway logs and counts each request once, and says whether it was a hit, as the process does', async () => {
     const { fetch, lines, metrics } = await open({ servedPaths: ['/metrics'], tokensFreshMs: 600_000 });
     const said = [];
     for (const query of [TOKENS, TOKENS, TOKENS, '{ no }']) {
@@ -151,7 +152,7 @@ describe('an open gateway', () => {
     }
   });
 
-  it('reports whether it is ready, and sends no request to the upstream after it was closed', async () => {
+  it('an open gateway reports whether it is ready, and sends no request to the upstream after it was closed', async () => {
     const upstream = await startFakeUpstream({}, onTestFinished);
     const options = { tokensFreshMs: 20, upstreamRequestsPerSecond: 1000 };
     const { fetch, ready, close } = await open(options, upstream);
@@ -165,7 +166,7 @@ describe('an open gateway', () => {
     expect(upstream.count()).toBe(count);
   });
 
-  it('with compression: false sends every path uncompressed', async () => {
+  it('an open gateway with compression: false sends every path uncompressed', async () => {
     const { fetch } = await open({ compression: false });
     const headers = { 'accept-encoding': 'gzip, br', accept: 'text/html' };
     await fetch(post(BOTH));
@@ -190,14 +191,19 @@ describe('trustedDocuments', () => {
     ['its content', () => TEXTS],
     ['a Map', () => new Map(Object.entries(TEXTS))],
     ["Apollo's manifest", () => ({ format: 'apollo-persisted-query-manifest', version: 1, operations })],
-  ])('as %s are executed by id or text and alone, and invalid ones are logged', async (_form, documents) => {
-    const { fetch, lines } = await open({ trustedDocuments: documents(), trustedDocumentsOnly: true });
-    for (const asked of [{ documentId: 'chains' }, DOCUMENT])
-      expect(await (await fetch(post(asked))).json()).toMatchObject({ data: { chains: expect.any(Array) } });
-    const refused = [await fetch(post({ documentId: 'nobody' })), await fetch(post(BOTH))];
-    expect(refused.map(({ status }) => status)).toEqual([400, 403]);
-    await expect.poll(() => lines.join('')).toContain('"invalid":{"broken":"Syntax Error');
-  });
+  ])(
+    'trustedDocuments as %s are executed by id or text and alone, and invalid ones are logged',
+    async (_form, documents) => {
+      const { fetch, lines } = await open({ trustedDocuments: documents(), trustedDocumentsOnly: true });
+      for (const asked of [{ documentId: 'chains' }, DOCUMENT])
+        expect(await (await fetch(post(asked))).json()).toMatchObject({
+          data: { chains: expect.any(Array) },
+        });
+      const refused = [await fetch(post({ documentId: 'nobody' })), await fetch(post(BOTH))];
+      expect(refused.map(({ status }) => status)).toEqual([400, 403]);
+      await expect.poll(() => lines.join('')).toContain('"invalid":{"broken":"Syntax Error');
+    },
+  );
 });
 
 describe('an option', () => {
@@ -219,16 +225,16 @@ describe('an option', () => {
     [{ trustedDocuments: {} }, /trustedDocuments: expected .*, got a value without documents/],
     [{ trustedDocuments: { a: 1 } }, /this error: a: Invalid type: Expected string but received 1/],
     [{ trustedDocumentsOnly: true }, /trustedDocuments: expected .* for trustedDocumentsOnly=true/],
-  ])('such as %j is refused', async (options, message) => {
+  ])('the options %j are refused', async (options, message) => {
     await expect(openGateway(options)).rejects.toThrow(message);
   });
 
-  it.each(['', '/', '/tokens', '/tokens/'])('can be the base path "%s"', async (basePath) => {
+  it.each(['', '/', '/tokens', '/tokens/'])('the base path can be "%s"', async (basePath) => {
     const { fetch } = await open({ basePath });
     expect((await fetch(get(`${basePath.replace(/\/$/, '')}/live`))).status).toBe(200);
   });
 
-  it('such as corsOrigins or maxCost has the effect of its setting', async () => {
+  it('the options corsOrigins and maxCost have the effect of their settings', async () => {
     const { fetch } = await open({ corsOrigins: ['https://a.example', 'https://b.example'], maxCost: 1 });
     const query = '{ chains { name } tokens { name } }';
     const response = await fetch(post(query, { headers: { origin: 'https://b.example' } }));

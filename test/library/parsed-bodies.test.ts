@@ -1,3 +1,4 @@
+/** A body that a framework has already parsed is accepted or refused like one that the gateway parses. */
 import type { IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync, gzipSync } from 'node:zlib';
@@ -55,7 +56,7 @@ const ACCEPTED: Readonly<Record<string, unknown>> = {
 };
 
 describe('a body that a framework has parsed', () => {
-  it.each(Object.entries(REFUSED))('is refused with 400 if it is %s', async (_name, bodyOf) => {
+  it.each(Object.entries(REFUSED))('a parsed body is refused with 400 if it is %s', async (_name, bodyOf) => {
     const { ask, thrown, lines } = await startHost(bodyOf);
     for (let time = 0; time < 2; time++) {
       const { status, headers, text } = await ask();
@@ -70,7 +71,7 @@ describe('a body that a framework has parsed', () => {
     expect(lines.join('')).not.toContain('Internal error');
   });
 
-  it.each(Object.entries(ACCEPTED))('is accepted if it is %s', async (_name, body) => {
+  it.each(Object.entries(ACCEPTED))('a parsed body is accepted if it is %s', async (_name, body) => {
     const { ask } = await startHost(() => ({ value: body }));
     expect(JSON.parse((await ask()).text)).toEqual({ data: { chain: { name: 'Base' } } });
   });
@@ -78,13 +79,13 @@ describe('a body that a framework has parsed', () => {
   it.each<[string, unknown]>([
     ['long', { query: QUERY, variables: { a: 'x'.repeat(2_000_000) } }],
     ['many bytes', Buffer.alloc(2_000_000, ' ')],
-  ])('is refused with 413 if it is %s', async (_name, value) => {
+  ])('a parsed body is refused with 413 if it is %s', async (_name, value) => {
     const { ask } = await startHost(() => ({ value }));
     const { status, text } = await ask();
     expect([status, text]).toEqual([413, expect.stringContaining('LIMIT_EXCEEDED')]);
   });
 
-  it('causes a 500 with advice for the host if it was not passed on', async () => {
+  it('a parsed body causes a 500 with advice for the host if it was not passed on', async () => {
     const { ask } = await startHost(async (request) => {
       await buffer(request);
       return { value: undefined };
@@ -95,7 +96,7 @@ describe('a body that a framework has parsed', () => {
     expect((await ask({}, '')).status).toBe(400);
   });
 
-  it('is not read as null where it has a number that JSON cannot represent', async () => {
+  it('a parsed body is not read as null where it has a number that JSON cannot represent', async () => {
     const query = 'query ($f: TokenFilter) { tokenSearch(filter: $f, first: 1) { totalCount } }';
     const f = { maxPriceUsd: 1 };
     const { ask } = await startHost(() => ({ value: { query, variables: { f } } }));
@@ -104,7 +105,7 @@ describe('a body that a framework has parsed', () => {
     expect(JSON.parse((await ask()).text)).toHaveProperty('errors');
   });
 
-  it('can have a Content-Encoding, which the framework has decoded', async () => {
+  it('a parsed body can have a Content-Encoding, which the framework has decoded', async () => {
     const { ask } = await startHost(async (request) => ({
       value: JSON.parse(gunzipSync(await buffer(request)).toString()),
     }));

@@ -1,3 +1,4 @@
+/** Installs the packed gateway and other servers, and starts the hosts of the library's guide. */
 import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,4 @@
+/** Compiles only if the types of the library have exactly its options. */
 import { createServer } from 'node:http';
 import { type OpenedGateway, type OpenGatewayOptions, openGateway } from 'chains-and-tokens-gateway';
 
