@@ -1,3 +1,4 @@
+/** Requests to /mcp are checked, limited, logged and counted like operations of the graph. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -32,19 +33,22 @@ describe('an origin', () => {
       ['http://localhost.evil.example', 'null', APP],
     ],
     [[APP], [undefined, APP], ['https://evil.example', 'http://localhost:6274']],
-  ] as const)('with CORS_ORIGINS=%s may be %j, and not %j', async (corsOrigins, allowed, refused) => {
-    const { fetch } = await createTestGateway({ config: { corsOrigins } });
-    const askFrom = async (origin: string | undefined) => {
-      const headers = { 'content-type': 'application/json', ...(origin ? { origin } : {}) };
-      const response = await fetch('/mcp', { method: 'POST', headers, body: LIST });
-      return { status: response.status, body: (await response.json()) as object };
-    };
-    for (const origin of allowed) expect([origin, (await askFrom(origin)).status]).toEqual([origin, 200]);
-    for (const origin of refused) {
-      const error = expect.stringContaining(`got "${origin}"`);
-      expect(await askFrom(origin)).toEqual({ status: 403, body: { error } });
-    }
-  });
+  ] as const)(
+    'requests to /mcp with CORS_ORIGINS=%s may have the origins %j, and not %j',
+    async (corsOrigins, allowed, refused) => {
+      const { fetch } = await createTestGateway({ config: { corsOrigins } });
+      const askFrom = async (origin: string | undefined) => {
+        const headers = { 'content-type': 'application/json', ...(origin ? { origin } : {}) };
+        const response = await fetch('/mcp', { method: 'POST', headers, body: LIST });
+        return { status: response.status, body: (await response.json()) as object };
+      };
+      for (const origin of allowed) expect([origin, (await askFrom(origin)).status]).toEqual([origin, 200]);
+      for (const origin of refused) {
+        const error = expect.stringContaining(`got "${origin}"`);
+        expect(await askFrom(origin)).toEqual({ status: 403, body: { error } });
+      }
+    },
+  );
 });
 
 const shared = shareServer(() => ({}));
@@ -71,14 +75,14 @@ describe('a request to /mcp', () => {
       'expected string, received undefined',
     ],
     ['{"jsonrpc":"2.0","id":1,"method":"resources/list"}', 200, 'Method not found'],
-  ])('with an unusual body is refused (%#)', async (body, status, message) => {
+  ])('a request to /mcp with an unusual body is refused (%#)', async (body, status, message) => {
     const response = await post(shared, body);
     expect(response.status).toBe(status);
     expect(messageOf(response).replaceAll('\\"', '"')).toContain(message);
     expect(response.body.byteLength).toBeLessThan(1_000);
   });
 
-  it('never causes an internal error, whatever the message', async () => {
+  it('a request to /mcp never causes an internal error, whatever the message', async () => {
     const junk = fc.oneof(
       fc.jsonValue({ maxDepth: 3 }),
       fc.constantFrom('__proto__', 'constructor', '', 1e308),
@@ -118,7 +122,7 @@ describe('a request to /mcp', () => {
     expect(shared.serverLog.filter((line) => isAtLeast(line, 'warn'))).toEqual([]);
   });
 
-  it('must be a POST of JSON of limited size', async () => {
+  it('a request to /mcp must be a POST of JSON of limited size', async () => {
     const server = await startServer({ config: { maxBodyBytes: 2_000 } });
     for (const method of ['GET', 'DELETE', 'PUT']) {
       const response = await server.ask({ path: '/mcp', method });
@@ -131,7 +135,7 @@ describe('a request to /mcp', () => {
     expect((await post(server, LIST)).status).toBe(200);
   });
 
-  it('gets JSON, with `no-store` and without a session, whatever it accepts', async () => {
+  it('a request to /mcp gets JSON, with `no-store` and without a session, whatever it accepts', async () => {
     for (const accept of ['*/*', 'application/json', 'application/json, text/event-stream']) {
       const { status, headers } = await post(shared, LIST, { accept });
       expect(status).toBe(200);
@@ -145,12 +149,12 @@ describe('a request to /mcp', () => {
     }
   });
 
-  it('cannot open a subscription', async () => {
+  it('a request to /mcp cannot open a subscription', async () => {
     const client = await connect(shared.address, '2026-07-28');
     await expect(client.listen({ toolsListChanged: true })).rejects.toThrow('Subscription limit reached');
   });
 
-  it('is not found with MCP=false, and not listed among the paths', async () => {
+  it('/mcp is not found with MCP=false, and not listed among the paths', async () => {
     const { fetch, gateway } = await createTestGateway({ config: { mcp: false } });
     const response = await fetch('/mcp', { method: 'POST', body: LIST });
     expect(response.status).toBe(404);
@@ -161,7 +165,7 @@ describe('a request to /mcp', () => {
 });
 
 describe('an MCP message of a client', () => {
-  it('counts as an operation in progress, and is refused as OVERLOADED beyond the limit', async () => {
+  it('a message counts as an operation in progress, and is refused as OVERLOADED beyond the limit', async () => {
     const { gateway, upstream } = await createTestGateway({ config: { upstreamRetries: 0 } });
     upstream.plan('chains', stall);
     upstream.plan('tokens', stall);
@@ -185,7 +189,7 @@ describe('an MCP message of a client', () => {
     for (const response of await Promise.all(waiting)) expect(response.status).toBe(200);
   });
 
-  it('is refused by RATE_LIMIT, like other operations', async () => {
+  it('a message is refused by RATE_LIMIT, like other operations', async () => {
     const clientLimit = { rate: { perSecond: 1, burst: 1 }, take: async () => 1_000, close() {} };
     const { status, headers, body } = await post(await startServer({ clientLimit }), LIST);
     expect([status, headers['retry-after']]).toEqual([429, '1']);
@@ -194,7 +198,7 @@ describe('an MCP message of a client', () => {
 });
 
 describe('the log and the metrics', () => {
-  it('have the operation of a tool and the codes of its errors, as for other requests', async () => {
+  it('the log and the metrics have the operation of a tool and the codes of its errors, as for other requests', async () => {
     const server = await startServer();
     await server.query('{ chains { name } tokens { name } }');
     for (const [body, ...expected] of [
@@ -218,7 +222,7 @@ describe('the log and the metrics', () => {
     expect(text).toContain('gateway_requests_total{cache="refused",outcome="HTTP_4XX"} 1');
   });
 
-  it('mark a failure as caused by the client if it repeats a query that has just failed', async () => {
+  it('a failure is marked as caused by the client if it repeats a query that has just failed', async () => {
     const server = await startServer({ config: { upstreamRetries: 0 } });
     await server.query('{ chains { name } tokens { name } }');
     stopClock();

@@ -1,3 +1,4 @@
+/** Connects the official MCP client to a gateway, and makes and reads messages of tools. */
 import { type CallToolResult, Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { onTestFinished } from 'vitest';
 
