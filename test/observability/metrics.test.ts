@@ -1,3 +1,4 @@
+/** /metrics shows the state of listings, guarded values and the upstream from the start, and for one gateway alone. */
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createMetrics } from '../../src/observability/metrics.js';
 import { tokenRow } from '../fixtures/rows.js';
@@ -38,7 +39,7 @@ function later(ms: number): void {
 }
 
 describe('/metrics', () => {
-  it('is in the exposition format, has help and type for each metric, and is never cached', async () => {
+  it('/metrics is in the exposition format, has help and type for each metric, and is never cached', async () => {
     const { fetch } = await createTestGateway();
     const response = await fetch('/metrics');
     expect(response.status).toBe(200);
@@ -55,7 +56,7 @@ describe('/metrics', () => {
       expect(ofProcess).toContain(`# HELP ${name} `);
   });
 
-  it('reports a failure and logs its cause, without other effects', async () => {
+  it('/metrics reports a failure and logs its cause, without other effects', async () => {
     const gateway = await createTestGateway();
     const { fetch, query, logged, snapshots } = gateway;
     const broken = vi.spyOn(snapshots, 'status').mockImplementation(() => {
@@ -96,7 +97,7 @@ describe('the metrics of listings', () => {
       Number(each === state),
     ]);
 
-  it('show EMPTY, without an age, before the first snapshot', async () => {
+  it('the metrics of listings show EMPTY, without an age, before the first snapshot', async () => {
     const samples = await scrape(await createTestGateway());
     expect(startingWith(samples, 'gateway_listing_')).toEqual(
       Object.fromEntries(
@@ -112,7 +113,7 @@ describe('the metrics of listings', () => {
     );
   });
 
-  it('show the state, the age and the rows of snapshots, also without the upstream', async () => {
+  it('the metrics of listings show the state, the age and the rows of snapshots, also without the upstream', async () => {
     const upstream = await startFakeUpstream();
     upstream.plan('tokens', json({ tokens: [tokenRow('a', '0x1'), tokenRow('a', '0x1'), { odd: true }] }));
     const gateway = await createTestGateway({ upstream });
@@ -137,7 +138,7 @@ describe('the metrics of listings', () => {
     expect(stale.get('gateway_listing_rows{listing="tokens"}')).toBe(1);
   });
 
-  it('drop a source that is no longer served, and show a held-back refresh', async () => {
+  it('the metrics of listings drop a source that is no longer served, and show a held-back refresh', async () => {
     const gateway = await createTestGateway();
     const [chains, tokens] = gateway.snapshots.status(Date.now());
     const aged = {
@@ -168,7 +169,7 @@ describe('the metrics of guarded values', () => {
     0,
   ]);
 
-  it('exist from the start, at 0', async () => {
+  it('the metrics of guarded values exist from the start, at 0', async () => {
     const samples = await scrape(await createTestGateway());
     const labels = Object.entries(FACTS).flatMap(([listing, facts]) =>
       facts.map((fact) => `listing="${listing}",fact="${fact}"`),
@@ -185,7 +186,7 @@ describe('the metrics of guarded values', () => {
     });
   });
 
-  it('show no age below zero after the clock was set back', async () => {
+  it('the metrics of guarded values show no age below zero after the clock was set back', async () => {
     const metrics = createMetrics();
     const heldBack = { rows: 2, rowsByFact: new Map(), oldestSince: Date.now() + 60_000 };
     const names = ['chains', 'tokens'] as const;
@@ -197,7 +198,7 @@ describe('the metrics of guarded values', () => {
 });
 
 describe('the metrics of the upstream', () => {
-  it('count the requests that the gateway sends', async () => {
+  it('the metrics of the upstream count the requests that the gateway sends', async () => {
     const upstream = await startFakeUpstream();
     upstream.plan('tokens', status(404));
     // With these settings no failed request is repeated before the counts are read.
@@ -222,7 +223,7 @@ describe('the metrics of the upstream', () => {
     });
   });
 
-  it('show durations, changeovers and the state of Redis of one gateway, and not of another in the process', async () => {
+  it('the metrics show durations, changeovers and the state of Redis of one gateway, and not of another in the process', async () => {
     const [metrics, other] = [createMetrics(), createMetrics()];
     const exposed = async (each = metrics) => samplesOf((await each.expose()).text);
     expect([...(await exposed()).keys()].join()).not.toContain('redis');
