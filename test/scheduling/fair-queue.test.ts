@@ -1,3 +1,4 @@
+/** The fair queue takes tasks by priority and lets clients take turns, within its limits. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { createFairQueue, type Priority } from '../../src/scheduling/fair-queue.js';

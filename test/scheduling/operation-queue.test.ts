@@ -1,3 +1,4 @@
+/** The operation queue executes operations in turn, lets the event loop work in between, and refuses too many. */
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { createOperationQueue } from '../../src/scheduling/operation-queue.js';
@@ -43,18 +44,21 @@ describe('the operation queue', () => {
         return order.push(name);
       },
     ],
-  ])('lets the event loop handle connections between two operations %s', async (_name, execute) => {
-    const queue = createOperationQueue(MAX_WAIT_MS);
-    const order: string[] = [];
-    const stop = countLooks(() => order.push('look'));
-    await Promise.all(
-      ['a', 'b', 'c'].map((name) => queue.run(undefined, () => execute(order, name), unused)),
-    );
-    await stop();
-    expect(order.join(' ')).toMatch(/^a (look )+b (look )+c/);
-  });
+  ])(
+    'the operation queue lets the event loop handle connections between two operations %s',
+    async (_name, execute) => {
+      const queue = createOperationQueue(MAX_WAIT_MS);
+      const order: string[] = [];
+      const stop = countLooks(() => order.push('look'));
+      await Promise.all(
+        ['a', 'b', 'c'].map((name) => queue.run(undefined, () => execute(order, name), unused)),
+      );
+      await stop();
+      expect(order.join(' ')).toMatch(/^a (look )+b (look )+c/);
+    },
+  );
 
-  it('refuses an operation that waited too long, without executing it', async () => {
+  it('the operation queue refuses an operation that waited too long, without executing it', async () => {
     // Time passes in the operations only.
     const clock = stopClock();
     const queue = createOperationQueue(20);
@@ -72,7 +76,7 @@ describe('the operation queue', () => {
     expect((await askAs(ten.map(() => undefined))).at(-1)).toBe('by the process');
   });
 
-  it('refuses operations at once while a thousand wait, first those of the client with the most', async () => {
+  it('the operation queue refuses operations at once while a thousand wait, first those of the client with the most', async () => {
     const queue = createOperationQueue(MAX_WAIT_MS);
     const outcomes: string[] = [];
     const ask = async (client: string) => {
@@ -93,7 +97,7 @@ describe('the operation queue', () => {
     expect(count('by the process')).toBe(100);
   });
 
-  it('lets one client have at most 250 operations in progress, a quarter of the limit', async () => {
+  it('the operation queue lets one client have at most 250 operations in progress, a quarter of the limit', async () => {
     const queue = createOperationQueue(MAX_WAIT_MS);
     let answer: (value: string) => void = () => {};
     const upstream = new Promise<string>((resolve) => {
@@ -111,7 +115,7 @@ describe('the operation queue', () => {
     expect(queue.inProgress).toBe(0);
   });
 
-  it('passes the value, promise or error of an operation to the caller', async () => {
+  it('the operation queue passes the value, promise or error of an operation to the caller', async () => {
     const queue = createOperationQueue(MAX_WAIT_MS);
     expect(await queue.run('a', () => 7, unused)).toBe(7);
     expect(await queue.run('a', async () => 8, unused)).toBe(8);
@@ -119,7 +123,7 @@ describe('the operation queue', () => {
     expect(await queue.run('a', () => 9, unused)).toBe(9);
   });
 
-  it('executes an operation at once if no other runs or waits, and otherwise not', async () => {
+  it('the operation queue executes an operation at once if no other runs or waits, and otherwise not', async () => {
     const queue = createOperationQueue(MAX_WAIT_MS);
     expect(queue.runNow(() => 7)).toEqual({ result: 7 });
     await setImmediate();
