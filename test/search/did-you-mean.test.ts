@@ -1,3 +1,4 @@
+/** A search that finds nothing suggests up to three queries that find something, and never rows. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isOneTypo } from '../../src/domain/fold-text.js';
@@ -37,7 +38,7 @@ const UNLISTED =
     ' ',
   );
 
-describe('suggestions of a search that finds nothing:', () => {
+describe('suggestions of a search that finds nothing', () => {
   it('a word of a name is replaced by the symbol of the tokens with that name', async () => {
     expect(await search('arb Tether')).toEqual({ ...NOTHING, didYouMean: ['arb USDT'] });
     expect(await search('wrapped bitcoin')).toEqual({ ...NOTHING, didYouMean: ['wrapped BTC'] });
@@ -180,7 +181,7 @@ describe('suggestions of a search that finds nothing:', () => {
 const searchFor = (text: string, fields: string) => `{ tokenSearch(query: "${text}") { ${fields} } }`;
 
 describe('TokenConnection.didYouMean', () => {
-  it('costs a unit, and another search if nothing was found', async () => {
+  it('the field didYouMean costs a unit, and another search if nothing was found', async () => {
     await gateway.query('{ tokens { symbol } }');
     const execute = await createExecutor(gateway);
     const unitsOf = async (typed: string, fields: string) =>
@@ -192,7 +193,7 @@ describe('TokenConnection.didYouMean', () => {
     expect(await addedBy('usdc')).toBe(1);
   });
 
-  it('is not served from the cache once the listing has the token', async () => {
+  it('the field didYouMean is not served from the cache once the listing has the token', async () => {
     const tokens = demoTokens.filter(({ symbol }) => symbol !== 'USDC');
     const server = await startServer({ listings: { tokens }, config: { tokensFreshMs: 3_600_000 } });
     const asked = { query: searchFor('pendel', 'totalCount didYouMean') };

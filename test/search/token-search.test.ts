@@ -1,3 +1,4 @@
+/** A search finds the same tokens for any size of pages, order of rows and earlier prices. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Fetched, Token } from '../../src/domain/listing.js';
