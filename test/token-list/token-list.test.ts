@@ -1,3 +1,4 @@
+/** The token list is valid by the schema of Uniswap, says what it leaves out, and is made once for each change. */
 import { describe, expect, it } from 'vitest';
 import {
   createChainSnapshot,
@@ -26,7 +27,7 @@ async function serve(listings: FakeListings = {}, config: TestGatewayOptions['co
 }
 
 describe('the token list', () => {
-  it('is valid by the schema, and has the demo tokens of EVM chains but for natives', async () => {
+  it('the token list is valid by the schema, and has the demo tokens of EVM chains but for natives', async () => {
     const gateway = await serve();
     const list = await listOf(gateway);
     const evm = new Map(
@@ -43,7 +44,7 @@ describe('the token list', () => {
     expect(Date.parse(list.timestamp)).toBe(tokens.takenAt);
   });
 
-  it('has only tokens of EVM chains with caip2, and says how many of them its schema does not allow', async () => {
+  it('the token list has only tokens of EVM chains with caip2, and says how many of them its schema does not allow', async () => {
     const odd = [
       { symbol: 'x'.repeat(21) },
       { symbol: 'A B' },
@@ -88,14 +89,14 @@ describe('the token list', () => {
     expect(await sampleOf(gateway, 'gateway_token_list_omitted_rows')).toBe(odd.length);
   });
 
-  it('has at most 10,000 tokens, as its schema says', async () => {
+  it('the token list has at most 10,000 tokens, as its schema says', async () => {
     const tokens = Array.from({ length: 10_002 }, (_, index) => tokenRow('a', address(index + 1)));
     const gateway = await serve({ chains: [chainRow('a')], tokens });
     expect((await listOf(gateway)).tokens).toHaveLength(10_000);
     expect((await gateway.fetch(PATH)).headers.get('x-omitted-rows')).toBe('2');
   });
 
-  it('has the tokens of one chain, whatever the letter case of its key', async () => {
+  it('the token list has the tokens of one chain, whatever the letter case of its key', async () => {
     const gateway = await serve();
     const base = await listOf(gateway, `${PATH}?chainKey=base`);
     expect(new Set(base.tokens.map(({ chainId }) => chainId))).toEqual(new Set([8453]));
@@ -105,7 +106,7 @@ describe('the token list', () => {
     expect(await listOf(gateway, `${PATH}?chainKey=BASE`)).toEqual(base);
   });
 
-  it('refuses other chains and parameters', async () => {
+  it('the token list refuses other chains and parameters', async () => {
     const { fetch } = await serve();
     for (const [search, status, message] of [
       ['?chainKey=nope', 404, 'the chainKey of an EVM chain that has tokens for a token list, got "nope".'],
@@ -123,7 +124,7 @@ describe('the token list', () => {
     }
   });
 
-  it('is not served before both listings are loaded, and is never empty', async () => {
+  it('the token list is not served before both listings are loaded, and is never empty', async () => {
     const gateway = await createTestGateway({ listings: SOLANA, config: SELDOM });
     gateway.upstream.plan('chains', stall);
     await gateway.query('{ tokens { symbol } }');
@@ -133,7 +134,7 @@ describe('the token list', () => {
     expect((await later.fetch(PATH)).status).toBe(404);
   });
 
-  it('is made once for all chains and for each chain, however many ask, and again only if it changes', async () => {
+  it('the token list is made once for all chains and for each chain, however many ask, and again only if it changes', async () => {
     const listings = generatedListings(20, 400);
     const known = async (takenAt: number, changes: object, before?: TokenSnapshot) => {
       const parsed = await CHAINS.parse(listings.chains, { source: 'v1', takenAt: 1 });
@@ -174,7 +175,7 @@ describe('the token list', () => {
 });
 
 describe('the token list over HTTP', () => {
-  it('has the caching headers of other responses, and is made without asking the upstream', async () => {
+  it('the token list has the caching headers of other responses, and is made without asking the upstream', async () => {
     const server = await startServer({ config: SELDOM });
     await server.query(LISTINGS);
     const { headers, body } = await server.ask({ method: 'GET', path: PATH });
@@ -194,7 +195,7 @@ describe('the token list over HTTP', () => {
     expect(server.upstream.count()).toBe(2);
   });
 
-  it('says when it is made from a stale listing', async () => {
+  it('the token list says when it is made from a stale listing', async () => {
     const gateway = await serve({}, { tokensFreshMs: 1 });
     gateway.upstream.plan('tokens', stall);
     await expect
@@ -202,7 +203,7 @@ describe('the token list over HTTP', () => {
       .toMatch(/^tokens;age=\d+$/);
   });
 
-  it('stays the same in every byte when only prices or the order change', async () => {
+  it('the token list stays the same in every byte when only prices or the order change', async () => {
     const tokens = [1, 2, 3].map((index) => tokenRow('a', address(index)));
     const chains = [chainRow('a')];
     const gateway = await serve({ chains, tokens });

@@ -1,3 +1,4 @@
+/** The version of the token list changes as the package of its schema asks. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
@@ -54,7 +55,7 @@ async function expectedVersion(before: TokenList, after: TokenList): Promise<Ver
 }
 
 describe('the version of the token list', () => {
-  it('is the one that the package of the schema gives, for any listings in turn', async () => {
+  it('the version of the token list is the one that the package of the schema gives, for any listings in turn', async () => {
     const gateway = await createTestGateway({
       upstream: await startFakeUpstream({ chains: [chainRow('a')], tokens: [ANCHOR] }),
       config: CONFIG,
