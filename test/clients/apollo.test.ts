@@ -1,3 +1,4 @@
+/** Apollo Client works with its usual configuration: pickers, its cache by id, and the pages of a search. */
 import { ApolloClient, gql, HttpLink, InMemoryCache, type ObservableQuery } from '@apollo/client';
 import { filter, firstValueFrom, from } from 'rxjs';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -39,7 +40,7 @@ function createPlainClient(uri: string, cache = new InMemoryCache()) {
 describe('Apollo Client', () => {
   const gateway = shareGateway();
 
-  it('fills the pickers of chains, tokens and destinations, each with one query', async () => {
+  it('Apollo Client fills the pickers of chains, tokens and destinations, each with one query', async () => {
     const sent = watchRequests();
     const client = createPlainClient(gateway.endpoint);
 
@@ -50,7 +51,7 @@ describe('Apollo Client', () => {
     expect(sent).toHaveLength(3);
   });
 
-  it('normalises the results of several queries by id, without configuration', async () => {
+  it('Apollo Client normalises the results of several queries by id, without configuration', async () => {
     const cache = new InMemoryCache();
     const client = createPlainClient(gateway.endpoint, cache);
     const { data } = await client.query<{ token: PricedToken }>({ query: TOKEN, variables: USDC });
@@ -74,7 +75,7 @@ describe('Apollo Client', () => {
     ]);
   });
 
-  it('updates a token in all queries when one of them refetches it', async () => {
+  it('Apollo Client updates a token in all queries when one of them refetches it', async () => {
     const { address } = await startGatewayProcess({ TOKENS_FRESH_MS: '100' });
     const client = createPlainClient(`${address}/graphql`);
     const one = client.watchQuery<{ token: PricedToken }>({ query: TOKEN, variables: USDC });
@@ -92,7 +93,7 @@ describe('Apollo Client', () => {
     expect(shown()).not.toEqual(before);
   });
 
-  it('joins the pages of a search to one list, with each token once, in order, apart from other searches', async () => {
+  it('Apollo Client joins the pages of a search to one list, with each token once, apart from other searches', async () => {
     const client = createClient(gateway.endpoint);
     const variables = { query: SEARCHED, first: 20 };
     const search = client.watchQuery<TokenPicker>({ query: gql(TOKEN_PICKER), variables });

@@ -1,3 +1,4 @@
+/** The recipe for fetch fills the pickers, and gives data and errors as the guide says. */
 import { expect, it } from 'vitest';
 import { shareGateway } from '../support/shared-gateway.js';
 import { expectPickers } from './pickers.js';

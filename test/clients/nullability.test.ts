@@ -1,3 +1,4 @@
+/** Code generators that know @semanticNonNull make fields non-null that are null only with an error. */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createClientProject, isHeavyMissing } from '../support/heavy-clients.js';
 import { blockOf } from '../support/readme.js';
@@ -88,7 +89,7 @@ describe.skipIf(isHeavyMissing)('a client that handles errors before it reads da
     ],
     ['Relay', () => compiled(['relay'], relayFiles(' @throwOnFieldError'), ['relay-compiler'])],
   ] as const)(
-    'that uses %s reads marked fields without null checks, and needs them only for fields that can be null without an error',
+    'a client that uses %s reads marked fields without null checks, and needs them only for other nullable fields',
     async (_client, compile) => {
       const errors = await compile();
       expect(errors.filter((error) => !error.startsWith('src/others.ts'))).toEqual([]);
@@ -97,7 +98,7 @@ describe.skipIf(isHeavyMissing)('a client that handles errors before it reads da
   );
 
   // For the other clients, `typed.test.ts` shows this.
-  it('needs null checks everywhere if it does not declare to Relay that it handles errors', async () => {
+  it('a page needs null checks everywhere if it does not declare to Relay that it handles errors', async () => {
     const usual = await compiled(['relay'], relayFiles(''), ['relay-compiler']);
     expect(complaintsIn(usual, 'marked')).toBeGreaterThanOrEqual(6);
     expect(usual.filter((error) => !/^src\/(marked|others)\.ts/.test(error))).toEqual([]);

@@ -1,3 +1,4 @@
+/** The recipes in the READMEs are the files that the tests of the clients run. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { blockOf } from '../support/readme.js';

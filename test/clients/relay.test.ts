@@ -1,3 +1,4 @@
+/** Relay compiles a page against the schema, joins pages of a search, and refetches a token by its id. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { afterTests } from '../support/ends.js';
 import { startGatewayProcess } from '../support/gateway-process.js';
@@ -42,7 +43,7 @@ describe.skipIf(isHeavyMissing)('Relay', () => {
     report = JSON.parse(ran.stdout || '{}') as Report;
   });
 
-  it('compiles a page against schema.graphql, and refuses one that uses a time as a number', () => {
+  it('Relay compiles a page against schema.graphql, and refuses one that uses a time as a number', () => {
     expect(compiled).toMatchObject({ status: 0, stderr: '' });
     expect(errors).toEqual([
       expect.stringMatching(/^src\/wrong\.ts.*Type 'string' is not assignable to type 'number'/s),
@@ -51,14 +52,14 @@ describe.skipIf(isHeavyMissing)('Relay', () => {
     expect(ran).toMatchObject({ status: 0, stderr: '' });
   });
 
-  it('joins the pages of a search to one list, with each token once', () => {
+  it('Relay joins the pages of a search to one list, with each token once', () => {
     expect(report.picked.lengths).toEqual([20, 40, 60, searchedTokens.length]);
     expectAllFound(report.picked);
     const count = (name: string) => report.asked.filter((text) => text.startsWith(`query ${name}(`)).length;
     expect([count('pagesPickerQuery'), count('TokenPickerPageQuery')]).toEqual([1, 3]);
   });
 
-  it('refetches one token by its id', () => {
+  it('Relay refetches one token by its id', () => {
     const { before, after } = report.refetched;
     for (const text of [before, after]) expect(text).toMatch(/^USDC 20.*Z$/);
     expect(after > before).toBe(true);

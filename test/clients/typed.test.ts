@@ -1,3 +1,4 @@
+/** Typed clients get types from the schema with which right pages compile and wrong ones do not. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { afterTests } from '../support/ends.js';
 import { startGatewayProcess } from '../support/gateway-process.js';
@@ -63,7 +64,7 @@ describe.skipIf(isHeavyMissing).each([
     errors = await project.compile();
   });
 
-  it('gives types with which a page with the three pickers compiles and runs', async () => {
+  it('the types let a page with the three pickers compile and run', async () => {
     expect(errors.filter((error) => !error.startsWith('src/wrong-'))).toEqual([]);
 
     const { address } = await startGatewayProcess();
@@ -76,7 +77,7 @@ describe.skipIf(isHeavyMissing).each([
     expect(shown).toHaveProperty('times.length', searchedTokens.length);
   });
 
-  it.each(Object.entries(WRONG))('refuses to compile %s', (name, [, error]) => {
+  it.each(Object.entries(WRONG))('the types let the compiler refuse %s', (name, [, error]) => {
     expect(errors.filter((text) => text.startsWith(wrongFile(name)))).toEqual([
       expect.stringContaining(error),
     ]);

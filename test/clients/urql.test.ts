@@ -1,3 +1,4 @@
+/** urql works with its usual configuration, and graphcache with the keys that the guide gives. */
 import { readFileSync } from 'node:fs';
 import { Client, fetchExchange } from '@urql/core';
 import { cacheExchange } from '@urql/exchange-graphcache';
@@ -61,7 +62,7 @@ const EVERYTHING = [
 describe('urql', () => {
   const gateway = shareGateway();
 
-  it('fills the pickers of chains, tokens and destinations, each with one GET', async () => {
+  it('urql fills the pickers of chains, tokens and destinations, each with one GET', async () => {
     const sent = watchRequests();
     const client = createClient(gateway.endpoint);
 
@@ -78,7 +79,7 @@ describe('urql', () => {
     );
   });
 
-  it('sends queries by POST that are too long for an address', async () => {
+  it('urql sends queries by POST that are too long for an address', async () => {
     const sent = watchRequests();
     const chainKeys = Array.from({ length: 150 }, (_, index) => `a-chain-with-a-long-name-${index}`);
     const { data, error } = await createClient(gateway.endpoint).query<TokenPicker>(TOKEN_PICKER, {
@@ -89,7 +90,7 @@ describe('urql', () => {
     expect(sent.map(({ method }) => method)).toEqual(['POST']);
   });
 
-  it('normalises the results of several queries by id, and updates a token in all of them', async () => {
+  it('urql normalises the results of several queries by id, and updates a token in all of them', async () => {
     const { address } = await startGatewayProcess({ TOKENS_FRESH_MS: '100' });
     const client = createClient(`${address}/graphql`);
     const shown: PricedToken[] = [];
@@ -106,7 +107,7 @@ describe('urql', () => {
     expect(shown.at(-1)?.price).not.toEqual(shown[0]?.price);
   });
 
-  it('joins the pages of a search to one list, with each token once, in order', async () => {
+  it('urql joins the pages of a search to one list, with each token once, in order', async () => {
     const resolvers = { Query: { tokenSearch: relayPagination() } };
     const exchanges = [cacheExchange({ keys, resolvers }), fetchExchange];
     const client = new Client({ url: gateway.endpoint, exchanges });
@@ -131,7 +132,7 @@ describe('urql', () => {
 });
 
 describe('graphcache', () => {
-  it('is tested with every type of the graph', () => {
+  it('graphcache is tested with every type of the graph', () => {
     const schema = buildSchema(readFileSync(new URL('../../schema.graphql', import.meta.url), 'utf8'));
     const types = Object.values(schema.getTypeMap()).filter(
       (type) => isObjectType(type) && !type.name.startsWith('__'),
@@ -145,7 +146,7 @@ describe('graphcache', () => {
     expect([...selected].sort()).toEqual(types.map(({ name }) => name).sort());
   });
 
-  it('gives no warnings with these keys, and without them warns of each of their types', async () => {
+  it('graphcache gives no warnings with these keys, and without them warns of each of their types', async () => {
     const address = await startGatewayWithAFailure();
     const client = (options: object) =>
       new Client({ url: `${address}/graphql`, exchanges: [cacheExchange(options), fetchExchange] });
