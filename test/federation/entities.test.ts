@@ -1,3 +1,4 @@
+/** _entities finds chains and tokens by each key, and a malformed representation costs only itself. */
 import { describe, expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
 import { type Answered, codesOf, createTestGateway } from '../support/test-gateway.js';
@@ -83,14 +84,14 @@ const FOUND: readonly (readonly [representation: object, entity: object | null])
 ];
 
 describe('_entities', () => {
-  it('finds chains and tokens by each key, in the order of the representations; unknown ones are null without an error', async () => {
+  it('_entities finds chains and tokens by each key, in the order of the representations; unknown ones are null without an error', async () => {
     const { query } = await createTestGateway();
     const representations = FOUND.map(([representation]) => representation);
     const entities = FOUND.map(([, entity]) => entity);
     expect(await query(ENTITIES, { representations })).toEqual({ data: { _entities: entities } });
   });
 
-  it('gives null and one error for a malformed representation, and resolves the others', async () => {
+  it('_entities gives null and one error for a malformed representation, and resolves the others', async () => {
     const { query } = await createTestGateway();
     for (const [what, malformed] of Object.entries(MALFORMED)) {
       const representations = [chain('base'), malformed, chain('bsc')];
@@ -106,7 +107,7 @@ describe('_entities', () => {
     }
   });
 
-  it('keeps messages short if malformed values are long, deep or frequent', async () => {
+  it('_entities keeps messages short if malformed values are long, deep or frequent', async () => {
     const { fetch } = await createTestGateway();
     const deep = '['.repeat(100_000) + ']'.repeat(100_000);
     const places = '$long $deep '.repeat(100);
@@ -127,7 +128,7 @@ describe('_entities', () => {
     for (const { message } of errors ?? []) expect(message.length).toBeLessThan(250);
   });
 
-  it('costs one request for each listing, however many representations there are', async () => {
+  it('_entities costs one request for each listing, however many representations there are', async () => {
     const { query, upstream } = await createTestGateway();
     const tokens = demoTokens.map(({ chainKey, address }) => token(chainKey, address));
     await query(ENTITIES, { representations: tokens });
@@ -138,7 +139,7 @@ describe('_entities', () => {
     expect(upstream.seen.map(({ path }) => path)).toEqual(['tokens', 'chains']);
   });
 
-  it('charges for each malformed representation, also of several fields', async () => {
+  it('_entities charges for each malformed representation, also of several fields', async () => {
     const { query } = await createTestGateway();
     const twice = `query ($representations: [_Any!]!) {
       a: _entities(representations: $representations) { __typename }

@@ -1,3 +1,4 @@
+/** The recipes for routers in the README are the files that the tests run. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { blockOf } from '../support/readme.js';

@@ -1,3 +1,4 @@
+/** Each supported composer and router joins the graph with another team's graph, with few look-ups. */
 import fc from 'fast-check';
 import { buildSchema, Kind, parse } from 'graphql';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -131,7 +132,7 @@ describe.skipIf(areRoutersMissing)('a larger graph', () => {
     return { ...answer, requests: requests.length, lookUps: requests.filter(isLookUp).length };
   }
 
-  it('is composed by each composer without errors, from our graph alone and with either subgraph', async () => {
+  it('the larger graph is composed by each composer without errors, from our graph alone and with either subgraph', async () => {
     const composers = ['@apollo/composition', '@theguild/federation-composition', '@wundergraph/composition'];
     const none = Object.fromEntries(composers.map((composer) => [composer, []]));
     for (const graphs of [subgraphs, withFacts]) {
@@ -141,7 +142,7 @@ describe.skipIf(areRoutersMissing)('a larger graph', () => {
     }
   });
 
-  it('is composed by Mesh with the keys of both subgraphs', async () => {
+  it('the larger graph is composed by Mesh with the keys of both subgraphs', async () => {
     const supergraph = await composeByMesh(subgraphs);
     for (const graph of ['TOKENS', 'STATS'])
       expect(supergraph).toMatch(
@@ -150,7 +151,7 @@ describe.skipIf(areRoutersMissing)('a larger graph', () => {
     expect(supergraph).toContain('tvlUsd');
   });
 
-  it('tells our gateway the client’s address, by Hive Gateway and by the header that Apollo Router passes on', async () => {
+  it('our gateway gets the client’s address, by Hive Gateway and by the header that Apollo Router passes on', async () => {
     const clientsOf = (operation: string) => {
       const line = new RegExp(`"operation":"${operation}[^"]*".*"client":"([^"]+)"`, 'g');
       return [...subgraphs.output().matchAll(line)].map(([, client]) => client);
@@ -167,7 +168,7 @@ describe.skipIf(areRoutersMissing)('a larger graph', () => {
     await expect.poll(() => clientsOf('ThroughRouter')).toEqual(['192.0.2.7']);
   });
 
-  it('is tested with generated queries for each field of the query type but node and nodes', () => {
+  it('the larger graph is tested with generated queries for each field of the query type but node and nodes', () => {
     const asked = [...GENERATED.map(({ query }) => query), ROUTES].flatMap(rootFieldsOf);
     const known = Object.keys(schema.getQueryType()?.getFields() ?? {});
     expect(known.filter((name) => !asked.includes(name)).map((name) => `Query.${name}`)).toEqual(
@@ -176,7 +177,7 @@ describe.skipIf(areRoutersMissing)('a larger graph', () => {
   });
 
   describe.each(ROUTERS)('by %s', (router) => {
-    it('adds the fields of others to our chains and tokens, without a look-up at our gateway', async () => {
+    it('a router adds the fields of others to our chains and tokens, without a look-up at our gateway', async () => {
       const { data } = await ask<{ tokens: TokenRow[] }>(
         subgraphs.address,
         '{ tokens(srcChainKey: "base") { symbol chainKey address chain { name } } }',
@@ -197,7 +198,7 @@ describe.skipIf(areRoutersMissing)('a larger graph', () => {
       });
     });
 
-    it('resolves tokens of another subgraph by one look-up, also if one of them is known only there', async () => {
+    it('a router resolves tokens of another subgraph by one look-up, also if one of them is known only there', async () => {
       const query = '{ watched { holders symbol decimals chain { name tvlUsd nativeCurrency { symbol } } } }';
       const row = (
         holders: number,
@@ -218,7 +219,7 @@ describe.skipIf(areRoutersMissing)('a larger graph', () => {
       expect(answer).toMatchObject({ data: { watched }, requests: 1, lookUps: 1 });
     });
 
-    it('resolves chains and tokens of another subgraph, beside a query to ours, by few look-ups', async () => {
+    it('a router resolves chains and tokens of another subgraph, beside a query to ours, by few look-ups', async () => {
       const query = `{
         richest { symbol holders }
         biggest { name tvlUsd caip2 }
@@ -238,7 +239,7 @@ describe.skipIf(areRoutersMissing)('a larger graph', () => {
       expect(counts).toEqual({ requests: lookUps + 1, lookUps });
     });
 
-    it('resolves the tokens that another subgraph adds to our chains by one look-up', async () => {
+    it('a router resolves the tokens that another subgraph adds to our chains by one look-up', async () => {
       const { data, ...counts } = await through<{ chains: { topTokens: object[] }[] }>(
         router,
         '{ chains { chainKey topTokens { chainKey symbol holders chain { caip2 } } } }',
@@ -252,7 +253,7 @@ describe.skipIf(areRoutersMissing)('a larger graph', () => {
       expect(counts).toEqual({ requests: 2, lookUps: 1 });
     });
 
-    it('adds the fields of a subgraph that knows only CAIP-2 to our chains that have this identifier', async () => {
+    it('a router adds the fields of a subgraph that knows only CAIP-2 to our chains that have this identifier', async () => {
       const { data, ...rest } = await through<{ chains: readonly ChainWithFacts[] }>(
         router,
         '{ chains { chainKey caip2 explorerUrl } }',
@@ -266,7 +267,7 @@ describe.skipIf(areRoutersMissing)('a larger graph', () => {
       ]);
     });
 
-    it('gets our fields for the chains of that subgraph by one look-up', async () => {
+    it('a router gets our fields for the chains of that subgraph by one look-up', async () => {
       const query = '{ chainsWithFacts { explorerUrl rpcUrls chainKey name } }';
       expect(await through(router, query, addressesWithFacts)).toEqual({
         data: { chainsWithFacts: [{ ...WITH_FACTS, chainKey: 'ethereum', name: 'Ethereum' }] },
@@ -275,7 +276,7 @@ describe.skipIf(areRoutersMissing)('a larger graph', () => {
       });
     });
 
-    it('gives the same answer to each generated query as our gateway', async () => {
+    it('a router gives the same answer to each generated query as our gateway', async () => {
       let compared = 0;
       for (const operation of [...GENERATED, { query: ROUTES }]) {
         const direct = await answerOf(subgraphs.address, operation);

@@ -1,3 +1,4 @@
+/** The SDLs for Federation and for stitching agree with the schema and have the directives that routers need. */
 import { readFileSync } from 'node:fs';
 import { buildSchema, isInterfaceType, isNonNullType, isObjectType, Kind, parse, print } from 'graphql';
 import { describe, expect, it } from 'vitest';
@@ -30,7 +31,7 @@ const typesOf = (sdl: string) =>
 
 describe('the SDL for other graphs', () => {
   // `released.test.ts` checks the directives that the last release had.
-  it('has the directives that are newer than the release', async () => {
+  it('the SDL has the directives that are newer than the release', async () => {
     const { subgraph, stitching } = await sdls();
     const lines = [...subgraph.split('\n'), ...stitching.split('\n')];
     for (const line of [
@@ -42,14 +43,14 @@ describe('the SDL for other graphs', () => {
       expect(lines).toContain(line);
   });
 
-  it('leaves out Node for Federation, and is a schema of its own for stitching', async () => {
+  it('the SDL leaves out Node for Federation, and is a schema of its own for stitching', async () => {
     const { subgraph, stitching } = await sdls();
     expect(typesOf(subgraph)).not.toContain('Node');
     expect(subgraph).not.toMatch(/^ {2}(nodes?\(|_)/m);
     expect(() => buildSchema(stitching)).not.toThrow();
   });
 
-  it('agrees with schema.graphql', async () => {
+  it('the SDL agrees with schema.graphql', async () => {
     const withoutDirectives = (sdl: string) => {
       const definitions = parse(sdl).definitions.filter(({ kind }) => kind !== 'DirectiveDefinition');
       const plain = print({ kind: Kind.DOCUMENT, definitions });
@@ -61,13 +62,13 @@ describe('the SDL for other graphs', () => {
     expect(file).not.toMatch(/\b_\w+[({:]/);
   });
 
-  it('is written to files by `npm run schema`', async () => {
+  it('the SDL is written to files by `npm run schema`', async () => {
     const { subgraph, stitching } = await sdls();
     expect(PRINTED_FILES['build/subgraph.graphql']?.()).toBe(subgraph);
     expect(PRINTED_FILES['build/stitching.graphql']?.()).toBe(stitching);
   });
 
-  it('is available without introspection for Federation, but not for stitching', async () => {
+  it('the SDL is available without introspection for Federation, but not for stitching', async () => {
     const { query } = await createTestGateway({ config: { introspection: false } });
     const { data, errors } = await query<Sdls>(SDLS);
     expect(errors).toBeUndefined();
@@ -76,7 +77,7 @@ describe('the SDL for other graphs', () => {
     expect((await query('{ __schema { types { name } } }')).data).toBeUndefined();
   });
 
-  it('fails for a directive on an unknown type', () => {
+  it('the SDL fails for a directive on an unknown type', () => {
     const named = (name: string) => () => withMarks(sdlOf(schema), new Map([[name, '@x']]));
     expect(named('Chain')).not.toThrow();
     expect(named('Chian')).toThrow('The schema lacks: Chian');
@@ -84,7 +85,7 @@ describe('the SDL for other graphs', () => {
 });
 
 describe('the look-ups of the query type', () => {
-  it.each(['chain', 'token', 'node'])('%s has the signature that @lookup needs', (name) => {
+  it.each(['chain', 'token', 'node'])('the look-up %s has the signature that @lookup needs', (name) => {
     const field = schema.getQueryType()?.getFields()[name];
     if (!isObjectType(field?.type) && !isInterfaceType(field?.type)) throw new Error('It must be nullable');
     const ofType = field.type.getFields();

@@ -1,3 +1,4 @@
+/** Finds the breaking changes between two schemas, lost directives included. */
 import {
   buildSchema,
   type ConstDirectiveNode,

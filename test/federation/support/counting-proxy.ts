@@ -1,3 +1,4 @@
+/** Starts a proxy in front of a subgraph, which records the GraphQL requests to it. */
 import { startAround } from '../../support/open-gateway.js';
 import type { AtEnd } from '../../support/server-process.js';
 

@@ -1,3 +1,4 @@
+/** Composes supergraphs by the recipes of the README, and starts routers over two subgraphs. */
 import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -1,3 +1,4 @@
+/** Serves a graph of another team on a free port. */
 import { type GraphQLSchema, graphql } from 'graphql';
 import { startAround } from '../../support/open-gateway.js';
 import type { AtEnd } from '../../support/server-process.js';

@@ -1,3 +1,4 @@
+/** The subgraph of another team, with invented numbers about chains and tokens. */
 import { buildSchema } from 'graphql';
 import type { AtEnd } from '../../support/server-process.js';
 import { serveGraph } from './serve-graph.js';
