@@ -1,3 +1,4 @@
+/** Each alert fires when it must, clears when it may, and stays silent about what one client can cause. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
@@ -33,7 +34,7 @@ function promtoolTest(alert: string, { series, quiet, firing, cleared }: AlertCa
 }
 
 describe.skipIf(areMissing('promtool'))('alerts.yaml', () => {
-  it('has a case, a severity and texts for each alert', () => {
+  it('each alert has a case, a severity and texts', () => {
     expect(Object.keys(ALERT_CASES)).toEqual(alerts.map(({ alert }) => alert));
     for (const { alert, labels, annotations } of alerts) {
       expect(['page', 'ticket'], alert).toContain(labels.severity);
@@ -42,7 +43,7 @@ describe.skipIf(areMissing('promtool'))('alerts.yaml', () => {
   });
 
   // One run of promtool for all cases; its output names an alert that fails.
-  it('has alerts that fire and clear, and are silent about what one client causes and about too little data', async () => {
+  it('alerts fire and clear, and are silent about what one client causes and about too little data', async () => {
     const loud = Object.entries(ALERT_CASES).flatMap(([alert, cases]) =>
       [cases].flat().map((alertCase) => promtoolTest(alert, alertCase)),
     );
@@ -53,7 +54,7 @@ describe.skipIf(areMissing('promtool'))('alerts.yaml', () => {
     expect(await testRules(...loud, ...silent)).toContain('SUCCESS');
   });
 
-  it('pages nobody for refusals that a client can cause, and requires a minimum rate for ratios', () => {
+  it('alerts page nobody for refusals that a client can cause, and require a minimum rate for ratios', () => {
     const byClients = /OVERLOADED|UPSTREAM_|RATE_LIMITED|gateway_rate_limited|connections_cut/;
     for (const { alert, expr, labels } of alerts) {
       if (labels.severity === 'page' && byClients.test(expr))
@@ -64,14 +65,14 @@ describe.skipIf(areMissing('promtool'))('alerts.yaml', () => {
     }
   });
 
-  it('has each alert that the guide to troubleshooting names', () => {
+  it('each alert that the guide to troubleshooting names exists', () => {
     const guide = deployed('README.md').split('## Troubleshooting')[1] ?? '';
     const named = [...guide.matchAll(/`(Gateway\w+)`/g)].map(([, name]) => name);
     expect(named.length).toBeGreaterThan(4);
     expect(alerts.map(({ alert }) => alert)).toEqual(expect.arrayContaining(named));
   });
 
-  it('has an alert that fires at once for a guarded value, with advice', async () => {
+  it('an alert fires at once for a guarded value, with advice', async () => {
     const { annotations } = alerts.find(({ alert }) => alert === 'GatewayRowsHeldBack') ?? {};
     const labels = { instance: 'a', listing: 'tokens', fact: 'decimals' };
     const text = await testRules({

@@ -6,7 +6,7 @@ import { startNginx } from './nginx.js';
 import { areMissing } from './programs.js';
 
 describe.skipIf(areMissing('nginx'))('a gateway behind `location /tokens/` of nginx', () => {
-  it('serves everything there, with links that work', async () => {
+  it('a gateway below a path of nginx serves everything there, with links that work', async () => {
     const { address } = await startGatewayProcess({ BASE_PATH: '/tokens', TRUSTED_PROXIES: 'loopback' });
     const port = Number(new URL(address).port);
     const below = (config: string) =>

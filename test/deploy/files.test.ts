@@ -45,7 +45,7 @@ function configOf(settings: Readonly<Record<string, string>>) {
 
 describe('settings', () => {
   it.each<(typeof GATEWAYS)[number]>([['the Dockerfile', image], ...GATEWAYS])(
-    'of %s are known to the gateway, and valid',
+    'the settings of %s are known to the gateway, and valid',
     (_, settings) => {
       const names = Object.keys(settings).filter((name) => name !== 'NODE_ENV');
       expect(names.filter((name) => !settingNames.has(name))).toEqual([]);
@@ -55,7 +55,7 @@ describe('settings', () => {
   );
 
   it.each(GATEWAYS)(
-    'of %s follow the upstream to its successor, limit each client, and log errors',
+    'the settings of %s follow the upstream to its successor, limit each client, and log errors',
     (_, settings) => {
       const config = configOf(settings);
       expect(config).toMatchObject({
@@ -73,7 +73,7 @@ describe('settings', () => {
   );
 
   it.each(GATEWAYS)(
-    'of %s fit the alerts about ages of prices and waits for equal requests',
+    'the settings of %s fit the alerts about ages of prices and waits for equal requests',
     (_, settings) => {
       const alertOf = (name: string) => alerts.find(({ alert }) => alert === name);
       const limit = Number(/> (\d+)$/.exec(alertOf('GatewayPricesRunOut')?.expr ?? '')?.[1]);
@@ -84,7 +84,7 @@ describe('settings', () => {
     },
   );
 
-  it('named in alerts exist', () => {
+  it('the settings that alerts name exist', () => {
     const named = alerts.flatMap(
       ({ annotations }) => annotations.description.match(/\b[A-Z]+(_[A-Z]+)+\b/g) ?? [],
     );
@@ -94,7 +94,7 @@ describe('settings', () => {
 });
 
 describe('compose.yaml and kubernetes.yaml', () => {
-  it('give a gateway more time to stop than it needs', () => {
+  it('both files give a gateway more time to stop than it needs', () => {
     const needed = (settings: Readonly<Record<string, string>>) =>
       configOf(settings).drainMs / 1000 + STOP_WITHIN_S;
     expect(Number.parseInt(first.stop_grace_period, 10)).toBeGreaterThan(needed(first.environment));
@@ -105,7 +105,7 @@ describe('compose.yaml and kubernetes.yaml', () => {
     expect(terminationGracePeriodSeconds).toBeGreaterThan(Number(seconds) + needed(kubernetesEnv));
   });
 
-  it('run the image of this version, with a read-only root and a folder for snapshots', () => {
+  it('both files run the image of this version, with a read-only root and a folder for snapshots', () => {
     const { version } = JSON.parse(readText('package.json')) as { version: string };
     for (const gateway of [first, second]) {
       expect(gateway).toMatchObject({ image: `chains-and-tokens-gateway:${version}`, read_only: true });
@@ -121,7 +121,7 @@ describe('compose.yaml and kubernetes.yaml', () => {
     expect(gatewayContainer.volumeMounts[0]?.mountPath).toBe(kubernetesEnv.SNAPSHOT_DIR);
   });
 
-  it("mount the folder of the operator's rules, so that running gateways read changed rules", () => {
+  it("both files mount the folder of the operator's rules, so that running gateways read changed rules", () => {
     const { LISTING_RULES: path = '' } = kubernetesEnv;
     const [, { name, files, options }] = kustomization.configMapGenerator;
     // The name of the file in the ConfigMap is that of the file in .deploy.
@@ -137,7 +137,7 @@ describe('compose.yaml and kubernetes.yaml', () => {
     expect(gatewayContainer.volumeMounts).toContainEqual({ name: 'rules', mountPath: dirname(path) });
   });
 
-  it('limit memory alike, and an alert fires before the limit', () => {
+  it('both files limit memory alike, and an alert fires before the limit', () => {
     const { requests, limits } = gatewayContainer.resources;
     for (const { deploy } of [first, second]) {
       expect(bytesOf(deploy.resources.limits.memory)).toBe(bytesOf(limits.memory));
@@ -149,7 +149,7 @@ describe('compose.yaml and kubernetes.yaml', () => {
 });
 
 describe('compose.yaml', () => {
-  it('publishes only nginx, which is the trusted proxy, at an address of the network', () => {
+  it('compose.yaml publishes only nginx, which is the trusted proxy, at an address of the network', () => {
     const published = Object.entries(compose.services).filter(([, { ports }]) => ports);
     expect(published.map(([name, { ports }]) => [name, ports])).toEqual([['nginx', ['127.0.0.1:8080:8080']]]);
     const { ipv4_address: address = '' } = compose.services.nginx?.networks.inside ?? {};
@@ -158,7 +158,7 @@ describe('compose.yaml', () => {
     expect(subnet.replace(/\.0\/24$/, '.')).toBe(address.replace(/\d+$/, ''));
   });
 
-  it('starts nginx after the gateways, also while the upstream is down and they are not healthy', () => {
+  it('compose.yaml starts nginx after the gateways, also while the upstream is down and they are not healthy', () => {
     // The short form waits until the gateways are started: nginx then finds them.
     expect(compose.services.nginx?.depends_on).toEqual(['gateway-1', 'gateway-2']);
   });
@@ -167,13 +167,13 @@ describe('compose.yaml', () => {
 describe('nginx.conf', () => {
   const config = deployed('nginx.conf');
 
-  it('forwards to the gateways of compose.yaml, at the published port', () => {
+  it('nginx.conf forwards to the gateways of compose.yaml, at the published port', () => {
     expect(config).toContain('listen 8080;');
     for (const name of Object.keys(compose.services).filter((each) => each.startsWith('gateway')))
       expect(config).toContain(`server ${name}:${image.PORT} max_fails=0;`);
   });
 
-  it('allows bodies as large as the gateway does, and waits longer than any operation takes', () => {
+  it('nginx.conf allows bodies as large as the gateway does, and waits longer than any operation takes', () => {
     const { maxBodyBytes, maxWaitMs } = configOf(first.environment);
     expect(config).toContain(`client_max_body_size ${maxBodyBytes / 2 ** 20}m;`);
     const secondsOf = (name: string) => Number(new RegExp(`${name} (\\d+)s;`).exec(config)?.[1]);
@@ -192,7 +192,7 @@ describe('nginx.conf', () => {
 describe('kubernetes.yaml', () => {
   const labels = { app: 'gateway' };
 
-  it('uses ports and paths of the image', () => {
+  it('kubernetes.yaml uses ports and paths of the image', () => {
     const ports = Object.fromEntries(
       gatewayContainer.ports.map(({ name, containerPort }) => [name, containerPort]),
     );
@@ -206,7 +206,7 @@ describe('kubernetes.yaml', () => {
     }
   });
 
-  it('selects existing pods', () => {
+  it('kubernetes.yaml selects existing pods', () => {
     expect(deployment.spec.template.metadata.labels).toEqual(labels);
     expect(deployment.spec.selector.matchLabels).toEqual(labels);
     expect(kubernetesObject<{ selector: object }>('Service').spec.selector).toEqual(labels);
@@ -221,7 +221,7 @@ describe('kubernetes.yaml', () => {
     expect([hostname, port]).toEqual([redis.metadata.name, String(redis.spec.ports[0]?.port)]);
   });
 
-  it('admits to each port of a gateway one kind of clients, and to Redis only gateways', () => {
+  it('kubernetes.yaml admits to each port of a gateway one kind of clients, and to Redis only gateways', () => {
     interface Policy {
       readonly ingress: readonly { readonly from: readonly object[]; readonly ports: readonly object[] }[];
     }
@@ -239,7 +239,7 @@ describe('kubernetes.yaml', () => {
 });
 
 describe('grafana.json', () => {
-  it('describes each panel, and uses only its own variables', () => {
+  it('grafana.json describes each panel, and uses only its own variables', () => {
     for (const { title, type, description } of dashboard.panels)
       if (type !== 'row') expect(description, title).toBeTruthy();
     const used = new Set([...deployed('grafana.json').matchAll(/\$\{?(\w+)/g)].map(([, name = '']) => name));

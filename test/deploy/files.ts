@@ -1,3 +1,4 @@
+/** The files of .deploy as objects: the image, Docker Compose, Kubernetes, alerts and the dashboard. */
 import { join } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
 import { blockOf, ROOT, readText } from '../support/readme.js';

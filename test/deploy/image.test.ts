@@ -75,18 +75,18 @@ async function startImage(settings: Readonly<Record<string, string>>) {
 }
 
 describe('the command of the image', () => {
-  it('is that of npm start', () => {
+  it('the command of the image is that of npm start', () => {
     const { scripts } = JSON.parse(readText('package.json')) as { scripts: { start: string } };
     expect(`exec ${command.join(' ')}`).toBe(scripts.start);
   });
 
-  it('refuses to start without an upstream', async () => {
+  it('the command of the image refuses to start without an upstream', async () => {
     const { exited, output } = run({});
     expect(await exited).toBe(1);
     expect(output()).toContain('UPSTREAM_URL: expected the base address of an upstream');
   });
 
-  it('responds, is healthy, writes only snapshots, and stops at SIGTERM', async () => {
+  it('the image responds, is healthy, writes only snapshots, and stops at SIGTERM', async () => {
     const upstream = await startFakeUpstream({}, onTestFinished);
     const { address, admin, child, exited, output, checkHealth, snapshots } = await startImage({
       UPSTREAM_URL: upstream.url,
@@ -124,7 +124,7 @@ describe('the command of the image', () => {
     expect(output()).not.toMatch(/"level":"(warn|error|fatal)"/);
   });
 
-  it('is not healthy before it has listings', async () => {
+  it('the image is not healthy before it has listings', async () => {
     const upstream = await startFakeUpstream({}, onTestFinished);
     for (const listing of ['chains', 'tokens'] as const) upstream.plan(listing, status(503));
     const { admin, checkHealth } = await startImage({ UPSTREAM_URL: upstream.url });
@@ -163,7 +163,7 @@ describe('the command of the image', () => {
   });
 
   it.each([1_000, 10_000])(
-    'stays below the limit on memory with %i tokens, a refresh each second, and clients',
+    'the image stays below the limit on memory with %i tokens, a refresh each second, and clients',
     async (listed) => {
       const { chains, tokens } = generatedListings(80, listed);
       const upstream = await startFakeUpstream({ chains, tokens }, onTestFinished);

@@ -1,3 +1,4 @@
+/** Behind nginx clients get an error with a code in time, even if the upstream or all gateways fail. */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { demoTokens } from '../fixtures/demo.js';
 import { json, stall, startFakeUpstream } from '../support/fake-upstream.js';
@@ -39,7 +40,7 @@ async function startPair(stalled: 'tokens' | 'routes') {
 
 describe.skipIf(areMissing('nginx'))('gateways behind nginx whose upstream does not answer', () => {
   // Both pairs are tested at once, because each answer takes 25 s.
-  it('answer each operation within 30 s with their own error code, also before their first listing, and execute it once', async () => {
+  it('gateways answer within 30 s with their own error code, also before their first listing, and execute once', async () => {
     const [pair, early] = await Promise.all([startPair('routes'), startPair('tokens')]);
     const statuses = () =>
       Promise.all(pair.gateways.map(async ({ address }) => (await fetch(`${address}/ready`)).status));
@@ -63,7 +64,7 @@ describe.skipIf(areMissing('nginx'))('gateways behind nginx whose upstream does 
     for (const { executed } of [pair, early]) expect(await executed()).toBe(2);
   });
 
-  it('that have all ended are replaced by a JSON error of nginx', async () => {
+  it('gateways that have all ended are replaced by a JSON error of nginx', async () => {
     const { nginx, gateways } = await startPair('routes');
     for (const { child, exited } of gateways) {
       child.kill('SIGKILL');

@@ -1,3 +1,4 @@
+/** Starts nginx with the configuration of .deploy in front of gateways on this machine. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';

@@ -1,3 +1,4 @@
+/** Whether to skip tests because a program or package of the deployment is not installed. */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { isMissing } from '../support/missing.js';

@@ -1,3 +1,4 @@
+/** A real Prometheus finds every metric of the alerts and the dashboard in a gateway. */
 import { execFile, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -143,7 +144,7 @@ async function startBusyGateway() {
 }
 
 describe.skipIf(areMissing('promtool'))('the configuration in the README', () => {
-  it('is valid for compose.yaml, and names its gateways', async () => {
+  it('the configuration in the README is valid for compose.yaml, and names its gateways', async () => {
     const { rule_files, scrape_configs } = prometheusConfig;
     expect(rule_files).toEqual(['alerts.yaml']);
     const gateways = Object.keys(compose.services).filter((name) => name.startsWith('gateway'));
@@ -156,7 +157,7 @@ describe.skipIf(areMissing('promtool'))('the configuration in the README', () =>
 });
 
 describe.skipIf(areMissing('prometheus') || isRedisMissing)('a Prometheus that scrapes a gateway', () => {
-  it('knows every metric of the alerts and the dashboard, and has data for each panel', async () => {
+  it('Prometheus knows every metric of the alerts and the dashboard, and has data for each panel', async () => {
     const { admin } = await startBusyGateway();
     const prometheus = await startPrometheus(new URL(admin).host);
 

@@ -87,7 +87,7 @@ async function createReplica(env: Readonly<Record<string, string>>, firstMain: s
 }
 
 describe.skipIf(areMissing('nginx') || isRedisMissing)('two gateways behind nginx', () => {
-  it(`lose none of ${REQUESTS} requests when they are upgraded, killed and rolled back, and find their listings on disk`, {
+  it(`two gateways behind nginx lose none of ${REQUESTS} requests when they are upgraded, killed and rolled back, and find their listings on disk`, {
     timeout: 600_000 + REQUESTS * 5,
   }, async () => {
     const earlier = buildEarlier();

@@ -13,7 +13,7 @@ import { isPackageMissing } from './programs.js';
 const PACKAGES = join(ROOT, 'test/deploy/node_modules');
 
 describe.skipIf(isPackageMissing('dclint'))('compose.yaml', () => {
-  it('is as the specification of Compose asks', () => {
+  it('compose.yaml is as the specification of Compose asks', () => {
     const { $schema, ...schema } = JSON.parse(
       readFileSync(join(PACKAGES, 'dclint/schemas/compose.schema.json'), 'utf8'),
     ) as Record<string, unknown>;
@@ -60,13 +60,13 @@ export const object${index}: ${type} = ${JSON.stringify(object)};`;
 }
 
 describe.skipIf(isPackageMissing('kubernetes-types'))('kubernetes.yaml', () => {
-  it('is as the schemas of Kubernetes ask', () => {
+  it('kubernetes.yaml is as the schemas of Kubernetes ask', () => {
     expect(typeErrors(kubernetes)).toEqual([]);
     const mistyped = JSON.stringify(kubernetes).replace('readOnlyRootFilesystem', 'readonlyRootFilesystem');
     expect(typeErrors(JSON.parse(mistyped)).join()).toContain('"readonlyRootFilesystem"');
   });
 
-  it('has a valid volume for Redis beside it', () => {
+  it('kubernetes.yaml has a valid volume for Redis beside it', () => {
     const claim = parse(deployed('volume/claim.yaml')) as KubernetesObject;
     expect(typeErrors([claim])).toEqual([]);
     expect(typeErrors([parse(deployed('volume/redis.yaml')) as KubernetesObject], true)).toEqual([]);
