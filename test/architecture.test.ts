@@ -204,7 +204,7 @@ describe('import cycles', () => {
     return cycles;
   }
 
-  it('do not exist between modules', () => {
+  it('import cycles do not exist between modules', () => {
     const edges = new Map<string, Set<string>>();
     for (const { name, imports } of files) {
       const from = moduleOf(name) ?? name;
@@ -216,14 +216,14 @@ describe('import cycles', () => {
 });
 
 describe('the code', () => {
-  it('has named exports only, and at most 500 lines in a file', () => {
+  it('the code has named exports only, and at most 500 lines in a file', () => {
     for (const { name, text } of files) {
       expect(text, name).not.toMatch(/export default/);
       expect(text.split('\n').length, name).toBeLessThanOrEqual(500);
     }
   });
 
-  it('never runs text as code', () => {
+  it('the code never runs text as code', () => {
     expect(filesWith(/\bFunction\(|(?<![.\w])eval\(|['"](?:node:)?vm['"]/)).toEqual([]);
   });
 });

@@ -1,3 +1,4 @@
+/** A gateway survives every known fault of its upstream: clients get right answers, and the upstream few requests. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, type ExpectStatic, it, vi } from 'vitest';
 import { demoChains as chains, demoTokens as tokens } from './fixtures/demo.js';
@@ -164,43 +165,52 @@ function expectNoFailures({ load }: World, expect: ExpectStatic, since = 0): voi
 }
 
 // `describe.concurrent.for` would run kinds one by one.
-describe.concurrent.each(Object.keys(FAULTS))('a gateway survives each fault of the kind %s:', (kind) => {
+describe.concurrent.each(Object.keys(FAULTS))('the faults of the kind %s', (kind) => {
   const world = share((atEnd) => startWorld(atEnd, WITH_STALLS.includes(kind) ? {} : PATIENT));
 
   // One fault after another, with the same process.
-  it.sequential.for(FAULTS[kind] ?? [])('$name', async (fault, { expect, onTestFailed }) => {
-    // The next fault must begin with a good state, even if this test fails.
-    onTestFailed(() => recover(world, expect));
-    const failuresBefore = world.load.failures.length;
-    await outlive(world, fault, FAULT_MS, expect);
-    await recover(world, expect);
-    expectNoFailures(world, expect, failuresBefore);
-  });
+  it.sequential.for(FAULTS[kind] ?? [])(
+    'a gateway survives this fault: $name',
+    async (fault, { expect, onTestFailed }) => {
+      // The next fault must begin with a good state, even if this test fails.
+      onTestFailed(() => recover(world, expect));
+      const failuresBefore = world.load.failures.length;
+      await outlive(world, fault, FAULT_MS, expect);
+      await recover(world, expect);
+      expectNoFailures(world, expect, failuresBefore);
+    },
+  );
 });
 
-describe.concurrent('a gateway accepts the rows of a response that only looks wrong:', () => {
+describe.concurrent('responses that only look wrong', () => {
   const world = share((atEnd) => startWorld(atEnd, PATIENT));
 
-  it.sequential.for(ODDITIES)('$name', async ({ begin }, { expect }) => {
-    const began = Date.now();
-    await begin(world.upstream, GOOD);
-    await expectNewSnapshots(world, began, expect);
-    expect(await standings(world, began)).toMatchObject([{ failure: undefined }, { failure: undefined }]);
-    await sleep(200);
-    await expectAlive(world, expect);
-    expectNoFailures(world, expect);
-  });
+  it.sequential.for(ODDITIES)(
+    'a gateway accepts the rows of this response: $name',
+    async ({ begin }, { expect }) => {
+      const began = Date.now();
+      await begin(world.upstream, GOOD);
+      await expectNewSnapshots(world, began, expect);
+      expect(await standings(world, began)).toMatchObject([{ failure: undefined }, { failure: undefined }]);
+      await sleep(200);
+      await expectAlive(world, expect);
+      expectNoFailures(world, expect);
+    },
+  );
 });
 
 describe.concurrent('a gateway sends few requests', () => {
-  it.for(OUTAGES)('through a long outage: %s', async (name, { expect, onTestFinished }) => {
-    const world = await startWorld(onTestFinished);
-    const asked = world.upstream.count();
-    const began = Date.now();
-    await outlive(world, faultNamed(name), 1000 * OUTAGE_S, expect);
-    const seconds = Math.ceil((Date.now() - began) / 1000);
-    expect(world.upstream.count() - asked).toBeLessThanOrEqual(ASKED_IN_OUTAGE + (seconds - OUTAGE_S) / 2);
-    await recover(world, expect);
-    expectNoFailures(world, expect);
-  });
+  it.for(OUTAGES)(
+    'a gateway sends few requests through a long outage: %s',
+    async (name, { expect, onTestFinished }) => {
+      const world = await startWorld(onTestFinished);
+      const asked = world.upstream.count();
+      const began = Date.now();
+      await outlive(world, faultNamed(name), 1000 * OUTAGE_S, expect);
+      const seconds = Math.ceil((Date.now() - began) / 1000);
+      expect(world.upstream.count() - asked).toBeLessThanOrEqual(ASKED_IN_OUTAGE + (seconds - OUTAGE_S) / 2);
+      await recover(world, expect);
+      expectNoFailures(world, expect);
+    },
+  );
 });

@@ -1,3 +1,4 @@
+/** The embedded demo listings have the form of the v1 service, and a gateway without an upstream serves them. */
 import { describe, expect, it } from 'vitest';
 import { createDemoHttp } from '../src/demo/listings.js';
 import { demoChains, demoTokens, type RawToken } from './fixtures/demo.js';
@@ -13,13 +14,13 @@ function openDemo() {
 const withoutPrice = ({ price, ...token }: RawToken) => ({ ...token, hasPrice: price.usd > 0 });
 
 describe('the embedded demo listings', () => {
-  it('have the form of the v1 service', async () => {
+  it('the demo listings have the form of the v1 service', async () => {
     const get = openDemo();
     expect(await get('chains')).toEqual({ chains: demoChains });
     expect(await get('tokens')).toEqual({ tokens: demoTokens });
   });
 
-  it('route a token to bridgeable tokens of its symbol on other chains', async () => {
+  it('the demo listings route a token to bridgeable tokens of its symbol on other chains', async () => {
     const get = openDemo();
     const source = demoTokens.find(({ chainKey, symbol }) => chainKey === 'ethereum' && symbol === 'USDC');
     const { tokens } = await get('tokens', { srcChainKey: 'ethereum', srcToken: source?.address });
@@ -33,7 +34,7 @@ describe('the embedded demo listings', () => {
     expect(none).toEqual({ tokens: [] });
   });
 
-  it('change only prices in later listings: a little, equally for all tokens of a symbol, and not of stablecoins', async () => {
+  it('later demo listings change only prices: a little, equally for all tokens of a symbol, and not of stablecoins', async () => {
     const get = openDemo();
     await get('tokens');
     const { tokens } = await get('tokens');

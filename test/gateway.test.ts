@@ -1,3 +1,4 @@
+/** A gateway joins both listings, passes on routes, asks the upstream little, and hides it from clients. */
 import { describe, expect, it } from 'vitest';
 import { demoChains, demoTokens } from './fixtures/demo.js';
 import { chainRow, tokenRow } from './fixtures/rows.js';
@@ -18,7 +19,7 @@ interface Tokens {
 }
 
 describe('the gateway', () => {
-  it('joins each token with its chain, and each chain with its tokens', async () => {
+  it('the gateway joins each token with its chain, and each chain with its tokens', async () => {
     const { query } = await createTestGateway();
     const { data } = await query<Chains & Tokens>(`{
       tokens { chainKey chain { chainKey name nativeCurrency { symbol } } }
@@ -40,7 +41,7 @@ describe('the gateway', () => {
     );
   });
 
-  it('accepts a chainId above 2^31', async () => {
+  it('the gateway accepts a chainId above 2^31', async () => {
     const { query } = await createTestGateway({
       listings: { chains: [chainRow('palm', { chainId: 11297108109 })] },
     });
@@ -50,7 +51,7 @@ describe('the gateway', () => {
 });
 
 describe('the field tokens', () => {
-  it('passes on the routes of the upstream without filtering them by chain', async () => {
+  it('the field tokens passes on the routes of the upstream without filtering them by chain', async () => {
     const { query, upstream } = await createTestGateway();
     const routes = [
       ['base', 'B'],
@@ -76,7 +77,7 @@ describe('the field tokens', () => {
     ['once for all letter cases, as it was first written', ['0xAbCd', '0xabcd', '0xABCD'], '0xAbCd'],
     ['as the placeholder for the native asset', [ZERO, PLACEHOLDER], PLACEHOLDER],
     ['URL-encoded', ['0x2::sui::SUI&srcChainKey=x y'], '0x2::sui::SUI&srcChainKey=x y'],
-  ])('sends an unlisted srcToken alone to the upstream: %s', async (_how, written, sent) => {
+  ])('the field tokens sends an unlisted srcToken alone to the upstream: %s', async (_how, written, sent) => {
     const { query, upstream } = await createTestGateway({ config: { maxRoutesPerOperation: 1 } });
     const fields = written.map((address, nth) => `a${nth}: tokens(srcToken: "${address}") { symbol }`);
     expect(codesOf(await query(`{ ${fields.join(' ')} }`))).toEqual([]);
@@ -88,13 +89,13 @@ describe('the field tokens', () => {
     ['an unknown chain', '{ tokens(srcChainKey: "nope") { symbol } }', 1],
     ['an empty chain', '{ tokens(srcChainKey: "") { symbol } }', 1],
     ['an empty token, without asking', '{ tokens(srcChainKey: "ethereum", srcToken: "") { symbol } }', 0],
-  ])('returns an empty list for %s', async (_name, text, requests) => {
+  ])('the field tokens returns an empty list for %s', async (_name, text, requests) => {
     const { query, upstream } = await createTestGateway();
     expect(await query(text)).toEqual({ data: { tokens: [] } });
     expect(upstream.count()).toBe(requests);
   });
 
-  it('returns an empty list if routes are answered with 422 or without rows', async () => {
+  it('the field tokens returns an empty list if routes are answered with 422 or without rows', async () => {
     const { query, upstream } = await createTestGateway();
     await query('{ tokens { symbol } }');
     upstream.plan('tokens', first(upstream.count('tokens') + 1, status(422), json({ tokens: [] })));
@@ -105,7 +106,7 @@ describe('the field tokens', () => {
 });
 
 describe('a look-up', () => {
-  it('treats the zero address and the placeholder as equal, and returns the listed one', async () => {
+  it('a look-up treats the zero address and the placeholder as equal, and returns the listed one', async () => {
     const chains = [chainRow('a'), chainRow('b')];
     const tokens = [tokenRow('a', ZERO, { symbol: 'A' }), tokenRow('b', PLACEHOLDER, { symbol: 'B' })];
     const { query } = await createTestGateway({ listings: { chains, tokens } });
@@ -139,7 +140,7 @@ describe('the upstream requests of a query', () => {
     listings { state }
   }`;
 
-  it('are two at a cold start and none with snapshots', async () => {
+  it('the upstream requests of a query are two at a cold start and none with snapshots', async () => {
     const { query, upstream } = await createTestGateway();
     expect((await query(EVERYTHING)).errors).toBeUndefined();
     expect(upstream.seen.map(({ path }) => path).sort()).toEqual(['chains', 'tokens']);
@@ -147,7 +148,7 @@ describe('the upstream requests of a query', () => {
     expect(upstream.count()).toBe(2);
   });
 
-  it('are two for 50 concurrent cold operations with three aliases each', async () => {
+  it('the upstream requests are two for 50 concurrent cold operations with three aliases each', async () => {
     const { query, upstream } = await createTestGateway({ config: { maxWaitMs: 60_000 } });
     upstream.plan('tokens', late(30, json({ tokens: demoTokens })));
     upstream.plan('chains', late(60, json({ chains: demoChains })));
@@ -169,7 +170,7 @@ describe('when something fails', () => {
   it.each([
     ['chains', { tokens: [{ symbol: 'USDC', chain: null }], chains: null, ok: { decimals: 6 } }, 3],
     ['tokens', { tokens: null, chains: [{ chainKey: 'a', tokens: null }], ok: null }, 3],
-  ] as const)('returns all other data while the %s listing fails', async (path, data, errors) => {
+  ] as const)('the gateway returns all other data while the %s listing fails', async (path, data, errors) => {
     const listings = { chains: [chainRow('a')], tokens: [tokenRow('a', '0x01')] };
     const { query, upstream } = await createTestGateway({ listings });
     upstream.plan(path, status(404));
@@ -182,7 +183,7 @@ describe('when something fails', () => {
     expect(codesOf(answer)).toEqual(Array(errors).fill('UPSTREAM_STATUS'));
   });
 
-  it('hides the upstream from clients, and logs its address and response', async () => {
+  it('the gateway hides the upstream from clients, and logs its address and response', async () => {
     const { query, logged, fetch, upstream } = await createTestGateway({
       config: { upstreamRetries: 0, upstreamHeaders: { 'x-api-key': 'secret-key' } },
     });
@@ -197,7 +198,7 @@ describe('when something fails', () => {
     expect(JSON.stringify(logged)).not.toContain('secret-key');
   });
 
-  it('refuses an operation that proves too large when the first listing arrives, and the process survives', async () => {
+  it('the gateway refuses an operation that proves too large when the first listing arrives, and survives', async () => {
     const unhandled = collectUnhandledRejections();
     const { ask, upstream } = await startServer({ config: { maxRows: 5 } });
     upstream.plan('tokens', late(50, json({ tokens: demoTokens })));
@@ -206,7 +207,7 @@ describe('when something fails', () => {
     expect(await unhandled()).toEqual([]);
   });
 
-  it('masks an internal error, and logs it with the id of the request', async () => {
+  it('the gateway masks an internal error, and logs it with the id of the request', async () => {
     const { post, logged } = await createTestGateway({ decorate: withBrokenRoutes });
     const query = '{ tokens(srcToken: "0x1") { address } }';
     const response = await post({ query }, { 'x-request-id': 'find-me' });

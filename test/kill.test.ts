@@ -1,3 +1,4 @@
+/** Gateways behind a load balancer give right answers in time, whichever of them is killed. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -131,7 +132,7 @@ function mostTogether({ seen }: FakeUpstream, except: readonly Span[]): number {
 }
 
 describe.skipIf(isRedisMissing)('gateways behind a load balancer, with one Redis', () => {
-  it('give right answers whichever of them is killed, also without Redis and without the upstream', async () => {
+  it('gateways give right answers whichever of them is killed, also without Redis and without the upstream', async () => {
     const redis = await startRedis();
     const upstream = await startFakeUpstream({}, onTestFinished);
     // The upstream is so slow that some gateways are killed while they wait for a response.

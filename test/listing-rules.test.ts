@@ -1,3 +1,4 @@
+/** A rule that hides rows hides them everywhere that a client can look, at once and also after a change. */
 import { writeFileSync } from 'node:fs';
 import {
   buildClientSchema,
@@ -235,8 +236,8 @@ function expectOrder(rows: readonly { readonly chainKey: string }[] | undefined,
   expect(keys, where).toEqual(ORDER.filter((key) => keys.includes(key)));
 }
 
-describe('rules that hide rows or order chains apply', () => {
-  it('to every field that returns chains or tokens, and to all groups by chain', async () => {
+describe('rules that hide rows or order chains', () => {
+  it('the rules apply to every field that returns chains or tokens, and to all groups by chain', async () => {
     const gateway = await start(RULES, { config: { routesSweepMs: 200 } });
     const { query, snapshots, upstream } = gateway;
     snapshots.start();
@@ -294,7 +295,7 @@ describe('rules that hide rows or order chains apply', () => {
     expect(data?.routes?.map((token) => token.address)).toContain(UNLISTED);
   });
 
-  it('to the token list, the tools for agents, and the metrics', async () => {
+  it('the rules apply to the token list, the tools for agents, and the metrics', async () => {
     const gateway = await start(RULES);
     const { fetch, metrics, query } = gateway;
     await query('{ chains { id } tokens { id } }');
@@ -327,7 +328,7 @@ describe('rules that hide rows or order chains apply', () => {
     expectNothingHidden((await metrics.expose()).text, 'metrics');
   });
 
-  it('to routes from a hidden token without a fresh listing: the upstream gets no request', async () => {
+  it('the rules apply to routes from a hidden token without a fresh listing: the upstream gets no request', async () => {
     const gateway = await start(RULES, { config: { tokensFreshMs: 1 } });
     const { query, upstream } = gateway;
     await servedChains(gateway);
@@ -349,7 +350,7 @@ describe('rules that hide rows or order chains apply', () => {
 });
 
 describe('a change of the rules', () => {
-  it('is in tokenChanges and chainChanges', async () => {
+  it('a change of the rules is in tokenChanges and chainChanges', async () => {
     const gateway = await start('');
     const { query } = gateway;
     const since = async (cursors: { tokens?: string; chains?: string } = {}) => {
@@ -375,7 +376,7 @@ describe('a change of the rules', () => {
     expect(shown.cursors).toEqual(before);
   });
 
-  it('that hides nine of ten rows, or shows them again, does not count as shrinking', async () => {
+  it('a change of the rules that hides nine of ten rows, or shows them again, does not count as shrinking', async () => {
     const many = Array.from({ length: 40 }, (_, at) =>
       tokenRow(at < 4 ? 'base' : 'ethereum', address(String(at + 1)), { symbol: `T${at}` }),
     );
@@ -399,7 +400,7 @@ describe('a change of the rules', () => {
     }
   });
 
-  it('by a new listing, in which other rows match, does not delay refreshes', async () => {
+  it('a change by a new listing, in which other rows match, does not delay refreshes', async () => {
     const upstream = await startUpstream();
     const gateway = await start(`hide eip155:${HIDDEN_CHAIN.id}`, {
       upstream,
@@ -417,7 +418,7 @@ describe('a change of the rules', () => {
     await expect.poll(() => upstream.count('tokens')).toBeGreaterThan(5);
   });
 
-  it('applies to routes that arrived before the first token listing', async () => {
+  it('a change of the rules applies to routes that arrived before the first token listing', async () => {
     const upstream = await startUpstream();
     upstream.plan('tokens', status(500));
     const gateway = await start('', { upstream });
@@ -431,7 +432,7 @@ describe('a change of the rules', () => {
 });
 
 describe('rules by CAIP', () => {
-  it('apply before the first chain listing, by the embedded one', async () => {
+  it('rules by CAIP apply before the first chain listing, by the embedded one', async () => {
     const upstream = await startUpstream();
     upstream.plan('chains', status(500));
     const hidden = [tokenRow('gnosis', address('9')), tokenRow('base', HIDDEN_BY_KEY, { symbol: 'X' })];
@@ -440,7 +441,7 @@ describe('rules by CAIP', () => {
     expect(await served(gateway)).toEqual([SHOWN]);
   });
 
-  it('apply to a chain that is not embedded as soon as it is listed', async () => {
+  it('rules by CAIP apply to a chain that is not embedded as soon as it is listed', async () => {
     const upstream = await startUpstream();
     upstream.plan('chains', status(500));
     const gateway = await start(RULES, { upstream });
@@ -451,7 +452,7 @@ describe('rules by CAIP', () => {
     expectNothingHidden(String(await served(gateway)), 'tokens');
   });
 
-  it('apply to a chain that the upstream no longer lists, also after a restart with very many chains', async () => {
+  it('rules by CAIP apply to a chain that is no longer listed, also after a restart with very many chains', async () => {
     const upstream = await startUpstream();
     const { config } = onDisk();
     const hide = `hide eip155:${HIDDEN_CHAIN.id}`;
@@ -509,7 +510,7 @@ it('rules that hide everything produce empty listings and a warning', async () =
   expect(await served(gateway)).toHaveLength(tokens.length);
 });
 
-it('inside another server, the file of rules applies to cached responses and cached routes', async () => {
+it('the file of rules applies to cached responses and cached routes inside another server', async () => {
   const upstream = await startUpstream();
   onTestFinished(upstream.close);
   const path = temporaryFile('');

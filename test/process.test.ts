@@ -1,3 +1,4 @@
+/** The process obeys its command line, and each signal ends it in order and loses no request. */
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -46,7 +47,7 @@ describe('the command line', () => {
     expect(await runWith('--version')).toEqual(expected);
   });
 
-  it('refuses other options, and names where the settings are', async () => {
+  it('the command line refuses other options, and names where the settings are', async () => {
     const stderr = expect.stringMatching(/--port 4001[\s\S]*--help/);
     expect(await runWith('--port', '4001')).toEqual({ code: 1, stdout: '', stderr });
   });

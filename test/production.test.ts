@@ -1,3 +1,4 @@
+/** The production packages are enough to run the built gateway, and they are as few and small as promised. */
 import { execFile } from 'node:child_process';
 import { cpSync, existsSync, lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
@@ -53,7 +54,7 @@ function filesIn(html: string): readonly string[] {
 }
 
 describe('npm ci --omit=dev --omit=optional beside a dist', () => {
-  it('is enough for npm start: it responds, serves both pages, and stops', async () => {
+  it('npm ci without development packages is enough for npm start: it responds, serves both pages, and stops', async () => {
     const { child, address, exited, output } = await startInProduction();
     const query = '{ tokens(srcChainKey: "degen") { symbol chain { name } } }';
     expect((await ask<{ tokens: unknown[] }>(address, query)).data.tokens).toHaveLength(4);
@@ -71,7 +72,7 @@ describe('npm ci --omit=dev --omit=optional beside a dist', () => {
     expect(output()).toContain('"msg":"Stopped"');
   });
 
-  it.skipIf(isBrowserMissing)('shows both pages in a real browser', async () => {
+  it.skipIf(isBrowserMissing)('the production gateway shows both pages in a real browser', async () => {
     const { address } = await startInProduction();
     const browser = await launchBrowser();
     const page = await browser.newPage();
@@ -87,7 +88,7 @@ describe('npm ci --omit=dev --omit=optional beside a dist', () => {
     expect(complaints).toEqual([]);
   });
 
-  it(`installs at most ${MAX_MIB} MiB and ${MAX_PACKAGES} packages, no TypeScript among them, and runs no scripts`, () => {
+  it(`npm ci installs at most ${MAX_MIB} MiB and ${MAX_PACKAGES} packages, no TypeScript among them, and runs no scripts`, () => {
     const packages = installedPackages(folder);
     expect(packages.length).toBeLessThanOrEqual(MAX_PACKAGES);
     expect(spaceOf(join(folder, 'node_modules')) / MIB).toBeLessThanOrEqual(MAX_MIB);
@@ -100,7 +101,7 @@ describe('npm ci --omit=dev --omit=optional beside a dist', () => {
     expect(scripted).toEqual([]);
   });
 
-  it('installs the packages of the table in src/README.md, with these sizes', () => {
+  it('npm ci installs the packages of the table in src/README.md, with these sizes', () => {
     const rows = tableBelow('src/README.md', 'Dependencies').map((row) =>
       row.split('|').map((cell) => cell.trim()),
     );
@@ -114,7 +115,7 @@ describe('npm ci --omit=dev --omit=optional beside a dist', () => {
     }
   });
 
-  it('needs as dependencies in package.json exactly what the compiled code imports', () => {
+  it('the dependencies in package.json are exactly what the compiled code imports', () => {
     const dist = join(folder, 'dist');
     const imported = readdirSync(dist, { recursive: true, encoding: 'utf8' })
       // Scripts of the build do not run in production.
@@ -132,7 +133,7 @@ describe('npm ci --omit=dev --omit=optional beside a dist', () => {
     expect([...new Set(imported)].toSorted()).toEqual(expected.toSorted());
   });
 
-  it('names the commands to run if nothing was built', async () => {
+  it('npm start names the commands to run if nothing was built', async () => {
     const empty = temporaryDirectory();
     cpSync(join(ROOT, 'package.json'), join(empty, 'package.json'));
     const { exited, output } = npmStart(empty);
@@ -142,7 +143,7 @@ describe('npm ci --omit=dev --omit=optional beside a dist', () => {
 });
 
 describe('.ci/sbom', () => {
-  it('lists exactly the packages of production, as CycloneDX', async () => {
+  it('.ci/sbom lists exactly the packages of production, as CycloneDX', async () => {
     const { stdout } = await run('.ci/sbom', [], { cwd: ROOT, env: ENV, maxBuffer: 16 * MIB });
     const { bomFormat, components } = JSON.parse(stdout) as {
       bomFormat: string;

@@ -1,3 +1,4 @@
+/** The commands, queries, links and names in every README and guide work and exist. */
 import { execFile } from 'node:child_process';
 import { cpSync, existsSync, readdirSync, statSync, symlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -68,7 +69,7 @@ const run = (command: string, cwd: string, env: Record<string, string> = {}) =>
   spawnGroup('bash', ['-c', command], { cwd, env: { ...process.env, ...env } });
 
 describe('the commands', () => {
-  it('start, answer the query as the README says, use an upstream, keep files, change over, and test', {
+  it('the commands start, answer the query as the README says, use an upstream, keep files, change over, and test', {
     timeout: 1_800_000,
   }, async () => {
     const copy = copyProject();
@@ -137,7 +138,7 @@ describe('the commands', () => {
     await expect.poll(tested.output).toMatch(/Tests\s+3 passed/);
   });
 
-  it.skipIf(isRedisMissing)('share through Redis', { timeout: 900_000 }, async () => {
+  it.skipIf(isRedisMissing)('the commands share through Redis', { timeout: 900_000 }, async () => {
     const port = String(await freePort());
     const copy = copyProject(['node_modules', 'dist']);
     run(blockOf(STORAGE, 'redis').replace('6379', port), copy);
@@ -171,13 +172,13 @@ describe('the queries', () => {
     return data;
   };
 
-  it.each(['Listings', 'Identifiers'])('%s is answered, with rows', async (operation) => {
+  it.each(['Listings', 'Identifiers'])('the query %s is answered, with rows', async (operation) => {
     for (const value of Object.values(await answer<Record<string, unknown>>(GRAPH, operation))) {
       expect(Array.isArray(value) ? value.length : value).toBeTruthy();
     }
   });
 
-  it('of the pickers take their variables from the answer to the picker before', async () => {
+  it('the queries of the pickers take their variables from the answer to the picker before', async () => {
     const { chains } = await answer<{ chains: { chainKey: string }[] }>(
       README,
       'ChainPicker',
@@ -197,7 +198,7 @@ describe('the queries', () => {
 });
 
 describe('every guide', () => {
-  it('has only blocks that a test runs', () => {
+  it('every guide has only blocks that a test runs', () => {
     const found = readmes().flatMap((path) => blocksOf(path).map(({ name }) => `${path}: ${name}`));
     const known = Object.entries(RUN_BY).flatMap(([path, blocks]) =>
       Object.values(blocks).flatMap((names) => names.split(', ').map((name) => `${path}: ${name}`)),
@@ -206,7 +207,7 @@ describe('every guide', () => {
     expect(found.toSorted(), hint).toEqual(known.toSorted());
   });
 
-  it('names only scripts that exist', () => {
+  it('every guide names only scripts that exist', () => {
     const { scripts } = JSON.parse(readText('package.json')) as { scripts: Record<string, string> };
     const named = readmes().flatMap((path) =>
       [...readText(path).matchAll(/npm run ([\w:]+)/g)].map(([, script]) => `${path}: ${script}`),
@@ -233,7 +234,7 @@ describe('every guide', () => {
     expect(gone, 'files that are gone').toEqual([]);
   });
 
-  it('named README.md at the top has few words and a small picture', () => {
+  it('the README at the top has few words and a small picture', () => {
     const words = readText(README)
       .split(/\s+/)
       .filter((word) => /[\p{L}\d]/u.test(word));

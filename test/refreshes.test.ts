@@ -1,3 +1,4 @@
+/** In any order of requests and refreshes, each answer is consistent with the rows that are served. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { RawChain, RawToken } from './fixtures/demo.js';
@@ -278,7 +279,7 @@ function plain({ chains, tokens, takenAt }: Served): Served {
 const HELD_BACK = { change: 'decimals, which are held back', nth: 1, failing: '', meanwhile: [] };
 
 describe('an answer', () => {
-  it('is consistent with the served rows, in any order of requests and refreshes', async () => {
+  it('an answer is consistent with the served rows, in any order of requests and refreshes', async () => {
     let held = 0;
     let taken = 0;
     await fc.assert(

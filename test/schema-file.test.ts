@@ -1,3 +1,4 @@
+/** The committed schema files are those that the code prints. */
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { PRINTED_FILES } from '../src/packaging/printed-files.js';

@@ -1,3 +1,4 @@
+/** Requests are traced if an SDK of OpenTelemetry is loaded, and not otherwise. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import {
   type Attributes,
@@ -135,7 +136,7 @@ describe('with an SDK of OpenTelemetry', () => {
 });
 
 describe('without an SDK', () => {
-  it('requests are not traced, and the log has no ids', async () => {
+  it('requests are not traced without an SDK, and the log has no ids', async () => {
     unregister();
     expect(currentTracing()).toBeUndefined();
     const server = await startServer();
