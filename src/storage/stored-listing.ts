@@ -56,6 +56,8 @@ const content = v.object({
   takenAt: number,
   upstreamAgeMs: v.optional(number),
   rejected: v.object({ count: number, first: v.array(string) }),
+  // Older gateways did not store these rows.
+  contradictory: v.optional(v.array(v.tuple([string, v.array(v.unknown())])), []),
   largest: v.optional(v.object({ rows: number, at: number })),
   history: v.optional(history),
   guard: v.optional(guardMemory),
@@ -70,7 +72,8 @@ export async function encodeListing<Row>(
 ): Promise<Buffer> {
   const { source, takenAt, upstreamAgeMs, rejected, largest, history, guard, rows } = fetched;
   const facts = { name: kind.name, source, service: services[source], takenAt, upstreamAgeMs, rejected };
-  const json = await yieldThen(() => JSON.stringify({ ...facts, largest, history, guard, rows }));
+  const known = { contradictory: [...(fetched.contradictory ?? [])], largest, history, guard };
+  const json = await yieldThen(() => JSON.stringify({ ...facts, ...known, rows }));
   return yieldThen(() => Buffer.from(`${HEAD}${sha256(json)}\n${json}`));
 }
 
@@ -108,7 +111,11 @@ export async function decodeListing<Row>(
   // Without `services`, a time in the future is corrected: a wrong clock does not make the facts wrong.
   const sourceAndAge = { source, takenAt: services ? takenAt : Math.min(takenAt, now), upstreamAgeMs };
   const fetched = { ...sourceAndAge, rows: await parseAll(kind, rows, sourceAndAge), rejected };
-  return { ...fetched, largest, history, guard: guard && (await parseGuard(kind, guard, sourceAndAge)) };
+  const contradictory = new Map<string, readonly Row[]>();
+  for (const [key, present] of output.contradictory)
+    contradictory.set(key, await parseEach(kind, present, sourceAndAge));
+  const memory = guard && (await parseGuard(kind, guard, sourceAndAge));
+  return { ...fetched, contradictory, largest, history, guard: memory };
 }
 
 function sha256(text: string | Buffer): string {
@@ -124,6 +131,13 @@ async function parseAll<Row>(kind: StoredKind<Row>, rows: readonly unknown[], so
   throw new InvalidStoredListing(`${read.rejected.count} of its rows do not have the form of a row`);
 }
 
+/** Reads rows with one key: one at a time, because together they would be rejected as contradictory. */
+async function parseEach<Row>(kind: StoredKind<Row>, rows: readonly unknown[], sourceAndAge: SourceAndAge) {
+  const parsed: Row[] = [];
+  for (const row of rows) parsed.push(...(await parseAll(kind, [row], sourceAndAge)));
+  return parsed;
+}
+
 async function parseGuard<Row>(
   kind: StoredKind<Row>,
   { gone, held, ...guard }: v.InferOutput<typeof guardMemory>,
@@ -132,12 +146,8 @@ async function parseGuard<Row>(
   const sent = gone.map(({ row }) => row);
   const goneRows = sent.length === 0 ? [] : await parseAll(kind, sent, sourceAndAge);
   const heldRows: HeldRow<Row>[] = [];
-  for (const { key, rows, since } of held) {
-    const parsed: Row[] = [];
-    // One at a time, because rows with the same key would be rejected as contradictory.
-    for (const row of rows) parsed.push(...(await parseAll(kind, [row], sourceAndAge)));
-    heldRows.push({ key, rows: parsed, since });
-  }
+  for (const { key, rows, since } of held)
+    heldRows.push({ key, rows: await parseEach(kind, rows, sourceAndAge), since });
   const timeOf = (index: number) => Math.min(gone[index]?.at ?? 0, sourceAndAge.takenAt);
   return { ...guard, gone: goneRows.map((row, index) => ({ row, at: timeOf(index) })), held: heldRows };
 }

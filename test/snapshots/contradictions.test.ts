@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { parseListingRules } from '../../src/domain/listing-rules.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { json } from '../support/fake-upstream.js';
-import { rowOf, startGuarded } from '../support/guarded-gateway.js';
+import { onDisk, restart, rowOf, startGuarded } from '../support/guarded-gateway.js';
 
 const USDC = '0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85';
 /** A token of the embedded listing, with 6 decimals there. */
@@ -62,8 +62,8 @@ describe('rows with one key and different facts in one answer', () => {
     },
   );
 
-  it('contradictory rows are left out of routes, too, if no row is known, also after a change of rules', async () => {
-    const gateway = await startGuarded({ chains: CHAINS, tokens: [right, wrong, ...GOOD] });
+  it('contradictory rows are left out of routes, too, if no row is known, also after a change of rules and a restart', async () => {
+    const gateway = await startGuarded({ chains: CHAINS, tokens: [right, wrong, ...GOOD] }, onDisk());
     gateway.upstream.plan('routes', json({ tokens: [wrong, ...GOOD] }));
     const route =
       '{ destinations(srcChainKey: "a", srcToken: "0x2", includeSourceChain: true) { tokens { address } } }';
@@ -71,6 +71,8 @@ describe('rows with one key and different facts in one answer', () => {
     expect(await gateway.query(route)).toEqual(shown);
     await gateway.snapshots.applyRules(parseListingRules('hide b'));
     expect(await gateway.query(route)).toEqual(shown);
+    const restarted = await restart(gateway);
+    expect(await restarted.query(route)).toEqual(shown);
   });
 
   it('contradictory rows in the first answer become the row with the decimals of the embedded listing', async () => {

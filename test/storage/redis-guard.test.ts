@@ -7,11 +7,13 @@ import { TOKENS } from '../../src/upstream/listing-kinds.js';
 import { successorChain, successorToken } from '../fixtures/rows.js';
 import { stopClocks, until } from '../support/clock.js';
 import { startFakeSuccessor } from '../support/fake-successor.js';
+import { json } from '../support/fake-upstream.js';
 import {
   DAY,
   type GuardedGateway,
   HOUR,
   LISTINGS,
+  numbered,
   rowOf,
   startGuarded,
   WRONG,
@@ -59,6 +61,21 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     await gateway.bring({ tokens: WRONG }, HOUR);
     await until(async () => takenAtOf(other) === takenAtOf(gateway));
     expect(await rowOf(other)).toMatchObject({ decimals: 18, heldBack: [] });
+  });
+
+  it('gateways leave a new token whose rows contradict each other out of routes, whichever gateway fetched the listing', async () => {
+    const { options, clock, gateway, isShared } = await startSharing();
+    const both = [6, 18].map((decimals) => ({ ...numbered(99), decimals }));
+    await gateway.bring({ tokens: [...LISTINGS.tokens, ...both] }, HOUR);
+    await until(isShared);
+    gateway.upstream.plan('routes', json({ tokens: [LISTINGS.tokens[1], both[1]] }));
+    const other = await startGuarded({}, { ...options, clock, upstream: gateway.upstream });
+    const route =
+      '{ destinations(srcChainKey: "a", srcToken: "0x1", includeSourceChain: true) { tokens { address } } }';
+    for (const each of [gateway, other]) {
+      expect(await each.query(route)).toEqual({ data: { destinations: [{ tokens: [{ address: '0xa' }] }] } });
+    }
+    expect(gateway.upstream.seen.filter(({ url }) => url.endsWith('/tokens'))).toHaveLength(2);
   });
 
   it('gateways continue hold-back periods and remember removed rows after all of them restart', async () => {
