@@ -40,7 +40,9 @@ const identifier = (longest: number) =>
     v.nonEmpty(),
     v.check((id) => id.search(INVISIBLE) < 0, 'Expected no white space and no invisible characters'),
   );
-const chainKey = v.pipe(identifier(MAX_LENGTHS.chainKey), v.transform(foldChainKey));
+/** Lower case can be longer (`İ`): it is checked, too, so that a stored row has the form of a row when it is read. */
+const inLowerCase = (longest: number) => v.pipe(v.string(), v.toLowerCase(), v.maxLength(longest));
+const chainKey = v.pipe(identifier(MAX_LENGTHS.chainKey), inLowerCase(MAX_LENGTHS.chainKey));
 const address = identifier(MAX_LENGTHS.address);
 const symbol = text(MAX_LENGTHS.symbol);
 const name = text(MAX_LENGTHS.name);
@@ -48,7 +50,7 @@ const decimals = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(255))
 
 const chainRow = v.object({
   chainKey,
-  chainType: v.pipe(text(MAX_LENGTHS.chainType), v.toLowerCase()),
+  chainType: v.pipe(text(MAX_LENGTHS.chainType), inLowerCase(MAX_LENGTHS.chainType)),
   // Beyond 2^53 a JSON number loses digits, and a wrong chain id sends funds to the wrong chain.
   // It can be negative: TON's is -239.
   chainId: v.pipe(v.number(), v.safeInteger()),

@@ -62,6 +62,18 @@ describe('with SNAPSHOT_DIR, a restart', () => {
     ).toBe(1);
   });
 
+  it('a restart with SNAPSHOT_DIR continues a hold-back period, too, if the upstream sends a key or type that is too long only in lower case', async () => {
+    const long = 'İ'.repeat(200);
+    const chains = [...CHAINS, chainRow('b', { chainType: 'İ'.repeat(60) })];
+    const before = await startGuarded({ chains, tokens: [...REST, tokenRow(long, '0x1')] }, onDisk());
+    const wrong = { ...ONE, decimals: 18 };
+    const differs = [CHAINS[0], chainRow('a', { chainId: 8 }), ...chains.slice(2)];
+    await before.bring({ chains: differs, tokens: [wrong, ...OTHERS, tokenRow(long, '0x1')] });
+    const after = await restart(before);
+    expect(await rowOf(after, '0x1')).toMatchObject(HELD);
+    expect(await after.chains()).toContainEqual(expect.objectContaining({ chainKey: 'a', chainId: 7 }));
+  });
+
   it('a restart with SNAPSHOT_DIR keeps the facts, and not the rows, of a listing with a time in the future', async () => {
     const before = await startGuarded({ chains: CHAINS, tokens: REST }, onDisk());
     await before.bring({ tokens: OTHERS });

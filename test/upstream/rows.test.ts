@@ -78,6 +78,7 @@ const BAD_ROWS: Readonly<Record<'chains' | 'tokens', readonly [unknown, RegExp][
     [tokenRow('good', '0x1', { isBridgeable: null }), /isBridgeable/],
     [tokenRow('good', '0x1', { symbol: 1 }), /symbol: .*string/],
     [tokenRow('c'.repeat(257), '0x1'), /chainKey: .*length.*256.*257/],
+    [tokenRow('İ'.repeat(129), '0x1'), /chainKey: .*length.*256.*258/],
     [tokenRow('good', 'a'.repeat(513)), /address: .*length.*512.*513/],
     [tokenRow('good', '0x1', { symbol: 's'.repeat(257) }), /symbol: .*length.*256/],
     [tokenRow('good', '0x1', { name: 'n'.repeat(1025) }), /name: .*length.*1024/],
