@@ -127,7 +127,7 @@ export const CHAINS: ListingKind<Chain> = {
   guarded: CHAIN_FACTS,
   withFact(chain, fact, value) {
     if (fact === 'chainId') return { ...chain, chainId: Number(value) };
-    if (fact === 'chainType') return { ...chain, chainType: value };
+    if (fact === 'chainType') return { ...chain, chainType: value.toLowerCase() };
     const [, symbol, decimals, address] = NATIVE_CURRENCY.exec(value) ?? [];
     if (symbol === undefined || address === undefined) return chain;
     return {

@@ -73,6 +73,16 @@ describe('a rule of LISTING_RULES', () => {
     expect(await first(gateway)).toMatchObject({ decimals: 6, price: { usd: 1 }, heldBack: [] });
   });
 
+  it('the rule "keep" of a type that the operator writes in upper case serves the type in lower case', async () => {
+    const gateway = await serve('keep a chainType EVM\n');
+    await gateway.bring({ chains: [chainRow('a', { chainType: 'solana' })] });
+    const served = { chainType: 'evm', caip2: 'eip155:7' };
+    const heldBack = [{ served: 'evm', upstream: 'solana' }];
+    expect(await gateway.chains()).toMatchObject([{ ...served, heldBack }]);
+    await gateway.bring({ chains: [chainRow('a', { chainType: 'EVM' })] });
+    expect(await gateway.chains()).toMatchObject([{ ...served, heldBack: [] }]);
+  });
+
   it('the rule "keep" ends the alert: the metrics do not count facts that such a rule keeps', async () => {
     const counts = async () =>
       Promise.all(
