@@ -9,6 +9,7 @@ import {
   type SelectionSetNode,
   type Source,
   TokenKind,
+  type TypeNode,
 } from 'graphql';
 import type { ErrorCode } from '../domain/error-codes.js';
 import { TEXT_LIMITS } from '../domain/text-limits.js';
@@ -24,6 +25,11 @@ export interface DocumentLimits {
 
 /** At most this many errors of a document are made: each takes time, and holds memory. */
 export const MAX_ERRORS = 10;
+/**
+ * In a list of lists, GraphQL puts each single value into a list of its own for each level: with 900 levels, a body of
+ * 16 kB makes millions of lists. No argument of the graph has more than one level.
+ */
+const MAX_LIST_LEVELS = 2;
 
 /** The errors of operations beyond a limit. Call it before validation, whose cost grows with each spread. */
 export function limitErrors(document: DocumentNode, limits: DocumentLimits): readonly GraphQLError[] {
@@ -36,6 +42,7 @@ export function limitErrors(document: DocumentNode, limits: DocumentLimits): rea
       ['levels of fields', maxDepth, isIntrospection(operation) ? 0 : depth],
       ['aliases', maxAliases, aliases],
       ['fields with its fragments expanded', maxQueryTokens, fields],
+      ['levels of lists in the type of a variable', MAX_LIST_LEVELS, mostListLevels(operation)],
     ] as const;
     return checks
       .filter(([, limit, actual]) => actual > limit)
@@ -116,6 +123,15 @@ function isIntrospection({ selectionSet }: OperationDefinitionNode): boolean {
   return selectionSet.selections.every(
     (selection) => selection.kind === Kind.FIELD && selection.name.value.startsWith('__'),
   );
+}
+
+function mostListLevels({ variableDefinitions = [] }: OperationDefinitionNode): number {
+  return Math.max(0, ...variableDefinitions.map(({ type }) => listLevels(type)));
+}
+
+function listLevels(type: TypeNode): number {
+  if (type.kind === Kind.NAMED_TYPE) return 0;
+  return listLevels(type.type) + (type.kind === Kind.LIST_TYPE ? 1 : 0);
 }
 
 const NAME_TOO_LONG = `Expected names of at most ${TEXT_LIMITS.name} characters in the document, such as aliases; got a longer one.`;

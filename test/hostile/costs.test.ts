@@ -61,6 +61,10 @@ describe('one request costs little', () => {
       }),
       'an object of wrong names': ask(search, { f: members(200, 'x'.repeat(5_000)) }),
       'an object of very many wrong names': ask(search, { f: members(60_000) }),
+      'items in nested lists': ask(
+        `query ($v: ${'['.repeat(900)}Int${']'.repeat(900)}) { _entities(representations: [{ v: $v }]) { __typename } }`,
+        { v: Array(5_000).fill(1) },
+      ),
       'malformed representations': ask(
         'query ($r: [_Any!]!) { _entities(representations: $r) { __typename } }',
         { r: Array(24_000).fill({ x: 1 }) },

@@ -62,6 +62,13 @@ describe('errors of limits', () => {
       `{ chains { ...a } } ${chained.join(' ')} fragment g on Chain { name chainKey }`,
       'at most 100 fields with its fragments expanded; this one has 129.',
     ],
+    [
+      'levels of lists in the type of a variable',
+      {},
+      'query ($text: String, $lists: [[Int!]!]) { chains(search: $text) { name } _entities(representations: [{ __typename: "Chain", chainKey: "a", lists: $lists }]) { __typename } }',
+      'query ($text: String, $lists: [[[Int!]!]!]) { chains(search: $text) { name } _entities(representations: [{ lists: $lists }]) { __typename } }',
+      'at most 2 levels of lists in the type of a variable; this one has 3.',
+    ],
   ])(
     'an error names the limit and, if it is known, the actual number: %s',
     async (_name, config, allowed, refused, message) => {
