@@ -1,4 +1,4 @@
-/** The process obeys its command line, and each signal ends it in order and loses no request. */
+/** The process obeys its command line, and SIGTERM or SIGINT ends it in order without a lost request. */
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';

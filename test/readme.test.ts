@@ -138,7 +138,7 @@ describe('the commands', () => {
     await expect.poll(tested.output).toMatch(/Tests\s+3 passed/);
   });
 
-  it.skipIf(isRedisMissing)('the commands share through Redis', { timeout: 900_000 }, async () => {
+  it.skipIf(isRedisMissing)('the commands for Redis let gateways share', { timeout: 900_000 }, async () => {
     const port = String(await freePort());
     const copy = copyProject(['node_modules', 'dist']);
     run(blockOf(STORAGE, 'redis').replace('6379', port), copy);

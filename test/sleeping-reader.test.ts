@@ -81,7 +81,7 @@ describe('a log that is not read', () => {
     await expect.poll(errors).toContain('status 0');
   });
 
-  it('a log that is not read does not block on a socket either, and its last line arrives when it is read', async () => {
+  it('a log on a socket that is not read does not block either, and its last line arrives when it is read', async () => {
     const { address, child } = await startUnread(false);
     await fillLog(address);
     let read = '';
