@@ -1,3 +1,4 @@
+/** Fetches pages as a browser does, for tests of pages and of their compression. */
 import { type Received, sendHttp } from './send-http.js';
 
 /** Sends a request as a browser does. Unlike with `fetch`, the body of the response stays compressed. */

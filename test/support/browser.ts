@@ -1,3 +1,4 @@
+/** A real headless Chromium that reaches only this machine, for tests of pages. */
 import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 import { onTestFinished } from 'vitest';

@@ -1,3 +1,4 @@
+/** Stopped clocks of this process, which only a test advances, and waits in real time beside them. */
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished, vi } from 'vitest';
 

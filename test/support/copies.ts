@@ -1,3 +1,4 @@
+/** The copies that clients keep: changes of tokens since a cursor, and the token list with its ETag. */
 import { tokenRow } from '../fixtures/rows.js';
 import type { TestGateway } from './test-gateway.js';
 import type { TokenList } from './token-lists.js';

@@ -1,3 +1,4 @@
+/** Starts something once for all tests of a file or `describe`, and ends it after them. */
 import { afterAll, beforeAll } from 'vitest';
 
 /**

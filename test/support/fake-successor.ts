@@ -1,3 +1,4 @@
+/** A real HTTP server like the value-transfer service, whose rows have another form and come in pages. */
 import { demoChains, demoTokens } from '../fixtures/demo.js';
 import { successorChain, successorToken } from '../fixtures/rows.js';
 import {

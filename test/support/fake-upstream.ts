@@ -1,3 +1,4 @@
+/** A real HTTP server like the v1 service, which counts requests, and whose answers and faults a test plans. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,3 +1,4 @@
+/** The known ways in which an upstream can fail, and responses that only look wrong. */
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';

@@ -1,3 +1,4 @@
+/** Changes the fixed limits of a gateway process by environment variables. */
 import { pathToFileURL } from 'node:url';
 
 /** On busy machines operations wait long for their turns. */

@@ -1,3 +1,4 @@
+/** Free ports for servers that start late or restart. */
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';

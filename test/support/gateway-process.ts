@@ -1,3 +1,4 @@
+/** The built gateway as a process of its own, as `npm start` runs it. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';

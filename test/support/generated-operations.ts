@@ -1,3 +1,4 @@
+/** Generates operations that the graph accepts, with arguments, variables, fragments and directives of all kinds. */
 import fc from 'fast-check';
 import {
   type GraphQLArgument,

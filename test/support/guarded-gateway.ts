@@ -1,3 +1,4 @@
+/** A gateway with stopped clocks that gets each listing from the test, to see which values it holds back. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { chainRow, tokenRow } from '../fixtures/rows.js';

@@ -1,3 +1,4 @@
+/** Projects of clients that have their own compilers, and the commands that compile and run them. */
 import { execFile } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,4 @@
+/** Clients that ask a gateway all the time, and know the right answers from the rows of the upstream. */
 import type { GoodListings } from './faults.js';
 
 /** A query of a client, and the right data according to the rows of the upstream. */

@@ -1,3 +1,4 @@
+/** A gateway as the library opens it, and a server around its handler. */
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,3 +1,4 @@
+/** Several whole gateways that share one upstream through one real Redis. */
 import { onTestFinished } from 'vitest';
 import { peerScope } from '../../src/upstream/services.js';
 import { tokenRow } from '../fixtures/rows.js';

@@ -1,3 +1,4 @@
+/** CPU time and memory of another process on Linux. */
 import { readFileSync } from 'node:fs';
 
 /** Measurements of another process on Linux. They are NaN or false if the process has ended, and on other systems. */

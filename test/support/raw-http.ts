@@ -1,3 +1,4 @@
+/** Connections that send raw bytes, and show the bytes that come back. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { onTestFinished } from 'vitest';

@@ -1,3 +1,4 @@
+/** Finds the blocks, variables and tables of the READMEs and guides. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,3 +1,4 @@
+/** A real Redis for a test, which the test can freeze, kill and start again. */
 import { spawnSync } from 'node:child_process';
 import { Redis } from 'ioredis';
 import { onTestFinished } from 'vitest';

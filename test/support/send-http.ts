@@ -1,3 +1,4 @@
+/** HTTP requests with only the headers that a test gives, and responses as they came, compressed or not. */
 import { type IncomingHttpHeaders, type RequestOptions, request } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import * as zlib from 'node:zlib';

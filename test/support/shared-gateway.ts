@@ -1,3 +1,4 @@
+/** One built gateway with demo data for all tests of a file. */
 import { share } from './ends.js';
 import { startGatewayProcess } from './gateway-process.js';
 

@@ -1,3 +1,4 @@
+/** An upstream with a network of routes, and a gateway that sweeps them. */
 import { expect, onTestFinished, vi } from 'vitest';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { type Answer, type FakeUpstream, json, startFakeUpstream } from './fake-upstream.js';

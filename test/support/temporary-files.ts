@@ -1,3 +1,4 @@
+/** Files and directories that exist until the end of a test. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+/** A whole gateway without a port, with a real HTTP upstream and a log that a test can read. */
 import { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished } from 'vitest';

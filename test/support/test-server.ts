@@ -1,3 +1,4 @@
+/** A gateway behind its real HTTP server, with its cache of responses and a count of executed operations. */
 import { onTestFinished } from 'vitest';
 import type { ClientLimit } from '../../src/scheduling/client-limit.js';
 import { createGatewayServer } from '../../src/server/server.js';

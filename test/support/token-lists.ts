@@ -1,3 +1,4 @@
+/** Token lists, checked and versioned by the packages of their format. */
 import { createRequire } from 'node:module';
 import { Ajv } from 'ajv';
 import addFormats from 'ajv-formats';

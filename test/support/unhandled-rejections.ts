@@ -1,3 +1,4 @@
+/** Collects unhandled rejections, which would end the process of a gateway. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 

@@ -1,3 +1,4 @@
+/** The built gateway with one request in progress, which waits for the upstream. */
 import { expect, onTestFinished } from 'vitest';
 import { type Answer, startFakeUpstream } from './fake-upstream.js';
 import { ask, startGatewayProcess } from './gateway-process.js';
