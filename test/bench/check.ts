@@ -1,3 +1,4 @@
+/** Checks that two servers of the bench give equal answers, so that their speeds can be compared. */
 import { isDeepStrictEqual } from 'node:util';
 import { ask } from './load.js';
 import type { Target } from './processes.js';

@@ -1,3 +1,4 @@
+/** The load of the bench: connections that send requests as fast as they get responses. */
 import { connect } from 'node:net';
 
 /** The requests of a run, and the number of connections. */

@@ -1,3 +1,4 @@
+/** The report of the bench as Markdown: tables of measurements, and goals that are met or missed. */
 import { type Bench, type Contest, middle, ratio } from './rounds.js';
 
 /** A claim, and its measurement. */

@@ -1,3 +1,4 @@
+/** Measures servers side by side in several rounds, so that the changing speed of a machine affects all alike. */
 import { cpuMicrosOf, megabytesOf } from '../support/process-facts.js';
 import { ask, type Load, runLoad } from './load.js';
 import { requestsOf, type Target } from './processes.js';

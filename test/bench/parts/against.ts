@@ -1,3 +1,4 @@
+/** The part of the bench that compares this gateway with that of another checkout. */
 import { checkEqual } from '../check.js';
 import type { Load } from '../load.js';
 import { end, startGateway, type Target } from '../processes.js';

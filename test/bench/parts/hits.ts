@@ -1,3 +1,4 @@
+/** The part of the bench for operations that are repeated, which the cache of responses answers. */
 import { checkEqual } from '../check.js';
 import { ask, HEADERS, send } from '../load.js';
 import { end, startGateway, startServer, type Target } from '../processes.js';

@@ -1,3 +1,4 @@
+/** The parts of the bench for requests that were never sent before: new variables, and new documents. */
 import { checkEqual } from '../check.js';
 import { end, startGateway, startServer, type Target } from '../processes.js';
 import { contestTable, cpuGoal, type Part } from '../report.js';

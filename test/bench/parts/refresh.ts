@@ -1,3 +1,4 @@
+/** The part of the bench that measures for how long a refresh blocks the event loop. */
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,4 @@
+/** The part of the bench that measures the time from the start of the process to the first answer. */
 import { megabytesOf } from '../../support/process-facts.js';
 import { end, startGateway } from '../processes.js';
 import { type Part, shown, table } from '../report.js';

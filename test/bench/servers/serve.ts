@@ -1,3 +1,4 @@
+/** Serves a server of the bench for as long as the bench runs, and reads the rows of the upstream. */
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { RawChain, RawToken } from '../../fixtures/demo.js';
