@@ -134,7 +134,7 @@ describe('unusual rows that are served', () => {
   });
 });
 
-it('of equal chain keys the first row is served, and the others count as rejected', async () => {
+it('the first of several rows with one chain key is served, and the others count as rejected', async () => {
   const { chains, warnings } = await serve({
     chains: [chainRow('a', { name: 'first' }), chainRow('A', { name: 'second' }), chainRow('b')],
   });
@@ -145,7 +145,7 @@ it('of equal chain keys the first row is served, and the others count as rejecte
   expect(warnings).toEqual([['chains[1]: duplicate of chains[0]']]);
 });
 
-it('of many bad rows, one log line names the first twenty', async () => {
+it('one log line names the first twenty of many bad rows', async () => {
   const good = Array.from({ length: 50 }, (_, index) => tokenRow('good', `0x${index}`));
   const { warnings } = await serve({ tokens: [...good, ...good.map(() => null)] });
   expect(warnings.map(({ length }) => length)).toEqual([20]);
