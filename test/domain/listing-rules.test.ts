@@ -214,7 +214,7 @@ describe('the text of rules', () => {
     [`keep ethereum nativeCurrency "ETH 300 ${NATIVE_PLACEHOLDER}"`, 'symbol, decimals and address'],
     [`keep ethereum nativeCurrency ETH 18 ${NATIVE_PLACEHOLDER}`, 'one value after "keep"'],
     ['keep ethereum', 'a fact of this chain'],
-  ])('%s is an error that names the line', (line, message) => {
+  ])('the rule %s is an error that names the line', (line, message) => {
     const error = errorOf(`# first\n\nhide gnosis\n${line}\nhide celo`);
     expect(error).toMatch(/^line 4: expected .*; got ".*"$/);
     expect(error).toContain(message);
