@@ -1,3 +1,4 @@
+/** Executes a document of GraphQL Code Generator, with the types of its result and variables. */
 import type { TypedDocumentString } from './gql/graphql.js';
 import { post } from './post.js';
 

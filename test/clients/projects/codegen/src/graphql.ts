@@ -1,1 +1,2 @@
+/** The function `graphql` that GraphQL Code Generator writes. */
 export { graphql } from './gql/index.js';

@@ -1,3 +1,4 @@
+/** Executes a document of gql.tada, with the types of its result and variables. */
 import type { TadaDocumentNode } from 'gql.tada';
 import { print } from 'graphql';
 import { post } from './post.js';

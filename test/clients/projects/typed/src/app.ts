@@ -1,3 +1,4 @@
+/** A page with the three pickers, which each typed client compiles and runs. */
 import { execute } from './execute.js';
 import { graphql } from './graphql.js';
 
