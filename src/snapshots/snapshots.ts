@@ -50,10 +50,11 @@ export function createSnapshots(options: SnapshotsOptions) {
   /** The operator's rules. Their CAIP identifiers are resolved to chains and tokens. */
   let resolved = rulesFor();
   /**
-   * Whether there was a chain listing when the tokens were last guarded. If not, the tokens are guarded again
-   * after the first chain listing, because the decimals of native assets are compared between both listings.
+   * The native currencies when the tokens were last guarded. The tokens are guarded again when these differ, because the
+   * decimals of native assets are compared between both listings.
    */
-  let areCompared = false;
+  let comparedNatives: string | undefined;
+  const nativesNow = () => chains.guarded && nativesOf(chains.guarded.rows);
 
   const chains = createRefresher<Chain, ChainSnapshot>({
     ...options,
@@ -77,7 +78,7 @@ export function createSnapshots(options: SnapshotsOptions) {
       const baseline = (key: string) => embedded().tokens.get(key);
       const rules = resolved;
       const result = await guardListing({ kind: TOKENS, holdBackMs, rules, baseline }, sent, before, peer);
-      areCompared = chains.guarded !== undefined;
+      comparedNatives = nativesNow();
       const compared = compareNatives(result.listing, before, chains.guarded?.rows ?? [], rules);
       return { ...result, listing: await guardPrices(compared, before) };
     },
@@ -130,11 +131,11 @@ export function createSnapshots(options: SnapshotsOptions) {
     return rules.resolve([...embedded().chains, ...sent, ...gone, ...rows]);
   }
 
-  /** Applies the rules to the tokens again if the rules now name other rows, or if `areCompared` is false. */
+  /** Applies the rules to the tokens again if the rules now name other rows, or if native currencies have changed. */
   function onPublished(): void {
     if (!chains.guarded) return;
     const next = rulesFor(chains.guarded);
-    if (next.rows === resolved.rows && areCompared) return;
+    if (next.rows === resolved.rows && comparedNatives === nativesNow()) return;
     resolved = next;
     void tokens.applyRules();
   }
@@ -198,4 +199,14 @@ export function createSnapshots(options: SnapshotsOptions) {
       sources?.close();
     },
   };
+}
+
+/** The facts of chains that are compared with tokens, as a text that does not depend on the order of the chains. */
+function nativesOf(chains: readonly Chain[]): string {
+  const natives = chains.map(({ chainKey, nativeCurrency: { address, decimals } }) => [
+    chainKey,
+    address,
+    decimals,
+  ]);
+  return JSON.stringify(natives.toSorted());
 }
