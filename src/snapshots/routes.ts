@@ -256,7 +256,7 @@ export type Reconcile = ReturnType<typeof createReconcile>;
  * with held-back facts is not left out for its decimals: its row shows the contradiction.
  */
 export function createReconcile(
-  operator: () => Pick<ResolvedRules, 'selectTokens'>,
+  operator: () => Pick<ResolvedRules, 'selectTokens' | 'keptFacts'>,
   onConflicts: (count: number) => void,
   log: Logger,
 ) {
@@ -281,7 +281,7 @@ export function createReconcile(
     const served: Token[] = [];
     for (const [key, row] of keyedRows(rows, TOKENS.keyOf)) {
       const ofListing = listedRows?.get(key);
-      const decimals = decimalsOfRoutes(key, ofListing, listed);
+      const decimals = decimalsOfRoutes(key, ofListing, listed, rules);
       if (decimals === undefined || decimals === row.decimals) {
         if (!ofListing) unlisted.set(key, row);
         served.push(ofListing ?? row);
@@ -308,16 +308,20 @@ const NO_LISTING = {};
  * The decimals that a route to a token must have. Undefined (any) for a listed token with held-back facts, and for an
  * unknown token; NaN (none) for a new token that is held back or has contradictory rows.
  *
- * @param row the token in the listing, if it is listed; a removed token counts as it was listed last
+ * @param row the token in the listing, if it is listed; a removed token counts as it was listed last, unless a `keep` rule
+ *   of the operator has its decimals
  */
 export function decimalsOfRoutes(
   key: string,
   row: Token | undefined,
   listed: TokenSnapshot | undefined,
+  rules: Pick<ResolvedRules, 'keptFacts'>,
 ): number | undefined {
   if (row) return row.heldBack.length > 0 ? undefined : row.decimals;
   const removed = listed?.unlisted.get(key);
-  return removed === null ? Number.NaN : removed?.decimals;
+  if (removed === null) return Number.NaN;
+  const kept = rules.keptFacts(key)?.get('decimals');
+  return kept === undefined ? removed?.decimals : Number(kept);
 }
 
 /**

@@ -14,7 +14,7 @@ import type { TokenSnapshot } from './snapshot.js';
 export interface SourcesOptions {
   readonly service: Pick<Service, 'source'>;
   readonly tokens: () => TokenSnapshot | undefined;
-  readonly operator: () => Pick<ResolvedRules, 'hides' | 'selectTokens'>;
+  readonly operator: () => Pick<ResolvedRules, 'hides' | 'keptFacts' | 'selectTokens'>;
   /** Called after each request that was sent, with `ok` or with the code of the error. */
   readonly onAsked: (outcome: string) => void;
   readonly log: Logger;
@@ -193,14 +193,14 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
         pairs: map.pairs,
         /** The bridgeable tokens with a route to this token, in the operator's order of chains. */
         rows(): readonly Token[] {
-          const { hides, selectTokens } = operator();
-          if (hides({ chainKey, address })) return [];
+          const rules = operator();
+          if (rules.hides({ chainKey, address })) return [];
           const rows = keyedRows(listed.rows, TOKENS.keyOf);
           const key = tokenKey(chainKey, address);
           const found = map
-            .sourcesOf(key, decimalsOfRoutes(key, rows.get(key), listed))
+            .sourcesOf(key, decimalsOfRoutes(key, rows.get(key), listed, rules))
             .flatMap((source) => rows.get(source) ?? []);
-          return selectTokens(found.filter(({ isBridgeable }) => isBridgeable).sort(byPlace));
+          return rules.selectTokens(found.filter(({ isBridgeable }) => isBridgeable).sort(byPlace));
         },
         /** `takenAt` of the oldest answer for these sources; null without one. */
         oldestOf: (sources: readonly Token[]) => map.oldestAt(sources.map(TOKENS.keyOf)) ?? null,

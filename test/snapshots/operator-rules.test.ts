@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { chainRow } from '../fixtures/rows.js';
 import { until } from '../support/clock.js';
+import { json } from '../support/fake-upstream.js';
 import {
   DAY,
   type GuardedGateway,
@@ -81,6 +82,15 @@ describe('a rule of LISTING_RULES', () => {
     expect(await gateway.chains()).toMatchObject([{ ...served, heldBack }]);
     await gateway.bring({ chains: [chainRow('a', { chainType: 'EVM' })] });
     expect(await gateway.chains()).toMatchObject([{ ...served, heldBack: [] }]);
+  });
+
+  it('the rule "keep" of decimals leaves out routes to a token with others, even if the token is not listed', async () => {
+    const gateway = await serve('keep a:0x63 decimals 6\n');
+    gateway.upstream.plan('routes', json({ tokens: [numbered(99, { decimals: 18 }), RIGHT[1]] }));
+    const routes =
+      '{ destinations(srcChainKey: "a", srcToken: "0x1", includeSourceChain: true) { tokens { address } } }';
+    const { data } = await gateway.query<{ destinations: object[] }>(routes);
+    expect(data?.destinations).toEqual([{ tokens: [{ address: RIGHT[1]?.address }] }]);
   });
 
   it('the rule "keep" ends the alert: the metrics do not count facts that such a rule keeps', async () => {
