@@ -113,6 +113,8 @@ async function executeAndReport(args: ExecutionArgs): Promise<ExecutionResult> {
 const MAX_VARIABLE_ERRORS = 10;
 /** If an object in invalid variables has more members, only one short error is made: to quote the object takes long. */
 const MAX_QUOTED_MEMBERS = 50;
+/** If invalid variables have more characters, only one error is made: to quote a megabyte takes 15 ms. */
+const MAX_QUOTED_TEXT = 100_000;
 
 /** The refusal of an operation whose variables are invalid, or whose known cost is too high. */
 function refusalOf(
@@ -128,8 +130,13 @@ function refusalOf(
     getVariableValues(schema, operation.variableDefinitions ?? [], given, { maxErrors });
   const { coerced: variables } = coerce(0);
   if (!variables) {
-    const members = mostMembersIn(given);
-    if (members <= MAX_QUOTED_MEMBERS) return { errors: coerce(MAX_VARIABLE_ERRORS).errors ?? [] };
+    const { members, characters } = sizeOf(given);
+    if (members <= MAX_QUOTED_MEMBERS) {
+      const { errors = [] } = coerce(characters <= MAX_QUOTED_TEXT ? MAX_VARIABLE_ERRORS : 1);
+      // Shortened before the response is measured, since each can be as long as the request body.
+      errors.forEach(shorten);
+      return { errors };
+    }
     const message = `The variables are invalid. Expected objects of at most ${MAX_QUOTED_MEMBERS} members in them, got one with ${members}.`;
     const code: ErrorCode = 'BAD_USER_INPUT';
     return { errors: [new GraphQLError(message, { extensions: { code } })] };
@@ -139,18 +146,24 @@ function refusalOf(
   return refusal && { errors: [locatedError(refusal, undefined)] };
 }
 
-/** The number of members of the largest object in the variables. */
-function mostMembersIn(variables: object): number {
-  let most = 0;
-  const left: unknown[] = Object.values(variables);
+/** The number of members of the largest object in the variables, and the characters of all texts and names in them. */
+function sizeOf(variables: object): { readonly members: number; readonly characters: number } {
+  let members = 0;
+  let characters = 0;
+  const left: unknown[] = [Object.values(variables)];
   while (left.length > 0) {
     const value = left.pop();
     if (typeof value !== 'object' || value === null) continue;
+    const names = Array.isArray(value) ? [] : Object.keys(value);
+    members = Math.max(members, names.length);
+    for (const name of names) characters += name.length;
     const inner: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
-    if (!Array.isArray(value)) most = Math.max(most, inner.length);
-    for (const item of inner) if (typeof item === 'object') left.push(item);
+    for (const item of inner) {
+      if (typeof item === 'string') characters += item.length;
+      else if (typeof item === 'object') left.push(item);
+    }
   }
-  return most;
+  return { members, characters };
 }
 
 /** The error inside a GraphQL error, or inside several nested ones; undefined if there is none. */

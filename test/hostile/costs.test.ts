@@ -92,6 +92,10 @@ describe('one request costs little', () => {
         `query ($r: [_Any!]!) ${aliased(30, () => entities)}`,
         wrong(1_000),
       ),
+      'wrong variables with a long text of halves of characters': graph(
+        'query ($f: TokenFilter) { tokenSearch(filter: $f) { totalCount } }',
+        { f: { symbols: '\ud83d'.repeat(170_000), ...members(40) } },
+      ),
     });
   });
 

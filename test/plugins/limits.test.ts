@@ -172,6 +172,7 @@ describe('a text of the client', () => {
       const response = await post(asked);
       const text = await response.text();
       expect(text.length).toBeLessThan(80_000);
+      expect(text).not.toContain('Expected a response');
       const { errors = [] } = JSON.parse(text) as Answered<unknown>;
       expect(errors.length).toBeGreaterThan(0);
       for (const { message } of errors) expect(message.length).toBeLessThan(2_000);
