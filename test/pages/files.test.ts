@@ -1,3 +1,4 @@
+/** Pages and files are revalidated and compressed, linked where they are served, and not found elsewhere. */
 import { describe, expect, it } from 'vitest';
 import { share } from '../support/ends.js';
 import { createTestGateway } from '../support/test-gateway.js';
@@ -21,7 +22,7 @@ describe.each([...FILES, ...PAGES])('%s', (path) => {
   const ask = (headers: Record<string, string> = {}) =>
     get(path, isPage ? { accept: 'text/html', ...headers } : headers);
 
-  it('is revalidated by its ETag, and not sent again to a client that has it', async () => {
+  it('a file is revalidated by its ETag, and not sent again to a client that has it', async () => {
     const { status, headers, body } = await ask();
     expect(status).toBe(200);
     expect(headers).toMatchObject({
@@ -40,7 +41,7 @@ describe.each([...FILES, ...PAGES])('%s', (path) => {
     expect((await ask({ 'if-none-match': '"other"' })).body).toEqual(body);
   });
 
-  it('is compressed as the client accepts, with one ETag for all encodings', async () => {
+  it('a file is compressed as the client accepts, with one ETag for all encodings', async () => {
     const plain = await ask();
     const tags = new Set([plain.headers.etag]);
     for (const encoding of ['br', 'gzip']) {
@@ -67,7 +68,7 @@ it.each([
 });
 
 describe.each(FILES)('%s', (path) => {
-  it('may be read by pages of all origins, and not by POST', async () => {
+  it('a file may be read by pages of all origins, and not by POST', async () => {
     const { headers } = await get(path, { origin: 'https://any.example' });
     expect(headers['access-control-allow-origin']).toBe('*');
     const posted = await server.ask({ path, method: 'POST', body: '{}' });
@@ -91,7 +92,7 @@ it.each(PAGES)('%s and the script that starts it do not mention demo data if the
 });
 
 describe('/schema.graphql', () => {
-  it('is not found without introspection, and not linked', async () => {
+  it('/schema.graphql is not found without introspection, and not linked', async () => {
     const { fetch } = await createTestGateway({ config: { introspection: false } });
     const missing = await fetch('/schema.graphql');
     expect(missing.status).toBe(404);
@@ -105,7 +106,7 @@ describe('/schema.graphql', () => {
 });
 
 describe('/llms.txt', () => {
-  it('is Markdown in the form of llmstxt.org: a title, a summary, and links to the served files', async () => {
+  it('/llms.txt is Markdown in the form of llmstxt.org: a title, a summary, and links to the served files', async () => {
     const text = (await get('/llms.txt')).body.toString();
     expect(text).toMatch(/^# Chains and tokens\n\n> .+\n\n/);
     expect(text).toContain('`/graphql` by POST');
@@ -120,7 +121,7 @@ describe('/llms.txt', () => {
     }
   });
 
-  it('has three example queries that find something', async () => {
+  it('/llms.txt has three example queries that find something', async () => {
     const text = (await get('/llms.txt')).body.toString();
     const queries = [...text.matchAll(/```graphql\n([\s\S]*?)```/g)].map(([, query = '']) => query);
     expect(queries).toHaveLength(3);

@@ -1,3 +1,4 @@
+/** The playground runs queries without other hosts, and its assets are loaded once. */
 import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliDecompressSync } from 'node:zlib';
@@ -58,8 +59,8 @@ async function newVisitor(options: BrowserContextOptions = {}): Promise<Page> {
   return visitor.newPage();
 }
 
-describe.skipIf(isBrowserMissing)('The playground in a real browser', BROWSER_TEST, () => {
-  it('loads from this machine alone, then runs a search and shows its facts, below the label of demo data', async () => {
+describe.skipIf(isBrowserMissing)('the playground in a real browser', BROWSER_TEST, () => {
+  it('the playground loads from this machine alone, then runs a search and shows its facts, below the label of demo data', async () => {
     const { address } = demo;
     const page = await newVisitor();
     const hosts = new Set<string>();
@@ -114,7 +115,7 @@ describe.skipIf(isBrowserMissing)('The playground in a real browser', BROWSER_TE
     await page.waitForURL(`${address}/`);
   });
 
-  it('has the accent of the picker in both themes, and colours that follow axe around its editors', async () => {
+  it('the playground has the accent of the picker in both themes, and colours that follow axe around its editors', async () => {
     const page = await newVisitor({ bypassCSP: true });
     await page.goto(`${demo.address}/graphql`);
     const facts = page.locator('#answer-facts');
@@ -137,7 +138,7 @@ describe.skipIf(isBrowserMissing)('The playground in a real browser', BROWSER_TE
     }
   });
 
-  it('opens with tabs, and has a history, the schema, marks for errors, and an explorer without fields for federation', async () => {
+  it('the playground opens with tabs, and has a history, the schema, marks for errors, and an explorer without fields for federation', async () => {
     const { address } = demo;
     const page = await newVisitor();
     const open = async (query = '') => {
@@ -177,7 +178,7 @@ describe.skipIf(isBrowserMissing)('The playground in a real browser', BROWSER_TE
     await page.getByRole('link', { name: 'NativeCurrency', exact: true }).waitFor();
   });
 
-  it('fetches its assets once, and on the next visit only the page and the schema', async () => {
+  it('the playground fetches its assets once, and on the next visit only the page and the schema', async () => {
     const { address, output } = demo;
     const browserContext = (await newVisitor()).context();
     const served = () =>
@@ -207,8 +208,8 @@ describe.skipIf(isBrowserMissing)('The playground in a real browser', BROWSER_TE
   });
 });
 
-describe('The playground over HTTP', () => {
-  it('compresses every asset without loss, to less than 3 MB in all, under cacheable paths that change with the content', async () => {
+describe('the playground over HTTP', () => {
+  it('the playground compresses every asset without loss, to less than 3 MB in all, under cacheable paths that change with the content', async () => {
     const { address } = demo;
     const assets = await assetPathsOf(address);
     expect(assets).toHaveLength(8);
@@ -232,7 +233,7 @@ describe('The playground over HTTP', () => {
     expect(bytes.plain).toBeGreaterThan(8_000_000);
   });
 
-  it('is not served with GRAPHIQL=false', async () => {
+  it('the playground is not served with GRAPHIQL=false', async () => {
     const { address: withPlayground } = demo;
     const { address } = await startGatewayProcess({ GRAPHIQL: 'false' });
 

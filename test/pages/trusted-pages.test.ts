@@ -1,3 +1,4 @@
+/** Both pages go on working where only trusted documents are executed. */
 import { expect, it, onTestFinished } from 'vitest';
 import { BROWSER_TIMEOUT_MS, isBrowserMissing, launchBrowser } from '../support/browser.js';
 import { ask, post, startGatewayProcess } from '../support/gateway-process.js';
@@ -9,7 +10,7 @@ const onlyTrusting = (id: string, text: string): Record<string, string> => ({
   TRUSTED_DOCUMENTS_ONLY: 'true',
 });
 
-it('A process enforces TRUSTED_DOCUMENTS_ONLY and RATE_LIMIT', async () => {
+it('a process enforces TRUSTED_DOCUMENTS_ONLY and RATE_LIMIT', async () => {
   const { address, output } = await startGatewayProcess({
     ...onlyTrusting('names', 'query Names($search: String) { chains(search: $search) { name } }'),
     RATE_LIMIT: '1/300',
@@ -29,7 +30,7 @@ it('A process enforces TRUSTED_DOCUMENTS_ONLY and RATE_LIMIT', async () => {
 });
 
 it.skipIf(isBrowserMissing)(
-  'Both pages go on working where only trusted documents are executed',
+  'both pages go on working where only trusted documents are executed',
   { timeout: 300_000 },
   async () => {
     const { address } = await startGatewayProcess(onlyTrusting('a', '{ __typename }'));
