@@ -400,7 +400,7 @@ describe('a change of the rules', () => {
     }
   });
 
-  it('a change by a new listing, in which other rows match, does not delay refreshes', async () => {
+  it('a new listing in which the rules match other rows does not delay refreshes', async () => {
     const upstream = await startUpstream();
     const gateway = await start(`hide eip155:${HIDDEN_CHAIN.id}`, {
       upstream,

@@ -119,7 +119,7 @@ describe('after a refresh', () => {
     ['other tokens', { name: 'New' }, {}, [BASE, WITHOUT_PRICES, TIMES, SEARCH], '"name":"New"'],
     ['other chains', {}, { name: 'Chain' }, [CHAINS, TIMES, SEARCH], '"name":"Chain"'],
   ])(
-    'a refresh with %s makes the gateway execute only requests that read the difference again',
+    'a refresh with %s causes a new execution only of requests that read the difference',
     async (_name, ofToken, ofChain, again, text) => {
       const server = await startServer(LONG);
       const all = [BASE, WITHOUT_PRICES, CHAINS, TIMES, SEARCH];

@@ -176,7 +176,7 @@ describe.skipIf(isRedisMissing)('failures', () => {
     for (const gateway of gateways) expect(failureOf(gateway)?.code).toBe('UPSTREAM_STATUS');
   });
 
-  it('an upstream that is gone gets one attempt for each listing in the first minute, and one more on request', async () => {
+  it('an upstream that is gone gets one attempt for each listing in a minute from all gateways, and one more on request', async () => {
     const upstream = await startFakeUpstream();
     upstream.planBoth(status(410));
     const { redis, gateways, join, key } = await startPeers(3, { upstream, firstPauseMs: 10 });

@@ -198,7 +198,7 @@ describe('the budget for routes', () => {
     expect(routesAsked()).toHaveLength(4);
   });
 
-  it('an operation is charged for each field without routes, and refused as a whole beyond its cost', async () => {
+  it('an operation is charged for each field without routes, and refused as a whole beyond MAX_COST', async () => {
     const { query, routesAsked } = await serve([]);
     const list = 'tokens { destinations { tokens { symbol } } }';
     const refused = await query(`{ ${Array.from(Array(12), (_none, nth) => `a${nth}: ${list}`)} }`);
