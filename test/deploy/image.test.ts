@@ -135,7 +135,7 @@ describe('the command of the image', () => {
     await expect.poll(checkHealth).toBe(0);
   });
 
-  it('reads the rules file of .deploy in a folder as Kubernetes mounts it, and again when its links change', async () => {
+  it('the image reads the rules file of .deploy in a folder as Kubernetes mounts it, and again when its links change', async () => {
     const upstream = await startFakeUpstream({}, onTestFinished);
     const folder = temporaryDirectory();
     chmodSync(folder, 0o755);
