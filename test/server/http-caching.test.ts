@@ -99,7 +99,7 @@ describe('a request never gets the response to another one', () => {
   });
 });
 
-describe('an Accept header', () => {
+describe('the headers Accept and Accept-Encoding', () => {
   it.each<[string | undefined, string]>([
     [undefined, 'application/json'],
     ['*/*', 'application/json'],
