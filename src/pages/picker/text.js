@@ -101,13 +101,27 @@ export function isMixed(symbol) {
   );
 }
 
+/** Latin letters, each before the letters that look like it. A small letter that is not here looks like its capital. */
+const LOOKALIKES =
+  '2Ꙅ 3ЗҘӠ 6б aΑА aeӔ bΒБВЬѢҌ₿ blЫ cϹСҪ dԁ eΕЕҽҿ fϜ gԌ hΗНћҢһӇӉꚕ lͺꙇΙІӀ jͿЈ kΚКҚҞ loЮ mΜϺМӍ nΝη oΘΟσОѲӨ ooꚘ pΡϸР qԛ rгғᴦ sЅ tΤТҬ₮ uυџ vνѴ wшѡѽԜ xΧХҲ yΥγУҮҰ zΖ';
+
+/** Replaces letters that look like Latin ones. Marks such as accents stay. @param {string} text */
+function latinOf(text) {
+  const find = (/** @type {string} */ letter) => new RegExp(`(\\w+)\\S*${letter}`).exec(LOOKALIKES)?.[1];
+  return text.replaceAll(/[^ -~\p{M}]/gu, (letter) => find(letter) ?? find(letter.toUpperCase()) ?? letter);
+}
+
 /**
- * A key equal for tokens of one chain whose symbols differ only in case, NFKC form, unseen characters, or 0 and o.
+ * A key that is equal for tokens of one chain whose symbols look alike, as the gateway compares them: see
+ * `domain/lookalikes.ts`.
  *
  * @param {{ chainKey: string, symbol: string }} token
  */
 export function lookOf({ chainKey, symbol }) {
-  return `${chainKey} ${symbol.replaceAll(UNSEEN, '').normalize('NFKC').toLowerCase().replaceAll('0', 'o')}`;
+  // NFKD makes other letters of some, and removes the accents of others: letters are replaced before it and after it.
+  const latin = latinOf(latinOf(symbol).normalize('NFKD')).toLowerCase().normalize('NFKD');
+  const plain = latin.replaceAll(UNSEEN, '').replaceAll(/[\p{M}\s]/gu, '');
+  return `${chainKey} ${plain.replaceAll('0', 'o').replaceAll(/[1i]/g, 'l')}`;
 }
 
 /**

@@ -109,6 +109,23 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
       expect([complaints, [...hosts]]).toEqual([[], [new URL(address).host]]);
     });
 
+    it('are not chosen by Enter if a letter of another alphabet is all that differs', async () => {
+      const addresses = ['0x1111110000000000000000000000000000005555', USDC_ON_BASE];
+      const { page, search, rows, note, fromText } = await openWith({
+        chains: [chainRow('base', { name: 'Base' })],
+        tokens: addresses.map((address, index) =>
+          tokenRow('base', address, { symbol: index ? 'USDC' : 'U\u0405DC' }),
+        ),
+      });
+      await rows.nth(1).waitFor();
+      await search.click();
+      await page.keyboard.type('usdc base\n');
+      await says(note, /^⚠? ?Two tokens look alike here: check the address, then choose one in the list\.$/);
+      await says(fromText, 'From Choose a token');
+      expect(await rows.getByText('looks like another').count()).toBe(2);
+      expect((await rows.locator('.warning code').allTextContents()).sort()).toEqual(addresses);
+    });
+
     it('show held-back values in each row and for the chosen token', async () => {
       const since = Date.now() - 3_600_000 * 5;
       const upstream = await startFakeUpstream({

@@ -1,4 +1,6 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { lookalikeKey } from '../../../src/domain/lookalikes.js';
 import {
   ageText,
   countText,
@@ -118,8 +120,24 @@ describe('what the picker writes', () => {
   it('equal keys for symbols of one chain that look the same', () => {
     const look = (symbol: string, chainKey = 'a') => lookOf({ symbol, chainKey });
     expect(new Set(['USDC', 'usdc', 'US\u200bDC', 'ＵＳＤＣ'].map((symbol) => look(symbol))).size).toBe(1);
+    expect(look('U\u0405DC')).toBe(look('USDC'));
     expect(look('USDC')).not.toBe(look('USDC', 'b'));
     expect(look('USDC')).not.toBe(look('USDC.e'));
+  });
+
+  it('keys that do not differ from those with which the gateway compares symbols', () => {
+    const letters = Array.from({ length: 0x20000 }, (_, code) => String.fromCodePoint(code)).filter((one) =>
+      /[\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Latin}\p{Nd}]/u.test(one),
+    );
+    const differing = letters.filter(
+      (one) => lookOf({ chainKey: '', symbol: one }) !== ` ${lookalikeKey(one)}`,
+    );
+    expect(differing).toEqual([]);
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom(...'USDCЅОΟ0oIl1ιі₮TтϹ\u0301\u200b É') }), (symbol) => {
+        expect(lookOf({ chainKey: '', symbol })).toBe(` ${lookalikeKey(symbol)}`);
+      }),
+    );
   });
 
   it.each([
