@@ -65,6 +65,8 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
   let looks = new Map();
   /** @type {TokenPage | undefined} the first page of tokens that are only listed, until it is shown */
   let held;
+  /** @type {Token | undefined} see `meantOf` */
+  let meant;
   /** @type {Group[]} */
   let groups = [];
   let query = '';
@@ -154,6 +156,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
     groups = [first, group(label, othersFilter, onlyListed, true)];
     list.replaceChildren(...groups.map(({ element }) => element));
     held = others;
+    meant = meantOf(found.nodes, others.nodes);
     noteLooks(others.nodes);
     append(first, found);
     list.scrollTop = 0;
@@ -243,6 +246,25 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
     element.replaceChildren(...next.childNodes);
   }
 
+  /**
+   * The token that was probably meant, if it is only listed. It has the typed symbol or name, which no token that can be
+   * chosen has; or it is the native asset of the chain that was typed. In the slot To, the name of a chain means any token
+   * on it.
+   *
+   * @param {Token[]} found
+   * @param {Token[]} others
+   */
+  function meantOf(found, others) {
+    const { source } = scopeShown;
+    const typed = query.toLowerCase();
+    const isTyped = (/** @type {Token} */ { symbol, name }) =>
+      typed.split(/\s+/).includes(symbol.toLowerCase()) || (!source && typed === name.toLowerCase());
+    const [first] = found;
+    const ofChain = source || first?.isNative ? undefined : first?.chainKey;
+    if (found.some(isTyped)) return undefined;
+    return others.find((token) => isTyped(token) || (token.isNative && token.chainKey === ofChain));
+  }
+
   /** The addresses of tokens in the list that look the same. @param {Token} token */
   function twinsOf(token) {
     const alike = [...(looks.get(lookOf(token)) ?? [])];
@@ -295,14 +317,21 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
     return twinsOf(token).length > 0 || isMixed(token.symbol);
   }
 
-  /** @param {Row} row */
-  function sayWhyNot({ token, group }) {
-    const text = group.isOther
-      ? `${nameOf(token)} is listed, but cannot be ${scopeShown.source ? 'reached' : 'moved'}.`
+  /** @param {Token} token @param {boolean} [isOther] */
+  function sayWhyNot(token, isOther = true) {
+    const { source } = scopeShown;
+    const text = isOther
+      ? `${nameOf(token)} is listed, but cannot be ${source ? `reached from ${nameOf(source)}` : 'moved'}.`
       : twinsOf(token).length > 0
         ? 'Two tokens look alike here: check the address, then choose one in the list.'
         : 'This symbol has letters that look like others: check the address, then choose it in the list.';
-    note.replaceChildren(make('span', { class: 'warning' }, text));
+    note.replaceChildren();
+    warn(text);
+  }
+
+  /** Adds a warning above the rows. @param {string} text */
+  function warn(text) {
+    note.prepend(make('span', { class: 'warning' }, text));
     tell(text);
   }
 
@@ -310,7 +339,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
   function rowOfEnter() {
     const [first] = rows;
     if (active || failed || !query || !first) return active;
-    return first.group.isOther || needsCare(first) ? undefined : first;
+    return meant || first.group.isOther || needsCare(first) ? undefined : first;
   }
 
   function markRowOfEnter() {
@@ -382,13 +411,15 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
     }
     if (box.value) void find();
     else box.value = text;
-    if (rows[0] && query && !failed) sayWhyNot(rows[0]);
+    const [first] = rows;
+    if (first && query && !failed)
+      sayWhyNot(meant ?? first.token, meant !== undefined || first.group.isOther);
   }
 
   /** @param {Row} row */
   function choose(row) {
     if (row.element.ariaDisabled) {
-      sayWhyNot(row);
+      sayWhyNot(row.token);
       return;
     }
     box.value = '';

@@ -86,6 +86,8 @@ function partsOf(page: Page) {
     rows: list.getByRole('group', { name: 'Tokens that can be chosen' }).getByRole('option'),
     others,
     otherRows: others.getByRole('option'),
+    /** The row that Enter chooses. */
+    takes: list.locator('.takes'),
     from: page.getByRole('button', { name: /^From/ }),
     /** The texts without the letters in glyphs. */
     fromText: page.locator('#from .what'),

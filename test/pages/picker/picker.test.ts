@@ -238,11 +238,40 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
       await says(fromText, /USDT/);
     });
 
+    it.each([
+      ['matic', 'MATIC on Polygon'],
+      ['pol', 'MATIC on Polygon'],
+      ['matic polygon', 'MATIC on Polygon'],
+      ['sol', 'SOL on Solana'],
+      ['optimism', 'OP on OP Mainnet'],
+    ])('asks by Enter after "%s", because %s cannot be moved or reached', async (typed, name) => {
+      const { page, search, note, fromText, toText, takes } = await open();
+      await search.click();
+      await page.keyboard.type(`${typed}\n`);
+      await says(note, new RegExp(`^⚠? ?${name} is listed, but cannot be moved\\.$`));
+      await says(page.locator('#said'), `${name} is listed, but cannot be moved.`);
+      await says(fromText, 'From Choose a token');
+      expect([await takes.count(), await search.inputValue()]).toEqual([0, typed]);
+
+      await page.goto(demo.address + FROM_USDC);
+      await search.click();
+      await page.keyboard.type(`${typed}\n`);
+      // The name of a chain means a token on it.
+      if (typed === 'pol' || typed === 'optimism') await says(toText, /^To USDC on (Polygon|OP Mainnet)$/);
+      else {
+        await says(note, new RegExp(`^⚠? ?${name} is listed, but cannot be reached from USDC on Base\\.$`));
+        await says(toText, 'To Choose a token');
+      }
+    });
+
     it('shows tokens that cannot be moved or reached, and does not let them be chosen', async () => {
       const { page, search, found, note, otherRows, others, fromText, toText } =
         await open('/?q=s*usdc+base');
       await otherRows.first().click({ force: true });
       await says(note, /^⚠? ?S\*USDC on Base is listed, but cannot be moved\.$/);
+      // Enter chooses no row; the arrow keys select USDC, and then S*USDC.
+      await search.press('Enter');
+      await search.press('ArrowDown');
       await search.press('ArrowDown');
       await search.press('Enter');
       await says(fromText, 'From Choose a token');
@@ -255,7 +284,7 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
       expect(await other.getAttribute('aria-disabled')).toBe('true');
       const name = inOneLine((await other.locator('.title').textContent()) ?? '');
       await other.click({ force: true });
-      await says(note, `${name} is listed, but cannot be reached.`);
+      await says(note, `${name} is listed, but cannot be reached from USDC on Base.`);
       expect(await toText.innerText()).toContain('Choose a token');
       await search.fill('wbtc');
       await says(found, / for USDC and “wbtc”$/);
