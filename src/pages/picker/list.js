@@ -466,6 +466,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
 
   return {
     find,
+    warn,
     /** Removes the rows, which no longer fit the search. */
     clear() {
       rows = [];

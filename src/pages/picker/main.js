@@ -400,6 +400,7 @@ async function readState() {
   list.clear();
   showAll(false);
   await Promise.all([list.find().then(readPair), checkRoute()]);
+  if (tokens.includes(null)) list.warn('This link names a token that is not listed.');
 }
 
 // The key "/" can be switched off, since it disturbs speech input.

@@ -315,7 +315,7 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
 
     it('opens the state of a link, and goes back and forth between choices', async () => {
       const link = FROM_USDC.toLowerCase();
-      const { page, rows, from, search, found, complaints, hosts, fromText, toText } = await open(link);
+      const { page, rows, from, search, found, note, complaints, hosts, fromText, toText } = await open(link);
       await says(found, '35 places for USDC');
       expect(page.url()).toBe(demo.address + link);
       await rows.filter({ hasText: 'on Arbitrum' }).click();
@@ -347,6 +347,13 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
       await page.goto(`${demo.address}/?token=base:unknown&chain=nowhere`);
       await says(fromText, /Not listed/);
       await page.getByText('No listed token matches.').waitFor();
+      await page.goto(`${demo.address}/?token=nope:0x1`);
+      await says(note, /^⚠? ?This link names a token that is not listed\.$/);
+      await says(found, '587 tokens');
+      await page.goto(`${demo.address}${FROM_USDC}&to=nope:0x1`);
+      await says(note, /^⚠? ?This link names a token that is not listed\.$/);
+      await search.fill('usdt');
+      await expect.poll(() => note.innerText()).not.toContain('This link');
       expect(complaints).toEqual([]);
       expect([...hosts]).toEqual([new URL(demo.address).host]);
     });
