@@ -413,7 +413,7 @@ shortcut.addEventListener('click', () => {
 addEventListener('keydown', (event) => {
   const { key, target, ctrlKey, altKey, metaKey } = event;
   if (key !== '/' || shortcut.ariaPressed !== 'true' || ctrlKey || altKey || metaKey) return;
-  if (target instanceof HTMLInputElement && target.type !== 'radio') return;
+  if (target instanceof HTMLInputElement && target.type !== 'radio' && (target !== box || box.value)) return;
   event.preventDefault();
   box.focus();
   box.select();

@@ -388,6 +388,11 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
       await key.focus();
       await page.keyboard.press('/');
       expect([await hasFocus(search), await search.inputValue()]).toEqual([true, '']);
+      await page.keyboard.press('/');
+      expect(await search.inputValue()).toBe('');
+      await page.keyboard.type('a/');
+      expect(await search.inputValue()).toBe('a/');
+      await search.fill('');
       await key.click();
       await page.reload();
       expect(await key.getAttribute('aria-pressed')).toBe('false');
