@@ -3,7 +3,7 @@ import { setClock } from './dom.js';
 
 const TIME_LIMIT_MS = 60_000;
 /** The only code that the page itself defines; all others are codes of the gateway. */
-const UNREACHABLE = 'GATEWAY_UNREACHABLE';
+export const UNREACHABLE = 'GATEWAY_UNREACHABLE';
 const GONE = 'UPSTREAM_GONE';
 
 /** The failure of a query, with a message for people. */

@@ -1,6 +1,6 @@
 /** The search box and its list: first the tokens that can be moved or reached, then those that are only listed. */
 import { age, button, byId, make, say, tell } from './dom.js';
-import { ask, isCancelled } from './graph.js';
+import { ask, isCancelled, QueryError, UNREACHABLE } from './graph.js';
 import { TOKENS, TOKENS_BY_KEY, TOKENS_OF_GROUP } from './queries.js';
 import { nameOf, rowOf } from './rows.js';
 import { countText, isMixed, lookOf, markedText } from './text.js';
@@ -43,8 +43,9 @@ const MAX_REFRESHED = 300;
  * @param {() => void} options.onAllChains
  * @param {(asked: { query: string, variables: object }) => void} options.onAsked
  * @param {(answered: import('./graph.js').Answered) => void} options.onAnswered
+ * @param {() => void} options.onUnreachable
  */
-export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onAnswered }) {
+export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onAnswered, onUnreachable }) {
   const box = byId('search', HTMLInputElement);
   const list = byId('tokens', HTMLElement);
   const status = byId('found', HTMLElement);
@@ -133,6 +134,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
   function fail(error, again) {
     failed = again;
     askedKey = shownKey;
+    if (error instanceof QueryError && error.code === UNREACHABLE) onUnreachable();
     const text = error instanceof Error ? error.message : String(error);
     // Otherwise screen readers would announce the same failure after each attempt.
     if (fault.querySelector('p')?.textContent !== text)

@@ -1,12 +1,12 @@
 /** The status of the listings: a line that turns amber when something is wrong, and the table that it opens. */
 import { age, byId, make } from './dom.js';
-import { ask, QueryError, reasonFor } from './graph.js';
+import { ask, QueryError, reasonFor, UNREACHABLE } from './graph.js';
 import { LISTINGS } from './queries.js';
 import { countText } from './text.js';
 
 const POLL_MS = 10_000;
-/** The pause between two polls while a listing is missing. */
-const POLL_SOON_MS = 3000;
+/** While something is missing, the pause between two polls grows from a quarter of this to this. */
+const POLL_SOON_MS = 2000;
 /** How the sentence about old prices begins. */
 const OLD_PRICES = 'Prices are ';
 
@@ -16,15 +16,19 @@ const OLD_PRICES = 'Prices are ';
  * Shows the status of the listings, and polls it while the page is visible.
  *
  * @param {(listings: Listing[]) => Promise<void>} onAnswer
+ * @returns {() => void} to call when the gateway did not answer another request: polls now, and soon again
  */
 export function watchListings(onAnswer) {
   const line = byId('state', HTMLElement);
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let next;
+  let isPolling = false;
+  let isWell = true;
+  let pause = POLL_SOON_MS / 8;
 
   async function poll() {
     clearTimeout(next);
-    let isWell = false;
+    isPolling = isWell = true;
     try {
       /** @type {Listing[]} */
       const listings = (await ask(LISTINGS, {})).listings;
@@ -35,11 +39,12 @@ export function watchListings(onAnswer) {
       await onAnswer(listings);
     } catch (error) {
       isWell = false;
-      if (error instanceof QueryError && error.code === 'GATEWAY_UNREACHABLE')
-        show([[reasonFor(error.code) ?? '']]);
+      if (error instanceof QueryError && error.code === UNREACHABLE) show([[reasonFor(error.code) ?? '']]);
     }
     clearTimeout(next);
-    if (document.visibilityState === 'visible') next = setTimeout(poll, isWell ? POLL_MS : POLL_SOON_MS);
+    isPolling = false;
+    pause = isWell ? POLL_SOON_MS / 8 : Math.min(2 * pause, POLL_SOON_MS);
+    if (document.visibilityState === 'visible') next = setTimeout(poll, isWell ? POLL_MS : pause);
   }
 
   /** @param {(Node | string)[][]} wrong @param {Listing[]} [listings] */
@@ -64,6 +69,10 @@ export function watchListings(onAnswer) {
     if (document.visibilityState === 'visible') void poll();
   });
   void poll();
+  return () => {
+    isWell = false;
+    if (!isPolling) void poll();
+  };
 }
 
 /** A sentence for each problem of a listing. @param {Listing} listing @returns {(Node | string)[][]} */

@@ -68,6 +68,7 @@ const list = createList({
   onAllChains: () => chooseChain(''),
   onAsked: panel.begin,
   onAnswered: panel.show,
+  onUnreachable: () => pollNow(),
 });
 
 /** @param {TokenKey} key @returns {TokenKey} */
@@ -436,7 +437,7 @@ if (hasMouse) box.focus({ preventScroll: true });
 
 let chainsKnown = '';
 let shownFrom = '';
-watchListings(async ([ofChains, ofTokens]) => {
+const pollNow = watchListings(async ([ofChains, ofTokens]) => {
   await list.retry();
   if (isUnopened) await readState();
   const version = `${ofChains?.version} ${ofTokens?.rows}`;
