@@ -37,7 +37,10 @@ async function unpackGraphiql(): Promise<void> {
   }
 }
 
-/** The README as a page. Only links to other sites stay links: the pictures and guides are not served. */
+/**
+ * The README as a page. Only links to other sites stay links: the pictures and guides are not served. The gateway adds
+ * links to its pages and files.
+ */
 function guide(): string {
   const readme = readFileSync(new URL('README.md', ROOT), 'utf8')
     .replaceAll(/^!\[.*\n/gm, '')
@@ -54,6 +57,7 @@ function guide(): string {
     <link rel="stylesheet" href="./guide.css">
   </head>
   <body>
+    <nav aria-label="Pages">{{links}}</nav>
 ${marked.parse(readme, { async: false })}  </body>
 </html>
 `;

@@ -49,20 +49,19 @@ const contentSecurityPolicy = (hasLogos: boolean) => [
 /** Makes the picker from the files in `picker/` and the guide, and fills the placeholders of its HTML. */
 export function createPicker(options: PickerOptions): Page {
   const { endpoint, hasPlayground, hasLogos, files: linkedFiles, isDemo } = options;
-  const files = [...pageFiles(), guide()];
-  // One digest for all: scripts import each other by name, so a change of one must change every path.
-  const base = `${options.base}${digestOf(files.map(({ content }) => content).join('\n'))}/`;
   const links = [
     ...(hasPlayground ? [`<a href="${endpoint}">Playground</a>`] : []),
     ...linkedFiles.map(({ path, label }) => `<a href="${path}">${label}</a>`),
-    '<a href="./guide.html">Guide</a>',
   ];
+  const files = [...pageFiles(), guide(['<a href="../../">Token picker</a>', ...links].join(' '))];
+  // One digest for all: scripts import each other by name, so a change of one must change every path.
+  const base = `${options.base}${digestOf(files.map(({ content }) => content).join('\n'))}/`;
   // Without preloads the browser would fetch these modules only after `main.js`, which imports all of them.
   const preloads = files
     .filter(({ name }) => name.endsWith('.js') && name !== 'main.js')
     .map(({ name }) => `<link rel="modulepreload" href="./${name}">`);
   const html = read('index.html')
-    .replace('{{links}}', links.join(' '))
+    .replace('{{links}}', [...links, '<a href="./guide.html">Guide</a>'].join(' '))
     .replace('{{preloads}}', preloads.join('\n    '))
     .replaceAll(/(?<=(?:href|src)=")\.\//g, base)
     .replace('{{demo}}', isDemo ? ' (demo data)' : '')
@@ -101,8 +100,10 @@ function withoutComments(text: string): string {
   return text.replaceAll(/^ *(\/\*((?!\*\/).)*\*\/|\/\/[^\n]*)\n/gms, '');
 }
 
-function guide(): ServedFile {
-  return { name: 'guide.html', type: 'text/html', content: readFileSync(GUIDE, 'utf8') };
+/** @param links from the guide, since the files of the repository that it names are not served */
+function guide(links: string): ServedFile {
+  const content = readFileSync(GUIDE, 'utf8').replace('{{links}}', links);
+  return { name: 'guide.html', type: 'text/html', content };
 }
 
 /** The texts of the page's queries. */

@@ -47,6 +47,17 @@ describe('The picker over HTTP', () => {
       if (path.endsWith('.html')) {
         expect(file.headers['content-type']).toBe('text/html; charset=utf-8');
         expect(file.body.toString()).toContain('<h1>Chains and tokens gateway</h1>');
+        const links = [...file.body.toString().matchAll(/<a href="([^"]+)">([^<]+)/g)];
+        expect(links.map(([, , label]) => label)).toEqual([
+          'Token picker',
+          'Playground',
+          'Schema',
+          'llms.txt',
+        ]);
+        for (const [, target = ''] of links) {
+          const { pathname } = new URL(target, `http://host${path}`);
+          expect([pathname, (await getAsBrowser(address, pathname)).status]).toEqual([pathname, 200]);
+        }
         await visit(path.replace('guide.html', 'guide.css'));
         return;
       }
