@@ -286,6 +286,7 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
           expect(x + width).toBeLessThan(360);
         }
         expect((await pair.locator('.id').boundingBox())?.height).toBeLessThan(24);
+        await says(page.locator('#answered-by'), /^from the (cache of the )?gateway$/);
         expect(await smallTargets(page)).toEqual([]);
         await shut();
         expect([await code.isVisible(), await hasFocus(toggle)]).toEqual([false, true]);
@@ -365,6 +366,12 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
         .toMatch(/^Prices are \d+ (s|min) old\. The token service answers with an error\.$/);
       expect(await state.getAttribute('class')).toBe('warned');
       expect(await warned.count()).toBe(1);
+      // The warning leaves no place for who answered, so the table says it.
+      expect(await page.locator('#answered-by').isVisible()).toBe(false);
+      await state.click();
+      const table = page.getByRole('dialog', { name: 'Listings' });
+      await table.getByText(/^The last answer came from the (cache of the )?gateway\.$/).waitFor();
+      await page.keyboard.press('Escape');
       await rows.first().click();
       await fault.getByText('The token service answers with an error. Retrying…').waitFor();
       expect(await rows.count()).toBe(0);
