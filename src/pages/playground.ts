@@ -77,7 +77,9 @@ body{display:flex;flex-direction:column;height:100vh;height:100dvh;overflow:hidd
 .graphiql-container #graphiql-session{flex-direction:column;min-height:0;overflow-y:auto}
 #graphiql-session>.graphiql-horizontal-drag-bar{display:none}
 .graphiql-container .graphiql-editors,.graphiql-container .graphiql-response{flex:1 0 0!important;min-height:280px}
-.graphiql-container .graphiql-editors{min-height:384px}
+.graphiql-container .graphiql-editors{min-height:344px}
+.graphiql-container .graphiql-editor-tools{padding-block:0}
+.graphiql-container .graphiql-editor-tool{min-height:78px;padding-block:8px}
 /* The buttons are above the query, so that its lines have the whole width. */
 .graphiql-container .graphiql-query-editor{flex-direction:column;gap:8px;padding:8px}
 .graphiql-container .graphiql-query-editor>.graphiql-toolbar{flex-direction:row;order:-1;width:auto}
@@ -132,7 +134,7 @@ export function createPlayground({ path, picker, files, isDemo }: PlaygroundOpti
     return address;
   };
   const title = `Chains and tokens${isDemo ? ' (demo data)' : ''}`;
-  const script = add('graphiql.js', 'text/javascript', withHistory(graphiql('graphiql.js')));
+  const script = add('graphiql.js', 'text/javascript', withWrapping(withHistory(graphiql('graphiql.js'))));
   const colours = (css: string) => COLOURS.reduce((text, [from, to]) => text.replaceAll(from, to), css);
   const style = add('graphiql.css', 'text/css', colours(graphiql('graphiql.css')) + STYLE);
   const icon = add('icon.svg', 'image/svg+xml', readFileSync(PICKER_ICON, 'utf8'));
@@ -182,6 +184,12 @@ function withHistory(script: string): string {
     /\bplugins:\[([\w$]+)\](?=,schemaDescription:)/,
     (_, explorer) => `plugins:[${explorer},${name}]`,
   );
+}
+
+/** Wraps long lines in all editors, with smaller letters on phones: GraphiQL has no option for this. */
+function withWrapping(script: string): string {
+  const size = 'Math.min(innerWidth,innerHeight)<600?13:15';
+  return script.replace('fontSize:15,minimap:', `fontSize:${size},wordWrap:"on",minimap:`);
 }
 
 /**

@@ -115,6 +115,31 @@ describe.skipIf(isBrowserMissing)('the playground in a real browser', BROWSER_TE
     await page.waitForURL(`${address}/`);
   });
 
+  it('the playground shows whole lines of the query and several lines of the answer on phones', async () => {
+    for (const viewport of [
+      { width: 320, height: 640 },
+      { width: 844, height: 390 },
+    ]) {
+      const page = await newVisitor({ viewport, hasTouch: true, isMobile: true });
+      await page.goto(`${demo.address}/graphql`);
+      await page.locator('#answer-facts').waitFor();
+      await expect.poll(() => page.locator('.result-window').innerText()).toContain('"symbol"');
+      const overflow = await page.locator('.graphiql-query-editor').evaluate((editor) => {
+        const { right } = editor.getBoundingClientRect();
+        return [...editor.querySelectorAll('.view-line > span')].filter(
+          (line) => line.getBoundingClientRect().right > right,
+        ).length;
+      });
+      expect(overflow).toBe(0);
+      const seen = await page
+        .locator('.result-window .view-line')
+        .evaluateAll(
+          (lines) => lines.filter((line) => line.getBoundingClientRect().bottom < innerHeight).length,
+        );
+      expect(seen).toBeGreaterThanOrEqual(5);
+    }
+  });
+
   it('the playground has the accent of the picker in both themes, and colours that follow axe around its editors', async () => {
     const page = await newVisitor({ bypassCSP: true });
     await page.goto(`${demo.address}/graphql`);
