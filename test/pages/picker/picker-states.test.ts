@@ -1,3 +1,4 @@
+/** The picker shows rows that need care, failures, its code and the status of listings, in all themes and sizes. */
 import { execFile } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { promisify } from 'node:util';
@@ -26,10 +27,10 @@ const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 const NATIVE = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE';
 const run = promisify(execFile);
 
-describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300_000 }, () => {
+describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300_000 }, () => {
   const { demo, open, openWith } = usePicker();
 
-  describe('Rows that need care', () => {
+  describe('rows that need care', () => {
     const TWINS = [
       '0x1111110000000000000000000000000000002222',
       '0x1111330000000000000000000000000000002222',
@@ -60,7 +61,7 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
       ],
     };
 
-    it('show names as text and load no logos; twins and letters of another script are not chosen by Enter', async () => {
+    it('rows show names as text and load no logos; twins and letters of another script are not chosen by Enter', async () => {
       const { page, search, note, rows, otherRows, fromText, complaints, hosts, address } =
         await openWith(ODD);
       await page.setViewportSize({ width: 320, height: 640 });
@@ -109,7 +110,7 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
       expect([complaints, [...hosts]]).toEqual([[], [new URL(address).host]]);
     });
 
-    it('are not chosen by Enter if a letter of another alphabet is all that differs', async () => {
+    it('look-alike rows are not chosen by Enter if a letter of another alphabet is all that differs', async () => {
       const addresses = ['0x1111110000000000000000000000000000005555', USDC_ON_BASE];
       const { page, search, rows, note, fromText } = await openWith({
         chains: [chainRow('base', { name: 'Base' })],
@@ -126,7 +127,7 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
       expect((await rows.locator('.warning code').allTextContents()).sort()).toEqual(addresses);
     });
 
-    it('show held-back values in each row and for the chosen token', async () => {
+    it('rows and the chosen token show held-back values', async () => {
       const since = Date.now() - 3_600_000 * 5;
       const upstream = await startFakeUpstream({
         chains: [chainRow('a', { name: 'Chain A' }), chainRow('b', { name: 'Chain B' })],
@@ -159,7 +160,7 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
       expect(complaints).toEqual([]);
     });
 
-    it('show logos with LOGOS=true, and the glyph if a picture fails to load', async () => {
+    it('rows show logos with LOGOS=true, and the glyph if a picture fails to load', async () => {
       const tokens = ['good', 'bad', 'none'].map((name, index) =>
         tokenRow('a', `0x${index + 1}`, {
           symbol: name,
@@ -187,8 +188,8 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
     });
   });
 
-  describe('The code', () => {
-    it('is the query that was sent, and each form of it runs and gives the same answer', async () => {
+  describe('the code', () => {
+    it('the code is the query that was sent, and each form of it runs and gives the same answer', async () => {
       const { page, code, searches, found, rows } = await open(`/?token=base:${USDC_ON_BASE}`);
       await says(found, '35 places for USDC');
       const tab = async (name: string) => {
@@ -255,7 +256,7 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
         .waitFor();
     });
 
-    it('is a bar on a phone, which opens as a sheet below a summary of both sides; all targets are large', async () => {
+    it('the code is a bar on a phone, which opens as a sheet below a summary of both sides; all targets are large', async () => {
       const { page, search, rows, code, pair, sent } = await open('/', PHONE);
       await rows.first().waitFor();
       const links = page.getByRole('navigation', { name: 'More' }).getByRole('link');
@@ -318,7 +319,7 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
     });
   });
 
-  it('shows rows beside the search on a phone that lies on its side', async () => {
+  it('the picker shows rows beside the search on a phone that lies on its side', async () => {
     const { page, search, rows } = await open('/', { ...PHONE, viewport: { width: 667, height: 375 } });
     await rows.nth(3).waitFor();
     const bar = (await page.locator('#side').boundingBox())?.y ?? 0;
@@ -326,8 +327,8 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
     expect([y + height <= bar, y >= ((await search.boundingBox())?.y ?? 0)]).toEqual([true, true]);
   });
 
-  describe('The status', () => {
-    it('shows the status of the listings, and updates ages without requests', async () => {
+  describe('the status', () => {
+    it('the picker shows the status of the listings, and updates ages without requests', async () => {
       const { page, sent, state } = await open();
       await says(state, /^fresh, \d+ (s|min) old$/);
       await says(page.locator('#prices'), /^prices \d+ (s|min) old$/);
@@ -349,7 +350,7 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
       ]);
     });
 
-    it('says why prices are stale, and which requests the service failed to answer', async () => {
+    it('the picker says why prices are stale, and which requests the service failed to answer', async () => {
       const listings = { chains: [chainRow('a')], tokens: [tokenRow('a', '0x1')] };
       const { page, upstream, rows, state, fault, note } = await openWith(listings, {
         TOKENS_FRESH_MS: '500',
@@ -385,7 +386,7 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
         .toEqual(['', expect.stringContaining('The service lists nothing that this token can be moved to.')]);
     });
 
-    it('updates prices without moving rows or the focus, and keeps the rows while the gateway does not answer', async () => {
+    it('the picker updates prices without moving rows or the focus, and keeps the rows while the gateway does not answer', async () => {
       const env = { PORT: String(await freePort()), TOKENS_FRESH_MS: '200' };
       // The page needs neither introspection nor the playground.
       const { address, child, exited } = await startGatewayProcess({
@@ -449,80 +450,83 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
     });
   });
 
-  describe('Accessibility', () => {
+  describe('accessibility', () => {
     it.each([
       // The last size is the screen of a laptop at 200 % zoom.
       ['light', 'dark', [1440, 2560, 900, 640]],
       ['dark', 'light', [320]],
-    ] as const)('follows axe in %s and %s in these states, and fits at %j pixels', async (...given) => {
-      const [colorScheme, other, widths] = given;
-      const [width] = widths;
-      const { page, search, rows, note, fault, state } = await open('/', {
-        bypassCSP: true,
-        colorScheme,
-        // Otherwise colours change slowly after a change of the theme.
-        reducedMotion: 'reduce',
-        viewport: { width, height: 800 },
-      });
-      await page.addScriptTag({ path: AXE });
-      // Of the plain rows of a group, the first ones stand for all.
-      const violations = (options: object) =>
-        page.evaluate(`axe.run({ exclude: '.row:nth-of-type(n + 6):not(.takes, [aria-selected=true])' }, ${JSON.stringify(options)}).then(({ violations }) =>
+    ] as const)(
+      'the picker follows axe in %s and %s in these states, and fits at %j pixels',
+      async (...given) => {
+        const [colorScheme, other, widths] = given;
+        const [width] = widths;
+        const { page, search, rows, note, fault, state } = await open('/', {
+          bypassCSP: true,
+          colorScheme,
+          // Otherwise colours change slowly after a change of the theme.
+          reducedMotion: 'reduce',
+          viewport: { width, height: 800 },
+        });
+        await page.addScriptTag({ path: AXE });
+        // Of the plain rows of a group, the first ones stand for all.
+        const violations = (options: object) =>
+          page.evaluate(`axe.run({ exclude: '.row:nth-of-type(n + 6):not(.takes, [aria-selected=true])' }, ${JSON.stringify(options)}).then(({ violations }) =>
           violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]))`);
-      const check = async () => {
-        for (const one of [...widths.slice(1), width]) {
-          await page.setViewportSize({ width: one, height: one === 640 ? 400 : 800 });
-          expect(
-            await page.evaluate(() => document.documentElement.scrollWidth - innerWidth),
-          ).toBeLessThanOrEqual(0);
-        }
-        expect(await violations({ resultTypes: ['violations'] })).toEqual([]);
-        await page.emulateMedia({ colorScheme: other });
-        expect(await violations({ runOnly: ['color-contrast'] })).toEqual([]);
-        await page.emulateMedia({ colorScheme });
-      };
-      await rows.first().waitFor();
-      await search.fill('usdc b');
-      await says(page.locator('#found'), /“usdc b”$/);
-      await check();
-      await search.fill('usdc base');
-      await search.press('Enter');
-      await says(page.locator('#found'), '35 places for USDC');
-      await search.fill('usdc b');
-      await says(page.locator('#found'), /“usdc b”$/);
-      await rows.first().click();
-      await page.getByRole('button', { name: /^To USDC/ }).waitFor();
-      await check();
-      await page.getByRole('button', { name: 'More chains' }).click();
-      await page.getByRole('searchbox', { name: 'Find a chain' }).fill('a');
-      await check();
-      const isPhone = await page.locator('#sheet').isVisible();
-      if (isPhone) {
-        await page.locator('#sheet').click();
+        const check = async () => {
+          for (const one of [...widths.slice(1), width]) {
+            await page.setViewportSize({ width: one, height: one === 640 ? 400 : 800 });
+            expect(
+              await page.evaluate(() => document.documentElement.scrollWidth - innerWidth),
+            ).toBeLessThanOrEqual(0);
+          }
+          expect(await violations({ resultTypes: ['violations'] })).toEqual([]);
+          await page.emulateMedia({ colorScheme: other });
+          expect(await violations({ runOnly: ['color-contrast'] })).toEqual([]);
+          await page.emulateMedia({ colorScheme });
+        };
+        await rows.first().waitFor();
+        await search.fill('usdc b');
+        await says(page.locator('#found'), /“usdc b”$/);
         await check();
-      }
-      await state.click();
-      await check();
-      await page.keyboard.press('Escape');
-      if (isPhone) await page.locator('#close').click();
-      await search.fill('usdcc');
-      await note.getByRole('button', { name: 'Did you mean USDC?' }).waitFor();
-      await check();
-      await page.route('**/graphql', (route) => route.abort());
-      await search.fill('eth');
-      await fault.getByText('This gateway does not answer.').waitFor();
-      // It was about the earlier search.
-      expect(await note.isVisible()).toBe(false);
-      await check();
-      const isLight = await page.locator('body').evaluate((body) => {
-        const { color, backgroundColor } = getComputedStyle(body);
-        const [text = 0, ground = 0] = [color, backgroundColor].map((one) => Number(/\d+/.exec(one)?.[0]));
-        return ground > text;
-      });
-      expect(isLight).toBe(colorScheme === 'light');
-    });
+        await search.fill('usdc base');
+        await search.press('Enter');
+        await says(page.locator('#found'), '35 places for USDC');
+        await search.fill('usdc b');
+        await says(page.locator('#found'), /“usdc b”$/);
+        await rows.first().click();
+        await page.getByRole('button', { name: /^To USDC/ }).waitFor();
+        await check();
+        await page.getByRole('button', { name: 'More chains' }).click();
+        await page.getByRole('searchbox', { name: 'Find a chain' }).fill('a');
+        await check();
+        const isPhone = await page.locator('#sheet').isVisible();
+        if (isPhone) {
+          await page.locator('#sheet').click();
+          await check();
+        }
+        await state.click();
+        await check();
+        await page.keyboard.press('Escape');
+        if (isPhone) await page.locator('#close').click();
+        await search.fill('usdcc');
+        await note.getByRole('button', { name: 'Did you mean USDC?' }).waitFor();
+        await check();
+        await page.route('**/graphql', (route) => route.abort());
+        await search.fill('eth');
+        await fault.getByText('This gateway does not answer.').waitFor();
+        // It was about the earlier search.
+        expect(await note.isVisible()).toBe(false);
+        await check();
+        const isLight = await page.locator('body').evaluate((body) => {
+          const { color, backgroundColor } = getComputedStyle(body);
+          const [text = 0, ground = 0] = [color, backgroundColor].map((one) => Number(/\d+/.exec(one)?.[0]));
+          return ground > text;
+        });
+        expect(isLight).toBe(colorScheme === 'light');
+      },
+    );
 
-    it('has a skip link, shows choices and switches in forced colours, and reduces motion', async () => {
+    it('the picker has a skip link, shows choices and switches in forced colours, and reduces motion', async () => {
       const { page, search, rows } = await open('/', { forcedColors: 'active', reducedMotion: 'reduce' });
       await page.locator('.skip').focus();
       await page.keyboard.press('Enter');

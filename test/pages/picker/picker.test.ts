@@ -1,3 +1,4 @@
+/** People find and choose a token and its destination in the picker, with a mouse, keys or a link. */
 import { describe, expect, it } from 'vitest';
 import { chainRow, tokenRow } from '../../fixtures/rows.js';
 import { isBrowserMissing } from '../../support/browser.js';
@@ -8,11 +9,11 @@ import { copied, hasFocus, inOneLine, rowTexts, says, USDC_ON_BASE, usePicker } 
 const USDC_ON_ETHEREUM = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
 const FROM_USDC = `/?token=base:${USDC_ON_BASE}`;
 
-describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300_000 }, () => {
+describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300_000 }, () => {
   const { demo, open, openWith } = usePicker();
 
-  describe('Finding', () => {
-    it('shows the best matches first, marks the row that Enter chooses, and sends one request for each search', async () => {
+  describe('finding', () => {
+    it('the picker shows the best matches first, marks the row that Enter chooses, and sends one request for each search', async () => {
       const { page, search, searches, found, rows, others, otherRows } = await open();
       await says(found, '587 tokens');
       expect(searches()).toHaveLength(1);
@@ -45,7 +46,7 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
       expect(searches()).toHaveLength(5);
     });
 
-    it('offers chains by their movable tokens in one line, and the rest behind a button', async () => {
+    it('the picker offers chains by their movable tokens in one line, and the rest behind a button', async () => {
       const { page, rows, found, searches } = await open();
       const { chains } = (
         await ask<{ chains: { name: string; tokens: { isBridgeable: boolean }[] }[] }>(
@@ -102,7 +103,7 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
       });
     });
 
-    it('offers ways out of an empty result', async () => {
+    it('the picker offers ways out of an empty result', async () => {
       const { page, search, note, rows } = await open('/?q=etherem&chain=ethereum');
       await note.getByText('No listed token matches.').waitFor();
       await note.getByRole('button', { name: 'Did you mean Ethereum?' }).click();
@@ -121,7 +122,7 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
       await expect.poll(() => new URL(page.url()).search).toBe('');
     });
 
-    it('shows placeholders and the query until the first answer, dims the rows of an older search, and marks slow answers', async () => {
+    it('the picker shows placeholders and the query until the first answer, dims the rows of an older search, and marks slow answers', async () => {
       const { page, search, found, code } = await open('about:blank');
       let answer = () => {};
       let answered = new Promise<void>((resolve) => {
@@ -155,7 +156,7 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
       expect(slow).not.toBe(fast);
     });
 
-    it('appends 3,000 tokens page by page, each once, without drawing any again', async () => {
+    it('the picker appends 3,000 tokens page by page, each once, without drawing any again', async () => {
       const tokens = Array.from({ length: 3_000 }, (_, index) =>
         tokenRow('a', `0x${(index + 1).toString(16).padStart(40, '0')}`, {
           symbol: `T${index}`,
@@ -193,8 +194,8 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
     });
   });
 
-  describe('Choosing', () => {
-    it('needs neither a mouse nor pauses: usdc base ⏎ arb ⏎', async () => {
+  describe('choosing', () => {
+    it('the picker needs neither a mouse nor pauses: usdc base ⏎ arb ⏎', async () => {
       const { page, rows, pair, found, search, fromText, toText } = await open();
       await page.keyboard.type('usdc base\narb\n');
       await says(toText, 'To USDC on Arbitrum');
@@ -221,7 +222,7 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
       expect(differing.length).toBeLessThan(5);
     });
 
-    it('chooses the first result of the latest text, never of an older answer', async () => {
+    it('the picker chooses the first result of the latest text, never of an older answer', async () => {
       const { page, search, found, fromText } = await open();
       await says(found, '587 tokens');
       await page.route('**/graphql', async (route) => {
@@ -244,7 +245,7 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
       ['matic polygon', 'MATIC on Polygon'],
       ['sol', 'SOL on Solana'],
       ['optimism', 'OP on OP Mainnet'],
-    ])('asks by Enter after "%s", because %s cannot be moved or reached', async (typed, name) => {
+    ])('the picker asks by Enter after "%s", because %s cannot be moved or reached', async (typed, name) => {
       const { page, search, note, fromText, toText, takes } = await open();
       await search.click();
       await page.keyboard.type(`${typed}\n`);
@@ -264,7 +265,7 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
       }
     });
 
-    it('shows tokens that cannot be moved or reached, and does not let them be chosen', async () => {
+    it('the picker shows tokens that cannot be moved or reached, and does not let them be chosen', async () => {
       const { page, search, found, note, otherRows, others, fromText, toText } =
         await open('/?q=s*usdc+base');
       await otherRows.first().click({ force: true });
@@ -293,7 +294,7 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
       expect(await toText.innerText()).toContain('Choose a token');
     });
 
-    it('swaps both sides, and says if there is no route back', async () => {
+    it('the picker swaps both sides, and says if there is no route back', async () => {
       const listings = {
         chains: [chainRow('a', { name: 'A' }), chainRow('b', { name: 'B' })],
         tokens: [tokenRow('a', '0x1'), tokenRow('b', '0x2')],
@@ -313,7 +314,7 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
       await says(toText, 'To USDC on A cannot be reached');
     });
 
-    it('opens the state of a link, and goes back and forth between choices', async () => {
+    it('the picker opens the state of a link, and goes back and forth between choices', async () => {
       const link = FROM_USDC.toLowerCase();
       const { page, rows, from, search, found, note, complaints, hosts, fromText, toText } = await open(link);
       await says(found, '35 places for USDC');
@@ -358,7 +359,7 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
       expect([...hosts]).toEqual([new URL(demo.address).host]);
     });
 
-    it('remembers the last choices beside the card until they are forgotten', async () => {
+    it('the picker remembers the last choices beside the card until they are forgotten', async () => {
       const { page, rows, pair, fromText } = await open();
       await rows.filter({ hasText: 'USDC on Ethereum' }).click();
       await says(fromText, /USDC/);
@@ -381,7 +382,7 @@ describe.skipIf(isBrowserMissing)('The picker in a real browser', { timeout: 300
       }
     });
 
-    it('focuses the search with one key, which can be switched off', async () => {
+    it('the picker focuses the search with one key, which can be switched off', async () => {
       const { page, search, rows } = await open();
       await rows.first().waitFor();
       const key = page.getByRole('button', { name: 'The key / focuses the search' });

@@ -1,3 +1,4 @@
+/** The picker writes prices, ages, names and addresses short, exact and without characters that deceive. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { lookalikeKey } from '../../../src/domain/lookalikes.js';
@@ -35,7 +36,7 @@ describe('what the picker writes', () => {
     [999_996_000, '$1B'],
     [2.5e12, '$2.5T'],
     [1e21, '$1,000,000,000T'],
-  ])('a price of %d as %s', (usd, text) => {
+  ])('the picker writes a price of %d as %s', (usd, text) => {
     expect(priceText(usd)).toBe(text);
   });
 
@@ -46,11 +47,11 @@ describe('what the picker writes', () => {
     [3_599_000, '59 min'],
     [7_200_000, '2 h'],
     [200_000_000, '2 d'],
-  ])('an age of %d ms as %s', (ms, text) => {
+  ])('the picker writes an age of %d ms as %s', (ms, text) => {
     expect(ageText(ms)).toBe(text);
   });
 
-  it('counts, with a plural where it is needed', () => {
+  it('the picker writes counts with a plural where it is needed', () => {
     expect([countText(0, 'token'), countText(1, 'token'), countText(1204, 'token')]).toEqual([
       '0 tokens',
       '1 token',
@@ -69,7 +70,7 @@ describe('what the picker writes', () => {
     ['x\ufe0f', 'x[U+FE0F]'],
     ['Дай 币 ₮', 'Дай 币 ₮'],
     ['❤️ 👩‍🚀', '❤️ 👩‍🚀'],
-  ])('%j, with its invisible characters marked, as %s', (name, text) => {
+  ])('the picker writes %j, with its invisible characters marked, as %s', (name, text) => {
     expect(markedText(name)).toBe(text);
   });
 
@@ -79,7 +80,7 @@ describe('what the picker writes', () => {
     ['🐶coin', '🐶'],
     ['\u200b', '?'],
     ['', '?'],
-  ])('the initial of %j as %s', (symbol, initial) => {
+  ])('the picker writes the initial of %j as %s', (symbol, initial) => {
     expect(initialOf(symbol)).toBe(initial);
   });
 
@@ -87,7 +88,7 @@ describe('what the picker writes', () => {
     ['0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913', '0x8335…2913'],
     ['0x1::aptos_coin::AptosCoin', '0x1::a…Coin'],
     ['0x1234567890ab', '0x1234567890ab'],
-  ])('the address %s as %s', (address, short) => {
+  ])('the picker writes the address %s as %s', (address, short) => {
     expect(shortAddress(address)).toBe(short);
   });
 
@@ -100,7 +101,7 @@ describe('what the picker writes', () => {
     ['ЕТН', true],
     ['USDαi', true],
     ['USD币', true],
-  ])('that %s can pass for another symbol: %s', (symbol, isSo) => {
+  ])('the picker knows whether %s can pass for another symbol: %s', (symbol, isSo) => {
     expect(isMixed(symbol)).toBe(isSo);
   });
 
@@ -113,11 +114,14 @@ describe('what the picker writes', () => {
     ['abc', ['xyz'], ['', 'abc']],
     ['abcd', ['ab'], ['ab', 'cd']],
     ['a😀b', ['a😁b'], ['a', '😀', 'b']],
-  ])('%s beside %j in parts that are equal and parts that differ: %j', (address, others, parts) => {
-    expect(differingParts(address, others)).toEqual(parts);
-  });
+  ])(
+    'the picker divides %s beside %j into parts that are equal and parts that differ: %j',
+    (address, others, parts) => {
+      expect(differingParts(address, others)).toEqual(parts);
+    },
+  );
 
-  it('equal keys for symbols of one chain that look the same', () => {
+  it('the picker has equal keys for symbols of one chain that look the same', () => {
     const look = (symbol: string, chainKey = 'a') => lookOf({ symbol, chainKey });
     expect(new Set(['USDC', 'usdc', 'US\u200bDC', 'ＵＳＤＣ'].map((symbol) => look(symbol))).size).toBe(1);
     expect(look('U\u0405DC')).toBe(look('USDC'));
@@ -146,7 +150,7 @@ describe('what the picker writes', () => {
     ['a.b*c', '.b*', ['a', '.b*', 'c']],
     ['USDC', '', ['USDC']],
     ['x', '( [ \\', ['x']],
-  ])('the parts of %s that match the words of "%s"', (text, query, parts) => {
+  ])('the picker divides %s into parts that match the words of "%s", and others', (text, query, parts) => {
     expect(matchedParts(text, query)).toEqual(parts);
   });
 });
