@@ -3,7 +3,7 @@ import { age, button, byId, make, say, tell } from './dom.js';
 import { ask, isCancelled, QueryError, UNREACHABLE } from './graph.js';
 import { TOKENS, TOKENS_BY_KEY, TOKENS_OF_GROUP } from './queries.js';
 import { nameOf, rowOf } from './rows.js';
-import { countText, isMixed, lookOf, markedText } from './text.js';
+import { countText, isMixed, lookOf, markedText, meantOf } from './text.js';
 
 /** The search begins this long after the last key press (milliseconds). */
 const TYPING_MS = 120;
@@ -158,7 +158,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
     groups = [first, group(label, othersFilter, onlyListed, true)];
     list.replaceChildren(...groups.map(({ element }) => element));
     held = others;
-    meant = meantOf(found.nodes, others.nodes);
+    meant = meantOf(query, found.nodes, others.nodes, scopeShown.source === undefined);
     noteLooks(others.nodes);
     append(first, found);
     list.scrollTop = 0;
@@ -246,25 +246,6 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
     const glyph = element.firstElementChild;
     if (glyph?.isEqualNode(next.firstElementChild)) next.firstElementChild?.replaceWith(glyph);
     element.replaceChildren(...next.childNodes);
-  }
-
-  /**
-   * The token that was probably meant, if it is only listed. It has the typed symbol or name, which no token that can be
-   * chosen has; or it is the native asset of the chain that was typed. In the slot To, the name of a chain means any token
-   * on it.
-   *
-   * @param {Token[]} found
-   * @param {Token[]} others
-   */
-  function meantOf(found, others) {
-    const { source } = scopeShown;
-    const typed = query.toLowerCase();
-    const isTyped = (/** @type {Token} */ { symbol, name }) =>
-      typed.split(/\s+/).includes(symbol.toLowerCase()) || (!source && typed === name.toLowerCase());
-    const [first] = found;
-    const ofChain = source || first?.isNative ? undefined : first?.chainKey;
-    if (found.some(isTyped)) return undefined;
-    return others.find((token) => isTyped(token) || (token.isNative && token.chainKey === ofChain));
   }
 
   /** The addresses of tokens in the list that look the same. @param {Token} token */

@@ -1,5 +1,7 @@
 /** Formats numbers, ages and names for people. It does not use the DOM, so that tests can run it without a browser. */
 
+/** @typedef {import('./queries.js').Token} Token */
+
 // `Intl.NumberFormat` is not used: making the first formatters blocks the page for 40 ms.
 /** Rounds to at most `digits` decimals, keeps at least `least` of them, and groups thousands. */
 const decimalText = (/** @type {number} */ value, digits = 2, least = 2) => {
@@ -157,4 +159,25 @@ export function differingParts(address, others) {
     parts[parts.length - 1] += character;
   }
   return parts;
+}
+
+/**
+ * The token that was probably meant, if it is only listed. It has the typed symbol or name, which no token that can be
+ * chosen has; or it is the native asset of the chain that was typed. In the slot To, the name of a chain means any token
+ * on it.
+ *
+ * @param {string} query
+ * @param {Token[]} found the tokens that can be chosen, the best match first
+ * @param {Token[]} others the tokens that are only listed
+ * @param {boolean} isFrom whether the search is for the slot From
+ * @returns {Token | undefined}
+ */
+export function meantOf(query, found, others, isFrom) {
+  const typed = query.toLowerCase();
+  const isTyped = (/** @type {Token} */ { symbol, name }) =>
+    typed.split(/\s+/).includes(symbol.toLowerCase()) || (isFrom && typed === name.toLowerCase());
+  const [first] = found;
+  const ofChain = isFrom && !first?.isNative ? first?.chainKey : undefined;
+  if (found.some(isTyped)) return undefined;
+  return others.find((token) => isTyped(token) || (token.isNative && token.chainKey === ofChain));
 }
