@@ -99,11 +99,12 @@ export class CostMeter {
     typeOf?: (row: Row) => string,
   ): readonly Row[] {
     if (this.refusal) return [];
+    if (rows.length === 0) return rows;
     const perRow = isListType(getNullableType(info.returnType)) ? 1 : 0;
-    // Counts, not lists of the rows: V8 would keep such lists, and with them whole requests, until a long garbage collection.
+    // Numbers, and not lists of the rows: V8 can allocate such lists among long-lived objects, and then keeps the rows, too.
     const counts = new Map<string, number>();
     if (!typeOf) counts.set(getNamedType(info.returnType).name, rows.length);
-    else for (const row of rows) counts.set(typeOf(row), (counts.get(typeOf(row)) ?? 0) + 1);
+    else for (const name of rows.map(typeOf)) counts.set(name, (counts.get(name) ?? 0) + 1);
     for (const [typeName, count] of counts) {
       const { units, bytes } = costOfType(typeName, info);
       this.add({ units: count * (perRow + units), rows: count * perRow, bytes: count * bytes });

@@ -1,4 +1,4 @@
-/** Each alert fires when it must, clears when it may, and stays silent about what one client can cause. */
+/** Each alert fires and clears in its cases, and stays silent about failures that one client can cause. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** The recipes of the guide to the graph give what they promise, for reachable tokens and for a user's tokens. */
+/** The recipes of the guide to the graph give the promised rows, for reachable tokens and for a user's tokens. */
 import { expect, it } from 'vitest';
 import { demoTokens } from '../fixtures/demo.js';
 import { TYPED } from '../search/people.js';

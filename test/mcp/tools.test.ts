@@ -1,4 +1,4 @@
-/** The tools for agents give the data of the graph, with its limits and with errors that say what was expected. */
+/** The tools for agents give the same data as the graph. They have its limits, and their errors name the expected input. */
 import type { Client } from '@modelcontextprotocol/client';
 import { buildSchema, findBreakingChanges } from 'graphql';
 import { beforeAll, describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** The headers of a response say whether it came from the cache, how old it is, and what it cost. */
+/** The headers of a response give its origin (the cache or an execution), its age and its cost. */
 import { describe, expect, it } from 'vitest';
 import { demoTokens } from '../fixtures/demo.js';
 import { stopClocks } from '../support/clock.js';

@@ -1,4 +1,4 @@
-/** The built gateway as the target of an attack: sends the requests, and measures their cost and what others notice. */
+/** Sends attacks to the built gateway. Measures their cost, and the delay of other clients. */
 import { once } from 'node:events';
 import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';

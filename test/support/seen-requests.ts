@@ -1,4 +1,4 @@
-/** Records the requests of `fetch`, to see what a client really sends. */
+/** Records the requests of `fetch`, to see the real requests of a client. */
 import { onTestFinished, vi } from 'vitest';
 
 /** Records every request that `fetch` sends until the end of the test. */

@@ -1,4 +1,4 @@
-/** The token list is valid by the schema of Uniswap, says what it leaves out, and is made once for each change. */
+/** The token list fits the schema of Uniswap, counts the omitted tokens, and is made once for each change. */
 import { describe, expect, it } from 'vitest';
 import {
   createChainSnapshot,

@@ -1,4 +1,4 @@
-/** Formats numbers, ages and names for people. It does not use the DOM, so that tests can run it without a browser. */
+/** Formats numbers, ages and names for people, and compares names. It does not use the DOM, so that tests can run it without a browser. */
 
 /** @typedef {import('./queries.js').Token} Token */
 

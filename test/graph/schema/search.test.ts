@@ -1,4 +1,4 @@
-/** A search finds what people mean by what they type: symbols, names, chains, addresses and identifiers. */
+/** A search finds the tokens that people mean, by symbols, names, chains, addresses and identifiers. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../../fixtures/demo.js';

@@ -1,4 +1,4 @@
-/** Finds what is wrong with an answer: a body that is not what its headers say, or an error without a known code. */
+/** Finds faults in an answer: a body that contradicts its headers, or an error without a known code. */
 import { ERROR_CODES } from '../../../src/domain/error-codes.js';
 import { plainOf, type Received } from '../../support/send-http.js';
 

@@ -1,4 +1,4 @@
-/** Generates odd names, texts, values and sizes, of which hostile requests are made. */
+/** Generators of odd names, texts, values and sizes. Hostile requests are made from them. */
 import fc from 'fast-check';
 
 /** One of several arbitraries, with its probability in proportion to the weight. */
