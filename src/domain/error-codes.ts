@@ -1,9 +1,12 @@
-/** The error codes that this gateway adds to those of the GraphQL server: status, meaning and advice. */
+/** All error codes that clients can get: what happened, and what to do. */
 
 /** @param status the HTTP status, if this code has one of its own; otherwise 200 */
 const meaning = (happened: string, advice: string, status = 200) => ({ happened, advice, status });
 
-/** Clients compare these codes: never rename one. The guide to error codes is printed from this table. */
+/**
+ * The codes that this gateway adds to those of the GraphQL server. Clients compare them: never rename one. The guide to
+ * error codes is printed from this table and the next one.
+ */
 export const ERRORS = {
   UPSTREAM_TIMEOUT: meaning('The upstream did not answer in time.', 'Retry in a few seconds.'),
   UPSTREAM_UNREACHABLE: meaning(
@@ -52,6 +55,34 @@ export const ERRORS = {
     'The operator has set `TRUSTED_DOCUMENTS_ONLY`, and the document is not in the file of `TRUSTED_DOCUMENTS`.',
     'Send the `documentId` of a known document.',
     403,
+  ),
+};
+
+/** The codes of the GraphQL server: other servers have them, too. */
+export const SERVER_ERRORS = {
+  GRAPHQL_PARSE_FAILED: meaning('The document has a syntax error.', 'Correct the document.'),
+  GRAPHQL_VALIDATION_FAILED: meaning(
+    'The document does not fit the schema, such as by an unknown field.',
+    'Correct the document.',
+  ),
+  OPERATION_RESOLUTION_FAILURE: meaning(
+    'The document has no operation named `operationName`; or it has several, and `operationName` is missing.',
+    'Send the name of one of them.',
+    400,
+  ),
+  PERSISTED_QUERY_NOT_FOUND: meaning(
+    'The gateway does not have the document with this hash.',
+    'Send the document with the hash. Clients of persisted queries do this themselves.',
+  ),
+  PERSISTED_QUERY_MISMATCH: meaning('The hash is not the SHA-256 of the document.', 'Correct the hash.', 400),
+  BAD_REQUEST: meaning(
+    'The request is not a GraphQL request. HTTP 415 for a body with a `Content-Encoding`; 200 if only `query` is missing.',
+    'The message says what was expected.',
+    400,
+  ),
+  INTERNAL_SERVER_ERROR: meaning(
+    'The gateway has a fault; its log has the details. Without any data, HTTP 500 is possible.',
+    'Tell the operator, with the `x-request-id`.',
   ),
 };
 

@@ -1,5 +1,5 @@
 /** Counts client requests. */
-import { ERROR_CODES, hasScope } from '../domain/error-codes.js';
+import { ERROR_CODES, hasScope, SERVER_ERRORS } from '../domain/error-codes.js';
 
 /**
  * What the response cache did for a request. `hit`: the response is from the cache. `miss`: the operation was executed.
@@ -12,14 +12,9 @@ export type Executor = 'writer' | 'yoga';
 
 /** The error codes with an outcome of their own, the most severe first. A response counts once, with the first of them. */
 const CODES: readonly string[] = [
-  'INTERNAL_SERVER_ERROR',
+  'INTERNAL_SERVER_ERROR' satisfies keyof typeof SERVER_ERRORS,
   ...ERROR_CODES,
-  'GRAPHQL_PARSE_FAILED',
-  'GRAPHQL_VALIDATION_FAILED',
-  'OPERATION_RESOLUTION_FAILURE',
-  'PERSISTED_QUERY_NOT_FOUND',
-  'PERSISTED_QUERY_MISMATCH',
-  'BAD_REQUEST',
+  ...Object.keys(SERVER_ERRORS),
 ];
 
 /** The outcome of a response: `ok`, its most severe error code, `HTTP_4XX` or `HTTP_5XX`, or `OTHER`. */

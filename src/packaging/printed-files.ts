@@ -1,15 +1,18 @@
 /** The files that are printed from the code: the schema, the SDLs for larger graphs, and two guides. */
 import { SECRET_SETTINGS, SETTING_GROUPS } from '../config/config.js';
-import { ERRORS } from '../domain/error-codes.js';
+import { ERRORS, SERVER_ERRORS } from '../domain/error-codes.js';
 import { stitchingSdlOf, subgraphSdlOf } from '../graph/federation/sdl.js';
 import { schema, sdlOf } from '../graph/schema/index.js';
+
+/** A name with an anchor, so that other guides can link to it. */
+const anchored = (name: string) => `<a id="${name.toLowerCase()}"></a>\`${name}\``;
 
 /** The text of `src/config/settings.md`. */
 function settingsGuide(): string {
   const groups = SETTING_GROUPS.map(({ title, settings }) => {
     const rows = settings.map(({ name, shownDefault, meaning }) => {
       const value = shownDefault ? `\`${shownDefault}\`` : 'none';
-      return `| <a id="${name.toLowerCase()}"></a>\`${name}\` | ${value} | ${meaning} |`;
+      return `| ${anchored(name)} | ${value} | ${meaning} |`;
     });
     return `## ${title}\n\n| setting | default | meaning |\n|---|---|---|\n${rows.join('\n')}\n`;
   });
@@ -29,19 +32,21 @@ ${groups.join('\n')}`;
 
 /** The text of `src/domain/error-codes.md`. */
 function errorCodesGuide(): string {
-  const rows = Object.entries(ERRORS).map(([code, meaning]) => {
-    const status = 'status' in meaning ? meaning.status : 200;
-    return `| \`${code}\` | ${status} | ${meaning.happened} | ${meaning.advice} |`;
-  });
+  const tableOf = (errors: typeof ERRORS | typeof SERVER_ERRORS) => {
+    const rows = Object.entries(errors).map(
+      ([code, { happened, advice, status }]) => `| ${anchored(code)} | ${status} | ${happened} | ${advice} |`,
+    );
+    return `| code | HTTP | what happened | what to do |\n|---|---|---|---|\n${rows.join('\n')}`;
+  };
   return `# Error codes
 
 Each GraphQL error has a code in \`extensions.code\`. With HTTP status 200, a field that failed is null, and the other fields have their values. An operation that is refused as a whole, such as with \`LIMIT_EXCEEDED\`, has no data. In place of 200, its status is 400 for clients that accept \`application/graphql-response+json\`.
 
-| code | HTTP | what happened | what to do |
-|---|---|---|---|
-${rows.join('\n')}
+${tableOf(ERRORS)}
 
-These codes are known from other GraphQL servers: \`GRAPHQL_PARSE_FAILED\`, \`GRAPHQL_VALIDATION_FAILED\`, \`OPERATION_RESOLUTION_FAILURE\`, \`PERSISTED_QUERY_NOT_FOUND\`, \`PERSISTED_QUERY_MISMATCH\`, \`BAD_REQUEST\` and \`INTERNAL_SERVER_ERROR\`.
+Other GraphQL servers have these codes, too:
+
+${tableOf(SERVER_ERRORS)}
 
 Errors contain neither the address of the upstream nor the headers or body of its answers. The log has the address, and the beginning of the body for an error status.
 `;
