@@ -257,6 +257,52 @@ it('the map in src names every folder and every file of the top level, by paths 
   expect(names.filter((name) => !inPages.includes(name) && !exists(name))).toEqual([]);
 });
 
+it.each(['src/config/settings.md', 'src/domain/error-codes.md', 'src/server/README.md'])(
+  'the index of the README links to each name in %s',
+  (path) => {
+    const [, index = ''] = readText(README).split('\n## Index\n');
+    const linked = [...index.matchAll(/^\[`[^`]+`\]\(([^)#]+)#([^)]+)\)$/gm)]
+      .filter(([, file]) => file === path)
+      .map(([, , id = '']) => id);
+    expect(linked.toSorted()).toEqual(namedAnchorsOf(path).toSorted());
+  },
+);
+
+describe('the guide to HTTP', () => {
+  const gateway = shareGateway();
+  const query = encodeURIComponent('{ chains { id } }');
+  const origin = 'https://wallet.example';
+  const requests: readonly (readonly [path: string, init: RequestInit])[] = [
+    [`/graphql?query=${query}`, {}],
+    ['/graphql', { method: 'DELETE' }],
+    [
+      '/graphql',
+      { method: 'OPTIONS', headers: { origin, 'access-control-request-headers': 'content-type' } },
+    ],
+    ['/graphql', { headers: { accept: 'text/html' } }],
+    ['/', { headers: { accept: 'text/html' } }],
+    ['/tokenlist.json', {}],
+    ['/schema.graphql', {}],
+    ['/ready', {}],
+    ['/mcp', {}],
+  ];
+
+  it.each(requests)('it names each header of the response to %s with %j', async (path, init) => {
+    const { headers } = await fetch(gateway.endpoint.replace('/graphql', path), init);
+    const ofEveryServer = [
+      'connection',
+      'content-encoding',
+      'content-length',
+      'content-type',
+      'date',
+      'keep-alive',
+    ];
+    const named = new Set([...namedAnchorsOf('src/server/README.md'), ...ofEveryServer, 'transfer-encoding']);
+    expect([...headers.keys()].filter((name) => !named.has(name))).toEqual([]);
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+  });
+});
+
 /** One operation of a guide, alone. */
 function only(guide: string, operation: string): string {
   const block = blockOf(guide, operation);
@@ -272,5 +318,10 @@ function anchorsOf(path: string): readonly string[] {
       .replace(/[^\w\- ]/g, '')
       .replaceAll(' ', '-'),
   );
-  return [...headings, ...[...text.matchAll(/<a id="(\w+)">/g)].map(([, id = '']) => id)];
+  return [...headings, ...namedAnchorsOf(path)];
+}
+
+/** The anchors of single settings, codes, paths and headers in a guide. */
+function namedAnchorsOf(path: string): readonly string[] {
+  return [...readText(path).matchAll(/<a id="([\w-]+)">/g)].map(([, id = '']) => id);
 }

@@ -38,11 +38,12 @@ async function unpackGraphiql(): Promise<void> {
 }
 
 /**
- * The README as a page. Only links to other sites stay links: the pictures and guides are not served. The gateway adds
- * links to its pages and files.
+ * The README as a page, without its index. Only links to other sites stay links: the pictures and guides are not served.
+ * The gateway adds links to its pages and files.
  */
 function guide(): string {
   const readme = readFileSync(new URL('README.md', ROOT), 'utf8')
+    .replace(/^## Index\n.*/ms, '')
     .replaceAll(/^!\[.*\n/gm, '')
     .replaceAll(/<!--.*?-->\n?/gs, '')
     .replaceAll(/<(http:[^>]*)>/g, '`$1`')
