@@ -230,7 +230,7 @@ export const FIXED_LIMITS = {
   destinationsFreshMs: 60_000,
   /** A refresh is held back if it lacks more than this share of the served rows, or of the day's largest listing. */
   holdBackShrink: 0.5,
-  /** Such a refresh is accepted when the same rows have been missing this many times in a row. */
+  /** It is accepted when the same rows have been missing this many times in a row. */
   holdBackTimes: 3,
   /** One operation may request the routes of this many tokens. For further tokens it gets an error. */
   maxRoutesPerOperation: 10,
@@ -300,7 +300,7 @@ export function configFrom(
   return { errors: [...errors].map(([name, message]) => `${name}: ${message}`) };
 }
 
-/** Finds settings that contradict each other: the name of the one to change, and a message. */
+/** Finds settings that contradict each other. Yields the name of the setting to change, and a message. */
 function* contradictionsIn(config: Config, mayBeDemo: boolean): Generator<readonly [string, string]> {
   const { upstreamProfile, upstreamUrl, upstreamSuccessorUrl, demo } = config;
   const hasUpstream = upstreamUrl !== undefined;

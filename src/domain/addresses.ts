@@ -1,4 +1,4 @@
-/** Compares addresses and keys: equal ones can be written in several ways. */
+/** Compares addresses and keys, each of which can be written in several ways. */
 import type { NativeCurrency, Token, TokenRequest } from './listing.js';
 import { MAX_LENGTHS } from './text-limits.js';
 

@@ -25,12 +25,12 @@ export interface DocumentsOptions extends DocumentLimits {
 }
 
 /**
- * When all cached texts together have more characters, those unused for longest are dropped. A parsed
- * document takes about fifty times the memory of its text, so all of them take about 5 MB.
+ * Beyond this many characters in all, or this many documents, those unused for longest are dropped. A parsed document
+ * takes about fifty times the memory of its text: so all take about 5 MB.
  */
 const MAX_CACHED_LENGTH = 100_000;
 const MAX_CACHED_DOCUMENTS = 300;
-/** A longer text is not cached: it would displace many others, with their plans and kept JSON. */
+/** A longer text is not cached: it would push out many others, with their plans and kept JSON. */
 const MAX_CACHED_TEXT = MAX_CACHED_LENGTH / 5;
 
 export type Documents = ReturnType<typeof createDocuments>;

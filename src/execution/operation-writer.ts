@@ -77,7 +77,7 @@ function isPersisted({ extensions = null }: OperationParameters): boolean {
 /** Limit on all plans with their kept JSON: 40 MiB. */
 const MAX_BYTES = 41_943_040;
 
-/** Keeps the plans of repeated operations while their documents exist. Beyond the limit all plans are dropped. */
+/** Caches the plans of repeated operations while their documents exist. Beyond the limit all plans are dropped. */
 export class Plans {
   /** The plans by operation, and by the values of the variables on which `@skip` and `@include` can depend. */
   private plans = new WeakMap<OperationDefinitionNode, Map<string, Plan>>();

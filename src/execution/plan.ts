@@ -34,7 +34,7 @@ interface Place {
 }
 
 const NO_ARGUMENTS: Variables = Object.freeze({});
-/** Estimated sizes of a plan and of a field in memory. */
+/** Estimated bytes of a plan in memory, and of each of its fields. */
 const BYTES_OF_PLAN = 2_000;
 const BYTES_OF_FIELD = 1_000;
 

@@ -22,6 +22,7 @@ type Parameters = OperationParameters & Readonly<Record<string, unknown>>;
 
 /** Matches a query for the SDL alone, as routers send it. Such a query is always accepted. */
 const SDL_ONLY = /^(?:query(?: \w+)?)?\{(?:\w+:)?(?:_service\{sdl\}|_sdl)\}$/;
+/** Many times the length of such a query, with room for white space and comments. */
 const MAX_SDL_LENGTH = 500;
 /** The introspection query that the playground sends. */
 const PLAYGROUND_INTROSPECTION = getIntrospectionQuery({

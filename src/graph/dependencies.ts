@@ -124,8 +124,9 @@ export function staleListingsHeader(
   return stale.map(({ name, ageMs }) => `${name};age=${Math.floor(ageMs / 1000)}`).join(', ');
 }
 
-/** Seconds for which caches may serve a stale response while they fetch a new one, or cannot reach the gateway. */
+/** Seconds for which caches may serve a stale response while they fetch a new one: usual refreshes take far less. */
 const STALE_WHILE_REVALIDATE = 60;
+/** Seconds for which caches may serve a stale response while they cannot reach the gateway: a day. */
 const STALE_IF_ERROR = 86_400;
 /** Seconds for which a response without listings may be served: it shows the schema, which a release can change. */
 const MAX_AGE_OF_SCHEMA = 300;

@@ -47,6 +47,7 @@ interface GraphResponse {
 
 /** Error messages, and texts of the client in them, are cut to this many characters. */
 const MAX_SHOWN = 300;
+/** A result names at most this many errors: further ones rarely help an agent. */
 const MAX_ERRORS = 5;
 /** Data with more characters is refused: a result has the data twice, as text and as a structure. */
 const MAX_RESULT_LENGTH = 4_194_304;

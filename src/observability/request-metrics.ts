@@ -75,7 +75,7 @@ class Counts {
   }
 }
 
-/** A request costs a few additions; the samples are computed at a scrape. */
+/** Creates the counts of requests. Counting a request takes a few additions; samples are computed at each scrape. */
 export function createRequestMetrics() {
   const counts = {
     hit: new Counts('hit'),

@@ -39,6 +39,7 @@ export interface ResponderOptions {
 
 /** The most parts of a body longer than {@link MAX_SHORT_LENGTH}. 13,000 keys of tokens fit into 1 MiB. */
 const MAX_PARTS = { containers: 25_000, commas: Number.POSITIVE_INFINITY, names: 1_000, levels: 64 };
+/** The default size of the response cache: an eighth of the memory that `.deploy` reserves for a gateway. */
 const MAX_CACHE_BYTES = 24 * 2 ** 20;
 /** A request waits at most this long for an equal one that is executing. Then it is executed itself. */
 const COALESCE_WITHIN_MS = 1_000;

@@ -84,7 +84,7 @@ export function createResponseCache(
     get: (key: string) => responses.get(key),
     set: (key: string, cached: CachedResponse) => responses.set(key, cached),
     delete: (key: string) => responses.delete(key),
-    /** The estimated size of the responses and of the texts that they are found by, and the number of responses. */
+    /** The estimated bytes of the cached responses and of the texts of their requests, and the number of responses. */
     size: () => ({ bytes: responses.calculatedSize + keys.calculatedSize, entries: responses.size }),
   };
 }

@@ -31,6 +31,7 @@ export function createGatewayServer(options: GatewayServerOptions) {
 
 /** Enough for probes and a few scrapers. */
 const MAX_ADMIN_CONNECTIONS = 100;
+/** `POST /refresh` needs no body. */
 const MAX_ADMIN_BODY_BYTES = 1_024;
 const NOTHING_HERE = plainRefusal({ status: 404, message: 'Nothing is here.' });
 

@@ -58,7 +58,7 @@ export function changesSince<Row>(
 ): ListingChanges<Row> {
   const { cursor, steps } = changes;
   if (since === cursor) return { cursor, isReset: false, changed: [], removed: [] };
-  // If the listing was in this state several times, the last time counts: the fewest changes came after it.
+  // If the listing was in this state several times, the last time counts, because the fewest changes follow it.
   const from = steps.findLastIndex((step) => step.from === since);
   if (from < 0) return { cursor, isReset: true, changed: rows, removed: [] };
   const keyed = keyedRows(rows, kind.keyOf);

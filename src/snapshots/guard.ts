@@ -346,7 +346,7 @@ export function withKnownFacts<Row>(own: Fetched<Row> | undefined, others: reado
     ...(own?.guard ?? EMPTY_GUARD_MEMORY),
     gone: [...gone, ...(own?.guard?.gone ?? [])],
     unnumbered,
-    // Removed rows count as lost only after this time, so those of the other listings do not.
+    // Rows removed before this time do not count as lost. The rows of the other listings are among them.
     lossAcceptedAt: Math.max(lossAcceptedAt, newest.takenAt),
   };
   const { history } = own && own.takenAt >= newest.takenAt ? own : newest;

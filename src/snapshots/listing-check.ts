@@ -36,6 +36,7 @@ export class HeldBackError extends UpstreamError {
 const DAY_MS = 86_400_000;
 /** A listing is held back if it lacks all tokens of a chain that had this many or more. */
 const GROUP_ROWS = 5;
+/** The log names at most this many missing rows. */
 const SHOWN_ROWS = 20;
 
 /** Throws UPSTREAM_MALFORMED if more than half of the rows of the very first listing cannot be read. */
@@ -47,7 +48,7 @@ export function checkFirstListing<Row>({ name }: ListingKind<Row>, { rows, unrea
   );
 }
 
-/** The chain of a token; undefined for a chain, which belongs to no group. */
+/** The group of a row. Tokens are grouped by chain; chains are in no group. */
 const groupOf = ({ chainKey, address }: ListingRow) => (address === undefined ? undefined : chainKey);
 
 /**

@@ -40,11 +40,12 @@ export interface RouteAnswer extends RowsAge {
 
 /** The longest wait for a peer that fetches the same routes, in milliseconds. */
 const MAX_WAIT_MS = 2_000;
-/** The bound on the cache, and the estimated bytes of a token, and of an entry without its key and tokens. */
+/** The limit on the estimated size of the cache: about 40,000 tokens. */
 const MAX_BYTES = 24 * 2 ** 20;
+/** The estimated bytes of a token, and of an entry without its key and tokens. */
 const TOKEN_BYTES = 600;
 const ENTRY_BYTES = 2000;
-/** An answer that is larger than the cache counts with the size of the cache: so it is cached, alone. */
+/** An answer that is larger than the cache counts as if it filled the cache: then it is cached, alone. */
 const sizeOf = ({ rows }: RouteAnswer, key: string) =>
   Math.min(MAX_BYTES, ENTRY_BYTES + 2 * key.length + TOKEN_BYTES * rows.length);
 
@@ -53,6 +54,7 @@ const sizeOf = ({ rows }: RouteAnswer, key: string) =>
  * it causes a pause only after a Retry-After or UPSTREAM_GONE.
  */
 const FIRST_PAUSE_MS = 1_000;
+/** The longest pause: as long as routes are cached. */
 const MAX_PAUSE_MS = 60_000;
 /** How many failures are remembered, and how long (ms): repeated requests must not use up the rate limit. */
 const FAILURES = { max: 1_000, ttl: 2 * LONGEST_PAUSE_MS };
@@ -243,6 +245,7 @@ interface ReconciledRows {
   readonly rules: object;
 }
 
+/** A log line names at most this many rows: usually all have one cause. */
 const MAX_NAMED = 5;
 
 export type Reconcile = ReturnType<typeof createReconcile>;

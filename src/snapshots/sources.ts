@@ -22,12 +22,11 @@ export interface SourcesOptions {
 
 /** The sweep checks at least this often (ms) whether a token is due. */
 const IDLE_MS = 1_000;
-/** The shortest pause between two requests, and the longest after failures (an error can ask for more). */
+/** The shortest pause between two requests (ms). It only counts for intervals that are very short for the tokens. */
 const LEAST_PAUSE_MS = 10;
+/** The longest pause after a failure (ms), unless the error asks for more. */
 const MAX_FAILURE_PAUSE_MS = 5_000;
-/**
- * After "gone", or HTTP 429 without Retry-After, the sweep stops this long. Each further "gone" doubles it.
- */
+/** After "gone", or HTTP 429 without Retry-After, the sweep stops this long (ms). Each further "gone" doubles it. */
 const FIRST_STOP_MS = 60_000;
 
 const NOTHING_YET =
@@ -225,7 +224,7 @@ function byPlace(one: Token, other: Token): number {
   return one.address < other.address ? -1 : 1;
 }
 
-/** Bounds on memory: 8 MB for pairs of source and destination, about as much for destinations of usual length. */
+/** Limits on memory: about 8 MB for pairs of source and destination, and about as much for destinations. */
 const MAX_PAIRS = 2_000_000;
 const MAX_DESTINATIONS = 50_000;
 

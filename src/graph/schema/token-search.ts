@@ -126,7 +126,9 @@ const TokenConnectionType = builder.objectRef<FoundTokens>('TokenConnection').im
 
 /** Units for each character of a symbol in a filter: to fold one that stands for 18 others takes a microsecond. */
 const FOLDING_UNITS = 3;
+/** The size of a page, unless given: more rows than a list on a screen shows at once. */
 const DEFAULT_FIRST = 20;
+/** The largest page. To read all tokens at once, clients have `tokens`. */
 const MAX_FIRST = 100;
 
 builder.queryField('tokenSearch', (t) =>

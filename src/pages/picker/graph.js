@@ -1,6 +1,7 @@
 /** Sends queries to the graph, and explains failures to people. */
 import { setClock } from './dom.js';
 
+/** Twice the time in which the gateway answers every operation. */
 const TIME_LIMIT_MS = 60_000;
 /** The only code that the page itself defines; all others are codes of the gateway. */
 export const UNREACHABLE = 'GATEWAY_UNREACHABLE';

@@ -7,9 +7,11 @@ import { countText, isMixed, lookOf, markedText, meantOf } from './text.js';
 
 /** The search begins this long after the last key press (milliseconds). */
 const TYPING_MS = 120;
+/** Page Up and Page Down move by about as many rows as are visible. */
 const PAGE_ROWS = 8;
+/** Rows are laid out in chunks of about two screens. */
 const CHUNK_ROWS = 20;
-/** Enough for a large window. */
+/** More placeholder rows than a large window shows. */
 const SKELETON_ROWS = 20;
 const ROW_PARTS = ['glyph', 'title', 'sub', 'price'];
 /** The address of a row is compared with at most this many others. */

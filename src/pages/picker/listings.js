@@ -4,6 +4,7 @@ import { ask, QueryError, reasonFor, UNREACHABLE } from './graph.js';
 import { LISTINGS } from './queries.js';
 import { countText } from './text.js';
 
+/** The pause between two polls: a third of the time in which the token listing is refreshed by default. */
 const POLL_MS = 10_000;
 /** While something is missing, the pause between two polls grows from a quarter of this to this. */
 const POLL_SOON_MS = 2000;

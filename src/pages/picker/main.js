@@ -10,6 +10,7 @@ import { countText, markedText } from './text.js';
 
 /** The line shows the chips of this many chains, and of the chosen chain. */
 const CHIPS = 8;
+/** This many recent choices fit into one line. */
 const MAX_RECENT = 4;
 const RECENT = 'token-picker.recent';
 const NO_SHORTCUT = 'token-picker.no-shortcut';

@@ -76,7 +76,7 @@ export function createRedisConnection(options: RedisConnectionOptions) {
   client.on('error', goAway);
   client.on('close', () => goAway(new Error('The connection is closed')));
   client.on('ready', () => {
-    // A new connection counts as available at once.
+    // After a new connection, Redis counts as available at once.
     awayUntil = -STEADY_MS;
     events.emit('tried');
     events.emit('connected');

@@ -26,11 +26,9 @@ const MAX_LEASE_MS = 10_000;
 const REQUEST_MS = 1_000;
 /** A gateway that waits for a peer polls this often (milliseconds), in case it misses the message. */
 const POLL_MS = 250;
-/**
- * A refresh waits this long while peers hold the lease, plus a random part of the jitter: gateways should not
- * all give up at the same moment. After that it begins without the lease.
- */
+/** A refresh waits this long while peers hold the lease. Then it begins without the lease. */
 const WAIT_MS = MAX_LEASE_MS + LEASE_MS + 1_000;
+/** A random part of this is added to {@link WAIT_MS}, so that not all gateways give up at the same moment. */
 const WAIT_JITTER_MS = 8_000;
 /** Listings expire after this time: a start within 30 days still finds one. Routes expire sooner. */
 const KEEP_MS = 30 * 86_400_000;
@@ -131,7 +129,7 @@ export function createRedisPeers(options: RedisPeersOptions) {
   /** Writes in progress: `close` waits for them. */
   const writes = new Set<Promise<void>>();
   let hasGivenUp = false;
-  // Redis may have lost the snapshots.
+  // Redis may have lost the snapshots while it was away.
   connection.onConnection(() => {
     for (const offer of offered.values()) offer();
   });
