@@ -59,7 +59,7 @@ const ListingStatusType = builder.objectRef<ListingStatus>('ListingStatus').impl
     }),
     heldBackRows: t.exposeInt('heldBackRows', {
       description:
-        'Number of held-back rows: the rows that are served as they were last accepted because the upstream contradicts them (see their `heldBack`), and new rows that are not listed yet, if no `heldBack` names them.',
+        'Number of held-back rows: listed rows with facts in `heldBack`, and new rows that wait to be listed, unless `heldBack` of a listed row names them.',
     }),
     version: t.exposeString('version', {
       nullable: true,

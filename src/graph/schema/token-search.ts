@@ -18,7 +18,7 @@ const TokenOrderType = builder.enumType('TokenOrder', {
   values: {
     RELEVANCE: {
       description:
-        'Tokens whose symbol equals a word of the query, then those whose whole name the query contains, then those whose symbol begins with a word, then the rest. In each of these groups better matches come first; if a word names a chain, the native asset of the chain comes before its other tokens. Among equal matches, bridgeable and priced tokens come first, then those on chains with more bridgeable tokens, then those whose symbol is listed on more chains (rounded down to a power of two); a native asset comes before the other tokens of its symbol on its chain. The tokens of a blank query are sorted first by the number of chains that list their symbol.',
+        'First the tokens whose symbol is a word of the query, then those whose whole name is in the query, then those whose symbol begins with a word, then all others. In each of these groups, better matches come first; if a word names a chain, its native asset comes before its other tokens. Equal matches are sorted by these values: bridgeable, priced, the number of bridgeable tokens on the chain, the number of chains that list the symbol (rounded down to a power of two). A native asset comes before the other tokens of its symbol on its chain. For a blank query, the number of chains that list the symbol comes first.',
     },
     SYMBOL: { description: 'By symbol, ignoring letter case.' },
     NAME: { description: 'By name, ignoring letter case.' },
