@@ -81,7 +81,7 @@ export class Loaders {
     }
   }
 
-  /** Reads from the snapshot of a listing whatever `use` returns. */
+  /** Passes the snapshot of a listing to `use`, and returns its result: at once, or when the listing is loaded. */
   read<Name extends ListingName, Result>(
     name: Name,
     use: (snapshot: IndexedListings[Name]) => MaybePromise<Result>,

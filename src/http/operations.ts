@@ -33,8 +33,8 @@ export function pathIn(target: string): string {
 }
 
 /**
- * Creates the check whether a request counts as an operation. Requests for pages, files and health checks and
- * preflight requests do not: they skip the queue and `RATE_LIMIT`. At `/mcp`, every message counts.
+ * Creates the check whether a request counts as an operation. Pages, files, health checks and preflight requests do not:
+ * they skip the queue and `RATE_LIMIT`. At `/mcp`, every message counts.
  *
  * @param paths the paths of operations, such as that of the GraphQL endpoint
  * @param hasPlayground whether browsers get a page at the endpoint

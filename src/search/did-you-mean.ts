@@ -70,7 +70,7 @@ export function withDidYouMean(search: TokenSearch, indexes: TokenIndexes): Sugg
       ways = combined(ways, meant, ' ');
     }
     const asTyped = [...words.values()];
-    // If every word is right, one may be a name instead of a symbol. A wrong word without correction leaves no ways.
+    // If every word is right, one may be a name in place of a symbol. If a wrong word has no correction, `ways` is empty.
     const isAllRight = ways.some((way) => foldText(way) === foldText(asTyped.join(' ')));
     return isAllRight ? withSymbols(asTyped, chains) : ways;
   }

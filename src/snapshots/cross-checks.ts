@@ -28,7 +28,7 @@ export function numberChains(
     .map(({ row }) => row);
   // A chain that is now listed with another identifier has lost its earlier one.
   const listed = (before?.rows ?? []).filter((chain) => numbers.get(chain.chainKey) === caip2Of(chain));
-  // In this map the last entry of an identifier wins: a listed chain; without one, the chain that was removed first.
+  // Of several chains with one identifier, the last entry counts: a listed chain, or else the one that was removed first.
   const holders = new Map(
     [...gone.reverse(), ...listed]
       .filter(({ chainKey }) => !unnumberedBefore.has(chainKey))

@@ -354,7 +354,7 @@ export function withKnownFacts<Row>(own: Fetched<Row> | undefined, others: reado
 }
 
 /**
- * Counts the listed rows that are held back, and waiting new rows whose address is in none of their facts.
+ * Counts the held-back rows: listed ones, and new ones that wait, unless a held-back fact of a listed row has their address.
  * `rowsByFact` and `oldestSince` leave out facts on which a `keep` rule decides. `oldestSince`: since when the first of
  * the other facts has been held back (milliseconds since 1970); undefined if there are none.
  */

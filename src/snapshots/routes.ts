@@ -311,8 +311,8 @@ const NO_LISTING = {};
  * The decimals that a route to a token must have. Undefined (any) for a listed token with held-back facts, and for an
  * unknown token; NaN (none) for a new token that is held back or has contradictory rows.
  *
- * @param row the token in the listing, if it is listed; a removed token counts as it was listed last, unless a `keep` rule
- *   of the operator has its decimals
+ * @param row the token in the listing, if it is listed. For a removed token, its last decimals count, unless a `keep` rule
+ *   of the operator has others
  */
 export function decimalsOfRoutes(
   key: string,

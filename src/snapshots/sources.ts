@@ -230,8 +230,8 @@ const MAX_DESTINATIONS = 50_000;
 
 /**
  * Creates the map of the last answer for each source token, by its key. Destinations are numbered, so that a pair takes
- * four bytes, and a scan of 800,000 pairs a millisecond. Their numbers are never given up: each destination that an
- * answer ever had counts for the bound. Rows of one token with different decimals are different destinations.
+ * four bytes, and a scan of 800,000 pairs takes a millisecond. A number is never used again: every destination of any
+ * answer so far counts towards the limit. Rows of one token with different decimals are different destinations.
  */
 export function createRouteMap() {
   /** `sentAt`: when it was requested, in milliseconds since 1970, like `takenAt`. */
