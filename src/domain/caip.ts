@@ -14,9 +14,8 @@ const NUMBERED: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * The CAIP-2 identifiers of chains whose reference is not in their row, by `chainKey`. An entry is used only
- * if the `chainType` of the chain equals its key. Another chain of this type has another reference: Movement,
- * for example, has the type of Aptos.
+ * The CAIP-2 identifiers of chains whose reference is not in their row, by `chainKey`. Only a chain whose `chainType`
+ * equals its `chainKey` has one. Another chain of that type has another reference, such as Movement, of the type `aptos`.
  */
 const MAINNETS: ReadonlyMap<string, string> = new Map([
   ['aptos', 'aptos:1'], // aptos/caip2: the chain id of the node API

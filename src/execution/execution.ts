@@ -50,7 +50,7 @@ export type Write = (value: unknown, execution: Execution) => void;
 
 /** Kept JSON of at least this many bytes is stored as bytes: sending one more part costs less than copying its text. */
 const MIN_PART = 8_192;
-/** A list converts longer text (in UTF-16 units) to bytes between two items. */
+/** Once its text is longer than this (in UTF-16 units), a list converts the text to bytes, between two items. */
 const MAX_TEXT = 32_768;
 
 /** One execution of an operation, and its response so far: finished parts in UTF-8, and then the text. */

@@ -81,7 +81,7 @@ export function compareNatives(
 
 /** A price that rises or falls this many times between two answers is more often an error than a market. */
 const DOUBTED_TIMES = 10;
-/** Ten refreshes of a minute: a wrong price has time to disappear, and a right one is missing only this long. */
+/** Ten minutes, or twenty refreshes: a wrong price has time to disappear, and a right one is missing only this long. */
 const DOUBTED_MS = 600_000;
 
 /**

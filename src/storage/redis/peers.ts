@@ -262,7 +262,7 @@ export function createRedisPeers(options: RedisPeersOptions) {
     },
     subscribe(topic, listener) {
       connection.onMessage(topic, listener);
-      // This gateway may have missed messages.
+      // Without a connection, this gateway may have missed messages.
       connection.onConnection(listener);
     },
     offer(topic, kind, fetched) {
