@@ -28,14 +28,14 @@ export type SnapshotOrigin = keyof typeof ORIGINS;
 
 /** For listings with more rows than this, the gateway promises no speed. The services list 600 to 2,200 tokens. */
 const PROMISED_ROWS = 5_000;
-/** A log line names at most this many rows that appeared, and as many that disappeared. */
+/** A log line names at most this many rows that appeared, and as many that vanished. */
 const SHOWN_ROWS = 50;
 /** One refresh logs at most this many held-back values, and as many accepted changes. */
 const MAX_LINES = 20;
 
 const seconds = (ms: number) => Math.floor(ms / 1000);
 
-/** Logs a new snapshot. If it is from another service than the last one, also logs which rows appeared and disappeared. */
+/** Logs a new snapshot. If it is from another service than the last one, also logs which rows appeared and vanished. */
 export function logAccepted<Row>(
   log: Logger,
   { name, keyOf }: ListingKind<Row>,

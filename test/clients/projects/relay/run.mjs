@@ -1,9 +1,9 @@
+/** Runs the compiled app: transforms its files as a bundler would, and defines the globals of a browser. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { transformSync } from '@babel/core';
 import { Window } from 'happy-dom';
 
-// Transforms the compiled files as a bundler would, and defines the globals of a browser. Then runs the app.
 const out = join(import.meta.dirname, 'out');
 const plugins = ['relay', '@babel/plugin-transform-modules-commonjs'];
 for (const name of readdirSync(out, { recursive: true }).filter((file) => file.endsWith('.js'))) {
