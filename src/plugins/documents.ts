@@ -26,7 +26,7 @@ export function useTrustedDocuments(
   };
 }
 
-/** When all stored queries together have more characters, those that were unused for longest are dropped. */
+/** When all stored queries together have more characters (4 MB), those that were unused for longest are dropped. */
 const MAX_STORED_LENGTH = 2 ** 21;
 const HASH = /^[0-9a-f]{64}$/;
 

@@ -4,7 +4,7 @@ import type { ByteBudget, Release } from './byte-budget.js';
 import type { Connection } from './connections.js';
 import { type ServerRefusal, TOO_MANY_REQUEST_BYTES } from './refusals.js';
 
-/** The most memory for all requests that arrive in parts or wait for earlier requests of their connection. */
+/** The most memory for all requests that arrive in parts or wait for earlier requests: 32 of the largest bodies. */
 export const MAX_UNANSWERED_REQUEST_BYTES = 32 * 2 ** 20;
 /** After this time the connection of a client that is still sending a refused body closes. */
 export const REFUSED_BODY_GRACE_MS = 2_000;

@@ -7,7 +7,7 @@ import type { ListingKind } from '../upstream/listing-kinds.js';
 
 /** A listing remembers at most this many changes. */
 const MAX_STEPS = 200;
-/** The remembered changes have at most this many bytes, as JSON. */
+/** The remembered changes have at most this many bytes, as JSON: the keys of about 4,000 rows. */
 const MAX_KEYS_BYTES = 262_144;
 
 /** The differences between a listing and an earlier state, without prices. */

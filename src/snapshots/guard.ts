@@ -51,7 +51,7 @@ export interface GuardResult<Row> {
   readonly rules: OperatorWord;
 }
 
-/** The guard remembers at most this many removed rows, and as many new ones. */
+/** The guard remembers at most this many removed rows, and as many new ones: twice the rows for which speed is promised. */
 const MAX_GONE = 10_000;
 /**
  * An old row is compared with at most this many new rows of its symbol, and as many recently added rows.
