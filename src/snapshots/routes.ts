@@ -254,7 +254,7 @@ export type Reconcile = ReturnType<typeof createReconcile>;
  * Creates the function that makes the rows of routes consistent with the token listing, so that a response never shows
  * one token in two forms. Its result is cached as long as rows and listing are in memory and the rules do not change.
  *
- * A listed token is the object of the listing. A row with other decimals is left out, counted and logged: one of the two
+ * For a listed token, the row of the listing is served. A row with other decimals is left out, counted and logged: one of the two
  * is wrong, the gateway cannot know which, and an amount calculated with the wrong decimals loses money. A listed token
  * with held-back facts is not left out for its decimals: its row shows the contradiction.
  */
