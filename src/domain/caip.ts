@@ -15,7 +15,7 @@ const NUMBERED: ReadonlyMap<string, string> = new Map([
 
 /**
  * The CAIP-2 identifiers of chains whose reference is not in their row, by `chainKey`. Only a chain whose `chainType`
- * equals its `chainKey` has one. Another chain of that type has another reference, such as Movement, of the type `aptos`.
+ * equals its `chainKey` has one. Another chain of that type, such as Movement (`aptos`), has another reference.
  */
 const MAINNETS: ReadonlyMap<string, string> = new Map([
   ['aptos', 'aptos:1'], // aptos/caip2: the chain id of the node API

@@ -1,7 +1,7 @@
 /** Counts the parts of a JSON text before it is parsed: a parsed `{},` takes many times the memory of its text. */
 import { randomInt } from 'node:crypto';
 
-/** The prime and the seed of the hash FNV-1a. The seed is random, so that nobody can prepare names with equal hashes. */
+/** The prime and the seed of the hash FNV-1a. The seed is random: nobody can prepare names with equal hashes. */
 const PRIME = 0x01000193;
 const SEED = randomInt(2 ** 32) | 0;
 

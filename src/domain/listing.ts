@@ -149,7 +149,7 @@ export type RouteClient = string | undefined | null;
 export interface RouteClients {
   /** Whether the token listing has the token. Requests for routes from other tokens have lower priority. */
   readonly isListed: boolean;
-  /** Whether only the sweep waits. Then there is no retry, and a failure counts for the breaker only if it is a probe's. */
+  /** Whether only the sweep waits. Then there is no retry, and only a failed probe counts for the breaker. */
   readonly isForNobody: boolean;
   /** Calls the listener with each client that waits, and with each one that joins later. */
   watch(listener: (client: RouteClient) => void): void;

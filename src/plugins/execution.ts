@@ -237,7 +237,7 @@ function withCode(error: GraphQLError, cause: unknown): GraphQLError {
 
 /** Longer error messages are cut: they repeat long texts of the client. */
 const MAX_LENGTH = 2_000;
-/** The characters that stay at the beginning and at the end of a cut message. The end often names the expected value. */
+/** A cut message keeps this many characters at each end. Its end often names the expected value. */
 const HALF = 900;
 
 /** Cuts a long error message: graphql-js repeats names and values of the client in full, and in several errors. */

@@ -24,7 +24,7 @@ const MAX_SUGGESTIONS = 3;
 /** At most 6 corrections are tried, and no further one after 12 words in all: each word is looked up in all texts. */
 const MAX_TRIED = 6;
 const MAX_WORDS_TRIED = 12;
-/** Of the first 20 tokens that a word finds, those with the word in their name count. At most 2 of their symbols are tried. */
+/** Of the first 20 tokens that a word finds, those with the word in their name count. 2 of their symbols are tried. */
 const NAMED_LOOKED_AT = 20;
 const MAX_SYMBOLS = 2;
 /** A shorter correction needs swapped or doubled letters: a short word is often the symbol of an unlisted token. */

@@ -7,7 +7,7 @@ import type { Metrics } from '../observability/metrics.js';
 import { clientWithMost } from '../scheduling/fair-queue.js';
 import type { ByteBudget, Release } from './byte-budget.js';
 
-/** A connection with more pipelined requests is cut: each takes memory until its response is sent. Browsers pipeline none. */
+/** A connection with more pipelined requests is cut: each takes memory until it is answered. Browsers pipeline none. */
 const MAX_UNANSWERED = 100;
 
 /**

@@ -27,7 +27,7 @@ export interface ListingStatus {
   readonly ageMs: number | null;
   readonly rows: number;
   readonly rejectedRows: number;
-  /** Listed rows with held-back facts, and new rows that wait to be listed, unless one of these facts has their address. */
+  /** Listed rows with held-back facts, and new rows that wait, unless one of these facts has their address. */
   readonly heldBackRows: number;
   readonly version: string | null;
   /** Whether a new listing is held back as a whole, so that an older snapshot is served. */

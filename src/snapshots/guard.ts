@@ -51,7 +51,7 @@ export interface GuardResult<Row> {
   readonly rules: OperatorWord;
 }
 
-/** The guard remembers at most this many removed rows, and as many new ones: twice the rows for which speed is promised. */
+/** The most removed rows that are remembered, and the most new ones: twice the rows for which speed is promised. */
 const MAX_GONE = 10_000;
 /**
  * An old row is compared with at most this many new rows of its symbol, and as many recently added rows.
@@ -354,7 +354,7 @@ export function withKnownFacts<Row>(own: Fetched<Row> | undefined, others: reado
 }
 
 /**
- * Counts the held-back rows: listed ones, and new ones that wait, unless a held-back fact of a listed row has their address.
+ * Counts the held-back rows: listed ones, and new ones that wait, unless a fact of a listed row has their address.
  * `rowsByFact` and `oldestSince` leave out facts on which a `keep` rule decides. `oldestSince`: since when the first of
  * the other facts has been held back (milliseconds since 1970); undefined if there are none.
  */

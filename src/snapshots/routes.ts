@@ -254,9 +254,9 @@ export type Reconcile = ReturnType<typeof createReconcile>;
  * Creates the function that makes the rows of routes consistent with the token listing, so that a response never shows
  * one token in two forms. Its result is cached as long as rows and listing are in memory and the rules do not change.
  *
- * For a listed token, the row of the listing is served. A row with other decimals is left out, counted and logged: one of the two
- * is wrong, the gateway cannot know which, and an amount calculated with the wrong decimals loses money. A listed token
- * with held-back facts is not left out for its decimals: its row shows the contradiction.
+ * For a listed token, the row of the listing is served. A row with other decimals is left out, counted and logged: one
+ * of the two is wrong, the gateway cannot know which, and an amount calculated with the wrong decimals loses money. A
+ * listed token with held-back facts is not left out for its decimals: its row shows the contradiction.
  */
 export function createReconcile(
   operator: () => Pick<ResolvedRules, 'selectTokens' | 'keptFacts'>,
@@ -311,8 +311,8 @@ const NO_LISTING = {};
  * The decimals that a route to a token must have. Undefined (any) for a listed token with held-back facts, and for an
  * unknown token; NaN (none) for a new token that is held back or has contradictory rows.
  *
- * @param row the token in the listing, if it is listed. For a removed token, its last decimals count, unless a `keep` rule
- *   of the operator has others
+ * @param row the token in the listing, if it is listed. For a removed token, its last decimals count, unless a `keep`
+ *   rule of the operator has others
  */
 export function decimalsOfRoutes(
   key: string,

@@ -33,7 +33,7 @@ interface Turn {
 const MAX_ROUTE_WAIT_MS = 20_000;
 /** While no request may be sent, the lanes are checked again after this time (milliseconds). */
 const POLL_MS = 50;
-/** A permit is free after about 1.2 s at most. A longer wait than this (ms) means that another gateway has paused the lane. */
+/** A permit is free after at most about 1.2 s. A longer wait than this (ms) is a pause that another gateway has set. */
 const LONGEST_PERMIT_WAIT_MS = 3_000;
 
 /**
