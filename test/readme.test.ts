@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { cpSync, existsSync, readdirSync, statSync, symlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { buildSchema } from 'graphql';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startFakeSuccessor } from './support/fake-successor.js';
 import { startFakeUpstream, status } from './support/fake-upstream.js';
@@ -255,6 +256,13 @@ it('the map in src names every folder and every file of the top level, by paths 
   const inPages = 'http/ request/ execution/ schema/ cost/ picker/ page/ playground/'.split(' ');
   const exists = (name: string) => existsSync(join(ROOT, 'src', name)) || existsSync(join(ROOT, name));
   expect(names.filter((name) => !inPages.includes(name) && !exists(name))).toEqual([]);
+});
+
+it('the README names every query', () => {
+  const [, table = ''] = readText(README).split('\n## All queries\n');
+  const fields = Object.keys(buildSchema(readText('schema.graphql')).getQueryType()?.getFields() ?? {});
+  expect(fields.length).toBeGreaterThan(10);
+  expect(fields.filter((name) => !table.includes(`\`${name}\``))).toEqual([]);
 });
 
 it.each(['src/config/settings.md', 'src/domain/error-codes.md', 'src/server/README.md'])(

@@ -4,7 +4,7 @@ import { createFairQueue, type Priority } from './fair-queue.js';
 export class QueueFullError extends Error {
   override readonly name = 'QueueFullError';
 
-  /** @param isByClient whether most of the waiting operations were of the same client when the refused one came */
+  /** @param isByClient whether most of the waiting operations were of the same client when the refused one arrived */
   constructor(
     waiting: number,
     readonly isByClient: boolean,

@@ -72,7 +72,7 @@ export function createResponseCache(
   }
 
   return {
-    /** The key of a request, if a request with the same text came lately. Remembers the text. */
+    /** The key of a request whose text was seen lately. Undefined for a new text, which is then remembered. */
     keyIfSeen(request: CacheableRequest): string | undefined {
       const text = textOf(request);
       const known = keys.get(text);

@@ -94,7 +94,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   let heldBack: ReturnType<typeof heldBackIn> = { rows: 0, rowsByFact: new Map(), oldestSince: undefined };
   let lastFailure: { readonly error: UpstreamError; readonly at: number } | undefined;
   let failuresInARow = 0;
-  /** When the last listing was requested that came from a peer, or was too old to use (milliseconds since 1970). */
+  /** When the last listing was requested that is from a peer, or was too old to use (milliseconds since 1970). */
   let sharedAt = 0;
   let refreshing: Promise<Indexed> | undefined;
   /** When the request in progress began (milliseconds since 1970); otherwise 0. */
