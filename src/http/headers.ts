@@ -38,7 +38,7 @@ export type HeaderPairs = readonly (readonly [name: string, value: string])[];
 
 const EXPOSED = [
   'access-control-expose-headers',
-  'age, cache-status, x-cost, x-request-id, x-stale-listings',
+  'age, cache-status, ratelimit, ratelimit-policy, retry-after, x-cost, x-request-id, x-stale-listings',
 ] as const;
 const FOR_ALL: HeaderPairs = [['access-control-allow-origin', '*'], EXPOSED];
 

@@ -57,7 +57,6 @@ function refusal({ rate: { perSecond, burst } }: ClientLimit, waitMs: number): S
       'retry-after': String(seconds),
       'ratelimit-policy': `${POLICY};q=${burst};w=${Math.ceil(burst / perSecond)}`,
       ratelimit: `${POLICY};r=0;t=${seconds}`,
-      'access-control-expose-headers': 'cache-status, x-request-id, retry-after, ratelimit, ratelimit-policy',
     },
   };
 }

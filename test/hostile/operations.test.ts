@@ -132,6 +132,7 @@ describe('an operation that is refused because the gateway is busy', () => {
       'retry-after': '1',
       'cache-control': 'no-store',
       'access-control-allow-origin': '*',
+      'access-control-expose-headers': expect.stringContaining('retry-after'),
       'x-request-id': expect.any(String),
     });
     expect(JSON.parse(refused?.body ?? '')).toEqual({
