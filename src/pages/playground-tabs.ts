@@ -4,23 +4,20 @@
  */
 export const TABS: readonly { readonly query: string; readonly variables?: string }[] = [
   {
-    query: `# Search tokens by symbol, name, chain or
-# address, as a person types or pastes it.
+    query: `# Tokens by symbol, name, chain or address.
 # Run this with the triangle, or Ctrl-Enter.
-query FindTokens($query: String, $after: String) {
-  tokenSearch(query: $query, first: 10, after: $after) {
+query FindTokens($query: String) {
+  tokenSearch(query: $query, first: 10) {
     totalCount
-    edges {
-      node {
-        symbol
-        name
-        address
-        decimals
-        isBridgeable
-        chain { name }
-      }
+    nodes {
+      symbol
+      name
+      chain { name }
+      address
+      decimals
+      isBridgeable
+      price { usd }
     }
-    pageInfo { hasNextPage endCursor }
   }
 }
 `,

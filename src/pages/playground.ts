@@ -95,6 +95,11 @@ body{display:flex;flex-direction:column;height:100vh;height:100dvh;overflow:hidd
 @media (pointer:coarse){
 #head a{padding:12px 0}
 }
+/* The white sign of the button that runs the query needs its ground; the open tab has no other mark. */
+@media (forced-colors:active){
+.graphiql-container .graphiql-execute-button{forced-color-adjust:none}
+.graphiql-container .graphiql-tab-active{outline:1px solid Highlight}
+}
 `;
 
 /** Where the build puts GraphiQL. Tests, which run the sources, use it too. */
@@ -134,7 +139,11 @@ export function createPlayground({ path, picker, files, isDemo }: PlaygroundOpti
     return address;
   };
   const title = `Chains and tokens${isDemo ? ' (demo data)' : ''}`;
-  const script = add('graphiql.js', 'text/javascript', withWrapping(withHistory(graphiql('graphiql.js'))));
+  const script = add(
+    'graphiql.js',
+    'text/javascript',
+    withEditorOptions(withHistory(graphiql('graphiql.js'))),
+  );
   const colours = (css: string) => COLOURS.reduce((text, [from, to]) => text.replaceAll(from, to), css);
   const style = add('graphiql.css', 'text/css', colours(graphiql('graphiql.css')) + STYLE);
   const icon = add('icon.svg', 'image/svg+xml', readFileSync(PICKER_ICON, 'utf8'));
@@ -186,10 +195,16 @@ function withHistory(script: string): string {
   );
 }
 
-/** Wraps long lines in all editors, with smaller letters on phones: GraphiQL has no option for this. */
-function withWrapping(script: string): string {
-  const size = 'Math.min(innerWidth,innerHeight)<600?13:15';
-  return script.replace('fontSize:15,minimap:', `fontSize:${size},wordWrap:"on",minimap:`);
+/**
+ * Wraps long lines in all editors, and shows each character as it is: ligatures would make 0× of the beginning of an
+ * address. On phones the letters are smaller, without numbers of lines. GraphiQL has no option for these.
+ */
+function withEditorOptions(script: string): string {
+  const forPhones = '...(Math.min(innerWidth,innerHeight)<600&&{fontSize:13,lineNumbers:"off"})';
+  return script.replace(
+    /(fontSize:15,)(minimap:[^()]+fontLigatures:)!0/,
+    (_, size, others) => `${size}${forPhones},wordWrap:"on",${others}!1`,
+  );
 }
 
 /**

@@ -16,7 +16,7 @@ const BROWSER_TEST = { timeout: 300_000 };
 const TABS: Record<string, [string, RegExp]> = {
   FindTokens: [
     '"totalCount"',
-    /"symbol": "USDC", "name": "USD Coin", .*"chain": \{ "name": "Arbitrum" \}.*"hasNextPage"/,
+    /"symbol": "USDC", "name": "USD Coin", "chain": \{ "name": "Arbitrum" \}.*"price": \{ "usd": 0\.9998 \}/,
   ],
   ChainsWithNativeCurrency: [
     '"nativeCurrency"',
@@ -131,6 +131,14 @@ describe.skipIf(isBrowserMissing)('the playground in a real browser', BROWSER_TE
         ).length;
       });
       expect(overflow).toBe(0);
+      const lines = await page.locator('.graphiql-query-editor').evaluate((editor) => {
+        const { bottom } = editor.getBoundingClientRect();
+        return [...editor.querySelectorAll('.view-line')].filter(
+          (line) => line.getBoundingClientRect().bottom <= bottom,
+        ).length;
+      });
+      expect(lines).toBeGreaterThanOrEqual(8);
+      expect(await page.locator('.line-numbers').count()).toBe(0);
       const seen = await page
         .locator('.result-window .view-line')
         .evaluateAll(
@@ -161,6 +169,36 @@ describe.skipIf(isBrowserMissing)('the playground in a real browser', BROWSER_TE
       // axe cannot find the background of the facts.
       expect(await styleOf(facts, 'color')).toBe(await styleOf(page.locator('#head a').first(), 'color'));
     }
+  });
+
+  it('the playground shows the open tab and the button that runs the query in forced colours', async () => {
+    const page = await newVisitor({ forcedColors: 'active' });
+    await page.goto(`${demo.address}/graphql`);
+    const button = page.getByRole('button', { name: 'Execute query' });
+    await button.waitFor();
+    const [ground, sign] = await button.evaluate((element) => [
+      getComputedStyle(element).backgroundColor,
+      getComputedStyle(element.querySelector('svg') ?? element).color,
+    ]);
+    expect([ground, sign]).toEqual(['rgb(91, 80, 224)', 'rgb(255, 255, 255)']);
+    const outlineOf = (tab: Locator) => tab.evaluate((element) => getComputedStyle(element).outlineStyle);
+    const tabs = page.locator('.graphiql-tab');
+    expect([await outlineOf(tabs.nth(0)), await outlineOf(tabs.nth(1))]).toEqual(['solid', 'none']);
+  });
+
+  it('the playground shows addresses without ligatures, and its first query and answer without scrolling', async () => {
+    const page = await newVisitor({ viewport: { width: 1280, height: 720 } });
+    await page.goto(`${demo.address}/graphql`);
+    const answer = page.locator('.result-window .view-lines');
+    // The editors draw only the visible lines, so the last ones are visible.
+    const seen = async (place: string) =>
+      (await page.locator(`${place} .view-lines`).innerText()).replaceAll(/\s+/g, ' ');
+    await expect.poll(() => seen('.result-window')).toMatch(/"usd": 0\.9998 \} \} \] \} \} \}$/);
+    expect(await seen('.graphiql-query-editor')).toMatch(/price \{ usd \} \} \} \}$/);
+    // A ligature would draw "0x" as "0×".
+    expect(
+      await answer.evaluate((lines) => getComputedStyle(lines).getPropertyValue('font-feature-settings')),
+    ).toContain('"liga" 0');
   });
 
   it('the playground opens with tabs, and has a history, the schema, marks for errors, and an explorer without fields for federation', async () => {
