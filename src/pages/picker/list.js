@@ -163,7 +163,8 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
     meant = meantOf(query, found.nodes, others.nodes, scopeShown.source === undefined);
     noteLooks(others.nodes);
     append(first, found);
-    list.scrollTop = 0;
+    // On a phone the page scrolls, and the search stays in view: its best match must, too.
+    rows[0]?.element.scrollIntoView({ block: 'nearest' });
     setActive(undefined);
     describe(found, others, onlyListed);
     showPrices();

@@ -93,6 +93,8 @@ function turnTo(next) {
 
 function swap() {
   [chosen.from, chosen.to] = [chosen.to, chosen.from];
+  const [from, to] = SIDES.map((one) => chosen[one].token);
+  if (from && to) tell(`From: ${nameOf(from)}. To: ${nameOf(to)}.`);
   chain = '';
   list.clear();
   showAll(true);

@@ -319,6 +319,17 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     });
   });
 
+  it('the picker shows the best match of a new search, wherever the page was scrolled before', async () => {
+    const { page, search, rows, found } = await open('/', PHONE);
+    await rows.first().waitFor();
+    await page.evaluate(() => scrollTo(0, 1500));
+    await search.fill('usdc');
+    await says(found, '89 tokens for “usdc”');
+    const [above, first] = [await search.boundingBox(), await rows.first().boundingBox()];
+    expect(first?.y).toBeGreaterThan((above?.y ?? Number.NaN) + (above?.height ?? 0));
+    expect(first?.y).toBeLessThan(400);
+  });
+
   it('the picker shows rows beside the search on a phone that lies on its side', async () => {
     const { page, search, rows } = await open('/', { ...PHONE, viewport: { width: 667, height: 375 } });
     await rows.nth(3).waitFor();

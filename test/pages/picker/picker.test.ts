@@ -309,6 +309,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       await page.getByRole('button', { name: 'Swap From and To' }).click();
       await says(toText, 'To USDC on A cannot be reached');
       await says(fromText, 'From USDC on B');
+      await says(page.locator('#said'), 'From: USDC on B. To: USDC on A.');
       await says(note, /The service lists nothing that this token can be moved to\./);
       await page.reload();
       await says(toText, 'To USDC on A cannot be reached');
