@@ -537,6 +537,37 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       },
     );
 
+    it.each(['light', 'dark'] as const)(
+      'the picker follows axe in the forced colours of a %s theme',
+      async (colorScheme) => {
+        const options = { forcedColors: 'active', colorScheme, bypassCSP: true } as const;
+        const { page, search, rows, others } = await open('/?q=usdc+b', { ...options, ...PHONE });
+        await rows.first().waitFor();
+        await page.addScriptTag({ path: AXE });
+        const faults = await page.evaluate(`(() => {
+          // Chromium reports this property without the forced colours, though it paints with them.
+          const { getPropertyValue } = CSSStyleDeclaration.prototype;
+          CSSStyleDeclaration.prototype.getPropertyValue = function (name) {
+            return getPropertyValue.call(this, name === '-webkit-text-fill-color' ? 'color' : name);
+          };
+          // axe does not decide about letters in the colour of their ground.
+          const isInvisible = ({ any }) => any.some(({ data }) => data?.messageKey === 'equalRatio');
+          return axe.run().then(({ violations, incomplete }) => [
+            ...violations.flatMap(({ nodes }) => nodes),
+            ...incomplete.flatMap(({ nodes }) => nodes.filter(isInvisible)),
+          ].map(({ html }) => html));
+        })()`);
+        expect(faults).toEqual([]);
+        // The borders that enlarge targets are not drawn.
+        const borders = await page
+          .locator('#chains label')
+          .evaluateAll((all) => all.map((one) => getComputedStyle(one).borderTopWidth));
+        expect(new Set(borders)).toEqual(new Set(['1px']));
+        expect(await smallTargets(page)).toEqual([]);
+        expect([await search.isVisible(), await others.count()]).toEqual([true, 1]);
+      },
+    );
+
     it('the picker has a skip link, shows choices and switches in forced colours, and reduces motion', async () => {
       const { page, search, rows } = await open('/', { forcedColors: 'active', reducedMotion: 'reduce' });
       await page.locator('.skip').focus();
