@@ -95,9 +95,11 @@ function pageFiles(): readonly ServedFile[] {
     });
 }
 
-/** Removes the comments that fill whole lines of a script or style: they would be a quarter of the bytes. */
+/** Removes the comments that fill whole lines of a script or style, and the types within lines: they would be a quarter of the bytes. */
 function withoutComments(text: string): string {
-  return text.replaceAll(/^ *(\/\*((?!\*\/).)*\*\/|\/\/[^\n]*)\n/gms, '');
+  return text
+    .replaceAll(/^ *(\/\*((?!\*\/).)*\*\/|\/\/[^\n]*)\n/gms, '')
+    .replaceAll(/\/\*\* @type [^*]+\*\/ /g, '');
 }
 
 /** @param links from the guide, since the files of the repository that it names are not served */

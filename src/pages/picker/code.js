@@ -153,10 +153,7 @@ export function createCodePanel({ tab: first, onTab }) {
       say(took, time);
       took.classList.toggle('slow', tookMs > SLOW_MS || !text.startsWith('{"data"'));
       say(byId('size', HTMLElement), size);
-      const answerer = answererOf(cacheStatus);
-      say(byId('answered-by', HTMLElement), answerer);
-      // A warning in the footer leaves no place for it there.
-      say(byId('answered', HTMLElement), answerer && `The last answer came ${answerer}.`);
+      say(byId('answered-by', HTMLElement), answererOf(cacheStatus));
     },
   };
 }

@@ -129,7 +129,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
   function succeed() {
     failed = undefined;
     fault.replaceChildren();
-    markRowOfEnter();
+    markRows();
   }
 
   /** @param {unknown} error @param {() => Promise<void>} again */
@@ -145,7 +145,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
         button('Try again', () => void failed?.()),
       );
     say(status, rows.length > 0 ? 'Earlier results, not updated.' : '');
-    markRowOfEnter();
+    markRows();
   }
 
   /** @param {TokenPage} found @param {TokenPage} others */
@@ -328,6 +328,12 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
     return meant || first.group.isOther || needsCare(first) ? undefined : first;
   }
 
+  /** Without rows, the note or the failure takes their place. */
+  function markRows() {
+    list.parentElement?.classList.toggle('no-rows', rows.length === 0);
+    markRowOfEnter();
+  }
+
   function markRowOfEnter() {
     list.querySelector('.takes')?.classList.remove('takes');
     rowOfEnter()?.element.classList.add('takes');
@@ -461,6 +467,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
       list.replaceChildren();
       note.replaceChildren();
       say(status, '');
+      markRows();
     },
     /** Marks the chosen row. */
     mark() {

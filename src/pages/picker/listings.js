@@ -94,7 +94,7 @@ function wrongOf({ name, state, takenAt, heldBackRows, lastFailure }) {
 function rowOf({ name, source, state, takenAt, rows, rejectedRows, heldBackRows, lastFailure }) {
   const failed = lastFailure ? [lastFailure.code, ', ', age(lastFailure.at), ' ago'] : ['none'];
   const cells = [
-    [state],
+    [state.toLowerCase()],
     takenAt ? [age(takenAt)] : ['none'],
     [String(rows)],
     [String(rejectedRows)],

@@ -1,6 +1,6 @@
 /** Puts the page together: the two slots, the chips of chains, the recent choices, and the page's address. */
 import { createCodePanel } from './code.js';
-import { button, byId, copy, draw, listed, make, say, tell } from './dom.js';
+import { button, byId, copy, listed, make, say, tell } from './dom.js';
 import { ask } from './graph.js';
 import { createList } from './list.js';
 import { watchListings } from './listings.js';
@@ -171,20 +171,16 @@ function showPair() {
 
 /** Names both tokens, and says what to know before a transfer. @param {Token} from @param {Token} to */
 function summaryOf(from, to) {
-  const [one, other] = [from, to].map((token) => [glyph(token), make('span', {}, ...titleOf(token))]);
   const decimals = [from, to].map((token) => `${token.decimals} on ${token.chain?.name || token.chainKey}`);
-  const warnings = [
-    isRoute === false ? 'The service lists no route between them.' : '',
-    from.decimals === to.decimals ? '' : `Decimals differ: ${markedText(decimals.join(', '))}.`,
+  /** @type {[string, string | false | undefined][]} */
+  const lines = [
+    ['label', isRoute && 'The service lists this route. A quote shows whether it works.'],
+    ['warning', isRoute === false && 'The service lists no route between them.'],
+    ['warning', from.decimals !== to.decimals && `Decimals differ: ${markedText(decimals.join(', '))}.`],
   ];
   return [
-    make('h2', {}, make('span', {}, ...(one ?? [])), make('span', {}, '→', ...(other ?? []))),
-    make(
-      'p',
-      { class: 'label' },
-      isRoute ? 'The service lists this route. A quote shows whether it works.' : '',
-    ),
-    ...warnings.filter(Boolean).map((text) => make('p', { class: 'warning' }, text)),
+    make('h2', {}, ...titleOf(from), ' → ', ...titleOf(to)),
+    ...lines.flatMap(([name, text]) => (text ? make('p', { class: name }, text) : [])),
   ];
 }
 
@@ -193,11 +189,8 @@ function identifiersOf(label, token) {
   const { address } = token;
   // Two parts: if the address does not fit, its middle is cut, and its end stays visible.
   const text = make('code', {}, listed(address.slice(0, -6)), listed(address.slice(-6)));
-  const sheets = { d: 'M5.5 5.5h8v8h-8zM10.5 5.5v-3h-8v8h3' };
-  const icon = draw('svg', { viewBox: '0 0 16 16', 'aria-hidden': 'true' }, draw('path', sheets));
-  const press = button('', () => copy(press, address, text, () => press.replaceChildren(icon)));
-  press.append(icon);
-  press.ariaLabel = press.title = `Copy the address of ${nameOf(token)}`;
+  const press = button('Copy', () => copy(press, address, text, () => say(press, 'Copy')));
+  press.ariaLabel = `Copy the address of ${nameOf(token)}`;
   const chainId = make('span', {}, listed(token.chain?.caip2 ?? token.chainKey), ' · ');
   return [
     make('span', { class: 'label' }, label),

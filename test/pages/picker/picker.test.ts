@@ -212,7 +212,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       await says(
         pair,
         new RegExp(
-          `^USDC on Base → USDC on Arbitrum The service lists this route. A quote shows whether it works. From eip155:8453 · ${USDC_ON_BASE} To eip155:42161 · 0xaf88\\w+$`,
+          `^USDC on Base → USDC on Arbitrum The service lists this route. A quote shows whether it works. From eip155:8453 · ${USDC_ON_BASE} Copy To eip155:42161 · 0xaf88\\w+ Copy$`,
         ),
       );
       await pair.getByRole('button', { name: 'Copy the address of USDC on Base' }).click();
@@ -360,19 +360,34 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       expect([...hosts]).toEqual([new URL(demo.address).host]);
     });
 
-    it('the picker remembers the last choices beside the card until they are forgotten', async () => {
+    it('the picker remembers the last choices beside the card until they are forgotten, and never moves the list for them', async () => {
       const { page, rows, pair, fromText } = await open();
+      const phone = { width: 360, height: 640 };
+      const desktop = page.viewportSize() ?? phone;
+      /** Where the first row is in a large window and on a phone. */
+      const places = async () => {
+        await rows.first().waitFor();
+        const seen = [];
+        for (const size of [phone, desktop]) {
+          await page.setViewportSize(size);
+          seen.push(await rows.first().boundingBox());
+        }
+        return seen;
+      };
+      const before = await places();
       await rows.filter({ hasText: 'USDC on Ethereum' }).click();
       await says(fromText, /USDC/);
+      expect(await places()).toEqual(before);
       await page.goto(demo.address);
-      await rows.first().waitFor();
-      const before = await page.locator('#tokens').boundingBox();
+      await pair.getByRole('button', { name: 'USDC Ethereum' }).waitFor();
+      expect(await places()).toEqual(before);
       await pair.getByRole('button', { name: 'USDC Ethereum' }).click();
       await says(fromText, /USDC/);
-      expect(await page.locator('#tokens').boundingBox()).toEqual(before);
+      expect(await places()).toEqual(before);
       await page.goto(demo.address);
       await pair.getByRole('button', { name: 'Forget the recent choices' }).click();
       expect(await pair.isVisible()).toBe(false);
+      expect(await places()).toEqual(before);
       expect(await page.evaluate(() => localStorage.length)).toBe(0);
       // Foreign data in the storage is ignored.
       for (const stored of ['{', '"x"', '[null, 1, {"chainKey": 1}]']) {
