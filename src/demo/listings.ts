@@ -19,7 +19,10 @@ export const DEMO_LABEL = 'Demo: prices, routes and some flags are made up';
 
 /** Prices drift by at most twice this fraction from the price in the file. */
 const DRIFT = 0.004;
-/** The prices of stablecoins do not drift, because a drift would look like a lost peg. */
+/**
+ * The prices of stablecoins do not drift, because a drift would look like a lost peg. FRAX is not a stablecoin: since
+ * 2025 it is the native asset of Fraxtal, and was called FXS before. The stablecoin is frxUSD.
+ */
 const STABLE = /USD|EUR|DAI$|DOLA/i;
 
 /**
