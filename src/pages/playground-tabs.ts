@@ -4,8 +4,8 @@
  */
 export const TABS: readonly { readonly query: string; readonly variables?: string }[] = [
   {
-    query: `# Tokens by symbol, name, chain or address.
-# Run this with the triangle, or Ctrl-Enter.
+    query: `# Tokens by symbol, chain or address.
+# Press the triangle to run this.
 query FindTokens($query: String) {
   tokenSearch(query: $query, first: 10) {
     totalCount

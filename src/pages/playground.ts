@@ -197,10 +197,10 @@ function withHistory(script: string): string {
 
 /**
  * Wraps long lines in all editors, and shows each character as it is: ligatures would make 0× of the beginning of an
- * address. On phones the letters are smaller, without numbers of lines. GraphiQL has no option for these.
+ * address. On phones the letters are smaller, without numbers of lines and signs to fold them. GraphiQL has no option for these.
  */
 function withEditorOptions(script: string): string {
-  const forPhones = '...(Math.min(innerWidth,innerHeight)<600&&{fontSize:13,lineNumbers:"off"})';
+  const forPhones = '...(Math.min(innerWidth,innerHeight)<600&&{fontSize:13,lineNumbers:"off",folding:!1})';
   return script.replace(
     /(fontSize:15,)(minimap:[^()]+fontLigatures:)!0/,
     (_, size, others) => `${size}${forPhones},wordWrap:"on",${others}!1`,
