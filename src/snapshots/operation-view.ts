@@ -201,7 +201,7 @@ export class View {
     const request = requestWith(tokens, asked);
     const none = this.noneIfUnlisted(tokens, request);
     if (none) return none;
-    const isKnown = tokens !== undefined && isListed(tokens, request);
+    const isKnown = tokens !== undefined && listedToken(tokens, request) !== undefined;
     const pending = this.held.routes.tokens(request, this.client, isKnown);
     // If the requests of an operation depend on each other, the operation itself causes a long wait.
     const answer = await this.wait(pending, this.hasRoutes);
@@ -216,7 +216,7 @@ export class View {
 
   /** Like `tokensIfPresent`, but waits for the first listing if the request needs it; undefined if this wait fails. */
   private async listingFor({ srcChainKey }: TokenRequest): Promise<TokenSnapshot | undefined> {
-    // Without a chain, the address is sent as it was given, so the listing is not needed.
+    // Without a chain, the address of an unlisted token may be sent, so the listing is not needed.
     const tokens = srcChainKey === undefined ? this.tokensIfPresent() : this.pin('tokens');
     return Promise.resolve(tokens).catch(() => undefined);
   }
@@ -237,7 +237,7 @@ export class View {
       chainKey !== undefined && address !== undefined && read.rules.hides({ chainKey, address });
     // The value-transfer service refuses a request without a chain: the client must get that error, not an empty list.
     const isUnanswerable = chainKey === undefined && service.source === 'value-transfer';
-    const isUnlisted = tokens && !isUnanswerable && !isListed(tokens, request);
+    const isUnlisted = tokens && !isUnanswerable && !listedToken(tokens, request);
     const certainMs = isHidden ? freshMs.tokens : isUnlisted ? freshMs.tokens - tokens.ageAt(Date.now()) : 0;
     if (certainMs <= 0) return undefined;
     log.debug({ ...request }, 'No request for routes: the token is not listed, or it is hidden');
@@ -265,7 +265,7 @@ export class View {
     read.takenAt = Math.min(read.takenAt ?? takenAt, takenAt);
     if (tokens) this.read('tokens');
     if (answer.rows.length === 0)
-      return tokens && !isListed(tokens, request) ? { ...answer, isUnlisted: true } : answer;
+      return tokens && !listedToken(tokens, request) ? { ...answer, isUnlisted: true } : answer;
     this.agree ??= createAgreement();
     return { ...answer, rows: this.agree(reconcile(answer.rows, tokens, request)) };
   }
@@ -273,22 +273,22 @@ export class View {
 
 const NONE: readonly Token[] = Object.freeze([]);
 
-/** The request to send: the chain key in lower case and, for a listed token, the address as the listing spells it. */
-function requestWith(
-  tokens: TokenSnapshot | undefined,
-  { srcChainKey: asked, srcToken }: TokenRequest,
-): TokenRequest {
-  const srcChainKey = asked && foldChainKey(asked);
+/**
+ * The request to send: the chain key in lower case and, for a listed token, the address as the listing spells it. The
+ * answer is cached for all spellings, so it must not depend on which one was asked for first.
+ */
+function requestWith(tokens: TokenSnapshot | undefined, asked: TokenRequest): TokenRequest {
+  const srcChainKey = asked.srcChainKey && foldChainKey(asked.srcChainKey);
+  const { srcToken } = asked;
   if (srcToken === undefined) return { srcChainKey };
   const asGiven = isNativePlaceholder(srcToken) ? NATIVE_PLACEHOLDER : srcToken;
-  if (srcChainKey === undefined) return { srcToken: asGiven };
-  return { srcChainKey, srcToken: tokens?.byAddress(srcChainKey, srcToken)?.address ?? asGiven };
+  return { srcChainKey, srcToken: (tokens && listedToken(tokens, asked))?.address ?? asGiven };
 }
 
-/** Whether the listing has the token that the routes start from. Without a chain, a token on any chain counts. */
-function isListed(listing: TokenSnapshot, { srcChainKey, srcToken }: TokenRequest): boolean {
-  if (srcToken === undefined) return false;
-  if (srcChainKey !== undefined) return listing.byAddress(srcChainKey, srcToken) !== undefined;
+/** The listed token that the routes start from. Without a chain, the first token with this address on any chain. */
+function listedToken(listing: TokenSnapshot, { srcChainKey, srcToken }: TokenRequest): Token | undefined {
+  if (srcToken === undefined) return undefined;
+  if (srcChainKey !== undefined) return listing.byAddress(srcChainKey, srcToken);
   const folded = foldAddress(srcToken);
-  return listing.rows.some(({ address }) => foldAddress(address) === folded);
+  return listing.rows.find(({ address }) => foldAddress(address) === folded);
 }

@@ -75,11 +75,19 @@ describe('routes from a token that is not listed as written', () => {
   it.each([
     ['in any letter case', pair(BIG.toLowerCase(), 'a'), BIG],
     ['as the native asset, under the zero address', pair(NATIVE_PLACEHOLDER, 'd'), ZERO],
-    ['alone, in any letter case', `{ tokens(srcToken: "${SHOUTED}") { address } }`, SHOUTED],
+    ['alone, in any letter case', `{ tokens(srcToken: "${SHOUTED}") { address } }`, BIG],
   ])('routes from a token are requested if it is listed %s', async (_name, query, sent) => {
     const gateway = await serve(one);
     expect(await gateway.query(query)).toEqual({ data: { tokens: [{ address: '0x2' }] } });
     expect(gateway.asked()).toEqual([sent]);
+  });
+
+  it('routes from a listed address alone do not depend on the letter case that was asked for first', async () => {
+    const { query } = await serve((address) => (address === BIG ? one() : json({ tokens: [] })));
+    for (const written of [SHOUTED, BIG])
+      expect(await query(`{ tokens(srcToken: "${written}") { address } }`)).toEqual({
+        data: { tokens: [{ address: '0x2' }] },
+      });
   });
 
   it('routes from unlisted tokens do not count towards the budget of an operation', async () => {
