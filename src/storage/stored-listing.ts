@@ -122,8 +122,12 @@ function sha256(text: string | Buffer): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** Reads rows that a gateway has written: all of them are valid, or the stored listing must not be used. */
+/**
+ * Reads rows that a gateway has written: all of them are valid, or the stored listing must not be used. There are none
+ * if every row of a listing is held back.
+ */
 async function parseAll<Row>(kind: StoredKind<Row>, rows: readonly unknown[], sourceAndAge: SourceAndAge) {
+  if (rows.length === 0) return [];
   const read = await kind.parse(rows, sourceAndAge).catch((error: Error) => {
     throw new InvalidStoredListing(error.message);
   });
@@ -144,7 +148,7 @@ async function parseGuard<Row>(
   sourceAndAge: SourceAndAge,
 ): Promise<GuardMemory<Row>> {
   const sent = gone.map(({ row }) => row);
-  const goneRows = sent.length === 0 ? [] : await parseAll(kind, sent, sourceAndAge);
+  const goneRows = await parseAll(kind, sent, sourceAndAge);
   const heldRows: HeldRow<Row>[] = [];
   for (const { key, rows, since } of held)
     heldRows.push({ key, rows: await parseEach(kind, rows, sourceAndAge), since });

@@ -74,6 +74,20 @@ describe('with SNAPSHOT_DIR, a restart', () => {
     expect(await after.chains()).toContainEqual(expect.objectContaining({ chainKey: 'a', chainId: 7 }));
   });
 
+  it('a restart with SNAPSHOT_DIR continues the hold-back period of a listing in which every row waits', async () => {
+    const [first, second] = [numbered(1), numbered(2)];
+    const replacing = numbered(99, { symbol: first.symbol });
+    const before = await startGuarded({ chains: CHAINS, tokens: [first, second] }, onDisk());
+    await before.bring({ tokens: [second] });
+    for (let times = 0; times < 3; times++) await before.bring({ tokens: [replacing] });
+    expect(await before.tokens()).toEqual([]);
+    const after = await restart(before);
+    expect(await after.tokens()).toEqual([]);
+    await after.bring({});
+    expect(await after.tokens()).toEqual([]);
+    expect(after.heldBackRows()).toEqual([0, 1]);
+  });
+
   it('a restart with SNAPSHOT_DIR keeps the facts, and not the rows, of a listing with a time in the future', async () => {
     const before = await startGuarded({ chains: CHAINS, tokens: REST }, onDisk());
     await before.bring({ tokens: OTHERS });

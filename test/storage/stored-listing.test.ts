@@ -39,7 +39,6 @@ describe('a stored listing', () => {
       '1 of its rows do not have the form',
       (stored) => altered(stored, { rows: [wrong, { ...wrong, chainKey: '' }] }),
     ],
-    ['without rows', 'expected at least one row', (stored) => altered(stored, { rows: [] })],
     ['without a time', 'form of a stored listing', (stored) => altered(stored, { takenAt: undefined })],
   ])('a stored listing that is %s is refused', async (_name, reason, spoil) => {
     const stored = spoil((await encodeListing(TOKENS, await listing(1), SERVICES)).toString());
