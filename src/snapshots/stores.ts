@@ -66,7 +66,7 @@ export interface Peers {
   ): Promise<LeaseResult<Row>>;
   /** The newest snapshot of a peer, if the store has one that was requested after `newerThan`. */
   newest<Row>(topic: string, kind: StoredKind<Row>, newerThan: number): Promise<Fetched<Row> | undefined>;
-  /** The last listing that gateways with another upstream have shared. The guard uses its facts. */
+  /** The last shared listings that may not be served, such as that of another upstream. The guard uses their facts. */
   readOthers<Row>(topic: string, kind: StoredKind<Row>): Promise<readonly Fetched<Row>[]>;
   /** Ends the pause that follows a failure, for all gateways. */
   endPause(topic: string): Promise<void>;

@@ -13,6 +13,7 @@ import {
   type GuardedGateway,
   HOUR,
   LISTINGS,
+  MINUTE,
   numbered,
   rowOf,
   startGuarded,
@@ -20,6 +21,7 @@ import {
 } from '../support/guarded-gateway.js';
 import { prefixOf } from '../support/peers.js';
 import { isRedisMissing, startRedis } from '../support/redis.js';
+import { refresh } from '../support/test-gateway.js';
 
 const [, ...REST] = LISTINGS.tokens;
 const takenAtOf = ({ snapshots }: GuardedGateway) => snapshots.status(Date.now())[1].takenAt;
@@ -92,6 +94,20 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
       decimals: 6,
       heldBack: [{ upstream: '3' }],
     });
+  });
+
+  it('gateways know the guarded values of peers whose clock is minutes ahead, though they refuse their listings, which stay', async () => {
+    const { client, clock, options, gateway, prefix } = await startSharing();
+    gateway.snapshots.stop();
+    const shared = () => client.hgetBuffer(`${prefix}tokens:snapshot`, 'text');
+    const before = await shared();
+    gateway.upstream.plan('tokens', json({ tokens: WRONG }));
+    clock.setBack(10 * MINUTE);
+    const behind = await startGuarded({}, { ...options, clock, upstream: gateway.upstream });
+    expect(await rowOf(behind)).toMatchObject(HELD);
+    await refresh(behind);
+    expect(await rowOf(behind)).toMatchObject(HELD);
+    expect(await shared()).toEqual(before);
   });
 
   it('gateways guard accepted values also after a change of UPSTREAM_PROFILE and UPSTREAM_URL', async () => {

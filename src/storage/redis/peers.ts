@@ -41,12 +41,12 @@ const WRITTEN_WITHIN_MS = 1_000;
 // listing, and `takenAt`, when it was requested), the last failure, the pause after that failure, and the lease.
 
 /**
- * Acquires a lease. ARGV gateway, lease in ms, time of the known snapshot. Returns one of `['newer', text]`,
- * `['early', failure, ms left]`, `['ours', failure]`, `['theirs']`.
+ * Acquires a lease. ARGV gateway, lease in ms, time of the known snapshot, time of a refused one. Returns one of
+ * `['newer', text]`, `['early', failure, ms left]`, `['ours', failure]`, `['theirs']`.
  */
 const LEASE = `
 local at = tonumber(redis.call('HGET', KEYS[1], 'takenAt') or '')
-if at and at > tonumber(ARGV[3]) then return { 'newer', redis.call('HGET', KEYS[1], 'text') } end
+if at and at > tonumber(ARGV[3]) and at ~= tonumber(ARGV[4]) then return { 'newer', redis.call('HGET', KEYS[1], 'text') } end
 local left = redis.call('PTTL', KEYS[3])
 if left > 0 then return { 'early', redis.call('GET', KEYS[2]), left } end
 local isOurs = redis.call('SET', KEYS[4], ARGV[1], 'NX', 'PX', ARGV[2]) or redis.call('GET', KEYS[4]) == ARGV[1]
@@ -126,6 +126,8 @@ export function createRedisPeers(options: RedisPeersOptions) {
   const { call } = connection;
   /** By topic: writes the snapshot that is served here, if Redis has none or an older one. */
   const offered = new Map<string, () => Promise<void>>();
+  /** By listing: the last one that was refused, because its rows may not be served. The guard uses its facts. */
+  const refused = new Map<string, unknown>();
   /** Writes in progress: `close` waits for them. */
   const writes = new Set<Promise<void>>();
   let hasGivenUp = false;
@@ -203,16 +205,18 @@ export function createRedisPeers(options: RedisPeersOptions) {
     withinMs = WAIT_MS + Math.random() * WAIT_JITTER_MS,
   ): Promise<LeaseResult<Row>> {
     const until = performance.now() + withinMs;
+    let refusedAt = 0;
     let hasRequested = false;
     while (!hasGivenUp && performance.now() < until) {
-      const reply = await run(LEASE, topic, gateway, LEASE_MS, knownAt);
+      const reply = await run(LEASE, topic, gateway, LEASE_MS, knownAt, refusedAt);
       const [is, text, leftMs] = Array.isArray(reply) ? (reply as unknown[]) : [];
       switch (String(is)) {
         case 'newer': {
           const fetched = await read(kind, text, services);
           if (fetched && sentAtOf(fetched) > knownAt) return { is: 'fetched', fetched };
-          // Deletes the unusable snapshot. If a good one has just replaced it, its gateway offers that again.
-          await call('DEL', snapshotKey(topic));
+          // It stays until a newer one replaces it: it can be this gateway's clock that is wrong.
+          refused.set(kind.name, text);
+          refusedAt = (await heldAt(topic)) ?? 0;
           break;
         }
         case 'early': {
@@ -252,10 +256,11 @@ export function createRedisPeers(options: RedisPeersOptions) {
       return read(kind, await call('HGET', snapshotKey(topic), 'text'), services);
     },
     async readOthers<Row>(topic: string, kind: StoredKind<Row>) {
-      const other = String((await call('GET', scopeKey(topic))) ?? '');
-      if (other === '' || other === scope) return [];
-      const fetched = await read<Row>(kind, await call('HGET', snapshotKey(topic, other), 'text'), undefined);
-      return fetched ? [fetched] : [];
+      const last = String((await call('GET', scopeKey(topic))) ?? scope);
+      const other = last === scope ? undefined : await call('HGET', snapshotKey(topic, last), 'text');
+      const texts = [refused.get(kind.name), other];
+      const fetched = await Promise.all(texts.map((text) => read<Row>(kind, text, undefined)));
+      return fetched.filter((each) => each !== undefined);
     },
     async endPause(topic) {
       await call('DEL', ...backOffKeys(topic));
