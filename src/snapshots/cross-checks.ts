@@ -109,8 +109,10 @@ export async function guardPrices(listing: GuardedListing<Token>, before: Fetche
     const others = medians.get(token.symbol.toLowerCase()) ?? [];
     if (![last ?? usd, ...others].some((other) => isFarFrom(usd, other))) return token;
     const isSame = doubt?.usd != null && !isFarFrom(usd, doubt.usd);
-    // As for guarded facts, the time begins when the request is sent, even if the answer is from a cache and older.
-    const since = isSame ? doubt.since : sentAtOf(listing);
+    // As for guarded facts, the time begins when the request is sent, even if the answer is from a cache and older. A
+    // later time is from before the clock was set back.
+    const sentAt = sentAtOf(listing);
+    const since = isSame ? Math.min(doubt.since, sentAt) : sentAt;
     prices.push({ key, before: last, usd, since });
     return takenAt - since >= DOUBTED_MS ? token : TOKENS.withPrice(token, null, takenAt);
   }

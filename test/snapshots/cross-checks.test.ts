@@ -183,6 +183,17 @@ describe('prices that are a thousand times as high in one refresh', () => {
     expect(gateway.heldBackRows()).toEqual([0, 0]);
   });
 
+  it('far higher prices are null for ten minutes if the clock is set back during this time', async () => {
+    const gateway = await startGuarded({ chains: CHAINS, tokens: GOOD });
+    const high = tokens((number) => number * 1000);
+    await gateway.bring({ tokens: high });
+    gateway.clock.setBack(2 * DAY);
+    await gateway.bring({});
+    expect(await pricesOf(gateway)).toEqual(NONE);
+    await gateway.bring({}, 10 * MINUTE);
+    expect(await pricesOf(gateway)).toEqual(sentIn(high));
+  });
+
   it('far higher prices are null for ten minutes after their request, even if a cache had the first answer for an hour', async () => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: GOOD });
     const high = tokens((number) => number * 1000);
