@@ -36,9 +36,10 @@ export function useMcp<Context extends { readonly outcome?: ToolFacts | undefine
     if (read.error) return new fetchAPI.Response(read.error, { status: 400, headers: JSON_HEADERS });
     const { outcome = {} } = context;
     const response = await handler(request, read.message, executorFor(request, context), outcome);
-    const text = await response.text();
+    // Bytes: to decode and to encode a long text would take as long as the operation.
+    const bytes = await response.arrayBuffer();
     const headers = { ...Object.fromEntries(response.headers), 'cache-control': 'no-store' };
-    return new fetchAPI.Response(text || null, { status: response.status, headers });
+    return new fetchAPI.Response(bytes.byteLength > 0 ? bytes : null, { status: response.status, headers });
   }
 
   return {
