@@ -207,6 +207,17 @@ describe('when something fails', () => {
     expect(await unhandled()).toEqual([]);
   });
 
+  it('the gateway survives an operation that is refused while some of its entities wait for a listing that fails', async () => {
+    const unhandled = collectUnhandledRejections();
+    const { ask, upstream } = await startServer({ config: { upstreamRetries: 0 } });
+    upstream.plan('chains', late(50, status(500)));
+    const representations = [{ __typename: 'Chain', chainKey: 'base' }, ...Array<object>(600).fill({})];
+    const query = 'query ($r: [_Any!]!) { _entities(representations: $r) { __typename } }';
+    const { body } = await ask({ query, variables: { r: representations } });
+    expect(codesOf(JSON.parse(body.toString()))).toEqual(['LIMIT_EXCEEDED']);
+    expect(await unhandled()).toEqual([]);
+  });
+
   it('the gateway masks an internal error, and logs it with the id of the request', async () => {
     const { post, logged } = await createTestGateway({ decorate: withBrokenRoutes });
     const query = '{ tokens(srcToken: "0x1") { address } }';

@@ -25,7 +25,16 @@ export function whenReady<Value, Result>(
   value: MaybePromise<Value>,
   use: (value: Value) => MaybePromise<Result>,
 ): MaybePromise<Result> {
-  return value instanceof Promise ? value.then(use) : use(value);
+  return value instanceof Promise ? guarded(value.then(use)) : use(value);
+}
+
+/**
+ * Keeps a rejection of this promise from ending the process. Nobody waits for the promise if something else in the same
+ * operation throws first.
+ */
+function guarded<Value>(promise: Promise<Value>): Promise<Value> {
+  promise.catch(() => {});
+  return promise;
 }
 
 /** Thrown in place of waiting. It is not an Error, because making a stack would take time: it can be thrown often. */
@@ -91,7 +100,7 @@ export class Loaders {
     this.beforeWait(snapshot);
     const pendingListing = this.pendingListings.get(name) ?? this.awaitAndYield(snapshot);
     this.pendingListings.set(name, pendingListing);
-    return pendingListing.then((loaded) => use(loaded as IndexedListings[Name]));
+    return guarded(pendingListing.then((loaded) => use(loaded as IndexedListings[Name])));
   }
 
   chainsBySearch(search: string, chainTypes?: readonly string[]): MaybePromise<readonly Chain[]> {
@@ -174,10 +183,7 @@ export class Loaders {
   /** The chain listing for a search that depends on it. Without a filter on chain types, a search works without it. */
   private chainsFor(request: Pick<TokenSearchRequest, 'query' | 'filter'>) {
     const chains = needsChains(request) ? this.read('chains', (snapshot) => snapshot) : undefined;
-    if (!(chains instanceof Promise)) return chains;
-    // Always catch: the search may fail before it awaits the chains, and an unhandled rejection ends the process.
-    const ifAny = chains.catch(() => undefined);
-    return request.filter.chainTypes ? chains : ifAny;
+    return chains instanceof Promise && !request.filter.chainTypes ? chains.catch(() => undefined) : chains;
   }
 
   /** Throws if the operation may not wait. @param pendingListing the listing to wait for; undefined for routes */
