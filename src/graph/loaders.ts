@@ -42,6 +42,9 @@ const WOULD_WAIT: unknown = Object.freeze({ message: 'This operation has to wait
 /** The answer for a token that cannot be in any listing. */
 export const NO_ROUTES: RouteAnswer = { rows: [], takenAt: 0, isUnlisted: true };
 
+/** So many reads of rows may wait for a listing without a charge, in addition to those of a whole token listing. */
+const FREE_WAITS = 500;
+
 type RouteRequest = TokenRequest & { readonly srcToken: string };
 
 /** How an operation waits. */
@@ -72,6 +75,8 @@ export class Loaders {
   private routes: Map<string, MaybePromise<RouteAnswer>> | undefined;
   private routeLoader: DataLoader<RouteRequest, RouteAnswer> | undefined;
   private requestedRoutes = 0;
+  /** How many reads of rows wait for a listing. */
+  private waits = 0;
   private routeRefusal: GatewayError | undefined;
 
   constructor(
@@ -103,6 +108,25 @@ export class Loaders {
     return guarded(pendingListing.then((loaded) => use(loaded as IndexedListings[Name])));
   }
 
+  /**
+   * Reads like `read`, and charges for a wait, since each row can wait and then have an error. An operation that was
+   * refused for its cost gets `instead`.
+   */
+  private readForRow<Name extends ListingName, Value>(
+    name: Name,
+    instead: Value,
+    use: (snapshot: IndexedListings[Name]) => Value,
+  ): MaybePromise<Value> {
+    const { cost, view } = this.context;
+    if (cost.refusal) return instead;
+    const found = this.read(name, use);
+    if (!(found instanceof Promise)) return found;
+    // One whole token listing is always allowed: `chain`, `caip19` and `isNative` of each token can wait.
+    const free = FREE_WAITS + 3 * (view.untracked('tokens')?.rows.length ?? 0);
+    if (++this.waits > free) cost.spend(ERROR_UNITS);
+    return found;
+  }
+
   chainsBySearch(search: string, chainTypes?: readonly string[]): MaybePromise<readonly Chain[]> {
     return this.read('chains', (chains) => {
       const isSearch = search !== '' || chainTypes !== undefined;
@@ -112,16 +136,16 @@ export class Loaders {
   }
 
   chainByKey(chainKey: string): MaybePromise<Chain | null> {
-    return this.read('chains', (chains) => chains.byKey(chainKey) ?? null);
+    return this.readForRow('chains', null, (chains) => chains.byKey(chainKey) ?? null);
   }
 
   chainByCaip2(caip2: string): MaybePromise<Chain | null> {
-    return this.read('chains', (chains) => chains.byCaip2(caip2) ?? null);
+    return this.readForRow('chains', null, (chains) => chains.byCaip2(caip2) ?? null);
   }
 
   /** The token at this address, in any of its forms (see `foldAddress`). */
   tokenByAddress(chainKey: string, address: string): MaybePromise<Token | null> {
-    return this.read('tokens', (tokens) => tokens.byAddress(chainKey, address) ?? null);
+    return this.readForRow('tokens', null, (tokens) => tokens.byAddress(chainKey, address) ?? null);
   }
 
   tokenByCaip19(caip19: string): MaybePromise<Token | null> {
@@ -135,7 +159,9 @@ export class Loaders {
   }
 
   tokensListed(chainKey: string | undefined): MaybePromise<readonly Token[]> {
-    return this.read('tokens', (tokens) => (chainKey === undefined ? tokens.rows : tokens.byChain(chainKey)));
+    return this.readForRow('tokens', [], (tokens) =>
+      chainKey === undefined ? tokens.rows : tokens.byChain(chainKey),
+    );
   }
 
   tokenSearch(request: Omit<TokenSearchRequest, 'pricesUsable'>): MaybePromise<FoundTokens> {

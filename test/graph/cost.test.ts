@@ -5,7 +5,7 @@ import { demoChains, demoTokens } from '../fixtures/demo.js';
 import { EVERY_FIELD } from '../fixtures/every-field.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { share } from '../support/ends.js';
-import { json } from '../support/fake-upstream.js';
+import { json, status } from '../support/fake-upstream.js';
 import { operationsOf } from '../support/generated-operations.js';
 import { type Answered, codesOf, createTestGateway } from '../support/test-gateway.js';
 import { createExecutor } from './executor.js';
@@ -70,6 +70,22 @@ describe('MAX_COST', () => {
     const { query } = await createTestGateway({ config: { maxCost: 1 } });
     const document = 'query ($on: Boolean = true) { tokens { chain { name @include(if: $on) } } }';
     expect(codesOf(await query(document, { on: null }))).toEqual(['LIMIT_EXCEEDED']);
+  });
+
+  it('without a chain listing, each row of one token listing may have its errors, and more errors or waits are refused', async () => {
+    const { query, upstream } = await createTestGateway({ config: { upstreamRetries: 0 } });
+    upstream.plan('chains', status(500));
+    const row = '{ isNative caip19 chain { name } }';
+    const { data, errors = [] } = await query<{ tokens: object[] }>(`{ tokens ${row} }`);
+    expect(data?.tokens).toHaveLength(demoTokens.length);
+    expect(errors).toHaveLength(2 * demoTokens.length);
+    const aliased = (field: string) => Array.from(Array(10), (_none, nth) => `a${nth}: ${field}`).join(' ');
+    for (const field of ['chain { name }', 'caip19', 'isNative']) {
+      const more = `{ tokens { ${aliased(field)} } }`;
+      const answer = await query(more);
+      expect(codesOf(answer), more).toEqual(['LIMIT_EXCEEDED']);
+      expect(answer).not.toHaveProperty('data');
+    }
   });
 
   it('the cost counts a search by the listed tokens and the words of the query', async () => {
