@@ -12,7 +12,7 @@ import type { FoundTokens } from '../search/did-you-mean.js';
 import { needsChains, type TokenSearchRequest } from '../search/token-search.js';
 import type { View } from '../snapshots/operation-view.js';
 import type { RouteAnswer } from '../snapshots/routes.js';
-import type { IndexedListings, ListingName } from '../snapshots/snapshot.js';
+import type { IndexedListings, ListingName, TokenSnapshot } from '../snapshots/snapshot.js';
 import type { TokenSources } from '../snapshots/sources.js';
 import { type CostMeter, ERROR_UNITS, ROUTE_UNITS, searchUnits } from './cost.js';
 import type { DependencyTracker } from './dependency-tracker.js';
@@ -95,36 +95,37 @@ export class Loaders {
     }
   }
 
-  /** Passes the snapshot of a listing to `use`, and returns its result: at once, or when the listing is loaded. */
+  /**
+   * Passes the snapshot of a listing to `use`, and returns its result: at once, or when the listing is loaded.
+   *
+   * @param instead for a read that each row can have: the result if the operation was refused for too many such reads
+   */
   read<Name extends ListingName, Result>(
     name: Name,
     use: (snapshot: IndexedListings[Name]) => MaybePromise<Result>,
+    instead?: Result,
   ): MaybePromise<Result> {
     const snapshot = this.context.view.read(name);
-    if (!(snapshot instanceof Promise)) return use(snapshot);
+    return snapshot instanceof Promise ? this.readLater(name, snapshot, use, instead) : use(snapshot);
+  }
+
+  private readLater<Name extends ListingName, Result>(
+    name: Name,
+    snapshot: Promise<IndexedListings[Name]>,
+    use: (snapshot: IndexedListings[Name]) => MaybePromise<Result>,
+    instead: Result | undefined,
+  ): MaybePromise<Result> {
+    const { cost, view } = this.context;
+    const isOfRow = instead !== undefined;
+    if (isOfRow && cost.refusal) return instead;
     this.beforeWait(snapshot);
     const pendingListing = this.pendingListings.get(name) ?? this.awaitAndYield(snapshot);
     this.pendingListings.set(name, pendingListing);
-    return guarded(pendingListing.then((loaded) => use(loaded as IndexedListings[Name])));
-  }
-
-  /**
-   * Reads like `read`, and charges for a wait, since each row can wait and then have an error. An operation that was
-   * refused for its cost gets `instead`.
-   */
-  private readForRow<Name extends ListingName, Value>(
-    name: Name,
-    instead: Value,
-    use: (snapshot: IndexedListings[Name]) => Value,
-  ): MaybePromise<Value> {
-    const { cost, view } = this.context;
-    if (cost.refusal) return instead;
-    const found = this.read(name, use);
-    if (!(found instanceof Promise)) return found;
-    // One whole token listing is always allowed: `chain`, `caip19` and `isNative` of each token can wait.
+    // Each row can wait, and then have an error. One whole token listing is always allowed: `chain`, `caip19` and
+    // `isNative` of each token can wait.
     const free = FREE_WAITS + 3 * (view.untracked('tokens')?.rows.length ?? 0);
-    if (++this.waits > free) cost.spend(ERROR_UNITS);
-    return found;
+    if (isOfRow && ++this.waits > free) cost.spend(ERROR_UNITS);
+    return guarded(pendingListing.then((loaded) => use(loaded as IndexedListings[Name])));
   }
 
   chainsBySearch(search: string, chainTypes?: readonly string[]): MaybePromise<readonly Chain[]> {
@@ -136,16 +137,16 @@ export class Loaders {
   }
 
   chainByKey(chainKey: string): MaybePromise<Chain | null> {
-    return this.readForRow('chains', null, (chains) => chains.byKey(chainKey) ?? null);
+    return this.read('chains', (chains) => chains.byKey(chainKey) ?? null, null);
   }
 
   chainByCaip2(caip2: string): MaybePromise<Chain | null> {
-    return this.readForRow('chains', null, (chains) => chains.byCaip2(caip2) ?? null);
+    return this.read('chains', (chains) => chains.byCaip2(caip2) ?? null, null);
   }
 
   /** The token at this address, in any of its forms (see `foldAddress`). */
   tokenByAddress(chainKey: string, address: string): MaybePromise<Token | null> {
-    return this.readForRow('tokens', null, (tokens) => tokens.byAddress(chainKey, address) ?? null);
+    return this.read('tokens', (tokens) => tokens.byAddress(chainKey, address) ?? null, null);
   }
 
   tokenByCaip19(caip19: string): MaybePromise<Token | null> {
@@ -159,9 +160,8 @@ export class Loaders {
   }
 
   tokensListed(chainKey: string | undefined): MaybePromise<readonly Token[]> {
-    return this.readForRow('tokens', [], (tokens) =>
-      chainKey === undefined ? tokens.rows : tokens.byChain(chainKey),
-    );
+    const use = (tokens: TokenSnapshot) => (chainKey === undefined ? tokens.rows : tokens.byChain(chainKey));
+    return this.read('tokens', use, []);
   }
 
   tokenSearch(request: Omit<TokenSearchRequest, 'pricesUsable'>): MaybePromise<FoundTokens> {
