@@ -29,7 +29,7 @@ import { createPlayground } from './pages/playground.js';
 import { createTextFile } from './pages/static-page.js';
 import { usePersistedQueries, useTrustedDocuments, useValidation } from './plugins/documents.js';
 import { type OperationOutcome, useExecution } from './plugins/execution.js';
-import { useHeaders } from './plugins/headers.js';
+import { useClearRefusals, useHeaders } from './plugins/headers.js';
 import { useMcp } from './plugins/mcp.js';
 import { useKnownMembers, useParameters, useQueryMethod } from './plugins/parameters.js';
 import { forGet, type PathAnswer, serveFile, servePage, usePaths, useUncompressed } from './plugins/paths.js';
@@ -139,6 +139,7 @@ export function createYogaHandler(options: YogaOptions) {
     },
     context: options.createContext,
     plugins: [
+      useClearRefusals(path),
       useQueryMethod(path),
       useHeaders(path, options.corsOrigins),
       ...(options.compression ? [] : [useUncompressed()]),

@@ -11,7 +11,7 @@ import {
 import type { Plugin } from 'graphql-yoga';
 import { type ErrorCode, hasScope } from '../domain/error-codes.js';
 import { GatewayError, OperationLimitError, responseTooLong } from '../domain/errors.js';
-import { MAX_SHOWN } from '../domain/text-limits.js';
+import { MAX_SHOWN, shown } from '../domain/text-limits.js';
 import { fragmentsOf } from '../execution/document-limits.js';
 import { executableDocument } from '../execution/documents.js';
 import { exceedsBytes } from '../execution/json.js';
@@ -69,6 +69,10 @@ export function useExecution(): Plugin<ExecutionContext, OutcomeContext> {
         const { data, errors = [] } = each;
         if (data === undefined) outcome.isRefused = true;
         for (const error of errors) {
+          if (error.extensions?.code === 'OPERATION_RESOLUTION_FAILURE') {
+            const got = outcome.operation ? shown(outcome.operation) : 'none';
+            error.message = `Expected the name of an operation in the document as "operationName", got ${got}. Leave it out only if there is one operation.`;
+          }
           shorten(error);
           // The GraphQL server gives an unexpected error no code.
           codes.add(String(error.extensions?.code ?? INTERNAL.code));

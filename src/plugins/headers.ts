@@ -1,9 +1,12 @@
-/** The headers that every response of GraphQL Yoga has, and preflight requests. */
+/** The headers that every response of GraphQL Yoga has, preflight requests, and refusals that Yoga does not explain. */
 import type { Plugin } from 'graphql-yoga';
+import { shown } from '../domain/text-limits.js';
 import { CACHE_STATUS, type CorsOrigins, corsHeaders, MISS } from '../http/headers.js';
 import { QUERY } from '../http/operations.js';
+import { type Refusal, refusalResponse } from '../http/refusal.js';
 
 const METHODS = `GET, POST, ${QUERY}, OPTIONS`;
+const ALLOWED = `GET, HEAD, POST, ${QUERY}, OPTIONS`;
 const PREFLIGHT_SECONDS = '86400';
 
 /**
@@ -17,13 +20,10 @@ export function useHeaders(path: string, origins: CorsOrigins): Plugin {
     onRequest({ request, endResponse, fetchAPI }) {
       if (request.method === 'OPTIONS') endResponse(new fetchAPI.Response(null, { status: 204 }));
     },
-    onResponse({ request, response: { status, headers } }) {
+    onResponse({ request, response: { headers } }) {
       headers.set('x-content-type-options', 'nosniff');
       // Always a miss: GraphQL Yoga gets only requests that are not in the cache.
       if (new URL(request.url).pathname === path) headers.set(CACHE_STATUS, MISS);
-      // GraphQL Yoga repeats the list of supported types for each type in the Accept header. One list is enough.
-      const types = status === 406 ? headers.get('accept') : null;
-      if (types !== null) headers.set('accept', [...new Set(types.split(', '))].join(', '));
       for (const [name, value] of corsHeaders(origins, request.headers.get('origin'))) {
         if (name === 'vary') headers.append(name, value);
         else headers.set(name, value);
@@ -37,4 +37,42 @@ export function useHeaders(path: string, origins: CorsOrigins): Plugin {
       headers.append('vary', 'Access-Control-Request-Headers');
     },
   };
+}
+
+/**
+ * Says in every refusal of a method or an Accept header what was expected and what was sent. GraphQL Yoga does not: its
+ * 406 has no body. This plugin must be the first, because the later ones set headers of its responses.
+ *
+ * @param path the path of the GraphQL endpoint
+ */
+export function useClearRefusals(
+  path: string,
+): Plugin<object, { readonly outcome?: { codes?: readonly string[] } | undefined }> {
+  return {
+    onResponse({ request, response, setResponse, fetchAPI, serverContext: { outcome } }) {
+      if (new URL(request.url).pathname !== path) return;
+      const refusal = clearRefusal(request, response);
+      if (!refusal) return;
+      if (outcome) outcome.codes = ['BAD_REQUEST'];
+      setResponse(refusalResponse(refusal, fetchAPI));
+    },
+  };
+}
+
+function clearRefusal(
+  { method, headers: sent }: Request,
+  { status, headers }: Response,
+): Refusal | undefined {
+  if (status === 405) {
+    const message =
+      method === 'GET'
+        ? 'Expected a query, got a mutation: this graph is read-only.'
+        : `Expected one of the methods ${ALLOWED}, got ${shown(method)}.`;
+    return { status, message, code: 'BAD_REQUEST', headers: { allow: ALLOWED } };
+  }
+  if (status !== 406) return undefined;
+  // GraphQL Yoga repeats the list of supported types for each type in the Accept header. One list is enough.
+  const accept = [...new Set(headers.get('accept')?.split(', '))].join(', ');
+  const message = `Expected an Accept header with one of these types: ${accept}; got ${shown(sent.get('accept') ?? '')}.`;
+  return { status, message, code: 'BAD_REQUEST', headers: { accept } };
 }

@@ -7,6 +7,7 @@ import { QUERY, QUERY_TYPE } from '../http/operations.js';
 import { refusalResponse } from '../http/refusal.js';
 
 const JSON_TYPE = /^application\/json *(;|$)/i;
+const BAD_REQUEST = 'BAD_REQUEST';
 
 /**
  * Supports the method QUERY (RFC 10008): GraphQL Yoga, and all later plugins, get such a request as a POST.
@@ -22,9 +23,8 @@ export function useQueryMethod(
       const type = request.headers.get('content-type');
       if (!type || !JSON_TYPE.test(type)) {
         const message = `Expected a QUERY request to have the Content-Type ${QUERY_TYPE}, got ${type ? shown(type) : 'none'}.`;
-        const code = 'BAD_REQUEST';
-        if (outcome) outcome.codes = [code];
-        endResponse(refusalResponse({ status: type ? 415 : 400, message, code }, fetchAPI));
+        if (outcome) outcome.codes = [BAD_REQUEST];
+        endResponse(refusalResponse({ status: type ? 415 : 400, message, code: BAD_REQUEST }, fetchAPI));
         return;
       }
       const headers = new fetchAPI.Headers(request.headers);
@@ -33,27 +33,32 @@ export function useQueryMethod(
       const init = { method: 'POST', headers, body, signal, duplex: 'half' };
       setRequest(new fetchAPI.Request(request.url, init));
     },
-    onResponse({ request, response, setResponse, fetchAPI }) {
-      if (new URL(request.url).pathname !== path) return;
-      response.headers.set('accept-query', QUERY_TYPE);
-      if (response.status !== 405) return;
-      // The header is set on a copy: the headers of Yoga's response distinguish letter case, so `set` would add a
-      // second "Allow".
-      const others = [...response.headers].filter(([name]) => name.toLowerCase() !== 'allow');
-      const headers = { ...Object.fromEntries(others), allow: `GET, HEAD, POST, ${QUERY}, OPTIONS` };
-      setResponse(new fetchAPI.Response(response.body, { status: 405, headers }));
+    onResponse({ request, response }) {
+      if (new URL(request.url).pathname === path) response.headers.set('accept-query', QUERY_TYPE);
     },
   };
 }
 
 /**
  * Corrects how GraphQL Yoga reads parameters. Yoga alone responds with 500 to parameters in a URL or a form that are not
- * valid JSON (400 here), and to a JSON body with a member `then`, which Yoga takes for a promise.
+ * valid JSON (400 here), and to a JSON body with a member `then`, which Yoga takes for a promise. It compares the letter
+ * case of a Content-Type, and its refusal of another type has no body.
  */
 export function useParameters(): Plugin {
   return {
-    onRequestParse({ requestParser, setRequestParser }) {
-      if (!requestParser) return;
+    onRequest({ request: { headers } }) {
+      const type = headers.get('content-type');
+      if (type && /[A-Z]| ;/.test(type)) headers.set('content-type', type.toLowerCase().replace(/ +;/, ';'));
+    },
+    onRequestParse({ request, requestParser, setRequestParser }) {
+      if (!requestParser) {
+        const type = request.headers.get('content-type');
+        const message = `Expected the Content-Type application/json, got ${type ? shown(type) : 'none'}.`;
+        setRequestParser(() => {
+          throw new GraphQLError(message, { extensions: { code: BAD_REQUEST, http: { status: 415 } } });
+        });
+        return;
+      }
       setRequestParser(async (request) => {
         const json = async (): Promise<unknown> => JSON.parse(await request.text());
         Object.defineProperty(request, 'json', { value: json, configurable: true });

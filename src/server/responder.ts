@@ -227,7 +227,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
  */
 function exceededPart({ body, contentType = '' }: CacheableRequest): string | undefined {
   if (body.length <= MAX_SHORT_LENGTH) return undefined;
-  const isJson = /^application\/(graphql\+)?json(;|$)/.test(contentType);
+  const isJson = /^application\/(graphql\+)?json *(;|$)/i.test(contentType);
   if (!isJson) return `${MAX_SHORT_LENGTH} characters, as it is not JSON`;
   return createPartCheck(MAX_PARTS)(Buffer.from(body));
 }

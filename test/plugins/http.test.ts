@@ -17,6 +17,7 @@ const NOTHING_HERE = {
 describe('a POST request', () => {
   it.each([
     ['application/json; charset=utf-8', JSON.stringify({ query: QUERY }), 200],
+    ['Application/JSON ; Charset=UTF-8', JSON.stringify({ query: QUERY }), 200],
     ['application/graphql', QUERY, 200],
     ['application/x-www-form-urlencoded', `query=${QUERY}`, 200],
     ['text/plain', QUERY, 415],
@@ -50,6 +51,75 @@ describe('a POST request', () => {
     const types = response.headers.get('accept')?.split(', ') ?? [];
     expect(new Set(types).size).toBe(types.length);
   });
+});
+
+describe('a refused request', () => {
+  const body = JSON.stringify({ query: QUERY });
+  const methods = 'GET, HEAD, POST, QUERY, OPTIONS';
+  const types =
+    'text/event-stream; charset=utf-8, multipart/mixed; charset=utf-8, application/graphql-response+json; charset=utf-8, application/json';
+  it.each<[string, number, string, RequestInit, string]>([
+    ['a method', 405, '', { method: 'PUT', body }, `Expected one of the methods ${methods}, got "PUT".`],
+    [
+      'a mutation by GET',
+      405,
+      '?query=mutation{a}',
+      {},
+      'Expected a query, got a mutation: this graph is read-only.',
+    ],
+    [
+      'a type of the response',
+      406,
+      `?query=${QUERY}`,
+      { headers: { accept: 'image/png' } },
+      `Expected an Accept header with one of these types: ${types}; got "image/png".`,
+    ],
+    [
+      'a type of the body',
+      415,
+      '',
+      { method: 'POST', body, headers: { 'content-type': 'text/plain' } },
+      'Expected the Content-Type application/json, got "text/plain".',
+    ],
+    [
+      'a body without a type',
+      415,
+      '',
+      { method: 'POST', body: new TextEncoder().encode(body) },
+      'Expected the Content-Type application/json, got none.',
+    ],
+  ])(
+    'the refusal of %s has status %i, and says what was expected and what was sent',
+    async (_name, status, query, init, message) => {
+      const { ask, address, serverLog } = await startServer();
+      const response = await fetch(`${address}/graphql${query}`, init);
+      expect(response.status).toBe(status);
+      expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
+      expect(await response.json()).toEqual({ errors: [{ message, extensions: { code: 'BAD_REQUEST' } }] });
+      expect(response.headers.get('access-control-allow-origin')).toBe('*');
+      await ask({ query: QUERY });
+      expect(serverLog).toContainEqual(expect.objectContaining({ status, codes: ['BAD_REQUEST'] }));
+    },
+  );
+
+  it.each([
+    ['query A { __typename }', 'B', '"B"'],
+    ['query A { __typename } query B { __typename }', undefined, 'none'],
+  ])(
+    'the refusal of %j with the operationName %j says what was expected',
+    async (query, operationName, got) => {
+      const { post } = await createTestGateway();
+      const response = await post({ query, operationName });
+      expect(response.status).toBe(400);
+      expect(await response.json()).toMatchObject({
+        errors: [
+          {
+            message: `Expected the name of an operation in the document as "operationName", got ${got}. Leave it out only if there is one operation.`,
+          },
+        ],
+      });
+    },
+  );
 });
 
 it('the id of a request is its x-request-id if that is short and plain, otherwise a new one', async () => {
