@@ -51,6 +51,14 @@ export function limitErrors(document: DocumentNode, limits: DocumentLimits): rea
   return exceeded.slice(0, MAX_ERRORS).map((each) => limitExceeded(...each));
 }
 
+/** Replaces the error of graphql-js if the validation stops after half a million steps, since that names no reason. */
+export function withReason(error: GraphQLError): GraphQLError {
+  if (error.message !== 'Validation aborted.') return error;
+  return refusal(
+    'An operation may repeat fields and fragments only so often that its fields can be compared in 500000 steps; this one takes more. Send several operations.',
+  );
+}
+
 export type Fragments = Readonly<Record<string, FragmentDefinitionNode>>;
 
 const fragmentsOfDocuments = new WeakMap<DocumentNode, Fragments>();
@@ -162,5 +170,5 @@ export function exceededTokenLimit(source: Source, maxTokens: number): GraphQLEr
   } catch {
     return undefined;
   }
-  return limitExceeded('tokens', maxTokens, 'more');
+  return limitExceeded('lexical tokens', maxTokens, 'more');
 }

@@ -14,7 +14,13 @@ import {
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { ErrorCode } from '../domain/error-codes.js';
-import { type DocumentLimits, exceededTokenLimit, limitErrors, MAX_ERRORS } from './document-limits.js';
+import {
+  type DocumentLimits,
+  exceededTokenLimit,
+  limitErrors,
+  MAX_ERRORS,
+  withReason,
+} from './document-limits.js';
 import { mergedRules } from './merged-rules.js';
 import { createSeenBefore } from './seen-before.js';
 
@@ -54,7 +60,7 @@ export function createDocuments({ schema, introspection, ...limits }: DocumentsO
     if (known) return known;
     let errors = limitErrors(document, limits);
     if (errors.length === 0) {
-      errors = validate(schema, document, [rules], { maxErrors: MAX_ERRORS });
+      errors = validate(schema, document, [rules], { maxErrors: MAX_ERRORS }).map(withReason);
       if (!introspection) errors = errors.map(withoutSuggestion);
     }
     errorsByDocument.set(document, errors);

@@ -35,11 +35,11 @@ describe('errors of limits', () => {
       'at most 3 aliases; this one has 4.',
     ],
     [
-      'tokens',
+      'lexical tokens',
       { maxQueryTokens: 6 },
       '{ listings { state } }',
       '{ listings { state name } }',
-      'at most 6 tokens; this one has more.',
+      'at most 6 lexical tokens; this one has more.',
     ],
     [
       'characters, those of comments too',
@@ -104,6 +104,17 @@ describe('errors of limits', () => {
       }
     },
   );
+
+  it('an error names the limit on comparisons of fields', async () => {
+    const { query } = await createTestGateway();
+    const repeated = (times: number) => `{ ${'__typename '.repeat(times)}}`;
+    expect(codesOf(await query(repeated(500)))).toEqual([]);
+    const answer = await query(repeated(1_900));
+    expect(codesOf(answer)).toEqual(['LIMIT_EXCEEDED']);
+    expect(answer.errors?.[0]?.message).toMatch(
+      /compared in 500000 steps; this one takes more. Send several/,
+    );
+  });
 
   it('an error names the limit on the length of operationName, without the name', async () => {
     const { post } = await createTestGateway();
