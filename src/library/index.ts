@@ -72,6 +72,8 @@ export interface OpenedGateway {
  * @throws TypeError for an invalid option; an error of `node:fs` if `snapshotDir` is not a directory
  */
 export async function openGateway(options: OpenGatewayOptions = {}): Promise<OpenedGateway> {
+  if (typeof options !== 'object' || options === null)
+    throw new TypeError(`Expected an object of options, such as { demo: true }, got ${options}.`);
   const { logTo, ...settings } = options;
   const isWriter = logTo === undefined || typeof logTo?.write === 'function';
   const config = checkSettings(settings, isWriter ? [] : ['logTo: expected an object with a method `write`']);
@@ -93,6 +95,8 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
 
   return {
     async fetch(request, context) {
+      if (!request?.signal)
+        throw new TypeError(`Expected a Request, got ${request}. Write new Request(url).`);
       const aborted = rejectWhenAborted(request);
       const read = await Promise.race([readRequest(request, maxBodyBytes), aborted]);
       const responded = new Promise<Response>((resolve, reject) => {

@@ -49,6 +49,14 @@ describe('fetch', () => {
     await expect(fetch(new Request('http://host/graphql', init))).rejects.toBe(reason);
   });
 
+  it('fetch rejects anything but a Request, and says what was expected', async () => {
+    const { fetch } = await open();
+    for (const given of ['http://gateway/api/graphql', undefined])
+      await expect(fetch(given as never)).rejects.toThrow(
+        new TypeError(`Expected a Request, got ${given}. Write new Request(url).`),
+      );
+  });
+
   it('fetch rejects with the reason of an aborted request', async () => {
     const upstream = await startFakeUpstream({}, onTestFinished);
     upstream.plan('tokens', late(60_000, json({ tokens: [] })));
@@ -207,6 +215,13 @@ describe('trustedDocuments', () => {
 });
 
 describe('an option', () => {
+  it('an option is a member of an object: anything else is refused', async () => {
+    for (const given of [null, 'demo'])
+      await expect(openGateway(given as never)).rejects.toThrow(
+        new TypeError(`Expected an object of options, such as { demo: true }, got ${given}.`),
+      );
+  });
+
   it.each<[object, RegExp]>([
     [{ upstreamULR: 'https://example.org/v1' }, /upstreamULR: there is no such option/],
     [{ port: 4000 }, /port: there is no such option/],
