@@ -213,7 +213,8 @@ function costOfObject(type: GraphQLObjectType, nodes: readonly FieldNode[], sele
 
 /** Units for one object with its fields, and with the objects in them. Of lists, only `heldBack` counts. */
 export function unitsOfWholeObject(type: GraphQLObjectType): number {
-  let units = 0;
+  // `__typename`, which caching clients add to each object.
+  let units = 1;
   for (const field of Object.values(type.getFields())) {
     const below = getNullableType(field.type);
     if (isObjectType(below)) units += 1 + unitsOfWholeObject(below);
