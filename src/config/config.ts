@@ -270,7 +270,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>): C
     if (inFile && given) throw new SettingError(`either ${name} or ${fileVariable(name)}`, '', 'both');
     const text = inFile ? readSecret(name, inFile) : given;
     return text ? parse(text) : fallback;
-  }, env.NODE_ENV !== 'production');
+  }, env.NODE_ENV?.trim().toLowerCase() !== 'production');
 }
 
 /**

@@ -176,7 +176,7 @@ describe('settings', () => {
       'UPSTREAM_URL: expected the base address of an upstream, got none (DEMO=true serves demo data)',
     ];
     expect(errorsOf({ DEMO: 'false' })).toEqual(missing);
-    expect(errorsOf({ NODE_ENV: 'production' })).toEqual(missing);
+    for (const NODE_ENV of ['production', 'Production ']) expect(errorsOf({ NODE_ENV })).toEqual(missing);
     expect(errorsOf({ NODE_ENV: 'production', DEMO: 'TRUE' })).toEqual([]);
     expect(errorsOf({ DEMO: 'false', UPSTREAM_URL: 'https://example.org/v1' })).toEqual([]);
     expect(errorsOf({ DEMO: 'true', UPSTREAM_URL: 'https://example.org/v1' })).toEqual([
