@@ -1,5 +1,6 @@
 /** Turns an order into numbers to sort by and into cursors, and picks one page by these numbers. */
 import type { Token } from '../domain/listing.js';
+import { withStaticRank } from './ranks.js';
 import type { TokenIndexes } from './token-indexes.js';
 import {
   compareTieBreakers,
@@ -22,11 +23,20 @@ interface Ordered {
 interface Scale {
   keyAt(place: number): number;
   cursorValue(key: number): SortKey['value'];
-  keyOf(value: SortKey['value']): number;
+  /** @param place the place of the cursor's token; undefined if it is no longer listed */
+  keyOf(value: SortKey['value'], place?: number): number;
 }
 
-function scaleOf(order: TokenOrder, { indexes: { nameAt, nameKeys }, prices, rankAt }: Ordered): Scale {
-  if (order === 'RELEVANCE') return { keyAt: rankAt, cursorValue: (key) => key, keyOf: Number };
+function scaleOf(order: TokenOrder, { indexes, prices, rankAt }: Ordered): Scale {
+  const { nameAt, nameKeys, staticRanks } = indexes;
+  if (order === 'RELEVANCE') {
+    return {
+      keyAt: rankAt,
+      cursorValue: (key) => key,
+      keyOf: (value, place) =>
+        place === undefined ? Number(value) : withStaticRank(Number(value), staticRanks[place] ?? 0),
+    };
+  }
   if (order === 'SYMBOL') return { keyAt: () => 0, cursorValue: () => null, keyOf: () => 0 };
   if (order === 'NAME') {
     return {
@@ -62,7 +72,9 @@ export function orderOf(order: TokenOrder, ordered: Ordered) {
     /** The position after this cursor. */
     positionAfter({ value, tieBreaker }: SortKey): Position {
       const isAfter = (place: number) => compareTieBreakers(tieBreakerAt(place), tieBreaker) > 0;
-      return { key: keyOf(value), place: firstIndex(tokens.length, isAfter) };
+      const place = firstIndex(tokens.length, isAfter);
+      const isListed = place > 0 && compareTieBreakers(tieBreakerAt(place - 1), tieBreaker) === 0;
+      return { key: keyOf(value, isListed ? place - 1 : undefined), place };
     },
   };
 }

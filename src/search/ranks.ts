@@ -43,6 +43,11 @@ export function staticRankOf(bridgeableOnChain: number, chainsOfSymbol: number, 
   return (ofChain * FREQUENCY_CLASSES + Math.clz32(chainsOfSymbol)) * 2 + Number(isTwin);
 }
 
+/** The rank in a cursor, with the present static rank of its token: that changes with the other tokens of the chain. */
+export function withStaticRank(rank: number, staticRank: number): number {
+  return rank - (rank % STATIC_RANK_LIMIT) + staticRank;
+}
+
 /** The state of a token; lower is better. */
 export function stateOf(isBridgeable: boolean, isPriced: boolean): number {
   return (isBridgeable ? 0 : 2) + (isPriced ? 0 : 1);

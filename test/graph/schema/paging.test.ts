@@ -215,10 +215,14 @@ it('cursors of rows with the longest texts can be used', async () => {
 
 describe('a refresh between two pages', () => {
   /** Fetches all pages, with a refresh to another listing after each. */
-  async function pagesWhile(orderBy: string, listings: (nth: number) => readonly RawToken[]) {
+  async function pagesWhile(
+    orderBy: string,
+    listings: (nth: number) => readonly RawToken[],
+    variables: object = { first: 100 },
+  ) {
     const changing = await createTestGateway({ config: { ...FRESH, holdBackTimes: 1, holdBackMs: 0 } });
     let nth = 0;
-    const pages = await pagesOf(changing, { orderBy, first: 100 }, async () => {
+    const pages = await pagesOf(changing, { orderBy, ...variables }, async () => {
       nth++;
       await refreshWith(changing, listings(nth));
     });
@@ -243,6 +247,27 @@ describe('a refresh between two pages', () => {
       expect(new Set(keys).size).toBe(keys.length);
       expect(keys.join()).toContain(`base 0x${'0'.repeat(30)}`);
       expect(demoTokens.filter((token) => !isLeaving(token) && !keys.includes(keyOf(token)))).toEqual([]);
+    },
+  );
+
+  it.each([undefined, 'usd'])(
+    'a refresh between two pages moves no cursor of RELEVANCE if it adds bridgeable tokens to a chain, for the query %j',
+    async (query) => {
+      const variables = { query, filter: { chainKeys: ['ethereum'] }, first: 5 };
+      const keys = await pagesWhile(
+        'RELEVANCE',
+        (nth) => [
+          ...demoTokens,
+          ...Array.from({ length: nth % 3 }, (_, row) => {
+            const address = `0x${(1000 * nth + row).toString(16).padStart(40, '0')}`;
+            return tokenRow('ethereum', address, { symbol: `ZZ${row}`, isBridgeable: true }) as RawToken;
+          }),
+        ],
+        variables,
+      );
+      const listed = new Set(demoTokens.map(keyOf));
+      const found = (await tokensOf(gateway, variables)).map(keyOf);
+      expect(keys.filter((key) => listed.has(key)).sort()).toEqual(found.sort());
     },
   );
 
