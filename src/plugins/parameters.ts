@@ -85,10 +85,14 @@ export function useKnownMembers(): Plugin {
       // This is not validated yet: the client can send any value.
       const given: unknown = params;
       if (typeof given !== 'object' || given === null || Array.isArray(given)) return;
-      const { query, operationName, variables, extensions } = params;
-      // Without a query Yoga refuses the request and names the unknown member, which may be a misspelt "query".
-      if ((query ?? null) === null) return;
-      setParams({ query, operationName, variables, extensions } as typeof params);
+      const { query, operationName, variables, extensions, ...unknown } = params;
+      if ((query ?? null) !== null)
+        return setParams({ query, operationName, variables, extensions } as typeof params);
+      // One of the unknown members may be a misspelt "query".
+      const [other] = Object.keys(unknown);
+      const message = `Expected a document as "query", such as "{ chains { name } }"; got ${other ? `only others, such as ${shown(other)}` : 'none'}.`;
+      const http = { status: 400, spec: other === undefined };
+      throw new GraphQLError(message, { extensions: { code: BAD_REQUEST, http } });
     },
   };
 }

@@ -88,6 +88,14 @@ describe('a refused request', () => {
       { method: 'POST', body: new TextEncoder().encode(body) },
       'Expected the Content-Type application/json, got none.',
     ],
+    ['no document', 200, '', {}, 'Expected a document as "query", such as "{ chains { name } }"; got none.'],
+    [
+      'a misspelt member',
+      400,
+      '',
+      { method: 'POST', body: '{"qeury":"{a}"}', headers: { 'content-type': 'application/json' } },
+      'Expected a document as "query", such as "{ chains { name } }"; got only others, such as "qeury".',
+    ],
   ])(
     'the refusal of %s has status %i, and says what was expected and what was sent',
     async (_name, status, query, init, message) => {
