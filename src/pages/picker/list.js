@@ -9,10 +9,8 @@ import { countText, isMixed, lookOf, markedText, meantOf } from './text.js';
 const TYPING_MS = 120;
 /** Page Up and Page Down move by about as many rows as are visible. */
 const PAGE_ROWS = 8;
-/** Rows are laid out in chunks of about two screens. */
+/** Rows are laid out in chunks of about two screens. As many placeholder rows are more than a large window shows. */
 const CHUNK_ROWS = 20;
-/** More placeholder rows than a large window shows. */
-const SKELETON_ROWS = 20;
 const ROW_PARTS = ['glyph', 'title', 'sub', 'price'];
 /** The address of a row is compared with at most this many others. */
 const MAX_TWINS = 8;
@@ -56,7 +54,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
 
   // Rows without texts, which are shown until the first answer.
   byId('skeleton', HTMLElement).append(
-    ...Array.from({ length: SKELETON_ROWS }, () =>
+    ...Array.from({ length: CHUNK_ROWS }, () =>
       make('div', { class: 'row' }, ...ROW_PARTS.map((part) => make('i', { class: part }))),
     ),
   );
