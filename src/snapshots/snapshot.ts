@@ -61,7 +61,10 @@ export interface IndexedListings extends Record<keyof ListingRows, Snapshot<unkn
 
 export type ListingName = keyof IndexedListings;
 
-export const LISTING_NAMES: readonly ListingName[] = ['chains', 'tokens'];
+export const LISTING_NAMES = ['chains', 'tokens'] as const satisfies readonly ListingName[];
+
+/** A list with one value for each of these names, in their order. */
+export type EachOf<Names extends readonly unknown[], Value> = { readonly [Place in keyof Names]: Value };
 
 /** The snapshots that are served now; undefined for a listing that has no snapshot yet. */
 export type ServedSnapshots = { readonly [Name in ListingName]: IndexedListings[Name] | undefined };

@@ -13,6 +13,7 @@ import {
   type ChainSnapshot,
   createChainSnapshot,
   createTokenSnapshot,
+  type EachOf,
   LISTING_NAMES,
   type ListingName,
   type ServedSnapshots,
@@ -92,7 +93,7 @@ export function createSnapshots(options: SnapshotsOptions) {
    * The chains are first, so that `restore` reads them first: a rule that hides tokens can name a chain by a
    * CAIP identifier that only the chain listing on disk has.
    */
-  const each = [chains, tokens];
+  const each = LISTING_NAMES.map((name) => refreshers[name]);
 
   const operator = () => resolved;
   const sources =
@@ -190,10 +191,13 @@ export function createSnapshots(options: SnapshotsOptions) {
     /** The freshness of the data that was read; `now` is in milliseconds since 1970. */
     freshness: (read: Reads, now: number) =>
       freshnessOf((name) => refreshers[name].snapshot, read, freshMs, now),
-    status: (now: number): readonly [chains: ListingStatus, tokens: ListingStatus] => [
-      { name: 'chains', ...chains.status(now) },
-      { name: 'tokens', ...tokens.status(now) },
-    ],
+    status(now: number) {
+      const statuses: readonly ListingStatus[] = LISTING_NAMES.map((name) => ({
+        name,
+        ...refreshers[name].status(now),
+      }));
+      return statuses as EachOf<typeof LISTING_NAMES, ListingStatus>;
+    },
     stop(): void {
       for (const refresher of each) refresher.stop();
       sources?.close();
