@@ -40,7 +40,9 @@ export const TYPED: Readonly<Record<string, readonly TypedQuery[]>> = {
     staked usde → sUSDe ethereum | rocket pool → rETH ethereum | pudgy penguins → PENGU solana |
     curve dao → CRV ethereum | yearn → YFI ethereum | wrapped ether → WETH ethereum | binance coin → BNB bsc |
     toncoin → TON ton | paypal usd → PYUSD ethereum | chainlink → LINK ethereum | worldcoin → WLD ethereum |
-    usd coin base → USDC base | layerzero token → ZRO ethereum | ether arbitrum → ETH arbitrum`),
+    usd coin base → USDC base | layerzero token → ZRO ethereum | ether arbitrum → ETH arbitrum |
+    lido → LDO ethereum | maker → MKR ethereum | compound → COMP ethereum | the graph → GRT ethereum |
+    ethereum name service → ENS ethereum | optimism token → OP optimism | ether base → ETH base`),
   'names of chains': queries(`
     ethereum → ETH ethereum, USDC ethereum, USDT ethereum | base → ETH base, USDC base, USDT base |
     arbitrum → ETH arbitrum, USDC arbitrum | optimism → ETH optimism, USDC optimism |
@@ -55,7 +57,9 @@ export const TYPED: Readonly<Record<string, readonly TypedQuery[]>> = {
     avalanche → AVAX avalanche | tron → TRX tron | sonic → S sonic | hyperliquid → HYPE hyperliquid |
     mantle → MNT mantle | berachain → BERA bera | gnosis → XDAI gnosis | aptos → APT aptos |
     starknet → STRK starknet | bsc → BNB bsc | bnb smart chain → BNB bsc | arbitrum one → ETH arbitrum |
-    zksync → ETH zksync | ethereum mainnet → ETH ethereum | op mainnet → ETH optimism, USDC optimism`),
+    story → IP story | plume → PLUME plumephoenix | moonbeam → GLMR moonbeam | xdai → XDAI gnosis |
+    cronos → CRO cronosevm | bnb chain → BNB bsc | zksync → ETH zksync |
+    ethereum mainnet → ETH ethereum | op mainnet → ETH optimism, USDC optimism`),
   'standards of tokens': queries(`
     usdt trc20 → USDT tron | USDT (TRC20) → USDT tron | usdt-trc20 → USDT tron | usdc erc20 → USDC ethereum |
     usdt erc-20 → USDT ethereum | usdt bep20 → USDT bsc | usdc spl → USDC solana`),
@@ -68,7 +72,9 @@ export const TYPED: Readonly<Record<string, readonly TypedQuery[]>> = {
     usdc 8453 → USDC base | sol usdc → USDC solana | bnb usdt → USDT bsc |
     tether arb → USD₮0 arbitrum ?usdt arb | plasma usdt → USDT0 plasma | weth base → WETH base |
     op eth → ETH optimism | usdc eth → USDC ethereum | cake bsc → CAKE bsc | stg bnb → STG bsc |
-    susde arb → sUSDe arbitrum | metis on metis → METIS metis | usdc avalanche c-chain → USDC avalanche`),
+    pendle base → PENDLE base | usdt on bsc → USDT bsc | btc on bitlayer → BTC bitlayer |
+    usdt0 arbitrum → USD₮0 arbitrum | link base | wbtc arbitrum | susde arb → sUSDe arbitrum |
+    metis on metis → METIS metis | usdc avalanche c-chain → USDC avalanche`),
   'words that say little': queries(`
     sol token → SOL solana | eth coin → ETH ethereum | native eth → ETH ethereum |
     bridged usdc → USDC.e optimism | lp usdc → S*USDC ethereum | steth → wstETH ethereum |
