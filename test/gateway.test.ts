@@ -218,6 +218,18 @@ describe('when something fails', () => {
     expect(await unhandled()).toEqual([]);
   });
 
+  it('the gateway survives an operation that is refused at its first entity of a listing that fails', async () => {
+    const unhandled = collectUnhandledRejections();
+    const { ask, upstream } = await startServer({ config: { upstreamRetries: 0, maxCost: 1_200 } });
+    upstream.planBoth(status(500));
+    const chains = Array<object>(500).fill({ __typename: 'Chain', chainKey: 'base' });
+    const token = { __typename: 'Token', chainKey: 'base', address: USDC };
+    const query = 'query ($r: [_Any!]!) { _entities(representations: $r) { __typename } }';
+    const { body } = await ask({ query, variables: { r: [...chains, token] } });
+    expect(codesOf(JSON.parse(body.toString()))).toEqual(['LIMIT_EXCEEDED']);
+    expect(await unhandled()).toEqual([]);
+  });
+
   it('the gateway masks an internal error, and logs it with the id of the request', async () => {
     const { post, logged } = await createTestGateway({ decorate: withBrokenRoutes });
     const query = '{ tokens(srcToken: "0x1") { address } }';

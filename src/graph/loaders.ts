@@ -119,7 +119,7 @@ export class Loaders {
     const isOfRow = instead !== undefined;
     if (isOfRow && cost.refusal) return instead;
     this.beforeWait(snapshot);
-    const pendingListing = this.pendingListings.get(name) ?? this.awaitAndYield(snapshot);
+    const pendingListing = this.pendingListings.get(name) ?? guarded(this.awaitAndYield(snapshot));
     this.pendingListings.set(name, pendingListing);
     // Each row can wait, and then have an error. One whole token listing is always allowed: `chain`, `caip19` and
     // `isNative` of each token can wait.
