@@ -28,7 +28,7 @@ export interface Asked {
 export interface TargetOptions {
   readonly chainCount?: number;
   readonly tokenCount?: number;
-  /** The rows of the upstream, in place of generated ones. */
+  /** The rows of the upstream, in place of generated ones. Without rows, a listing stays without a snapshot. */
   readonly listings?: FakeListings;
   /** Settings in addition to PORT and UPSTREAM_URL. */
   readonly env?: Record<string, string>;
@@ -54,7 +54,8 @@ export async function startTarget(options: TargetOptions = {}) {
   const settings = { UPSTREAM_URL: upstream.url, ...LIMITS_OF_PRODUCTION, ...env };
   const gateway = await startGatewayProcess(settings, atEnd);
   const { address, child } = gateway;
-  while ((await send(address, { path: '/ready' })).status !== 200) await sleep(50);
+  const isComplete = Object.values(listings).every((rows) => rows.length > 0);
+  while (isComplete && (await send(address, { path: '/ready' })).status !== 200) await sleep(50);
   return {
     ...gateway,
     upstream,

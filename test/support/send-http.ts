@@ -36,6 +36,8 @@ export const hasZstd = zstdDecompressSync !== undefined;
 
 const DECODERS: Readonly<Record<string, ((body: Buffer) => Buffer) | undefined>> = {
   identity: (body) => body,
+  // GraphQL Yoga sends it with event streams.
+  none: (body) => body,
   br: zlib.brotliDecompressSync,
   gzip: zlib.gunzipSync,
   zstd: zstdDecompressSync,

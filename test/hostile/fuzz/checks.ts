@@ -25,8 +25,12 @@ interface Response {
   readonly errors?: readonly { message?: unknown; extensions?: { code?: unknown } }[];
 }
 
-/** The faults of an answer that do not depend on its request. */
-export function faultsOf(answer: Received): readonly string[] {
+/**
+ * The faults of an answer that do not depend on its request.
+ *
+ * @param isIncomplete whether a listing has no snapshot: then some paths answer with 503
+ */
+export function faultsOf(answer: Received, isIncomplete: boolean): readonly string[] {
   const { status, headers } = answer;
   const said = () => `${status} ${headers['content-type']}: ${answer.body.toString().slice(0, 300)}`;
   let documents: readonly (Response | null)[];
@@ -48,6 +52,7 @@ export function faultsOf(answer: Received): readonly string[] {
     else codes.push(...errors.map(({ extensions }) => extensions?.code));
   }
   for (const code of codes) if (!CODES.has(code)) faults.push(`An unknown code ${code}: ${said()}`);
-  if (status >= 500 && !(status === 503 && codes.includes('OVERLOADED'))) faults.push(`A failure: ${said()}`);
+  const isExpected = status === 503 && (isIncomplete || codes.includes('OVERLOADED'));
+  if (status >= 500 && !isExpected) faults.push(`A failure: ${said()}`);
   return faults;
 }
