@@ -25,14 +25,14 @@ export function whenReady<Value, Result>(
   value: MaybePromise<Value>,
   use: (value: Value) => MaybePromise<Result>,
 ): MaybePromise<Result> {
-  return value instanceof Promise ? guarded(value.then(use)) : use(value);
+  return value instanceof Promise ? nonFatal(value.then(use)) : use(value);
 }
 
 /**
  * Keeps a rejection of this promise from ending the process. Nobody waits for the promise if something else in the same
  * operation throws first.
  */
-function guarded<Value>(promise: Promise<Value>): Promise<Value> {
+function nonFatal<Value>(promise: Promise<Value>): Promise<Value> {
   promise.catch(() => {});
   return promise;
 }
@@ -119,13 +119,13 @@ export class Loaders {
     const isOfRow = instead !== undefined;
     if (isOfRow && cost.refusal) return instead;
     this.beforeWait(snapshot);
-    const pendingListing = this.pendingListings.get(name) ?? guarded(this.awaitAndYield(snapshot));
+    const pendingListing = this.pendingListings.get(name) ?? nonFatal(this.awaitAndYield(snapshot));
     this.pendingListings.set(name, pendingListing);
     // Each row can wait, and then have an error. One whole token listing is always allowed: `chain`, `caip19` and
     // `isNative` of each token can wait.
     const free = FREE_WAITS + 3 * (view.untracked('tokens')?.rows.length ?? 0);
     if (isOfRow && ++this.waits > free) cost.spend(ERROR_UNITS);
-    return guarded(pendingListing.then((loaded) => use(loaded as IndexedListings[Name])));
+    return nonFatal(pendingListing.then((loaded) => use(loaded as IndexedListings[Name])));
   }
 
   chainsBySearch(search: string, chainTypes?: readonly string[]): MaybePromise<readonly Chain[]> {

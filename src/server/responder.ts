@@ -73,7 +73,8 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
       return false;
     }
     const sending = sendComplete(exchange, response, encodingOf(exchange), info.staleListings, info, ageMs);
-    answered(exchange, { cache: 'hit', operation: response.operation }, sending);
+    const sent = answered(exchange, { cache: 'hit', operation: response.operation }, sending);
+    sent?.catch((err: unknown) => fail(err, exchange));
     return true;
   }
 
