@@ -285,10 +285,11 @@ function requestWith(tokens: TokenSnapshot | undefined, asked: TokenRequest): To
   return { srcChainKey, srcToken: (tokens && listedToken(tokens, asked))?.address ?? asGiven };
 }
 
-/** The listed token that the routes start from. Without a chain, the first token with this address on any chain. */
+/** The listed token that the routes start from. Without a chain, any token with this address counts. */
 function listedToken(listing: TokenSnapshot, { srcChainKey, srcToken }: TokenRequest): Token | undefined {
   if (srcToken === undefined) return undefined;
   if (srcChainKey !== undefined) return listing.byAddress(srcChainKey, srcToken);
-  const folded = foldAddress(srcToken);
-  return listing.rows.find(({ address }) => foldAddress(address) === folded);
+  const { addresses, rowAt } = listing.indexes;
+  const [place] = addresses.get(foldAddress(srcToken)) ?? [];
+  return place === undefined ? undefined : listing.rows[rowAt[place] ?? 0];
 }
