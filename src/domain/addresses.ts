@@ -1,4 +1,4 @@
-/** Compares addresses and keys, each of which can be written in several ways. */
+/** Normalises addresses and keys before they are compared, because each can have several spellings. */
 import type { NativeCurrency, Token, TokenRequest } from './listing.js';
 import { MAX_LENGTHS } from './text-limits.js';
 

@@ -39,7 +39,7 @@ export const ERRORS = {
   ),
   BAD_USER_INPUT: meaning(
     'An argument or a variable has an invalid value.',
-    'The message says what was expected.',
+    'Correct the value. The message names the expected one.',
   ),
   OVERLOADED: meaning(
     'The gateway is busy and did not execute the operation. With HTTP status 200, it did not finish the fields with this error.',
@@ -76,8 +76,8 @@ export const SERVER_ERRORS = {
   ),
   PERSISTED_QUERY_MISMATCH: meaning('The hash is not the SHA-256 of the document.', 'Correct the hash.', 400),
   BAD_REQUEST: meaning(
-    'The request is not a GraphQL request. HTTP 415 for a body with a `Content-Encoding`; 200 if only `query` is missing.',
-    'The message says what was expected.',
+    'The HTTP request is not a valid GraphQL request. The status is 405 for its method, 406 for its `Accept`, 415 for its `Content-Type` or `Content-Encoding`, and 200 if only `query` is missing.',
+    'Correct the request. The message names the expected form.',
     400,
   ),
   INTERNAL_SERVER_ERROR: meaning(

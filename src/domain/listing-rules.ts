@@ -83,7 +83,7 @@ type Refuse = (expected: string, got?: string) => never;
  * `#` starts a comment at the beginning of a line and after white space. A word that contains white space
  * must be written as a JSON string.
  *
- * @throws ListingRulesError for the first error: its line, what was expected and what was found
+ * @throws ListingRulesError for the first error: its line, the expected form and the found text
  */
 export function parseListingRules(text: string): ListingRules {
   if (text.length > MAX_RULES_LENGTH) {

@@ -6,6 +6,11 @@ export const QUERY = 'QUERY';
 /** The media type of the body of a QUERY request, for the header `Accept-Query`. */
 export const QUERY_TYPE = 'application/json';
 
+/** Whether a Content-Type is `application/json`, in any letter case and with any parameters. */
+export function isJsonType(contentType: string): boolean {
+  return /^application\/json\s*(;|$)/i.test(contentType);
+}
+
 /** Whether responses to this method can be cached, and conditional requests are answered with 304. */
 export function isCacheableMethod(method: string): boolean {
   return method === 'GET' || method === 'HEAD' || method === QUERY;

@@ -40,8 +40,8 @@ export function useHeaders(path: string, origins: CorsOrigins): Plugin {
 }
 
 /**
- * Says in every refusal of a method or an Accept header what was expected and what was sent. GraphQL Yoga does not: its
- * 406 has no body. This plugin must be the first, because the later ones set headers of its responses.
+ * Refusals with status 405 and 406 get a message with the expected and the actual value. Those of GraphQL Yoga have no
+ * such message. This plugin must be the first, because later plugins add headers to its responses.
  *
  * @param path the path of the GraphQL endpoint
  */

@@ -3,6 +3,7 @@ import type { Plugin } from 'graphql-yoga';
 import { createPartCheck } from '../domain/json-parts.js';
 import { shown } from '../domain/text-limits.js';
 import { type CorsOrigins, isForeignOrigin } from '../http/headers.js';
+import { isJsonType } from '../http/operations.js';
 import { type Refusal, refusalResponse } from '../http/refusal.js';
 import type { McpHandler, ToolFacts } from '../mcp/mcp-handler.js';
 
@@ -62,7 +63,7 @@ function refusalOf({ method, headers }: Request, corsOrigins: CorsOrigins): Refu
     return { status: 403, message };
   }
   const type = headers.get('content-type') ?? '';
-  if (/^application\/json\s*(;|$)/i.test(type)) return undefined;
+  if (isJsonType(type)) return undefined;
   const message = `Expected the Content-Type application/json, got ${type ? shown(type) : 'none'}.`;
   return { status: 415, message };
 }

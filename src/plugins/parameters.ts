@@ -3,10 +3,9 @@ import { GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import type { ErrorCode } from '../domain/error-codes.js';
 import { shown } from '../domain/text-limits.js';
-import { QUERY, QUERY_TYPE } from '../http/operations.js';
+import { isJsonType, QUERY, QUERY_TYPE } from '../http/operations.js';
 import { refusalResponse } from '../http/refusal.js';
 
-const JSON_TYPE = /^application\/json *(;|$)/i;
 const BAD_REQUEST = 'BAD_REQUEST';
 
 /**
@@ -21,7 +20,7 @@ export function useQueryMethod(
     onRequest({ request, url, setRequest, endResponse, fetchAPI, serverContext: { outcome } }) {
       if (request.method !== QUERY || url.pathname !== path) return;
       const type = request.headers.get('content-type');
-      if (!type || !JSON_TYPE.test(type)) {
+      if (!type || !isJsonType(type)) {
         const message = `Expected a QUERY request to have the Content-Type ${QUERY_TYPE}, got ${type ? shown(type) : 'none'}.`;
         if (outcome) outcome.codes = [BAD_REQUEST];
         endResponse(refusalResponse({ status: type ? 415 : 400, message, code: BAD_REQUEST }, fetchAPI));
