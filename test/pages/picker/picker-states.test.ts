@@ -614,7 +614,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
 /** The names of controls that are less than 44 pixels high, which a finger can miss. */
 const smallTargets = (page: Page) =>
   page
-    .locator('button:visible, nav a:visible, footer a:visible, #chains label:visible, .row:visible')
+    .locator('button:visible, nav a:visible, footer a:visible, #chains label:visible, #tokens .row:visible')
     .evaluateAll((all) =>
       all.flatMap((one) => (one.getBoundingClientRect().height < 44 ? [one.id || one.textContent] : [])),
     );

@@ -167,14 +167,14 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
         { chains: [chainRow('a')], tokens },
         { TOKENS_FRESH_MS: '3600000' },
       );
-      await page.locator('.row').nth(29).waitFor();
-      const before = await page.locator('.row').count();
+      await page.locator('#tokens .row').nth(29).waitFor();
+      const before = await page.locator('#tokens .row').count();
       await page.locator('#tokens').evaluate((list) => list.scrollTo(0, 10));
       await page.waitForTimeout(500);
       // The end of these rows is far away, so no more are fetched.
-      expect(await page.locator('.row').count()).toBe(before);
+      expect(await page.locator('#tokens .row').count()).toBe(before);
       const { symbols, isSame, setSize } = await page.evaluate(async () => {
-        const first = document.querySelector('.row');
+        const first = document.querySelector('#tokens .row');
         const list = document.querySelector('#tokens');
         const rows = list?.getElementsByClassName('row') ?? [];
         while (rows.length < 3_000) {
@@ -182,8 +182,8 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
           await new Promise((next) => setTimeout(next, 50));
         }
         return {
-          symbols: [...document.querySelectorAll('.row b')].map((symbol) => symbol.textContent),
-          isSame: first === document.querySelector('.row'),
+          symbols: [...document.querySelectorAll('#tokens .row b')].map((symbol) => symbol.textContent),
+          isSame: first === document.querySelector('#tokens .row'),
           setSize: document.querySelector('.found .row')?.getAttribute('aria-setsize'),
         };
       });
