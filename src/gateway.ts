@@ -18,7 +18,7 @@ import { schema } from './graph/schema/index.js';
 import { createOperationCheck } from './http/operations.js';
 import { GRAPHQL_PATH, MCP_PATH } from './http/paths.js';
 import { plainRefusal, type Refusal } from './http/refusal.js';
-import { createOperationQueue, QueueFullError } from './scheduling/operation-queue.js';
+import { createOperationQueue } from './scheduling/operation-queue.js';
 import { MAX_UPSTREAM_WAIT_MS } from './snapshots/operation-view.js';
 import { currentTracing } from './tracing.js';
 import type { createYogaHandler, OperationOutcome, ServerContext, YogaContext, YogaOptions } from './yoga.js';
@@ -92,7 +92,7 @@ export function createGateway(options: GatewayOptions) {
     code: 'OVERLOADED' satisfies ErrorCode,
     headers: { 'retry-after': '1' },
   };
-  const yieldToQueue = (client: string | undefined) => queue.resume(client).catch(refuseToResume);
+  const yieldToQueue = (client: string | undefined) => queue.resume(client, refuseToResume);
 
   /** Reads the parameters, with the document in place of its id. Undefined if GraphQL Yoga has to respond. */
   function prepare({ parameters }: GatewayRequest): OperationParameters | undefined {
@@ -166,15 +166,11 @@ export function createGateway(options: GatewayOptions) {
   ): Promise<Answer> {
     const waitsUntil = performance.now() + MAX_UPSTREAM_WAIT_MS;
     let result = first;
-    try {
-      for (let waits = 0; waits < 2 && result instanceof Promise; waits++) {
-        await result.catch(() => {});
-        await queue.resume(context.client);
-        result = execute(parameters, context.client, waitsUntil);
-      }
-    } catch (error) {
-      if (!(error instanceof QueueFullError)) throw error;
-      return refuseAsOverloaded(error.isByClient);
+    for (let waits = 0; waits < 2 && result instanceof Promise; waits++) {
+      await result.catch(() => {});
+      const refused = await queue.resume(context.client, refuseAsOverloaded);
+      if (refused) return refused;
+      result = execute(parameters, context.client, waitsUntil);
     }
     if (isWritten(result)) return { written: result };
     const costRefusal = result instanceof OperationLimitError ? result : undefined;
@@ -249,10 +245,7 @@ export function createGateway(options: GatewayOptions) {
   };
 }
 
-function refuseToResume(refusal: unknown): never {
-  throw new GatewayError(
-    'OVERLOADED',
-    'The gateway is busy. Ask for this part of the operation again in 1 s.',
-    { isByClient: refusal instanceof QueueFullError && refusal.isByClient },
-  );
+function refuseToResume(isByClient: boolean): never {
+  const message = 'The gateway is busy. Ask for this part of the operation again in 1 s.';
+  throw new GatewayError('OVERLOADED', message, { isByClient });
 }

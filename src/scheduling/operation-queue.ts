@@ -1,18 +1,6 @@
 /** The queue of operations that wait for execution. One is executed at a time, and clients take turns. */
 import { createFairQueue, type Priority } from './fair-queue.js';
 
-export class QueueFullError extends Error {
-  override readonly name = 'QueueFullError';
-
-  /** @param isByClient whether most of the waiting operations were of the same client when the refused one arrived */
-  constructor(
-    waiting: number,
-    readonly isByClient: boolean,
-  ) {
-    super(`The queue is full: ${waiting} operations wait`);
-  }
-}
-
 /** At most this many operations wait. Each holds its request and response: about 10 MB in all. */
 const MAX_WAITING = 1_000;
 /** At most this many operations are in progress, mostly waiting. Each also holds its parsed document. */
@@ -27,8 +15,6 @@ const SLICE_MS = 1;
 /** Operations that resume have priority over operations that begin. */
 const PRIORITY = { begin: 0, resume: 1 } as const;
 
-export type OperationQueue = ReturnType<typeof createOperationQueue>;
-
 /**
  * Creates the queue that all operations of a gateway share. It executes one after the other, and yields to
  * the event loop when an operation waits for something, and after a millisecond, between two operations:
@@ -39,7 +25,7 @@ export type OperationQueue = ReturnType<typeof createOperationQueue>;
  * @param onWaited called when an operation has its turn, to begin or to be refused
  */
 export function createOperationQueue(maxWaitMs: number, onWaited?: (waitedSeconds: number) => void) {
-  const waiting = createFairQueue<{ run(): void; refuse(waiting: number): void }>(MAX_WAITING);
+  const waiting = createFairQueue<{ run(): void; refuse(): void }>(MAX_WAITING);
   let isRunning = false;
   /** Until this time, by `performance.now()`, further operations begin without a yield to the event loop. */
   let sliceEnd = 0;
@@ -63,29 +49,33 @@ export function createOperationQueue(maxWaitMs: number, onWaited?: (waitedSecond
   }
 
   /**
-   * Runs the task in its turn: at once, before this call returns, if no other task runs or waits. `isByClient` is as in
-   * {@link QueueFullError}.
+   * Runs the task in its turn: at once, before this call returns, if no other task runs or waits. If the queue is full, it
+   * calls `refuse`. `isByClient`: whether most of the tasks that waited before this one were of the same client.
    */
   function inTurn<Result>(
     client: string | undefined,
     priority: Priority,
-    task: (isByClient: boolean) => Result,
+    task: (isByClient: boolean) => Result | Promise<Result>,
+    refuse: (isByClient: boolean) => Result | Promise<Result>,
   ): Promise<Result> {
     const isByClient = waiting.isMostlyOf(client);
     return new Promise((resolve, reject) => {
-      const run = () => {
-        isRunning = true;
+      const settle = (result: typeof task) => {
         try {
-          resolve(task(isByClient));
+          resolve(result(isByClient));
         } catch (error) {
           reject(error);
         }
+      };
+      const run = () => {
+        isRunning = true;
+        settle(task);
         // By a direct call, the end of each task would call the next task, so many short tasks in a row
         // would exhaust the stack. A microtask begins with an empty stack.
         queueMicrotask(endTask);
       };
-      const refuse = (count: number) => reject(new QueueFullError(count, isByClient));
-      if (isRunning || waiting.waiting > 0) waiting.add(client, priority, { run, refuse });
+      if (isRunning || waiting.waiting > 0)
+        waiting.add(client, priority, { run, refuse: () => settle(refuse) });
       else run();
     });
   }
@@ -114,27 +104,22 @@ export function createOperationQueue(maxWaitMs: number, onWaited?: (waitedSecond
      * @param refuse called instead of `execute` if the queue is full, the operation waited too long, or too many are in
      *   progress. Its argument says whether other operations of this client are the cause
      */
-    async run<Result>(
+    run<Result>(
       client: string | undefined,
       execute: () => Result | Promise<Result>,
       refuse: (isByClient: boolean) => Result | Promise<Result>,
     ): Promise<Result> {
       const askedAt = performance.now();
-      const turn = inTurn(client, PRIORITY.begin, (isByClient) => {
+      const begin = (isByClient: boolean) => {
         beginSlice();
         const waitedMs = performance.now() - askedAt;
         onWaited?.(waitedMs / 1_000);
-        // The result is in an object, because the turn would otherwise last until a promise is settled.
-        if (waitedMs > maxWaitMs) return { result: refuse(isByClient) };
+        if (waitedMs > maxWaitMs) return refuse(isByClient);
         const hasOwnRoom = ownInProgress(client) < MAX_IN_PROGRESS_PER_CLIENT;
-        if (hasOwnRoom && inProgress < MAX_IN_PROGRESS) return { result: start(client, execute) };
-        return { result: refuse(!hasOwnRoom) };
-      });
-      const { result } = await turn.catch((error: unknown) => {
-        if (error instanceof QueueFullError) return { result: refuse(error.isByClient) };
-        throw error;
-      });
-      return result;
+        if (hasOwnRoom && inProgress < MAX_IN_PROGRESS) return start(client, execute);
+        return refuse(!hasOwnRoom);
+      };
+      return inTurn(client, PRIORITY.begin, begin, refuse);
     },
     /** Executes a synchronous operation at once if no other runs or waits. Otherwise returns undefined. */
     runNow<Result>(execute: () => Result): { readonly result: Result } | undefined {
@@ -151,13 +136,19 @@ export function createOperationQueue(maxWaitMs: number, onWaited?: (waitedSecond
      * Waits for another turn of an operation in progress. Call it after waiting for something that many operations wait
      * for, such as a response of the upstream: otherwise all of them would resume at once.
      *
-     * @throws QueueFullError by rejection
+     * @param refuse called if the queue is full. Its result is returned; otherwise undefined
      */
-    resume: (client: string | undefined): Promise<void> =>
-      inTurn(client, PRIORITY.resume, () => {
+    resume<Refusal>(
+      client: string | undefined,
+      refuse: (isByClient: boolean) => Refusal,
+    ): Promise<Refusal | undefined> {
+      const resumed = () => {
         // The operation resumes in a microtask after this task. An ended slice makes the next task wait for a yield.
         sliceEnd = 0;
-      }),
+        return undefined;
+      };
+      return inTurn<Refusal | undefined>(client, PRIORITY.resume, resumed, refuse);
+    },
     /** How many operations have begun and not ended; most of them wait for the upstream. */
     get inProgress() {
       return inProgress;
