@@ -41,7 +41,7 @@ export interface ViewSources {
   readonly refreshers: {
     readonly [Name in ListingName]: {
       readonly snapshot: IndexedListings[Name] | undefined;
-      current(): Reading<Name>;
+      current(): Promise<IndexedListings[Name]>;
     };
   };
   readonly freshMs: FreshMs;
@@ -121,14 +121,13 @@ export class View {
   private pin<Name extends ListingName>(name: Name): Reading<Name> {
     const known = this.pinned[name];
     if (known) return known as Reading<Name>;
-    const current: Reading<ListingName> = this.held.refreshers[name].current();
-    const pinned = current instanceof Promise ? this.wait(current) : current;
+    const pinned = this.wait<IndexedListings[ListingName]>(this.held.refreshers[name].current());
     this.pinned[name] = pinned;
     const arrive = (snapshot: IndexedListings[ListingName]) => {
       this.pinned[name] = snapshot;
     };
     // Callers see the failure. If no caller waits, it must not become an unhandled rejection.
-    if (pinned instanceof Promise) pinned.then(arrive, () => {});
+    pinned.then(arrive, () => {});
     return pinned as Reading<Name>;
   }
 

@@ -348,11 +348,11 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     get snapshot() {
       return snapshot;
     },
-    /** The served snapshot; before the first one, a promise of it, which can reject with an UpstreamError. */
-    current(): Indexed | Promise<Indexed> {
+    /** Waits for the first snapshot, or gives the served one. Rejects with an UpstreamError. */
+    async current(): Promise<Indexed> {
       if (snapshot) return snapshot;
       // The next refresh can be far away, and requests of clients do not make it run sooner.
-      if (lastFailure) return Promise.reject(lastFailure.error);
+      if (lastFailure) throw lastFailure.error;
       return refreshing ?? refresh();
     },
     async applyRules(): Promise<void> {
