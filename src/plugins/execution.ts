@@ -63,24 +63,23 @@ export function useExecution(): Plugin<ExecutionContext, OutcomeContext> {
       setExecuteFn(executeAndReport);
     },
     onResultProcess({ result, serverContext: { outcome = {} } }) {
-      if (Symbol.asyncIterator in result) return;
+      // The graph has no subscriptions and no deferred parts, and Yoga refuses batches: there is one result.
+      const only = result as ExecutionResult;
+      const { data, errors = [] } = only;
       const codes = new Set<string>();
-      for (const each of Array.isArray(result) ? result : [result]) {
-        const { data, errors = [] } = each;
-        if (data === undefined) outcome.isRefused = true;
-        for (const error of errors) {
-          if (error.extensions?.code === 'OPERATION_RESOLUTION_FAILURE') {
-            const got = outcome.operation ? shown(outcome.operation) : 'none';
-            error.message = `Expected the name of an operation in the document as "operationName", got ${got}. Leave it out only if there is one operation.`;
-          }
-          shorten(error);
-          // The GraphQL server gives an unexpected error no code.
-          codes.add(String(error.extensions?.code ?? INTERNAL.code));
+      if (data === undefined) outcome.isRefused = true;
+      for (const error of errors) {
+        if (error.extensions?.code === 'OPERATION_RESOLUTION_FAILURE') {
+          const got = outcome.operation ? shown(outcome.operation) : 'none';
+          error.message = `Expected the name of an operation in the document as "operationName", got ${got}. Leave it out only if there is one operation.`;
         }
-        // Of each GraphQLError, GraphQL Yoga would make a copy with a stack. Errors of fields have no HTTP status.
-        if (each.errors)
-          Object.assign(each, { errors: errors.map((error) => (error.path ? error.toJSON() : error)) });
+        shorten(error);
+        // The GraphQL server gives an unexpected error no code.
+        codes.add(String(error.extensions?.code ?? INTERNAL.code));
       }
+      // Of each GraphQLError, GraphQL Yoga would make a copy with a stack. Errors of fields have no HTTP status.
+      if (only.errors)
+        Object.assign(only, { errors: errors.map((error) => (error.path ? error.toJSON() : error)) });
       if (codes.size > 0) outcome.codes = [...codes];
     },
     onResponse({ response: { headers }, serverContext: { outcome, requestId } }) {
