@@ -47,19 +47,13 @@ export async function assemble(options: AssembleOptions) {
   const { config, metrics, log, decorate = (service) => service } = options;
   const { snapshotDir, listingRules, redisUrl, upstreamRequestsPerSecond } = config;
   const isDemo = config.upstreamUrl === undefined;
-  const addresses = {
-    profile: config.upstreamProfile,
-    url: config.upstreamUrl ?? 'demo',
-    successorUrl: config.upstreamSuccessorUrl,
-    isDemo,
-  };
-  const services = fingerprintsOf(addresses);
+  const services = fingerprintsOf(config);
   const disk = snapshotDir ? await openDiskStore(snapshotDir, services, log, metrics.stored) : undefined;
   // Loaded only if needed: loading it makes the time until the first response a tenth longer.
   const redis = redisUrl ? await import('./storage/redis/peers.js') : undefined;
   const redisPeers = redis?.createRedisPeers({
     url: redisUrl ?? '',
-    scope: peerScope(addresses),
+    scope: peerScope(config),
     timeoutMs: options.redisTimeoutMs,
     services,
     onSharing: metrics.sharing,
@@ -71,7 +65,6 @@ export async function assemble(options: AssembleOptions) {
   const rateLimiter = createRateLimiter(upstreamRequestsPerSecond);
   const upstream = createUpstream({
     ...config,
-    ...addresses,
     ...(isDemo ? { http: createDemoHttp() } : {}),
     rateLimiter: redisPeers?.share(rateLimiter, upstreamRequestsPerSecond) ?? rateLimiter,
     onChangeOver(from, to) {

@@ -44,13 +44,12 @@ export const SERVICES = {
 /** The profile that uses v1 until it is gone, and the value-transfer service from then on. */
 export const AUTO = 'auto';
 
+/** The settings that choose the services. Without `upstreamUrl` these are the demo listings, which have the form of v1. */
 export interface Addresses {
-  readonly profile: keyof typeof SERVICES | typeof AUTO;
-  readonly url: string;
+  readonly upstreamProfile: keyof typeof SERVICES | typeof AUTO;
+  readonly upstreamUrl?: string | undefined;
   /** Base address of the value-transfer service, for {@link AUTO}. */
-  readonly successorUrl?: string | undefined;
-  /** Whether the demo listings take the place of an upstream. They have the form of v1. */
-  readonly isDemo: boolean;
+  readonly upstreamSuccessorUrl?: string | undefined;
 }
 
 export interface UpstreamOptions extends Addresses, Omit<UpstreamHttpOptions, 'service' | 'baseUrl'> {
@@ -66,32 +65,28 @@ interface ServiceAddress {
   readonly createService: CreateService;
 }
 
-function chosenServices({
-  profile,
-  url,
-  successorUrl,
-  isDemo,
-}: Addresses): [ServiceAddress, ServiceAddress?] {
-  if (isDemo) return [{ source: 'demo', url, createService: SERVICES.v1 }];
-  if (profile !== AUTO) return [{ source: profile, url, createService: SERVICES[profile] }];
-  const v1 = { source: 'v1', url, createService: SERVICES.v1 };
-  const source = 'value-transfer';
-  return successorUrl === undefined
-    ? [v1]
-    : [v1, { source, url: successorUrl, createService: SERVICES[source] }];
+function chosenServices(addresses: Addresses): [ServiceAddress, ServiceAddress?] {
+  const { upstreamProfile: profile, upstreamUrl: url, upstreamSuccessorUrl: successorUrl } = addresses;
+  if (url === undefined) return [{ source: 'demo', url: 'demo', createService: SERVICES.v1 }];
+  const source = profile === AUTO ? 'v1' : profile;
+  const first = { source, url, createService: SERVICES[source] };
+  if (profile !== AUTO || successorUrl === undefined) return [first];
+  const successor = 'value-transfer';
+  return [first, { source: successor, url: successorUrl, createService: SERVICES[successor] }];
 }
 
 /** The services whose stored rows may be served: by name, the fingerprints of their addresses. */
 export function fingerprintsOf(addresses: Addresses): ServiceFingerprints {
-  if (addresses.isDemo) return { demo: 'demo' };
+  if (addresses.upstreamUrl === undefined) return { demo: 'demo' };
   const services = chosenServices(addresses).filter((service) => service !== undefined);
   return Object.fromEntries(services.map(({ source, url }) => [source, fingerprint(url)]));
 }
 
 /** A digest of the settings that must be equal for gateways to share snapshots. */
-export function peerScope({ profile, url, successorUrl = '', isDemo }: Addresses): string {
-  if (isDemo) return 'demo';
-  return fingerprint(JSON.stringify([profile, fingerprint(url), fingerprint(successorUrl)]));
+export function peerScope({ upstreamProfile, upstreamUrl, upstreamSuccessorUrl = '' }: Addresses): string {
+  if (upstreamUrl === undefined) return 'demo';
+  const services = [upstreamProfile, fingerprint(upstreamUrl), fingerprint(upstreamSuccessorUrl)];
+  return fingerprint(JSON.stringify(services));
 }
 
 /** Creates the service. With {@link AUTO} and a `successorUrl`, it is v1 with failover to its successor. */

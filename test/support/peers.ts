@@ -37,7 +37,7 @@ export async function startPeers(count: number, options: TestPeersOptions = {}) 
 
 /** The prefix of the keys that gateways of this upstream share. */
 export function prefixOf(url: string, format = 1): string {
-  const scope = peerScope({ profile: 'v1', url, isDemo: false });
+  const scope = peerScope({ upstreamProfile: 'v1', upstreamUrl: url });
   return `{chains-and-tokens-gateway:${format}:${scope}}:`;
 }
 
