@@ -38,12 +38,14 @@ async function unpackGraphiql(): Promise<void> {
 }
 
 /**
- * The README as a page, without its index. Only links to other sites stay links: the pictures and guides are not served.
+ * The README as a page, without its index and the line that links to it. Only links to other sites stay links:
+ * the pictures and guides are not served.
  * The gateway adds links to its pages and files.
  */
 function guide(): string {
   const readme = readFileSync(new URL('README.md', ROOT), 'utf8')
     .replace(/^## Index\n.*/ms, '')
+    .replace(/^- \*\*Find:.*\n/m, '')
     .replaceAll(/^!\[.*\n/gm, '')
     .replaceAll(/<!--.*?-->\n?/gs, '')
     .replaceAll(/<(http:[^>]*)>/g, '`$1`')
