@@ -1,4 +1,4 @@
-/** Recognises addresses and CAIP identifiers in a query. */
+/** Recognises the words of a query that are an address, a part of one, a Move type or a CAIP identifier. */
 
 /** The meaning of a typed word that is no word of a name or symbol. CAIP-2 identifiers are in lower case. */
 export interface Identifier {

@@ -66,7 +66,7 @@ export function refusalMessage(refusal: Refusal, requestId: string) {
 const READ_REFUSAL_WITHIN_MS = 2_000;
 
 /**
- * Sends a refusal on a connection whose input could not be parsed. It reads on for a while before it closes the
+ * Sends a refusal on a connection whose request is incomplete or cannot be parsed. It reads on for a while before it closes the
  * connection: with unread bytes a connection is reset, and the client may never see the refusal.
  */
 export function refuseConnection(socket: Duplex, refusal: Refusal): void {
@@ -79,7 +79,7 @@ export function refuseConnection(socket: Duplex, refusal: Refusal): void {
   socket.once('close', () => clearTimeout(deadline));
 }
 
-/** The refusal of a request that could not be parsed, by the error code of Node's parser. */
+/** The refusal of a request that is incomplete or cannot be parsed, by the error code of Node. */
 export function unreadable(code: string | undefined, requestTimeoutMs: number): Refusal {
   switch (code) {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
