@@ -21,19 +21,19 @@ const SIGNS = [
   [/^(|w|st|wst|r|we|cb|m|S\*)ETH$/i, '#5569d8', 'M7 8.8V7.2h10v1.6M9.6 12h4.8M7 15.2v1.6h10v-1.6'],
 ];
 
-/** Marks of the chains with most tokens: a colour, and a path in a square of 10 units. @type {Record<string, [string, string]>} */
-const MARKS = {
-  ethereum: ['#4f6ad8', 'M5 1.6 7.5 5 5 8.4 2.5 5zM2.5 5 5 6.2 7.5 5'],
-  optimism: ['#e5031c', 'M3 3.6a1.3 1.4 0 1 0 0 2.8 1.3 1.4 0 1 0 0-2.8M6.1 6.4V3.6h1a.9.9 0 0 1 0 1.8h-1'],
-  base: ['#0052ff', 'M2.1 5h3.7M2.1 4.2a3 3 0 1 1 0 1.6'],
-  arbitrum: ['#1a78bb', 'M2.2 7.9 5 2.1l2.8 5.8M5 5.3l1.2 2.6'],
-  avalanche: ['#d93c3d', 'M5.6 3.4 5 2.2 2 7.8h1.8zM6.9 6l1 1.8H6z'],
-  bsc: ['#946600', 'M5 1.8 8.2 5 5 8.2 1.8 5zM5 5h0'],
-  plasma: ['#0b7f6e', 'M5 2a3 3 0 1 0 0 6 3 3 0 1 0 0-6M5 5h0'],
-  unichain: ['#d60d91', 'M5 1.6C5.2 4 6 4.8 8.4 5 6 5.2 5.2 6 5 8.4 4.8 6 4 5.2 1.6 5 4 4.8 4.8 4 5 1.6'],
-  mantle: ['#5f6b7a', 'M5 1.8v6.4M1.8 5h6.4M2.7 2.7l4.6 4.6m0-4.6L2.7 7.3'],
-  polygon: ['#7b3fe4', 'M5 6l-1.6.9L1.9 6V4.1l1.5-.9 3.2 3.7L8.1 6V4.1l-1.5-.9L5 4.1'],
-  solana: ['#8a3ff0', 'M3.2 2.9h4.6M2.2 5h4.6M3.2 7.1h4.6'],
+/** Colours of the chains with most tokens. @type {Record<string, string>} */
+const COLORS = {
+  ethereum: '#4f6ad8',
+  optimism: '#e5031c',
+  base: '#0052ff',
+  arbitrum: '#1a78bb',
+  avalanche: '#d93c3d',
+  bsc: '#946600',
+  plasma: '#0b7f6e',
+  unichain: '#d60d91',
+  mantle: '#5f6b7a',
+  polygon: '#7b3fe4',
+  solana: '#8a3ff0',
 };
 
 /** A colour that depends only on the name. @param {string} name */
@@ -43,16 +43,14 @@ function colorOf(name) {
   return `hsl(${hash} 55% 40%)`;
 }
 
-/** Draws the mark of a chain, or its initial. @param {string} chainKey @param {string} name */
+/** Draws the mark of a chain: its initial. @param {string} chainKey @param {string} name */
 export function chainMark(chainKey, name) {
-  const [color, mark] = (Object.hasOwn(MARKS, chainKey) && MARKS[chainKey]) || [colorOf(chainKey)];
+  const fill = (Object.hasOwn(COLORS, chainKey) && COLORS[chainKey]) || colorOf(chainKey);
   return draw(
     'svg',
     { viewBox: '0 0 10 10', class: 'mark', 'aria-hidden': 'true' },
-    draw('rect', { width: '10', height: '10', rx: '3', fill: color }),
-    mark
-      ? draw('path', { d: mark, 'stroke-width': '1.1' })
-      : draw('text', { x: '5', y: '7.2', 'font-size': '6.2' }, initialOf(name || chainKey).toUpperCase()),
+    draw('rect', { width: '10', height: '10', rx: '3', fill }),
+    draw('text', { x: '5', y: '7.2', 'font-size': '6.2' }, initialOf(name || chainKey).toUpperCase()),
   );
 }
 
