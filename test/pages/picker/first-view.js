@@ -44,8 +44,8 @@ async function measure(viewport) {
     }).observe(document, { childList: true, subtree: true });
   });
   await page.goto(address);
-  await page.locator('[role=option]').first().waitFor();
-  await page.waitForTimeout(1000);
+  // A fixed time: to wait for a row, Playwright would run a script in the page, which takes 20 to 30 ms.
+  await page.waitForTimeout(2000);
   const seen = await page.evaluate(() => ({
     ...window.seen,
     painted: Math.round(performance.getEntriesByName('first-contentful-paint')[0].startTime),
