@@ -140,8 +140,12 @@ export function createCodePanel({ tab: first, onTab }) {
   return {
     /** Shows the first query before its answer. @param {{ query: string, variables: object }} asked */
     begin(asked) {
-      last ??= { ...asked, text: '…', tookMs: 0, cacheStatus: '' };
-      show();
+      if (last) return;
+      // In a task of its own: the page has enough to do when it starts.
+      setTimeout(() => {
+        last ??= { ...asked, text: '…', tookMs: 0, cacheStatus: '' };
+        show();
+      });
     },
     /** @param {Answered} answered */
     show(answered) {

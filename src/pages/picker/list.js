@@ -162,7 +162,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
     noteLooks(others.nodes);
     append(first, found);
     // On a phone the page scrolls, and the search stays in view: its best match must, too.
-    rows[0]?.element.scrollIntoView({ block: 'nearest' });
+    requestAnimationFrame(() => rows[0]?.element.scrollIntoView({ block: 'nearest' }));
     setActive(undefined);
     describe(found, others, onlyListed);
     showPrices();

@@ -26,6 +26,8 @@ const finder = byId('find-chain', HTMLInputElement);
 const chips = byId('chains', HTMLElement);
 const shortcut = byId('shortcut', HTMLButtonElement);
 const hasMouse = matchMedia('(hover: hover)').matches;
+// Before the page changes: otherwise the browser would have to lay it out twice.
+if (hasMouse) box.focus({ preventScroll: true });
 /** @type {Record<Side, { key?: TokenKey | undefined, token?: Token | undefined }>} */
 const chosen = { from: {}, to: {} };
 /** @type {Side} the side that the search is for */
@@ -319,8 +321,6 @@ function showChips() {
   }
   byId('chips', HTMLElement).classList.toggle('all', areAllChains);
   chips.classList.toggle('none', areAllChains && count === 0);
-  // The focus of a chip in another line has scrolled to it.
-  if (!areAllChains) chips.scrollTop = 0;
   labelMore();
   return count;
 }
@@ -330,6 +330,7 @@ function labelMore() {
   const more = byId('more-chains', HTMLButtonElement);
   // Even two chips may not fit.
   more.hidden = chainCount < 2;
+  if (more.hidden) return;
   more.ariaExpanded = String(areAllChains);
   const [all, ...ofChains] = [...chips.querySelectorAll('label:not([hidden])')].map((label) =>
     Math.round(label.getBoundingClientRect().top),
@@ -429,7 +430,6 @@ finder.addEventListener('input', () => tell(countText(showChips(), 'chain')));
 addEventListener('popstate', readState);
 
 void readState();
-if (hasMouse) box.focus({ preventScroll: true });
 
 let chainsKnown = '';
 let shownFrom = '';

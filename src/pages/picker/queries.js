@@ -29,8 +29,8 @@ const PAGE = `fragment Page on TokenConnection {
 
 /** The first pages of both groups of a list: tokens that can be moved or reached, and tokens that are only listed. */
 export const TOKENS = `query Tokens($query: String, $filter: TokenFilter, $others: TokenFilter) {
-  found: tokenSearch(query: $query, filter: $filter, first: 50) { ...Page }
-  others: tokenSearch(query: $query, filter: $others, first: 50) { ...Page }
+  found: tokenSearch(query: $query, filter: $filter, first: 30) { ...Page }
+  others: tokenSearch(query: $query, filter: $others, first: 30) { ...Page }
 }
 
 ${PAGE}`;

@@ -44,7 +44,10 @@ export function countText(count, one) {
 
 /** The time and the size of an answer. @param {number} tookMs @param {string} text @returns {[string, string]} */
 export function factsOf(tookMs, text) {
-  return [`${Math.max(1, Math.round(tookMs))} ms`, `${(new Blob([text]).size / 1000).toFixed(1)} kB`];
+  return [
+    `${Math.max(1, Math.round(tookMs))} ms`,
+    `${(new TextEncoder().encode(text).length / 1000).toFixed(1)} kB`,
+  ];
 }
 
 /** Shortens an address, such as to 0x8335…2913. Addresses that are hardly longer stay whole. @param {string} address */

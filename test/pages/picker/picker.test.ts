@@ -134,7 +134,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       });
       await page.goto(demo.address);
       await expect.poll(() => page.locator('#skeleton').isVisible()).toBe(true);
-      expect(await code.innerText()).toMatch(/^query Tokens\(/);
+      await expect.poll(() => code.innerText()).toMatch(/^query Tokens\(/);
       answer();
       await says(found, '587 tokens');
       expect(await page.locator('#skeleton').isVisible()).toBe(false);
