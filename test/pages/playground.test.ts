@@ -124,27 +124,31 @@ describe.skipIf(isBrowserMissing)('the playground in a real browser', BROWSER_TE
       await page.goto(`${demo.address}/graphql`);
       await page.locator('#answer-facts').waitFor();
       await expect.poll(() => page.locator('.result-window').innerText()).toContain('"symbol"');
-      const overflow = await page.locator('.graphiql-query-editor').evaluate((editor) => {
-        const { right } = editor.getBoundingClientRect();
-        return [...editor.querySelectorAll('.view-line > span')].filter(
-          (line) => line.getBoundingClientRect().right > right,
-        ).length;
-      });
-      expect(overflow).toBe(0);
-      const lines = await page.locator('.graphiql-query-editor').evaluate((editor) => {
-        const { bottom } = editor.getBoundingClientRect();
-        return [...editor.querySelectorAll('.view-line')].filter(
-          (line) => line.getBoundingClientRect().bottom <= bottom,
-        ).length;
-      });
-      expect(lines).toBeGreaterThanOrEqual(8);
+      const editor = page.locator('.graphiql-query-editor');
+      const overflow = () =>
+        editor.evaluate((element) => {
+          const { right } = element.getBoundingClientRect();
+          return [...element.querySelectorAll('.view-line > span')].filter(
+            (line) => line.getBoundingClientRect().right > right,
+          ).length;
+        });
+      await expect.poll(overflow).toBe(0);
+      const lines = () =>
+        editor.evaluate((element) => {
+          const { bottom } = element.getBoundingClientRect();
+          return [...element.querySelectorAll('.view-line')].filter(
+            (line) => line.getBoundingClientRect().bottom <= bottom,
+          ).length;
+        });
+      await expect.poll(lines).toBeGreaterThanOrEqual(8);
       expect(await page.locator('.line-numbers').count()).toBe(0);
-      const seen = await page
-        .locator('.result-window .view-line')
-        .evaluateAll(
-          (lines) => lines.filter((line) => line.getBoundingClientRect().bottom < innerHeight).length,
-        );
-      expect(seen).toBeGreaterThanOrEqual(5);
+      const answered = () =>
+        page
+          .locator('.result-window .view-line')
+          .evaluateAll(
+            (lines) => lines.filter((line) => line.getBoundingClientRect().bottom < innerHeight).length,
+          );
+      await expect.poll(answered).toBeGreaterThanOrEqual(5);
     }
   });
 
@@ -194,7 +198,7 @@ describe.skipIf(isBrowserMissing)('the playground in a real browser', BROWSER_TE
     const seen = async (place: string) =>
       (await page.locator(`${place} .view-lines`).innerText()).replaceAll(/\s+/g, ' ');
     await expect.poll(() => seen('.result-window')).toMatch(/"usd": 0\.9998 \} \} \] \} \} \}$/);
-    expect(await seen('.graphiql-query-editor')).toMatch(/price \{ usd \} \} \} \}$/);
+    await expect.poll(() => seen('.graphiql-query-editor')).toMatch(/price \{ usd \} \} \} \}$/);
     // A ligature would draw "0x" as "0×".
     expect(
       await answer.evaluate((lines) => getComputedStyle(lines).getPropertyValue('font-feature-settings')),

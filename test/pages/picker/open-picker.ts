@@ -72,8 +72,8 @@ async function newPage(browser: Browser, options: BrowserContextOptions = {}) {
   });
   page.on('console', (message) => complaints.push(`${message.type()}: ${message.text()}`));
   page.on('pageerror', (error) => complaints.push(error.message));
-  /** The requests for tokens so far. */
-  const searches = () => sent.filter(({ query }) => query.startsWith('query Tokens'));
+  /** The searches so far. Requests for new prices do not count: they can come at any time. */
+  const searches = () => sent.filter(({ query }) => query.startsWith('query Tokens('));
   return { page, sent, searches, hosts, complaints };
 }
 

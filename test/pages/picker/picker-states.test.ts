@@ -154,7 +154,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       expect(await warnings(rows.filter({ hasText: 'Chain B' }))).toEqual([
         'For the chain, the service now says chain id 2 (first 5 h ago); 1 is shown until that is confirmed.',
       ]);
-      expect(await warnings(page.locator('#chains'))).toHaveLength(1);
+      await expect.poll(() => warnings(page.locator('#chains'))).toHaveLength(1);
       await rows.filter({ hasText: 'Chain A' }).click();
       await expect.poll(() => warnings(pair)).toEqual(OF_USDC);
       expect(complaints).toEqual([]);
@@ -262,7 +262,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       const links = page.getByRole('navigation', { name: 'More' }).getByRole('link');
       expect(await links.count()).toBe(0);
       await page.getByRole('button', { name: 'More pages' }).tap();
-      expect(await links.allInnerTexts()).toEqual(['Playground', 'Schema', 'llms.txt', 'Guide']);
+      await expect.poll(() => links.allInnerTexts()).toEqual(['Playground', 'Schema', 'llms.txt', 'Guide']);
       expect(await smallTargets(page)).toEqual([]);
       await page.keyboard.press('Escape');
       const box = await rows.first().boundingBox();
@@ -277,7 +277,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       for (const shut of [() => page.keyboard.press('Escape'), () => close.tap(), shade]) {
         expect(await smallTargets(page)).toEqual([]);
         await toggle.tap();
-        expect([await code.isVisible(), await hasFocus(close)]).toEqual([true, true]);
+        await expect.poll(async () => [await code.isVisible(), await hasFocus(close)]).toEqual([true, true]);
         const areInert = await page
           .locator('.skip, #menu, nav, main > .card')
           .evaluateAll((all) => all.map((one) => (one as Element & { inert?: boolean }).inert));
@@ -290,7 +290,9 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
         await says(page.locator('#answered-by'), /^from the (cache of the )?gateway$/);
         expect(await smallTargets(page)).toEqual([]);
         await shut();
-        expect([await code.isVisible(), await hasFocus(toggle)]).toEqual([false, true]);
+        await expect
+          .poll(async () => [await code.isVisible(), await hasFocus(toggle)])
+          .toEqual([false, true]);
         expect(await search.evaluate((box) => box.closest('[inert]'))).toBe(null);
         expect(await toggle.getAttribute('aria-expanded')).toBe('false');
       }
@@ -311,7 +313,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       expect(JSON.parse(link.searchParams.get('variables') ?? '').keys).toHaveLength(2);
       await toggle.tap();
       await page.getByRole('tab', { name: 'curl' }).tap();
-      expect(await copies.allInnerTexts()).toEqual(['Copy curl']);
+      await expect.poll(() => copies.allInnerTexts()).toEqual(['Copy curl']);
       await close.tap();
       await rows.filter({ hasText: 'on Arbitrum' }).tap();
       await pair.getByText('USDC on Arbitrum').waitFor();
@@ -325,9 +327,13 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     await page.evaluate(() => scrollTo(0, 1500));
     await search.fill('usdc');
     await says(found, '89 tokens for “usdc”');
-    const [above, first] = [await search.boundingBox(), await rows.first().boundingBox()];
-    expect(first?.y).toBeGreaterThan((above?.y ?? Number.NaN) + (above?.height ?? 0));
-    expect(first?.y).toBeLessThan(400);
+    await expect
+      .poll(async () => {
+        const [above, first] = [await search.boundingBox(), await rows.first().boundingBox()];
+        return (first?.y ?? Number.NaN) - (above?.y ?? 0) - (above?.height ?? 0);
+      })
+      .toBeGreaterThan(0);
+    expect((await rows.first().boundingBox())?.y).toBeLessThan(400);
   });
 
   it('the picker shows rows beside the search on a phone that lies on its side', async () => {
@@ -341,6 +347,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       await page.goto(demo.address + path);
       await rows.first().waitFor();
       await page.getByRole('button', { name: 'Code' }).tap();
+      await page.locator('#shown').waitFor();
       const [shown, below] = [await page.locator('#shown').boundingBox(), await facts.boundingBox()];
       expect(below?.y).toBeGreaterThanOrEqual((shown?.y ?? Number.NaN) + (shown?.height ?? 0));
       expect((below?.y ?? Number.NaN) + (below?.height ?? 0)).toBeLessThanOrEqual(375);
@@ -363,11 +370,14 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       expect(await page.getByText('Demo: prices, routes and some flags are made up').count()).toBe(1);
       await state.click();
       const rows = page.getByRole('dialog', { name: 'Listings' }).getByRole('row');
-      expect(await rowTexts(rows)).toEqual([
-        'Listing State Age Rows Left out Held back Source Last failure',
-        expect.stringMatching(/^chains fresh \d+ (s|min) 108 0 0 demo none$/),
-        expect.stringMatching(/^tokens fresh \d+ (s|min) 587 0 0 demo none$/),
-      ]);
+      // On a busy machine a listing may be stale for a moment.
+      await expect
+        .poll(() => rowTexts(rows))
+        .toEqual([
+          'Listing State Age Rows Left out Held back Source Last failure',
+          expect.stringMatching(/^chains fresh \d+ (s|min) 108 0 0 demo none$/),
+          expect.stringMatching(/^tokens fresh \d+ (s|min) 587 0 0 demo none$/),
+        ]);
     });
 
     it('the picker says why prices are stale, and which requests the service failed to answer', async () => {
@@ -436,7 +446,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
         .not.toEqual(before);
       expect(await rows.locator('.title').allTextContents()).toEqual(titles);
       expect(await kept?.evaluate((row) => row.className)).toBe('row takes');
-      expect(searches().filter(({ query }) => query.startsWith('query Tokens('))).toHaveLength(1);
+      expect(searches()).toHaveLength(1);
       await says(page.locator('#prices'), /^prices \d s old$/);
 
       child.kill('SIGKILL');
@@ -556,6 +566,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
         const options = { forcedColors: 'active', colorScheme, bypassCSP: true } as const;
         const { page, search, rows, others } = await open('/?q=weth+b', { ...options, ...PHONE });
         await rows.first().waitFor();
+        await page.getByRole('button', { name: 'More chains' }).waitFor();
         await page.addScriptTag({ path: AXE });
         const faults = await page.evaluate(`(() => {
           // Chromium reports this property without the forced colours, though it paints with them.

@@ -89,6 +89,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       // The chosen chip, the last of the page, is in the visible line.
       expect((await inLine()).at(-1)).toBe(true);
       await chips.first().check({ force: true });
+      await says(found, '587 tokens');
 
       await chips.first().focus();
       await page.keyboard.press('ArrowRight');
@@ -255,6 +256,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       expect([await takes.count(), await search.inputValue()]).toEqual([0, typed]);
 
       await page.goto(demo.address + FROM_USDC);
+      await says(fromText, 'From USDC on Base');
       await search.click();
       await page.keyboard.type(`${typed}\n`);
       // The name of a chain means a token on it.
