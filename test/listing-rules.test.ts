@@ -12,110 +12,35 @@ import {
   isUnionType,
 } from 'graphql';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { parseListingRules } from '../src/domain/listing-rules.js';
 import { TOOLS } from '../src/mcp/tools.js';
-import { chainRow, tokenRow } from './fixtures/rows.js';
+import { idOf } from './fixtures/rows.js';
 import { callOf } from './mcp/support.js';
-import { type FakeUpstream, json, startFakeUpstream, status } from './support/fake-upstream.js';
-import { onDisk, stopGuarded } from './support/guarded-gateway.js';
+import { json, status } from './support/fake-upstream.js';
+import {
+  address,
+  apply,
+  expectNothingHidden,
+  HIDDEN_ADDRESSES,
+  HIDDEN_BY_CAIP,
+  HIDDEN_BY_KEY,
+  HIDDEN_IDS,
+  HIDDEN_UNLISTED,
+  NATIVE,
+  ORDER,
+  RULES,
+  SHOWN,
+  served,
+  servedChains,
+  start,
+  startUpstream,
+  tokens,
+  UNLISTED,
+} from './support/hiding-gateway.js';
 import { open, post } from './support/open-gateway.js';
 import { temporaryFile } from './support/temporary-files.js';
-import {
-  createTestGateway,
-  refresh,
-  type TestGateway,
-  type TestGatewayOptions,
-} from './support/test-gateway.js';
+import { refresh, type TestGateway } from './support/test-gateway.js';
+import { FRESH } from './support/test-server.js';
 
-const address = (digits: string) => `0x${digits.padStart(40, '0')}`;
-const NATIVE = '0xEeeeeEeeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE';
-
-/** Each text of a hidden row contains one of these words. */
-const HIDDEN = ['xanadu', 'concealed'];
-const HIDDEN_CHAIN = { id: 100_100, key: 'xanadu' };
-const SHOWN = address('b1');
-const HIDDEN_BY_KEY = address('c0ffee01');
-const HIDDEN_BY_CAIP = address('c0ffee02');
-/** The address of a token that only routes contain. */
-const UNLISTED = address('f1');
-const HIDDEN_UNLISTED = address('c0ffee03');
-const HIDDEN_ADDRESSES = ['1', '2', '3', '4', '5'].map((nth) => address(`c0ffee0${nth}`));
-
-const chains = [
-  chainRow('xanadu', { chainId: HIDDEN_CHAIN.id }),
-  chainRow('arbitrum', { chainId: 42_161 }),
-  chainRow('ethereum', { chainId: 1 }),
-  chainRow('base', { chainId: 8_453 }),
-];
-const concealed = { symbol: 'CONCEALED', name: 'Concealed coin' };
-const tokens = [
-  tokenRow('xanadu', address('c0ffee04'), { symbol: 'XANADU', name: 'Xanadu coin' }),
-  tokenRow('xanadu', NATIVE, { symbol: 'XANADUETH', name: 'Xanadu ether', decimals: 18 }),
-  tokenRow('arbitrum', address('a1'), { symbol: 'ARBONE', name: 'Arb coin' }),
-  tokenRow('ethereum', address('e1'), { symbol: 'MAINNET', name: 'Main coin' }),
-  tokenRow('ethereum', HIDDEN_BY_CAIP, { ...concealed, symbol: 'CONCEALED2' }),
-  tokenRow('base', HIDDEN_BY_KEY, concealed),
-  tokenRow('base', SHOWN, { symbol: 'BASED', name: 'Base coin' }),
-  tokenRow('base', NATIVE, { symbol: 'ETH', name: 'Ether', decimals: 18 }),
-];
-/** The routes from each token: all listed tokens, and some unlisted ones. */
-const routes = [
-  ...tokens,
-  tokenRow('base', UNLISTED, { symbol: 'UNLISTED' }),
-  tokenRow('base', HIDDEN_UNLISTED, { ...concealed, symbol: 'CONCEALED3' }),
-  tokenRow('nowhere', address('c0ffee05'), { ...concealed, symbol: 'CONCEALED4' }),
-];
-const ORDER = ['base', 'ethereum', 'arbitrum'];
-const RULES = `
-chains base ethereum xanadu eip155:42161
-hide eip155:${HIDDEN_CHAIN.id}
-hide base:${HIDDEN_BY_KEY.toUpperCase()}
-hide eip155:1/erc20:${HIDDEN_BY_CAIP}
-hide base:${HIDDEN_UNLISTED}`;
-
-async function startUpstream(): Promise<FakeUpstream> {
-  const upstream = await startFakeUpstream({ chains, tokens });
-  upstream.plan('routes', json({ tokens: routes }));
-  return upstream;
-}
-
-/** Settings without automatic refreshes. NO_LIMITS has limits that the walk through the graph (see WALK) cannot reach. */
-const SELDOM = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 };
-const NO_LIMITS = { maxRoutesPerOperation: 1000, maxDepth: 100, maxAliases: 10_000 };
-
-async function start(rules: string, options: TestGatewayOptions = {}): Promise<TestGateway> {
-  return createTestGateway({
-    firstPauseMs: 10,
-    ...options,
-    upstream: options.upstream ?? (await startUpstream()),
-    config: {
-      ...SELDOM,
-      ...NO_LIMITS,
-      upstreamRetries: 0,
-      listingRules: temporaryFile(rules),
-      ...options.config,
-    },
-  });
-}
-
-const apply = ({ snapshots }: TestGateway, rules: string) => snapshots.applyRules(parseListingRules(rules));
-
-type Rows<Row> = Readonly<Record<string, readonly Row[] | null>>;
-
-const served = async ({ query }: TestGateway) =>
-  (await query<Rows<{ address: string }>>('{ tokens { address } }')).data?.tokens?.map((row) => row.address);
-const servedChains = async ({ query }: TestGateway) =>
-  (await query<Rows<{ chainKey: string }>>('{ chains { chainKey } }')).data?.chains?.map(
-    (row) => row.chainKey,
-  );
-
-const idOf = (...parts: string[]) => Buffer.from(JSON.stringify(parts)).toString('base64url');
-const HIDDEN_IDS = [
-  idOf('Chain', 'xanadu'),
-  ...[HIDDEN_BY_KEY, HIDDEN_UNLISTED].map((on) => idOf('Token', 'base', on)),
-  idOf('Token', 'ethereum', HIDDEN_BY_CAIP),
-  idOf('Token', 'xanadu', address('c0ffee04')),
-];
 const KEYS = [
   { chainKey: 'base', address: HIDDEN_BY_KEY },
   { chainKey: 'ethereum', address: HIDDEN_BY_CAIP },
@@ -220,13 +145,6 @@ async function readSchema({ query }: TestGateway): Promise<GraphQLSchema> {
   const { data } = await query<IntrospectionQuery>(getIntrospectionQuery());
   if (!data) throw new Error('Expected a schema, got none');
   return buildClientSchema(data);
-}
-
-/** Fails if an answer contains text of a hidden row. */
-function expectNothingHidden(text: string, where: string): void {
-  const shown = text.toLowerCase();
-  for (const word of [...HIDDEN, ...HIDDEN_ADDRESSES, 'c0ffee']) expect(shown, where).not.toContain(word);
-  for (const id of HIDDEN_IDS) expect(text, where).not.toContain(id);
 }
 
 /** Fails if the chains of these rows are not in the operator's order. */
@@ -349,132 +267,6 @@ describe('rules that hide rows or order chains', () => {
   });
 });
 
-describe('a change of the rules', () => {
-  it('a change of the rules is in tokenChanges and chainChanges', async () => {
-    const gateway = await start('');
-    const { query } = gateway;
-    const since = async (cursors: { tokens?: string; chains?: string } = {}) => {
-      const { data } = await query<Record<'tokens' | 'chains', { cursor: string; isReset: boolean }>>(
-        `query ($tokens: String, $chains: String) {
-          tokens: tokenChanges(since: $tokens) { cursor isReset changed { id } removedIds }
-          chains: chainChanges(since: $chains) { cursor isReset changed { id } removedIds }
-        }`,
-        cursors,
-      );
-      return { ...data, cursors: { tokens: data?.tokens.cursor ?? '', chains: data?.chains.cursor ?? '' } };
-    };
-    const { cursors: before } = await since();
-    await apply(gateway, RULES);
-    const hidden = await since(before);
-    const removedIds = expect.arrayContaining([idOf('Token', 'base', HIDDEN_BY_KEY)]);
-    expect(hidden.tokens).toMatchObject({ isReset: false, changed: [], removedIds });
-    expect(hidden.chains).toMatchObject({ isReset: false, changed: [], removedIds: [HIDDEN_IDS[0]] });
-    await apply(gateway, '');
-    const shown = await since(hidden.cursors);
-    expect(shown.chains).toMatchObject({ isReset: false, changed: [{ id: HIDDEN_IDS[0] }], removedIds: [] });
-    expect(shown.tokens).toMatchObject({ isReset: false, removedIds: [] });
-    expect(shown.cursors).toEqual(before);
-  });
-
-  it('a change of the rules that hides nine of ten rows, or shows them again, does not count as shrinking', async () => {
-    const many = Array.from({ length: 40 }, (_, at) =>
-      tokenRow(at < 4 ? 'base' : 'ethereum', address(String(at + 1)), { symbol: `T${at}` }),
-    );
-    const upstream = await startFakeUpstream({ chains, tokens: many });
-    const gateway = await start('', { upstream });
-    await servedChains(gateway);
-    expect(await served(gateway)).toHaveLength(40);
-    for (const [rules, rows] of [
-      ['chains base', 4],
-      ['', 40],
-      [`chains base\nhide base:${address('1')}`, 3],
-    ] as const) {
-      await apply(gateway, rules);
-      expect(await served(gateway)).toHaveLength(rows);
-      await refresh(gateway);
-      expect(await served(gateway)).toHaveLength(rows);
-      expect(gateway.snapshots.status(Date.now())).toMatchObject([
-        { lastFailure: null, isHeldBack: false },
-        { lastFailure: null, isHeldBack: false },
-      ]);
-    }
-  });
-
-  it('a new listing in which the rules match other rows does not delay refreshes', async () => {
-    const upstream = await startUpstream();
-    const gateway = await start(`hide eip155:${HIDDEN_CHAIN.id}`, {
-      upstream,
-      config: { chainsFreshMs: 20, tokensFreshMs: 400, holdBackMs: 0, holdBackShrink: 1 },
-    });
-    gateway.snapshots.start();
-    // In each response another chain has the identifier, so that the rules match other rows again and again.
-    upstream.plan('chains', (response, request, nth) =>
-      json({ chains: [...chains.slice(1), chainRow(`swap-${nth}`, { chainId: HIDDEN_CHAIN.id })] })(
-        response,
-        request,
-        nth,
-      ),
-    );
-    await expect.poll(() => upstream.count('tokens')).toBeGreaterThan(5);
-  });
-
-  it('a change of the rules applies to routes that arrived before the first token listing', async () => {
-    const upstream = await startUpstream();
-    upstream.plan('tokens', status(500));
-    const gateway = await start('', { upstream });
-    const document = `{ destinations(srcChainKey: "base", srcToken: "${SHOWN}") { tokens { address } } }`;
-    const ask = async () => JSON.stringify(await gateway.query(document));
-    expect(await ask()).toContain(HIDDEN_BY_CAIP);
-    await apply(gateway, `hide ethereum:${HIDDEN_BY_CAIP}`);
-    expect(await ask()).toContain(address('e1'));
-    expect(await ask()).not.toContain(HIDDEN_BY_CAIP);
-  });
-});
-
-describe('rules by CAIP', () => {
-  it('rules by CAIP apply before the first chain listing, by the embedded one', async () => {
-    const upstream = await startUpstream();
-    upstream.plan('chains', status(500));
-    const hidden = [tokenRow('gnosis', address('9')), tokenRow('base', HIDDEN_BY_KEY, { symbol: 'X' })];
-    upstream.plan('tokens', json({ tokens: [...hidden, tokenRow('base', SHOWN)] }));
-    const gateway = await start(`hide eip155:100\nhide eip155:8453/erc20:${HIDDEN_BY_KEY}`, { upstream });
-    expect(await served(gateway)).toEqual([SHOWN]);
-  });
-
-  it('rules by CAIP apply to a chain that is not embedded as soon as it is listed', async () => {
-    const upstream = await startUpstream();
-    upstream.plan('chains', status(500));
-    const gateway = await start(RULES, { upstream });
-    await served(gateway);
-    upstream.plan('chains', json({ chains }));
-    await expect.poll(() => servedChains(gateway)).toEqual(ORDER);
-    await expect.poll(() => served(gateway)).toHaveLength(4);
-    expectNothingHidden(String(await served(gateway)), 'tokens');
-  });
-
-  it('rules by CAIP apply to a chain that is no longer listed, also after a restart with very many chains', async () => {
-    const upstream = await startUpstream();
-    const { config } = onDisk();
-    const hide = `hide eip155:${HIDDEN_CHAIN.id}`;
-    const many = Array.from({ length: 3_000 }, (_none, nth) =>
-      chainRow(`c${nth}`, { chainId: 200_000 + nth }),
-    );
-    upstream.plan('chains', json({ chains: [...chains, ...many] }));
-    const gateway = await start(hide, { upstream, config });
-    await servedChains(gateway);
-    expect(await served(gateway)).not.toContain(address('c0ffee04'));
-    upstream.plan('chains', json({ chains: [...chains.slice(1), ...many] }));
-    await refresh(gateway);
-    await apply(gateway, `${hide}\n# the same`);
-    expect((await servedChains(gateway))?.slice(0, 3)).toEqual(['arbitrum', 'ethereum', 'base']);
-    expect(await served(gateway)).not.toContain(address('c0ffee04'));
-    await stopGuarded({ ...gateway, config });
-    const next = await start(hide, { upstream, config });
-    expect(await served(next)).not.toContain(address('c0ffee04'));
-    expect(await served(next)).toContain(SHOWN);
-  });
-});
-
 it('rules that hide everything produce empty listings and a warning', async () => {
   const gateway = await start('chains nowhere');
   const { query, fetch, logged, upstream } = gateway;
@@ -514,7 +306,7 @@ it('the file of rules applies to cached responses and cached routes inside anoth
   const upstream = await startUpstream();
   onTestFinished(upstream.close);
   const path = temporaryFile('');
-  const gateway = await open({ ...SELDOM, listingRules: path }, upstream);
+  const gateway = await open({ ...FRESH, listingRules: path }, upstream);
   const ask = async <Data>(query: string) =>
     ((await (await gateway.fetch(post(query))).json()) as { data: Data }).data;
   const destinations = `{ destinations(srcChainKey: "ethereum", srcToken: "${address('e1')}", includeSourceChain: true) { tokens { address } } }`;
