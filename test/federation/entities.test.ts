@@ -1,6 +1,7 @@
 /** _entities finds chains and tokens by each key, and a malformed representation costs only itself. */
 import { describe, expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
+import { idOf } from '../fixtures/rows.js';
 import { type Answered, codesOf, createTestGateway } from '../support/test-gateway.js';
 
 const ZERO = `0x${'0'.repeat(40)}`;
@@ -22,9 +23,8 @@ interface Entities {
 
 const chain = (chainKey: unknown) => ({ __typename: 'Chain', chainKey });
 const token = (chainKey: unknown, address: unknown) => ({ __typename: 'Token', chainKey, address });
-const encoded = (...parts: string[]) => Buffer.from(JSON.stringify(parts)).toString('base64url');
-const chainById = (...parts: string[]) => ({ __typename: 'Chain', id: encoded('Chain', ...parts) });
-const tokenById = (...parts: string[]) => ({ __typename: 'Token', id: encoded('Token', ...parts) });
+const chainById = (...parts: string[]) => ({ __typename: 'Chain', id: idOf('Chain', ...parts) });
+const tokenById = (...parts: string[]) => ({ __typename: 'Token', id: idOf('Token', ...parts) });
 
 /** Malformed representations, by the kind of error. */
 const MALFORMED: Readonly<Record<string, unknown>> = {
@@ -71,7 +71,7 @@ const FOUND: readonly (readonly [representation: object, entity: object | null])
   [chain('BASE'), base],
   [chain('__proto__'), null],
   [{ __typename: 'Chain', id: 'never an id' }, null],
-  [{ __typename: 'Chain', id: encoded('Token', 'ethereum', USDC) }, null],
+  [{ __typename: 'Chain', id: idOf('Token', 'ethereum', USDC) }, null],
   [{ __typename: 'Chain', caip2: 'eip155:8453' }, base],
   [{ __typename: 'Chain', caip2: 'eip155:999999999' }, null],
   [{ __typename: 'Token', caip19: CAIP19.toLowerCase() }, usdc],

@@ -1,10 +1,11 @@
 /** A text or list that exceeds its limit is unknown as a key and refused elsewhere, and messages shorten it. */
 import { describe, expect, it } from 'vitest';
+import { idOf } from '../fixtures/rows.js';
 import { share } from '../support/ends.js';
 import { codesOf, createTestGateway } from '../support/test-gateway.js';
 
 const LONG = 'x'.repeat(10_000);
-const LONG_ID = Buffer.from(JSON.stringify(['Token', 'ethereum', LONG])).toString('base64url');
+const LONG_ID = idOf('Token', 'ethereum', LONG);
 
 const gateway = share((atEnd) => createTestGateway({ atEnd }));
 const query = (text: string, variables?: object) => gateway.query(text, variables);

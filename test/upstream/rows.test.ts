@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { MAX_LENGTHS } from '../../src/domain/text-limits.js';
 import { CHAINS, TOKENS } from '../../src/upstream/listing-kinds.js';
-import { chainRow, tokenRow } from '../fixtures/rows.js';
+import { chainRow, idOf, tokenRow } from '../fixtures/rows.js';
 import { json, startFakeUpstream, text } from '../support/fake-upstream.js';
 import { codesOf, createTestGateway } from '../support/test-gateway.js';
 
@@ -246,10 +246,8 @@ describe('two spellings of one address are one token', () => {
     expect(tokens).toMatchObject(firsts);
     const duplicates = PAIRS.map((_, nth) => `tokens[${2 * nth + 1}]: duplicate of tokens[${2 * nth}]`);
     expect(warnings).toEqual([duplicates]);
-    const idOf = (chainKey: string, address: string) =>
-      Buffer.from(JSON.stringify(['Token', chainKey, address])).toString('base64url');
     for (const keys of [firsts, seconds]) {
-      const ids = keys.map(({ chainKey, address }) => idOf(chainKey, address));
+      const ids = keys.map(({ chainKey, address }) => idOf('Token', chainKey, address));
       const found = await query(
         `query ($keys: [TokenKey!]!, $ids: [ID!]!) {
           tokensByKey(keys: $keys) { chainKey address }

@@ -1,7 +1,7 @@
 /** Look-ups find chains and tokens by id and by key, in the order of the request, with null for unknown ones. */
 import { describe, expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../../fixtures/demo.js';
-import { chainRow, tokenRow } from '../../fixtures/rows.js';
+import { chainRow, idOf, tokenRow } from '../../fixtures/rows.js';
 import { status } from '../../support/fake-upstream.js';
 import { createTestGateway, dataOf } from '../../support/test-gateway.js';
 
@@ -12,8 +12,6 @@ const USDC = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
 const NODES = `query ($ids: [ID!]!) {
   nodes(ids: $ids) { __typename id ... on Chain { chainKey } ... on Token { chainKey address } }
 }`;
-
-const encoded = (...parts: string[]) => Buffer.from(JSON.stringify(parts)).toString('base64url');
 
 describe('node and nodes', () => {
   it('node and nodes find every chain and every token by its id, in the order of the ids', async () => {
@@ -43,7 +41,7 @@ describe('node and nodes', () => {
       ...[PLACEHOLDER, PLACEHOLDER.toUpperCase(), ZERO].map((form) => [form, PLACEHOLDER]),
     ] as [string, string][]) {
       const json = Buffer.from(JSON.stringify(['Token', 'ethereum', written]));
-      const id = encoded('Token', 'ethereum', address.toLowerCase());
+      const id = idOf('Token', 'ethereum', address.toLowerCase());
       const nodes = [{ __typename: 'Token', id, chainKey: 'ethereum', address }];
       // Tools that encode an id again often add padding.
       for (const asked of [json.toString('base64url'), json.toString('base64')]) {
@@ -57,7 +55,7 @@ describe('node and nodes', () => {
     const { query } = await createTestGateway();
     const parts = ['Chain|nope', 'Chain|ethereum|more', 'Token|ethereum', 'Token|ethereum|', 'Price|ethereum']
       .concat('Chain', '__proto__|ethereum', 'chain|ethereum', 'Token|base|0x1|more')
-      .map((text) => encoded(...text.split('|')));
+      .map((text) => idOf(...text.split('|')));
     const json = [
       'null',
       '["Chain",{}]',
@@ -68,7 +66,7 @@ describe('node and nodes', () => {
     ]
       .concat('["Chain","\\u12"]', '["Chain","\n"]')
       .map((text) => Buffer.from(text).toString('base64url'));
-    const ethereum = encoded('Chain', 'ethereum');
+    const ethereum = idOf('Chain', 'ethereum');
     const others = [
       '',
       'ethereum',
@@ -172,11 +170,11 @@ const everywhere = (key: string) => `{
   routes: tokens(srcChainKey: "${key}", srcToken: "${USDC}") { chainKey address }
   destinations(srcChainKey: "${key}", srcToken: "${USDC}") { chainKey }
   tokenSearch(filter: { chainKeys: ["${key}", "ethereum"] }) { totalCount nodes { chainKey } }
-  nodes(ids: ["${encoded('Chain', key)}", "${encoded('Token', key, USDC)}"]) { id }
+  nodes(ids: ["${idOf('Chain', key)}", "${idOf('Token', key, USDC)}"]) { id }
   _entities(representations: [
     { __typename: "Chain", chainKey: "${key}" }
     { __typename: "Token", chainKey: "${key}", address: "${USDC}" }
-    { __typename: "Chain", id: "${encoded('Chain', key)}" }
+    { __typename: "Chain", id: "${idOf('Chain', key)}" }
   ]) { __typename ... on Chain { chainKey } ... on Token { chainKey address } }
 }`;
 
