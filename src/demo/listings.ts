@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { foldAddress, tokenKey } from '../domain/addresses.js';
 import type { EmbeddedFacts } from '../domain/guarded-facts.js';
-import type { TokenRequest } from '../domain/listing.js';
+import type { RouteRequest } from '../domain/listing.js';
 import { chainFrom } from '../domain/rows.js';
 
 interface DemoToken {
@@ -34,7 +34,7 @@ export function createDemoHttp() {
   const tokens = readTokens();
   let listingsServed = 0;
 
-  function bodyOf(path: string, { srcChainKey, srcToken }: TokenRequest): unknown {
+  function bodyOf(path: string, { srcChainKey, srcToken }: Partial<RouteRequest>): unknown {
     if (path !== 'tokens') return read(`${path}.json`);
     if (srcToken !== undefined) return { tokens: routesFrom(srcToken, srcChainKey).map(atCurrentPrice) };
     const served = tokens.map(atCurrentPrice);
@@ -63,7 +63,7 @@ export function createDemoHttp() {
   }
 
   return {
-    async getJson({ path, query = {} }: { readonly path: string; readonly query?: TokenRequest }) {
+    async getJson({ path, query = {} }: { readonly path: string; readonly query?: Partial<RouteRequest> }) {
       const sentAt = Date.now();
       const text = JSON.stringify(bodyOf(path, query));
       // A copy, because a snapshot freezes its rows.

@@ -1,5 +1,5 @@
 /** Normalises addresses and keys before they are compared, because each can have several spellings. */
-import type { NativeCurrency, Token, TokenRequest } from './listing.js';
+import type { NativeCurrency, RouteRequest, Token } from './listing.js';
 import { MAX_LENGTHS } from './text-limits.js';
 
 /** The usual spelling of the address that listings use for the native asset of a chain. */
@@ -78,9 +78,7 @@ export function partsOfTokenKey(key: string): { readonly chainKey: string; reado
 }
 
 /** The request as one string. Different spellings of one key or address give the same string. */
-export function tokenRequestKey({ srcChainKey, srcToken }: TokenRequest): string {
-  return JSON.stringify([
-    srcChainKey === undefined ? null : foldChainKey(srcChainKey),
-    srcToken === undefined ? null : foldAddress(srcToken),
-  ]);
+export function routeRequestKey({ srcChainKey, srcToken }: RouteRequest): string {
+  const chainKey = srcChainKey === undefined ? null : foldChainKey(srcChainKey);
+  return JSON.stringify([chainKey, foldAddress(srcToken)]);
 }

@@ -71,10 +71,10 @@ export interface ListingRow {
   readonly heldBack: readonly HeldBackFact[];
 }
 
-/** A request for tokens. With `srcToken` it asks for routes: the tokens that can be reached from that token. */
-export interface TokenRequest {
+/** A request for routes: the tokens that can be reached from one token. */
+export interface RouteRequest {
   readonly srcChainKey?: string | undefined;
-  readonly srcToken?: string | undefined;
+  readonly srcToken: string;
 }
 
 /** How many rows of an answer were left out, and the indexes and reasons of the first of them. */
@@ -174,7 +174,7 @@ export interface Service {
   /** Fetches a whole listing, which is never empty. */
   fetch<Name extends keyof ListingRows>(name: Name): Promise<Fetched<ListingRows[Name]>>;
   /** Fetches the routes from a token, which may have none. The clients determine when the queue sends the request. */
-  routes(request: TokenRequest, clients?: RouteClients): Promise<Fetched<Token>>;
+  routes(request: RouteRequest, clients?: RouteClients): Promise<Fetched<Token>>;
   /** The delay of requests for whole listings now; undefined if there is none. */
   delay?(): RequestDelay | undefined;
   /** Tells which service sent shared or stored rows. If that is the successor, failover switches to it. */

@@ -4,10 +4,10 @@
  * not a promise: a list of 10,000 tokens must not cost 10,000 promises.
  */
 import DataLoader from 'dataloader';
-import { tokenRequestKey } from '../domain/addresses.js';
+import { routeRequestKey } from '../domain/addresses.js';
 import { isIdentifiedBy, parseCaip19 } from '../domain/caip.js';
 import { GatewayError } from '../domain/errors.js';
-import type { Chain, Token, TokenRequest } from '../domain/listing.js';
+import type { Chain, RouteRequest, Token } from '../domain/listing.js';
 import type { FoundTokens } from '../search/did-you-mean.js';
 import { needsChains, type TokenSearchRequest } from '../search/token-search.js';
 import type { View } from '../snapshots/operation-view.js';
@@ -45,8 +45,6 @@ export const NO_ROUTES: RouteAnswer = { rows: [], takenAt: 0, isUnlisted: true }
 /** So many reads of rows may wait for a listing without a charge, in addition to those of a whole token listing. */
 const FREE_WAITS = 500;
 
-type RouteRequest = TokenRequest & { readonly srcToken: string };
-
 /** How an operation waits. */
 export interface Waiting {
   /** Waits in the queue. Called after each wait for the upstream, since one answer can resume many operations. */
@@ -71,7 +69,7 @@ interface LoaderContext {
 export class Loaders {
   /** The listings that this operation waits for. All reads of one listing wait for one turn in the queue together. */
   private readonly pendingListings = new Map<ListingName, Promise<unknown>>();
-  /** The routes that this operation has read or requested, by `tokenRequestKey`. Made when the first are read. */
+  /** The routes that this operation has read or requested, by `routeRequestKey`. Made when the first are read. */
   private routes: Map<string, MaybePromise<RouteAnswer>> | undefined;
   private routeLoader: DataLoader<RouteRequest, RouteAnswer> | undefined;
   private requestedRoutes = 0;
@@ -182,7 +180,7 @@ export class Loaders {
     const { view, tracker, cost } = this.context;
     tracker.note('routes');
     this.routes ??= new Map();
-    const key = tokenRequestKey(filter);
+    const key = routeRequestKey(filter);
     let answer = this.routes.get(key) ?? view.cachedRoutes(filter);
     if (!answer) {
       this.beforeWait(undefined);

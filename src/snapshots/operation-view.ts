@@ -1,6 +1,6 @@
 /** The data that one operation reads: the same snapshots from beginning to end, and routes consistent with them. */
 import { foldAddress, foldChainKey, isNativePlaceholder, NATIVE_PLACEHOLDER } from '../domain/addresses.js';
-import type { Service, Token, TokenRequest } from '../domain/listing.js';
+import type { RouteRequest, Service, Token } from '../domain/listing.js';
 import type { ResolvedRules } from '../domain/listing-rules.js';
 import { UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger/logger.js';
@@ -180,7 +180,7 @@ export class View {
   }
 
   /** The same as `routes`, if no wait and no request is needed; otherwise undefined. */
-  cachedRoutes(asked: TokenRequest): RouteAnswer | undefined {
+  cachedRoutes(asked: RouteRequest): RouteAnswer | undefined {
     const tokens = this.tokensIfPresent();
     if (!tokens || tokens instanceof Promise) return undefined;
     const request = requestWith(tokens, asked);
@@ -195,7 +195,7 @@ export class View {
    * operator hides it, there are no routes, and no request is sent. Rejects with an UpstreamError, or with
    * BAD_USER_INPUT if the service does not support the request.
    */
-  async routes(asked: TokenRequest): Promise<RouteAnswer> {
+  async routes(asked: RouteRequest): Promise<RouteAnswer> {
     const tokens = await this.listingFor(asked);
     const request = requestWith(tokens, asked);
     const none = this.noneIfUnlisted(tokens, request);
@@ -214,7 +214,7 @@ export class View {
   }
 
   /** Like `tokensIfPresent`, but waits for the first listing if the request needs it; undefined if this wait fails. */
-  private async listingFor({ srcChainKey }: TokenRequest): Promise<TokenSnapshot | undefined> {
+  private async listingFor({ srcChainKey }: RouteRequest): Promise<TokenSnapshot | undefined> {
     // Without a chain, the address of an unlisted token may be sent, so the listing is not needed.
     const tokens = srcChainKey === undefined ? this.tokensIfPresent() : this.pin('tokens');
     return Promise.resolve(tokens).catch(() => undefined);
@@ -228,12 +228,11 @@ export class View {
   }
 
   /** An answer without routes if a fresh listing lacks the token or the operator hides it; else undefined. */
-  private noneIfUnlisted(tokens: TokenSnapshot | undefined, request: TokenRequest): RouteAnswer | undefined {
+  private noneIfUnlisted(tokens: TokenSnapshot | undefined, request: RouteRequest): RouteAnswer | undefined {
     const { srcChainKey: chainKey, srcToken: address } = request;
     const { service, freshMs, log } = this.held;
     const read = this.routesSoFar();
-    const isHidden =
-      chainKey !== undefined && address !== undefined && read.rules.hides({ chainKey, address });
+    const isHidden = chainKey !== undefined && read.rules.hides({ chainKey, address });
     // The value-transfer service refuses a request without a chain: the client must get that error, not an empty list.
     const isUnanswerable = chainKey === undefined && service.source === 'value-transfer';
     const isUnlisted = tokens && !isUnanswerable && !listedToken(tokens, request);
@@ -252,7 +251,7 @@ export class View {
   private reconciled(
     answer: RouteAnswer,
     tokens: TokenSnapshot | undefined,
-    request: TokenRequest,
+    request: RouteRequest,
   ): RouteAnswer {
     const { routes, reconcile } = this.held;
     const read = this.routesSoFar();
@@ -276,17 +275,15 @@ const NONE: readonly Token[] = Object.freeze([]);
  * The request to send: the chain key in lower case and, for a listed token, the address as the listing spells it. The
  * answer is cached for all spellings, so it must not depend on which one was asked for first.
  */
-function requestWith(tokens: TokenSnapshot | undefined, asked: TokenRequest): TokenRequest {
+function requestWith(tokens: TokenSnapshot | undefined, asked: RouteRequest): RouteRequest {
   const srcChainKey = asked.srcChainKey && foldChainKey(asked.srcChainKey);
   const { srcToken } = asked;
-  if (srcToken === undefined) return { srcChainKey };
   const asGiven = isNativePlaceholder(srcToken) ? NATIVE_PLACEHOLDER : srcToken;
   return { srcChainKey, srcToken: (tokens && listedToken(tokens, asked))?.address ?? asGiven };
 }
 
 /** The listed token that the routes start from. Without a chain, any token with this address counts. */
-function listedToken(listing: TokenSnapshot, { srcChainKey, srcToken }: TokenRequest): Token | undefined {
-  if (srcToken === undefined) return undefined;
+function listedToken(listing: TokenSnapshot, { srcChainKey, srcToken }: RouteRequest): Token | undefined {
   if (srcChainKey !== undefined) return listing.byAddress(srcChainKey, srcToken);
   const { addresses, rowAt } = listing.indexes;
   const [place] = addresses.get(foldAddress(srcToken)) ?? [];

@@ -1,6 +1,6 @@
 /** The cache of routes, and the functions that make the rows of routes agree with the token listing. */
 import { LRUCache } from 'lru-cache';
-import { tokenRequestKey } from '../domain/addresses.js';
+import { routeRequestKey } from '../domain/addresses.js';
 import { fingerprint } from '../domain/digests.js';
 import { GatewayError } from '../domain/errors.js';
 import { keyedRows } from '../domain/keyed-rows.js';
@@ -8,11 +8,11 @@ import {
   type Fetched,
   type RouteClient,
   type RouteClients,
+  type RouteRequest,
   type RowsAge,
   type Service,
   sentAtOf,
   type Token,
-  type TokenRequest,
 } from '../domain/listing.js';
 import type { ResolvedRules } from '../domain/listing-rules.js';
 import { causedByClient, UpstreamError } from '../domain/upstream-error.js';
@@ -26,7 +26,7 @@ export interface RoutesOptions {
   readonly service: Pick<Service, 'routes'>;
   readonly peers: Peers;
   readonly freshMs: number;
-  readonly onAnswer: ((request: TokenRequest, fetched: Fetched<Token>) => void) | undefined;
+  readonly onAnswer: ((request: RouteRequest, fetched: Fetched<Token>) => void) | undefined;
   readonly log: Logger;
 }
 
@@ -87,8 +87,8 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
   });
 
   /** Joins the request for these routes that is in progress, or begins a new one. */
-  function ask(request: TokenRequest, client: RouteClient, isListed: boolean, maxAgeMs: number) {
-    const key = tokenRequestKey(request);
+  function ask(request: RouteRequest, client: RouteClient, isListed: boolean, maxAgeMs: number) {
+    const key = routeRequestKey(request);
     let asked = inProgress.get(key);
     if (!asked) {
       const clients = createRouteClients(isListed, client);
@@ -99,7 +99,7 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
     return asked.answer;
   }
 
-  async function answerTo(key: string, request: TokenRequest, clients: RouteClients, maxAgeMs: number) {
+  async function answerTo(key: string, request: RouteRequest, clients: RouteClients, maxAgeMs: number) {
     try {
       const { fetched, isFromPeer } = await fetch(key, request, clients, maxAgeMs);
       return { routes: received(key, request, fetched, clients.isForNobody), isFromPeer };
@@ -115,7 +115,7 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
   }
 
   /** Fetches routes from a peer, if they are not older than `maxAgeMs`, or from the upstream. */
-  async function fetch(key: string, request: TokenRequest, clients: RouteClients, maxAgeMs: number) {
+  async function fetch(key: string, request: RouteRequest, clients: RouteClients, maxAgeMs: number) {
     const topic = `route:${fingerprint(key)}`;
     const lease = await peers.lease(topic, ROUTES, Date.now() - maxAgeMs, MAX_WAIT_MS);
     if (lease.is === 'fetched') return { fetched: lease.fetched, isFromPeer: true };
@@ -131,7 +131,7 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
   }
 
   /** Notes a new answer, and caches it until `freshMs` after its request was sent, even if a peer sent the request. */
-  function received(key: string, request: TokenRequest, fetched: Fetched<Token>, isForNobody: boolean) {
+  function received(key: string, request: RouteRequest, fetched: Fetched<Token>, isForNobody: boolean) {
     const { rows, rejected, takenAt, upstreamAgeMs } = fetched;
     failures.delete(key);
     onAnswer?.(request, fetched);
@@ -150,7 +150,7 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
   /**
    * Notes and logs a failure. If the request was not sent, only logs it at debug: clients could fill the log.
    */
-  function noteFailure(key: string, request: TokenRequest, error: unknown): void {
+  function noteFailure(key: string, request: RouteRequest, error: unknown): void {
     if (!(error instanceof UpstreamError)) {
       log.error({ ...request, err: error }, 'Internal error while routes were fetched');
       return;
@@ -176,9 +176,9 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
 
   return {
     /** The cached routes; undefined if a request would be needed. */
-    cached: (request: TokenRequest) => cache.get(tokenRequestKey(request)),
+    cached: (request: RouteRequest) => cache.get(routeRequestKey(request)),
     /** Until when the routes stay cached (milliseconds since 1970); the present if they are not cached. */
-    goodUntil: (request: TokenRequest) => Date.now() + cache.getRemainingTTL(tokenRequestKey(request)),
+    goodUntil: (request: RouteRequest) => Date.now() + cache.getRemainingTTL(routeRequestKey(request)),
     /**
      * The routes as the upstream sends them. If cached routes cannot be refreshed, the old ones are served for another
      * `freshMs`, and again after each further failure. After two failures in a row, or a Retry-After, no
@@ -188,8 +188,8 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
      *   failure counts as caused by the client
      * @throws UpstreamError, or GatewayError BAD_USER_INPUT for a request that the service does not support
      */
-    async tokens(request: TokenRequest, client: string | undefined, isListed: boolean): Promise<RouteAnswer> {
-      const key = tokenRequestKey(request);
+    async tokens(request: RouteRequest, client: string | undefined, isListed: boolean): Promise<RouteAnswer> {
+      const key = routeRequestKey(request);
       const cached = cache.get(key);
       if (cached) return cached;
       const failed = failures.get(key);
@@ -209,8 +209,8 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
      *
      * @returns whether a request was sent: not if a peer has the answer, or a request of a client is in progress
      */
-    async askInBackground(request: TokenRequest, maxAgeMs: number): Promise<boolean> {
-      if (inProgress.has(tokenRequestKey(request))) return false;
+    async askInBackground(request: RouteRequest, maxAgeMs: number): Promise<boolean> {
+      if (inProgress.has(routeRequestKey(request))) return false;
       return !(await ask(request, null, true, Math.min(freshMs, maxAgeMs))).isFromPeer;
     },
   };
@@ -271,7 +271,7 @@ export function createReconcile(
   return function reconcile(
     rows: readonly Token[],
     listed: TokenSnapshot | undefined,
-    request: TokenRequest,
+    request: RouteRequest,
   ): ReconciledRows {
     const besideListing = remembered.get(listed ?? NO_LISTING) ?? new WeakMap();
     remembered.set(listed ?? NO_LISTING, besideListing);

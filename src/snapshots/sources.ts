@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tokenKey } from '../domain/addresses.js';
 import { keyedRows } from '../domain/keyed-rows.js';
-import { type Fetched, type Service, sentAtOf, type Token, type TokenRequest } from '../domain/listing.js';
+import { type Fetched, type RouteRequest, type Service, sentAtOf, type Token } from '../domain/listing.js';
 import type { ResolvedRules } from '../domain/listing-rules.js';
 import { asUpstreamError, UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger/logger.js';
@@ -101,7 +101,7 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
     }
   }
 
-  function onFailure(request: TokenRequest, key: string, error: UpstreamError): void {
+  function onFailure(request: RouteRequest, key: string, error: UpstreamError): void {
     const { code, status, detail, retryAfterMs, notSent, message } = error;
     lastError = error;
     if (notSent) {
@@ -153,9 +153,9 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
      * Enters an answer into the map, whether a client or the sweep has requested it. Ignores answers for tokens that are
      * not listed as bridgeable, since the sweep would never renew them, and all answers while the map is full.
      */
-    enter({ srcChainKey, srcToken }: TokenRequest, fetched: Fetched<Token>): void {
+    enter({ srcChainKey, srcToken }: RouteRequest, fetched: Fetched<Token>): void {
       const isFull = stop?.until === Number.POSITIVE_INFINITY && stop.source === service.source;
-      if (isFull || srcChainKey === undefined || srcToken === undefined) return;
+      if (isFull || srcChainKey === undefined) return;
       const token = tokens()?.byAddress(srcChainKey, srcToken);
       if (!token?.isBridgeable) return;
       const key = TOKENS.keyOf(token);

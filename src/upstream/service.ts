@@ -3,10 +3,10 @@ import type * as v from 'valibot';
 import {
   type ListingRows,
   MAX_LISTING_ROWS,
+  type RouteRequest,
   type Service,
   type ServiceName,
   type SourceAndAge,
-  type TokenRequest,
 } from '../domain/listing.js';
 import { malformed, UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger/logger.js';
@@ -30,7 +30,7 @@ interface ServiceForm {
   readonly forms: Readonly<Partial<Record<keyof ListingRows, v.GenericSchema>>>;
   readonly isPaged: boolean;
   /** @throws GatewayError BAD_USER_INPUT for a request that the service does not support */
-  readonly routeQuery: (request: TokenRequest) => NonNullable<UpstreamRequest['query']>;
+  readonly routeQuery: (request: RouteRequest) => NonNullable<UpstreamRequest['query']>;
 }
 
 export function createRestService({ forms, isPaged, routeQuery }: ServiceForm): CreateService {

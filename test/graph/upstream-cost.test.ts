@@ -1,7 +1,7 @@
 /** An operation costs the upstream at most one request for each distinct route request. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { tokenRequestKey } from '../../src/domain/addresses.js';
+import { routeRequestKey } from '../../src/domain/addresses.js';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
 import { share } from '../support/ends.js';
 import { type Operation, operationsOf } from '../support/generated-operations.js';
@@ -34,7 +34,7 @@ async function requestsOf({ query, variables, operationName }: Operation): Promi
     const { searchParams } = new URL(url, 'http://upstream');
     const srcToken = searchParams.get('srcToken') ?? undefined;
     const srcChainKey = searchParams.get('srcChainKey') ?? undefined;
-    return srcToken === undefined ? `the listing of ${path}` : tokenRequestKey({ srcChainKey, srcToken });
+    return srcToken === undefined ? `the listing of ${path}` : routeRequestKey({ srcChainKey, srcToken });
   });
 }
 
@@ -44,7 +44,7 @@ async function questionsOf(operation: Operation): Promise<ReadonlySet<string>> {
   await gateway.execute(operation, ({ loaders }) => {
     const routesFrom = loaders.routesFrom.bind(loaders);
     loaders.routesFrom = (filter) => {
-      questions.add(tokenRequestKey(filter));
+      questions.add(routeRequestKey(filter));
       return routesFrom(filter);
     };
   });
