@@ -2,6 +2,7 @@
 import { foldChainKey } from '../../domain/addresses.js';
 import { groupBy } from '../../domain/keyed-rows.js';
 import { CAN_FAIL, type Token } from '../../domain/listing.js';
+import type { RouteAnswer } from '../../snapshots/routes.js';
 import { whenReady } from '../loaders.js';
 import { TOKEN_ADDRESS } from './arguments.js';
 import { builder } from './builder.js';
@@ -49,8 +50,8 @@ builder.objectField(TokenType, 'destinations', (t) =>
     nullable: true,
     description: `The tokens on other chains that this token can be moved to, grouped by chain, as \`Query.destinations\` gives them. Select this field on one chosen token, not on a list: every distinct token whose routes are not cached costs the upstream a request. One operation may cause 10 such requests; for further tokens the field is null with the error code ROUTE_BUDGET_EXCEEDED. ${CAN_FAIL}`,
     resolve: ({ chainKey, address }, _args, { loaders, cost }, info) =>
-      whenReady(loaders.routesFrom({ srcChainKey: chainKey, srcToken: address }), ({ rows, takenAt }) =>
-        cost.chargeRows(groupByChain(elsewhere(chainKey, rows), takenAt), info),
+      whenReady(loaders.routesFrom({ srcChainKey: chainKey, srcToken: address }), (routes) =>
+        cost.chargeRows(groupsElsewhere(chainKey, routes), info),
       ),
   }),
 );
@@ -72,10 +73,12 @@ builder.queryField('destinations', (t) =>
       }),
     },
     resolve(_query, { srcChainKey, srcToken, includeSourceChain }, { loaders, cost }, info) {
-      return whenReady(routesOfPair(srcChainKey, srcToken, loaders), ({ rows, takenAt, isUnlisted }) => {
-        if (isUnlisted) return null;
-        const shown = includeSourceChain ? rows : elsewhere(srcChainKey, rows);
-        return cost.chargeRows(groupByChain(shown, takenAt), info);
+      return whenReady(routesOfPair(srcChainKey, srcToken, loaders), (routes) => {
+        if (routes.isUnlisted) return null;
+        const groups = includeSourceChain
+          ? groupByChain(routes.rows, routes.takenAt)
+          : groupsElsewhere(srcChainKey, routes);
+        return cost.chargeRows(groups, info);
       });
     },
   }),
@@ -85,6 +88,20 @@ builder.queryField('destinations', (t) =>
 export function elsewhere(srcChainKey: string, tokens: readonly Token[]): readonly Token[] {
   const source = foldChainKey(srcChainKey);
   return tokens.filter(({ chainKey }) => chainKey !== source);
+}
+
+const groupsOfRoutes = new WeakMap<RouteAnswer, readonly ChainDestinations[]>();
+
+/**
+ * The routes from a token on this chain to other chains, grouped by chain. Each answer is grouped once, because an
+ * operation can select the destinations of one token a thousand times.
+ */
+function groupsElsewhere(srcChainKey: string, routes: RouteAnswer): readonly ChainDestinations[] {
+  const known = groupsOfRoutes.get(routes);
+  if (known) return known;
+  const groups = groupByChain(elsewhere(srcChainKey, routes.rows), routes.takenAt);
+  groupsOfRoutes.set(routes, groups);
+  return groups;
 }
 
 /** Groups tokens by chain, in the order of the first token of each chain. @param asOf when the routes were fetched */
