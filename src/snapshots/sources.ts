@@ -35,10 +35,19 @@ const NOTHING_YET =
 export type Sources = ReturnType<typeof createSources>;
 export type TokenSources = ReturnType<Sources['sourcesOf']>;
 
+/** How far the sweep is. `version` is that of the map. `oldestAt`: undefined without an answer. */
+interface Progress {
+  readonly version: number;
+  readonly missing: number;
+  readonly oldestAt: number | undefined;
+}
+
 /** Creates the sources. Nothing is requested before `start`. A sweep takes `intervalMs` milliseconds. */
 export function createSources(intervalMs: number, options: SourcesOptions) {
   const { service, tokens, operator, onAsked, log } = options;
   const map = createRouteMap();
+  /** By the rows of a listing. */
+  const progress = new WeakMap<readonly Token[], Progress>();
   /** By token: when its last request failed (milliseconds since 1970), and whether the request is repeated early. */
   const failures = new Map<string, { readonly at: number; readonly isFirst: boolean }>();
   let lastError: UpstreamError | undefined;
@@ -54,20 +63,17 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
 
   /**
    * Of the bridgeable tokens that are due, finds the one whose last request is the longest ago. Counts all
-   * bridgeable tokens, and those without an answer. A failed request is repeated once within the
-   * interval, and after "gone" each time.
+   * bridgeable tokens. A failed request is repeated once within the interval, and after "gone" each time.
    */
-  function progressOf({ rows }: TokenSnapshot) {
+  function nextOf({ rows }: TokenSnapshot) {
     const now = Date.now();
     let due: Token | undefined;
     let earliest = Number.POSITIVE_INFINITY;
     let count = 0;
-    let missing = 0;
     for (const [key, row] of keyedRows(rows, TOKENS.keyOf)) {
       if (!row.isBridgeable) continue;
       count++;
       const [known, failure] = [map.get(key), failures.get(key)];
-      if (!known) missing++;
       const askedAt = Math.max(known?.sentAt ?? 0, failure?.at ?? 0);
       // If the clock was set back, `askedAt` can be in the future. The difference counts as passed time then, too.
       const isDue = failure?.isFirst || Math.abs(now - askedAt) >= intervalMs;
@@ -75,7 +81,22 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
       earliest = askedAt;
       due = row;
     }
-    return { due, count, missing };
+    return { due, count };
+  }
+
+  /**
+   * Counts the bridgeable tokens without an answer, and finds the time of the oldest answer. The result is kept until the
+   * rows or the map change: an operation can need it thirty times.
+   */
+  function progressOf({ rows }: TokenSnapshot): Progress {
+    const known = progress.get(rows);
+    if (known?.version === map.changeCount) return known;
+    let missing = 0;
+    for (const [key, { isBridgeable }] of keyedRows(rows, TOKENS.keyOf))
+      if (isBridgeable && !map.get(key)) missing++;
+    const counted = { version: map.changeCount, missing, oldestAt: map.oldestAt() };
+    progress.set(rows, counted);
+    return counted;
   }
 
   function stopFor(ms: number, reason: string, facts: object): void {
@@ -135,7 +156,7 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
     if (stop && (now >= stop.until || stop.source !== service.source)) stop = undefined;
     const waitMs = Math.max(nextAt, stop?.until ?? 0) - now;
     if (waitMs > 0) return waitMs;
-    const { due, count } = progressOf(listed);
+    const { due, count } = nextOf(listed);
     if (!due) return IDLE_MS;
     if (!hasBegun)
       log.info({ tokens: count, intervalMs }, 'A sweep of the routes of all bridgeable tokens begins');
@@ -179,8 +200,9 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
     version: () => map.changeCount,
     /** The tokens that can be moved to one token, by the answers so far. @throws UpstreamError while there is none */
     sourcesOf(listed: TokenSnapshot, chainKey: string, address: string) {
-      const isComplete = progressOf(listed).missing === 0;
-      const asOf = map.oldestAt() ?? null;
+      const { missing, oldestAt } = progressOf(listed);
+      const isComplete = missing === 0;
+      const asOf = oldestAt ?? null;
       if (asOf === null && !isComplete)
         throw lastError ?? new UpstreamError('UPSTREAM_TIMEOUT', NOTHING_YET, { notSent: true });
       return {
@@ -283,10 +305,9 @@ export function createRouteMap() {
     /** The keys of the source tokens with a route to this destination: to a row with these decimals, if given. */
     sourcesOf(key: string, decimals: number | undefined): readonly string[] {
       const name = nameOf(key, decimals ?? '');
-      const wanted =
-        decimals === undefined
-          ? [...numbers].flatMap(([each, number]) => (each.startsWith(name) ? [number] : []))
-          : [numbers.get(name) ?? -1];
+      const wanted = decimals === undefined ? [] : [numbers.get(name) ?? -1];
+      if (decimals === undefined)
+        for (const [each, number] of numbers) if (each.startsWith(name)) wanted.push(number);
       return wanted.flatMap((number) =>
         [...answers].flatMap(([source, { destinations }]) => (destinations.includes(number) ? [source] : [])),
       );

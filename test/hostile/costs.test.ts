@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { generatedListings } from '../fixtures/rows.js';
 import { callOf } from '../mcp/support.js';
-import { json } from '../support/fake-upstream.js';
+import { json, status } from '../support/fake-upstream.js';
 import { fixedLimits } from '../support/fixed-limits.js';
 import {
   type Asked,
@@ -142,6 +142,23 @@ describe('one request costs little', () => {
     expect(JSON.parse(body)).toHaveProperty('data.tokensByKey.1199.destinations.78.chainKey');
     const asMany = graph(aliased(9, () => 'tokens { symbol }'));
     expect(await leastCost(target, ask(1_200))).toBeLessThan(5 * (await leastCost(target, asMany)));
+  });
+
+  it('one request costs little, however many unlisted tokens it asks sources for', async () => {
+    const target = await startTarget({ env: { ROUTES_SWEEP_MS: '1000' } });
+    // The fake upstream answers each request for routes with all 10,000 tokens.
+    const pairs = async () => {
+      const { body } = await target.send({ path: '/metrics' });
+      return Number(/gateway_sweep_pairs (\d+)/.exec(body)?.[1]);
+    };
+    await expect.poll(pairs, { timeout: 30_000 }).toBeGreaterThan(20_000);
+    target.upstream.plan('routes', status(410));
+    const sources = (nth: number) =>
+      `sources(dstChainKey: "ethereum", dstToken: "0x9${nth}") { chains { chainKey } }`;
+    const asMany = graph('{ tokens { symbol isNative } }');
+    expect(await leastCost(target, graph(aliased(30, sources)))).toBeLessThan(
+      2 * (await leastCost(target, asMany)),
+    );
   });
 
   it('one request costs little, whatever its head is', async () => {
