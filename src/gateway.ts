@@ -184,7 +184,7 @@ export function createGateway(options: GatewayOptions) {
 
   async function respondByYoga({ toRequest }: GatewayRequest, context: YogaContext): Promise<Answer> {
     const { fetchAPI, handleRequest } = await load();
-    return { response: await handleRequest(toRequest(fetchAPI.Request), { outcome: {}, ...context }) };
+    return { response: await handleRequest(toRequest(fetchAPI.Request), context) };
   }
 
   /** Executes an operation for a tool of `/mcp`, without a turn: the request for the tool has had one. */
@@ -207,7 +207,7 @@ export function createGateway(options: GatewayOptions) {
       ? { written: result }
       : await respondLater({ isOperation: true, toRequest }, context, operation, result);
     const isByClient = 'refusal' in answer ? answer.isByClient : outcome.isByClient;
-    if (outer && isByClient !== undefined) outer.isByClient = isByClient;
+    if (isByClient !== undefined) outer.isByClient = isByClient;
     if ('refusal' in answer) return plainRefusal(answer.refusal).body;
     return 'written' in answer ? Buffer.concat(answer.written.body).toString() : answer.response.text();
   }

@@ -73,8 +73,8 @@ export interface YogaOptions {
 export interface ServerContext {
   /** The client, such as its address. Clients take turns, and all requests without a client count as one client. */
   readonly client?: string | undefined;
-  readonly requestId?: string | undefined;
-  readonly outcome?: OperationOutcome | undefined;
+  readonly requestId: string;
+  readonly outcome: OperationOutcome;
   /** When the operation stops waiting for the upstream, by `performance.now()`. Unset in its first execution. */
   readonly waitsUntil?: number | undefined;
   /** Whether the operation is of a tool of `/mcp`: its document need not be in `TRUSTED_DOCUMENTS`. */

@@ -38,8 +38,8 @@ export interface OperationOutcome {
 }
 
 interface OutcomeContext {
-  readonly outcome?: OperationOutcome | undefined;
-  readonly requestId?: string | undefined;
+  readonly outcome: OperationOutcome;
+  readonly requestId: string;
 }
 
 type ExecutionContext = GatewayContext &
@@ -57,12 +57,12 @@ export function useExecution(): Plugin<ExecutionContext, OutcomeContext> {
     onParams({ params, context: { outcome } }) {
       // This is not validated yet: the client can send any value.
       const name: unknown = params.operationName;
-      if (outcome && typeof name === 'string' && name) outcome.operation = name.slice(0, MAX_SHOWN);
+      if (typeof name === 'string' && name) outcome.operation = name.slice(0, MAX_SHOWN);
     },
     onExecute({ setExecuteFn }) {
       setExecuteFn(executeAndReport);
     },
-    onResultProcess({ result, serverContext: { outcome = {} } }) {
+    onResultProcess({ result, serverContext: { outcome } }) {
       // The graph has no subscriptions and no deferred parts, and Yoga refuses batches: there is one result.
       const only = result as ExecutionResult;
       const { data, errors = [] } = only;
@@ -83,8 +83,8 @@ export function useExecution(): Plugin<ExecutionContext, OutcomeContext> {
       if (codes.size > 0) outcome.codes = [...codes];
     },
     onResponse({ response: { headers }, serverContext: { outcome, requestId } }) {
-      if (requestId !== undefined) headers.set('x-request-id', requestId);
-      if (!outcome?.result) return;
+      headers.set('x-request-id', requestId);
+      if (!outcome.result) return;
       headers.set(COST, String(outcome.result.cost));
       const stale = outcome.result.staleListings();
       if (stale !== undefined) headers.set('x-stale-listings', stale);
@@ -98,17 +98,16 @@ async function executeAndReport(args: ExecutionArgs): Promise<ExecutionResult> {
   const document = executableDocument(args.document);
   const executed = refusalOf(args, context) ?? (await execute({ ...args, document }));
   const { errors } = executed;
-  if (outcome && errors) outcome.isByClient = !errors.some(isByProcess);
+  if (errors) outcome.isByClient = !errors.some(isByProcess);
   const coded = errors ? withCodes(executed, errors, context.log) : executed;
   const max = context.maxResponseBytes();
   const result = exceedsBytes(coded, max) ? refusedBy(responseTooLong(max)) : coded;
-  if (outcome)
-    outcome.result = {
-      operation: outcome.operation,
-      cost: cost.spent.units,
-      dependencies: result.errors ? undefined : dependencies(),
-      staleListings: () => staleListingsHeader(staleListings()),
-    };
+  outcome.result = {
+    operation: outcome.operation,
+    cost: cost.spent.units,
+    dependencies: result.errors ? undefined : dependencies(),
+    staleListings: () => staleListingsHeader(staleListings()),
+  };
   return result;
 }
 

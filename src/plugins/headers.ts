@@ -47,13 +47,13 @@ export function useHeaders(path: string, origins: CorsOrigins): Plugin {
  */
 export function useClearRefusals(
   path: string,
-): Plugin<object, { readonly outcome?: { codes?: readonly string[] } | undefined }> {
+): Plugin<object, { readonly outcome: { codes?: readonly string[] } }> {
   return {
     onResponse({ request, response, setResponse, fetchAPI, serverContext: { outcome } }) {
       if (new URL(request.url).pathname !== path) return;
       const refusal = clearRefusal(request, response);
       if (!refusal) return;
-      if (outcome) outcome.codes = ['BAD_REQUEST'];
+      outcome.codes = ['BAD_REQUEST'];
       setResponse(refusalResponse(refusal, fetchAPI));
     },
   };

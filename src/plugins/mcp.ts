@@ -24,7 +24,7 @@ const JSON_HEADERS = { 'content-type': 'application/json; charset=utf-8', 'cache
  * @param corsOrigins decides which pages may send messages: see {@link isForeignOrigin}
  * @param executorFor gives the function that executes the operation of a tool
  */
-export function useMcp<Context extends { readonly outcome?: ToolFacts | undefined }>(
+export function useMcp<Context extends { readonly outcome: ToolFacts }>(
   path: string,
   corsOrigins: CorsOrigins,
   handler: McpHandler,
@@ -35,8 +35,7 @@ export function useMcp<Context extends { readonly outcome?: ToolFacts | undefine
     if (refusal) return refusalResponse(refusal, fetchAPI);
     const read = messageIn(await request.text());
     if (read.error) return new fetchAPI.Response(read.error, { status: 400, headers: JSON_HEADERS });
-    const { outcome = {} } = context;
-    const response = await handler(request, read.message, executorFor(request, context), outcome);
+    const response = await handler(request, read.message, executorFor(request, context), context.outcome);
     // Bytes: to decode and to encode a long text would take as long as the operation.
     const bytes = await response.arrayBuffer();
     const headers = { ...Object.fromEntries(response.headers), 'cache-control': 'no-store' };

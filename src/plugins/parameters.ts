@@ -15,14 +15,14 @@ const BAD_REQUEST = 'BAD_REQUEST';
  */
 export function useQueryMethod(
   path: string,
-): Plugin<object, { readonly outcome?: { codes?: readonly string[] } | undefined }> {
+): Plugin<object, { readonly outcome: { codes?: readonly string[] } }> {
   return {
     onRequest({ request, url, setRequest, endResponse, fetchAPI, serverContext: { outcome } }) {
       if (request.method !== QUERY || url.pathname !== path) return;
       const type = request.headers.get('content-type');
       if (!type || !isJsonType(type)) {
         const message = `Expected a QUERY request to have the Content-Type ${QUERY_TYPE}, got ${type ? shown(type) : 'none'}.`;
-        if (outcome) outcome.codes = [BAD_REQUEST];
+        outcome.codes = [BAD_REQUEST];
         endResponse(refusalResponse({ status: type ? 415 : 400, message, code: BAD_REQUEST }, fetchAPI));
         return;
       }

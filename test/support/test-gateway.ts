@@ -159,7 +159,10 @@ export async function answerOf(gateway: Gateway, request: Request, client?: stri
   const { method, url, headers } = request;
   const isOperation = gateway.isOperation({ method, url, accept: headers.get('accept') });
   const requestId = requestIdFrom(headers.get('x-request-id'));
-  const answer = await gateway.respond({ isOperation, toRequest: () => request }, { client, requestId });
+  const answer = await gateway.respond(
+    { isOperation, toRequest: () => request },
+    { client, requestId, outcome: {} },
+  );
   if ('written' in answer) throw new TypeError('Expected a response of GraphQL Yoga');
   return 'response' in answer ? answer.response : refusalResponse(answer.refusal, globalThis);
 }

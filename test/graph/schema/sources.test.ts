@@ -22,7 +22,7 @@ describe('sources', () => {
     await untilComplete(gateway);
     const toRequest = () => expect.fail('GraphQL Yoga is asked');
     const request = { isOperation: true, parameters: () => OF_B, toRequest };
-    const answer = await gateway.gateway.respond(request, {});
+    const answer = await gateway.gateway.respond(request, { requestId: 'any', outcome: {} });
     const response = await gateway.post(OF_B);
     const body = await response.text();
     expect('written' in answer && Buffer.concat(answer.written.body).toString()).toBe(body);
