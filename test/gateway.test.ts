@@ -105,22 +105,6 @@ describe('the field tokens', () => {
   });
 });
 
-describe('a look-up', () => {
-  it('a look-up treats the zero address and the placeholder as equal, and returns the listed one', async () => {
-    const chains = [chainRow('a'), chainRow('b')];
-    const tokens = [tokenRow('a', ZERO, { symbol: 'A' }), tokenRow('b', PLACEHOLDER, { symbol: 'B' })];
-    const { query } = await createTestGateway({ listings: { chains, tokens } });
-    const { data } = await query<object>(`{
-      a: token(chainKey: "a", address: "${PLACEHOLDER}") { address isNative }
-      b: token(chainKey: "b", address: "${ZERO}") { address isNative }
-    }`);
-    expect(data).toEqual({
-      a: { address: ZERO, isNative: true },
-      b: { address: PLACEHOLDER, isNative: true },
-    });
-  });
-});
-
 it('chains whose keys are different lone surrogates have different ids', async () => {
   const chains = [chainRow('\ud800'), chainRow('\ud801')];
   const { query } = await createTestGateway({ listings: { chains } });
@@ -140,28 +124,19 @@ describe('the upstream requests of a query', () => {
     listings { state }
   }`;
 
-  it('the upstream requests of a query are two at a cold start and none with snapshots', async () => {
-    const { query, upstream } = await createTestGateway();
-    expect((await query(EVERYTHING)).errors).toBeUndefined();
-    expect(upstream.seen.map(({ path }) => path).sort()).toEqual(['chains', 'tokens']);
-    await query(EVERYTHING);
-    expect(upstream.count()).toBe(2);
-  });
-
-  it('the upstream requests are two for 50 concurrent cold operations with three aliases each', async () => {
+  it('the upstream requests are two for 50 operations at a cold start, and none with snapshots', async () => {
     const { query, upstream } = await createTestGateway({ config: { maxWaitMs: 60_000 } });
     upstream.plan('tokens', late(30, json({ tokens: demoTokens })));
     upstream.plan('chains', late(60, json({ chains: demoChains })));
-    const asked = `{ a: tokens { chain { name } } b: tokens(srcChainKey: "base") { chain { name } }
-      c: tokens(srcChainKey: "ethereum") { chain { name } } }`;
     const answers = await Promise.all(
-      Array.from({ length: 50 }, () => query<Record<string, { chain: unknown }[]>>(asked)),
+      Array.from({ length: 50 }, () => query<Record<string, { chain: unknown }[]>>(EVERYTHING)),
     );
-    expect(upstream.count()).toBe(2);
+    answers.push(await query(EVERYTHING));
+    expect(upstream.seen.map(({ path }) => path).sort()).toEqual(['chains', 'tokens']);
     for (const { data, errors } of answers) {
       expect(errors).toBeUndefined();
-      expect(data?.a).toHaveLength(demoTokens.length);
-      expect(data?.c?.[0]).toEqual({ chain: { name: 'Ethereum' } });
+      expect(data?.tokens).toHaveLength(demoTokens.length);
+      expect(data?.ethereum?.[0]?.chain).toMatchObject({ name: 'Ethereum' });
     }
   });
 });
