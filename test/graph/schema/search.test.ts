@@ -2,11 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../../fixtures/demo.js';
-import { chainRow, tokenRow } from '../../fixtures/rows.js';
+import { tokenRow } from '../../fixtures/rows.js';
 import { share } from '../../support/ends.js';
 import { startFakeUpstream, status } from '../../support/fake-upstream.js';
 import { createTestGateway, dataOf } from '../../support/test-gateway.js';
-import { FRESH, refreshWith, startServer } from '../../support/test-server.js';
 
 interface Found {
   readonly totalCount: number;
@@ -31,8 +30,8 @@ const ODD_TOKENS = [
 
 // All tests share one gateway, because none of them changes it.
 const gateway = share(async (atEnd) => {
-  const upstream = await startFakeUpstream({ chains: demoChains, tokens: [...demoTokens, ...ODD_TOKENS] });
-  return createTestGateway({ upstream, atEnd });
+  const listings = { chains: demoChains, tokens: [...demoTokens, ...ODD_TOKENS] };
+  return createTestGateway({ listings, atEnd });
 });
 
 const SEARCH = `query ($query: String, $filter: TokenFilter) {
@@ -361,25 +360,4 @@ it('symbols with punctuation or white space are found by a whole word in them', 
     symbols.map((symbol, nth) => tokenRow('base', `0x${nth + 1}`, { symbol, name: 'abcd'[nth] })),
   );
   expect((await search('usdc', {}, other)).found.map(({ name }) => name)).toEqual(['b', 'a', 'd']);
-});
-
-it('the cached response of a search expires when the chains change', async () => {
-  const tokens = [tokenRow('one', '0x1'), tokenRow('two', '0x2')];
-  const server = await startServer({
-    listings: { chains: [chainRow('one', { name: 'First' }), chainRow('two', { name: 'Second' })], tokens },
-    config: { ...FRESH, holdBackTimes: 1, holdBackMs: 0 },
-  });
-  const asked = [{ query: 'first' }, { filter: { isNative: true } }].map((variables) => ({
-    query: SEARCH,
-    variables,
-  }));
-  const found = async () => {
-    const { count, bodies } = await server.countExecuted(...asked);
-    return [count, ...bodies.map((body) => body.match(/(?<="chainKey":")\w+/g)?.join() ?? '')];
-  };
-  for (const executions of [2, 2, 0]) expect(await found()).toEqual([executions, 'one', '']);
-  const nativeCurrency = { chainKey: 'two', name: 'Two', symbol: 'TWO', decimals: 18, address: '0x2' };
-  const chains = [chainRow('one', { name: 'Third' }), chainRow('two', { name: 'First', nativeCurrency })];
-  await refreshWith(server, tokens, chains);
-  expect(await found()).toEqual([2, 'two', 'two']);
 });
