@@ -5,7 +5,6 @@ import { share } from '../support/ends.js';
 import { fixedLimits } from '../support/fixed-limits.js';
 import { startGatewayProcess } from '../support/gateway-process.js';
 import { openRaw, postOf, sendRaw } from '../support/raw-http.js';
-import { startServer } from '../support/test-server.js';
 
 /** All tests share one process, so each test must leave it intact. */
 const gateway = share((atEnd) => startGatewayProcess(fixedLimits({ maxBodyBytes: 1000 }), atEnd));
@@ -97,21 +96,6 @@ describe('nosniff', () => {
       'x-content-type-options: nosniff',
     );
     expect(came.match(/HTTP\/1\.1 \d/g)).toHaveLength(1);
-  });
-
-  it('the header nosniff is sent with an internal error', async () => {
-    const server = await startServer();
-    server.snapshots.now = () => {
-      throw new Error('a bug');
-    };
-    const { status, headers, body } = await server.ask({ query: '{ __typename }' });
-    expect(status).toBe(500);
-    expect(headers).toMatchObject({ 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' });
-    expect(headers['x-request-id']).toBeDefined();
-    expect(headers['access-control-allow-origin']).toBe('*');
-    expect(JSON.parse(body.toString())).toMatchObject({
-      errors: [{ extensions: { code: 'INTERNAL_SERVER_ERROR' } }],
-    });
   });
 });
 

@@ -4,11 +4,9 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createGatewayServer } from '../../src/server/server.js';
 import { fixedLimits } from '../support/fixed-limits.js';
 import { spawnGateway, startGatewayProcess } from '../support/gateway-process.js';
 import { openRaw, sendRaw } from '../support/raw-http.js';
-import { createTestLog } from '../support/test-gateway.js';
 import { startServer } from '../support/test-server.js';
 
 const BODY = JSON.stringify({ query: '{ tokens(srcChainKey: "ethereum") { symbol } }' });
@@ -59,29 +57,23 @@ describe('a body', () => {
 
 describe('an internal error', () => {
   it.each(['GET', 'POST'])('an internal error on %s is answered with 500, and logged', async (method) => {
-    const { log, logged } = await createTestLog();
-    const server = createGatewayServer({
-      gateway: {
-        path: '/graphql',
-        isOperation: () => true,
-        corsOrigins: '*',
-        trusted: undefined,
-        respond: () => Promise.reject(new Error('secret-bug')),
-      },
-      checkDependencies: () => undefined,
-      maxBodyBytes: 1000,
-      maxQueryTokens: 1000,
-      log,
+    const { ask, snapshots, serverLog } = await startServer();
+    snapshots.now = () => {
+      throw new Error('secret-bug');
+    };
+    const { status, headers, body } = await ask({ query: '{ __typename }', method });
+    expect(status).toBe(500);
+    expect(headers).toMatchObject({
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'no-store',
+      'access-control-allow-origin': '*',
+      'x-request-id': expect.any(String),
     });
-    const address = await server.listen('127.0.0.1', 0);
-    onTestFinished(() => server.drain(0, 1000));
-    const response = await fetch(`${address}/graphql`, {
-      method,
-      ...(method === 'POST' ? { body: BODY } : {}),
+    expect(JSON.parse(body.toString())).toMatchObject({
+      errors: [{ extensions: { code: 'INTERNAL_SERVER_ERROR' } }],
     });
-    expect(response.status).toBe(500);
-    expect(await response.text()).not.toContain('secret-bug');
-    expect(logged).toMatchObject([
+    expect(body.toString()).not.toContain('secret-bug');
+    expect(serverLog).toMatchObject([
       { msg: 'Internal error while answering a request', err: { message: 'secret-bug' } },
       { level: 'warn', msg: 'Answered', status: 500, codes: ['INTERNAL_SERVER_ERROR'] },
     ]);
