@@ -144,28 +144,6 @@ describe('one client that requests routes without end', () => {
     expect(othersAmong(routesSeen(), honestSeen())).toBeLessThan(1.5 * HONEST.length);
     expect(mostInASecond(upstream.seen, SLACK_MS)).toBeLessThanOrEqual(PER_SECOND);
   });
-
-  it('a flood from a pair that another client requests, too, delays only itself', async () => {
-    const { besiege, routesSeen, honestSeen } = await start(() => routes);
-    // The attacker requests the honest pairs, too, but only at the end of its queue.
-    const same = { query: `{ ${HONEST.slice(0, 10).map(aliased).join(' ')} }` };
-    const { served } = await besiege(6_000, [...FLOODS.slice(0, 15), same], HONEST.length);
-    expect(served).toEqual(ALL_ANSWERED);
-    expect(honestSeen()).toHaveLength(HONEST.length);
-    expect(othersAmong(routesSeen(), honestSeen())).toBeLessThan(1.5 * HONEST.length);
-  });
-});
-
-it('one pair that is answered by 429 with Retry-After blocks other routes for a while, but no listing', async () => {
-  const [odd] = FLOOD as [Pair];
-  const refused = status(429, { 'retry-after': '2' });
-  const target = await start((url) => (url.searchParams.get('srcToken') === odd.address ? refused : routes), {
-    CHAINS_FRESH_MS: '500',
-  });
-  const refreshed = target.upstream.count('chains');
-  const { served } = await target.besiege(8_000, [pairQuery(odd)]);
-  expect(served).toEqual(ALL_ANSWERED);
-  expect(target.upstream.count('chains') - refreshed).toBeGreaterThan(6);
 });
 
 describe('unlisted pairs that fail while the listing is stale', () => {
