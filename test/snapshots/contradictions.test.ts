@@ -59,6 +59,12 @@ describe('rows with one key and different facts in one answer', () => {
         await gateway.bring({});
       }
       expect(await gateway.sample(METRIC)).toBe(3);
+      const values = both.map(({ decimals }) => decimals).join(' and ');
+      const rejected = [
+        `tokens[0]: contradicts tokens[1]: decimals ${values}`,
+        `tokens[1]: contradicts tokens[0]: decimals ${values}`,
+      ];
+      expect(gateway.logged).toContainEqual(expect.objectContaining({ rejected }));
     },
   );
 

@@ -17,8 +17,9 @@ const ORIGIN = { source: 'v1', takenAt: 0 };
 
 /** The rows that a client gets, and the log lines about the rejected ones. */
 async function serve(rows: { chains?: readonly unknown[]; tokens?: readonly unknown[] }) {
-  const upstream = await startFakeUpstream({ chains: [GOOD_CHAIN], tokens: [GOOD_TOKEN], ...rows });
-  const gateway = await createTestGateway({ upstream });
+  const gateway = await createTestGateway({
+    listings: { chains: [GOOD_CHAIN], tokens: [GOOD_TOKEN], ...rows },
+  });
   type Rows = readonly Record<string, unknown>[];
   const { data, errors } = await gateway.query<{ chains: Rows; tokens: Rows }>(`{
     chains { chainKey chainType chainId shortName name nativeCurrency { symbol decimals } }
@@ -159,8 +160,7 @@ describe('a first listing', () => {
     ['of which a third can be read is refused', [GOOD_TOKEN, ...bad(2)], 'EMPTY'],
     ['of which most rows are duplicates is served', [GOOD_TOKEN, GOOD_TOKEN, GOOD_TOKEN], 'FRESH'],
   ])('a first listing %s', async (_name, tokens, state) => {
-    const upstream = await startFakeUpstream({ chains: [GOOD_CHAIN], tokens });
-    const { query, snapshots } = await createTestGateway({ upstream });
+    const { query, snapshots } = await createTestGateway({ listings: { chains: [GOOD_CHAIN], tokens } });
     const answer = await query('{ tokens { symbol } }');
     const { lastFailure, ...status } = snapshots.status(Date.now())[1];
     expect(status.state).toBe(state);
@@ -341,18 +341,6 @@ describe('rows with equal keys and unequal guarded facts', () => {
     tokenRow('a', USDC, { decimals: 6 }),
     tokenRow('A', DIGITS, { decimals: 18 }),
   ];
-
-  it('rows with unequal guarded facts are not served, and each is counted with its reason', async () => {
-    const { tokens, listings, warnings } = await serve({ tokens: rows });
-    expect(tokens).toMatchObject([{ chainKey: 'a', address: '0x2' }]);
-    expect(listings[1]).toMatchObject({ rows: 1, rejectedRows: 2 });
-    expect(warnings).toEqual([
-      [
-        'tokens[1]: contradicts tokens[2]: decimals 6 and 18',
-        'tokens[2]: contradicts tokens[1]: decimals 6 and 18',
-      ],
-    ]);
-  });
 
   it('rows with unequal guarded facts are stored by key, apart from unreadable rows, each variant once and at most ten', async () => {
     const versions = [6, 18, 6, ...Array.from({ length: 50 }, (_, decimals) => 20 + decimals)];
