@@ -4,7 +4,6 @@ import { schema } from '../../src/graph/schema/index.js';
 import { callTool, prepareTool } from '../../src/mcp/call-tool.js';
 import { TOOLS } from '../../src/mcp/tools.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
-import { startFakeUpstream } from '../support/fake-upstream.js';
 import { codesOf, createTestGateway } from '../support/test-gateway.js';
 import { startServer } from '../support/test-server.js';
 
@@ -23,8 +22,7 @@ const LONG_ROWS = Array.from({ length: 1_500 }, (_nothing, nth) =>
 
 describe('a response beyond its limit of bytes', () => {
   it('a response is refused if the upstream sends the longest texts, but not for the same rows with shorter texts', async () => {
-    const upstream = await startFakeUpstream({ chains: [chainRow('ethereum')], tokens: LONG_ROWS });
-    const { ask } = await startServer({ upstream });
+    const { ask } = await startServer({ listings: { chains: [chainRow('ethereum')], tokens: LONG_ROWS } });
     for (let nth = 0; nth < 3; nth++) {
       for (const method of ['POST', 'GET']) {
         const { status, body } = await ask({ query: `{ tokens ${ALL} }`, method });
@@ -48,8 +46,7 @@ describe('a response beyond its limit of bytes', () => {
 
   it('a response is refused before its operation is executed if the names are too long', async () => {
     const tokens = Array.from({ length: 3_000 }, (_nothing, nth) => tokenRow('ethereum', `0x${nth}`));
-    const upstream = await startFakeUpstream({ chains: [chainRow('ethereum')], tokens });
-    const { query } = await createTestGateway({ upstream });
+    const { query } = await createTestGateway({ listings: { chains: [chainRow('ethereum')], tokens } });
     expect(codesOf(await query(`{ tokens { ${aliases(14)} } }`))).toEqual(['LIMIT_EXCEEDED']);
     expect(codesOf(await query(`{ tokenChanges { changed { ${aliases(14)} } } }`))).toEqual([
       'LIMIT_EXCEEDED',
