@@ -151,7 +151,7 @@ describe('one request costs little', () => {
       const { body } = await target.send({ path: '/metrics' });
       return Number(/gateway_sweep_pairs (\d+)/.exec(body)?.[1]);
     };
-    await expect.poll(pairs, { timeout: 30_000 }).toBeGreaterThan(20_000);
+    await expect.poll(pairs).toBeGreaterThan(20_000);
     target.upstream.plan('routes', status(410));
     const sources = (nth: number) =>
       `sources(dstChainKey: "ethereum", dstToken: "0x9${nth}") { chains { chainKey } }`;
