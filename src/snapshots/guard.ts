@@ -181,7 +181,7 @@ export async function guardListing<Row extends ListingRow>(
    * Decides on the rows that are no longer sent. If the symbol of such a row now has another address on the chain, the
    * old row stays listed and the new row is held back, because this is more often a fault than a migration.
    */
-  function settleDepartures(): void {
+  async function settleDepartures(): Promise<void> {
     const lookOfSent = (key: string) => lookIn(sentRows, key);
     const departed = [...served].filter(([key]) => !rows.has(key));
     const newByLook = groupBy(newcomers, lookOfSent);
@@ -237,19 +237,23 @@ export async function guardListing<Row extends ListingRow>(
       const look = lookalikeOf(rows.get(key) as Row);
       return present.some((row) => lookalikeOf(row) === look) ? undefined : look;
     });
-    for (const [key, { row, at }] of newcomers.size === 0 ? [] : gone) {
-      const isOpen = (isRecent(at) || waited.length > 0) && !rows.has(key);
-      if (isOpen && !stays(key, served.get(key) ?? row, at) && settled.has(key))
-        gone.set(key, { row, at: 0 });
-    }
-    for (const [key, row] of departed) {
-      const goneAt = gone.get(key)?.at;
-      if (goneAt === undefined && stays(key, row)) continue;
-      // If the memory is full, a row that was listed only briefly is not remembered: the other rows matter more.
-      const isForgotten = arrived.delete(key) && gone.size >= MAX_GONE;
-      const at = settled.has(key) ? 0 : (goneAt ?? takenAt);
-      if (!isForgotten) gone.set(key, { row: kind.heldBack(row, NOTHING_HELD_BACK), at });
-    }
+    await forEachChunk(newcomers.size === 0 ? [] : [...gone], (chunk) => {
+      for (const [key, { row, at }] of chunk) {
+        const isOpen = (isRecent(at) || waited.length > 0) && !rows.has(key);
+        if (isOpen && !stays(key, served.get(key) ?? row, at) && settled.has(key))
+          gone.set(key, { row, at: 0 });
+      }
+    });
+    await forEachChunk(departed, (chunk) => {
+      for (const [key, row] of chunk) {
+        const goneAt = gone.get(key)?.at;
+        if (goneAt === undefined && stays(key, row)) continue;
+        // If the memory is full, a row that was listed only briefly is not remembered: the other rows matter more.
+        const isForgotten = arrived.delete(key) && gone.size >= MAX_GONE;
+        const at = settled.has(key) ? 0 : (goneAt ?? takenAt);
+        if (!isForgotten) gone.set(key, { row: kind.heldBack(row, NOTHING_HELD_BACK), at });
+      }
+    });
     const ofLeft = [...new Set(left)].flatMap((look) => (look && newByLook.get(look)) || []);
     const ofCrowded = [...crowded].flatMap((look) => newByLook.get(look)?.slice(MAX_RIVALS) ?? []);
     for (const key of [...waits, ...ofLeft, ...ofCrowded]) {
@@ -267,7 +271,7 @@ export async function guardListing<Row extends ListingRow>(
   });
   for (const [key, [first, ...others]] of sent.contradictory ?? [])
     if (first) decide(key, [first, ...others]);
-  settleDepartures();
+  await settleDepartures();
   const { unreadable: _unreadable, ...facts } = sent;
   const changes = accepted.map(({ key, value, by }) => ({ key, value, by }));
   const guard = {
