@@ -36,7 +36,7 @@ export class UpstreamError extends GatewayError {
   }
 }
 
-/** The same error for a client that has caused it, or that did not wait as it was told. */
+/** The same error, marked as caused by the client: it asked for an unlisted token, or again before a pause had ended. */
 export function causedByClient(error: UpstreamError): UpstreamError {
   const { code, message, detail, status, retryAfterMs, notSent, cause } = error;
   return new UpstreamError(code, message, { detail, status, retryAfterMs, notSent, cause, isByClient: true });

@@ -157,7 +157,7 @@ export function exceededTokenLimit(source: Source, maxTokens: number): GraphQLEr
   const { body } = source;
   if (body.length > TEXT_LIMITS.document)
     return limitExceeded('characters', TEXT_LIMITS.document, body.length);
-  // A token has at least one character.
+  // A lexical token has at least one character.
   if (body.length <= maxTokens && !LONG_WORD.test(body)) return undefined;
   const lexer = new Lexer(source);
   try {

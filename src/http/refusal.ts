@@ -3,7 +3,7 @@
 /** A response that says why the request was refused. */
 export interface Refusal {
   readonly status: number;
-  /** One or two sentences for a person: the expected value, the actual one, and what to do next. */
+  /** A few sentences for a person: the expected value, the actual one if that helps, and what to do next. */
   readonly message: string;
   /** With a code, the body is a GraphQL error. */
   readonly code?: string | undefined;

@@ -183,7 +183,7 @@ export function createPlayground({ path, picker, files, isDemo }: PlaygroundOpti
 }
 
 /**
- * Adds GraphiQL's history panel. The package contains it but shows only its explorer, and has no option for both. A
+ * Adds GraphiQL's history panel. The package contains it but shows only its explorer, and has no option to show both. A
  * script of another form is returned unchanged.
  */
 function withHistory(script: string): string {
@@ -197,7 +197,8 @@ function withHistory(script: string): string {
 
 /**
  * Wraps long lines in all editors, and shows each character as it is: ligatures would make 0× of the beginning of an
- * address. On phones the letters are smaller, without numbers of lines and signs to fold them. GraphiQL has no option for these.
+ * address. On phones the letters are smaller, and there are no line numbers and no signs to fold lines. GraphiQL has no
+ * options for these.
  */
 function withEditorOptions(script: string): string {
   const forPhones = '...(Math.min(innerWidth,innerHeight)<600&&{fontSize:13,lineNumbers:"off",folding:!1})';

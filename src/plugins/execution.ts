@@ -77,7 +77,7 @@ export function useExecution(): Plugin<ExecutionContext, OutcomeContext> {
         // The GraphQL server gives an unexpected error no code.
         codes.add(String(error.extensions?.code ?? INTERNAL.code));
       }
-      // Of each GraphQLError, GraphQL Yoga would make a copy with a stack. Errors of fields have no HTTP status.
+      // GraphQL Yoga would copy each GraphQLError, with a stack. Errors of fields have no HTTP status.
       if (only.errors)
         Object.assign(only, { errors: errors.map((error) => (error.path ? error.toJSON() : error)) });
       if (codes.size > 0) outcome.codes = [...codes];
@@ -139,7 +139,7 @@ function refusalOf(
       errors.forEach(shorten);
       return { errors };
     }
-    const message = `The variables are invalid. Expected objects of at most ${MAX_QUOTED_MEMBERS} members in them, got one with ${members}.`;
+    const message = `The variables are invalid. Expected at most ${MAX_QUOTED_MEMBERS} members in each object, got ${members}.`;
     const code: ErrorCode = 'BAD_USER_INPUT';
     return { errors: [new GraphQLError(message, { extensions: { code } })] };
   }

@@ -89,7 +89,7 @@ export function useKnownMembers(): Plugin {
         return setParams({ query, operationName, variables, extensions } as typeof params);
       // One of the unknown members may be a misspelt "query".
       const [other] = Object.keys(unknown);
-      const message = `Expected a document as "query", such as "{ chains { name } }"; got ${other ? `only others, such as ${shown(other)}` : 'none'}.`;
+      const message = `Expected a document as "query", such as "{ chains { name } }"; got ${other ? `only other members, such as ${shown(other)}` : 'none'}.`;
       const http = { status: 400, spec: other === undefined };
       throw new GraphQLError(message, { extensions: { code: BAD_REQUEST, http } });
     },

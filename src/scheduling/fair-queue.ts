@@ -27,7 +27,7 @@ export function createFairQueue<Task extends { refuse(waiting: number): void }>(
   }
 
   /**
-   * Whether more than half of the waiting tasks are of this client. False for an unknown client: it may be many.
+   * Whether more than half of the waiting tasks are of this client. False for an unknown client: it may be many clients.
    */
   function isMostlyOf(client: Client): boolean {
     if (typeof client !== 'string') return false;

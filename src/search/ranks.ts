@@ -34,16 +34,16 @@ export const NO_SYMBOL_MATCH = SCORES.address * MAX_WORDS;
 
 /**
  * The part of a token's rank that depends neither on the query nor on its price: a number below 2^24; lower is better.
- * Of the number of chains with the symbol, only the largest power of two in it counts: its frequency class.
+ * The number of chains with the symbol is rounded down to a power of two: its frequency class.
  *
- * @param isTwin whether a native asset on its chain has the same symbol
+ * @param isTwin whether the native asset of its chain is another token with the same symbol
  */
 export function staticRankOf(bridgeableOnChain: number, chainsOfSymbol: number, isTwin: boolean): number {
   const ofChain = COUNT_LIMIT - bridgeableOnChain;
   return (ofChain * FREQUENCY_CLASSES + Math.clz32(chainsOfSymbol)) * 2 + Number(isTwin);
 }
 
-/** The rank in a cursor, with the present static rank of its token: that changes with the other tokens of the chain. */
+/** The rank in a cursor, with the static rank that its token has now. Other tokens of the chain can change that rank. */
 export function withStaticRank(rank: number, staticRank: number): number {
   return rank - (rank % STATIC_RANK_LIMIT) + staticRank;
 }

@@ -111,8 +111,8 @@ export function readBody(
 }
 
 /**
- * A larger response is ended only when the system has accepted all bytes. Otherwise a stop could close its
- * connection as idle.
+ * A larger response is ended only when the system has accepted all bytes. If it were ended before, a stopping server
+ * could close its connection as idle.
  */
 const ENDED_AT_ONCE_BYTES = 65_536;
 /** A connection is cut after its client has read nothing for this long, or for up to twice as long (milliseconds). */

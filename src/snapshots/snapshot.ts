@@ -146,7 +146,7 @@ export async function createTokenSnapshot(
   for (const ofChain of byChain.values()) Object.freeze(ofChain);
   const state = before && tokenListStateOf(before, chains);
   const stored = fetched.history?.tokenList;
-  // The stored version is for the stored rows. Other rules, or another guard, can serve other ones.
+  // The stored version belongs to the stored rows. With other rules, or another guard, other rows can be served.
   const isStored = fetched.history?.changes.cursor === snapshot.history.changes.cursor;
   const shared = isStored ? stored : undefined;
   const evmChains =

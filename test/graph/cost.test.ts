@@ -219,7 +219,6 @@ it('variables are coerced with a bound on errors and on their messages', async (
   const { errors, length } = await askWith(50);
   expect(errors).toEqual(eleven);
   expect(length).toBeLessThan(30_000);
-  const message =
-    'The variables are invalid. Expected objects of at most 50 members in them, got one with 51.';
+  const message = 'The variables are invalid. Expected at most 50 members in each object, got 51.';
   expect((await askWith(51)).errors).toEqual([{ message, extensions: BAD }]);
 });

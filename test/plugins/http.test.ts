@@ -94,7 +94,7 @@ describe('a refused request', () => {
       400,
       '',
       { method: 'POST', body: '{"qeury":"{a}"}', headers: { 'content-type': 'application/json' } },
-      'Expected a document as "query", such as "{ chains { name } }"; got only others, such as "qeury".',
+      'Expected a document as "query", such as "{ chains { name } }"; got only other members, such as "qeury".',
     ],
   ])(
     'the refusal of %s has status %i, and says what was expected and what was sent',

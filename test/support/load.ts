@@ -18,7 +18,7 @@ const CHAIN = 'ethereum';
 const pick = <Row extends object>(row: Row, ...names: readonly (keyof Row)[]) =>
   Object.fromEntries(names.map((name) => [name, row[name]]));
 
-/** Questions for both whole listings, for a join, and for single tokens. The data has the order of the query. */
+/** Questions for both whole listings, for a join, and for single tokens. The expected data has the members in the order of the query. */
 export function questionsAbout({ chains, tokens }: GoodListings): readonly Question[] {
   const there = tokens.filter(({ chainKey }) => chainKey === CHAIN);
   const chain = chains.find(({ chainKey }) => chainKey === CHAIN);

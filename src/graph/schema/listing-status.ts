@@ -27,7 +27,8 @@ const ListingFailureType = builder.objectRef<ListingFailure>('ListingFailure').i
     message: t.exposeString('message', { description: 'The cause, for a person to read.' }),
     at: t.expose('at', {
       type: 'DateTime',
-      description: 'When the refresh failed or its result was held back; for a wait, when its request began.',
+      description:
+        'When the refresh failed or its result was held back; for a refresh that has to wait, when it began.',
     }),
   }),
 });

@@ -214,7 +214,7 @@ export function createRedisPeers(options: RedisPeersOptions) {
         case 'newer': {
           const fetched = await read(kind, text, services);
           if (fetched && sentAtOf(fetched) > knownAt) return { is: 'fetched', fetched };
-          // It stays until a newer one replaces it: it can be this gateway's clock that is wrong.
+          // The refused listing stays in Redis until a newer one replaces it: perhaps only this gateway's clock is wrong.
           refused.set(kind.name, text);
           refusedAt = (await heldAt(topic)) ?? 0;
           break;
