@@ -132,7 +132,7 @@ export interface Fetched<Row> extends SourceAndAge {
   readonly guard?: GuardMemory<Row> | undefined;
   /** Only in a listing on disk: the largest listing that was served in the day before. */
   readonly largest?: LargestListing | undefined;
-  /** Only in a listing on disk or in Redis. */
+  /** In a listing on disk or in Redis, and in a first listing of the upstream that continues one of these. */
   readonly history?: ListingHistory | undefined;
 }
 

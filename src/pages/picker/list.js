@@ -62,7 +62,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
   /** @type {Row[]} in their order on the page */
   let rows = [];
   let ids = new Set();
-  /** @type {Map<string, Map<string, string>>} the addresses of tokens by their ids, by `lookOf` */
+  /** @type {Map<string, Map<string, string>>} by `lookOf`: the addresses of the tokens that look so, by their ids */
   let looks = new Map();
   /** @type {TokenPage | undefined} the first page of tokens that are only listed, until it is shown */
   let held;

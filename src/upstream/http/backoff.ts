@@ -13,7 +13,7 @@ export const LANES = ['listings', 'routes'] as const;
 
 export type Lane = (typeof LANES)[number];
 
-/** Closed: requests are sent. Open: they are not. Half-open: they are not, while a probe is in progress. */
+/** Closed: requests are sent. Open: none is sent. Half-open: one was sent as a probe, and its result decides. */
 export type BreakerState = 'closed' | 'half-open' | 'open';
 
 export interface LaneRequest {
