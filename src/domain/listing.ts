@@ -100,23 +100,19 @@ export interface LargestListing {
 /** The name of a service, such as `v1`, or `demo` for demo data. Clients see it: never use an address. */
 export type ServiceName = string;
 
-/** The age of rows. */
-export interface RowsAge {
-  /** When their request was sent, minus the `Age` of the answer (milliseconds since 1970). */
+export interface SourceAndAge {
+  readonly source: ServiceName;
+  /** When the request for the rows was sent, minus the `Age` of the answer (milliseconds since 1970). */
   readonly takenAt: number;
   /** The `Age` of the answer in milliseconds, 0 unless given. */
   readonly upstreamAgeMs?: number | undefined;
-}
-
-export interface SourceAndAge extends RowsAge {
-  readonly source: ServiceName;
 }
 
 /**
  * When the request for rows was sent (milliseconds since 1970). Refreshes are scheduled, and shared listings compared,
  * by this time: by `takenAt`, an old answer from a cache would make the next refresh due at once.
  */
-export function sentAtOf({ takenAt, upstreamAgeMs = 0 }: RowsAge): number {
+export function sentAtOf({ takenAt, upstreamAgeMs = 0 }: Omit<SourceAndAge, 'source'>): number {
   return takenAt + upstreamAgeMs;
 }
 

@@ -9,7 +9,6 @@ import {
   type RouteClient,
   type RouteClients,
   type RouteRequest,
-  type RowsAge,
   type Service,
   sentAtOf,
   type Token,
@@ -30,8 +29,10 @@ export interface RoutesOptions {
   readonly log: Logger;
 }
 
-export interface RouteAnswer extends RowsAge {
+export interface RouteAnswer {
   readonly rows: readonly Token[];
+  /** As in snapshots. */
+  readonly takenAt: number;
   /** As in snapshots; only in an answer of the upstream. */
   readonly ageAt?: (now: number) => number;
   /** Set if there are no rows, and the token that the routes start from is not listed or is hidden. */
@@ -132,14 +133,14 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
 
   /** Notes a new answer, and caches it until `freshMs` after its request was sent, even if a peer sent the request. */
   function received(key: string, request: RouteRequest, fetched: Fetched<Token>, isForNobody: boolean) {
-    const { rows, rejected, takenAt, upstreamAgeMs } = fetched;
+    const { rows, rejected, takenAt } = fetched;
     failures.delete(key);
     onAnswer?.(request, fetched);
     if (rejected.count > 0) {
       const facts = { rows: rows.length, rejectedRows: rejected.count, rejected: rejected.first };
       log.warn({ ...request, ...facts }, 'Left out bad rows of the routes from a token');
     }
-    const answer = { rows, takenAt, upstreamAgeMs, ageAt: agingFrom(takenAt) };
+    const answer = { rows, takenAt, ageAt: agingFrom(takenAt) };
     const ttl = Math.max(1, Math.min(freshMs, sentAtOf(fetched) + freshMs - Date.now()));
     // An answer for no client is cached only if these routes are not cached and no other routes must make room.
     const hasRoom = cache.calculatedSize + sizeOf(answer, key) <= MAX_BYTES;
