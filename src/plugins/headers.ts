@@ -8,6 +8,12 @@ import { type Refusal, refusalResponse } from '../http/refusal.js';
 const METHODS = `GET, POST, ${QUERY}, OPTIONS`;
 const ALLOWED = `GET, HEAD, POST, ${QUERY}, OPTIONS`;
 const PREFLIGHT_SECONDS = '86400';
+/**
+ * The types of responses. GraphQL Yoga names them once for each type in the Accept header of a refused request: many
+ * times, or not at all if each of those has another charset.
+ */
+const RESPONSE_TYPES =
+  'text/event-stream; charset=utf-8, multipart/mixed; charset=utf-8, application/graphql-response+json; charset=utf-8, application/json';
 
 /**
  * Sets the headers of every response, and responds to preflight requests. The CORS of Yoga is not used: it repeats the
@@ -59,10 +65,7 @@ export function useClearRefusals(
   };
 }
 
-function clearRefusal(
-  { method, headers: sent }: Request,
-  { status, headers }: Response,
-): Refusal | undefined {
+function clearRefusal({ method, headers: sent }: Request, { status }: Response): Refusal | undefined {
   if (status === 405) {
     const message =
       method === 'GET'
@@ -71,8 +74,6 @@ function clearRefusal(
     return { status, message, code: 'BAD_REQUEST', headers: { allow: ALLOWED } };
   }
   if (status !== 406) return undefined;
-  // GraphQL Yoga repeats the list of supported types for each type in the Accept header. One list is enough.
-  const accept = [...new Set(headers.get('accept')?.split(', '))].join(', ');
-  const message = `Expected an Accept header with one of these types: ${accept}; got ${shown(sent.get('accept') ?? '')}.`;
-  return { status, message, code: 'BAD_REQUEST', headers: { accept } };
+  const message = `Expected an Accept header with one of these types: ${RESPONSE_TYPES}; got ${shown(sent.get('accept') ?? '')}.`;
+  return { status, message, code: 'BAD_REQUEST', headers: { accept: RESPONSE_TYPES } };
 }

@@ -75,6 +75,13 @@ describe('a refused request', () => {
       `Expected an Accept header with one of these types: ${types}; got "image/png".`,
     ],
     [
+      'a charset of the response',
+      406,
+      `?query=${QUERY}`,
+      { headers: { accept: 'application/json; charset=iso-8859-1' } },
+      `Expected an Accept header with one of these types: ${types}; got "application/json; charset=iso-8859-1".`,
+    ],
+    [
       'a type of the body',
       415,
       '',
