@@ -9,31 +9,26 @@ import { LISTING_NAMES, type ListingName } from '../snapshots/snapshot.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
 import type { TrackedReads } from './dependency-tracker.js';
 
-/** Reads the present value of everything that responses can depend on, by name. */
-const SERVED: Readonly<Record<string, (snapshots: Snapshots) => unknown>> = {
-  ...Object.fromEntries(
-    LISTING_NAMES.flatMap((name) => [
-      [name, (snapshots: Snapshots) => snapshots.snapshotOf(name)?.digest],
-      // Compared in place of the entry above if no price was read.
-      [`${name} rows`, (snapshots: Snapshots) => snapshots.snapshotOf(name)?.rowsDigest],
-      // Compared only if the response shows the time of a price, or hides a price as too old.
-      [`${name} prices`, (snapshots: Snapshots) => snapshots.snapshotOf(name)?.pricesTakenAt],
-    ]),
-  ),
-  // The operator's rules: compared only if routes or `sources` were read. Rules that change a listing change its digest.
-  rules: (snapshots) => snapshots.rules(),
-  // Compared in the same cases: routes to some unlisted tokens are left out.
-  unlisted: (snapshots) => snapshots.current().tokens?.unlisted,
-  // Compared only if `sources` was read.
-  routeMap: (snapshots) => snapshots.routeMap(),
-};
+/**
+ * `rowsDigest` takes the place of `digest` if no price was read. `pricesTakenAt` counts only if the response shows the time
+ * of a price, or hides a price as too old.
+ */
+type SnapshotPart = 'digest' | 'rowsDigest' | 'pricesTakenAt';
 
 /** While these are current, the response may be sent again: a new one could differ only in the times of routes. */
 export interface Dependencies {
-  /** The values of the names in {@link SERVED} when the response was made. */
-  readonly values: Readonly<Record<string, unknown>>;
   readonly listings: readonly ListingName[];
-  /** When the dependencies expire even if `values` stay the same. */
+  /** The values of these parts of the listings when the response was made. */
+  readonly parts: readonly {
+    readonly name: ListingName;
+    readonly part: SnapshotPart;
+    readonly value: unknown;
+  }[];
+  /** The operator's rules and the unlisted tokens, which both hide routes; undefined without routes. */
+  readonly hiding: { readonly rules: unknown; readonly unlisted: unknown } | undefined;
+  /** The version of the route map; undefined if it was not read. */
+  readonly routeMap: number | undefined;
+  /** When the dependencies expire even if everything above stays the same. */
   readonly goodUntil: number;
   /** When a price in the response becomes too old to be shown; infinite without prices. */
   readonly pricesGoodUntil: number;
@@ -59,21 +54,14 @@ export function dependenciesOf(
   { prices, priceTimes, pricesGoodUntil, freshness }: Readonly<TrackedReads>,
 ): Dependencies | undefined {
   if (freshness || isMissing) return undefined;
-  const values: Record<string, unknown> = {};
   const names = LISTING_NAMES.filter((name) => listings[name]);
-  for (const name of names) {
-    const { digest, rowsDigest, pricesTakenAt } = listings[name] ?? {};
-    values[prices ? name : `${name} rows`] = prices ? digest : rowsDigest;
-    if (priceTimes) values[`${name} prices`] = pricesTakenAt;
-  }
-  if (routes) {
-    values.rules = routes.rules;
-    values.unlisted = listings.tokens?.unlisted;
-  }
-  if (routeMap !== undefined) values.routeMap = routeMap;
+  const valuesOf = (part: SnapshotPart) =>
+    names.map((name) => ({ name, part, value: listings[name]?.[part] }));
   return {
     listings: names,
-    values,
+    parts: [...valuesOf(prices ? 'digest' : 'rowsDigest'), ...(priceTimes ? valuesOf('pricesTakenAt') : [])],
+    hiding: routes && { rules: routes.rules, unlisted: listings.tokens?.unlisted },
+    routeMap,
     goodUntil: Math.min(routes?.goodUntil ?? Number.POSITIVE_INFINITY, pricesGoodUntil),
     pricesGoodUntil,
     routesTakenAt: routes?.takenAt,
@@ -99,12 +87,15 @@ export type DependencyCheck = (dependencies: Dependencies) => ResponseInfo | und
 
 /** Makes the check of dependencies against the snapshots that are served now. */
 export function createDependencyCheck(snapshots: Snapshots): DependencyCheck {
-  return ({ values, listings, goodUntil, pricesGoodUntil, routesTakenAt }) => {
+  return ({ listings, parts, hiding, routeMap, goodUntil, pricesGoodUntil, routesTakenAt }) => {
     const now = snapshots.now();
     if (now >= goodUntil) return undefined;
-    for (const name in values) {
-      if (values[name] !== SERVED[name]?.(snapshots)) return undefined;
+    for (const { name, part, value } of parts) {
+      if (value !== snapshots.snapshotOf(name)?.[part]) return undefined;
     }
+    if (hiding && hiding.rules !== snapshots.rules()) return undefined;
+    if (hiding && hiding.unlisted !== snapshots.current().tokens?.unlisted) return undefined;
+    if (routeMap !== undefined && routeMap !== snapshots.routeMap()) return undefined;
     const { stale, freshForMs, takenAt } = snapshots.freshness({ listings, routesTakenAt }, now);
     return {
       now,
