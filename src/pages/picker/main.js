@@ -331,6 +331,8 @@ function labelMore() {
   // Even two chips may not fit.
   more.hidden = chainCount < 2;
   if (more.hidden) return;
+  // The focus of a chip in another line has scrolled to it.
+  if (!areAllChains) chips.scrollTop = 0;
   more.ariaExpanded = String(areAllChains);
   const [all, ...ofChains] = [...chips.querySelectorAll('label:not([hidden])')].map((label) =>
     Math.round(label.getBoundingClientRect().top),
