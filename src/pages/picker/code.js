@@ -110,7 +110,11 @@ export function createCodePanel({ tab: first, onTab }) {
   }
 
   const nameCopy = () => say(copyButton, `Copy ${tab === 'Apollo' ? tab : tab.toLowerCase()}`);
-  copyButton.addEventListener('click', () => copy(copyButton, code.textContent ?? '', code, nameCopy));
+  copyButton.addEventListener('click', () => {
+    // Without a clipboard, `copy` selects the text: it must be visible.
+    if (!navigator.clipboard && toggle.checkVisibility()) open(true);
+    void copy(copyButton, code.textContent ?? '', code, nameCopy);
+  });
   toggle.addEventListener('click', () => open(true));
   close.addEventListener('click', () => open(false));
   side.addEventListener('keydown', ({ key }) => {

@@ -315,6 +315,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
 
   /** Adds a warning above the rows. @param {string} text */
   function warn(text) {
+    note.querySelector('.warning')?.remove();
     note.prepend(make('span', { class: 'warning' }, text));
     tell(text);
   }

@@ -39,6 +39,8 @@ let chainCount = 0;
 let areAllChains = false;
 /** Whether the tokens that the page's address names could not be loaded. The next poll tries again. */
 let isUnopened = false;
+/** How often a state was read or changed: an older link must not replace a newer choice. */
+let reads = 0;
 
 const panel = createCodePanel({
   tab: new URL(location.href).searchParams.get('code') ?? '',
@@ -56,6 +58,7 @@ const list = createList({
     };
   },
   onChoose(token) {
+    reads++;
     if (side === 'from' && token.id !== chosen.from.token?.id) chosen.to = {};
     chosen[side] = { key: keyOf(token), token };
     isRoute = side === 'to' || undefined;
@@ -79,10 +82,10 @@ function keyOf({ chainKey, address }) {
   return { chainKey, address };
 }
 
-/** Makes the search choose this side; without a token at From, it chooses From. @param {Side} next */
+/** Makes the search choose this side. The tokens for To depend on From. @param {Side} next */
 function turnTo(next) {
-  if (next === 'to' && !chosen.from.token) next = 'from';
-  if (next !== side) {
+  if (next === 'to' && !chosen.from.token) list.warn('First choose a token for From.');
+  else if (next !== side) {
     side = next;
     chain = box.value = '';
     list.clear();
@@ -374,6 +377,7 @@ function writeState(isChoice) {
 
 /** Loads and shows the state that the address describes. */
 async function readState() {
+  const read = ++reads;
   const { searchParams } = new URL(location.href);
   /** @param {string} name of a parameter with a key. Addresses can contain further colons */
   const keyIn = (name) => {
@@ -394,6 +398,7 @@ async function readState() {
       // The search shows the error. The next poll of the listings tries again.
       isUnopened = true;
     }
+  if (read !== reads) return;
   chosen.from = { key: from, token: tokens[0] ?? undefined };
   chosen.to = { key: to, token: tokens[1] ?? undefined };
   side = chosen.from.token && searchParams.get('side') !== 'from' ? 'to' : 'from';
