@@ -7,7 +7,7 @@ import { demoTokens } from '../fixtures/demo.js';
 import { stopClock } from '../support/clock.js';
 import { stall, status } from '../support/fake-upstream.js';
 import { ROOT } from '../support/readme.js';
-import { answerOf, createTestGateway, isAtLeast, type LogLine } from '../support/test-gateway.js';
+import { createTestGateway, isAtLeast, type LogLine } from '../support/test-gateway.js';
 import { type Received, shareServer, startServer, type TestServer } from '../support/test-server.js';
 import { callOf, connect } from './support.js';
 
@@ -166,12 +166,12 @@ describe('a request to /mcp', () => {
 
 describe('an MCP message of a client', () => {
   it('a message counts as an operation in progress, and is refused as OVERLOADED beyond the limit', async () => {
-    const { gateway, upstream } = await createTestGateway({ config: { upstreamRetries: 0 } });
+    const { fetch, upstream } = await createTestGateway({ config: { upstreamRetries: 0 } });
     upstream.plan('chains', stall);
     upstream.plan('tokens', stall);
     const send = (path: string, body: string, client: string) => {
       const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body };
-      return answerOf(gateway, new Request(`http://gateway${path}`, init), client);
+      return fetch(path, init, client);
     };
     const query = JSON.stringify({ query: '{ tokens { name } }' });
     const calls = [

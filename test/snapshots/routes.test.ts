@@ -6,7 +6,6 @@ import { manyRounds, stopClock, untilCachesSeeTheTime } from '../support/clock.j
 import { type Answer, json, startFakeUpstream, status } from '../support/fake-upstream.js';
 import {
   type Answered,
-  answerOf,
   codesOf,
   createTestGateway,
   isAtLeast,
@@ -38,12 +37,7 @@ async function serve(routes: (address: string) => Answer, config: TestGatewayOpt
     asked: () => upstream.routesAsked().map(({ url }) => addressIn(url)),
     /** Asks as this client. */
     async queryAs<Data>(client: string, query: string): Promise<Answered<Data>> {
-      const request = new Request('http://gateway/graphql', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ query }),
-      });
-      return (await (await answerOf(gateway.gateway, request, client)).json()) as Answered<Data>;
+      return (await (await gateway.post({ query }, {}, client)).json()) as Answered<Data>;
     },
   };
 }

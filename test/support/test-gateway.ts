@@ -121,15 +121,13 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     await upstream.close();
   });
 
-  async function fetch(path: string, init?: RequestInit): Promise<Response> {
-    return answerOf(gateway, new Request(`http://gateway${path}`, init));
+  async function fetch(path: string, init?: RequestInit, client?: string): Promise<Response> {
+    return answerOf(gateway, new Request(`http://gateway${path}`, init), client);
   }
-  const post = (body: unknown, headers: Record<string, string> = {}) =>
-    fetch('/graphql', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...headers },
-      body: JSON.stringify(body),
-    });
+  const post = (body: unknown, headers: Record<string, string> = {}, client?: string) => {
+    const all = { 'content-type': 'application/json', ...headers };
+    return fetch('/graphql', { method: 'POST', headers: all, body: JSON.stringify(body) }, client);
+  };
   return {
     gateway,
     snapshots,
