@@ -1,7 +1,8 @@
 /** /metrics shows the state of listings, guarded values and the upstream from the start, and for one gateway alone. */
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { createMetrics } from '../../src/observability/metrics.js';
 import { tokenRow } from '../fixtures/rows.js';
+import { stopDate } from '../support/clock.js';
 import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { createTestGateway, type TestGateway } from '../support/test-gateway.js';
 
@@ -28,14 +29,6 @@ async function scrape({ fetch }: TestGateway): Promise<Map<string, number>> {
 /** The samples whose names have this prefix. */
 function startingWith(samples: Map<string, number>, start: string): Record<string, number> {
   return Object.fromEntries([...samples].filter(([series]) => series.startsWith(start)));
-}
-
-/** Advances the date, but not the timers. */
-function later(ms: number): void {
-  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + ms });
-  onTestFinished(() => {
-    vi.useRealTimers();
-  });
 }
 
 describe('/metrics', () => {
@@ -127,7 +120,7 @@ describe('the metrics of listings', () => {
       expect(fresh.get(`gateway_listing_rejected_rows${listing}`)).toBe(rejected);
     }
     await upstream.close();
-    later(95_000);
+    stopDate().advance(95_000);
     const stale = await scrape(gateway);
     expect(startingWith(stale, 'gateway_listing_state')).toEqual(
       Object.fromEntries([...stateOf('chains', 'FRESH'), ...stateOf('tokens', 'STALE')]),

@@ -1,5 +1,6 @@
 /** The header x-stale-listings names exactly the stale listings that a response was made from, with their ages. */
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { stopDate } from '../support/clock.js';
 import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { createTestGateway, type TestGateway, type TestGatewayOptions } from '../support/test-gateway.js';
 
@@ -8,15 +9,12 @@ const USDC = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
 
 /** Creates a gateway whose listings have this age, in seconds. */
 async function createAged(seconds: number, options: TestGatewayOptions = {}): Promise<TestGateway> {
-  vi.useRealTimers();
   const gateway = await createTestGateway(options);
   await gateway.query('{ chains { name } tokens { name } }');
   const takenAt = gateway.snapshots.status(Date.now()).map((listing) => listing.takenAt ?? 0);
   // Only the clock is moved, not the timers: no refresh runs.
-  vi.useFakeTimers({ toFake: ['Date'], now: Math.max(...takenAt) + seconds * 1000 });
-  onTestFinished(() => {
-    vi.useRealTimers();
-  });
+  const date = stopDate();
+  date.advance(Math.max(...takenAt) + seconds * 1000 - Date.now());
   return gateway;
 }
 

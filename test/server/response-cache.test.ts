@@ -1,9 +1,9 @@
 /** A request that was answered before is not executed again, until a refresh or the time changes its response. */
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
-import { stopClock, stopClocks, untilCachesSeeTheTime } from '../support/clock.js';
+import { stopClock, stopClocks, stopDate, untilCachesSeeTheTime } from '../support/clock.js';
 import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { type Asked, FRESH, pathOf, refreshWith, startServer } from '../support/test-server.js';
 
@@ -158,9 +158,7 @@ describe('a cached response', () => {
     const monotonic = stopClock();
     const server = await startServer({ config: { ...FRESH, priceMaxAgeMs: 60_000 } });
     expect((await server.ask(BASE)).body.toString()).toContain('"price":{"usd"');
-    const present = Date.now;
-    const clock = vi.spyOn(Date, 'now').mockImplementation(() => present() - 3_600_000);
-    onTestFinished(() => clock.mockRestore());
+    stopDate().setBack(3_600_000);
     const { headers } = await server.ask({ ...BASE, method: 'GET' });
     // Fetching the rows may have taken some seconds of the minute.
     expect(headers['cache-control']).toMatch(/max-age=([3-5]\d|60),/);

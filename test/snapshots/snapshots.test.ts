@@ -1,8 +1,8 @@
 /** Listings are refreshed in the background, one refresh at a time, and their status says how old they are. */
 import { setImmediate } from 'node:timers/promises';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
-import { stopClock } from '../support/clock.js';
+import { stopClock, stopDate } from '../support/clock.js';
 import { startFakeSuccessor } from '../support/fake-successor.js';
 import {
   type Answer,
@@ -141,11 +141,11 @@ describe('a clock that is set back', () => {
       upstreamRetries: 0,
     });
     const monotonic = stopClock();
-    // The clock is stopped, so that the listing has no age before it continues.
-    const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 7_200_000);
-    onTestFinished(() => clock.mockRestore());
+    // The clock is stopped, so that the listing has no age before it is set back.
+    const date = stopDate();
+    date.advance(7_200_000);
     expect((await query<Tokens>(TOKENS)).data?.tokens[0]?.price?.usd).toBe(1);
-    clock.mockRestore();
+    date.setBack(7_200_000);
     monotonic.advance(301_500);
     expect((await query<Status>(STATUS)).data?.listings[1]).toMatchObject({
       state: 'STALE',

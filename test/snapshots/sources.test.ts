@@ -3,7 +3,13 @@ import { describe, expect, it } from 'vitest';
 import type { Token } from '../../src/domain/listing.js';
 import { parseListingRules } from '../../src/domain/listing-rules.js';
 import { createRouteMap } from '../../src/snapshots/sources.js';
-import { manyRounds, type StoppedClock, stopClock, untilCachesSeeTheTime } from '../support/clock.js';
+import {
+  manyRounds,
+  type StoppedClock,
+  stopClock,
+  stopDate,
+  untilCachesSeeTheTime,
+} from '../support/clock.js';
 import { type Answer, json, stall, status } from '../support/fake-upstream.js';
 import {
   askSources,
@@ -14,7 +20,6 @@ import {
   sourcesOf,
   startSweeping,
   startSweptUpstream,
-  stopDate,
   untilComplete,
 } from '../support/sweep.js';
 import {

@@ -2,9 +2,9 @@
  * The age of an answer that a cache has stored counts: for the listing, for its prices, and for which answer
  * is newer.
  */
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
-import { stopClock } from '../support/clock.js';
+import { stopClock, stopDate } from '../support/clock.js';
 import { type Answer, first, gapsBetween, json, startFakeUpstream } from '../support/fake-upstream.js';
 import {
   createTestGateway,
@@ -118,11 +118,11 @@ describe('an answer that is older than the listing that is served', () => {
 
   it('an older answer is recognised by its age, and not by its time, which is wrong after the clock was set back', async () => {
     const monotonic = stopClock();
-    const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 7_200_000);
-    onTestFinished(() => clock.mockRestore());
+    const date = stopDate();
+    date.advance(7_200_000);
     const gateway = await serve(first(1, listingAt(1), listingAt(2, 5)));
     await seenBy(gateway);
-    clock.mockRestore();
+    date.setBack(7_200_000);
     monotonic.advance(30_000);
     await refresh(gateway);
     expect((await seenBy(gateway)).price?.usd).toBe(2);

@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
-import { stopClocks, until } from '../support/clock.js';
+import { stopClocks, stopDate, until } from '../support/clock.js';
 import {
   type Answer,
   first,
@@ -34,7 +34,6 @@ import {
   sourcesOf,
   startSweeping,
   startSweptUpstream,
-  stopDate,
   untilComplete,
 } from '../support/sweep.js';
 import { codesOf, type TestGateway } from '../support/test-gateway.js';

@@ -33,6 +33,21 @@ export function untilCachesSeeTheTime(): Promise<void> {
   return sleep(1);
 }
 
+/** Stops `Date.now` until the end of the test. Timers and `performance.now` continue. `expect.poll` does not move it. */
+export function stopDate() {
+  let now = Date.now();
+  const stopped = vi.spyOn(Date, 'now').mockImplementation(() => now);
+  onTestFinished(() => stopped.mockRestore());
+  return {
+    advance(ms: number) {
+      now += ms;
+    },
+    setBack(ms: number) {
+      now -= ms;
+    },
+  };
+}
+
 /** Both clocks of this process, stopped. */
 export type StoppedClocks = ReturnType<typeof stopClocks>;
 

@@ -1,5 +1,5 @@
 /** An upstream with a network of routes, and a gateway that sweeps them. */
-import { expect, onTestFinished, vi } from 'vitest';
+import { expect } from 'vitest';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { type Answer, type FakeUpstream, json, startFakeUpstream } from './fake-upstream.js';
 import {
@@ -54,13 +54,6 @@ export async function startSweptUpstream(network: Network) {
   };
   swept.planNetwork(network);
   return swept;
-}
-
-/** Stops `Date.now`, so that no second sweep begins. Timers and `performance.now` continue. */
-export function stopDate(): { advance(ms: number): void } {
-  const stopped = vi.spyOn(Date, 'now').mockReturnValue(Date.now());
-  onTestFinished(() => stopped.mockRestore());
-  return { advance: (ms) => void stopped.mockReturnValue(Date.now() + ms) };
 }
 
 /** Settings for a sweep that takes a fifth of a second, without automatic refreshes of the listings. */

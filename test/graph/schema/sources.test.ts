@@ -1,5 +1,6 @@
 /** The field sources is written and cached like other fields. */
 import { describe, expect, it } from 'vitest';
+import { stopDate } from '../../support/clock.js';
 import {
   type Network,
   routesOf,
@@ -7,7 +8,6 @@ import {
   SWEEPING,
   startSweeping,
   startSweptUpstream,
-  stopDate,
   untilComplete,
 } from '../../support/sweep.js';
 import { startServer } from '../../support/test-server.js';

@@ -1,8 +1,8 @@
 /** After failures the gateway pauses requests to the upstream, no longer and no more of them than necessary. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { chainRow, tokenRow } from '../../fixtures/rows.js';
-import { stopClock } from '../../support/clock.js';
+import { stopClock, stopDate } from '../../support/clock.js';
 import { type Answer, first, json, reset, status } from '../../support/fake-upstream.js';
 import {
   codesOf,
@@ -106,8 +106,7 @@ describe('the breaker', () => {
     upstream.plan('tokens', GOOD);
     clock.advance(OPEN_MS);
     // It does not matter that the date was set back.
-    const date = vi.spyOn(Date, 'now').mockReturnValue(Date.now() - 7_200_000);
-    onTestFinished(() => date.mockRestore());
+    stopDate().setBack(7_200_000);
     expect(await routeCode()).toBeUndefined();
     expect(await routeCodes(10)).toEqual(Array.from({ length: 10 }));
     expect(await breakers()).toEqual(['closed', 'closed']);
