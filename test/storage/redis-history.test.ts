@@ -6,9 +6,7 @@ import { json, startFakeUpstream } from '../support/fake-upstream.js';
 import { startPeers, statusOf } from '../support/peers.js';
 import { isRedisMissing } from '../support/redis.js';
 import { refresh, type TestGateway } from '../support/test-gateway.js';
-
-/** Refreshes only on request of the test. */
-const CONFIG = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, holdBackTimes: 1, holdBackMs: 0 };
+import { UNGUARDED } from '../support/test-server.js';
 
 async function startUpstream() {
   return startFakeUpstream({ chains: [chainRow('a')], tokens: rows(1, 2, 3) });
@@ -17,7 +15,7 @@ async function startUpstream() {
 describe.skipIf(isRedisMissing)('gateways with one Redis', () => {
   it('gateways with one Redis give the same changes and token list, whichever of them refreshes, and so does a new one', async () => {
     const upstream = await startUpstream();
-    const { gateways, join } = await startPeers(2, { upstream, config: CONFIG });
+    const { gateways, join } = await startPeers(2, { upstream, config: UNGUARDED });
     const isServed = (gateway: TestGateway) => statusOf(gateway).tokens.state === 'FRESH';
     await expect.poll(() => gateways.every(isServed)).toBe(true);
     const cursors: string[] = [];
@@ -58,7 +56,7 @@ describe.skipIf(isRedisMissing)('gateways with one Redis', () => {
 
   it('gateways with one Redis agree again after a time apart, with a version that does not decrease', async () => {
     const upstream = await startUpstream();
-    const { redis, gateways, join } = await startPeers(1, { upstream, config: CONFIG });
+    const { redis, gateways, join } = await startPeers(1, { upstream, config: UNGUARDED });
     const [first] = gateways as [TestGateway];
     await expect.poll(() => statusOf(first).tokens.state).toBe('FRESH');
     const { cursor } = await changesSince(first, null);

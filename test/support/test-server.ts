@@ -39,6 +39,8 @@ export type TestServer = Awaited<ReturnType<typeof startServer>>;
 
 /** With these settings no listing becomes stale during a test. */
 export const FRESH = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 };
+/** With these settings each refresh is accepted at once, whatever has changed. Refreshes run only on request. */
+export const UNGUARDED = { ...FRESH, holdBackTimes: 1, holdBackMs: 0 };
 
 /** Starts a server for all tests of a file or `describe`. Call it there, not in a hook. */
 export const shareServer = (options: () => TestServerOptions | Promise<TestServerOptions>): TestServer =>

@@ -11,17 +11,16 @@ import { demoChains, demoTokens } from '../fixtures/demo.js';
 import { chainRow, generatedListings, tokenRow } from '../fixtures/rows.js';
 import { type FakeListings, stall } from '../support/fake-upstream.js';
 import { createTestGateway, sampleOf, type TestGatewayOptions } from '../support/test-gateway.js';
-import { FRESH, refreshWith, startServer } from '../support/test-server.js';
+import { refreshWith, startServer, UNGUARDED } from '../support/test-server.js';
 import { listOf } from '../support/token-lists.js';
 
 const PATH = '/tokenlist.json';
-const SELDOM = { ...FRESH, holdBackTimes: 1, holdBackMs: 0 };
 const LISTINGS = '{ chains { chainKey } tokens { symbol } }';
 const SOLANA = { chains: [chainRow('sol', { chainType: 'solana' })], tokens: [tokenRow('sol', 'x')] };
 const address = (index: number) => `0x${index.toString(16).padStart(40, '0')}`;
 
 async function serve(listings: FakeListings = {}, config: TestGatewayOptions['config'] = {}) {
-  const gateway = await createTestGateway({ listings, config: { ...SELDOM, ...config } });
+  const gateway = await createTestGateway({ listings, config: { ...UNGUARDED, ...config } });
   await gateway.query(LISTINGS);
   return gateway;
 }
@@ -125,7 +124,7 @@ describe('the token list', () => {
   });
 
   it('the token list is not served before both listings are loaded, and is never empty', async () => {
-    const gateway = await createTestGateway({ listings: SOLANA, config: SELDOM });
+    const gateway = await createTestGateway({ listings: SOLANA, config: UNGUARDED });
     gateway.upstream.plan('chains', stall);
     await gateway.query('{ tokens { symbol } }');
     const early = await gateway.fetch(PATH);
@@ -176,7 +175,7 @@ describe('the token list', () => {
 
 describe('the token list over HTTP', () => {
   it('the token list has the caching headers of other responses, and is made without asking the upstream', async () => {
-    const server = await startServer({ config: SELDOM });
+    const server = await startServer({ config: UNGUARDED });
     await server.query(LISTINGS);
     const { headers, body } = await server.ask({ method: 'GET', path: PATH });
     expect(headers).toMatchObject({

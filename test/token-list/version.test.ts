@@ -2,12 +2,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
-import { startFakeUpstream } from '../support/fake-upstream.js';
 import { createTestGateway } from '../support/test-gateway.js';
-import { refreshWith } from '../support/test-server.js';
+import { refreshWith, UNGUARDED } from '../support/test-server.js';
 import { listOf, nextVersionByPackage, type TokenList, type Version } from '../support/token-lists.js';
 
-const CONFIG = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, holdBackTimes: 1, holdBackMs: 0 };
 const address = (index: number) => `0x${'aB'.repeat(19)}0${index}`;
 /** A token that is in every listing, so that the list is never empty. */
 const ANCHOR = tokenRow('a', address(0));
@@ -57,8 +55,8 @@ async function expectedVersion(before: TokenList, after: TokenList): Promise<Ver
 describe('the version of the token list', () => {
   it('the version of the token list is the one that the package of the schema gives, for any listings in turn', async () => {
     const gateway = await createTestGateway({
-      upstream: await startFakeUpstream({ chains: [chainRow('a')], tokens: [ANCHOR] }),
-      config: CONFIG,
+      listings: { chains: [chainRow('a')], tokens: [ANCHOR] },
+      config: UNGUARDED,
     });
     await gateway.query('{ chains { chainKey } tokens { symbol } }');
     let served = { tokens: [ANCHOR] as readonly object[], chains: [chainRow('a')] as readonly object[] };

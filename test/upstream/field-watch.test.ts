@@ -2,10 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { createTestGateway, sampleOf, type TestGateway } from '../support/test-gateway.js';
-import { refreshWith } from '../support/test-server.js';
+import { refreshWith, UNGUARDED } from '../support/test-server.js';
 
 const CHAINS = [chainRow('a')];
-const CONFIG = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, holdBackTimes: 1, holdBackMs: 0 };
 const rows = (changes: object = {}) => [
   { ...tokenRow('a', '0x1'), ...changes },
   { ...tokenRow('a', '0x2'), tag: 'sometimes' },
@@ -14,7 +13,10 @@ const without = (row: object, name: string) =>
   Object.fromEntries(Object.entries(row).filter(([key]) => key !== name));
 
 async function serve() {
-  const gateway = await createTestGateway({ listings: { chains: CHAINS, tokens: rows() }, config: CONFIG });
+  const gateway = await createTestGateway({
+    listings: { chains: CHAINS, tokens: rows() },
+    config: UNGUARDED,
+  });
   await gateway.query('{ chains { chainKey } tokens { symbol } }');
   return gateway;
 }

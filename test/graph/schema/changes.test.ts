@@ -10,9 +10,8 @@ import {
   type TestGateway,
   type TestGatewayOptions,
 } from '../../support/test-gateway.js';
-import { FRESH, refreshWith, startServer } from '../../support/test-server.js';
+import { refreshWith, startServer, UNGUARDED } from '../../support/test-server.js';
 
-const SELDOM = { ...FRESH, holdBackTimes: 1, holdBackMs: 0 };
 const CHAINS = [chainRow('a'), chainRow('b')];
 const token = (index: number, changes: Parameters<typeof tokenRow>[2] = {}) =>
   tokenRow('a', `0xA${index}`, changes);
@@ -43,7 +42,7 @@ const chainChanges = (gateway: Asked, since: string | null = null) => changes(ga
 async function serve(tokens: readonly object[], config: TestGatewayOptions['config'] = {}) {
   const gateway = await createTestGateway({
     listings: { chains: CHAINS, tokens },
-    config: { ...SELDOM, ...config },
+    config: { ...UNGUARDED, ...config },
   });
   await gateway.query('{ chains { chainKey } tokens { symbol } }');
   return gateway;
@@ -160,7 +159,7 @@ it('changes of the chain listing are the added, changed and removed chains', asy
 describe('queries for changes', () => {
   it('queries for changes are cached until anything but prices changes, and cost the upstream nothing', async () => {
     const listings = { chains: CHAINS, tokens: [token(1), token(2)] };
-    const server = await startServer({ listings, config: SELDOM });
+    const server = await startServer({ listings, config: UNGUARDED });
     const { cursor } = await tokenChanges(server);
     const asked = { query: TOKEN_CHANGES, variables: { since: cursor } };
     expect(await server.countExecuted(asked, asked, asked)).toMatchObject({ count: 2 });

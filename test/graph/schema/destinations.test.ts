@@ -11,7 +11,7 @@ import {
   type TestGateway,
   type TestGatewayOptions,
 } from '../../support/test-gateway.js';
-import { refreshWith, startServer } from '../../support/test-server.js';
+import { FRESH, refreshWith, startServer } from '../../support/test-server.js';
 
 interface Group {
   readonly chainKey: string;
@@ -55,8 +55,6 @@ const GROUPS = [
 /** The destinations of a pair. */
 const destinationsOf = async ({ query }: Pick<TestGateway, 'query'>, pair: object = PAIR) =>
   (await dataOf(query<{ destinations: Group[] | null }>(DESTINATIONS, pair))).destinations;
-
-const SELDOM = { tokensFreshMs: 3_600_000, chainsFreshMs: 3_600_000 };
 
 describe('destinations', () => {
   it.each([
@@ -111,7 +109,7 @@ describe('destinations', () => {
   });
 
   it('destinations are empty for a listed token without routes, and null when it is no longer listed, also if cached', async () => {
-    const server = await serve([], { ...SELDOM, destinationsFreshMs: 3_600_000 });
+    const server = await serve([], { ...FRESH, destinationsFreshMs: 3_600_000 });
     const asked = { query: DESTINATIONS, variables: PAIR };
     await server.countExecuted(asked, asked, asked);
     const cached = await server.countExecuted(asked);
@@ -151,7 +149,7 @@ describe('the age of routes', () => {
     const clock = stopClocks();
     // The first request for tokens is for the listing, the second for the routes. All further ones fail.
     const routes = first(2, json({ tokens: ROUTES }), status(500));
-    const gateway = await serve(routes, { ...SELDOM, upstreamRetries: 0, destinationsFreshMs: 60_000 });
+    const gateway = await serve(routes, { ...FRESH, upstreamRetries: 0, destinationsFreshMs: 60_000 });
     await gateway.query('{ tokens { name } }');
     const fresh = await askTimes(gateway);
     clock.advance(720_000);

@@ -7,7 +7,7 @@ import { demoChains, demoTokens, type RawToken } from '../../fixtures/demo.js';
 import { tokenRow } from '../../fixtures/rows.js';
 import { share } from '../../support/ends.js';
 import { codesOf, createTestGateway, dataOf, type TestGateway } from '../../support/test-gateway.js';
-import { FRESH, refreshWith } from '../../support/test-server.js';
+import { refreshWith, UNGUARDED } from '../../support/test-server.js';
 
 interface FoundToken {
   readonly id: string;
@@ -220,7 +220,7 @@ describe('a refresh between two pages', () => {
     listings: (nth: number) => readonly RawToken[],
     variables: object = { first: 100 },
   ) {
-    const changing = await createTestGateway({ config: { ...FRESH, holdBackTimes: 1, holdBackMs: 0 } });
+    const changing = await createTestGateway({ config: UNGUARDED });
     let nth = 0;
     const pages = await pagesOf(changing, { orderBy, ...variables }, async () => {
       nth++;
