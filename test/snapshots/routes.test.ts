@@ -191,10 +191,22 @@ describe('rows of routes', () => {
 describe('clients', () => {
   it('clients take turns, however many requests one of them has, and share requests for the same routes', async () => {
     const { queryAs, asked } = await serve(one, { upstreamRequestsPerSecond: 5 });
+    const clock = stopClock();
     const greedy = Array.from({ length: 12 }, (_, index) => queryAs('10.0.0.1', pair(hexOf(index))));
-    // The second address is also that of the greedy client's last operation. Both clients share the request
-    // for it, which is sent in a turn of the modest client.
+    await manyRounds();
+    // The request for the second address waits as the last one of the greedy client. Both clients share it from now on,
+    // and it is sent in a turn of the modest client.
     const modest = [50, 11].map((index) => queryAs('10.0.0.2', pair(hexOf(index))));
+    await manyRounds();
+    await expect
+      .poll(
+        () => {
+          clock.advance(1_050);
+          return asked().length;
+        },
+        { interval: 30 },
+      )
+      .toBe(13);
     await Promise.all([...greedy, ...modest]);
     expect(asked()).toHaveLength(13);
     expect(asked().slice(0, 9)).toEqual(expect.arrayContaining([hexOf(50), hexOf(11)]));
