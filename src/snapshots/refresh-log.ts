@@ -16,12 +16,13 @@ import type { Contradiction, GuardResult } from './guard.js';
 import type { HoldBackReason } from './listing-check.js';
 import type { Snapshot } from './snapshot.js';
 
-/** Where a snapshot is from, as log lines say it. `rules`: made again from the served listing. */
+/** Where a snapshot is from, as log lines say it. `rules` and `late`: made again from the served listing. */
 const ORIGINS = {
   upstream: 'from the upstream',
   peer: 'from another gateway',
   disk: 'from disk',
   rules: 'with the rules applied again',
+  late: 'compared with what other gateways have accepted',
 } as const;
 
 export type SnapshotOrigin = keyof typeof ORIGINS;

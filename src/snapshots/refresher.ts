@@ -1,5 +1,5 @@
 /** Refreshes one listing: fetch, check, guard, index, publish, store, share. Then it schedules the next refresh. */
-import type { AcceptedBy, GuardMemory } from '../domain/guard-memory.js';
+import { type AcceptedBy, EMPTY_GUARD_MEMORY, type GuardMemory } from '../domain/guard-memory.js';
 import {
   type Fetched,
   type GuardedFact,
@@ -96,6 +96,11 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   let failuresInARow = 0;
   /** When the last listing was requested that is from a peer, or was too old to use (milliseconds since 1970). */
   let sharedAt = 0;
+  /**
+   * Whether the first listing is served without a comparison with what peers have accepted, because they could not be
+   * asked yet. Until then it is not shared: it would replace what they have accepted.
+   */
+  let isUncompared = false;
   let refreshing: Promise<Indexed> | undefined;
   /** When the request in progress began (milliseconds since 1970); otherwise 0. */
   let requestedAt = 0;
@@ -119,6 +124,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   }
 
   async function runRefresh(): Promise<Indexed> {
+    if (isUncompared) await compareLate();
     const leased = await peers.lease(name, kind, newestAt()).catch((error) => {
       throw onError(error);
     });
@@ -132,7 +138,8 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
       });
       metrics.contradictoryRows(name, fetched.contradictory?.size ?? 0);
       const accepted = await accept(() => fetched, 'upstream');
-      leased.succeed(stored(accepted));
+      if (isUncompared) leased.fail();
+      else leased.succeed(stored(accepted));
       return accepted;
     } catch (error) {
       throw onError(error, leased.is === 'ours' ? leased : undefined);
@@ -146,17 +153,26 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
    * one to compare it with. With changed rules, the listing that is served is guarded again.
    *
    * @param listing called when it is the turn of this listing
+   * @param known what to compare it with in place of the listing that is served
    * @throws UpstreamError by rejection
    */
-  function accept(listing: () => Fetched<Row>, origin: SnapshotOrigin): Promise<Indexed> {
-    const accepted = lastAccept.then(() => checkAndPublish(listing(), origin));
+  function accept(
+    listing: () => Fetched<Row>,
+    origin: SnapshotOrigin,
+    known?: Fetched<Row>,
+  ): Promise<Indexed> {
+    const accepted = lastAccept.then(() => checkAndPublish(listing(), origin, known));
     lastAccept = accepted.catch(() => {});
     return accepted;
   }
 
-  async function checkAndPublish(fetched: Fetched<Row>, origin: SnapshotOrigin): Promise<Indexed> {
+  async function checkAndPublish(
+    fetched: Fetched<Row>,
+    origin: SnapshotOrigin,
+    known: Fetched<Row> | undefined,
+  ): Promise<Indexed> {
     const [served, before] = [guarded, snapshot];
-    const isNew = origin !== 'rules';
+    const isNew = origin !== 'rules' && origin !== 'late';
     if (before && isNew) {
       if (isOlder(fetched, before)) return keep(before, fetched);
       if (origin !== 'upstream' && sentAtOf(fetched) <= newestAt()) return before;
@@ -164,11 +180,14 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     if (!served && origin === 'upstream') checkFirstListing(kind, fetched);
     const sent = asSent(kind, fetched);
     const acceptedLoss = served && isNew ? listingCheck.check(served, sent) : undefined;
-    const result = await guardRows(sent, fetched, origin);
+    const result = known ? await guard(sent, known) : await guardRows(sent, fetched, origin);
     const { takenAt, guard: memory } = result.listing;
     const lossAcceptedAt = acceptedLoss ? takenAt : memory.lossAcceptedAt;
     const listing = { ...result.listing, guard: { ...memory, lossAcceptedAt } };
-    const indexed = await index({ ...listing, rows: select(listing.rows, listing.guard) }, before);
+    const indexOf = async (guarded: Fetched<Row>, earlier: Indexed | undefined) =>
+      index({ ...guarded, rows: select(guarded.rows, guarded.guard ?? EMPTY_GUARD_MEMORY) }, earlier);
+    // The history of `known` is continued, and not that of the listing that is served.
+    const indexed = await indexOf(listing, known ? await indexOf(known, undefined) : before);
 
     if (isNew) {
       listingCheck.remember(served, acceptedLoss !== undefined);
@@ -195,14 +214,37 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     if (guarded && !isSenior) return guard(sent, guarded, origin === 'peer' ? fetched : undefined);
     // A listing from disk or from such a peer, or a first one from any peer, continues the memory stored with it.
     const own = origin === 'upstream' ? undefined : fetched;
-    const others = [...((await disk?.readOthers(kind)) ?? []), ...(await peers.readOthers(name, kind))];
-    if (others.length > 0)
+    const { known, isWhole } = await acceptedBefore(own);
+    if (origin === 'upstream') isUncompared = !isWhole;
+    return guard({ ...sent, history: known?.history }, known);
+  }
+
+  /**
+   * What earlier gateways have accepted, to compare a first listing with. `own` is the listing that is continued: unless
+   * given, that of a peer. `isWhole` is false if the peers cannot be asked now.
+   */
+  async function acceptedBefore(own?: Fetched<Row>) {
+    const continued = own ?? (await peers.newest(name, kind, 0));
+    const ofPeers = await peers.readOthers(name, kind);
+    const others = [...((await disk?.readOthers(kind)) ?? []), ...(ofPeers ?? [])];
+    const known = withKnownFacts(continued, others);
+    if (known !== own)
       log.info(
         { listing: name },
         `The first ${name} listing is compared with what earlier gateways have served`,
       );
-    const known = withKnownFacts(own, others);
-    return guard({ ...sent, history: known?.history }, known);
+    return { known, isWhole: ofPeers !== undefined };
+  }
+
+  /** Guards the served listing again, with what peers have accepted, if they can be asked now. */
+  async function compareLate(): Promise<void> {
+    const listing = guarded;
+    if (!listing || !(await peers.readOthers(name, kind))) return;
+    const { known, isWhole } = await acceptedBefore();
+    if (!isWhole) return;
+    isUncompared = false;
+    if (known) await accept(() => guarded ?? listing, 'late', known);
+    else if (snapshot) peers.offer(name, kind, stored(snapshot));
   }
 
   /** Serves the snapshot, stores it on disk, and offers it to peers. */
@@ -214,7 +256,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     const toStore = stored(accepted);
     if (origin !== 'disk')
       disk?.write(kind, { ...toStore, largest: listingCheck.largest(toStore.rows.length) });
-    peers.offer(name, kind, toStore);
+    if (!isUncompared) peers.offer(name, kind, toStore);
   }
 
   /** The listing as it is stored and shared: including the rows that the operator hides. */
@@ -283,6 +325,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   async function onPeerUpdate(): Promise<void> {
     if (refreshing || stopped) return;
     try {
+      if (isUncompared) await compareLate();
       const fetched = await peers.newest(name, kind, newestAt());
       if (fetched) await accept(() => fetched, 'peer');
     } catch (error) {

@@ -66,8 +66,11 @@ export interface Peers {
   ): Promise<LeaseResult<Row>>;
   /** The newest snapshot of a peer, if the store has one that was requested after `newerThan`. */
   newest<Row>(topic: string, kind: StoredKind<Row>, newerThan: number): Promise<Fetched<Row> | undefined>;
-  /** The last shared listings that may not be served, such as that of another upstream. The guard uses their facts. */
-  readOthers<Row>(topic: string, kind: StoredKind<Row>): Promise<readonly Fetched<Row>[]>;
+  /**
+   * The last shared listings that may not be served, such as that of another upstream. The guard uses their facts.
+   * Undefined if the store does not answer.
+   */
+  readOthers<Row>(topic: string, kind: StoredKind<Row>): Promise<readonly Fetched<Row>[] | undefined>;
   /** Ends the pause that follows a failure, for all gateways. */
   endPause(topic: string): Promise<void>;
   /** Calls the listener whenever a peer may have shared a new snapshot of the topic. */

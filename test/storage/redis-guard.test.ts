@@ -6,6 +6,7 @@ import { encodeListing } from '../../src/storage/stored-listing.js';
 import { TOKENS } from '../../src/upstream/listing-kinds.js';
 import { successorChain, successorToken } from '../fixtures/rows.js';
 import { stopClocks, until } from '../support/clock.js';
+import { changesSince } from '../support/copies.js';
 import { startFakeSuccessor } from '../support/fake-successor.js';
 import { json } from '../support/fake-upstream.js';
 import {
@@ -29,7 +30,7 @@ const HELD = { decimals: 6, price: null, heldBack: [{ fact: 'decimals', served: 
 
 /** A gateway whose listings are in Redis. Its clock starts 20 days behind, and stays behind Redis. */
 async function startSharing() {
-  const { client, url } = await startRedis();
+  const { client, url, freeze } = await startRedis();
   const clock = stopClocks();
   clock.setBack(20 * DAY);
   const options = { clock, config: { redisUrl: url } };
@@ -38,7 +39,7 @@ async function startSharing() {
   const isShared = async () =>
     Number(await client.hget(`${prefix}tokens:snapshot`, 'takenAt')) === takenAtOf(gateway);
   await until(isShared);
-  return { client, clock, options, gateway, prefix, isShared };
+  return { client, clock, freeze, options, gateway, prefix, isShared };
 }
 
 describe.skipIf(isRedisMissing)('gateways that share', () => {
@@ -108,6 +109,33 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     await refresh(behind);
     expect(await rowOf(behind)).toMatchObject(HELD);
     expect(await shared()).toEqual(before);
+  });
+
+  it('a gateway that Redis does not answer at its start compares its first listing once Redis answers, and overwrites nothing before', async () => {
+    const { client, clock, freeze, options, gateway, prefix } = await startSharing();
+    await gateway.bring({ tokens: LISTINGS.tokens.slice(0, 10) }, HOUR);
+    const before = await changesSince(gateway, null);
+    gateway.snapshots.stop();
+    const shared = () => client.hget(`${prefix}tokens:snapshot`, 'text');
+    await until(async () => (await shared())?.includes(before.cursor) === true);
+    freeze(true);
+    clock.advance(HOUR);
+    gateway.upstream.plan('tokens', json({ tokens: WRONG }));
+    const alone = { ...options, upstream: gateway.upstream, redisTimeoutMs: 200 };
+    const after = await startGuarded({}, alone);
+    expect(await rowOf(after)).toMatchObject({ decimals: 18, heldBack: [] });
+    freeze(false);
+    await until(async () => (await rowOf(after))?.decimals === 6);
+    expect(await rowOf(after)).toMatchObject(HELD);
+    const { isReset, changed } = await changesSince(after, before.cursor);
+    expect([isReset, changed.map((row) => row.address)]).toEqual([false, ['0x1', '0x13']]);
+    expect(await shared()).toContain(before.cursor);
+    // The hold-back period of the peer and its removed rows are continued.
+    await after.bring({ tokens: [...WRONG.slice(0, 10), { ...REST.at(-1), decimals: 3 }] }, DAY);
+    const served = await after.tokens();
+    expect(served[0]).toMatchObject({ decimals: 18, heldBack: [] });
+    expect(served.at(-1)).toMatchObject({ decimals: 6, heldBack: [{ upstream: '3' }] });
+    await until(async () => (await shared())?.includes('"decimals":3') === true);
   });
 
   it('gateways guard accepted values also after a change of UPSTREAM_PROFILE and UPSTREAM_URL', async () => {

@@ -127,7 +127,7 @@ export function createRedisPeers(options: RedisPeersOptions) {
   /** By topic: writes the snapshot that is served here, if Redis has none or an older one. */
   const offered = new Map<string, () => Promise<void>>();
   /** By listing: the last one that was refused, because its rows may not be served. The guard uses its facts. */
-  const refused = new Map<string, unknown>();
+  const refused = new Map<string, Buffer>();
   /** Writes in progress: `close` waits for them. */
   const writes = new Set<Promise<void>>();
   let hasGivenUp = false;
@@ -215,7 +215,7 @@ export function createRedisPeers(options: RedisPeersOptions) {
           const fetched = await read(kind, text, services);
           if (fetched && sentAtOf(fetched) > knownAt) return { is: 'fetched', fetched };
           // The refused listing stays in Redis until a newer one replaces it: perhaps only this gateway's clock is wrong.
-          refused.set(kind.name, text);
+          if (Buffer.isBuffer(text)) refused.set(kind.name, text);
           refusedAt = (await heldAt(topic)) ?? 0;
           break;
         }
@@ -251,12 +251,19 @@ export function createRedisPeers(options: RedisPeersOptions) {
     lease,
     async newest(topic, kind, newerThan) {
       const at = await heldAt(topic);
-      if (at === 0) offered.get(topic)?.();
-      if (at === undefined || at <= newerThan) return undefined;
-      return read(kind, await call('HGET', snapshotKey(topic), 'text'), services);
+      if (at === undefined) return undefined;
+      if (at < newerThan) offered.get(topic)?.();
+      if (at <= newerThan) return undefined;
+      const text = await call('HGET', snapshotKey(topic), 'text');
+      if (!Buffer.isBuffer(text) || refused.get(kind.name)?.equals(text)) return undefined;
+      const fetched = await read(kind, text, services);
+      if (!fetched) refused.set(kind.name, text);
+      return fetched;
     },
     async readOthers<Row>(topic: string, kind: StoredKind<Row>) {
-      const last = String((await call('GET', scopeKey(topic))) ?? scope);
+      const reply = await call('GET', scopeKey(topic));
+      if (reply === undefined) return undefined;
+      const last = String(reply ?? scope);
       const other = last === scope ? undefined : await call('HGET', snapshotKey(topic, last), 'text');
       const texts = [refused.get(kind.name), other];
       const fetched = await Promise.all(texts.map((text) => read<Row>(kind, text, undefined)));
