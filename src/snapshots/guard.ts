@@ -25,13 +25,15 @@ import type { ListingKind } from '../upstream/listing-kinds.js';
 
 export type OperatorWord = Pick<ResolvedRules, 'verdictOn' | 'keptFacts'>;
 
+/** Facts to expect of a row that was not listed before, by its key. */
+export type Baseline = (key: string) => ReadonlyMap<GuardedFact, string> | undefined;
+
 export interface GuardOptions<Row> {
   readonly kind: ListingKind<Row>;
   /** The hold-back period in milliseconds. If it is infinite, only rules accept a changed value. */
   readonly holdBackMs: number;
   readonly rules: OperatorWord;
-  /** Facts to expect of a row that was not listed before. */
-  readonly baseline?: (key: string) => ReadonlyMap<GuardedFact, string> | undefined;
+  readonly baseline?: Baseline;
 }
 
 /** A listing whose rows may be served. Its guard memory has the held-back rows as the upstream sent them. */

@@ -18,6 +18,7 @@ import { causedByClient, UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger/logger.js';
 import { growingPause, LONGEST_PAUSE_MS } from '../scheduling/growing-pause.js';
 import { ROUTES, TOKENS } from '../upstream/listing-kinds.js';
+import type { Baseline } from './guard.js';
 import { agingFrom, type TokenSnapshot } from './snapshot.js';
 import type { Peers } from './stores.js';
 
@@ -261,6 +262,7 @@ export type Reconcile = ReturnType<typeof createReconcile>;
  */
 export function createReconcile(
   operator: () => Pick<ResolvedRules, 'selectTokens' | 'keptFacts'>,
+  baseline: Baseline,
   onConflicts: (count: number) => void,
   log: Logger,
 ) {
@@ -285,7 +287,7 @@ export function createReconcile(
     const served: Token[] = [];
     for (const [key, row] of keyedRows(rows, TOKENS.keyOf)) {
       const ofListing = listedRows?.get(key);
-      const decimals = decimalsOfRoutes(key, ofListing, listed, rules);
+      const decimals = decimalsOfRoutes(key, ofListing, listed, rules, baseline);
       if (decimals === undefined || decimals === row.decimals) {
         if (!ofListing) unlisted.set(key, row);
         served.push(ofListing ?? row);
@@ -312,20 +314,23 @@ const NO_LISTING = {};
  * The decimals that a route to a token must have. Undefined (any) for a listed token with held-back facts, and for an
  * unknown token; NaN (none) for a new token that is held back or has contradictory rows.
  *
- * @param row the token in the listing, if it is listed. For a removed token, its last decimals count, unless a `keep`
- *   rule of the operator has others
+ * @param row the token in the listing, if it is listed. For a removed token, its last decimals count, and for any
+ *   other token those of `baseline`, unless a `keep` rule of the operator has others
  */
 export function decimalsOfRoutes(
   key: string,
   row: Token | undefined,
   listed: TokenSnapshot | undefined,
   rules: Pick<ResolvedRules, 'keptFacts'>,
+  baseline: Baseline,
 ): number | undefined {
   if (row) return row.heldBack.length > 0 ? undefined : row.decimals;
   const removed = listed?.unlisted.get(key);
   if (removed === null) return Number.NaN;
   const kept = rules.keptFacts(key)?.get('decimals');
-  return kept === undefined ? removed?.decimals : Number(kept);
+  if (kept === undefined && removed) return removed.decimals;
+  const known = kept ?? baseline(key)?.get('decimals');
+  return known === undefined ? undefined : Number(known);
 }
 
 /**

@@ -5,7 +5,7 @@ import { type ListingRules, NO_RULES } from '../domain/listing-rules.js';
 import { CHAINS, TOKENS } from '../upstream/listing-kinds.js';
 import { compareNatives, guardPrices, numberChains } from './cross-checks.js';
 import { type FreshMs, freshnessOf, type ListingStatus, type Reads } from './freshness.js';
-import { guardListing } from './guard.js';
+import { type Baseline, guardListing } from './guard.js';
 import { MAX_UPSTREAM_WAIT_MS, View } from './operation-view.js';
 import { createRefresher, type RefreshOptions } from './refresher.js';
 import { createReconcile, createRoutes } from './routes.js';
@@ -57,6 +57,8 @@ export function createSnapshots(options: SnapshotsOptions) {
   let comparedNatives: string | undefined;
   const nativesNow = () => chains.guarded && nativesOf(chains.guarded.rows);
 
+  const baseline: Baseline = (key) => embedded().tokens.get(key);
+
   const chains = createRefresher<Chain, ChainSnapshot>({
     ...options,
     kind: CHAINS,
@@ -76,7 +78,6 @@ export function createSnapshots(options: SnapshotsOptions) {
     kind: TOKENS,
     fetch: () => service.fetch('tokens'),
     async guard(sent, before, peer) {
-      const baseline = (key: string) => embedded().tokens.get(key);
       const rules = resolved;
       const result = await guardListing({ kind: TOKENS, holdBackMs, rules, baseline }, sent, before, peer);
       comparedNatives = nativesNow();
@@ -103,6 +104,7 @@ export function createSnapshots(options: SnapshotsOptions) {
           service,
           tokens: () => tokens.snapshot,
           operator,
+          baseline,
           onAsked: metrics.sweep.asked,
           log,
         });
@@ -118,7 +120,7 @@ export function createSnapshots(options: SnapshotsOptions) {
     tokens: options.tokensFreshMs,
     routes: destinationsFreshMs,
   };
-  const reconcile = createReconcile(operator, metrics.conflictingRouteRows, log);
+  const reconcile = createReconcile(operator, baseline, metrics.conflictingRouteRows, log);
   const onWaited = metrics.waited;
   const held = { service, refreshers, freshMs, sources, routes, reconcile, operator, now, onWaited, log };
 

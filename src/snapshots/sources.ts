@@ -8,6 +8,7 @@ import { asUpstreamError, UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger/logger.js';
 import { growingPause, LONGEST_PAUSE_MS } from '../scheduling/growing-pause.js';
 import { TOKENS } from '../upstream/listing-kinds.js';
+import type { Baseline } from './guard.js';
 import { decimalsOfRoutes, type Routes } from './routes.js';
 import type { TokenSnapshot } from './snapshot.js';
 
@@ -15,6 +16,7 @@ export interface SourcesOptions {
   readonly service: Pick<Service, 'source'>;
   readonly tokens: () => TokenSnapshot | undefined;
   readonly operator: () => Pick<ResolvedRules, 'hides' | 'keptFacts' | 'selectTokens'>;
+  readonly baseline: Baseline;
   /** Called after each request that was sent, with `ok` or with the code of the error. */
   readonly onAsked: (outcome: string) => void;
   readonly log: Logger;
@@ -44,7 +46,7 @@ interface Progress {
 
 /** Creates the sources. Nothing is requested before `start`. A sweep takes `intervalMs` milliseconds. */
 export function createSources(intervalMs: number, options: SourcesOptions) {
-  const { service, tokens, operator, onAsked, log } = options;
+  const { service, tokens, operator, baseline, onAsked, log } = options;
   const map = createRouteMap();
   /** By the rows of a listing. */
   const progress = new WeakMap<readonly Token[], Progress>();
@@ -219,7 +221,7 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
           const rows = keyedRows(listed.rows, TOKENS.keyOf);
           const key = tokenKey(chainKey, address);
           const found = map
-            .sourcesOf(key, decimalsOfRoutes(key, rows.get(key), listed, rules))
+            .sourcesOf(key, decimalsOfRoutes(key, rows.get(key), listed, rules, baseline))
             .flatMap((source) => rows.get(source) ?? []);
           return rules.selectTokens(found.filter(({ isBridgeable }) => isBridgeable).sort(byPlace));
         },

@@ -188,6 +188,35 @@ describe('rows of routes', () => {
   });
 });
 
+describe('rows of routes that no listing has had', () => {
+  const USDC = {
+    ethereum: '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48',
+    base: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913',
+  };
+  const rows = [
+    tokenRow('ethereum', USDC.ethereum, { decimals: 18 }),
+    tokenRow('base', USDC.base),
+    tokenRow('d', '0x9'),
+  ];
+
+  it('rows of routes that no listing has had are compared with the decimals in the demo data', async () => {
+    const { query } = await serve(() => json({ tokens: rows }));
+    expect(await query(pair('0x64'))).toEqual({
+      data: { tokens: [{ address: USDC.base }, { address: '0x9' }] },
+    });
+  });
+
+  it('rows of routes are compared with the decimals in the demo data, too, while there is no token listing', async () => {
+    const upstream = await startFakeUpstream();
+    upstream.plan('tokens', status(404));
+    upstream.plan('routes', json({ tokens: rows }));
+    const { query } = await createTestGateway({ upstream, config: { upstreamRetries: 0 } });
+    expect(await query(pair('0x64'))).toEqual({
+      data: { tokens: [{ address: USDC.base }, { address: '0x9' }] },
+    });
+  });
+});
+
 describe('clients', () => {
   it('clients take turns, however many requests one of them has, and share requests for the same routes', async () => {
     const { queryAs, asked } = await serve(one, { upstreamRequestsPerSecond: 5 });
