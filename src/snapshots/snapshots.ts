@@ -51,11 +51,11 @@ export function createSnapshots(options: SnapshotsOptions) {
   /** The operator's rules. Their CAIP identifiers are resolved to chains and tokens. */
   let resolved = rulesFor();
   /**
-   * The native currencies when the tokens were last guarded. The tokens are guarded again when these differ, because the
-   * decimals of native assets are compared between both listings.
+   * The facts of chains when the tokens were last guarded. When they differ, the tokens are guarded again, because the
+   * decimals of native assets are compared between both listings, and the token list has `chainId`s.
    */
-  let comparedNatives: string | undefined;
-  const nativesNow = () => chains.guarded && nativesOf(chains.guarded.rows);
+  let usedFacts: string | undefined;
+  const factsNow = () => chains.guarded && factsOf(chains.guarded.rows);
 
   const baseline: Baseline = (key) => embedded().tokens.get(key);
 
@@ -80,7 +80,7 @@ export function createSnapshots(options: SnapshotsOptions) {
     async guard(sent, before, peer) {
       const rules = resolved;
       const result = await guardListing({ kind: TOKENS, holdBackMs, rules, baseline }, sent, before, peer);
-      comparedNatives = nativesNow();
+      usedFacts = factsNow();
       const compared = compareNatives(result.listing, before, chains.guarded?.rows ?? [], rules);
       return { ...result, listing: await guardPrices(compared, before) };
     },
@@ -138,7 +138,7 @@ export function createSnapshots(options: SnapshotsOptions) {
   function onPublished(): void {
     if (!chains.guarded) return;
     const next = rulesFor(chains.guarded);
-    if (next.rows === resolved.rows && comparedNatives === nativesNow()) return;
+    if (next.rows === resolved.rows && usedFacts === factsNow()) return;
     resolved = next;
     void tokens.applyRules();
   }
@@ -207,12 +207,17 @@ export function createSnapshots(options: SnapshotsOptions) {
   };
 }
 
-/** The facts of chains that are compared with tokens, as a text that does not depend on the order of the chains. */
-function nativesOf(chains: readonly Chain[]): string {
-  const natives = chains.map(({ chainKey, nativeCurrency: { address, decimals } }) => [
-    chainKey,
-    address,
-    decimals,
-  ]);
-  return JSON.stringify(natives.toSorted());
+/** The facts of chains that tokens and the token list depend on, as a text that is equal for any order of the chains. */
+function factsOf(chains: readonly Chain[]): string {
+  const facts = chains.map(
+    ({ chainKey, chainId, chainType, caip2, nativeCurrency: { address, decimals } }) => [
+      chainKey,
+      chainId,
+      chainType,
+      caip2,
+      address,
+      decimals,
+    ],
+  );
+  return JSON.stringify(facts.toSorted());
 }

@@ -2,7 +2,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
-import { createTestGateway } from '../support/test-gateway.js';
+import { json, status } from '../support/fake-upstream.js';
+import { createTestGateway, refresh } from '../support/test-gateway.js';
 import { refreshWith, UNGUARDED } from '../support/test-server.js';
 import { listOf, nextVersionByPackage, type TokenList, type Version } from '../support/token-lists.js';
 
@@ -82,5 +83,17 @@ describe('the version of the token list', () => {
       { numRuns: 30, endOnFailure: true, examples: EXAMPLES },
     );
     expect([...parts].sort()).toEqual(['major', 'minor', 'patch']);
+  });
+
+  it('the token list has the chainId of the chain listing, also while the token listing cannot be refreshed', async () => {
+    const listings = { chains: [chainRow('a')], tokens: [ANCHOR] };
+    const gateway = await createTestGateway({ listings, config: { ...UNGUARDED, upstreamRetries: 0 } });
+    await gateway.query('{ chains { chainKey } tokens { symbol } }');
+    expect((await listOf(gateway)).tokens).toMatchObject([{ chainId: 7 }]);
+    gateway.upstream.plan('tokens', status(404));
+    gateway.upstream.plan('chains', json({ chains: [chainRow('a', { chainId: 8 })] }));
+    await refresh(gateway);
+    await expect.poll(async () => (await listOf(gateway)).tokens).toMatchObject([{ chainId: 8 }]);
+    expect((await listOf(gateway)).version).toEqual({ major: 2, minor: 0, patch: 0 });
   });
 });
