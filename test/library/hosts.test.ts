@@ -59,6 +59,7 @@ describe.skipIf(isMissing(canInstall, 'other servers (the npm registry does not 
     const atEnd = afterTests();
     let folder: string;
     let upstream: FakeUpstream;
+    let next: Promise<string>;
     const ofProcess = new Map<string, unknown>();
 
     beforeAll(async () => {
@@ -70,6 +71,9 @@ describe.skipIf(isMissing(canInstall, 'other servers (the npm registry does not 
       for (const [name, asked] of Object.entries(REQUESTS)) {
         ofProcess.set(name, await answersTo(address, asked));
       }
+      // Its build takes longer than all other tests of this file: they run meanwhile.
+      next = startNext(folder, upstream.url, atEnd);
+      next.catch(() => {});
     });
 
     async function expectSameAnswers(address: string, ofHost: readonly string[] = []): Promise<void> {
@@ -108,26 +112,6 @@ describe.skipIf(isMissing(canInstall, 'other servers (the npm registry does not 
       const runtime = file === 'bun.js' ? 'bun' : file === 'deno.js' ? 'deno' : undefined;
       const command = runtime ? await installRuntime(runtime, folder) : [process.execPath];
       await expectSameAnswers(await startHost(folder, file, upstream.url, atEnd, command), ofHost);
-    });
-
-    it('the packed gateway responds in a built app of Next as the process does, compressed once', async () => {
-      const address = await startNext(folder, upstream.url, atEnd);
-      for (const [name, asked] of Object.entries(REQUESTS)) {
-        // Next itself refuses methods that a route does not export.
-        if (name === 'another method') continue;
-        const expected = ofProcess.get(name) as readonly { status: number; body: string }[];
-        // Next redirects a path with a slash at its end.
-        const path = asked.path === '/' ? '' : asked.path;
-        const answers = await answersTo(address, { ...asked, ...(path === undefined ? {} : { path }) });
-        const shown = answers.map(({ status, body }) => ({ status, body }));
-        expect(shown, name).toEqual(expected.map(({ status, body }) => ({ status, body })));
-      }
-      for (const encoding of ['gzip', 'br, gzip', 'identity']) {
-        const asked = got(LONG, { 'accept-encoding': encoding });
-        const received = await ask(address, asked);
-        expect(received.headers['content-encoding']).toBe(encoding === 'identity' ? undefined : 'gzip');
-        expect(JSON.parse(plainOf(received).toString())).toHaveProperty('data.tokens.0.symbol');
-      }
     });
 
     it('the packed gateway has types that compile strictly, with exactly the options', async () => {
@@ -177,5 +161,25 @@ describe.skipIf(isMissing(canInstall, 'other servers (the npm registry does not 
         expect(stdout).toBe('200\n200\n200\n');
       },
     );
+
+    it('the packed gateway responds in a built app of Next as the process does, compressed once', async () => {
+      const address = await next;
+      for (const [name, asked] of Object.entries(REQUESTS)) {
+        // Next itself refuses methods that a route does not export.
+        if (name === 'another method') continue;
+        const expected = ofProcess.get(name) as readonly { status: number; body: string }[];
+        // Next redirects a path with a slash at its end.
+        const path = asked.path === '/' ? '' : asked.path;
+        const answers = await answersTo(address, { ...asked, ...(path === undefined ? {} : { path }) });
+        const shown = answers.map(({ status, body }) => ({ status, body }));
+        expect(shown, name).toEqual(expected.map(({ status, body }) => ({ status, body })));
+      }
+      for (const encoding of ['gzip', 'br, gzip', 'identity']) {
+        const asked = got(LONG, { 'accept-encoding': encoding });
+        const received = await ask(address, asked);
+        expect(received.headers['content-encoding']).toBe(encoding === 'identity' ? undefined : 'gzip');
+        expect(JSON.parse(plainOf(received).toString())).toHaveProperty('data.tokens.0.symbol');
+      }
+    });
   },
 );
