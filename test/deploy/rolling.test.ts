@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { demoChains as chains, demoTokens as tokens } from '../fixtures/demo.js';
 import { startFakeUpstream } from '../support/fake-upstream.js';
+import { fixedLimits } from '../support/fixed-limits.js';
 import { freePort } from '../support/free-port.js';
 import { spawnGateway } from '../support/gateway-process.js';
 import { questionsAbout, startLoad } from '../support/load.js';
@@ -28,8 +29,7 @@ const QUESTIONS = Array.from({ length: 48 }, (_, nth) => {
 });
 
 /**
- * Builds the earlier commit with the packages of this commit. Returns the path of its main file; undefined
- * if there is no such commit.
+ * Builds the earlier commit with the packages of this commit. Returns its folder; undefined if there is no such commit.
  */
 function buildEarlier(): string | undefined {
   try {
@@ -42,11 +42,14 @@ function buildEarlier(): string | undefined {
   execFileSync('sh', ['-c', `git archive ${FROM} | tar -x -C ${folder}`], { cwd: ROOT });
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   execFileSync('npm', ['run', '-s', 'build'], { cwd: folder, stdio: 'pipe' });
-  return join(folder, 'dist/main.js');
+  return folder;
 }
 
-/** Starts a gateway with this main file. It can be ended, and started again on the same port. The test's end kills it. */
-async function createReplica(env: Readonly<Record<string, string>>, firstMain: string | undefined) {
+/**
+ * Starts a gateway of the build in this folder. It can be ended, and started again on the same port. The test's end kills
+ * it.
+ */
+async function createReplica(env: Readonly<Record<string, string>>, firstBuild: string | undefined) {
   const [port, adminPort] = [await freePort(), await freePort()];
   const admin = `http://127.0.0.1:${adminPort}`;
   const settings = { ...env, PORT: String(port), ADMIN_PORT: String(adminPort), LOG_REQUESTS: 'errors' };
@@ -54,9 +57,9 @@ async function createReplica(env: Readonly<Record<string, string>>, firstMain: s
   let answered = 0;
   const replica = {
     port,
-    /** Starts a process, of this build unless another main file is given, and resolves when it is ready. */
-    async start(main?: string) {
-      gateway = spawnGateway(settings, main);
+    /** Starts a process, of this build unless the folder of another is given, and resolves when it is ready. */
+    async start(build = ROOT) {
+      gateway = spawnGateway({ ...settings, ...fixedLimits({}, build) }, join(build, 'dist/main.js'));
       const isReady = () =>
         fetch(`${admin}/ready`).then(
           ({ ok }) => ok,
@@ -82,7 +85,7 @@ async function createReplica(env: Readonly<Record<string, string>>, firstMain: s
     gateway?.child.kill('SIGKILL');
     await gateway?.exited;
   });
-  await replica.start(firstMain);
+  await replica.start(firstBuild);
   return replica;
 }
 
@@ -109,7 +112,7 @@ describe.skipIf(areMissing('nginx') || isRedisMissing)('two gateways behind ngin
       expect
         .poll(() => load.answered + load.failures.length, { timeout: 300_000 + REQUESTS * 5 })
         .toBeGreaterThan(share * REQUESTS);
-    for (const [share, replica, signal, main] of [
+    for (const [share, replica, signal, build] of [
       [0.1, one, 'SIGTERM', undefined],
       [0.2, other, 'SIGTERM', undefined],
       [0.4, one, 'SIGKILL', undefined],
@@ -121,7 +124,7 @@ describe.skipIf(areMissing('nginx') || isRedisMissing)('two gateways behind ngin
       await reach(share);
       expect(await replica.end(signal), replica.output()).toBe(signal === 'SIGTERM' ? 0 : null);
       if (signal === 'SIGKILL') await reach(share + 0.05);
-      await replica.start(main);
+      await replica.start(build);
     }
     await reach(1);
     await load.stop();
@@ -140,8 +143,8 @@ describe.skipIf(areMissing('nginx') || isRedisMissing)('two gateways behind ngin
     }
     // Without the upstream and Redis, each version can start only from its own files.
     await upstream.close();
-    for (const main of [earlier, undefined]) {
-      const replica = await createReplica(env, main);
+    for (const build of [earlier, undefined]) {
+      const replica = await createReplica(env, build);
       expect(await replica.end('SIGTERM'), replica.output()).toBe(0);
     }
   });
