@@ -48,7 +48,7 @@ export interface ViewSources {
   readonly sources: Sources | undefined;
   readonly routes: Routes;
   readonly reconcile: Reconcile;
-  readonly operator: () => RoutesRead['rules'];
+  readonly currentRules: () => RoutesRead['rules'];
   readonly now: () => number;
   readonly onWaited: (reason: 'upstream', seconds: number) => void;
   readonly log: Logger;
@@ -222,7 +222,7 @@ export class View {
 
   /** The notes about the routes on which the response depends. They begin when the operation first reads routes. */
   private routesSoFar(): RoutesRead {
-    const rules = this.held.operator();
+    const rules = this.held.currentRules();
     this.routesRead ??= { goodUntil: Number.POSITIVE_INFINITY, takenAt: undefined, rules };
     return this.routesRead;
   }

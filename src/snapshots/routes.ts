@@ -261,7 +261,7 @@ export type Reconcile = ReturnType<typeof createReconcile>;
  * listed token with held-back facts is not left out for its decimals: its row shows the contradiction.
  */
 export function createReconcile(
-  operator: () => Pick<ResolvedRules, 'selectTokens' | 'keptFacts'>,
+  currentRules: () => Pick<ResolvedRules, 'selectTokens' | 'keptFacts'>,
   baseline: Baseline,
   onConflicts: (count: number) => void,
   log: Logger,
@@ -279,7 +279,7 @@ export function createReconcile(
     const besideListing = remembered.get(listed ?? NO_LISTING) ?? new WeakMap();
     remembered.set(listed ?? NO_LISTING, besideListing);
     const known = besideListing.get(rows);
-    const rules = operator();
+    const rules = currentRules();
     if (known?.rules === rules) return known;
     const listedRows = listed && keyedRows(listed.rows, TOKENS.keyOf);
     const unlisted = new Map<string, Token>();

@@ -96,14 +96,14 @@ export function createSnapshots(options: SnapshotsOptions) {
    */
   const each = LISTING_NAMES.map((name) => refreshers[name]);
 
-  const operator = () => resolved;
+  const currentRules = () => resolved;
   const sources =
     routesSweepMs === undefined
       ? undefined
       : createSources(routesSweepMs, {
           service,
           tokens: () => tokens.snapshot,
-          operator,
+          currentRules,
           baseline,
           onAsked: metrics.sweep.asked,
           log,
@@ -120,9 +120,9 @@ export function createSnapshots(options: SnapshotsOptions) {
     tokens: options.tokensFreshMs,
     routes: destinationsFreshMs,
   };
-  const reconcile = createReconcile(operator, baseline, metrics.conflictingRouteRows, log);
+  const reconcile = createReconcile(currentRules, baseline, metrics.conflictingRouteRows, log);
   const onWaited = metrics.waited;
-  const held = { service, refreshers, freshMs, sources, routes, reconcile, operator, now, onWaited, log };
+  const held = { service, refreshers, freshMs, sources, routes, reconcile, currentRules, now, onWaited, log };
 
   /**
    * Resolves the CAIP identifiers in the rules: by the listed chains, else by removed chains, else by chains

@@ -15,7 +15,7 @@ import type { TokenSnapshot } from './snapshot.js';
 export interface SourcesOptions {
   readonly service: Pick<Service, 'source'>;
   readonly tokens: () => TokenSnapshot | undefined;
-  readonly operator: () => Pick<ResolvedRules, 'hides' | 'keptFacts' | 'selectTokens'>;
+  readonly currentRules: () => Pick<ResolvedRules, 'hides' | 'keptFacts' | 'selectTokens'>;
   readonly baseline: Baseline;
   /** Called after each request that was sent, with `ok` or with the code of the error. */
   readonly onAsked: (outcome: string) => void;
@@ -46,7 +46,7 @@ interface Progress {
 
 /** Creates the sources. Nothing is requested before `start`. A sweep takes `intervalMs` milliseconds. */
 export function createSources(intervalMs: number, options: SourcesOptions) {
-  const { service, tokens, operator, baseline, onAsked, log } = options;
+  const { service, tokens, currentRules, baseline, onAsked, log } = options;
   const map = createRouteMap();
   /** By the rows of a listing. */
   const progress = new WeakMap<readonly Token[], Progress>();
@@ -216,7 +216,7 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
         pairs: map.pairs,
         /** The bridgeable tokens with a route to this token, in the operator's order of chains. */
         rows(): readonly Token[] {
-          const rules = operator();
+          const rules = currentRules();
           if (rules.hides({ chainKey, address })) return [];
           const rows = keyedRows(listed.rows, TOKENS.keyOf);
           const key = tokenKey(chainKey, address);
