@@ -6,7 +6,7 @@ import { groupBy, keyedRows } from '../domain/keyed-rows.js';
 import { type Chain, type Fetched, sentAtOf, type Token } from '../domain/listing.js';
 import { yieldThen } from '../scheduling/chunks.js';
 import { TOKENS } from '../upstream/listing-kinds.js';
-import { clocksOf, type GuardedListing, type OperatorWord } from './guard.js';
+import { clocksOf, type GuardedListing, type GuardRules } from './guard.js';
 
 /**
  * Decides which chain has a CAIP-2 identifier that several chains claim: the chain that had it before; otherwise the
@@ -55,7 +55,7 @@ export function compareNatives(
   listing: GuardedListing<Token>,
   before: Fetched<Token> | undefined,
   chains: readonly Chain[],
-  rules: Pick<OperatorWord, 'keptFacts'>,
+  rules: Pick<GuardRules, 'keptFacts'>,
 ): GuardedListing<Token> {
   const rows = new Map(keyedRows(listing.rows, TOKENS.keyOf));
   const held = new Map(clocksOf(listing.guard));

@@ -23,7 +23,8 @@ import type { ResolvedRules } from '../domain/listing-rules.js';
 import { forEachChunk } from '../scheduling/chunks.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
 
-export type OperatorWord = Pick<ResolvedRules, 'verdictOn' | 'keptFacts'>;
+/** The part of the operator's rules that decides on values. */
+export type GuardRules = Pick<ResolvedRules, 'verdictOn' | 'keptFacts'>;
 
 /** Facts to expect of a row that was not listed before, by its key. */
 export type Baseline = (key: string) => ReadonlyMap<GuardedFact, string> | undefined;
@@ -32,7 +33,7 @@ export interface GuardOptions<Row> {
   readonly kind: ListingKind<Row>;
   /** The hold-back period in milliseconds. If it is infinite, only rules accept a changed value. */
   readonly holdBackMs: number;
-  readonly rules: OperatorWord;
+  readonly rules: GuardRules;
   readonly baseline?: Baseline;
 }
 
@@ -50,7 +51,7 @@ export interface GuardResult<Row> {
   /** Removed rows that a new row would replace. The new row is held back from this listing on. */
   readonly waiting: readonly Contradiction<Row>[];
   readonly accepted: readonly (Contradiction<Row> & AcceptedChange)[];
-  readonly rules: OperatorWord;
+  readonly rules: GuardRules;
 }
 
 /** The most removed rows that are remembered, and the most new ones: twice the rows for which speed is promised. */
@@ -369,7 +370,7 @@ export function heldBackIn<Row extends ListingRow>(
   served: readonly Row[],
   { guard, rows }: Pick<GuardedListing<Row>, 'guard' | 'rows'>,
   select: (rows: readonly Row[], guard: GuardMemory<Row>) => readonly Row[],
-  rules: Pick<OperatorWord, 'keptFacts'>,
+  rules: Pick<GuardRules, 'keptFacts'>,
 ) {
   const { keyOf, lookalikeOf } = kind;
   const factsIn = (among: readonly Row[]) =>
