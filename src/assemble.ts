@@ -1,7 +1,7 @@
 /** Puts a gateway together from its settings, for the process and for the library. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from './config/config.js';
-import { createDemoHttp, readEmbeddedFacts } from './demo/listings.js';
+import { createDemoHttp, readDemoFacts } from './demo/listings.js';
 import type { Service } from './domain/listing.js';
 import { createGateway } from './gateway.js';
 import { createDependencyCheck } from './graph/dependencies.js';
@@ -81,7 +81,7 @@ export async function assemble(options: AssembleOptions) {
     service: decorate(upstream.service),
     peers: redisPeers,
     disk,
-    embedded: readEmbeddedFacts,
+    demoFacts: readDemoFacts,
     rules: rulesFile?.rules,
     metrics,
     log,

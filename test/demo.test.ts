@@ -1,4 +1,4 @@
-/** The embedded demo listings have the form of the v1 service, and a gateway without an upstream serves them. */
+/** The demo listings have the form of the v1 service, and a gateway without an upstream serves them. */
 import { describe, expect, it } from 'vitest';
 import { createDemoHttp } from '../src/demo/listings.js';
 import { demoChains, demoTokens, type RawToken } from './fixtures/demo.js';
@@ -13,7 +13,7 @@ function openDemo() {
 
 const withoutPrice = ({ price, ...token }: RawToken) => ({ ...token, hasPrice: price.usd > 0 });
 
-describe('the embedded demo listings', () => {
+describe('the demo listings', () => {
   it('the demo listings have the form of the v1 service', async () => {
     const get = openDemo();
     expect(await get('chains')).toEqual({ chains: demoChains });

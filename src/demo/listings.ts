@@ -1,7 +1,7 @@
-/** The embedded demo listings: a client that answers with them, and the public facts in them. */
+/** The demo listings: a client that answers with them, and the public facts in them. */
 import { readFileSync } from 'node:fs';
 import { foldAddress, tokenKey } from '../domain/addresses.js';
-import type { EmbeddedFacts } from '../domain/guarded-facts.js';
+import type { DemoFacts } from '../domain/guarded-facts.js';
 import type { RouteRequest } from '../domain/listing.js';
 import { chainFrom } from '../domain/rows.js';
 
@@ -75,13 +75,13 @@ export function createDemoHttp() {
   };
 }
 
-let known: EmbeddedFacts | undefined;
+let known: DemoFacts | undefined;
 
 /**
- * The embedded chains, and the facts of EVM chains and their tokens, with which the first listing of an upstream is
- * compared. These facts are publicly known; other data in the embedded listing can be made up. The files are read once.
+ * The chains of the demo data, and the facts of EVM chains and their tokens, with which new rows of an upstream are
+ * compared. These facts are publicly known; other demo data can be made up. The files are read once.
  */
-export function readEmbeddedFacts(): EmbeddedFacts {
+export function readDemoFacts(): DemoFacts {
   if (known) return known;
   const chains = readChains().map(chainFrom);
   const evm = chains.filter(({ chainType }) => chainType === 'evm');

@@ -32,8 +32,8 @@ export function contradictedFacts<Row>(facts: readonly FactOf<Row>[], one: Row, 
   return facts.filter((fact) => factKey(fact, one) !== factKey(fact, other));
 }
 
-/** The facts of the embedded listing, which are publicly known. */
-export interface EmbeddedFacts {
+/** The facts of the demo data that are publicly known. New rows are compared with them. */
+export interface DemoFacts {
   readonly chains: readonly Chain[];
   /** The keys of EVM chains, by CAIP-2 identifier. */
   readonly chainKeys: ReadonlyMap<string, string>;

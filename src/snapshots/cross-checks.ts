@@ -10,24 +10,24 @@ import { clocksOf, type GuardedListing, type GuardRules } from './guard.js';
 
 /**
  * Decides which chain has a CAIP-2 identifier that several chains claim: the chain that had it before; otherwise the
- * chain that has it in the embedded listing; otherwise no chain. A wrong identifier would join the tokens of two chains.
+ * chain that has it in the demo data; otherwise no chain. A wrong identifier would join the tokens of two chains.
  *
- * @param embedded the keys of the chains in the embedded listing, by CAIP-2 identifier
+ * @param demoChainKeys the keys of the chains in the demo data, by CAIP-2 identifier
  * @param holdBackMs how long a chain that is no longer listed keeps its identifier
  */
-export function numberChains(
+export function assignCaip2(
   listing: GuardedListing<Chain>,
   before: Fetched<Chain> | undefined,
-  embedded: ReadonlyMap<string, string>,
+  demoChainKeys: ReadonlyMap<string, string>,
   holdBackMs: number,
 ): GuardedListing<Chain> {
   const unnumberedBefore = new Set(before?.guard?.unnumbered);
-  const numbers = new Map(listing.rows.map((chain) => [chain.chainKey, caip2Of(chain)]));
+  const identifiers = new Map(listing.rows.map((chain) => [chain.chainKey, caip2Of(chain)]));
   const gone = [...(before?.guard?.gone ?? []), ...listing.guard.gone]
     .filter(({ at }) => listing.takenAt - at < holdBackMs)
     .map(({ row }) => row);
   // A chain that is now listed with another identifier has lost its earlier one.
-  const listed = (before?.rows ?? []).filter((chain) => numbers.get(chain.chainKey) === caip2Of(chain));
+  const listed = (before?.rows ?? []).filter((chain) => identifiers.get(chain.chainKey) === caip2Of(chain));
   // Of several chains with one identifier, the last entry counts: a listed chain, or else the one that was removed first.
   const holders = new Map(
     [...gone.reverse(), ...listed]
@@ -37,7 +37,7 @@ export function numberChains(
   const unnumbered = new Set<string>();
   for (const [caip2, claimants] of groupBy(listing.rows, caip2Of)) {
     if (caip2 === null) continue;
-    const first = claimants.length === 1 ? claimants[0]?.chainKey : embedded.get(caip2);
+    const first = claimants.length === 1 ? claimants[0]?.chainKey : demoChainKeys.get(caip2);
     const holder = holders.get(caip2) ?? first;
     for (const { chainKey } of claimants) if (chainKey !== holder) unnumbered.add(chainKey);
   }

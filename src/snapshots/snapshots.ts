@@ -1,9 +1,9 @@
 /** Creates the refreshers, routes, sources and views, which together hold all data of the upstream in the gateway. */
-import type { EmbeddedFacts } from '../domain/guarded-facts.js';
+import type { DemoFacts } from '../domain/guarded-facts.js';
 import type { Chain, Fetched, Service, Token } from '../domain/listing.js';
 import { type ListingRules, NO_RULES } from '../domain/listing-rules.js';
 import { CHAINS, TOKENS } from '../upstream/listing-kinds.js';
-import { compareNatives, guardPrices, numberChains } from './cross-checks.js';
+import { assignCaip2, compareNatives, guardPrices } from './cross-checks.js';
 import { type FreshMs, freshnessOf, type ListingStatus, type Reads } from './freshness.js';
 import { type Baseline, guardListing } from './guard.js';
 import { MAX_UPSTREAM_WAIT_MS, View } from './operation-view.js';
@@ -32,8 +32,8 @@ export interface SnapshotsOptions extends RefreshOptions, Readonly<Record<`${Lis
    * is infinite, only a rule of the operator accepts a value.
    */
   readonly holdBackMs: number;
-  /** Facts of chains and tokens that are known before the first listing is fetched. */
-  readonly embedded: () => EmbeddedFacts;
+  /** The public facts of the demo data, which are known before the first listing is fetched. */
+  readonly demoFacts: () => DemoFacts;
   readonly rules?: ListingRules | undefined;
   /**
    * A sweep takes this long, and requests the routes from each bridgeable token once. Undefined: no sweep.
@@ -45,7 +45,7 @@ export type Snapshots = ReturnType<typeof createSnapshots>;
 
 /** Creates the snapshots and routes. Nothing is fetched before `start`. */
 export function createSnapshots(options: SnapshotsOptions) {
-  const { service, destinationsFreshMs, holdBackMs, embedded, routesSweepMs } = options;
+  const { service, destinationsFreshMs, holdBackMs, demoFacts, routesSweepMs } = options;
   const { peers = NO_PEERS, metrics, log } = options;
   let { rules = NO_RULES } = options;
   /** The operator's rules. Their CAIP identifiers are resolved to chains and tokens. */
@@ -57,7 +57,7 @@ export function createSnapshots(options: SnapshotsOptions) {
   let usedFacts: string | undefined;
   const factsNow = () => chains.guarded && factsOf(chains.guarded.rows);
 
-  const baseline: Baseline = (key) => embedded().tokens.get(key);
+  const baseline: Baseline = (key) => demoFacts().tokens.get(key);
 
   const chains = createRefresher<Chain, ChainSnapshot>({
     ...options,
@@ -66,7 +66,7 @@ export function createSnapshots(options: SnapshotsOptions) {
     async guard(sent, before, peer) {
       const rules = rulesFor(before, sent.rows);
       const result = await guardListing({ kind: CHAINS, holdBackMs, rules }, sent, before, peer);
-      return { ...result, listing: numberChains(result.listing, before, embedded().chainKeys, holdBackMs) };
+      return { ...result, listing: assignCaip2(result.listing, before, demoFacts().chainKeys, holdBackMs) };
     },
     select: (rows, guard) => rulesFor({ rows, guard }).selectChains(rows),
     index: createChainSnapshot,
@@ -126,12 +126,12 @@ export function createSnapshots(options: SnapshotsOptions) {
 
   /**
    * Resolves the CAIP identifiers in the rules: by the listed chains, else by removed chains, else by chains
-   * that were sent but are not listed yet, else by embedded chains. With the embedded chains, rules apply
+   * that were sent but are not listed yet, else by the chains of the demo data. With these, rules apply
    * even before the first chain listing.
    */
   function rulesFor({ rows = [], guard }: Partial<Fetched<Chain>> = {}, sent: readonly Chain[] = []) {
     const gone = guard?.gone.map(({ row }) => row) ?? [];
-    return rules.resolve([...embedded().chains, ...sent, ...gone, ...rows]);
+    return rules.resolve([...demoFacts().chains, ...sent, ...gone, ...rows]);
   }
 
   /** Applies the rules to the tokens again if the rules now name other rows, or if native currencies have changed. */

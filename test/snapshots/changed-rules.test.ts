@@ -105,7 +105,7 @@ describe('a change of the rules', () => {
 });
 
 describe('rules by CAIP', () => {
-  it('rules by CAIP apply before the first chain listing, by the embedded one', async () => {
+  it('rules by CAIP apply before the first chain listing, by the chains of the demo data', async () => {
     const upstream = await startUpstream();
     upstream.plan('chains', status(500));
     const hidden = [tokenRow('gnosis', address('9')), tokenRow('base', HIDDEN_BY_KEY, { symbol: 'X' })];
@@ -114,7 +114,7 @@ describe('rules by CAIP', () => {
     expect(await served(gateway)).toEqual([SHOWN]);
   });
 
-  it('rules by CAIP apply to a chain that is not embedded as soon as it is listed', async () => {
+  it('rules by CAIP apply to a chain that the demo data lacks as soon as it is listed', async () => {
     const upstream = await startUpstream();
     upstream.plan('chains', status(500));
     const gateway = await start(RULES, { upstream });

@@ -6,7 +6,7 @@ import { json } from '../support/fake-upstream.js';
 import { onDisk, restart, rowOf, startGuarded } from '../support/guarded-gateway.js';
 
 const USDC = '0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85';
-/** A token of the embedded listing, with 6 decimals there. */
+/** A token of the demo data, with 6 decimals there. */
 const EMBEDDED = '0xA0b86991c6218b36c1d19d4a2e9eb0ce3606eb48';
 const CHAINS = [chainRow('a'), chainRow('ethereum', { chainId: 1 })];
 const GOOD = [tokenRow('a', '0x2', { symbol: 'GOOD' }), tokenRow('a', '0x3', { symbol: 'FINE' })];
@@ -81,7 +81,7 @@ describe('rows with one key and different facts in one answer', () => {
     expect(await restarted.query(route)).toEqual(shown);
   });
 
-  it('contradictory rows in the first answer become the row with the decimals of the embedded listing', async () => {
+  it('contradictory rows in the first answer become the row with the decimals of the demo data', async () => {
     const both = [18, 6].map((decimals) => tokenRow('ethereum', EMBEDDED, { decimals }));
     const gateway = await startGuarded({ chains: CHAINS, tokens: [...both, ...GOOD] });
     expect(await rowOf(gateway, EMBEDDED)).toMatchObject({
@@ -89,7 +89,7 @@ describe('rows with one key and different facts in one answer', () => {
       price: null,
       heldBack: [{ fact: 'decimals', served: '6', upstream: '18 and 6' }],
     });
-    // The symbol is not known from the embedded listing: only the order of the rows could decide, so neither
+    // The symbol is not known from the demo data: only the order of the rows could decide, so neither
     // is served.
     const symbols = ['USDC', 'EVIL'].map((symbol) => tokenRow('ethereum', EMBEDDED, { symbol }));
     const listings = { chains: CHAINS, tokens: [...symbols, ...GOOD] };

@@ -28,7 +28,7 @@ describe('two EVM chains with one chainId', () => {
     ['in this order', [ETHEREUM, EVIL]],
     ['in the reverse order', [EVIL, ETHEREUM]],
   ])(
-    'only the embedded one of two EVM chains with one chainId has caip2 and caip19 and is in the token list: %s',
+    'of two EVM chains with one chainId, only that of the demo data has caip2 and caip19 and is in the token list: %s',
     async (_order, chains) => {
       const gateway = await startGuarded({ chains, tokens: TOKENS });
       expect(await numbersOf(gateway)).toEqual({ ethereum: 'eip155:1', evil: null });
@@ -88,7 +88,7 @@ describe('two EVM chains with one chainId', () => {
         heldBack: [expect.objectContaining({ fact: 'chainType', served: 'solana', upstream: 'evm' })],
       }),
     );
-    // In a first listing, the embedded listing decides on the number.
+    // In a first listing, the demo data decides which chain has the identifier.
     const first = await startGuarded(
       { chains: [{ ...solana, chainType: 'evm' }, ETHEREUM], tokens: TOKENS },
       { clock: gateway.clock },

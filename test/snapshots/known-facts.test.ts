@@ -1,4 +1,4 @@
-/** Guarded values are known from the embedded listing, and stay known over restarts and other upstream settings. */
+/** Guarded values are known from the demo data, and stay known over restarts and other upstream settings. */
 import { describe, expect, it } from 'vitest';
 import { chainRow, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
 import { until } from '../support/clock.js';
@@ -25,7 +25,7 @@ const [ONE, ...OTHERS] = REST;
 const HELD = { decimals: 6, price: null, heldBack: [{ fact: 'decimals', served: '6', upstream: '18' }] };
 
 describe('the first listing, without a stored one', () => {
-  it('the first listing is compared with the embedded listing: 18 for USDC on ethereum is served as 6, and logged', async () => {
+  it('the first listing is compared with the demo data: 18 for USDC on ethereum is served as 6, and logged', async () => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: [usdc(18), ...REST] });
     expect(await rowOf(gateway, USDC)).toMatchObject(HELD);
     expect(gateway.heldBackRows()).toEqual([0, 1]);
@@ -36,7 +36,7 @@ describe('the first listing, without a stored one', () => {
     expect(await rowOf(gateway, USDC)).toMatchObject({ decimals: 18, heldBack: [], price: { usd: 1 } });
   });
 
-  it('new rows of later listings are compared with the embedded listing, too; rows that it lacks are accepted', async () => {
+  it('new rows of later listings are compared with the demo data, too; rows that it lacks are accepted', async () => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: REST });
     await gateway.bring({ tokens: [usdc(18), numbered(99, { decimals: 3 }), ...REST] });
     expect(await rowOf(gateway, USDC)).toMatchObject(HELD);
@@ -109,7 +109,7 @@ describe('a change of the upstream settings, with the same disk', () => {
     ['UPSTREAM_PROFILE, at another address', true],
     ['UPSTREAM_PROFILE, at the same address', false],
   ])('a change of %s still guards accepted values', async (_what, isOther) => {
-    // A token that the embedded listing does not have.
+    // A token that the demo data does not have.
     const before = await startGuarded({ chains: CHAINS, tokens: REST }, onDisk());
     const upstream = isOther ? await startFakeSuccessor() : before.upstream;
     const chains = [CHAINS[0], { ...CHAINS[1], chainId: 8 }].map((row) => successorChain(row as never));
