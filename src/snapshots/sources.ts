@@ -51,7 +51,7 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
   /** By the rows of a listing. */
   const progress = new WeakMap<readonly Token[], Progress>();
   /** By token: when its last request failed (milliseconds since 1970), and whether the request is repeated early. */
-  const failures = new Map<string, { readonly at: number; readonly isFirst: boolean }>();
+  const failures = new Map<string, { readonly at: number; readonly isRepeatedEarly: boolean }>();
   let lastError: UpstreamError | undefined;
   /** When the next token may be requested, on the monotonic clock. */
   let nextAt = 0;
@@ -78,7 +78,7 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
       const [known, failure] = [map.get(key), failures.get(key)];
       const askedAt = Math.max(known?.sentAt ?? 0, failure?.at ?? 0);
       // If the clock was set back, `askedAt` can be in the future. The difference counts as passed time then, too.
-      const isDue = failure?.isFirst || Math.abs(now - askedAt) >= intervalMs;
+      const isDue = failure?.isRepeatedEarly || Math.abs(now - askedAt) >= intervalMs;
       if (!isDue || askedAt >= earliest) continue;
       earliest = askedAt;
       due = row;
@@ -138,7 +138,7 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
     const isGone = code === 'UPSTREAM_GONE';
     if (status !== 429) {
       // A failed token is requested again last, so that one token that stays "gone" does not stop the sweep.
-      failures.set(key, { at: Date.now(), isFirst: isGone || !failures.get(key)?.isFirst });
+      failures.set(key, { at: Date.now(), isRepeatedEarly: isGone || !failures.get(key)?.isRepeatedEarly });
       log.debug({ ...request, code, detail }, 'The sweep could not fetch the routes of a token');
     }
     if (isGone)
@@ -212,7 +212,7 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
         isComplete,
         /** `takenAt` of the oldest answer; null if there is no bridgeable token. */
         asOf,
-        /** How many pairs of source and destination `rows` searches. */
+        /** How many routes (pairs of source and destination) `rows` reads. */
         pairs: map.pairs,
         /** The bridgeable tokens with a route to this token, in the operator's order of chains. */
         rows(): readonly Token[] {
