@@ -23,7 +23,7 @@ export interface TokenListVersion {
 /** The part of an EVM chain that token lists show or depend on. */
 export type EvmChain = readonly [chainKey: string, chainId: number, nativeAddress: string];
 
-/** The state from which the token list is made, together with the rows. */
+/** What the token list is made from, besides the rows. */
 export interface TokenListState {
   readonly version: TokenListVersion;
   /** `takenAt` of the first listing with this version (milliseconds since 1970). */

@@ -157,7 +157,7 @@ function limitExceeded(message: string): OperationLimitError {
 
 const NOTHING: Cost = { units: 0, rows: 0, bytes: 0 };
 
-/** The cost of one object: by the node or nodes that have its selections, then by its type. */
+/** The cost of one object, by its selections (one node of the document, or several) and by its type. */
 const costs = new WeakMap<object, Map<GraphQLObjectType, Cost>>();
 
 function known(nodes: object, type: GraphQLObjectType, isVariable: boolean, make: () => Cost): Cost {

@@ -102,7 +102,7 @@ function withoutComments(text: string): string {
     .replaceAll(/\/\*\* @type [^*]+\*\/ /g, '');
 }
 
-/** @param links from the guide, since the files of the repository that it names are not served */
+/** @param links to other paths of the gateway, since the files in the repository that the guide names are not served */
 function guide(links: string): ServedFile {
   const content = readFileSync(GUIDE, 'utf8').replace('{{links}}', links);
   return { name: 'guide.html', type: 'text/html', content };

@@ -7,8 +7,8 @@ export type Priority = 0 | 1 | 2;
 type Client = string | null | undefined;
 
 /**
- * Creates a queue of at most this many tasks. Within one priority the clients take turns (round-robin), so that a client
- * with many tasks delays only its own. `refuse` is called, with the number of waiting tasks, if a task is removed for
+ * Creates a queue in which at most `maxWaiting` tasks wait. Within one priority the clients take turns (round-robin), so
+ * that a client with many tasks delays only its own. `refuse` is called, with the number of waiting tasks, if a task is removed for
  * lack of room, or not added.
  */
 export function createFairQueue<Task extends { refuse(waiting: number): void }>(maxWaiting: number) {

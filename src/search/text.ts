@@ -10,7 +10,7 @@ export interface SearchWord {
   readonly folded: string;
   /** The word in the form in which names and symbols are searched; empty for an identifier, which matches neither. */
   readonly letters: string;
-  /** The addresses that it may stand for, in the letter case as typed. */
+  /** The addresses that the word can mean, in the letter case in which it was typed. */
   readonly addresses: readonly string[];
   readonly identifier: Identifier | undefined;
 }

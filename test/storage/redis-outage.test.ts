@@ -19,7 +19,7 @@ import { createTestGateway, type TestGateway } from '../support/test-gateway.js'
 const REDIS_TIMEOUT_MS = 8_000;
 /** A client that waits for Redis waits longer than this. */
 const AT_ONCE_MS = 500;
-/** A gateway without peers gives its first answer within this time. One that waits for peers takes longer. */
+/** A gateway without peers gives its first answer within this time. A gateway that waits for peers takes longer. */
 const FIRST_ANSWER_WITHIN_MS = 10_000;
 
 interface Outage {

@@ -56,7 +56,7 @@ export async function runScript(name: string, ...args: readonly string[]): Promi
   return stdout;
 }
 
-/** The supergraph that Mesh composes with its recipe. */
+/** The supergraph that Mesh composes with the configuration of the guide. */
 export async function composeByMesh(subgraphs: Subgraphs): Promise<string> {
   // Inside the folder of the packages, so that the recipe can import them.
   const folder = mkdtempSync(`${PACKAGES}node_modules/.mesh-`);
