@@ -36,7 +36,8 @@ export interface RoutesRead {
 
 type Reading<Name extends ListingName> = IndexedListings[Name] | Promise<IndexedListings[Name]>;
 
-export interface ViewSources {
+/** The parts of the snapshots that every view uses. */
+export interface ViewParts {
   readonly service: Pick<Service, 'source'>;
   readonly refreshers: {
     readonly [Name in ListingName]: {
@@ -80,12 +81,12 @@ export class View {
 
   /** @param waitsUntil when the operation stops waiting for the upstream, on the monotonic clock */
   constructor(
-    private readonly held: ViewSources,
+    private readonly parts: ViewParts,
     private readonly client: string | undefined,
     private readonly waitsUntil: number,
   ) {
     for (const name of LISTING_NAMES) {
-      this.pinned[name] = held.refreshers[name].snapshot;
+      this.pinned[name] = parts.refreshers[name].snapshot;
       this.isRead[name] = false;
     }
   }
@@ -102,12 +103,12 @@ export class View {
       return await Promise.race([answer, late]);
     } finally {
       clearTimeout(timer);
-      this.held.onWaited('upstream', (performance.now() - from) / 1_000);
+      this.parts.onWaited('upstream', (performance.now() - from) / 1_000);
     }
   }
 
   now(): number {
-    return this.held.now();
+    return this.parts.now();
   }
 
   /** Reads a listing: its snapshot, or a promise of the first one, which can reject with an UpstreamError. */
@@ -121,7 +122,7 @@ export class View {
   private pin<Name extends ListingName>(name: Name): Reading<Name> {
     const known = this.pinned[name];
     if (known) return known as Reading<Name>;
-    const pinned = this.wait<IndexedListings[ListingName]>(this.held.refreshers[name].current());
+    const pinned = this.wait<IndexedListings[ListingName]>(this.parts.refreshers[name].current());
     this.pinned[name] = pinned;
     const arrive = (snapshot: IndexedListings[ListingName]) => {
       this.pinned[name] = snapshot;
@@ -138,12 +139,12 @@ export class View {
   }
 
   get isSwept(): boolean {
-    return this.held.sources !== undefined;
+    return this.parts.sources !== undefined;
   }
 
   /** The tokens that can be moved to this token; null without a sweep. @throws UpstreamError if no routes are known */
   sources(tokens: TokenSnapshot, chainKey: string, address: string): TokenSources | null {
-    const { sources } = this.held;
+    const { sources } = this.parts;
     if (!sources) return null;
     this.routesSoFar();
     this.routeMapRead ??= sources.version();
@@ -176,7 +177,7 @@ export class View {
   staleReads(now: number): readonly StaleListing[] {
     const listings = this.listingsRead().filter((name) => this.untracked(name));
     const reads = { listings, routesTakenAt: this.routesRead?.takenAt };
-    return freshnessOf((name) => this.untracked(name), reads, this.held.freshMs, now).stale;
+    return freshnessOf((name) => this.untracked(name), reads, this.parts.freshMs, now).stale;
   }
 
   /** The same as `routes`, if no wait and no request is needed; otherwise undefined. */
@@ -186,7 +187,7 @@ export class View {
     const request = requestWith(tokens, asked);
     const none = this.noneIfUnlisted(tokens, request);
     if (none) return none;
-    const answer = this.held.routes.cached(request);
+    const answer = this.parts.routes.cached(request);
     return answer && this.reconciled(answer, tokens, request);
   }
 
@@ -201,7 +202,7 @@ export class View {
     const none = this.noneIfUnlisted(tokens, request);
     if (none) return none;
     const isKnown = tokens !== undefined && listedToken(tokens, request) !== undefined;
-    const pending = this.held.routes.tokens(request, this.client, isKnown);
+    const pending = this.parts.routes.tokens(request, this.client, isKnown);
     // If the requests of an operation depend on each other, the operation itself causes a long wait.
     const answer = await this.wait(pending, this.hasRoutes);
     this.hasRoutes = true;
@@ -210,7 +211,7 @@ export class View {
 
   /** The token listing, or a promise of it if the operation already waits for it. It does not count as read. */
   private tokensIfPresent(): TokenSnapshot | Promise<TokenSnapshot> | undefined {
-    return (this.pinned.tokens ?? this.held.refreshers.tokens.snapshot) && this.pin('tokens');
+    return (this.pinned.tokens ?? this.parts.refreshers.tokens.snapshot) && this.pin('tokens');
   }
 
   /** Like `tokensIfPresent`, but waits for the first listing if the request needs it; undefined if this wait fails. */
@@ -222,7 +223,7 @@ export class View {
 
   /** The notes about the routes on which the response depends. They begin when the operation first reads routes. */
   private routesSoFar(): RoutesRead {
-    const rules = this.held.currentRules();
+    const rules = this.parts.currentRules();
     this.routesRead ??= { goodUntil: Number.POSITIVE_INFINITY, takenAt: undefined, rules };
     return this.routesRead;
   }
@@ -230,7 +231,7 @@ export class View {
   /** An answer without routes if a fresh listing lacks the token or the operator hides it; else undefined. */
   private noneIfUnlisted(tokens: TokenSnapshot | undefined, request: RouteRequest): RouteAnswer | undefined {
     const { srcChainKey: chainKey, srcToken: address } = request;
-    const { service, freshMs, log } = this.held;
+    const { service, freshMs, log } = this.parts;
     const read = this.routesSoFar();
     const isHidden = chainKey !== undefined && read.rules.hides({ chainKey, address });
     // The value-transfer service refuses a request without a chain: the client must get that error, not an empty list.
@@ -253,7 +254,7 @@ export class View {
     tokens: TokenSnapshot | undefined,
     request: RouteRequest,
   ): RouteAnswer {
-    const { routes, reconcile } = this.held;
+    const { routes, reconcile } = this.parts;
     const read = this.routesSoFar();
     // Without a token listing the response must not be reused: it can differ once there is a listing.
     read.goodUntil = tokens ? Math.min(read.goodUntil, routes.goodUntil(request)) : 0;

@@ -122,7 +122,18 @@ export function createSnapshots(options: SnapshotsOptions) {
   };
   const reconcile = createReconcile(currentRules, baseline, metrics.conflictingRouteRows, log);
   const onWaited = metrics.waited;
-  const held = { service, refreshers, freshMs, sources, routes, reconcile, currentRules, now, onWaited, log };
+  const parts = {
+    service,
+    refreshers,
+    freshMs,
+    sources,
+    routes,
+    reconcile,
+    currentRules,
+    now,
+    onWaited,
+    log,
+  };
 
   /**
    * Resolves the CAIP identifiers in the rules: by the listed chains, else by removed chains, else by chains
@@ -181,7 +192,7 @@ export function createSnapshots(options: SnapshotsOptions) {
     now,
     /** Creates the view of one operation of this client. @param waitsUntil when it stops waiting (monotonic clock) */
     view: (client?: string, waitsUntil = performance.now() + MAX_UPSTREAM_WAIT_MS) =>
-      new View(held, client, waitsUntil),
+      new View(parts, client, waitsUntil),
     current: (): ServedSnapshots => ({ chains: chains.snapshot, tokens: tokens.snapshot }),
     snapshotOf: (name: ListingName): Snapshot<unknown> | undefined => refreshers[name].snapshot,
     /** An object that stands for the operator's rules and the rows that they name. A change makes a new object. */
