@@ -14,7 +14,7 @@ export interface HoldBackRules {
 }
 
 /** A loss that is held back, and how many listings in a row had this loss. */
-export interface HeldBack {
+export interface HeldBackLoss {
   readonly signature: string;
   readonly times: number;
 }
@@ -60,7 +60,7 @@ export function createListingCheck<Row extends ListingRow>(
   kind: ListingKind<Row>,
   { holdBackShrink, holdBackTimes }: HoldBackRules,
 ) {
-  let heldBack: HeldBack | undefined;
+  let heldBack: HeldBackLoss | undefined;
   /** When the last held-back listing was requested (milliseconds since 1970); 0 before the first. */
   let heldBackAt = 0;
   /** The sizes of served listings, the largest first, and when each size was last served (monotonic clock). */
@@ -148,7 +148,7 @@ export function createListingCheck<Row extends ListingRow>(
       }
     },
     /** Continues from the loss that peers have held back; undefined changes nothing. */
-    adoptPeerState(others: HeldBack | undefined): void {
+    adoptPeerState(others: HeldBackLoss | undefined): void {
       heldBack = others ?? heldBack;
     },
     restore({ rows, at }: LargestListing): void {

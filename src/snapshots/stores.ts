@@ -2,7 +2,7 @@
 import type { Fetched } from '../domain/listing.js';
 import type { UpstreamErrorCode } from '../domain/upstream-error.js';
 import type { StoredKind } from '../upstream/listing-kinds.js';
-import type { HeldBack } from './listing-check.js';
+import type { HeldBackLoss } from './listing-check.js';
 
 /** Stores the last good listings, so that they outlive the process. The methods never reject: failures are logged. */
 export interface DiskStore {
@@ -22,7 +22,7 @@ export interface SharedFailure {
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly failuresInARow: number;
-  readonly heldBack: HeldBack | undefined;
+  readonly heldBack: HeldBackLoss | undefined;
 }
 
 /**
