@@ -1,5 +1,6 @@
 /** Counts, logs and traces each request, and sends refusals, which are reported in the same way. */
 import { type CorsOrigins, corsHeaders } from '../http/headers.js';
+import { pathIn } from '../http/operations.js';
 import type { Logger } from '../logger/logger.js';
 import type { Metrics } from '../observability/metrics.js';
 import { type AnsweredFacts, createRequestLog, type LogRequests } from '../observability/request-log.js';
@@ -39,7 +40,7 @@ export function createRequestObserver(options: RequestObserverOptions) {
     logRequest({
       requestId: exchange.requestId,
       method,
-      path: exchange.url.split('?', 1)[0] ?? '',
+      path: pathIn(exchange.url),
       status,
       operation,
       cache,
