@@ -53,6 +53,8 @@ export function createRestService({ forms, isPaged, routeQuery }: ServiceForm): 
 
 /** An answer with more pages than this is rejected: every page could name a next page. */
 const MAX_PAGES = 100;
+/** A longer token of a page is refused: it becomes part of a URL, and servers usually accept URLs of about 8 kB. */
+const MAX_TOKEN_LENGTH = 8_192;
 
 /**
  * Fetches the unchecked rows of all pages. All rows get the age of the oldest page, as of the first request. If a page
@@ -128,8 +130,11 @@ function nextTokenOf(json: unknown): string | undefined {
     throw malformed(`expected an object "pagination", got ${describeType(pagination)}`);
   const { nextToken } = pagination as { readonly nextToken?: unknown };
   if (nextToken === undefined || nextToken === null || nextToken === '') return undefined;
-  if (typeof nextToken === 'string') return nextToken;
-  throw malformed(`expected a string "pagination.nextToken", got ${describeType(nextToken)}`);
+  if (typeof nextToken !== 'string')
+    throw malformed(`expected a string "pagination.nextToken", got ${describeType(nextToken)}`);
+  if (nextToken.length <= MAX_TOKEN_LENGTH) return nextToken;
+  const expected = `expected at most ${MAX_TOKEN_LENGTH} characters in "pagination.nextToken"`;
+  throw malformed(`${expected}, got ${nextToken.length}`);
 }
 
 /** The type of an unexpected value, for a message: the value itself could be long or secret. */

@@ -111,6 +111,20 @@ describe('pages', () => {
     ]);
   });
 
+  it('pages may have tokens of 8,192 characters, but not longer ones, which are neither sent nor logged', async () => {
+    const upstream = await startSmall();
+    planPages(upstream, pageSaying({ nextToken: 'x'.repeat(8_192) }), pageSaying({}, '0x2'));
+    expect((await (await serve(upstream)).query<Rows>(TOKENS)).data?.tokens).toHaveLength(2);
+    const other = await startSmall();
+    planPages(other, pageSaying({ nextToken: 'x'.repeat(1_000_000) }), status(414));
+    const { query, logged } = await serve(other, { firstPauseMs: 3_600_000 });
+    expect((await query(TOKENS)).errors).toMatchObject([
+      { message: expect.stringContaining('at most 8192 characters in "pagination.nextToken", got 1000000') },
+    ]);
+    expect(other.count('tokens')).toBe(1);
+    expect(Math.max(...logged.map((line) => JSON.stringify(line).length))).toBeLessThan(2_000);
+  });
+
   it('pages may be empty before the last', async () => {
     const upstream = await startSmall();
     planPages(upstream, json({ tokens: [], pagination: { nextToken: 'more' } }), pageSaying({}));
