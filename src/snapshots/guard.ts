@@ -360,6 +360,15 @@ export function withKnownFacts<Row>(own: Fetched<Row> | undefined, others: reado
   return own ? { ...own, history, guard } : { ...newest, rows: [], guard };
 }
 
+/** The last accepted rows of these listings, also the removed ones, by key. */
+export function knownRows<Row>(
+  { keyOf }: Pick<ListingKind<Row>, 'keyOf'>,
+  listings: readonly Fetched<Row>[],
+): ReadonlyMap<string, Row> {
+  const { gone } = withKnownFacts(undefined, listings)?.guard ?? EMPTY_GUARD_MEMORY;
+  return new Map(gone.map(({ row }) => [keyOf(row), row]));
+}
+
 /**
  * Counts the held-back rows: listed ones, and new ones that wait, unless a fact of a listed row has their address.
  * `rowsByFact` and `oldestSince` leave out facts on which a `keep` rule decides. `oldestSince`: since when the first of

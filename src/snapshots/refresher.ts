@@ -12,7 +12,14 @@ import type { Logger } from '../logger/logger.js';
 import { growingPause, LONGEST_PAUSE_MS, withJitter } from '../scheduling/growing-pause.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
 import type { ListingStatus } from './freshness.js';
-import { asSent, type GuardedListing, type GuardResult, heldBackIn, withKnownFacts } from './guard.js';
+import {
+  asSent,
+  type GuardedListing,
+  type GuardResult,
+  heldBackIn,
+  knownRows,
+  withKnownFacts,
+} from './guard.js';
 import {
   checkFirstListing,
   createListingCheck,
@@ -101,6 +108,8 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
    * asked yet. Until then it is not shared: it would replace what they have accepted.
    */
   let isUncompared = false;
+  /** By key, what earlier gateways have accepted at other upstreams; read before the first listing is fetched. */
+  let earlier: ReadonlyMap<string, Row> | undefined;
   let refreshing: Promise<Indexed> | undefined;
   /** When the request in progress began (milliseconds since 1970); otherwise 0. */
   let requestedAt = 0;
@@ -125,6 +134,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
 
   async function runRefresh(): Promise<Indexed> {
     if (isUncompared) await compareLate();
+    if (!guarded) earlier ??= knownRows(kind, (await readOthers()).others);
     const leased = await peers.lease(name, kind, newestAt()).catch((error) => {
       throw onError(error);
     });
@@ -225,15 +235,21 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
    */
   async function acceptedBefore(own?: Fetched<Row>) {
     const continued = own ?? (await peers.newest(name, kind, 0));
-    const ofPeers = await peers.readOthers(name, kind);
-    const others = [...((await disk?.readOthers(kind)) ?? []), ...(ofPeers ?? [])];
+    const { others, isWhole } = await readOthers();
     const known = withKnownFacts(continued, others);
     if (known !== own)
       log.info(
         { listing: name },
         `The first ${name} listing is compared with what earlier gateways have served`,
       );
-    return { known, isWhole: ofPeers !== undefined };
+    return { known, isWhole };
+  }
+
+  /** The stored and shared listings that may not be served. `isWhole` is false if the peers cannot be asked now. */
+  async function readOthers() {
+    const ofPeers = await peers.readOthers(name, kind);
+    const others = [...((await disk?.readOthers(kind)) ?? []), ...(ofPeers ?? [])];
+    return { others, isWhole: ofPeers !== undefined };
   }
 
   /** Guards the served listing again, with what peers have accepted, if they can be asked now. */
@@ -251,6 +267,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   function publish(listing: GuardedListing<Row>, accepted: Indexed, origin: SnapshotOrigin): void {
     guarded = listing;
     snapshot = accepted;
+    earlier = undefined;
     if (origin !== 'upstream') service.switchTo?.(accepted.source);
     if (origin === 'peer') sharedAt = sentAtOf(accepted);
     const toStore = stored(accepted);
@@ -407,6 +424,8 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     get guarded() {
       return guarded;
     },
+    /** The row that was last accepted at another upstream. Undefined once there is a listing, which knows these rows. */
+    earlier: (key: string) => earlier?.get(key),
     get heldBack() {
       return heldBack;
     },

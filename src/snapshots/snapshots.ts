@@ -58,6 +58,11 @@ export function createSnapshots(options: SnapshotsOptions) {
   const factsNow = () => chains.guarded && factsOf(chains.guarded.rows);
 
   const baseline: Baseline = (key) => demoFacts().tokens.get(key);
+  /** Routes can be served before the first token listing: then also what was accepted at other upstreams counts. */
+  const baselineOfRoutes: Baseline = (key) => {
+    const row = tokens.earlier(key);
+    return row ? new Map([['decimals', String(row.decimals)]]) : baseline(key);
+  };
 
   const chains = createRefresher<Chain, ChainSnapshot>({
     ...options,
@@ -120,7 +125,7 @@ export function createSnapshots(options: SnapshotsOptions) {
     tokens: options.tokensFreshMs,
     routes: destinationsFreshMs,
   };
-  const reconcile = createReconcile(currentRules, baseline, metrics.conflictingRouteRows, log);
+  const reconcile = createReconcile(currentRules, baselineOfRoutes, metrics.conflictingRouteRows, log);
   const onWaited = metrics.waited;
   const parts = {
     service,

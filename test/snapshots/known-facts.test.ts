@@ -74,6 +74,24 @@ describe('with SNAPSHOT_DIR, a restart', () => {
     expect(await after.chains()).toContainEqual(expect.objectContaining({ chainKey: 'a', chainId: 7 }));
   });
 
+  it('a restart with another upstream leaves out routes to tokens with other decimals than the stored ones, also while it has no token listing', async () => {
+    const before = await startGuarded({ chains: CHAINS, tokens: REST }, onDisk());
+    const upstream = await startFakeUpstream({ chains: CHAINS });
+    upstream.plan('tokens', status(404));
+    upstream.plan('routes', json({ tokens: [{ ...ONE, decimals: 18 }, numbered(2), numbered(99)] }));
+    const after = await restart(before, { upstream });
+    const { data } = await after.query(
+      '{ tokens(srcChainKey: "a", srcToken: "0x3") { address decimals } listings { state } }',
+    );
+    expect(data).toEqual({
+      tokens: [
+        { address: '0x2', decimals: 6 },
+        { address: '0x63', decimals: 6 },
+      ],
+      listings: [{ state: 'FRESH' }, { state: 'EMPTY' }],
+    });
+  });
+
   it('a restart with SNAPSHOT_DIR continues the hold-back period of a listing in which every row waits', async () => {
     const [first, second] = [numbered(1), numbered(2)];
     const replacing = numbered(99, { symbol: first.symbol });
