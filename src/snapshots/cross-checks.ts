@@ -94,12 +94,20 @@ export async function guardPrices(listing: GuardedListing<Token>, before: Fetche
   const doubts = new Map(before?.guard?.prices.map((doubt) => [doubt.key, doubt]));
   const medians = await yieldThen(() => mediansBySymbol(listing.rows));
   const prices: DoubtedPrice[] = [];
+  let gone: ReadonlyMap<string, Token> | undefined;
+
+  /** The price of a removed row, also one of another upstream, whose doubts are not known. */
+  function goneUsd(key: string): number | null {
+    gone ??= new Map(before?.guard?.gone.map(({ row }) => [TOKENS.keyOf(row), row]));
+    return gone.get(key)?.price?.usd ?? null;
+  }
 
   function guarded(key: string, token: Token): Token {
     const doubt = doubts.get(key);
     // If the same listing is guarded again, its prices are compared with the same earlier ones.
     const compared = before?.takenAt === takenAt ? doubt?.before : undefined;
-    const last = compared ?? served.get(key)?.price?.usd ?? doubt?.before ?? null;
+    const known = compared ?? served.get(key)?.price?.usd ?? doubt?.before;
+    const last = known ?? (served.has(key) ? null : goneUsd(key));
     const usd = token.price?.usd ?? null;
     if (usd === null) {
       // The last price is remembered, to compare it with the next one that the upstream sends.

@@ -92,6 +92,17 @@ describe('with SNAPSHOT_DIR, a restart', () => {
     });
   });
 
+  it('a restart with another upstream hides prices ten times higher or lower than the stored ones for ten minutes', async () => {
+    const before = await startGuarded({ chains: CHAINS, tokens: REST }, onDisk());
+    const tokens = [numbered(1, { price: { usd: 12 } }), numbered(2, { price: { usd: 2 } })];
+    const upstream = await startFakeUpstream({ chains: CHAINS, tokens });
+    const after = await restart(before, { upstream });
+    expect(await rowOf(after, '0x1')).toMatchObject({ price: null, heldBack: [] });
+    expect(await rowOf(after, '0x2')).toMatchObject({ price: { usd: 2 } });
+    await after.bring({}, 600_000);
+    expect(await rowOf(after, '0x1')).toMatchObject({ price: { usd: 12 } });
+  });
+
   it('a restart with SNAPSHOT_DIR continues the hold-back period of a listing in which every row waits', async () => {
     const [first, second] = [numbered(1), numbered(2)];
     const replacing = numbered(99, { symbol: first.symbol });
