@@ -225,6 +225,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     // A listing from disk or from such a peer, or a first one from any peer, continues the memory stored with it.
     const own = origin === 'upstream' ? undefined : fetched;
     const { known, isWhole } = await acceptedBefore(own);
+    if (known !== own) logCompared();
     if (origin === 'upstream') isUncompared = !isWhole;
     return guard({ ...sent, history: known?.history }, known);
   }
@@ -236,13 +237,12 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   async function acceptedBefore(own?: Fetched<Row>) {
     const continued = own ?? (await peers.newest(name, kind, 0));
     const { others, isWhole } = await readOthers();
-    const known = withKnownFacts(continued, others);
-    if (known !== own)
-      log.info(
-        { listing: name },
-        `The first ${name} listing is compared with what earlier gateways have served`,
-      );
-    return { known, isWhole };
+    return { known: withKnownFacts(continued, others), isWhole };
+  }
+
+  function logCompared(): void {
+    const text = `The first ${name} listing is compared with what earlier gateways have served`;
+    log.info({ listing: name }, text);
   }
 
   /** The stored and shared listings that may not be served. `isWhole` is false if the peers cannot be asked now. */
@@ -255,12 +255,13 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   /** Guards the served listing again, with what peers have accepted, if they can be asked now. */
   async function compareLate(): Promise<void> {
     const listing = guarded;
-    if (!listing || !(await peers.readOthers(name, kind))) return;
     const { known, isWhole } = await acceptedBefore();
-    if (!isWhole) return;
+    if (!listing || !isWhole) return;
     isUncompared = false;
-    if (known) await accept(() => guarded ?? listing, 'late', known);
-    else if (snapshot) peers.offer(name, kind, stored(snapshot));
+    if (known) {
+      logCompared();
+      await accept(() => guarded ?? listing, 'late', known);
+    } else if (snapshot) peers.offer(name, kind, stored(snapshot));
   }
 
   /** Serves the snapshot, stores it on disk, and offers it to peers. */
