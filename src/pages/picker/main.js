@@ -35,7 +35,8 @@ let side = 'from';
 let chain = '';
 /** Whether the service lists the route between the chosen tokens; undefined while that is unknown. @type {boolean | undefined} */
 let isRoute;
-let chainCount = 0;
+/** Those with more movable tokens are first. @type {import('./queries.js').Chain[]} */
+let chains = [];
 let areAllChains = false;
 /** Whether the tokens that the page's address names could not be loaded. The next poll tries again. */
 let isUnopened = false;
@@ -277,18 +278,11 @@ function chooseChain(chainKey) {
   void list.find();
 }
 
-/**
- * Makes the chips of all chains; chains with more movable tokens are first.
- *
- * @param {import('./queries.js').Chain[]} chains
- */
-function makeChips(chains) {
-  const movable = (/** @type {import('./queries.js').Chain} */ { tokens }) =>
-    tokens?.filter(({ isBridgeable }) => isBridgeable).length ?? 0;
-  chains.sort((a, b) => movable(b) - movable(a));
-  chainCount = chains.length;
+/** Makes the chips of the first chains, or of all. Hidden chips would delay the first view. */
+function makeChips() {
   const hadFocus = chips.contains(document.activeElement);
-  chips.replaceChildren(...[{ chainKey: '', name: '', heldBack: [] }, ...chains].map(chipOf));
+  const shown = areAllChains ? chains : chains.slice(0, CHIPS);
+  chips.replaceChildren(...[{ chainKey: '', name: '', heldBack: [] }, ...shown].map(chipOf));
   showChips();
   if (hadFocus) chips.querySelector('input')?.focus();
 }
@@ -305,14 +299,17 @@ function chipOf({ chainKey, name, heldBack }) {
   );
 }
 
-/** Shows the first chips in one line, or all that match the search for a chain, and counts these. */
+/** Marks the chosen chip, shows those that match the search for a chain, and counts these. */
 function showChips() {
   if (!chips.querySelector(`[value="${CSS.escape(chain)}"]`))
-    chips.append(chipOf({ chainKey: chain, name: chain, heldBack: [] }));
+    chips.append(
+      chipOf(
+        chains.find(({ chainKey }) => chainKey === chain) ?? { chainKey: chain, name: chain, heldBack: [] },
+      ),
+    );
   const sought = finder.value.trim().toLowerCase();
-  const inputs = [...chips.querySelectorAll('input')];
   let count = 0;
-  for (const [index, input] of inputs.entries()) {
+  for (const [index, input] of [...chips.querySelectorAll('input')].entries()) {
     const { value, parentElement: label } = input;
     input.checked = value === chain;
     const isShown = areAllChains
@@ -332,7 +329,7 @@ function showChips() {
 function labelMore() {
   const more = byId('more-chains', HTMLButtonElement);
   // Even two chips may not fit.
-  more.hidden = chainCount < 2;
+  more.hidden = chains.length < 2;
   if (more.hidden) return;
   // The focus of a chip in another line has scrolled to it.
   if (!areAllChains) chips.scrollTop = 0;
@@ -340,7 +337,7 @@ function labelMore() {
   const [all, ...ofChains] = [...chips.querySelectorAll('label:not([hidden])')].map((label) =>
     Math.round(label.getBoundingClientRect().top),
   );
-  const left = chainCount - ofChains.filter((top) => top === all).length;
+  const left = chains.length - ofChains.filter((top) => top === all).length;
   more.ariaLabel = areAllChains ? 'Fewer chains' : `${left} more chains`;
   say(more, areAllChains ? 'Fewer' : `+${left}`);
 }
@@ -428,7 +425,7 @@ byId('swap', HTMLButtonElement).addEventListener('click', swap);
 byId('more-chains', HTMLButtonElement).addEventListener('click', () => {
   areAllChains = !areAllChains;
   finder.value = '';
-  showChips();
+  makeChips();
 });
 chips.addEventListener('change', ({ target }) => {
   if (target instanceof HTMLInputElement) chooseChain(target.value);
@@ -438,6 +435,8 @@ addEventListener('popstate', readState);
 
 void readState();
 
+/** @param {import('./queries.js').Chain} chain */
+const movable = ({ tokens }) => tokens?.filter(({ isBridgeable }) => isBridgeable).length ?? 0;
 let chainsKnown = '';
 let shownFrom = '';
 const pollNow = watchListings(async ([ofChains, ofTokens]) => {
@@ -445,8 +444,10 @@ const pollNow = watchListings(async ([ofChains, ofTokens]) => {
   if (isUnopened) await readState();
   const version = `${ofChains?.version} ${ofTokens?.rows}`;
   if (version !== chainsKnown) {
-    makeChips((await ask(CHAINS, {})).chains);
+    chains = (await ask(CHAINS, {})).chains;
+    chains.sort((a, b) => movable(b) - movable(a));
     chainsKnown = version;
+    makeChips();
   }
   const now = `${ofTokens?.takenAt}`;
   if (shownFrom && now !== shownFrom) {
