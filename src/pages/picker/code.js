@@ -1,5 +1,5 @@
 /** The dark panel: the last query, its answer, its time and size, and code to copy. */
-import { byId, copy, make, say } from './dom.js';
+import { afterPaint, byId, copy, make, say } from './dom.js';
 import { factsOf, UNSEEN } from './text.js';
 
 /** @typedef {import('./graph.js').Answered} Answered */
@@ -145,25 +145,28 @@ export function createCodePanel({ tab: first, onTab }) {
     /** Shows the first query before its answer. @param {{ query: string, variables: object }} asked */
     begin(asked) {
       if (last) return;
-      // In a task of its own: the page has enough to do when it starts.
-      setTimeout(() => {
+      afterPaint(() => {
         last ??= { ...asked, text: '…', tookMs: 0, cacheStatus: '' };
         show();
       });
     },
-    /** @param {Answered} answered */
+    /** Shows an answer, after the rows of it. @param {Answered} answered */
     show(answered) {
-      const { text, tookMs, cacheStatus } = answered;
-      last = { ...answered, text: text || 'no answer' };
-      show();
-      const took = byId('took', HTMLElement);
-      const [time = '', size = ''] = text ? factsOf(tookMs, text) : ['no answer'];
-      say(took, time);
-      took.classList.toggle('slow', tookMs > SLOW_MS || !text.startsWith('{"data"'));
-      say(byId('size', HTMLElement), size);
-      say(byId('answered-by', HTMLElement), answererOf(cacheStatus));
+      last = { ...answered, text: answered.text || 'no answer' };
+      afterPaint(() => showAnswer(answered));
     },
   };
+
+  /** @param {Answered} answered */
+  function showAnswer({ text, tookMs, cacheStatus }) {
+    show();
+    const took = byId('took', HTMLElement);
+    const [time = '', size = ''] = text ? factsOf(tookMs, text) : ['no answer'];
+    say(took, time);
+    took.classList.toggle('slow', tookMs > SLOW_MS || !text.startsWith('{"data"'));
+    say(byId('size', HTMLElement), size);
+    say(byId('answered-by', HTMLElement), answererOf(cacheStatus));
+  }
 }
 
 /** Says who answered, by the header Cache-Status. Its last cache with a hit is the nearest one. @param {string} status */

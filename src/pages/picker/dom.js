@@ -58,6 +58,11 @@ export function button(label, onPress) {
   return made;
 }
 
+/** Runs a function in a task of its own after the next paint, so that the page shows what it has before. @param {() => void} run */
+export function afterPaint(run) {
+  requestAnimationFrame(() => setTimeout(run));
+}
+
 /** Sets a text if it differs, since screen readers announce every text that is set. @param {Element} element @param {string} text */
 export function say(element, text) {
   if (element.textContent !== text) element.textContent = text;

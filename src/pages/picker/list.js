@@ -1,5 +1,5 @@
 /** The search box and its list: first the tokens that can be moved or reached, then those that are only listed. */
-import { age, button, byId, make, say, tell } from './dom.js';
+import { afterPaint, age, button, byId, make, say, tell } from './dom.js';
 import { ask, isCancelled, QueryError, UNREACHABLE } from './graph.js';
 import { TOKENS, TOKENS_BY_KEY, TOKENS_OF_GROUP } from './queries.js';
 import { nameOf, rowOf } from './rows.js';
@@ -9,9 +9,8 @@ import { countText, isMixed, lookOf, markedText, meantOf } from './text.js';
 const TYPING_MS = 120;
 /** Page Up and Page Down move by about as many rows as are visible. */
 const PAGE_ROWS = 8;
-/** Rows are laid out in chunks of about two screens. As many placeholder rows are more than a large window shows. */
-const CHUNK_ROWS = 20;
-const ROW_PARTS = ['glyph', 'title', 'sub', 'price'];
+/** Rows are made in chunks of about one screen: more would block the page. */
+const CHUNK_ROWS = 10;
 /** The address of a row is compared with at most this many others. */
 const MAX_TWINS = 8;
 /** The distance to the end of the rows at which the next page is fetched (pixels). */
@@ -32,7 +31,7 @@ const MAX_REFRESHED = 300;
  * @property {Token | undefined} source the token whose destinations are searched
  * @property {string} chosenId
  */
-/** @typedef {{ filter: TokenFilter, total: number, cursor: string | null, element: HTMLElement, count: number, isOther: boolean }} Group */
+/** @typedef {{ filter: TokenFilter, total: number, cursor: string | null, element: HTMLElement, count: number, isOther: boolean, undrawn: Token[] }} Group undrawn: fetched tokens without a row */
 /** @typedef {{ token: Token, group: Group, place: number, element: HTMLElement }} Row place: its position in the group, from 1 */
 
 /**
@@ -51,13 +50,6 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
   const status = byId('found', HTMLElement);
   const note = byId('note', HTMLElement);
   const fault = byId('fault', HTMLElement);
-
-  // Rows without texts, which are shown until the first answer.
-  byId('skeleton', HTMLElement).append(
-    ...Array.from({ length: CHUNK_ROWS }, () =>
-      make('div', { class: 'row' }, ...ROW_PARTS.map((part) => make('i', { class: part }))),
-    ),
-  );
 
   /** @type {Row[]} in their order on the page */
   let rows = [];
@@ -163,6 +155,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
     append(first, found);
     // On a phone the page scrolls, and the search stays in view: its best match must, too.
     requestAnimationFrame(() => rows[0]?.element.scrollIntoView({ block: 'nearest' }));
+    afterPaint(loadNearEnd);
     setActive(undefined);
     describe(found, others, onlyListed);
     showPrices();
@@ -174,13 +167,13 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
       role: 'group',
       'aria-label': label,
       class: isOther ? 'others' : 'found',
+      hidden: '',
     });
-    return { filter, total, cursor: null, count: 0, element, isOther };
+    return { filter, total, cursor: null, count: 0, element, isOther, undrawn: [] };
   }
 
   /**
-   * Adds the rows of a page to those of a group. The tokens that are only listed follow when the first group is whole: a
-   * token must not be in both.
+   * Adds a page to a group. The other group follows when the first is whole: a token must not be in both.
    *
    * @param {Group} group
    * @param {TokenPage} page
@@ -188,27 +181,29 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
   function append(group, { nodes, pageInfo }) {
     group.cursor = pageInfo.hasNextPage ? pageInfo.endCursor : null;
     noteLooks(nodes);
-    let chunk = group.element.lastElementChild;
-    for (const token of nodes) {
-      if (ids.has(token.id)) continue;
-      ids.add(token.id);
-      const place = ++group.count;
-      const element = elementOf(token, group, place);
-      rows.push({ token, group, place, element });
-      // The browser lays out and paints only the visible chunks.
-      if (!chunk || chunk.childElementCount === CHUNK_ROWS) {
-        chunk = make('div', { role: 'none', class: 'chunk' });
-        group.element.append(chunk);
-      }
-      chunk.append(element);
-    }
+    group.undrawn.push(...nodes.filter(({ id }) => !ids.has(id) && ids.add(id)));
     const [, others] = groups;
     if (held && others && !group.cursor) {
       const page = held;
       held = undefined;
       append(others, page);
-    }
-    for (const { element, count } of groups) element.hidden = count === 0;
+    } else drawChunk();
+  }
+
+  /** Makes rows of the next fetched tokens. @returns {boolean} whether there were any */
+  function drawChunk() {
+    const group = groups.find(({ undrawn }) => undrawn.length > 0);
+    if (!group) return false;
+    const made = group.undrawn.splice(0, CHUNK_ROWS).map((token) => {
+      const place = ++group.count;
+      return { token, group, place, element: elementOf(token, group, place) };
+    });
+    rows.push(...made);
+    // The browser lays out and paints only the visible chunks.
+    const elements = made.map(({ element }) => element);
+    group.element.append(make('div', { role: 'none', class: 'chunk' }, ...elements));
+    group.element.hidden = false;
+    return true;
   }
 
   /** Remembers how tokens look, and marks rows that now have another twin. @param {Token[]} tokens */
@@ -353,11 +348,12 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
     const at = active ? rows.indexOf(active) : -1;
     const from = at < 0 && steps > 0 && rowOfEnter() === rows[0] ? 0 : at;
     const to = steps < 0 && from <= 0 ? -1 : Math.max(0, from + steps);
+    while (to >= rows.length && drawChunk());
     if (to >= rows.length) await loadMore();
     setActive(rows[Math.min(to, rows.length - 1)]);
   }
 
-  /** Adds the next page below the present rows. */
+  /** Fetches the next page. */
   async function loadMore() {
     const next = groups.find(({ cursor }) => cursor !== null);
     if (!next || isLoading || askedKey !== shownKey) return;
@@ -371,12 +367,14 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
     }
     isLoading = false;
     // The end of the list may still be visible.
-    loadNearEnd();
+    afterPaint(loadNearEnd);
   }
 
+  /** Makes the rows of the fetched tokens, each chunk in a task of its own. Then fetches a page if its place is near. */
   function loadNearEnd() {
     const { bottom = 0 } = rows.at(-1)?.element.getBoundingClientRect() ?? {};
-    if (!failed && bottom < innerHeight + NEAR_PX) void loadMore();
+    if (drawChunk()) afterPaint(loadNearEnd);
+    else if (!failed && bottom < innerHeight + NEAR_PX) void loadMore();
   }
 
   function enter() {

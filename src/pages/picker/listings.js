@@ -1,5 +1,5 @@
 /** The status of the listings: a line that turns amber when something is wrong, and the table that it opens. */
-import { age, byId, make } from './dom.js';
+import { afterPaint, age, byId, make } from './dom.js';
 import { ask, QueryError, reasonFor, UNREACHABLE } from './graph.js';
 import { LISTINGS } from './queries.js';
 import { countText } from './text.js';
@@ -69,7 +69,7 @@ export function watchListings(onAnswer) {
   document.addEventListener('visibilitychange', () => {
     if (document.visibilityState === 'visible') void poll();
   });
-  void poll();
+  afterPaint(poll);
   return () => {
     isWell = false;
     if (!isPolling) void poll();
