@@ -20,7 +20,7 @@ const SECOND = {
   integration: [
     'readme.test.ts',
     'kill.test.ts',
-    'pages/picker/picker{,-states}.test.ts',
+    'pages/picker/picker{,-code,-rows,-states}.test.ts',
     'pages/playground.test.ts',
     'pages/trusted-pages.test.ts',
     'clients/*.test.ts',
@@ -57,6 +57,8 @@ const LONG = [
   'deploy/nginx',
   'pages/playground',
   'pages/picker/picker',
+  'pages/picker/picker-code',
+  'pages/picker/picker-rows',
   'kill',
   'federation/routers',
   'deploy/rolling',

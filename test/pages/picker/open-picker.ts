@@ -129,3 +129,11 @@ export async function rowTexts(rows: Locator): Promise<string[]> {
   );
   return texts.map(inOneLine);
 }
+
+/** The names of controls that are less than 44 pixels high, which a finger can miss. */
+export const smallTargets = (page: Page) =>
+  page
+    .locator('button:visible, nav a:visible, footer a:visible, #chains label:visible, #tokens .row:visible')
+    .evaluateAll((all) =>
+      all.flatMap((one) => (one.getBoundingClientRect().height < 44 ? [one.id || one.textContent] : [])),
+    );

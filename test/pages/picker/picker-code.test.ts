@@ -1,0 +1,189 @@
+/** The picker shows code that runs, and has a bar with it on a phone. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { isBrowserMissing } from '../../support/browser.js';
+import { ROOT } from '../../support/readme.js';
+import { copied, hasFocus, PHONE, says, smallTargets, USDC_ON_BASE, usePicker } from './open-picker.js';
+
+const run = promisify(execFile);
+
+describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300_000 }, () => {
+  const { demo, open } = usePicker();
+
+  it('the code is the query that was sent, and each form of it runs and gives the same answer', async () => {
+    const { page, code, searches, found, rows } = await open(`/?token=base:${USDC_ON_BASE}`);
+    await says(found, '35 places for USDC');
+    const tab = async (name: string) => {
+      await page.getByRole('tab', { name }).click();
+      return (await code.textContent()) ?? '';
+    };
+    const last = searches().at(-1);
+    expect(last?.query.split('\n').length).toBeLessThanOrEqual(15);
+    expect({ query: await tab('Query'), variables: JSON.parse(await tab('Variables')) }).toEqual(last);
+    expect(last?.variables).toEqual({
+      filter: { reachableFrom: { chainKey: 'base', address: USDC_ON_BASE } },
+      others: {},
+    });
+    // Below the query are its variables and the beginning of its answer, and its lines do not wrap.
+    await tab('Query');
+    const [variables, shownAnswer, heights] = await Promise.all([
+      page.locator('#variables').innerText(),
+      page.locator('#answer').innerText(),
+      code.locator('.code-line').evaluateAll((lines) => lines.map(({ clientHeight }) => clientHeight)),
+    ]);
+    expect(JSON.parse(variables)).toEqual(last?.variables);
+    expect(shownAnswer).toMatch(/^\{\n {2}"data": \{\n {4}"found": \{\n[\s\S]*\n…$/);
+    expect(new Set(heights.filter((height) => height > 0)).size).toBe(1);
+    // If lines wrap in a narrow window, the wrapped parts are indented.
+    const paddings = await code
+      .locator('.code-line')
+      .evaluateAll((lines) => lines.map((line) => Number.parseFloat(getComputedStyle(line).paddingLeft)));
+    const indents = last?.query.split('\n').map((line) => line.search(/\S|$/));
+    const [least = 0] = paddings;
+    expect(paddings.map((padding) => Math.round((2 * padding) / least) - 2)).toEqual(indents);
+    const answer = JSON.parse(await tab('Answer'));
+    expect(await page.locator('#variables').isVisible()).toBe(false);
+    expect(answer.data.found.totalCount).toBe(35);
+
+    const same = (given: string) =>
+      expect(withoutPrices(JSON.parse(given))).toEqual(withoutPrices(answer.data));
+    const { stdout } = await run('bash', ['-c', await tab('curl')], { maxBuffer: 1e7 });
+    same(JSON.stringify(JSON.parse(stdout).data));
+    for (const name of ['fetch', 'Apollo']) {
+      const text = `${await tab(name)}\nprocess.stdout.write(JSON.stringify(data, (key, value) => key === '__typename' ? undefined : value));`;
+      same(
+        (await run(process.execPath, ['--input-type=module', '-e', text], { cwd: ROOT, maxBuffer: 1e7 }))
+          .stdout,
+      );
+    }
+    await page.getByRole('button', { name: 'Copy Apollo' }).click();
+    await expect.poll(() => copied(page)).toBe(await code.textContent());
+
+    await page.getByRole('tab', { name: 'Apollo' }).press('ArrowRight');
+    expect(await page.getByRole('tab', { selected: true }).innerText()).toBe('Query');
+    await says(
+      page.locator('footer'),
+      /\d+ ms [\d.]+ kB fresh, \d+ s old from the (cache of the )?gateway Open in the playground/,
+    );
+    await rows.first().waitFor();
+    const [request] = await Promise.all([
+      page.waitForRequest((one) => one.postData()?.includes('query Tokens(') === true),
+      page.getByRole('link', { name: 'Open in the playground' }).click(),
+    ]);
+    expect(JSON.parse(request.postData() ?? '').variables).toEqual(last?.variables);
+    await page
+      .locator('#answer-facts')
+      .getByText(/ms · .* kB · cost \d+ · gateway; /)
+      .waitFor();
+  });
+
+  it('the code is a bar on a phone, which opens as a sheet below a summary of both sides; all targets are large', async () => {
+    const { page, search, rows, code, pair, sent } = await open('/', PHONE);
+    await rows.first().waitFor();
+    const links = page.getByRole('navigation', { name: 'More' }).getByRole('link');
+    expect(await links.count()).toBe(0);
+    await page.getByRole('button', { name: 'More pages' }).tap();
+    await expect.poll(() => links.allInnerTexts()).toEqual(['Playground', 'Schema', 'llms.txt', 'Guide']);
+    expect(await smallTargets(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    const box = await rows.first().boundingBox();
+    expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThan(480);
+    await page.evaluate(() => scrollTo(0, 1500));
+    await expect.poll(async () => (await search.boundingBox())?.y).toBeLessThan(20);
+    expect(await code.isVisible()).toBe(false);
+    await rows.first().tap();
+    const toggle = page.getByRole('button', { name: 'Code' });
+    const close = page.getByRole('button', { name: 'Close' });
+    const shade = () => page.touchscreen.tap(180, 20);
+    for (const shut of [() => page.keyboard.press('Escape'), () => close.tap(), shade]) {
+      expect(await smallTargets(page)).toEqual([]);
+      await toggle.tap();
+      await expect.poll(async () => [await code.isVisible(), await hasFocus(close)]).toEqual([true, true]);
+      const areInert = await page
+        .locator('.skip, #menu, nav, main > .card')
+        .evaluateAll((all) => all.map((one) => (one as Element & { inert?: boolean }).inert));
+      expect(areInert).toEqual([true, true, true, true]);
+      for (const tab of await page.getByRole('tab').all()) {
+        const { x, width } = (await tab.boundingBox()) ?? { x: 0, width: 360 };
+        expect(x + width).toBeLessThan(360);
+      }
+      expect((await pair.locator('.id').boundingBox())?.height).toBeLessThan(24);
+      await says(page.locator('#answered-by'), /^from the (cache of the )?gateway$/);
+      expect(await smallTargets(page)).toEqual([]);
+      await shut();
+      await expect.poll(async () => [await code.isVisible(), await hasFocus(toggle)]).toEqual([false, true]);
+      expect(await search.evaluate((box) => box.closest('[inert]'))).toBe(null);
+      expect(await toggle.getAttribute('aria-expanded')).toBe('false');
+    }
+
+    await page.goto(
+      `${demo.address}/?token=base:${USDC_ON_BASE}&to=bsc:0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d`,
+    );
+    const copies = page.getByRole('button', { name: /^Copy (?!the address)/ });
+    await pair.getByText('Decimals differ: 6 on Base, 18 on BNB Chain.').waitFor();
+    // The code is not found by its role, because the closed sheet hides it.
+    await expect.poll(() => page.locator('#code').textContent()).toContain('tokensByKey(');
+    expect([await code.isVisible(), await copies.allInnerTexts()]).toEqual([false, ['Copy query']]);
+    await copies.tap();
+    await expect.poll(() => copied(page)).toBe(sent.findLast(({ variables }) => variables.keys)?.query);
+    await expect.poll(() => copies.allInnerTexts()).toEqual(['Copy query']);
+    const playground = page.getByRole('link', { name: 'Open in the playground' });
+    const link = new URL((await playground.getAttribute('href')) ?? '', demo.address);
+    expect(JSON.parse(link.searchParams.get('variables') ?? '').keys).toHaveLength(2);
+    await toggle.tap();
+    await page.getByRole('tab', { name: 'curl' }).tap();
+    await expect.poll(() => copies.allInnerTexts()).toEqual(['Copy curl']);
+    await close.tap();
+    await rows.filter({ hasText: 'on Arbitrum' }).tap();
+    await pair.getByText('USDC on Arbitrum').waitFor();
+    expect(await pair.getByText('Decimals differ').count()).toBe(0);
+
+    // Without a clipboard the code is selected, in the open sheet.
+    await page.evaluate(() => Object.defineProperty(navigator, 'clipboard', { value: undefined }));
+    await copies.tap();
+    await expect.poll(() => code.isVisible()).toBe(true);
+    const compact = async (text: Promise<string>) => (await text).replace(/\s/g, '');
+    await expect
+      .poll(() => compact(page.evaluate(() => `${getSelection()}`)))
+      .toBe(await compact(code.innerText()));
+  });
+
+  it('the picker shows the best match of a new search, wherever the page was scrolled before', async () => {
+    const { page, search, rows, found } = await open('/', PHONE);
+    await rows.first().waitFor();
+    await page.evaluate(() => scrollTo(0, 1500));
+    await search.fill('usdc');
+    await says(found, '89 tokens for “usdc”');
+    await expect
+      .poll(async () => {
+        const [above, first] = [await search.boundingBox(), await rows.first().boundingBox()];
+        return (first?.y ?? Number.NaN) - (above?.y ?? 0) - (above?.height ?? 0);
+      })
+      .toBeGreaterThan(0);
+    expect((await rows.first().boundingBox())?.y).toBeLessThan(400);
+  });
+
+  it('the picker shows rows beside the search on a phone that lies on its side', async () => {
+    const { page, search, rows } = await open('/', { ...PHONE, viewport: { width: 667, height: 375 } });
+    await rows.nth(3).waitFor();
+    const bar = (await page.locator('#side').boundingBox())?.y ?? 0;
+    const { y = 0, height = 0 } = (await rows.nth(3).boundingBox()) ?? {};
+    expect([y + height <= bar, y >= ((await search.boundingBox())?.y ?? 0)]).toEqual([true, true]);
+    const facts = page.locator('footer');
+    for (const path of ['/', `/?token=base:${USDC_ON_BASE}`]) {
+      await page.goto(demo.address + path);
+      await rows.first().waitFor();
+      await page.getByRole('button', { name: 'Code' }).tap();
+      await page.locator('#shown').waitFor();
+      const [shown, below] = [await page.locator('#shown').boundingBox(), await facts.boundingBox()];
+      expect(below?.y).toBeGreaterThanOrEqual((shown?.y ?? Number.NaN) + (shown?.height ?? 0));
+      expect((below?.y ?? Number.NaN) + (below?.height ?? 0)).toBeLessThanOrEqual(375);
+    }
+  });
+});
+
+/** Removes prices, which change between two answers. */
+function withoutPrices(answer: unknown): unknown {
+  return JSON.parse(JSON.stringify(answer, (name, value: unknown) => (name === 'price' ? undefined : value)));
+}

@@ -1,0 +1,167 @@
+/** The picker shows rows that need care: odd names, look-alikes, held-back values and logos. */
+import type { Locator } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { chainRow, tokenRow } from '../../fixtures/rows.js';
+import { isBrowserMissing } from '../../support/browser.js';
+import { type FakeListings, startFakeUpstream } from '../../support/fake-upstream.js';
+import { withHeldBack } from '../../support/held-back.js';
+import { startServer } from '../../support/test-server.js';
+import { rowTexts, says, USDC_ON_BASE, usePicker } from './open-picker.js';
+
+const NATIVE = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE';
+
+describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300_000 }, () => {
+  const { open, openWith } = usePicker();
+
+  const TWINS = ['0x1111110000000000000000000000000000002222', '0x1111330000000000000000000000000000002222'];
+  const ODD: FakeListings = {
+    chains: [
+      chainRow('a', { name: 'A chain with a long name, which is not cut whatever the width of the row' }),
+      chainRow('b', { name: '<i>B</i>' }),
+    ],
+    tokens: [
+      ...TWINS.map((address, index) => tokenRow('a', address, { symbol: index ? 'twin' : 'TWIN' })),
+      tokenRow('a', '0x3333330000000000000000000000000000004444', { symbol: 'ELSE' }),
+      tokenRow('a', '0x4', { symbol: 'FAKЕ', ...{ logoUrl: 'https://logos.test/good.svg' } }),
+      tokenRow('b', NATIVE, {
+        symbol: '<img src=x onerror=alert(1)>',
+        name: 'Odd <b>one</b>',
+        decimals: 18,
+        isBridgeable: false,
+        price: undefined,
+      }),
+      tokenRow('b', '0x2', {
+        symbol: 'W'.repeat(120),
+        name: 'Long '.repeat(60),
+        price: { usd: 0.00000012345 },
+      }),
+      tokenRow('b', '0x5', { symbol: 'US\u200bDT', name: '\u202eabc' }),
+      tokenRow('b', '0x6', { symbol: 'دولار', name: 'عملة' }),
+    ],
+  };
+
+  it('rows show names as text and load no logos; twins and letters of another script are not chosen by Enter', async () => {
+    const { page, search, note, rows, otherRows, fromText, complaints, hosts, address } = await openWith(ODD);
+    await page.setViewportSize({ width: 320, height: 640 });
+    await expect
+      .poll(() => rowTexts(otherRows))
+      .toEqual(['<img src=x onerror=alert(1)> on <i>B</i> Odd <b>one</b> · native asset no price']);
+    expect(await page.locator('#tokens :is(img, i)').count()).toBe(0);
+    expect(await rows.locator('.price').allTextContents()).toContain('$0.0000001235');
+    expect((await rows.locator('.unseen-mark').allTextContents()).sort()).toEqual(['U+200B', 'U+202E']);
+    expect(await page.locator('main').innerText()).not.toMatch(/[\u200b\u202e]/);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320);
+    const areCut = await page
+      .locator('.row .on')
+      .evaluateAll((all) => all.map((one) => one.scrollWidth > one.clientWidth + 1 && one.clientWidth > 0));
+    expect(areCut).toEqual(Array(8).fill(false));
+    expect(await page.content()).not.toMatch(/demo/i);
+
+    for (const [typed, sentence] of [
+      ['twin', /^⚠? ?Two tokens look alike here: check the address, then choose one in the list\.$/],
+      ['fakе', /^⚠? ?This symbol has letters that look like others: check the address, then choose it in/],
+    ] as const) {
+      await search.fill(typed);
+      await search.press('Enter');
+      await says(note, sentence);
+      expect(await search.inputValue()).toBe(typed);
+      await says(fromText, 'From Choose a token');
+      expect(await page.locator('.takes').count()).toBe(0);
+    }
+    await search.fill('else');
+    await expect.poll(() => rowTexts(rows)).toEqual([expect.stringMatching(/^ELSE/)]);
+    expect(await rows.locator('.warning').count()).toBe(0);
+    await search.fill('twin');
+    await expect.poll(() => rows.locator('.warning code').allTextContents()).toEqual(TWINS);
+    expect(await rows.locator('.warning mark').allTextContents()).toEqual(['11', '33']);
+    // The arrow keys can choose a row with a warning.
+    await search.press('ArrowDown');
+    await search.press('ArrowDown');
+    expect(await search.getAttribute('aria-activedescendant')).toBe('token-2');
+    await search.press('Enter');
+    await says(fromText, /twin/i);
+
+    await page.goto(`${address}/?code=Answer`);
+    const code = page.locator('#code');
+    await expect.poll(() => code.textContent()).toContain('"US\\u200bDT"');
+    expect(await code.textContent()).not.toMatch(/[\u200b\u202e]/);
+    expect([complaints, [...hosts]]).toEqual([[], [new URL(address).host]]);
+  });
+
+  it('look-alike rows are not chosen by Enter if a letter of another alphabet is all that differs', async () => {
+    const addresses = ['0x1111110000000000000000000000000000005555', USDC_ON_BASE];
+    const { page, search, rows, note, fromText } = await openWith({
+      chains: [chainRow('base', { name: 'Base' })],
+      tokens: addresses.map((address, index) =>
+        tokenRow('base', address, { symbol: index ? 'USDC' : 'U\u0405DC' }),
+      ),
+    });
+    await rows.nth(1).waitFor();
+    await search.click();
+    await page.keyboard.type('usdc base\n');
+    await says(note, /^⚠? ?Two tokens look alike here: check the address, then choose one in the list\.$/);
+    await says(fromText, 'From Choose a token');
+    expect(await rows.getByText('looks like another').count()).toBe(2);
+    expect((await rows.locator('.warning code').allTextContents()).sort()).toEqual(addresses);
+  });
+
+  it('rows and the chosen token show held-back values', async () => {
+    const since = Date.now() - 3_600_000 * 5;
+    const upstream = await startFakeUpstream({
+      chains: [chainRow('a', { name: 'Chain A' }), chainRow('b', { name: 'Chain B' })],
+      tokens: [tokenRow('a', '0x1'), tokenRow('b', '0x2', { symbol: 'ETH', name: 'Ether' })],
+    });
+    const server = await startServer({
+      upstream,
+      decorate: withHeldBack({
+        USDC: [
+          { fact: 'decimals', served: '6', upstream: '18', since },
+          { fact: 'symbol', served: 'USDC', upstream: '\u202eUSD<b>', since },
+        ],
+        b: [{ fact: 'chainId', served: '1', upstream: '2', since }],
+      }),
+    });
+    const { page, rows, pair, complaints } = await open(server.address);
+    const warnings = (place: Locator) => place.locator('.warning').allInnerTexts();
+    const OF_USDC = [
+      'The service now says decimals 18 (first 5 h ago); 6 is shown until that is confirmed.',
+      'The service now says symbol U+202EUSD<b> (first 5 h ago); USDC is shown until that is confirmed.',
+    ];
+    await expect.poll(() => rows.count()).toBe(2);
+    expect(await warnings(rows.filter({ hasText: 'Chain A' }))).toEqual(OF_USDC);
+    expect(await warnings(rows.filter({ hasText: 'Chain B' }))).toEqual([
+      'For the chain, the service now says chain id 2 (first 5 h ago); 1 is shown until that is confirmed.',
+    ]);
+    await expect.poll(() => warnings(page.locator('#chains'))).toHaveLength(1);
+    await rows.filter({ hasText: 'Chain A' }).click();
+    await expect.poll(() => warnings(pair)).toEqual(OF_USDC);
+    expect(complaints).toEqual([]);
+  });
+
+  it('rows show logos with LOGOS=true, and the glyph if a picture fails to load', async () => {
+    const tokens = ['good', 'bad', 'none'].map((name, index) =>
+      tokenRow('a', `0x${index + 1}`, {
+        symbol: name,
+        ...(name === 'none' ? {} : { logoUrl: `https://logos.test/${name}.svg` }),
+      }),
+    );
+    const { page, rows } = await openWith({ chains: [chainRow('a')], tokens }, { LOGOS: 'true' });
+    const body = '<svg xmlns="http://www.w3.org/2000/svg"/>';
+    await page.route('https://logos.test/good.svg', (route) =>
+      route.fulfill({ contentType: 'image/svg+xml', body }),
+    );
+    await page.reload();
+    await expect.poll(() => rows.count()).toBe(3);
+    await expect.poll(() => rows.locator('img').count()).toBe(1);
+    expect((await rows.locator('.glyph').allTextContents()).sort()).toEqual(['BT', 'GT', 'NT']);
+    // The mark of the chain is above the picture.
+    const isMarkOnTop = await rows.filter({ has: page.locator('img') }).evaluate((row) => {
+      const { left = 0, top = 0 } = row.querySelector('.mark')?.getBoundingClientRect() ?? {};
+      return document
+        .elementFromPoint(left + 4, top + 4)
+        ?.closest('.mark, img')
+        ?.matches('.mark');
+    });
+    expect(isMarkOnTop).toBe(true);
+  });
+});
