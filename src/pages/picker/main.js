@@ -28,7 +28,7 @@ const shortcut = byId('shortcut', HTMLButtonElement);
 const hasMouse = matchMedia('(hover: hover)').matches;
 // Before the page changes: otherwise the browser would have to lay it out twice.
 if (hasMouse) box.focus({ preventScroll: true });
-/** @type {Record<Side, { key?: TokenKey | undefined, token?: Token | undefined }>} */
+/** A token is undefined until it is loaded, and null if it is not listed. @type {Record<Side, { key?: TokenKey | undefined, token?: Token | null | undefined }>} */
 const chosen = { from: {}, to: {} };
 /** @type {Side} the side that the search is for */
 let side = 'from';
@@ -50,7 +50,7 @@ const panel = createCodePanel({
 const list = createList({
   scope() {
     const chainKeys = chain ? { chainKeys: [chain] } : {};
-    const source = side === 'to' ? chosen.from.token : undefined;
+    const source = (side === 'to' && chosen.from.token) || undefined;
     return {
       filter: { ...chainKeys, ...(source ? { reachableFrom: keyOf(source) } : { isBridgeable: true }) },
       others: { ...chainKeys, ...(source ? {} : { isBridgeable: false }) },
@@ -148,7 +148,9 @@ function showSlots() {
         'span',
         { class: 'what' },
         make('span', { class: token ? 'unseen' : 'label' }, `${LABELS[one]} `),
-        ...(token ? titleOf(token) : [make('b', {}, key ? 'Not listed' : 'Choose a token')]),
+        ...(token
+          ? titleOf(token)
+          : [make('b', {}, key ? (token === null ? 'Not listed' : 'Loading…') : 'Choose a token')]),
         ...(one === 'to' && isRoute === false
           ? [' ', make('span', { class: 'differs' }, 'cannot be reached')]
           : []),
@@ -388,6 +390,11 @@ async function readState() {
   /** @type {(Token | null)[]} */
   let tokens = [];
   isUnopened = false;
+  if (from && !chosen.from.key) {
+    chosen.from = { key: from };
+    chosen.to = { key: to };
+    showSlots();
+  }
   if (from)
     try {
       tokens = (await ask(TOKENS_BY_KEY, { keys: to ? [from, to] : [from] })).tokensByKey;
@@ -396,8 +403,8 @@ async function readState() {
       isUnopened = true;
     }
   if (read !== reads) return;
-  chosen.from = { key: from, token: tokens[0] ?? undefined };
-  chosen.to = { key: to, token: tokens[1] ?? undefined };
+  chosen.from = { key: from, token: tokens[0] };
+  chosen.to = { key: to, token: tokens[1] };
   side = chosen.from.token && searchParams.get('side') !== 'from' ? 'to' : 'from';
   list.clear();
   showAll(false);

@@ -297,7 +297,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       expect(await toText.innerText()).toContain('Choose a token');
     });
 
-    it('the picker asks for From first, and keeps a choice even if an older link is loaded after it', async () => {
+    it('the picker asks for From first, says that a link loads, and keeps a choice that was made before it has loaded', async () => {
       const { page, search, found, rows, note, fromText } = await open();
       await says(found, '587 tokens');
       const to = page.getByRole('button', { name: /^To/ });
@@ -315,6 +315,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
         await route.continue().catch(() => {});
       });
       await page.goto(demo.address + FROM_USDC);
+      await says(fromText, 'From Loading…');
       await search.fill('usdt ethereum');
       await rows.first().click();
       await says(found, /^\d+ places for USDT$/);
