@@ -49,7 +49,13 @@ export function chainMark(chainKey, name) {
   return onColor('mark', color, initialOf(name || chainKey).toUpperCase());
 }
 
-/** Most letters are text, since the browser lays out texts in an SVG much more slowly. @param {string} name @param {string} color @param {Node | string} content */
+/**
+ * Makes a shape of one colour. Its letter is text: in an SVG, the browser would need much longer to lay it out.
+ *
+ * @param {string} name
+ * @param {string} color
+ * @param {Node | string} content
+ */
 function onColor(name, color, content) {
   const made = make('span', { class: name, 'aria-hidden': 'true' }, content);
   made.style.background = color;
