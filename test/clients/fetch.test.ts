@@ -21,8 +21,11 @@ it('fetch gets the data that could be read, and the errors of the rest with thei
   expect(errors).toMatchObject([{ path: ['tokenSearch'], extensions: { code: 'BAD_USER_INPUT' } }]);
 });
 
-it('fetch fails with the messages if there is no data', async () => {
+it('fetch fails with the message and the code of the error if there is no data', async () => {
   const failing = (query: string) => expect(ask(query, {}, gateway.endpoint)).rejects;
   await failing('{ chains { nickname } }').toThrow(/Cannot query field "nickname"/);
-  await failing('{').toThrow(/Syntax Error/);
+  await failing('{').toMatchObject({
+    message: expect.stringContaining('Syntax Error'),
+    errors: [{ extensions: { code: 'GRAPHQL_PARSE_FAILED' } }],
+  });
 });

@@ -7,6 +7,6 @@ export async function ask<Data>(query: string, variables = {}, endpoint = 'http:
   });
   type Fault = { message: string; path?: (string | number)[]; extensions: { code: string } };
   const { data, errors = [] } = (await response.json()) as { data?: Data | null; errors?: Fault[] };
-  if (!data) throw new Error(errors.map(({ message }) => message).join(' '));
+  if (!data) throw Object.assign(new Error(errors[0]?.message), { errors });
   return { data, errors };
 }
