@@ -38,7 +38,7 @@ export const ERRORS = {
     'Ask for less, or send several operations. The message names the limit.',
   ),
   BAD_USER_INPUT: meaning(
-    'An argument or a variable has an invalid value, such as a cursor of another search.',
+    'An argument or a variable has an invalid value, such as a wrong cursor.',
     'Correct the value. The message names the expected one.',
   ),
   OVERLOADED: meaning(
