@@ -337,7 +337,7 @@ export function asSent<Row>(kind: ListingKind<Row>, listing: Fetched<Row>): Fetc
 
 /**
  * The listing to compare a first listing with: `own`, the listing that is continued, if any. The rows of `others`, such
- * as the listing of another upstream, are added as removed rows, so that the guard knows their facts. The history is
+ * as the listing of another upstream, are added as removed rows, so that the guard knows their facts and last prices. The history is
  * that of the newest listing: it has the last version of the token list.
  */
 export function withKnownFacts<Row>(own: Fetched<Row> | undefined, others: readonly Fetched<Row>[]) {
@@ -358,15 +358,6 @@ export function withKnownFacts<Row>(own: Fetched<Row> | undefined, others: reado
   };
   const { history } = own && own.takenAt >= newest.takenAt ? own : newest;
   return own ? { ...own, history, guard } : { ...newest, rows: [], guard };
-}
-
-/** The last accepted rows of these listings, also the removed ones, by key. */
-export function knownRows<Row>(
-  { keyOf }: Pick<ListingKind<Row>, 'keyOf'>,
-  listings: readonly Fetched<Row>[],
-): ReadonlyMap<string, Row> {
-  const { gone } = withKnownFacts(undefined, listings)?.guard ?? EMPTY_GUARD_MEMORY;
-  return new Map(gone.map(({ row }) => [keyOf(row), row]));
 }
 
 /**

@@ -12,14 +12,7 @@ import type { Logger } from '../logger/logger.js';
 import { growingPause, LONGEST_PAUSE_MS, withJitter } from '../scheduling/growing-pause.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
 import type { ListingStatus } from './freshness.js';
-import {
-  asSent,
-  type GuardedListing,
-  type GuardResult,
-  heldBackIn,
-  knownRows,
-  withKnownFacts,
-} from './guard.js';
+import { asSent, type GuardedListing, type GuardResult, heldBackIn, withKnownFacts } from './guard.js';
 import {
   checkFirstListing,
   createListingCheck,
@@ -108,7 +101,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
    * asked yet. Until then it is not shared: it would replace what they have accepted.
    */
   let isUncompared = false;
-  /** By key, what earlier gateways have accepted at other upstreams; read before the first listing is fetched. */
+  /** The last accepted rows of other upstreams, by key. They are read before the first listing is fetched. */
   let earlier: ReadonlyMap<string, Row> | undefined;
   let refreshing: Promise<Indexed> | undefined;
   /** When the request in progress began (milliseconds since 1970); otherwise 0. */
@@ -134,7 +127,10 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
 
   async function runRefresh(): Promise<Indexed> {
     if (isUncompared) await compareLate();
-    if (!guarded) earlier ??= knownRows(kind, (await readOthers()).others);
+    if (!guarded && !earlier) {
+      const known = withKnownFacts(undefined, (await readOthers()).others);
+      earlier = new Map(known?.guard?.gone.map(({ row }) => [kind.keyOf(row), row]));
+    }
     const leased = await peers.lease(name, kind, newestAt()).catch((error) => {
       throw onError(error);
     });

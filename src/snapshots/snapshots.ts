@@ -58,7 +58,7 @@ export function createSnapshots(options: SnapshotsOptions) {
   const factsNow = () => chains.guarded && factsOf(chains.guarded.rows);
 
   const baseline: Baseline = (key) => demoFacts().tokens.get(key);
-  /** Routes can be served before the first token listing: then also what was accepted at other upstreams counts. */
+  /** Before the first token listing, routes are compared with the last accepted decimals of other upstreams, too. */
   const baselineOfRoutes: Baseline = (key) => {
     const row = tokens.earlier(key);
     return row ? new Map([['decimals', String(row.decimals)]]) : baseline(key);

@@ -156,7 +156,7 @@ describe('one request costs little', () => {
     const sources = (nth: number) =>
       `sources(dstChainKey: "ethereum", dstToken: "0x9${nth}") { chains { chainKey } }`;
     const asMany = graph('{ tokens { symbol isNative } }');
-    // It costs about twice as much as that list. If each source made its own lists of tokens, it would cost 15 times as much.
+    // The request costs about twice as much as that list. If each source made its own lists of tokens, it would cost 15 times as much.
     expect(await leastCost(target, graph(aliased(30, sources)))).toBeLessThan(
       5 * (await leastCost(target, asMany)),
     );

@@ -58,7 +58,7 @@ export function button(label, onPress) {
   return made;
 }
 
-/** Runs a function in a task of its own after the next paint, so that the page shows what it has before. @param {() => void} run */
+/** The function runs after the next paint, in a task of its own: the browser shows earlier changes first. @param {() => void} run */
 export function afterPaint(run) {
   requestAnimationFrame(() => setTimeout(run));
 }
