@@ -50,16 +50,20 @@ export function assignCaip2(
   return { ...listing, rows: Object.freeze(rows), guard: { ...listing.guard, unnumbered: [...unnumbered] } };
 }
 
-/** Marks native assets whose decimals differ between both listings (one is wrong), unless a `keep` rule decides. */
+/**
+ * Marks native assets whose decimals differ between both listings (one is wrong), unless a `keep` rule decides.
+ *
+ * @param known the listings that say since when: the last one counts that marks the asset for the same decimals
+ */
 export function compareNatives(
   listing: GuardedListing<Token>,
-  before: Fetched<Token> | undefined,
+  known: readonly (Fetched<Token> | undefined)[],
   chains: readonly Chain[],
   rules: Pick<GuardRules, 'keptFacts'>,
 ): GuardedListing<Token> {
   const rows = new Map(keyedRows(listing.rows, TOKENS.keyOf));
   const held = new Map(clocksOf(listing.guard));
-  const clocks = clocksOf(before?.guard ?? EMPTY_GUARD_MEMORY);
+  const clocks = known.map((each) => clocksOf(each?.guard ?? EMPTY_GUARD_MEMORY));
   const natives = chains.flatMap(({ chainKey, nativeCurrency: { address, decimals } }) =>
     [address, NATIVE_PLACEHOLDER].map((each) => ({ key: tokenKey(chainKey, each), decimals })),
   );
@@ -67,7 +71,10 @@ export function compareNatives(
     const token = rows.get(key);
     if (!token || token.decimals === decimals || token.heldBack.length > 0) continue;
     if (rules.keptFacts(key)?.has('decimals')) continue;
-    const since = clocks.get(key)?.since ?? sentAtOf(listing);
+    const marks = clocks
+      .map((of) => of.get(key))
+      .filter((mark) => mark?.rows[0]?.decimals === token.decimals);
+    const since = marks.at(-1)?.since ?? sentAtOf(listing);
     const values = { served: String(token.decimals), upstream: String(decimals) };
     rows.set(key, TOKENS.heldBack(token, [Object.freeze({ fact: 'decimals', ...values, since })]));
     held.set(key, { key, rows: [token], since });

@@ -86,7 +86,7 @@ export function createSnapshots(options: SnapshotsOptions) {
       const rules = resolved;
       const result = await guardListing({ kind: TOKENS, holdBackMs, rules, baseline }, sent, before, peer);
       usedFacts = factsNow();
-      const compared = compareNatives(result.listing, before, chains.guarded?.rows ?? [], rules);
+      const compared = compareNatives(result.listing, [before, peer], chains.guarded?.rows ?? [], rules);
       return { ...result, listing: await guardPrices(compared, before) };
     },
     select: (rows) => resolved.selectTokens(rows),

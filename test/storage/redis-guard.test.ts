@@ -4,11 +4,11 @@ import { fingerprint } from '../../src/domain/digests.js';
 import { parseListingRules } from '../../src/domain/listing-rules.js';
 import { encodeListing } from '../../src/storage/stored-listing.js';
 import { TOKENS } from '../../src/upstream/listing-kinds.js';
-import { successorChain, successorToken } from '../fixtures/rows.js';
+import { successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
 import { stopClocks, until } from '../support/clock.js';
 import { changesSince } from '../support/copies.js';
 import { startFakeSuccessor } from '../support/fake-successor.js';
-import { json } from '../support/fake-upstream.js';
+import { json, late } from '../support/fake-upstream.js';
 import {
   DAY,
   type GuardedGateway,
@@ -136,6 +136,28 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     expect(served[0]).toMatchObject({ decimals: 18, heldBack: [] });
     expect(served.at(-1)).toMatchObject({ decimals: 6, heldBack: [{ upstream: '3' }] });
     await until(async () => (await shared())?.includes('"decimals":3') === true);
+  });
+
+  it('gateways agree since when the two listings give a native asset different decimals, also after one restarts', async () => {
+    const { client, options, gateway, prefix, isShared } = await startSharing();
+    const native = tokenRow('a', '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE', {
+      symbol: 'ETH',
+      decimals: 6,
+    });
+    await gateway.bring({ tokens: [native, ...LISTINGS.tokens] }, HOUR);
+    await gateway.bring({}, HOUR);
+    await until(isShared);
+    // This gateway has the tokens before the chains, so that it compares them later.
+    await client.del(`${prefix}chains:snapshot`);
+    gateway.upstream.plan('chains', late(200, json({ chains: LISTINGS.chains })));
+    const other = await startGuarded({}, { ...options, upstream: gateway.upstream });
+    await until(async () => other.heldBackRows()[1] === 1);
+    await gateway.bring({}, HOUR);
+    await until(async () => takenAtOf(other) === takenAtOf(gateway));
+    const [before, after] = [await gateway.tokens(), await other.tokens()];
+    expect(before[0]).toMatchObject({ decimals: 6, heldBack: [{ served: '6', upstream: '18' }] });
+    expect(after).toEqual(before);
+    expect(await changesSince(other, null)).toEqual(await changesSince(gateway, null));
   });
 
   it('gateways guard accepted values also after a change of UPSTREAM_PROFILE and UPSTREAM_URL', async () => {
