@@ -60,7 +60,10 @@ const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 30_000;
 /** After its own failure, a gateway waits up to this much longer than its peers, so that a peer tries next. */
 const STAND_BACK_MS = 1_000;
-/** The shortest time until the next refresh after a very first snapshot from a peer or from disk. */
+/**
+ * The shortest time until the next refresh after a very first snapshot from a peer or from disk, and the time after one
+ * from a peer whose guard memory began later.
+ */
 const LEAST_PAUSE_MS = 100;
 
 export interface RefresherOptions<Row, Indexed extends Snapshot<Row>> extends RefreshOptions {
@@ -208,6 +211,8 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     if (origin === 'upstream' || origin === 'peer') metrics.refresh(name, origin);
     options.onPublished();
     if (isNew) scheduleAfter(indexed, before === undefined && origin !== 'upstream');
+    // The peer may serve values that are held back here: the next listing that this gateway shares corrects the peer.
+    if (origin === 'peer' && memory.beganAt < (fetched.guard?.beganAt ?? 0)) schedule(LEAST_PAUSE_MS);
     return indexed;
   }
 
