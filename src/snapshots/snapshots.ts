@@ -143,11 +143,14 @@ export function createSnapshots(options: SnapshotsOptions) {
   /**
    * Resolves the CAIP identifiers in the rules: by the listed chains, else by removed chains, else by chains
    * that were sent but are not listed yet, else by the chains of the demo data. With these, rules apply
-   * even before the first chain listing.
+   * even before the first chain listing. A sent chain that is in the demo data keeps its identifier of the demo data.
    */
   function rulesFor({ rows = [], guard }: Partial<Fetched<Chain>> = {}, sent: readonly Chain[] = []) {
     const gone = guard?.gone.map(({ row }) => row) ?? [];
-    return rules.resolve([...demoFacts().chains, ...sent, ...gone, ...rows]);
+    const ofDemo = demoFacts().chains;
+    const sentKeys = new Set(sent.map(({ chainKey }) => chainKey));
+    const known = ofDemo.filter(({ chainKey }) => sentKeys.has(chainKey));
+    return rules.resolve([...ofDemo, ...sent, ...known, ...gone, ...rows]);
   }
 
   /** Applies the rules to the tokens again if the rules now name other rows, or if native currencies have changed. */

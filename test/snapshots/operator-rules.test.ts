@@ -84,6 +84,22 @@ describe('a rule of LISTING_RULES', () => {
     expect(await gateway.chains()).toMatchObject([{ ...served, heldBack: [] }]);
   });
 
+  it('the rule "keep" applies in the first listing to the chain of the demo data, and not to another that claims its CAIP-2 identifier', async () => {
+    const rogue = chainRow('rogue', { chainId: 1 });
+    for (const ethereum of [{ chainId: 1, chainType: 'solana' }, { chainId: 5 }].map((wrong) =>
+      chainRow('ethereum', wrong),
+    )) {
+      const gateway = await serve('keep eip155:1 chainType evm\nkeep eip155:1 chainId 1\n', {
+        chains: [ethereum, rogue],
+        tokens: RIGHT,
+      });
+      expect(await gateway.chains()).toMatchObject([
+        { chainKey: 'ethereum', chainId: 1, chainType: 'evm', caip2: 'eip155:1', heldBack: [{}] },
+        { chainKey: 'rogue', caip2: null, heldBack: [] },
+      ]);
+    }
+  });
+
   it('the rule "keep" of decimals leaves out routes to a token with others, even if the token is not listed', async () => {
     const gateway = await serve('keep a:0x63 decimals 6\n');
     gateway.upstream.plan('routes', json({ tokens: [numbered(99, { decimals: 18 }), RIGHT[1]] }));
