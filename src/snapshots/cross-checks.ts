@@ -143,6 +143,18 @@ export async function guardPrices(listing: GuardedListing<Token>, before: Fetche
   return { ...listing, rows: Object.freeze(rows), guard: { ...listing.guard, prices } };
 }
 
+const mediansOf = new WeakMap<readonly Token[], ReturnType<typeof mediansBySymbol>>();
+
+/** The row, without its price if that is far from a median price of its symbol in these other rows. */
+export function withComparedPrice(row: Token, others: readonly Token[]): Token {
+  if (row.price === null) return row;
+  const { usd, asOf } = row.price;
+  const medians = mediansOf.get(others) ?? mediansBySymbol(others);
+  mediansOf.set(others, medians);
+  const isFar = medians.get(row.symbol.toLowerCase())?.some((other) => isFarFrom(usd, other));
+  return isFar ? TOKENS.withPrice(row, null, asOf) : row;
+}
+
 function isFarFrom(one: number, other: number): boolean {
   return Math.max(one, other) >= DOUBTED_TIMES * Math.min(one, other);
 }

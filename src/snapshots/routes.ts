@@ -18,6 +18,7 @@ import { causedByClient, UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger/logger.js';
 import { growingPause, LONGEST_PAUSE_MS } from '../scheduling/growing-pause.js';
 import { ROUTES, TOKENS } from '../upstream/listing-kinds.js';
+import { withComparedPrice } from './cross-checks.js';
 import type { Baseline } from './guard.js';
 import { agingFrom, type TokenSnapshot } from './snapshot.js';
 import type { Peers } from './stores.js';
@@ -289,8 +290,9 @@ export function createReconcile(
       const ofListing = listedRows?.get(key);
       const decimals = decimalsOfRoutes(key, ofListing, listed, rules, baseline);
       if (decimals === undefined || decimals === row.decimals) {
-        if (!ofListing) unlisted.set(key, row);
-        served.push(ofListing ?? row);
+        const shown = ofListing ?? withComparedPrice(row, listed?.rows ?? rows);
+        if (!ofListing) unlisted.set(key, shown);
+        served.push(shown);
       } else if (ofListing) {
         conflicts.push(`${key}: ${row.decimals}, listed with ${ofListing.decimals}`);
       }

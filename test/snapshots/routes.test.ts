@@ -189,6 +189,22 @@ describe('rows of routes', () => {
 });
 
 describe('rows of routes that no listing has had', () => {
+  it('a price unlike that of its symbol in the token listing is null in a route to an unlisted token', async () => {
+    const prices = { '0x91': 0.2, '0x92': 0.01, '0x93': 1_000 };
+    const tokens = Object.entries(prices).map(([address, usd]) => tokenRow('d', address, { price: { usd } }));
+    const other = tokenRow('d', '0x94', { symbol: 'OTHER', price: { usd: 1_000 } });
+    const { query } = await serve(() => json({ tokens: [...tokens, other] }));
+    const answer = await query<{ tokens: object[] }>(
+      '{ tokens(srcChainKey: "c", srcToken: "0x64") { address price { usd } } }',
+    );
+    expect(answer.data?.tokens).toEqual([
+      { address: '0x91', price: { usd: 0.2 } },
+      { address: '0x92', price: null },
+      { address: '0x93', price: null },
+      { address: '0x94', price: { usd: 1_000 } },
+    ]);
+  });
+
   const USDC = {
     ethereum: '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48',
     base: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913',
