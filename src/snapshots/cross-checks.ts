@@ -103,7 +103,7 @@ export async function guardPrices(listing: GuardedListing<Token>, before: Fetche
   const prices: DoubtedPrice[] = [];
   let gone: ReadonlyMap<string, Token> | undefined;
 
-  /** The price of a removed row, also one of another upstream, whose doubts are not known. */
+  /** The last price of a row of another upstream: such rows count as removed. */
   function goneUsd(key: string): number | null {
     gone ??= new Map(before?.guard?.gone.map(({ row }) => [TOKENS.keyOf(row), row]));
     return gone.get(key)?.price?.usd ?? null;

@@ -337,17 +337,25 @@ export function asSent<Row>(kind: ListingKind<Row>, listing: Fetched<Row>): Fetc
 
 /**
  * The listing to compare a first listing with: `own`, the listing that is continued, if any. The rows of `others`, such
- * as the listing of another upstream, are added as removed rows, so that the guard knows their facts and last prices. The history is
- * that of the newest listing: it has the last version of the token list.
+ * as the listing of another upstream, are added as removed rows with their last prices, so that the guard knows both. The
+ * history is that of the newest listing: it has the last version of the token list.
  */
-export function withKnownFacts<Row>(own: Fetched<Row> | undefined, others: readonly Fetched<Row>[]) {
+export function withKnownFacts<Row>(
+  kind: Pick<ListingKind<Row>, 'keyOf' | 'priceOf' | 'withPrice'>,
+  own: Fetched<Row> | undefined,
+  others: readonly Fetched<Row>[],
+) {
   const byAge = others.toSorted((one, other) => one.takenAt - other.takenAt);
   const newest = byAge.at(-1);
   if (!newest) return own;
-  const gone = byAge.flatMap(({ rows, takenAt, guard }) => [
-    ...(guard?.gone ?? []),
-    ...rows.map((row) => ({ row, at: takenAt })),
-  ]);
+  const gone = byAge.flatMap(({ rows, takenAt, guard = EMPTY_GUARD_MEMORY }) => {
+    const lastPrices = new Map(guard.prices.map(({ key, before }) => [key, before]));
+    const known = [...guard.gone, ...rows.map((row) => ({ row, at: takenAt }))];
+    return known.map(({ row, at }) => {
+      const usd = kind.priceOf?.(row) ?? lastPrices.get(kind.keyOf(row)) ?? null;
+      return { row: kind.withPrice(row, usd, takenAt), at };
+    });
+  });
   const { lossAcceptedAt, unnumbered } = (own ?? newest).guard ?? EMPTY_GUARD_MEMORY;
   const guard: GuardMemory<Row> = {
     ...(own?.guard ?? EMPTY_GUARD_MEMORY),

@@ -131,7 +131,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   async function runRefresh(): Promise<Indexed> {
     if (isUncompared) await compareLate();
     if (!guarded && !earlier) {
-      const known = withKnownFacts(undefined, (await readOthers()).others);
+      const known = withKnownFacts(kind, undefined, (await readOthers()).others);
       earlier = new Map(known?.guard?.gone.map(({ row }) => [kind.keyOf(row), row]));
     }
     const leased = await peers.lease(name, kind, newestAt()).catch((error) => {
@@ -238,7 +238,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   async function acceptedBefore(own?: Fetched<Row>) {
     const continued = own ?? (await peers.newest(name, kind, 0));
     const { others, isWhole } = await readOthers();
-    return { known: withKnownFacts(continued, others), isWhole };
+    return { known: withKnownFacts(kind, continued, others), isWhole };
   }
 
   function logCompared(): void {

@@ -94,13 +94,19 @@ describe('with SNAPSHOT_DIR, a restart', () => {
 
   it('a restart with another upstream hides prices ten times higher or lower than the stored ones for ten minutes', async () => {
     const before = await startGuarded({ chains: CHAINS, tokens: REST }, onDisk());
-    const tokens = [numbered(1, { price: { usd: 12 } }), numbered(2, { price: { usd: 2 } })];
+    const high = { price: { usd: 12 } };
+    // The last prices of these rows are remembered, though the stored rows have none.
+    const [doubted, unpriced] = [numbered(3, high), numbered(4, { price: null })];
+    await before.bring({ tokens: [...REST.slice(0, 2), doubted, unpriced, ...REST.slice(4)] });
+    const tokens = [numbered(1, high), numbered(2, { price: { usd: 2 } }), doubted, numbered(4, high)];
     const upstream = await startFakeUpstream({ chains: CHAINS, tokens });
     const after = await restart(before, { upstream });
-    expect(await rowOf(after, '0x1')).toMatchObject({ price: null, heldBack: [] });
+    const hidden = ['0x1', '0x3', '0x4'];
+    for (const address of hidden)
+      expect(await rowOf(after, address)).toMatchObject({ price: null, heldBack: [] });
     expect(await rowOf(after, '0x2')).toMatchObject({ price: { usd: 2 } });
     await after.bring({}, 600_000);
-    expect(await rowOf(after, '0x1')).toMatchObject({ price: { usd: 12 } });
+    for (const address of hidden) expect(await rowOf(after, address)).toMatchObject(high);
   });
 
   it('a restart with SNAPSHOT_DIR continues the hold-back period of a listing in which every row waits', async () => {
