@@ -150,7 +150,12 @@ export function createSnapshots(options: SnapshotsOptions) {
     const ofDemo = demoFacts().chains;
     const sentKeys = new Set(sent.map(({ chainKey }) => chainKey));
     const known = ofDemo.filter(({ chainKey }) => sentKeys.has(chainKey));
-    return rules.resolve([...ofDemo, ...sent, ...known, ...gone, ...rows]);
+    // Stored rows have every identifier that they claim.
+    const unnumbered = new Set(guard?.unnumbered);
+    const numbered = [...sent, ...known, ...gone, ...rows].filter(
+      ({ chainKey }) => !unnumbered.has(chainKey),
+    );
+    return rules.resolve([...ofDemo, ...numbered]);
   }
 
   /** Applies the rules to the tokens again if the rules now name other rows, or if native currencies have changed. */

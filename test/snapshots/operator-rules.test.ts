@@ -9,10 +9,11 @@ import {
   type GuardedGateway,
   LISTINGS,
   numbered,
+  restart,
   startGuarded,
   WRONG,
 } from '../support/guarded-gateway.js';
-import { temporaryFile } from '../support/temporary-files.js';
+import { temporaryDirectory, temporaryFile } from '../support/temporary-files.js';
 
 const { tokens: RIGHT } = LISTINGS;
 const [, ...REST] = RIGHT;
@@ -98,6 +99,20 @@ describe('a rule of LISTING_RULES', () => {
         { chainKey: 'rogue', caip2: null, heldBack: [] },
       ]);
     }
+  });
+
+  it('the rule "keep" applies after a restart to the chain that has its CAIP-2 identifier, and not to another that claims it', async () => {
+    const [ethereum, rogue] = ['ethereum', 'rogue'].map((key) => chainRow(key, { chainId: 1 }));
+    const listingRules = temporaryFile('keep eip155:1 chainType evm\n');
+    const config = { listingRules, snapshotDir: temporaryDirectory() };
+    const gateway = await startGuarded({ chains: [ethereum, rogue], tokens: RIGHT }, { config });
+    const chains = [{ ...ethereum, chainType: 'solana' }, rogue];
+    await gateway.bring({ chains });
+    await gateway.bring({}, 2 * DAY);
+    const kept = { chainKey: 'ethereum', chainType: 'evm', heldBack: [{ upstream: 'solana' }] };
+    expect((await gateway.chains())[0]).toMatchObject(kept);
+    const after = await restart(gateway);
+    expect((await after.chains())[0]).toMatchObject(kept);
   });
 
   it('the rule "keep" of decimals leaves out routes to a token with others, even if the token is not listed', async () => {
