@@ -37,19 +37,10 @@ const NOTHING_YET =
 export type Sources = ReturnType<typeof createSources>;
 export type TokenSources = ReturnType<Sources['sourcesOf']>;
 
-/** How far the sweep is. `version` is that of the map. `oldestAt`: undefined without an answer. */
-interface Progress {
-  readonly version: number;
-  readonly missing: number;
-  readonly oldestAt: number | undefined;
-}
-
 /** Creates the sources. Nothing is requested before `start`. A sweep takes `intervalMs` milliseconds. */
 export function createSources(intervalMs: number, options: SourcesOptions) {
   const { service, tokens, currentRules, baseline, onAsked, log } = options;
   const map = createRouteMap();
-  /** By the rows of a listing. */
-  const progress = new WeakMap<readonly Token[], Progress>();
   /** By token: when its last request failed (milliseconds since 1970), and whether the request is repeated early. */
   const failures = new Map<string, { readonly at: number; readonly isRepeatedEarly: boolean }>();
   let lastError: UpstreamError | undefined;
@@ -86,19 +77,12 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
     return { due, count };
   }
 
-  /**
-   * Counts the bridgeable tokens without an answer, and finds the time of the oldest answer. The result is kept until the
-   * rows or the map change: an operation can need it thirty times.
-   */
-  function progressOf({ rows }: TokenSnapshot): Progress {
-    const known = progress.get(rows);
-    if (known?.version === map.changeCount) return known;
+  /** Counts the bridgeable tokens without an answer. */
+  function missingIn({ rows }: TokenSnapshot): number {
     let missing = 0;
     for (const [key, { isBridgeable }] of keyedRows(rows, TOKENS.keyOf))
       if (isBridgeable && !map.get(key)) missing++;
-    const counted = { version: map.changeCount, missing, oldestAt: map.oldestAt() };
-    progress.set(rows, counted);
-    return counted;
+    return missing;
   }
 
   function stopFor(ms: number, reason: string, facts: object): void {
@@ -164,7 +148,7 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
       log.info({ tokens: count, intervalMs }, 'A sweep of the routes of all bridgeable tokens begins');
     hasBegun = true;
     await ask(due, by, intervalMs / count);
-    if (!wasComplete && progressOf(listed).missing === 0) {
+    if (!wasComplete && missingIn(listed) === 0) {
       wasComplete = true;
       log.info({ known: map.size, pairs: map.pairs }, 'The routes of all bridgeable tokens are known');
     }
@@ -202,9 +186,8 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
     version: () => map.changeCount,
     /** The tokens that can be moved to one token, by the answers so far. @throws UpstreamError while there is none */
     sourcesOf(listed: TokenSnapshot, chainKey: string, address: string) {
-      const { missing, oldestAt } = progressOf(listed);
-      const isComplete = missing === 0;
-      const asOf = oldestAt ?? null;
+      const isComplete = missingIn(listed) === 0;
+      const asOf = map.oldestAt() ?? null;
       if (asOf === null && !isComplete)
         throw lastError ?? new UpstreamError('UPSTREAM_TIMEOUT', NOTHING_YET, { notSent: true });
       return {
@@ -234,7 +217,7 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
       const { size: known, pairs } = map;
       const oldestAt = map.oldestAt();
       const ageMs = oldestAt === undefined ? undefined : Date.now() - oldestAt;
-      const left = listed ? progressOf(listed).missing : 0;
+      const left = listed ? missingIn(listed) : 0;
       return { known, left, pairs, ageMs, intervalMs, isStopped: stop !== undefined };
     },
     close(): void {
