@@ -101,20 +101,15 @@ export async function guardPrices(listing: GuardedListing<Token>, before: Fetche
   const doubts = new Map(before?.guard?.prices.map((doubt) => [doubt.key, doubt]));
   const medians = await yieldThen(() => mediansBySymbol(listing.rows));
   const prices: DoubtedPrice[] = [];
-  let gone: ReadonlyMap<string, Token> | undefined;
-
-  /** The last price of a row of another upstream: such rows count as removed. */
-  function goneUsd(key: string): number | null {
-    gone ??= new Map(before?.guard?.gone.map(({ row }) => [TOKENS.keyOf(row), row]));
-    return gone.get(key)?.price?.usd ?? null;
-  }
+  /** By key: removed rows, with their last prices. The rows of another upstream count as removed. */
+  const gone = await yieldThen(() => new Map(before?.guard?.gone.map(({ row }) => [TOKENS.keyOf(row), row])));
 
   function guarded(key: string, token: Token): Token {
     const doubt = doubts.get(key);
     // If the same listing is guarded again, its prices are compared with the same earlier ones.
     const compared = before?.takenAt === takenAt ? doubt?.before : undefined;
     const known = compared ?? served.get(key)?.price?.usd ?? doubt?.before;
-    const last = known ?? (served.has(key) ? null : goneUsd(key));
+    const last = known ?? (served.has(key) ? null : (gone.get(key)?.price?.usd ?? null));
     const usd = token.price?.usd ?? null;
     if (usd === null) {
       // The last price is remembered, to compare it with the next one that the upstream sends.
