@@ -61,8 +61,6 @@ export function createListingCheck<Row extends ListingRow>(
   { holdBackShrink, holdBackTimes }: HoldBackRules,
 ) {
   let heldBack: HeldBackLoss | undefined;
-  /** When the last held-back listing was requested (milliseconds since 1970); 0 before the first. */
-  let heldBackAt = 0;
   /** The sizes of served listings, the largest first, and when each size was last served (monotonic clock). */
   let sizes: readonly { readonly rows: number; readonly until: number }[] = [];
 
@@ -129,7 +127,6 @@ export function createListingCheck<Row extends ListingRow>(
       const times = mayBeTrue ? (heldBack?.signature === signature ? heldBack.times : 0) + 1 : 0;
       if (mayBeTrue && times >= holdBackTimes) return text;
       heldBack = { signature, times };
-      heldBackAt = sentAtOf(sent);
       const outlook = mayBeTrue
         ? `It is accepted once the same rows have been missing ${holdBackTimes} times in a row (so far: ${times}).`
         : 'It is accepted only when its rows can be read.';
@@ -157,9 +154,6 @@ export function createListingCheck<Row extends ListingRow>(
     largest,
     get heldBack() {
       return heldBack;
-    },
-    get heldBackAt() {
-      return heldBackAt;
     },
   };
 }

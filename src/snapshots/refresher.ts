@@ -97,8 +97,8 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   let heldBack: ReturnType<typeof heldBackIn> = { rows: 0, rowsByFact: new Map(), oldestSince: undefined };
   let lastFailure: { readonly error: UpstreamError; readonly at: number } | undefined;
   let failuresInARow = 0;
-  /** When the last listing was requested that is from a peer, or was too old to use (milliseconds since 1970). */
-  let sharedAt = 0;
+  /** When the newest known listing, accepted or not, was requested (milliseconds since 1970). */
+  let newestAt = 0;
   /**
    * Whether the first listing is served without a comparison with what peers have accepted, because they could not be
    * asked yet. Until then it is not shared: it would replace what they have accepted.
@@ -113,8 +113,6 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   let stopped = false;
   /** When the snapshot that is served was requested; 0 without one. */
   const servedAt = () => (snapshot ? sentAtOf(snapshot) : 0);
-  /** When the newest known listing, accepted or not, was requested. */
-  const newestAt = () => Math.max(servedAt(), sharedAt, listingCheck.heldBackAt);
 
   /** Runs a refresh, or joins the one that is in progress. */
   function refresh(): Promise<Indexed> {
@@ -134,7 +132,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
       const known = withKnownFacts(kind, undefined, (await readOthers()).others);
       earlier = new Map(known?.guard?.gone.map(({ row }) => [kind.keyOf(row), row]));
     }
-    const leased = await peers.lease(name, kind, newestAt()).catch((error) => {
+    const leased = await peers.lease(name, kind, newestAt).catch((error) => {
       throw onError(error);
     });
     if (leased.is === 'too early') throw backOff(leased);
@@ -184,9 +182,10 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     const isNew = origin !== 'rules' && origin !== 'late';
     if (before && isNew) {
       if (isOlder(fetched, before)) return keep(before, fetched);
-      if (origin !== 'upstream' && sentAtOf(fetched) <= newestAt()) return before;
+      if (origin !== 'upstream' && sentAtOf(fetched) <= newestAt) return before;
     }
     if (!served && origin === 'upstream') checkFirstListing(kind, fetched);
+    newestAt = Math.max(newestAt, sentAtOf(fetched));
     const sent = asSent(kind, fetched);
     const acceptedLoss = served && isNew ? listingCheck.check(served, sent) : undefined;
     const result = known ? await guard(sent, known) : await guardRows(sent, fetched, origin);
@@ -271,7 +270,6 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     snapshot = accepted;
     earlier = undefined;
     if (origin !== 'upstream') service.switchTo?.(accepted.source);
-    if (origin === 'peer') sharedAt = sentAtOf(accepted);
     const toStore = stored(accepted);
     if (origin !== 'disk')
       disk?.write(kind, { ...toStore, largest: listingCheck.largest(toStore.rows.length) });
@@ -287,7 +285,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
 
   /** Keeps the served snapshot, because the fetched listing is older. This does not count as a failure. */
   function keep(served: Indexed, fetched: Fetched<Row>): Indexed {
-    sharedAt = sentAtOf(fetched);
+    newestAt = Math.max(newestAt, sentAtOf(fetched));
     failuresInARow = 0;
     const age = Math.floor((fetched.upstreamAgeMs ?? 0) / 1000);
     const text = `Kept the ${name} listing: the upstream's answer carries "Age: ${age}" and is older`;
@@ -345,7 +343,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     if (refreshing || stopped) return;
     try {
       if (isUncompared) await compareLate();
-      const fetched = await peers.newest(name, kind, newestAt());
+      const fetched = await peers.newest(name, kind, newestAt);
       if (fetched) await accept(() => fetched, 'peer');
     } catch (error) {
       onError(error);
