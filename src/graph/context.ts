@@ -33,7 +33,7 @@ export function createContext(options: ContextOptions, operation: OperationFacts
   const { requestId } = operation;
   const view = snapshots.view(operation.client, operation.waitsUntil);
   const now = view.now();
-  const listedTokens = () => view.untracked('tokens')?.rows.length ?? 0;
+  const listedTokens = () => view.snapshot('tokens')?.rows.length ?? 0;
   const cost = new CostMeter(options, listedTokens);
   const tracker = new DependencyTracker(view, cost, now);
   /** Whether a price fetched at this time (milliseconds since 1970) is young enough to show. Notes the dependency. */
@@ -59,8 +59,8 @@ export function createContext(options: ContextOptions, operation: OperationFacts
       return snapshots.status(now);
     },
     /** The snapshots and routes read so far that were stale at the time of this operation. */
-    staleListings: () => view.staleReads(now),
+    staleListings: () => view.staleReads(tracker.listings, now),
     /** The dependencies of the finished response; undefined if it must not be cached. */
-    dependencies: () => dependenciesOf(view.readSnapshots(), tracker.reads),
+    dependencies: () => dependenciesOf(view.readSnapshots(tracker.listings), tracker.reads),
   };
 }

@@ -1,11 +1,15 @@
-/** Tracks which changing data an operation reads besides the rows: prices, times, routes, and the age of listings. */
+/** Tracks which changing data an operation reads: listings, their prices, times and age, and routes. */
 
 import type { View } from '../snapshots/operation-view.js';
 import { LISTING_NAMES, type ListingName } from '../snapshots/snapshot.js';
 import type { Cost, CostMeter } from './cost.js';
 
-/** The changing data that an operation has read. The view notes the listings. Times are in milliseconds since 1970. */
+/** The changing data that an operation has read. Times are in milliseconds since 1970. */
 export class TrackedReads {
+  /** Whether rows of the chain listing were read. */
+  chains = false;
+  /** Whether rows of the token listing were read. */
+  tokens = false;
   /** Whether a price was read or used to filter or order tokens. */
   prices = false;
   /** Whether the response shows a price's time or hides a price as too old; both change at every refresh. */
@@ -25,15 +29,13 @@ interface ReadsOfPart extends Readonly<TrackedReads> {
   readonly cost: Cost;
 }
 
-const NO_LISTINGS: readonly ListingName[] = [];
-
 /** The limit on the distinct reads that are shared, and on those that a tracker remembers as already noted. */
 const MAX_SHARED = 8;
 
 /** The latest distinct reads of parts, by their JSON. Parts share them, so an operation compares each only once. */
 const shared = new Map<string, ReadsOfPart>();
 
-/** Collects the reads of one operation, besides rows, and separately the reads for parts of its response. */
+/** Collects the reads of one operation, and separately the reads for parts of its response. */
 export class DependencyTracker {
   private noted = new TrackedReads();
   /** Reads that `repeat` has already compared and noted for this operation. */
@@ -48,6 +50,11 @@ export class DependencyTracker {
 
   get reads(): Readonly<TrackedReads> {
     return this.noted;
+  }
+
+  /** The listings that were read. */
+  get listings(): readonly ListingName[] {
+    return LISTING_NAMES.filter((name) => this.noted[name]);
   }
 
   /** Notes a read. Note repeated reads of routes, too: the earlier note can belong to another part of the response. */
@@ -66,15 +73,13 @@ export class DependencyTracker {
    * @returns the reads of this part; undefined if other operations cannot use the part
    */
   track(write: () => void): ReadsOfPart | undefined {
-    const { view, noted, cost } = this;
+    const { noted, cost } = this;
     const before = { ...cost.spent };
-    const listingsBefore = view.swapReads(NO_LISTINGS);
     const tracked = new TrackedReads();
     this.noted = tracked;
     write();
+    const { listings } = this;
     this.noted = noted;
-    const listings = view.swapReads(listingsBefore);
-    for (const name of listings) view.read(name);
     this.noteAll(tracked);
     const states = Object.fromEntries(listings.map((name) => [name, this.stateOf(name)]));
     if (tracked.freshness || tracked.routes || Object.values(states).includes(undefined)) return undefined;
@@ -93,7 +98,6 @@ export class DependencyTracker {
       if (this.now >= reads.pricesGoodUntil) return false;
       const listings = LISTING_NAMES.filter((name) => reads.states[name] !== undefined);
       if (listings.some((name) => reads.states[name] !== this.stateOf(name))) return false;
-      for (const name of listings) this.view.read(name);
       this.noteAll(reads);
       if (this.repeated.length < MAX_SHARED) this.repeated.push(reads);
     }
@@ -102,11 +106,13 @@ export class DependencyTracker {
   }
 
   private stateOf(name: ListingName): string | undefined {
-    return this.view.untracked(name)?.state;
+    return this.view.snapshot(name)?.state;
   }
 
   private noteAll(reads: Readonly<TrackedReads>): void {
     const { noted } = this;
+    noted.chains ||= reads.chains;
+    noted.tokens ||= reads.tokens;
     noted.prices ||= reads.prices;
     noted.priceTimes ||= reads.priceTimes;
     noted.freshness ||= reads.freshness;

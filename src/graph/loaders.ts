@@ -103,7 +103,9 @@ export class Loaders {
     use: (snapshot: IndexedListings[Name]) => MaybePromise<Result>,
     instead?: Result,
   ): MaybePromise<Result> {
-    const snapshot = this.context.view.read(name);
+    const { view, tracker } = this.context;
+    tracker.note(name);
+    const snapshot = view.read(name);
     return snapshot instanceof Promise ? this.readLater(name, snapshot, use, instead) : use(snapshot);
   }
 
@@ -121,7 +123,7 @@ export class Loaders {
     this.pendingListings.set(name, pendingListing);
     // Each row can wait, and then have an error. One whole token listing is always allowed: `chain`, `caip19` and
     // `isNative` of each token can wait.
-    const free = FREE_WAITS + 3 * (view.untracked('tokens')?.rows.length ?? 0);
+    const free = FREE_WAITS + 3 * (view.snapshot('tokens')?.rows.length ?? 0);
     if (isOfRow && ++this.waits > free) cost.spend(ERROR_UNITS);
     return nonFatal(pendingListing.then((loaded) => use(loaded as IndexedListings[Name])));
   }
@@ -194,7 +196,13 @@ export class Loaders {
       answer = this.routeLoader.load(filter);
     }
     this.routes.set(key, answer);
-    return answer instanceof Promise ? answer.catch((error: unknown) => this.failRoutes(error)) : answer;
+    const noted = (routes: RouteAnswer) => {
+      // Routes agree with the token listing, if there is one.
+      if (view.snapshot('tokens')) tracker.note('tokens');
+      return routes;
+    };
+    if (!(answer instanceof Promise)) return noted(answer);
+    return answer.then(noted, (error: unknown) => this.failRoutes(error));
   }
 
   /** The known sources of this token; null if no background sweep collects routes. Requests no routes. */

@@ -72,7 +72,6 @@ const LATE = `The upstream did not answer within the ${MAX_UPSTREAM_WAIT_MS / 1_
 export class View {
   /** The snapshot of each listing, or a promise of its first one. */
   private readonly pinned = {} as Record<ListingName, Reading<ListingName> | undefined>;
-  private readonly isRead = {} as Record<ListingName, boolean>;
   private routesRead: RoutesRead | undefined;
   private agree: ReturnType<typeof createAgreement> | undefined;
   private routeMapRead: number | undefined;
@@ -85,10 +84,7 @@ export class View {
     private readonly client: string | undefined,
     private readonly waitsUntil: number,
   ) {
-    for (const name of LISTING_NAMES) {
-      this.pinned[name] = parts.refreshers[name].snapshot;
-      this.isRead[name] = false;
-    }
+    for (const name of LISTING_NAMES) this.pinned[name] = parts.refreshers[name].snapshot;
   }
 
   /** Waits for an answer of the upstream. Rejects with UPSTREAM_TIMEOUT when the operation may wait no longer. */
@@ -114,12 +110,6 @@ export class View {
   /** Reads a listing: its snapshot, or a promise of the first one, which can reject with an UpstreamError. */
   read<Name extends ListingName>(name: Name): Reading<Name> {
     // Hot path: called for each row of a join.
-    this.isRead[name] = true;
-    return this.pin(name);
-  }
-
-  /** The same as `read`, but for a use that does not affect the response. */
-  private pin<Name extends ListingName>(name: Name): Reading<Name> {
     const known = this.pinned[name];
     if (known) return known as Reading<Name>;
     const pinned = this.wait<IndexedListings[ListingName]>(this.parts.refreshers[name].current());
@@ -132,8 +122,8 @@ export class View {
     return pinned as Reading<Name>;
   }
 
-  /** The snapshot of a listing, if there is one, for a use that does not affect the response. */
-  untracked<Name extends ListingName>(name: Name): IndexedListings[Name] | undefined {
+  /** The snapshot of a listing, if there is one. */
+  snapshot<Name extends ListingName>(name: Name): IndexedListings[Name] | undefined {
     const pinned = this.pinned[name];
     return pinned instanceof Promise ? undefined : (pinned as IndexedListings[Name] | undefined);
   }
@@ -151,33 +141,21 @@ export class View {
     return sources.sourcesOf(tokens, chainKey, address);
   }
 
-  /** The snapshots that the response depends on so far. */
-  readSnapshots(): ReadSnapshots {
-    const read = this.listingsRead();
+  /** The snapshots that the response depends on, if it has read these listings. */
+  readSnapshots(read: readonly ListingName[]): ReadSnapshots {
     return {
-      listings: Object.fromEntries(read.map((name) => [name, this.untracked(name)])),
-      isMissing: read.some((name) => !this.untracked(name)),
+      listings: Object.fromEntries(read.map((name) => [name, this.snapshot(name)])),
+      isMissing: read.some((name) => !this.snapshot(name)),
       routes: this.routesRead,
       routeMap: this.routeMapRead,
     };
   }
 
-  /** Sets which listings count as read from now on. @returns those that counted as read before */
-  swapReads(reads: readonly ListingName[]): readonly ListingName[] {
-    const before = this.listingsRead();
-    for (const name of LISTING_NAMES) this.isRead[name] = reads.includes(name);
-    return before;
-  }
-
-  private listingsRead(): readonly ListingName[] {
-    return LISTING_NAMES.filter((name) => this.isRead[name]);
-  }
-
-  /** The stale listings and routes on which the response depends. */
-  staleReads(now: number): readonly StaleListing[] {
-    const listings = this.listingsRead().filter((name) => this.untracked(name));
+  /** The stale ones of these listings, and the routes on which the response depends if they are stale. */
+  staleReads(read: readonly ListingName[], now: number): readonly StaleListing[] {
+    const listings = read.filter((name) => this.snapshot(name));
     const reads = { listings, routesTakenAt: this.routesRead?.takenAt };
-    return freshnessOf((name) => this.untracked(name), reads, this.parts.freshMs, now).stale;
+    return freshnessOf((name) => this.snapshot(name), reads, this.parts.freshMs, now).stale;
   }
 
   /** The same as `routes`, if no wait and no request is needed; otherwise undefined. */
@@ -209,15 +187,15 @@ export class View {
     return this.reconciled(answer, tokens ?? (await this.listingFor(request)), request);
   }
 
-  /** The token listing, or a promise of it if the operation already waits for it. It does not count as read. */
+  /** The token listing, or a promise of it if the operation already waits for it. */
   private tokensIfPresent(): TokenSnapshot | Promise<TokenSnapshot> | undefined {
-    return (this.pinned.tokens ?? this.parts.refreshers.tokens.snapshot) && this.pin('tokens');
+    return (this.pinned.tokens ?? this.parts.refreshers.tokens.snapshot) && this.read('tokens');
   }
 
   /** Like `tokensIfPresent`, but waits for the first listing if the request needs it; undefined if this wait fails. */
   private async listingFor({ srcChainKey }: RouteRequest): Promise<TokenSnapshot | undefined> {
     // Without a chain, the address of an unlisted token may be sent, so the listing is not needed.
-    const tokens = srcChainKey === undefined ? this.tokensIfPresent() : this.pin('tokens');
+    const tokens = srcChainKey === undefined ? this.tokensIfPresent() : this.read('tokens');
     return Promise.resolve(tokens).catch(() => undefined);
   }
 
@@ -240,7 +218,6 @@ export class View {
     const certainMs = isHidden ? freshMs.tokens : isUnlisted ? freshMs.tokens - tokens.ageAt(Date.now()) : 0;
     if (certainMs <= 0) return undefined;
     log.debug({ ...request }, 'No request for routes: the token is not listed, or it is hidden');
-    if (tokens) this.read('tokens');
     read.goodUntil = Math.min(read.goodUntil, this.now() + certainMs);
     return { rows: NONE, takenAt: tokens?.takenAt ?? this.now(), isUnlisted: true };
   }
@@ -262,7 +239,6 @@ export class View {
     // After the clock was set back, `answer.takenAt` would make the routes too young.
     const takenAt = Math.min(answer.takenAt, now - (answer.ageAt?.(now) ?? 0));
     read.takenAt = Math.min(read.takenAt ?? takenAt, takenAt);
-    if (tokens) this.read('tokens');
     if (answer.rows.length === 0)
       return tokens && !listedToken(tokens, request) ? { ...answer, isUnlisted: true } : answer;
     this.agree ??= createAgreement();
