@@ -7,11 +7,6 @@ import { type Fetched, type SourceAndAge, sentAtOf } from '../domain/listing.js'
 import { yieldThen } from '../scheduling/chunks.js';
 import type { StoredKind } from '../upstream/listing-kinds.js';
 
-/** Thrown if a stored listing cannot be read or may not be served. The message completes "… is refused: ". */
-export class InvalidStoredListing extends Error {
-  override readonly name = 'InvalidStoredListing';
-}
-
 /** The number of the format of stored listings. It changes when older gateways cannot read the new form. */
 export const RECORD_FORMAT = 1;
 const HEAD = `chains-and-tokens-gateway ${RECORD_FORMAT} `;
@@ -82,7 +77,7 @@ export async function encodeListing<Row>(
  *
  * @param services the services whose rows may be served; undefined if only the facts of the rows are needed: then a
  *   listing of an older format or from the future is read, too
- * @throws InvalidStoredListing by rejection
+ * @throws an error by rejection, whose message completes "… is refused: "
  */
 export async function decodeListing<Row>(
   kind: StoredKind<Row>,
@@ -93,20 +88,19 @@ export async function decodeListing<Row>(
   const [head = ''] = stored.subarray(0, MAX_LINE).toString('latin1').split('\n', 1);
   const [start = '', format] = /^chains-and-tokens-gateway (\d+) /.exec(head) ?? [];
   if (services ? start !== HEAD : !(Number(format) <= RECORD_FORMAT))
-    throw new InvalidStoredListing('it is not a listing of this gateway, or it is of another format');
+    throw new Error('it is not a listing of this gateway, or it is of another format');
   const json = stored.subarray(head.length + 1);
   if (head !== (await yieldThen(() => start + sha256(json))))
-    throw new InvalidStoredListing('its digest does not fit: it is half written or altered');
+    throw new Error('its digest does not fit: it is half written or altered');
   // The digest is right, so this is JSON that a gateway has written.
   const { success, output } = v.safeParse(content, await yieldThen(() => JSON.parse(json.toString())));
-  if (!success) throw new InvalidStoredListing('it does not have the form of a stored listing');
+  if (!success) throw new Error('it does not have the form of a stored listing');
   const { name, source, service, takenAt, upstreamAgeMs, rejected, largest, history, guard, rows } = output;
-  if (name !== kind.name)
-    throw new InvalidStoredListing(`expected the ${kind.name} listing, got ${name.slice(0, 50)}`);
-  if (services && service !== services[source]) throw new InvalidStoredListing('it is of another upstream');
+  if (name !== kind.name) throw new Error(`expected the ${kind.name} listing, got ${name.slice(0, 50)}`);
+  if (services && service !== services[source]) throw new Error('it is of another upstream');
   const earlyMs = sentAtOf(output) - now;
   if (services && earlyMs > MAX_EARLY_MS) {
-    throw new InvalidStoredListing(`it is dated ${Math.round(earlyMs / 1000)} s in the future`);
+    throw new Error(`it is dated ${Math.round(earlyMs / 1000)} s in the future`);
   }
   // Without `services`, a time in the future is corrected: a wrong clock does not make the facts wrong.
   const sourceAndAge = { source, takenAt: services ? takenAt : Math.min(takenAt, now), upstreamAgeMs };
@@ -128,11 +122,9 @@ function sha256(text: string | Buffer): string {
  */
 async function parseAll<Row>(kind: StoredKind<Row>, rows: readonly unknown[], sourceAndAge: SourceAndAge) {
   if (rows.length === 0) return [];
-  const read = await kind.parse(rows, sourceAndAge).catch((error: Error) => {
-    throw new InvalidStoredListing(error.message);
-  });
+  const read = await kind.parse(rows, sourceAndAge);
   if (read.rejected.count === 0) return read.rows;
-  throw new InvalidStoredListing(`${read.rejected.count} of its rows do not have the form of a row`);
+  throw new Error(`${read.rejected.count} of its rows do not have the form of a row`);
 }
 
 /** Reads rows with one key: one at a time, because together they would be rejected as contradictory. */

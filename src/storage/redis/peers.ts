@@ -8,7 +8,7 @@ import { UPSTREAM_ERROR_CODES } from '../../domain/upstream-error.js';
 import type { LeaseResult, Peers, RefreshLease, SharedFailure } from '../../snapshots/stores.js';
 import type { LocalRateLimiter, RateLimiter } from '../../upstream/http/rate-limit.js';
 import type { StoredKind } from '../../upstream/listing-kinds.js';
-import { decodeListing, encodeListing, InvalidStoredListing, RECORD_FORMAT } from '../stored-listing.js';
+import { decodeListing, encodeListing, RECORD_FORMAT } from '../stored-listing.js';
 import { createRedisConnection, type RedisConnectionOptions } from './connection.js';
 import { createSharedRateLimiter } from './rate-limit.js';
 
@@ -166,8 +166,7 @@ export function createRedisPeers(options: RedisPeersOptions) {
     try {
       return await decodeListing(kind, text, of, Date.now());
     } catch (error) {
-      if (!(error instanceof InvalidStoredListing)) throw error;
-      const [listing, reason] = [kind.name, error.message];
+      const [listing, reason] = [kind.name, error instanceof Error ? error.message : String(error)];
       log.warn({ listing, reason }, `The ${listing} listing in Redis is refused: ${reason}`);
       return undefined;
     }
