@@ -32,7 +32,7 @@ export function createContext(options: ContextOptions, operation: OperationFacts
   const { snapshots, priceMaxAgeMs, introspection, log } = options;
   const { requestId } = operation;
   const view = snapshots.view(operation.client, operation.waitsUntil);
-  const now = view.now();
+  const now = snapshots.now();
   const listedTokens = () => view.snapshot('tokens')?.rows.length ?? 0;
   const cost = new CostMeter(options, listedTokens);
   const tracker = new DependencyTracker(view, cost, now);

@@ -209,7 +209,8 @@ export class Loaders {
   sourcesOf(chainKey: string, address: string): MaybePromise<TokenSources | null> {
     const { view, tracker } = this.context;
     tracker.note('routes');
-    return view.isSwept ? this.read('tokens', (tokens) => view.sources(tokens, chainKey, address)) : null;
+    const sources = view.readSources();
+    return sources ? this.read('tokens', (tokens) => sources.sourcesOf(tokens, chainKey, address)) : null;
   }
 
   /** The chain listing for a search that depends on it. Without a filter on chain types, a search works without it. */

@@ -13,7 +13,7 @@ import {
   type ServedSnapshots,
   type TokenSnapshot,
 } from './snapshot.js';
-import type { Sources, TokenSources } from './sources.js';
+import type { Sources } from './sources.js';
 
 export interface ReadSnapshots {
   readonly listings: Partial<ServedSnapshots>;
@@ -103,10 +103,6 @@ export class View {
     }
   }
 
-  now(): number {
-    return this.parts.now();
-  }
-
   /** Reads a listing: its snapshot, or a promise of the first one, which can reject with an UpstreamError. */
   read<Name extends ListingName>(name: Name): Reading<Name> {
     // Hot path: called for each row of a join.
@@ -128,17 +124,13 @@ export class View {
     return pinned instanceof Promise ? undefined : (pinned as IndexedListings[Name] | undefined);
   }
 
-  get isSwept(): boolean {
-    return this.parts.sources !== undefined;
-  }
-
-  /** The tokens that can be moved to this token; null without a sweep. @throws UpstreamError if no routes are known */
-  sources(tokens: TokenSnapshot, chainKey: string, address: string): TokenSources | null {
+  /** The sources, on which the response then depends; undefined without a sweep. */
+  readSources(): Sources | undefined {
     const { sources } = this.parts;
-    if (!sources) return null;
+    if (!sources) return undefined;
     this.routesSoFar();
     this.routeMapRead ??= sources.version();
-    return sources.sourcesOf(tokens, chainKey, address);
+    return sources;
   }
 
   /** The snapshots that the response depends on, if it has read these listings. */
@@ -218,8 +210,8 @@ export class View {
     const certainMs = isHidden ? freshMs.tokens : isUnlisted ? freshMs.tokens - tokens.ageAt(Date.now()) : 0;
     if (certainMs <= 0) return undefined;
     log.debug({ ...request }, 'No request for routes: the token is not listed, or it is hidden');
-    read.goodUntil = Math.min(read.goodUntil, this.now() + certainMs);
-    return { rows: NONE, takenAt: tokens?.takenAt ?? this.now(), isUnlisted: true };
+    read.goodUntil = Math.min(read.goodUntil, this.parts.now() + certainMs);
+    return { rows: NONE, takenAt: tokens?.takenAt ?? this.parts.now(), isUnlisted: true };
   }
 
   /**
@@ -235,7 +227,7 @@ export class View {
     const read = this.routesSoFar();
     // Without a token listing the response must not be reused: it can differ once there is a listing.
     read.goodUntil = tokens ? Math.min(read.goodUntil, routes.goodUntil(request)) : 0;
-    const now = this.now();
+    const now = this.parts.now();
     // After the clock was set back, `answer.takenAt` would make the routes too young.
     const takenAt = Math.min(answer.takenAt, now - (answer.ageAt?.(now) ?? 0));
     read.takenAt = Math.min(read.takenAt ?? takenAt, takenAt);
