@@ -116,12 +116,8 @@ function sha256(text: string | Buffer): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/**
- * Reads rows that a gateway has written: all of them are valid, or the stored listing must not be used. There are none
- * if every row of a listing is held back.
- */
+/** Reads rows that a gateway has written: all of them are valid, or the stored listing must not be used. */
 async function parseAll<Row>(kind: StoredKind<Row>, rows: readonly unknown[], sourceAndAge: SourceAndAge) {
-  if (rows.length === 0) return [];
   const read = await kind.parse(rows, sourceAndAge);
   if (read.rejected.count === 0) return read.rows;
   throw new Error(`${read.rejected.count} of its rows do not have the form of a row`);

@@ -147,7 +147,12 @@ export const CHAINS: ListingKind<Chain> = {
 
 export const TOKENS: ListingKind<Token> = {
   name: 'tokens',
-  parse: parserOfTokens(false),
+  /** `takenAt` becomes the `asOf` of prices. */
+  parse(rows, sourceAndAge, form = v1Token) {
+    const rowFrom = (row: v.InferOutput<TokenForm>) =>
+      tokenFrom(row, row.price && { usd: row.price.usd, asOf: sourceAndAge.takenAt });
+    return parseRows(TOKENS, form as TokenForm, rowFrom, rows, sourceAndAge);
+  },
   keyOf: ({ chainKey, address }) => tokenKey(chainKey, address),
   contentOf: ({ price, ...rest }) => JSON.stringify(rest),
   guarded: TOKEN_FACTS,
@@ -165,21 +170,8 @@ export const TOKENS: ListingKind<Token> = {
 
 export type StoredKind<Row> = Pick<ListingKind<Row>, 'name' | 'parse'>;
 
-/** The routes from one token. Unlike a listing, they may be empty. */
-export const ROUTES: ListingKind<Token> = {
-  ...TOKENS,
-  name: 'routes',
-  parse: parserOfTokens(true),
-};
-
-/** Makes the parser of the token listing, or of the routes from one token. `takenAt` becomes the `asOf` of prices. */
-function parserOfTokens(mayBeEmpty: boolean): ListingKind<Token>['parse'] {
-  return (rows, sourceAndAge, form = v1Token) => {
-    const rowFrom = (row: v.InferOutput<TokenForm>) =>
-      tokenFrom(row, row.price && { usd: row.price.usd, asOf: sourceAndAge.takenAt });
-    return parseRows(TOKENS, form as TokenForm, rowFrom, rows, sourceAndAge, mayBeEmpty);
-  };
-}
+/** The routes from one token. */
+export const ROUTES: StoredKind<Token> = { name: 'routes', parse: TOKENS.parse };
 
 export const LISTING_KINDS: { readonly [Name in keyof ListingRows]: ListingKind<ListingRows[Name]> } = {
   chains: CHAINS,
@@ -187,8 +179,8 @@ export const LISTING_KINDS: { readonly [Name in keyof ListingRows]: ListingKind<
 };
 
 /**
- * Checks rows, rejects bad ones, and finds contradictory rows. Rejects with UPSTREAM_MALFORMED if all are bad
- * and, unless `mayBeEmpty`, if there are none. `rowFrom` makes the row to serve from a checked row.
+ * Checks rows, rejects bad ones, and finds contradictory rows. Rejects with UPSTREAM_MALFORMED if all are bad.
+ * `rowFrom` makes the row to serve from a checked row.
  */
 async function parseRows<Checked extends object, Row>(
   { name, keyOf, guarded }: ListingKind<Row>,
@@ -196,7 +188,6 @@ async function parseRows<Checked extends object, Row>(
   rowFrom: (checked: Checked) => Row,
   unknownRows: readonly unknown[],
   sourceAndAge: SourceAndAge,
-  mayBeEmpty = false,
 ): Promise<Fetched<Row>> {
   type Parsed = { readonly index: number; readonly row: Row };
   const parsed = new Map<string, [Parsed, ...Parsed[]]>();
@@ -249,11 +240,8 @@ async function parseRows<Checked extends object, Row>(
   rejected.sort((one, other) => one.index - other.index);
   const shown = rejected.slice(0, SHOWN_REJECTED_ROWS);
   const first = shown.map(({ index, reason }) => `${name}[${index}]: ${reason()}`);
-  if (rows.length === 0 && !(mayBeEmpty && rejected.length === 0)) {
-    throw rejected.length === 0
-      ? malformed(`expected at least one row in "${name}", got none`)
-      : malformed(`none of the ${rejected.length} rows in "${name}" has the specified form`, first[0]);
-  }
+  if (rows.length === 0 && rejected.length > 0)
+    throw malformed(`none of the ${rejected.length} rows in "${name}" has the specified form`, first[0]);
   const count = rejected.length;
   return {
     ...sourceAndAge,

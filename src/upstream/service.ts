@@ -39,6 +39,8 @@ export function createRestService({ forms, isPaged, routeQuery }: ServiceForm): 
     delay: options.http.delay,
     async fetch(name) {
       const { rows, sourceAndAge } = await fetchRows(options, isPaged, { path: name, lane: 'listings' });
+      // Routes may be empty.
+      if (rows.length === 0) throw malformed(`expected at least one row in "${name}", got none`);
       const fetched = await LISTING_KINDS[name].parse(rows, sourceAndAge, forms[name]);
       await options.watchFields(name, rows);
       return fetched;
