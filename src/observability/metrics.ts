@@ -226,17 +226,13 @@ export function createMetrics({ ofProcess = true } = {}) {
    */
   return {
     requests,
-    rateLimit: {
-      /** @param client as `RATE_LIMIT` counts it; not used as a label */
-      refused(client: string, source: ClientSource) {
-        limited.inc({ client: source });
-        limitedClients.set(client, true);
-      },
+    /** @param client as `RATE_LIMIT` counts it; not used as a label */
+    rateLimited(client: string, source: ClientSource) {
+      limited.inc({ client: source });
+      limitedClients.set(client, true);
     },
-    sweep: {
-      /** @param outcome `ok` or the code of the error */
-      asked: (outcome: string) => sweepRequests.inc({ outcome }),
-    },
+    /** @param outcome `ok` or the code of the error */
+    swept: (outcome: string) => sweepRequests.inc({ outcome }),
     watchSnapshots(snapshots: Pick<Snapshots, 'status' | 'heldBack' | 'sweepStatus'>) {
       const listings = () => snapshots.status(Date.now());
       const { heldBack, sweepStatus } = snapshots;

@@ -8,7 +8,7 @@ import type { ServerRefusal } from './refusals.js';
 
 export interface OperationLimitOptions {
   readonly limit: ClientLimit;
-  readonly metrics?: Metrics['rateLimit'] | undefined;
+  readonly metrics?: Pick<Metrics, 'rateLimited'> | undefined;
   readonly trustedProxies?: readonly string[] | undefined;
   readonly log: Pick<Logger, 'warn'>;
 }
@@ -29,7 +29,7 @@ export function createOperationLimit(options: OperationLimitOptions) {
     const waitMs = await limit.take(client ?? '');
     if (waitMs <= 0) return undefined;
     const source = client === undefined ? 'unknown' : isForwarded ? 'forwarded' : 'known';
-    metrics?.refused(client ?? '', source);
+    metrics?.rateLimited(client ?? '', source);
     const warning = warnings.get(source);
     if (warning && warnings.delete(source)) log.warn({ client }, warning);
     return refusal(limit, waitMs);

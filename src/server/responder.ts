@@ -33,7 +33,7 @@ export interface ResponderOptions {
   readonly clientLimit?: ClientLimit | undefined;
   readonly trustedProxies?: readonly string[] | undefined;
   readonly observer: RequestObserver;
-  readonly metrics?: Pick<Metrics, 'watchCache' | 'rateLimit'> | undefined;
+  readonly metrics?: Pick<Metrics, 'watchCache' | 'rateLimited'> | undefined;
   readonly log: Logger;
 }
 
@@ -51,8 +51,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
   const { path } = gateway;
   const cache = createResponseCache(maxCacheBytes, path, maxQueryTokens, gateway.trusted);
   metrics?.watchCache(cache.size);
-  const limit =
-    clientLimit && createOperationLimit({ ...options, limit: clientLimit, metrics: metrics?.rateLimit });
+  const limit = clientLimit && createOperationLimit({ ...options, limit: clientLimit });
   const headersFor = createResponseHeaders(gateway.corsOrigins);
   /** The executions in progress, by cache key. */
   const executing = new Map<string, Promise<void>>();

@@ -42,7 +42,7 @@ export interface SnapshotMetrics {
   conflictingRouteRows(count: number): void;
   waited(reason: 'upstream', seconds: number): void;
   /** The sweep has sent a request. The outcome is `ok`, or the code of the error. */
-  readonly sweep: { asked(outcome: string): void };
+  swept(outcome: string): void;
 }
 
 export interface RefreshOptions extends HoldBackRules {

@@ -110,7 +110,7 @@ export function createSnapshots(options: SnapshotsOptions) {
           tokens: () => tokens.snapshot,
           currentRules,
           baseline,
-          onAsked: metrics.sweep.asked,
+          onAsked: metrics.swept,
           log,
         });
   const routes = createRoutes({
