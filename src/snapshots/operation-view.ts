@@ -214,10 +214,7 @@ export class View {
     return { rows: NONE, takenAt: tokens?.takenAt ?? this.parts.now(), isUnlisted: true };
   }
 
-  /**
-   * Makes the routes consistent with the operation's token listing, and notes that the response depends on
-   * the routes and on the listing.
-   */
+  /** Makes the routes consistent with the operation's token listing, and notes that the response depends on them. */
   private reconciled(
     answer: RouteAnswer,
     tokens: TokenSnapshot | undefined,
