@@ -8,6 +8,7 @@ import { BROWSER_TIMEOUT_MS, isBrowserMissing, launchBrowser } from '../support/
 import { getAsBrowser as get } from '../support/browser-get.js';
 import { afterTests } from '../support/ends.js';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.js';
+import type { AtEnd } from '../support/server-process.js';
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 const BROWSER_TEST = { timeout: 300_000 };
@@ -50,12 +51,12 @@ beforeAll(async () => {
   demo = await startGatewayProcess({ TOKENS_FRESH_MS: '3600000' }, atEnd);
 });
 
-/** Opens an empty page as a new visitor. */
-async function newVisitor(options: BrowserContextOptions = {}): Promise<Page> {
+/** Opens an empty page as a new visitor, whom the end of the test or of several tests closes. */
+async function newVisitor(options: BrowserContextOptions = {}, end: AtEnd = onTestFinished): Promise<Page> {
   browser ??= await launchBrowser(atEnd);
   const visitor = await browser.newContext(options);
   visitor.setDefaultTimeout(BROWSER_TIMEOUT_MS);
-  onTestFinished(() => visitor.close());
+  end(() => visitor.close());
   return visitor.newPage();
 }
 
@@ -116,11 +117,14 @@ describe.skipIf(isBrowserMissing)('the playground in a real browser', BROWSER_TE
   });
 
   it('the playground shows whole lines of the query and several lines of the answer on phones', async () => {
+    const page = await newVisitor({ hasTouch: true, isMobile: true });
+    // The first query is run only where no tabs are stored.
+    await page.addInitScript(() => localStorage.clear());
     for (const viewport of [
       { width: 320, height: 640 },
       { width: 844, height: 390 },
     ]) {
-      const page = await newVisitor({ viewport, hasTouch: true, isMobile: true });
+      await page.setViewportSize(viewport);
       await page.goto(`${demo.address}/graphql`);
       await page.locator('#answer-facts').waitFor();
       await expect.poll(() => page.locator('.result-window').innerText()).toContain('"symbol"');
@@ -152,57 +156,57 @@ describe.skipIf(isBrowserMissing)('the playground in a real browser', BROWSER_TE
     }
   });
 
-  it('the playground has the accent of the picker in both themes, and colours that follow axe around its editors', async () => {
-    const page = await newVisitor({ bypassCSP: true });
-    await page.goto(`${demo.address}/graphql`);
-    const facts = page.locator('#answer-facts');
-    await facts.waitFor();
-    await page.addScriptTag({ path: AXE });
+  describe('the first view', () => {
+    let page: Page;
+    beforeAll(async () => {
+      page = await newVisitor({ bypassCSP: true, viewport: { width: 1280, height: 720 } }, atEnd);
+      await page.goto(`${demo.address}/graphql`);
+      await page.locator('#answer-facts').waitFor();
+    });
+
     const styleOf = (place: Locator, name: string) =>
       place.evaluate((element, name) => getComputedStyle(element).getPropertyValue(name), name);
-    for (const [colorScheme, accent] of [
-      ['light', '245, 61%, 53%'],
-      ['dark', '243, 100%, 82%'],
-    ] as const) {
-      await page.emulateMedia({ colorScheme });
-      expect(await styleOf(page.locator('.graphiql-container').last(), '--color-primary')).toBe(accent);
-      const violations = await page.evaluate(
-        `axe.run('#head', { runOnly: ['color-contrast'] }).then(({ violations }) => violations.length)`,
-      );
-      expect(violations).toBe(0);
-      // axe cannot find the background of the facts.
-      expect(await styleOf(facts, 'color')).toBe(await styleOf(page.locator('#head a').first(), 'color'));
-    }
-  });
 
-  it('the playground shows the open tab and the button that runs the query in forced colours', async () => {
-    const page = await newVisitor({ forcedColors: 'active' });
-    await page.goto(`${demo.address}/graphql`);
-    const button = page.getByRole('button', { name: 'Execute query' });
-    await button.waitFor();
-    const [ground, sign] = await button.evaluate((element) => [
-      getComputedStyle(element).backgroundColor,
-      getComputedStyle(element.querySelector('svg') ?? element).color,
-    ]);
-    expect([ground, sign]).toEqual(['rgb(91, 80, 224)', 'rgb(255, 255, 255)']);
-    const outlineOf = (tab: Locator) => tab.evaluate((element) => getComputedStyle(element).outlineStyle);
-    const tabs = page.locator('.graphiql-tab');
-    expect([await outlineOf(tabs.nth(0)), await outlineOf(tabs.nth(1))]).toEqual(['solid', 'none']);
-  });
+    it('the playground shows addresses without ligatures, and its first query and answer without scrolling', async () => {
+      // The editors draw only the visible lines, so the last ones are visible.
+      const seen = async (place: string) =>
+        (await page.locator(`${place} .view-lines`).innerText()).replaceAll(/\s+/g, ' ');
+      await expect.poll(() => seen('.result-window')).toMatch(/"usd": 0\.9998 \} \} \] \} \} \}$/);
+      await expect.poll(() => seen('.graphiql-query-editor')).toMatch(/price \{ usd \} \} \} \}$/);
+      // A ligature would draw "0x" as "0×".
+      const answer = page.locator('.result-window .view-lines');
+      expect(await styleOf(answer, 'font-feature-settings')).toContain('"liga" 0');
+    });
 
-  it('the playground shows addresses without ligatures, and its first query and answer without scrolling', async () => {
-    const page = await newVisitor({ viewport: { width: 1280, height: 720 } });
-    await page.goto(`${demo.address}/graphql`);
-    const answer = page.locator('.result-window .view-lines');
-    // The editors draw only the visible lines, so the last ones are visible.
-    const seen = async (place: string) =>
-      (await page.locator(`${place} .view-lines`).innerText()).replaceAll(/\s+/g, ' ');
-    await expect.poll(() => seen('.result-window')).toMatch(/"usd": 0\.9998 \} \} \] \} \} \}$/);
-    await expect.poll(() => seen('.graphiql-query-editor')).toMatch(/price \{ usd \} \} \} \}$/);
-    // A ligature would draw "0x" as "0×".
-    expect(
-      await answer.evaluate((lines) => getComputedStyle(lines).getPropertyValue('font-feature-settings')),
-    ).toContain('"liga" 0');
+    it('the playground has the accent of the picker in both themes, and colours that follow axe around its editors', async () => {
+      const facts = page.locator('#answer-facts');
+      await page.addScriptTag({ path: AXE });
+      for (const [colorScheme, accent] of [
+        ['light', '245, 61%, 53%'],
+        ['dark', '243, 100%, 82%'],
+      ] as const) {
+        await page.emulateMedia({ colorScheme });
+        expect(await styleOf(page.locator('.graphiql-container').last(), '--color-primary')).toBe(accent);
+        const violations = await page.evaluate(
+          `axe.run('#head', { runOnly: ['color-contrast'] }).then(({ violations }) => violations.length)`,
+        );
+        expect(violations).toBe(0);
+        // axe cannot find the background of the facts.
+        expect(await styleOf(facts, 'color')).toBe(await styleOf(page.locator('#head a').first(), 'color'));
+      }
+    });
+
+    it('the playground shows the open tab and the button that runs the query in forced colours', async () => {
+      await page.emulateMedia({ colorScheme: 'light', forcedColors: 'active' });
+      const button = page.getByRole('button', { name: 'Execute query' });
+      expect([
+        await styleOf(button, 'background-color'),
+        await styleOf(button.locator('svg'), 'color'),
+      ]).toEqual(['rgb(91, 80, 224)', 'rgb(255, 255, 255)']);
+      const tabs = page.locator('.graphiql-tab');
+      const outlines = [tabs.nth(0), tabs.nth(1)].map((tab) => styleOf(tab, 'outline-style'));
+      expect(await Promise.all(outlines)).toEqual(['solid', 'none']);
+    });
   });
 
   it('the playground opens with tabs, and has a history, the schema, marks for errors, and an explorer without fields for federation', async () => {
