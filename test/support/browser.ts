@@ -7,7 +7,9 @@ import { isMissing } from './missing.js';
 /** A page, or the start of the browser, may take this long on a busy machine (milliseconds). */
 export const BROWSER_TIMEOUT_MS = 120_000;
 
+// The first is Chromium without its own windows, which takes a quarter less CPU time.
 const CANDIDATES = [
+  '/usr/bin/chromium-headless-shell',
   '/usr/bin/chromium',
   '/usr/bin/chromium-browser',
   '/usr/bin/google-chrome',
