@@ -1,6 +1,6 @@
 /** Installs the packed gateway and other servers, and starts the hosts of the library's guide. */
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -54,15 +54,13 @@ export function installRuntime(runtime: Runtime, folder: string): Promise<readon
 
 const installing: Partial<Record<Runtime, Promise<readonly string[]>>> = {};
 
-/** Installs, builds and starts the Next app with this upstream. Resolves with its base address when it answers. */
+/** Builds and starts the Next app with this upstream. Resolves with its base address when it answers. */
 export async function startNext(folder: string, upstreamUrl: string, atEnd: AtEnd): Promise<string> {
   const app = join(folder, 'next');
-  const [packed] = readdirSync(folder).filter((name) => name.endsWith('.tgz'));
   const route = join(app, 'app/tokens/[[...path]]/route.js');
   writeFileSync(route, readFileSync(route, 'utf8').replace(UPSTREAM, upstreamUrl));
-  await run('npm', ['install', ...QUIET, `../${packed}`], { cwd: app });
-  const env = { PATH: process.env.PATH ?? '', HOME: folder, NEXT_TELEMETRY_DISABLED: '1' };
-  const next = join(app, 'node_modules/.bin/next');
+  const env = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', NEXT_TELEMETRY_DISABLED: '1' };
+  const next = join(folder, 'node_modules/.bin/next');
   await run(next, ['build'], { cwd: app, env });
   const port = await freePort();
   const address = `http://127.0.0.1:${port}/tokens`;
