@@ -43,6 +43,8 @@ async function measure(viewport) {
       observer.disconnect();
     }).observe(document, { childList: true, subtree: true });
   });
+  // The browser has to finish the start of this profile first: it would take processor time from the page.
+  await page.waitForTimeout(1000);
   await page.goto(address);
   // A fixed time: to wait for a row, Playwright would run a script in the page, which takes 20 to 30 ms.
   await page.waitForTimeout(2000);
