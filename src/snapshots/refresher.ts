@@ -429,10 +429,11 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     get heldBack() {
       return heldBack;
     },
-    status(now: number): Omit<ListingStatus, 'name'> {
+    status(now: number): ListingStatus {
       const ageMs = snapshot?.ageAt(now) ?? null;
       const { error, at = 0 } = lastFailure ?? {};
       return {
+        name,
         source: snapshot?.source ?? service.source,
         state: ageMs === null ? 'EMPTY' : ageMs > freshMs ? 'STALE' : 'FRESH',
         takenAt: snapshot?.takenAt ?? null,

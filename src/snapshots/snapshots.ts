@@ -218,10 +218,7 @@ export function createSnapshots(options: SnapshotsOptions) {
     freshness: (read: Reads, now: number) =>
       freshnessOf((name) => refreshers[name].snapshot, read, freshMs, now),
     status(now: number) {
-      const statuses: readonly ListingStatus[] = LISTING_NAMES.map((name) => ({
-        name,
-        ...refreshers[name].status(now),
-      }));
+      const statuses: readonly ListingStatus[] = each.map((refresher) => refresher.status(now));
       return statuses as EachOf<typeof LISTING_NAMES, ListingStatus>;
     },
     stop(): void {

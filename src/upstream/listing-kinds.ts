@@ -92,7 +92,7 @@ export const valueTransferToken: TokenForm = v.pipe(
 
 /** How to read and compare the rows of a listing, whatever its service. */
 export interface ListingKind<Row> {
-  readonly name: string;
+  readonly name: keyof ListingRows;
   /** The identity of a row. It reads only `chainKey` and `address`. */
   readonly keyOf: (row: Row) => string;
   /** The facts that do not change by themselves, unlike prices and names. */
@@ -168,7 +168,7 @@ export const TOKENS: ListingKind<Token> = {
   },
 };
 
-export type StoredKind<Row> = Pick<ListingKind<Row>, 'name' | 'parse'>;
+export type StoredKind<Row> = Pick<ListingKind<Row>, 'parse'> & { readonly name: string };
 
 /** The routes from one token. */
 export const ROUTES: StoredKind<Token> = { name: 'routes', parse: TOKENS.parse };
