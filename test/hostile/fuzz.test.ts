@@ -7,7 +7,7 @@ import { plainRequest } from './fuzz/requests.js';
 import { openSession, type Session } from './fuzz/session.js';
 import { weighted } from './fuzz/values.js';
 
-const { FUZZ_SEED = '1', FUZZ_REQUESTS = '1000', FUZZ_TOKENS = '2000', FUZZ_PATH } = process.env;
+const { FUZZ_SEED = '1', FUZZ_REQUESTS = '600', FUZZ_TOKENS = '2000', FUZZ_PATH } = process.env;
 const seed = FUZZ_SEED === 'new' ? Date.now() % 1_000_000 : Number(FUZZ_SEED);
 const requests = Number(FUZZ_REQUESTS);
 /** The highest allowed CPU time of the main thread for one request, in milliseconds. */
