@@ -26,6 +26,8 @@ import { bytesOf, compose, deployed, gatewayContainer, imageEnv, kustomization }
 
 /** Memory is measured for this many seconds: few in CI, more for the figures in .deploy/README.md. */
 const MEMORY_SECONDS = Number(process.env.DEPLOYED_MEMORY_SECONDS ?? 5);
+/** More tokens take more memory, so the smaller number is measured only for those figures. */
+const SIZES = process.env.DEPLOYED_MEMORY_SECONDS ? [1_000, 10_000] : [10_000];
 const LIMIT = bytesOf(gatewayContainer.resources.limits.memory);
 const USER = 65_534;
 const AS_USER = `setpriv --reuid=${USER} --regid=${USER} --clear-groups --no-new-privs --bounding-set=-all`;
@@ -162,7 +164,7 @@ describe('the command of the image', () => {
     expect(output()).toContain('LISTING_RULES has changed');
   });
 
-  it.each([1_000, 10_000])(
+  it.each(SIZES)(
     'the image stays below the limit on memory with %i tokens, a refresh each second, and clients',
     async (listed) => {
       const { chains, tokens } = generatedListings(80, listed);

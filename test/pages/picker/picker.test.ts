@@ -158,8 +158,8 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       expect(slow).not.toBe(fast);
     });
 
-    it('the picker appends 1,000 tokens page by page, each once, without drawing any again', async () => {
-      const tokens = Array.from({ length: 1_000 }, (_, index) =>
+    it('the picker appends 500 tokens page by page, each once, without drawing any again', async () => {
+      const tokens = Array.from({ length: 500 }, (_, index) =>
         tokenRow('a', `0x${(index + 1).toString(16).padStart(40, '0')}`, {
           symbol: `T${index}`,
           isBridgeable: index % 2 === 0,
@@ -179,7 +179,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
         const first = document.querySelector('#tokens .row');
         const list = document.querySelector('#tokens');
         const rows = list?.getElementsByClassName('row') ?? [];
-        while (rows.length < 1_000) {
+        while (rows.length < 500) {
           list?.scrollTo(0, list.scrollHeight);
           await new Promise((next) => setTimeout(next, 50));
         }
@@ -189,10 +189,10 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
           setSize: document.querySelector('.found .row')?.getAttribute('aria-setsize'),
         };
       });
-      expect([symbols.length, new Set(symbols).size, isSame, setSize]).toEqual([1_000, 1_000, true, '500']);
+      expect([symbols.length, new Set(symbols).size, isSame, setSize]).toEqual([500, 500, true, '250']);
       await search.press('ArrowDown');
       await search.press('End');
-      await expect.poll(() => search.getAttribute('aria-activedescendant')).toBe('token-other-500');
+      await expect.poll(() => search.getAttribute('aria-activedescendant')).toBe('token-other-250');
     });
   });
 
