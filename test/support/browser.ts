@@ -9,7 +9,7 @@ export const BROWSER_TIMEOUT_MS = 120_000;
 
 // The first is Chromium without its own windows, which takes a quarter less CPU time.
 const CANDIDATES = [
-  '/usr/bin/chromium-headless-shell',
+  '/usr/lib/chromium/chromium-headless-shell',
   '/usr/bin/chromium',
   '/usr/bin/chromium-browser',
   '/usr/bin/google-chrome',
