@@ -40,7 +40,7 @@ function errorCodesGuide(): string {
   };
   return `# Error codes
 
-Each GraphQL error has a code in \`extensions.code\`. With HTTP status 200, a field that failed is null, and the other fields have their values. An operation that is refused as a whole, such as with \`LIMIT_EXCEEDED\`, has no data. In place of 200, its status is 400 for clients that accept \`application/graphql-response+json\`.
+Each GraphQL error has a code in \`extensions.code\`. With HTTP status 200, a field that failed is null, and the other fields have their values. An operation that is refused as a whole, such as with \`LIMIT_EXCEEDED\`, has no data. Clients that accept \`application/graphql-response+json\` then get the status 400.
 
 ${tableOf(ERRORS)}
 

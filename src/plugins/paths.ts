@@ -48,7 +48,7 @@ export function usePaths(
   };
 }
 
-/** Turns compression off: the server in front can compress, as it still sees the client's Accept-Encoding. */
+/** Turns compression off by hiding Accept-Encoding from Yoga. The server in front still has it, and can compress. */
 export function useUncompressed(): Plugin {
   return { onRequest: ({ request }) => request.headers.delete('accept-encoding') };
 }

@@ -48,7 +48,7 @@ export function withDidYouMean(search: TokenSearch, indexes: TokenIndexes): Sugg
     /** The distinct words as typed, by their folded form. */
     const words = new Map<string, string>();
     for (const word of typed) if (!words.has(foldText(word))) words.set(foldText(word), word);
-    // A query can repeat a piece of a word; each is looked up once.
+    // Each piece of a word is looked up once: a query can repeat it.
     const isRight = remembered(
       (text) =>
         text.length < WORD_LENGTH.min ||

@@ -19,7 +19,7 @@ export const SCORES = {
 /** Added to the score of a chain for tokens that are not its native asset. */
 export const NOT_NATIVE = 1;
 
-/** The number of states of a token: bridgeable or not, times priced or not. */
+/** The number of states of a token: bridgeable or not, and with or without a price. */
 const STATES = 4;
 // Each of these exceeds all values of its kind. SUM_LIMIT is for the sum of the scores of all words.
 const SCORE_LIMIT = 17;

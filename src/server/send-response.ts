@@ -97,8 +97,8 @@ export async function sendResponse(exchange: Exchange, from: Response, isUncache
   const body: ArrayBuffer | Buffer<ArrayBuffer> = await from.arrayBuffer();
   // Yoga's responses return a Buffer. Do not copy it: for a page, all clients share one.
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body);
-  // The server sets these itself. Without a body (HEAD), `content-length` stays: it is that of the response
-  // to GET.
+  // The server sets these itself. The response to HEAD keeps its `content-length`: it says how long the response to GET
+  // would be.
   const ofServer = ['connection', 'transfer-encoding', ...(bytes.byteLength > 0 ? ['content-length'] : [])];
   const headers = [...from.headers].filter(([name]) => !ofServer.includes(name.toLowerCase())).flat();
   if (isUncached) headers.push('cache-control', 'no-store');

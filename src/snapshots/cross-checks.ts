@@ -109,21 +109,21 @@ export async function guardPrices(listing: GuardedListing<Token>, before: Fetche
     // If the same listing is guarded again, its prices are compared with the same earlier ones.
     const compared = before?.takenAt === takenAt ? doubt?.before : undefined;
     const known = compared ?? served.get(key)?.price?.usd ?? doubt?.before;
-    const last = known ?? (served.has(key) ? null : (gone.get(key)?.price?.usd ?? null));
+    const lastUsd = known ?? (served.has(key) ? null : (gone.get(key)?.price?.usd ?? null));
     const usd = token.price?.usd ?? null;
     if (usd === null) {
       // The last price is remembered, to compare it with the next one that the upstream sends.
-      if (last !== null) prices.push({ key, before: last, usd, since: takenAt });
+      if (lastUsd !== null) prices.push({ key, before: lastUsd, usd, since: takenAt });
       return token;
     }
     const others = medians.get(token.symbol.toLowerCase()) ?? [];
-    if (![last ?? usd, ...others].some((other) => isFarFrom(usd, other))) return token;
+    if (![lastUsd ?? usd, ...others].some((other) => isFarFrom(usd, other))) return token;
     const isSame = doubt?.usd != null && !isFarFrom(usd, doubt.usd);
-    // As for guarded facts, the time begins when the request is sent, even if the answer is from a cache and older. A
-    // later time is from before the clock was set back.
+    // As for guarded facts, the time begins when the request is sent, even if the answer is from a cache and older. If
+    // `doubt.since` is later, the clock was set back.
     const sentAt = sentAtOf(listing);
     const since = isSame ? Math.min(doubt.since, sentAt) : sentAt;
-    prices.push({ key, before: last, usd, since });
+    prices.push({ key, before: lastUsd, usd, since });
     return takenAt - since >= DOUBTED_MS ? token : TOKENS.withPrice(token, null, takenAt);
   }
 

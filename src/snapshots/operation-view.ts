@@ -26,7 +26,7 @@ export interface ReadSnapshots {
 
 /** The routes that one operation has read. Times are in milliseconds since 1970. */
 export interface RoutesRead {
-  /** Until when the routes in the response are valid, or until when it is certain that there are none. */
+  /** The response is valid until this time, as far as it depends on routes, or on there being none. */
   goodUntil: number;
   /** `takenAt` of the oldest routes; undefined if there are none. */
   takenAt: number | undefined;

@@ -121,8 +121,8 @@ const ADVICE =
   'When it suits you, set UPSTREAM_PROFILE=value-transfer, and UPSTREAM_URL to the address of the successor';
 
 /**
- * Creates a service that uses v1 until v1 says for a listing that it is gone and the successor sends that
- * listing. From then on it uses only the successor. `switchTo` has the same effect. The call that finds v1
+ * Creates a service that uses v1 at first. Once v1 says that a listing is gone, and the successor sends that
+ * listing, it uses only the successor. `switchTo` has the same effect. The call that finds v1
  * gone is repeated at the successor. If the successor fails, too, the next call tries v1 first again.
  *
  * @param onChangeOver called at most once, when a request causes the failover; not called by `switchTo`

@@ -30,7 +30,10 @@ const FAILURES_TO_OPEN = 5;
 const OPEN_MS = 2_000;
 /** The delay that is reported while the probe is in progress (ms). */
 const PROBE_DELAY_MS = 50;
-/** The longest pause while only one URL for routes has answered with Retry-After since the last good answer. */
+/**
+ * The Retry-After of a single URL for routes pauses all routes for this time at most (ms), until another URL answers
+ * with one, too.
+ */
 const MAX_PAUSE_BY_ONE_ROUTE_MS = 30_000;
 interface Pause {
   readonly error: UpstreamError;
