@@ -17,8 +17,6 @@ import { areMissing } from './programs.js';
 
 /** The number of requests. `DEPLOYED_REQUESTS=500000 npm run project deploy` sends more than the default. */
 const REQUESTS = Number(process.env.DEPLOYED_REQUESTS ?? 4_000);
-/** As many as the machine can serve, but in the default a fixed rate: it is busy with other tests. */
-const PACE = process.env.DEPLOYED_REQUESTS ? { connections: 32 } : { perSecond: 200 };
 /** The commit to upgrade from, by default the previous. */
 const FROM = process.env.UPGRADE_FROM ?? 'HEAD~1';
 
@@ -109,7 +107,7 @@ describe.skipIf(areMissing('nginx') || isRedisMissing)('two gateways behind ngin
     const [one, other] = [await createReplica(shared, earlier), await createReplica(shared, earlier)];
     const nginx = await startNginx([one.port, other.port]);
     const began = performance.now();
-    const load = startLoad(nginx.address, QUESTIONS, PACE);
+    const load = startLoad(nginx.address, QUESTIONS, { connections: 32 });
     const reach = (share: number) =>
       expect
         .poll(() => load.answered + load.failures.length, { timeout: 300_000 + REQUESTS * 5 })
