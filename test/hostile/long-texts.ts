@@ -126,7 +126,7 @@ const REPEATED = 120;
  * @param bytes the size of all texts of one request
  */
 export function* longRequests(material: Material, bytes: number): Generator<LongRequest> {
-  /** The types that literals were made of: the same literal costs the same in other fields. */
+  /** The types that literals were made of: the same literal costs the same in other fields, or as another key of an entity. */
   const asLiteral = new Set<string>();
   for (const { field, argument } of allArguments()) {
     for (const { path, fill } of placesIn(argument.type, `${field.name}.${argument.name}`)) {
@@ -139,7 +139,7 @@ export function* longRequests(material: Material, bytes: number): Generator<Long
       const aliases = Array.from({ length: isMany ? 1 : 30 }, (_nothing, nth) => `a${nth}: ${call}`);
       yield request(name, `($v: ${argument.type}) { ${aliases.join(' ')} }`, { v: value });
       if (isMany || !isText(argument.type)) continue;
-      const place = `${argument.type}${path.replace(/^\w+\.\w+/, '')}`;
+      const place = `${argument.type}${path.replace(/^\w+\.\w+/, '').replace(/ .*/, '')}`;
       if (!asLiteral.has(place)) {
         asLiteral.add(place);
         yield request(`${name}, as a literal`, `{ ${callOf(field, argument, literalOf(value))} }`);
