@@ -128,7 +128,7 @@ export interface Fetched<Row> extends SourceAndAge {
   readonly guard?: GuardMemory<Row> | undefined;
   /** Only in a listing on disk: the largest listing that was served in the day before. */
   readonly largest?: LargestListing | undefined;
-  /** In a listing on disk or in Redis, and in a first listing of the upstream that continues one of these. */
+  /** Present in a listing on disk or in Redis, and in a first listing of the upstream that continues such a listing. */
   readonly history?: ListingHistory | undefined;
 }
 

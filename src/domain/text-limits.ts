@@ -23,7 +23,7 @@ export const TEXT_LIMITS = {
   /** The longest chain identifier of CAIP-2, and the longest asset type of CAIP-19. */
   caip2: 8 + 1 + 32,
   caip19: 8 + 1 + 32 + 1 + 8 + 1 + 128,
-  /** Each name in a document, since a response can repeat it for each row; also the `operationName`. */
+  /** Each name in a document, because a response can repeat it for each row. Also the `operationName`. */
   name: 200,
   requestId: 128,
   /** Lists in headers: Accept, Accept-Encoding, If-None-Match, X-Forwarded-For. */

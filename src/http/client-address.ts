@@ -38,7 +38,7 @@ function groupsOf(address: string): readonly string[] {
  * Finds the client for whom trusted proxies have sent a request.
  *
  * @param address the address at the other end of the connection; undefined once the connection is closed
- * @returns undefined for a request that no trusted proxy sent: its client is that of the connection
+ * @returns undefined if no trusted proxy sent the request: its client is then found by the connection's address
  */
 export type ClientFinder = (
   address: string | undefined,

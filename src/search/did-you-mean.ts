@@ -29,8 +29,9 @@ const NAMED_LOOKED_AT = 20;
 const MAX_SYMBOLS = 2;
 /** A shorter correction needs swapped or doubled letters: a short word is often the symbol of an unlisted token. */
 const MIN_FOR_ANY_TYPO = 5;
-/** A typed word has at most `MAX_NEAR` candidates from chains, as many from names, and `MAX_CORRECTED` corrections. */
+/** A typed word has at most this many candidates from chains, and this many from names. */
 const MAX_NEAR = 12;
+/** A typed word has at most this many corrections. */
 const MAX_CORRECTED = 4;
 const MARKS = /([^\p{L}\p{N}]+)/u;
 /** The request that tells whether a word finds anything at all. */

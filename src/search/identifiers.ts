@@ -10,7 +10,7 @@ export interface Identifier {
   readonly addressEnd?: string;
   /** The chain that the word identifies. */
   readonly caip2?: string;
-  /** The only chain on which the address counts. */
+  /** The address counts only on this chain. */
   readonly addressOn?: string;
 }
 

@@ -87,7 +87,7 @@ function itself(texts: Iterable<string>): (readonly [text: string, items: readon
   return Array.from(texts, (text) => [text, [text]]);
 }
 
-/** The distinct keys by which names are ordered, in order, and for each place the index of the key of its name. */
+/** `nameKeys`: the distinct sort keys of names, sorted. `nameAt`: by place, the index of its key in `nameKeys`. */
 async function orderNames(byName: ReadonlyMap<string, Places>, count: number) {
   const names = Array.from(byName, ([name, places]) => ({ key: textKey(name), places }));
   await sortInSteps(names, (a, b) => compare(a.key, b.key));

@@ -154,7 +154,7 @@ export function createHttpServer(options: HttpServerOptions, handle: (exchange: 
       // http.Server's own close() would also close connections that have not sent their first request yet.
       NetServer.prototype.close.call(server);
       const closeIdle = setInterval(async () => {
-        // In this tick, the server reads requests that have arrived: their connections do not count as idle then.
+        // Lets the server read requests that have arrived: their connections are then no longer idle.
         await setImmediate();
         server.closeIdleConnections();
         connections.closeSilent();

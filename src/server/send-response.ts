@@ -73,7 +73,7 @@ export function createResponseHeaders(corsOrigins: CorsOrigins) {
 
 /**
  * The content type that Yoga gives to a response: the first of the two JSON types in the Accept header. Quality values
- * are ignored. Undefined if the header allows neither type, but, for example, only event streams.
+ * are ignored. Undefined if the header allows neither type, such as a header with only event streams.
  */
 function typeFor(accept: string): string | undefined {
   for (const range of (accept || '*/*').toLowerCase().replace(/\s/g, '').split(',')) {

@@ -26,7 +26,7 @@ export interface ReadSnapshots {
 
 /** The routes that one operation has read. Times are in milliseconds since 1970. */
 export interface RoutesRead {
-  /** The response is valid until this time, as far as it depends on routes, or on there being none. */
+  /** Until this time the response has the right routes, or is right that there are none. */
   goodUntil: number;
   /** `takenAt` of the oldest routes; undefined if there are none. */
   takenAt: number | undefined;

@@ -267,7 +267,7 @@ export function createReconcile(
   onConflicts: (count: number) => void,
   log: Logger,
 ) {
-  // By listing first: cached routes outlive many listings, and must not keep them in memory.
+  // The outer key is the listing: cached routes outlive many listings, and must not keep them in memory.
   const remembered = new WeakMap<object, WeakMap<readonly Token[], ReconciledRows>>();
   /** By rows: the `rowsDigest` of the last listing whose conflicts with them were logged. */
   const logged = new WeakMap<readonly Token[], string>();

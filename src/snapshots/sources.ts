@@ -121,7 +121,7 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
     nextAt = Math.max(nextAt, performance.now() + pauseMs);
     const isGone = code === 'UPSTREAM_GONE';
     if (status !== 429) {
-      // A failed token is requested again last, so that one token that stays "gone" does not stop the sweep.
+      // A failed token is requested again after all others, so that one token that stays "gone" does not stop the sweep.
       failures.set(key, { at: Date.now(), isRepeatedEarly: isGone || !failures.get(key)?.isRepeatedEarly });
       log.debug({ ...request, code, detail }, 'The sweep could not fetch the routes of a token');
     }

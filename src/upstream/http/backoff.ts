@@ -31,8 +31,8 @@ const OPEN_MS = 2_000;
 /** The delay that is reported while the probe is in progress (ms). */
 const PROBE_DELAY_MS = 50;
 /**
- * The Retry-After of a single URL for routes pauses all routes for this time at most (ms), until another URL answers
- * with one, too.
+ * While only one URL for routes has answered with Retry-After, it pauses all routes for this time at most (ms).
+ * After a good answer the count begins again.
  */
 const MAX_PAUSE_BY_ONE_ROUTE_MS = 30_000;
 interface Pause {
