@@ -29,7 +29,7 @@ interface ReadsOfPart extends Readonly<TrackedReads> {
   readonly cost: Cost;
 }
 
-/** The limit on the distinct reads that are shared, and on those that a tracker remembers as already noted. */
+/** At most this many reads are in `shared`, and in `repeated` of one tracker. */
 const MAX_SHARED = 8;
 
 /** The latest distinct reads of parts, by their JSON. Parts share them, so an operation compares each only once. */

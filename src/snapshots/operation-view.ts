@@ -57,8 +57,8 @@ export interface ViewParts {
 
 /**
  * One operation waits for the upstream at most this long in all (milliseconds). The earlier waits, in the
- * queue and for an equal request, add about two seconds. Thus a request ends before common proxies give up,
- * after 30 s.
+ * queue and for an equal request, add about two seconds. Thus a request ends within 30 s, before
+ * common proxies give up.
  */
 export const MAX_UPSTREAM_WAIT_MS = 25_000;
 

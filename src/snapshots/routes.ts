@@ -33,7 +33,7 @@ export interface RoutesOptions {
 
 export interface RouteAnswer {
   readonly rows: readonly Token[];
-  /** As in snapshots. */
+  /** When the request was sent, minus the age of the answer, as in snapshots. */
   readonly takenAt: number;
   /** As in snapshots; only in an answer of the upstream. */
   readonly ageAt?: (now: number) => number;

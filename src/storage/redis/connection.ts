@@ -1,4 +1,4 @@
-/** The connection to Redis. If a command fails, it returns undefined, as do all others for a while. */
+/** The connection to Redis. If a command fails, it and all further ones return undefined for a while. */
 import { EventEmitter, once } from 'node:events';
 import { createRequire } from 'node:module';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
