@@ -51,11 +51,11 @@ export function createSnapshots(options: SnapshotsOptions) {
   /** The operator's rules. Their CAIP identifiers are resolved to chains and tokens. */
   let resolved = rulesFor();
   /**
-   * The state of the chains when the tokens were last guarded. After a change the tokens are guarded again, because the
+   * The facts of chains when the tokens were last guarded. When they differ, the tokens are guarded again, because the
    * decimals of native assets are compared between both listings, and the token list has `chainId`s.
    */
-  let usedChains: string | undefined;
-  const chainsNow = () => chains.snapshot?.history.changes.cursor;
+  let usedFacts: string | undefined;
+  const factsNow = () => chains.guarded && factsOf(chains.guarded.rows);
 
   const baseline: Baseline = (key) => demoFacts().tokens.get(key);
   /** Before the first token listing, routes are compared with the last accepted decimals of other upstreams, too. */
@@ -85,7 +85,7 @@ export function createSnapshots(options: SnapshotsOptions) {
     async guard(sent, before, peer) {
       const rules = resolved;
       const result = await guardListing({ kind: TOKENS, holdBackMs, rules, baseline }, sent, before, peer);
-      usedChains = chainsNow();
+      usedFacts = factsNow();
       const compared = compareNatives(result.listing, [before, peer], chains.guarded?.rows ?? [], rules);
       return { ...result, listing: await guardPrices(compared, before) };
     },
@@ -158,11 +158,11 @@ export function createSnapshots(options: SnapshotsOptions) {
     return rules.resolve([...ofDemo, ...numbered]);
   }
 
-  /** Applies the rules to the tokens again if the rules now name other rows, or if the chains have changed. */
+  /** Applies the rules to the tokens again if the rules now name other rows, or if native currencies have changed. */
   function onPublished(): void {
     if (!chains.guarded) return;
     const next = rulesFor(chains.guarded);
-    if (next.rows === resolved.rows && usedChains === chainsNow()) return;
+    if (next.rows === resolved.rows && usedFacts === factsNow()) return;
     resolved = next;
     void tokens.applyRules();
   }
@@ -226,4 +226,19 @@ export function createSnapshots(options: SnapshotsOptions) {
       sources?.close();
     },
   };
+}
+
+/** The facts of chains that tokens and the token list depend on, as a text that is equal for any order of the chains. */
+function factsOf(chains: readonly Chain[]): string {
+  const facts = chains.map(
+    ({ chainKey, chainId, chainType, caip2, nativeCurrency: { address, decimals } }) => [
+      chainKey,
+      chainId,
+      chainType,
+      caip2,
+      address,
+      decimals,
+    ],
+  );
+  return JSON.stringify(facts.toSorted());
 }
