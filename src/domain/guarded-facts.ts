@@ -22,7 +22,7 @@ export const TOKEN_FACTS: readonly FactOf<Token>[] = [
   { fact: 'symbol', of: ({ symbol }) => symbol },
 ];
 
-/** A key that is equal for rows that agree on the fact. The letter case of a hex address, for example, is ignored. */
+/** A key that is equal for rows with the same value of the fact. It ignores the letter case of hex addresses. */
 export function factKey<Row>({ fact, of }: FactOf<Row>, row: Row): string {
   return foldValue(fact, of(row));
 }

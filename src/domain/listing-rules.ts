@@ -13,9 +13,9 @@ export interface ListingRules {
 export interface ResolvedRules {
   /** A text that is equal if the same rules name the same rows. */
   readonly rows: string;
-  /** The chains to serve, in the operator's order, if any; the same array if the rules change nothing. */
+  /** The chains to serve, in the operator's order, if any. Returns `rows` itself if the rules change nothing. */
   selectChains(rows: readonly Chain[]): readonly Chain[];
-  /** The tokens to serve, in the operator's order of chains, if any; the same array if nothing changes. */
+  /** The tokens to serve, in the operator's order of chains. Returns `rows` itself if the rules change nothing. */
   selectTokens(rows: readonly Token[]): readonly Token[];
   hides(token: Pick<Token, 'chainKey' | 'address'>): boolean;
   /**

@@ -22,7 +22,7 @@ export interface OperationParameters {
   readonly extensions?: unknown;
 }
 
-/** An operation of an accepted document, with its coerced variables. */
+/** An operation of a validated document, with its coerced variables. */
 interface PreparedOperation {
   readonly schema: GraphQLSchema;
   readonly fragments: Fragments;

@@ -42,7 +42,7 @@ interface RequestLine extends Omit<AnsweredFacts, 'isByClient'> {
 
 /** Long enough for every path of the gateway. A longer path is any text of a client. */
 const MAX_PATH_LENGTH = 200;
-/** One line a second shows a client that is refused all the time, and does not fill the log. */
+/** One line a second for each refused client: often enough to show the client, seldom enough not to fill the log. */
 const REFUSALS_EVERY_MS = 1_000;
 /** Beyond this number, the refused requests of all other clients are counted together. */
 const MAX_REFUSED_CLIENTS = 1_000;
