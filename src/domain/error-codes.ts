@@ -22,7 +22,7 @@ export const ERRORS = {
     'Tell the operator of the gateway.',
   ),
   UPSTREAM_RATE_LIMITED: meaning(
-    'The upstream has asked for fewer requests, or too many requests to it wait.',
+    'The upstream has asked for fewer requests, or the queue of requests to it is full.',
     'Retry in a minute.',
   ),
   UPSTREAM_MALFORMED: meaning(
