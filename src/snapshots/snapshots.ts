@@ -141,16 +141,16 @@ export function createSnapshots(options: SnapshotsOptions) {
   };
 
   /**
-   * Resolves the CAIP identifiers in the rules: by the listed chains, else by removed chains, else by chains
-   * that were sent but are not listed yet, else by the chains of the demo data. With these, rules apply
-   * even before the first chain listing. A sent chain that is in the demo data keeps its identifier of the demo data.
+   * Resolves the CAIP identifiers in the rules: by the listed chains, else by removed chains, else by chains that were
+   * sent but are not listed yet (as the demo data has them, if it does), else by the chains of the demo data. So rules
+   * apply even before the first chain listing, and a chain that only claims an identifier does not get its rules.
    */
   function rulesFor({ rows = [], guard }: Partial<Fetched<Chain>> = {}, sent: readonly Chain[] = []) {
     const gone = guard?.gone.map(({ row }) => row) ?? [];
     const ofDemo = demoFacts().chains;
     const sentKeys = new Set(sent.map(({ chainKey }) => chainKey));
     const known = ofDemo.filter(({ chainKey }) => sentKeys.has(chainKey));
-    // Stored rows have every identifier that they claim.
+    // A stored row still has the identifier that it claims, even if another chain got it.
     const unnumbered = new Set(guard?.unnumbered);
     const numbered = [...sent, ...known, ...gone, ...rows].filter(
       ({ chainKey }) => !unnumbered.has(chainKey),

@@ -38,7 +38,7 @@ export async function openDiskStore(
   /** By file: encodes the listing to write next, which a newer one replaces. A file has one write at a time. */
   const waiting = new Map<string, () => Promise<Buffer>>();
   const writing = new Map<string, Promise<void>>();
-  /** The files whose rows may be served. From all other files, only the accepted guarded values and the last prices are used. */
+  /** The files whose rows may be served. From other files, only accepted guarded values and last prices are used. */
   const usable = new Set<string>();
   /** When a failed write was last logged, on the monotonic clock; undefined after a successful write. */
   let warnedAt: number | undefined;
