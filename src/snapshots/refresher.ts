@@ -375,9 +375,11 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   function schedule(delayMs: number): void {
     clearTimeout(timer);
     if (stopped) return;
-    timer = setTimeout(() => {
+    timer = setTimeout(async () => {
       timer = undefined;
-      refresh();
+      // A listing of a peer that is accepted now schedules the next refresh.
+      await lastAccept;
+      if (!timer && !stopped) refresh();
     }, delayMs).unref();
   }
 

@@ -2,8 +2,10 @@
  * Gateways with one Redis share snapshots, failures, routes and the rate limit, and so cost the upstream as
  * much as one.
  */
+
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { stopClocks, stopDate, until } from '../support/clock.js';
 import {
@@ -53,6 +55,35 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     await expect.poll(() => refreshes(gateways, 'tokens', 'upstream') - upstream.count('tokens')).toBe(0);
     await expect.poll(() => refreshes(gateways, 'tokens', 'peer')).toBeGreaterThan(10);
     expect(refreshes(gateways, 'chains', 'peer')).toBe(2);
+  });
+
+  it('a refresh that is due while a listing of a peer is indexed does not cost the upstream a request', async () => {
+    const upstream = await startFakeUpstream();
+    upstream.plan('tokens', moving(sources(1000)));
+    const config = { tokensFreshMs: 3_600_000, chainsFreshMs: 7_200_000 };
+    const { gateways, join } = await startPeers(1, { upstream, config });
+    const [active] = gateways as [TestGateway];
+    await expect.poll(() => statusOf(active).tokens.state).toBe('FRESH');
+    const timers = vi.spyOn(globalThis, 'setTimeout');
+    const other = await join();
+    await expect.poll(() => statusOf(other).tokens.state).toBe('FRESH');
+    const [refreshIfDue] = timers.mock.calls.findLast(([, ms = 0]) => ms > 3e6 && ms <= 3.6e6) ?? [];
+    expect(refreshIfDue).toBeTypeOf('function');
+    timers.mockRestore();
+    // When in the last round the other gateway served the listing, after the active one (ms).
+    let servedAfterMs = 0;
+    for (const share of [0, 0.4, 0.6, 0.8]) {
+      const { takenAt } = statusOf(other).tokens;
+      active.snapshots.refreshNow();
+      await expect.poll(() => statusOf(active).tokens.takenAt, { interval: 1 }).not.toBe(takenAt);
+      const at = performance.now();
+      await sleep(share * servedAfterMs);
+      if (statusOf(other).tokens.takenAt === takenAt) refreshIfDue?.();
+      await expect.poll(() => versionOf(other) === versionOf(active), { interval: 1 }).toBe(true);
+      servedAfterMs = performance.now() - at;
+    }
+    await expect.poll(() => refreshes([active], 'tokens', 'upstream')).toBe(5);
+    expect(upstream.count('tokens')).toBe(5);
   });
 
   it.each<[string, Answer]>([
