@@ -271,8 +271,9 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     earlier = undefined;
     if (origin !== 'upstream') service.switchTo?.(accepted.source);
     const toStore = stored(accepted);
-    if (origin !== 'disk')
-      disk?.write(kind, { ...toStore, largest: listingCheck.largest(toStore.rows.length) });
+    // A new version of the token list is stored at once: the next start must not give it to another list.
+    const isStored = origin === 'disk' && toStore.history?.tokenList === listing.history?.tokenList;
+    if (!isStored) disk?.write(kind, { ...toStore, largest: listingCheck.largest(toStore.rows.length) });
     if (!isUncompared) peers.offer(name, kind, toStore);
   }
 

@@ -1,7 +1,9 @@
 /** The history of changes on disk gives each token list a version of its own, also after a restart. */
-import { writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { chainRow } from '../fixtures/rows.js';
+import { until } from '../support/clock.js';
 import { address, changesSince, listOf, rows } from '../support/copies.js';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.js';
 import { type GuardedGateway, onDisk, restart, startGuarded } from '../support/guarded-gateway.js';
@@ -37,6 +39,21 @@ it('two different token lists never have one version, although rules or upstream
   expect(await startWith(rows(1, 2))).toBe(2);
   expect(await startWith(rows(1))).toBe(3);
   expect(await startWith([], first)).toBe(4);
+});
+
+it('two starts with different rules and without a refresh between them give two versions to the token list', async () => {
+  const rules = temporaryFile('');
+  const config = { ...onDisk().config, listingRules: rules };
+  let gateway = await startGuarded({ chains: [chainRow('a')], tokens: rows(1, 2, 3) }, { config });
+  for (const major of [2, 3]) {
+    writeFileSync(rules, `hide a:${address(major)}`);
+    gateway = await restart(gateway);
+    expect((await listOf(gateway)).list.version).toEqual({ major, minor: 0, patch: 0 });
+    const isStored = (file: string) =>
+      file.endsWith('.snapshot') &&
+      readFileSync(join(config.snapshotDir, file), 'utf8').includes(`"version":{"major":${major}`);
+    await until(async () => readdirSync(config.snapshotDir).some(isStored));
+  }
 });
 
 it('the changes and the version of the token list survive a restart with SNAPSHOT_DIR', async () => {
