@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { foldAddress, foldChainKey } from '../domain/addresses.js';
 import { digestOf, textDigest } from '../domain/digests.js';
-import type { ListingHistory, TokenListState } from '../domain/history.js';
+import type { EvmChain, ListingHistory, TokenListState } from '../domain/history.js';
 import { append, keyedRows } from '../domain/keyed-rows.js';
 import type { Chain, Fetched, ListingRows, SourceAndAge, Token } from '../domain/listing.js';
 import { TEXT_LIMITS } from '../domain/text-limits.js';
@@ -146,11 +146,14 @@ export async function createTokenSnapshot(
   for (const ofChain of byChain.values()) Object.freeze(ofChain);
   const state = before && tokenListStateOf(before, chains);
   const stored = fetched.history?.tokenList;
-  // The stored version belongs to the stored rows. With other rules, or another guard, other rows can be served.
+  const ownChains = chains && evmChainsOf(chains.rows, byChain);
+  // The stored version belongs to the stored rows. With other rules, or another guard, other rows can be served. After a
+  // start with other rules, the chains can differ, too.
   const isStored = fetched.history?.changes.cursor === snapshot.history.changes.cursor;
-  const shared = isStored ? stored : undefined;
-  const evmChains =
-    shared?.chains ?? (chains ? evmChainsOf(chains.rows, byChain) : (state ?? stored)?.chains);
+  const isOfOwnChains =
+    before || !ownChains || isDeepStrictEqual(textsOf(ownChains), textsOf(stored?.chains));
+  const shared = isStored && isOfOwnChains ? stored : undefined;
+  const evmChains = shared?.chains ?? ownChains ?? (state ?? stored)?.chains;
   const earlier = before && state && { rows: before.rows, state };
   const tokenList = evmChains && (await nextTokenListState(fetched, evmChains, shared, earlier, isSame));
   const indexes = isSame ? before.indexes : await createTokenIndexes(rows);
@@ -169,6 +172,9 @@ export async function createTokenSnapshot(
     search: withDidYouMean(await yieldThen(() => createTokenSearch(rows, indexes)), indexes),
   };
 }
+
+/** Equal for the same chains in any order. */
+const textsOf = (chains: readonly EvmChain[] = []) => new Set(chains.map(String));
 
 /**
  * The state of the token list. A token snapshot that was made before the first chain listing has none: this

@@ -56,6 +56,17 @@ it('two starts with different rules and without a refresh between them give two 
   }
 });
 
+it('after a start with another rule for a chain, the token list has the chainId that the graph has', async () => {
+  const rules = temporaryFile('');
+  const config = { ...onDisk().config, listingRules: rules };
+  const before = await startGuarded({ chains: [chainRow('a')], tokens: rows(1) }, { config });
+  expect((await listOf(before)).list).toMatchObject({ tokens: [{ chainId: 7 }], version: { major: 1 } });
+  writeFileSync(rules, 'keep a chainId 8');
+  const after = await restart(before);
+  expect(await after.chains()).toMatchObject([{ chainId: 8 }]);
+  expect((await listOf(after)).list).toMatchObject({ tokens: [{ chainId: 8 }], version: { major: 2 } });
+});
+
 it('the changes and the version of the token list survive a restart with SNAPSHOT_DIR', async () => {
   const config = { ...onDisk().config, holdBackTimes: 1, holdBackMs: 0 };
   const before = await startGuarded({ chains: [chainRow('a')], tokens: rows(1, 2) }, { config });
