@@ -24,8 +24,13 @@ export interface Dependencies {
     readonly part: SnapshotPart;
     readonly value: unknown;
   }[];
-  /** The operator's rules and the unlisted tokens, which both hide routes; undefined without routes. */
-  readonly hiding: { readonly rules: unknown; readonly unlisted: unknown } | undefined;
+  /**
+   * The operator's rules and the unlisted tokens, which both hide routes; undefined without routes. Weak references,
+   * because a cached response must not keep the removed tokens of an earlier listing in memory.
+   */
+  readonly hiding:
+    | { readonly rules: WeakRef<object>; readonly unlisted: WeakRef<object> | undefined }
+    | undefined;
   /** The version of the route map; undefined if it was not read. */
   readonly routeMap: number | undefined;
   /** When the dependencies expire even if everything above stays the same. */
@@ -60,7 +65,10 @@ export function dependenciesOf(
   return {
     listings: names,
     parts: [...valuesOf(prices ? 'digest' : 'rowsDigest'), ...(priceTimes ? valuesOf('pricesTakenAt') : [])],
-    hiding: routes && { rules: routes.rules, unlisted: listings.tokens?.unlisted },
+    hiding: routes && {
+      rules: new WeakRef(routes.rules),
+      unlisted: listings.tokens && new WeakRef(listings.tokens.unlisted),
+    },
     routeMap,
     goodUntil: Math.min(routes?.goodUntil ?? Number.POSITIVE_INFINITY, pricesGoodUntil),
     pricesGoodUntil,
@@ -93,8 +101,8 @@ export function createDependencyCheck(snapshots: Snapshots): DependencyCheck {
     for (const { name, part, value } of parts) {
       if (value !== snapshots.snapshotOf(name)?.[part]) return undefined;
     }
-    if (hiding && hiding.rules !== snapshots.rules()) return undefined;
-    if (hiding && hiding.unlisted !== snapshots.current().tokens?.unlisted) return undefined;
+    if (hiding && hiding.rules.deref() !== snapshots.rules()) return undefined;
+    if (hiding && hiding.unlisted?.deref() !== snapshots.current().tokens?.unlisted) return undefined;
     if (routeMap !== undefined && routeMap !== snapshots.routeMap()) return undefined;
     const { stale, freshForMs, takenAt } = snapshots.freshness({ listings, routesTakenAt }, now);
     return {

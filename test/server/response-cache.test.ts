@@ -1,11 +1,13 @@
 /** A request that was answered before is not executed again, until a refresh or the time changes its response. */
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { stopClock, stopClocks, stopDate, untilCachesSeeTheTime } from '../support/clock.js';
 import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
-import { type Asked, FRESH, pathOf, refreshWith, startServer } from '../support/test-server.js';
+import { type Asked, FRESH, pathOf, refreshWith, startServer, UNGUARDED } from '../support/test-server.js';
 
 const TOKENS = 'query Tokens($key: String) { tokens(srcChainKey: $key) { symbol decimals price { usd } } }';
 const BASE = { query: TOKENS, variables: { key: 'base' } };
@@ -272,6 +274,25 @@ describe('a cached response', () => {
     expect((await countExecuted(...big)).count).toBeGreaterThan(5);
     expect((await countExecuted(small, small)).count).toBe(1);
   });
+});
+
+it('cached responses with routes keep no earlier listing in memory, and none of its removed tokens', async () => {
+  setFlagsFromString('--expose-gc');
+  const collectGarbage = runInNewContext('gc') as () => void;
+  const rowAt = (nth: number) => tokenRow('a', `0x${nth.toString(16).padStart(40, '0')}`);
+  const server = await startServer({ config: UNGUARDED });
+  server.upstream.plan('routes', json({ tokens: [rowAt(2)] }));
+  const earlier: WeakRef<object>[] = [];
+  for (let nth = 10; nth < 20; nth++) {
+    await refreshWith(server, [rowAt(1), rowAt(2), rowAt(nth)], [chainRow('a')]);
+    const query = `{ of${nth}: tokens(srcChainKey: "a", srcToken: "${rowAt(1).address}") { address } }`;
+    expect((await server.countExecuted({ query }, { query }, { query })).count).toBeLessThan(3);
+    const { tokens } = server.snapshots.current();
+    if (tokens) earlier.push(new WeakRef(tokens.unlisted));
+  }
+  await sleep(10);
+  collectGarbage();
+  expect(earlier.filter((each) => each.deref()).length).toBeLessThan(4);
 });
 
 it('the ETag stays the same over a refresh with equal content, and changes with the content', async () => {
