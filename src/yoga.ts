@@ -25,7 +25,7 @@ import type { Monitoring } from './observability/monitoring.js';
 import { VERSION } from './observability/version.js';
 import { llmsText } from './pages/llms-text.js';
 import { createPicker } from './pages/picker-page.js';
-import { createPlayground } from './pages/playground.js';
+import { createPlayground } from './pages/playground-page.js';
 import { createTextFile } from './pages/static-page.js';
 import { usePersistedQueries, useTrustedDocuments, useValidation } from './plugins/documents.js';
 import { type OperationOutcome, useExecution } from './plugins/execution.js';
@@ -101,6 +101,7 @@ export function createYogaHandler(options: YogaOptions) {
   );
   const tokenList = createTokenListHandler(options);
   const base = basePath + PICKER_FILES;
+  const playgroundBase = `${path}/playground/`;
   const pickerOptions = {
     endpoint: path,
     base,
@@ -114,8 +115,8 @@ export function createYogaHandler(options: YogaOptions) {
     ...(picker ? [servePage([picker, basePath], base, async () => createPicker(pickerOptions))] : []),
     ...(graphiql
       ? [
-          servePage([path], `${path}/playground/`, async () =>
-            createPlayground({ path, picker, files, isDemo }),
+          servePage([path], playgroundBase, async () =>
+            createPlayground({ base: playgroundBase, picker, files, isDemo }),
           ),
         ]
       : []),

@@ -47,10 +47,11 @@ async function startInProduction() {
   return { ...started, address: `http://127.0.0.1:${port}` };
 }
 
-/** The files that a page or a script of the pages names. */
-function filesIn(text: string): readonly string[] {
-  const inPage = [...text.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, path = '']) => path);
-  return [...inPage, ...(text.match(/\/graphql\/playground\/[\w./-]+/g) ?? [])];
+/** The files that a page, or a script at this path, names. */
+function filesIn(text: string, path = '/'): readonly string[] {
+  const inPage = [...text.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, file = '']) => file);
+  const inScript = [...text.matchAll(/'(\.\/[\w.]+\.js)'/g)].map(([, file = '']) => file);
+  return [...inPage, ...inScript.map((file) => new URL(file, `http://gateway${path}`).pathname)];
 }
 
 describe('npm ci --omit=dev --omit=optional beside a dist', () => {
@@ -67,8 +68,11 @@ describe('npm ci --omit=dev --omit=optional beside a dist', () => {
         if (file === '/graphql') continue;
         const loaded = await getAsBrowser(address, file);
         expect(loaded.status, file).toBe(200);
-        // The script that starts the playground names its workers.
-        if (file.endsWith('/start.js')) for (const named of filesIn(loaded.body.toString())) files.add(named);
+        // The script that starts the playground names its workers and modules.
+        if (!file.endsWith('/start.js')) continue;
+        const named = filesIn(loaded.body.toString(), file);
+        expect(named.length).toBe(5);
+        for (const each of named) files.add(each);
       }
     }
     child.kill('SIGTERM');

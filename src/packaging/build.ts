@@ -73,10 +73,12 @@ function revision(): string {
   return process.env.REVISION || git.stdout?.trim() || 'unknown';
 }
 
-// The gateway serves all files of this folder, so none may be left from an earlier build.
-rmSync(PICKER, { recursive: true, force: true });
 copy('demo/', /\.json$/);
-copy('pages/picker/', /\.(css|html|js|svg)$/);
+for (const folder of ['pages/picker/', 'pages/playground/']) {
+  // The gateway serves all files of this folder, so none may be left from an earlier build.
+  rmSync(new URL(folder, DIST), { recursive: true, force: true });
+  copy(folder, /\.(css|html|js|svg)$/);
+}
 writeFileSync(new URL('guide.html', PICKER), guide());
 await unpackGraphiql();
 writeFileSync(new URL('revision.json', DIST), JSON.stringify(revision()));

@@ -1,8 +1,13 @@
 /** The documents of the gateway's own pages. */
-import { pickerDocuments } from './picker-page.js';
-import { TABS } from './playground-tabs.js';
 
 /** The texts of the documents; those of the playground only if it is served. */
 export async function pageDocuments(hasPlayground: boolean): Promise<readonly string[]> {
-  return [...(await pickerDocuments()), ...(hasPlayground ? TABS.map(({ query }) => query) : [])];
+  const queries = await load<Readonly<Record<string, string>>>('./picker/queries.js');
+  const { TABS } = await load<{ readonly TABS: readonly { readonly query: string }[] }>(
+    './playground/tabs.js',
+  );
+  return [...Object.values(queries), ...(hasPlayground ? TABS.map(({ query }) => query) : [])];
 }
+
+/** Loads a script of a page, which the build copies beside the compiled code. */
+const load = async <Module>(file: string) => (await import(new URL(file, import.meta.url).href)) as Module;

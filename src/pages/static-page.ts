@@ -1,5 +1,7 @@
-/** Serves the files of pages, with their caching headers. */
+/** Makes pages from the files of their folders, and serves their files with caching headers. */
 import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { extname } from 'node:path';
 import { Body, encodingFor } from '../http/encodings.js';
 import { hasTag } from '../http/headers.js';
 import type { PlainResponse } from '../http/refusal.js';
@@ -23,24 +25,86 @@ export interface FileLink {
   readonly label: string;
 }
 
-/** Makes the document of a page. It varies by Accept, since the path of the playground also serves GraphQL clients. */
-export function createDocument(html: string, contentSecurityPolicy: readonly string[]): StaticFile {
-  return createFile(html, {
-    'content-type': 'text/html; charset=utf-8',
-    'cache-control': 'no-cache',
-    'content-security-policy': contentSecurityPolicy.join('; '),
-    vary: 'Accept, Accept-Encoding',
-  });
+/** A file that is served beside the document of a page. */
+export interface PageFile {
+  /** The path below that of the page's files. */
+  readonly name: string;
+  readonly type: string;
+  readonly content: string;
 }
 
-/** Makes an asset that browsers may cache for a year. Its path must change with its content. */
-export function createAsset(type: string, content: string): StaticFile {
-  return createFile(content, {
-    'content-type': `${type}; charset=utf-8`,
-    'cache-control': 'public, max-age=31536000, immutable',
-    vary: 'Accept-Encoding',
-  });
+export interface PageOptions {
+  /** The folder with `index.html` and the files beside it. The build copies it beside the compiled code. */
+  readonly folder: string;
+  /** The path of the folder of its assets, such as `/picker/`. */
+  readonly base: string;
+  /** Assets besides the files of the folder. */
+  readonly otherFiles: readonly PageFile[];
+  /** The texts that replace placeholders such as `{{links}}` in `index.html`. */
+  readonly texts: Readonly<Record<string, string>>;
+  readonly contentSecurityPolicy: readonly string[];
 }
+
+/** Makes a page. Addresses that begin with `./` in its document are those of its assets. */
+export function createPage({ folder, base, otherFiles, texts, contentSecurityPolicy }: PageOptions): Page {
+  const files = [...readPageFiles(folder), ...otherFiles];
+  // One digest for all: scripts import each other by name, so a change of one must change every path.
+  const path = `${base}${digestOf(files.map(({ content }) => content).join('\n'))}/`;
+  const html = read(folder, 'index.html')
+    .replaceAll(/\{\{([\w ]+)\}\}/g, (_, name: string) => texts[name] ?? '')
+    .replaceAll(/(?<=(?:href|src)=")\.\//g, path);
+  return {
+    // It varies by Accept, since the path of the playground also serves GraphQL clients.
+    document: createFile(html, {
+      'content-type': 'text/html; charset=utf-8',
+      'cache-control': 'no-cache',
+      'content-security-policy': contentSecurityPolicy.join('; '),
+      vary: 'Accept, Accept-Encoding',
+    }),
+    assets: new Map(
+      files.map(({ name, type, content }) => {
+        // Browsers may cache an asset for a year, because its path changes with its content.
+        const headers = {
+          'content-type': `${type}; charset=utf-8`,
+          'cache-control': 'public, max-age=31536000, immutable',
+          vary: 'Accept-Encoding',
+        };
+        return [path + name, createFile(content, headers)];
+      }),
+    ),
+  };
+}
+
+/** The types of the files of a folder that are served, by their endings. */
+const TYPES: Readonly<Record<string, string>> = {
+  '.css': 'text/css',
+  '.js': 'text/javascript',
+  '.svg': 'image/svg+xml',
+};
+
+/** Reads the files of a page's folder that are served beside its document. */
+export function readPageFiles(folder: string): readonly PageFile[] {
+  // Sorted, because the order decides the digest in the paths, and all gateways must serve the same paths.
+  return readdirSync(folderOf(folder), { recursive: true, encoding: 'utf8' })
+    .sort()
+    .flatMap((name) => {
+      const type = TYPES[extname(name)];
+      if (!type) return [];
+      const content = withoutComments(read(folder, name));
+      // Texts in scripts need their indents.
+      return [{ name, type, content: name.endsWith('.css') ? content.replaceAll(/^ +/gm, '') : content }];
+    });
+}
+
+/** Removes the comments that fill whole lines of a script or style, and the types within lines: they would be a quarter of the bytes. */
+function withoutComments(text: string): string {
+  return text
+    .replaceAll(/^ *(\/\*((?!\*\/).)*\*\/|\/\/[^\n]*)\n/gms, '')
+    .replaceAll(/\/\*\* @type [^*]+\*\/ /g, '');
+}
+
+const folderOf = (folder: string) => new URL(`./${folder}/`, import.meta.url);
+const read = (folder: string, name: string) => readFileSync(new URL(name, folderOf(folder)), 'utf8');
 
 /** Makes a file of plain text. Its path stays the same, so caches must revalidate it. */
 export function createTextFile(content: string): StaticFile {
@@ -68,8 +132,8 @@ export async function fileResponse(
   return { status: 200, headers, body: parts[0] ?? null };
 }
 
-/** A short digest of the content, for paths and ETags. */
-export function digestOf(content: string): string {
+/** A short digest of the content, for paths. */
+function digestOf(content: string): string {
   return createHash('sha256').update(content).digest('base64url').slice(0, 16);
 }
 

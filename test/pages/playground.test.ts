@@ -283,7 +283,7 @@ describe('the playground over HTTP', () => {
   it('the playground compresses every asset without loss, to less than 3 MB in all, under cacheable paths that change with the content', async () => {
     const { address } = demo;
     const assets = await assetPathsOf(address);
-    expect(assets).toHaveLength(8);
+    expect(assets).toHaveLength(10);
     const bytes = { plain: 0, br: 0 };
     for (const path of assets) {
       const plain = await get(address, path);
@@ -335,12 +335,13 @@ async function answerOf(page: Page, tab: string, part: string): Promise<string> 
   return seen();
 }
 
-/** The addresses of all assets: those in the page, and those of the workers in its script. */
+/** The addresses of all assets: those in the page, and those of the workers and modules in its script. */
 async function assetPathsOf(address: string): Promise<string[]> {
-  const named = async (path: string) =>
-    (await get(address, path)).body.toString().match(/\/graphql\/playground\/[\w./-]+/g) ?? [];
+  const namedIn = async (path: string, pattern: RegExp) =>
+    (await get(address, path)).body.toString().match(pattern) ?? [];
   // The page names its icon twice.
-  const paths = [...new Set(await named('/graphql'))];
-  const start = paths.find((path) => path.endsWith('/start.js'));
-  return [...paths, ...(start ? await named(start) : [])];
+  const paths = [...new Set(await namedIn('/graphql', /\/graphql\/playground\/[\w./-]+/g))];
+  const start = paths.find((path) => path.endsWith('/start.js')) ?? '';
+  const besideIt = await namedIn(start, /(?<=')\.\/[\w.]+\.js(?=')/g);
+  return [...paths, ...besideIt.map((name) => start.replace(/start\.js$/, name.slice(2)))];
 }

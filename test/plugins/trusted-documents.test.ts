@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { getIntrospectionQuery } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import * as QUERIES from '../../src/pages/picker/queries.js';
-import { TABS } from '../../src/pages/playground-tabs.js';
+import { TABS } from '../../src/pages/playground/tabs.js';
 import { type Asked, type Received, startServer, type TestServer } from '../support/test-server.js';
 
 const QUERY = 'query Chain($key: String!) { chain(chainKey: $key) { name } }';

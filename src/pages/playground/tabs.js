@@ -2,7 +2,7 @@
  * The queries that the playground shows at a first visit. They do not mention demo data: browsers store them, and the
  * same address may later belong to a gateway with a real upstream.
  */
-export const TABS: readonly { readonly query: string; readonly variables?: string }[] = [
+export const TABS = [
   {
     query: `# Tokens by symbol, chain or address.
 # Press the triangle to run this.
