@@ -30,7 +30,6 @@ import { createTextFile } from './pages/static-page.js';
 import { usePersistedQueries, useTrustedDocuments, useValidation } from './plugins/documents.js';
 import { type OperationOutcome, useExecution } from './plugins/execution.js';
 import { useClearRefusals, useHeaders } from './plugins/headers.js';
-import { useMcp } from './plugins/mcp.js';
 import { useKnownMembers, useParameters, useQueryMethod } from './plugins/parameters.js';
 import { forGet, type PathAnswer, serveFile, servePage, usePaths, useUncompressed } from './plugins/paths.js';
 import type { Snapshots } from './snapshots/snapshots.js';
@@ -92,7 +91,6 @@ export function createYogaHandler(options: YogaOptions) {
   const { schema, basePath, servedPaths, documents, log, isDemo, graphiql } = options;
   const pathOf = (path: OptionalPath) => (servedPaths.includes(path) ? basePath + path : undefined);
   const path = basePath + GRAPHQL_PATH;
-  const mcpPath = options.mcp ? basePath + MCP_PATH : undefined;
   const picker = pathOf(PICKER_PATH);
   const tokenListPath = pathOf(TOKEN_LIST_PATH);
   const files = filesOf(options, pathOf);
@@ -121,7 +119,8 @@ export function createYogaHandler(options: YogaOptions) {
         ]
       : []),
   ];
-  const answers = new Map<string, PathAnswer>();
+  const answers = new Map<string, PathAnswer<ServerContext>>();
+  if (options.mcp) answers.set(basePath + MCP_PATH, mcpAnswer(options));
   if (tokenListPath)
     answers.set(
       tokenListPath,
@@ -145,9 +144,8 @@ export function createYogaHandler(options: YogaOptions) {
       useHeaders(path, options.corsOrigins),
       ...(options.compression ? [] : [useUncompressed()]),
       // Requests that are answered without GraphQL.
-      usePaths(pages, answers, mcpPath ? [path, mcpPath] : [path], picker),
+      usePaths(pages, answers, path, picker),
       useParameters(),
-      ...(mcpPath ? [mcpAt(mcpPath, options)] : []),
       useExecution(),
       // These find the document, and may refuse it.
       ...(options.trusted ? [useTrustedDocuments(options.trusted)] : []),
@@ -197,17 +195,11 @@ function filesOf(options: YogaOptions, pathOf: (path: OptionalPath) => string | 
   return files.flatMap(({ path, ...file }) => (path === undefined ? [] : [{ path, ...file }]));
 }
 
-/** The tools for agents at this path. They show the schema if clients may read it and send any document. */
-function mcpAt(path: string, options: YogaOptions) {
+/** The answers of the tools for agents. They show the schema if clients may read it and send any document. */
+function mcpAnswer(options: YogaOptions): PathAnswer<ServerContext> {
   const { schema, log, executeForTool, corsOrigins } = options;
   const hasSchema = options.introspection && !options.trustedDocumentsOnly;
   const sdl = hasSchema ? () => sdlOf(plainSchema) : undefined;
   const onError = (err: Error) => log.debug({ err }, 'A message to /mcp was refused or has failed');
-  const handler = createMcp({ schema, sdl, version: VERSION, onError });
-  return useMcp(
-    path,
-    corsOrigins,
-    handler,
-    (request, context: ServerContext) => (operation) => executeForTool(operation, request, context),
-  );
+  return createMcp({ schema, sdl, version: VERSION, corsOrigins, execute: executeForTool, onError });
 }

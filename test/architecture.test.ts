@@ -28,8 +28,8 @@ const ALLOWED_IMPORTS = table(`
   graph/schema: domain graph search snapshots
   graph/federation: domain graph graph/schema
   execution: domain
-  plugins: domain execution graph http logger mcp/mcp-handler observability pages/static-page
-  mcp: domain
+  plugins: domain execution graph http logger observability pages/static-page
+  mcp: domain http
   token-list: domain graph/dependencies http pages/static-page scheduling snapshots
   pages/static-page: http
   pages/llms-text: demo domain/listing

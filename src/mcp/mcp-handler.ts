@@ -5,14 +5,28 @@ import type { Server } from '@modelcontextprotocol/server';
 import type { GraphQLSchema } from 'graphql';
 import { object, optional, record, string, unknown } from 'valibot';
 import { shown } from '../domain/text-limits.js';
-import { callTool, type ExecuteOperation, type PreparedTool, prepareTool, queryTool } from './call-tool.js';
+import type { CorsOrigins } from '../http/headers.js';
+import { type PlainResponse, plainRefusal } from '../http/refusal.js';
+import {
+  callTool,
+  type ExecuteOperation,
+  type PreparedTool,
+  prepareTool,
+  queryTool,
+  type ToolOperation,
+} from './call-tool.js';
+import { messageIn, refusalOf } from './messages.js';
 import { INSTRUCTIONS, TOOLS } from './tools.js';
 
-export interface McpOptions {
+export interface McpOptions<Context> {
   readonly schema: GraphQLSchema;
   /** Makes the schema as text, for the tool `query`. If undefined, that tool is not offered. */
   readonly sdl: (() => string) | undefined;
   readonly version: string;
+  /** Decides which pages may send messages: see `isForeignOrigin`. */
+  readonly corsOrigins: CorsOrigins;
+  /** Executes the operation of a tool. */
+  readonly execute: (operation: ToolOperation, request: Request, context: Context) => Promise<string>;
   /** Called for refused messages and internal errors; not for messages of revisions before 2026-07-28. */
   readonly onError: (error: Error) => void;
 }
@@ -29,7 +43,7 @@ export interface ToolFacts {
  * @param request its body is not read
  * @param message the body, parsed; not an array
  */
-export type McpHandler = (
+type McpHandler = (
   request: Request,
   message: unknown,
   execute: ExecuteOperation,
@@ -64,16 +78,33 @@ function loadProtocol(): Protocol {
   return require(PACKAGE) as Protocol;
 }
 
-/** Creates the handler. The first message loads the package of the protocol, and derives the tools from the graph. */
-export function createMcp(options: McpOptions): McpHandler {
+const HEADERS = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
+
+/**
+ * Creates the function that responds to a request. The first message loads the package of the protocol, and derives the
+ * tools from the graph.
+ */
+export function createMcp<Context extends { readonly outcome: ToolFacts }>(options: McpOptions<Context>) {
   let handler: McpHandler | undefined;
-  return async (...request) => {
+  return async (request: Request, _url: URL, context: Context): Promise<PlainResponse> => {
+    const refusal = refusalOf(request, options.corsOrigins);
+    if (refusal) return plainRefusal(refusal);
+    const read = messageIn(await request.text());
+    if (read.error) return { status: 400, headers: HEADERS, body: read.error };
     handler ??= createHandler(options, loadProtocol());
-    return handler(...request);
+    const execute: ExecuteOperation = (operation) => options.execute(operation, request, context);
+    const response = await handler(request, read.message, execute, context.outcome);
+    // Bytes: to decode and to encode a long text would take as long as the operation.
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    const headers = { ...Object.fromEntries(response.headers), 'cache-control': 'no-store' };
+    return { status: response.status, headers, body: bytes.byteLength > 0 ? bytes : null };
   };
 }
 
-function createHandler({ schema, sdl, version, onError }: McpOptions, protocol: Protocol): McpHandler {
+function createHandler(
+  { schema, sdl, version, onError }: Omit<McpOptions<never>, 'execute'>,
+  protocol: Protocol,
+): McpHandler {
   const { createMcpHandler, isLegacyRequest, ProtocolError, ProtocolErrorCode } = protocol;
   const prepared = TOOLS.map((tool) => prepareTool(schema, tool));
   if (sdl) prepared.push(queryTool(sdl()));

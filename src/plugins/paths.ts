@@ -7,9 +7,10 @@ import { fileResponse, type Page, type StaticFile } from '../pages/static-page.j
  * Responds to a request. A HEAD request arrives as GET. Returns undefined for a path that it does not serve, and a
  * promise of undefined for a 404.
  */
-export type PathAnswer = (
+export type PathAnswer<Context = unknown> = (
   request: Request,
   url: URL,
+  context: Context,
 ) => PlainResponse | Promise<PlainResponse | undefined> | undefined;
 
 /**
@@ -17,16 +18,16 @@ export type PathAnswer = (
  *
  * @param pages called in their order; the first response is sent
  * @param answers by path
- * @param others the paths to which later plugins respond
+ * @param path the path of the GraphQL endpoint, to which later plugins respond
  * @param picker the path of the token picker, which only browsers get; other clients get a 404
  */
-export function usePaths(
+export function usePaths<Context extends object>(
   pages: readonly PathAnswer[],
-  answers: ReadonlyMap<string, PathAnswer>,
-  others: readonly string[],
+  answers: ReadonlyMap<string, PathAnswer<Context>>,
+  path: string,
   picker: string | undefined,
-): Plugin {
-  const listed = [...(picker ? [`${picker} (in a browser)`] : []), ...others, ...answers.keys()];
+): Plugin<object, Context> {
+  const listed = [...(picker ? [`${picker} (in a browser)`] : []), path, ...answers.keys()];
   const notFound = plainRefusal({
     status: 404,
     message: `Nothing is here. Expected one of: ${listed.join(', ')}.`,
@@ -35,15 +36,15 @@ export function usePaths(
   });
   return {
     // Not async: requests for GraphQL run this function, too, and should not have to wait for a promise.
-    onRequest({ request, url, endResponse, fetchAPI }) {
+    onRequest({ request, url, endResponse, fetchAPI, serverContext }) {
       const respond = ({ status, headers, body }: PlainResponse = notFound) =>
         endResponse(new fetchAPI.Response(body, { status, headers: { ...headers } }));
       const answer = answers.get(url.pathname);
       for (const each of answer ? [answer] : pages) {
-        const given = each(request, url);
+        const given = each(request, url, serverContext);
         if (given) return given instanceof Promise ? given.then(respond) : respond(given);
       }
-      return others.includes(url.pathname) ? undefined : respond();
+      return url.pathname === path ? undefined : respond();
     },
   };
 }
@@ -81,8 +82,8 @@ export function serveFile(make: () => Promise<StaticFile>): PathAnswer {
 
 /** Refuses other methods than GET and HEAD. */
 export function forGet(answer: PathAnswer): PathAnswer {
-  return (request, url) => {
-    if (request.method === 'GET') return answer(request, url);
+  return (request, url, context) => {
+    if (request.method === 'GET') return answer(request, url, context);
     const message = `Expected GET or HEAD, got ${request.method}.`;
     return plainRefusal({ status: 405, message, headers: { allow: 'GET, HEAD, OPTIONS' } });
   };

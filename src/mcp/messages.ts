@@ -1,11 +1,9 @@
-/** Serves the Model Context Protocol over HTTP. */
-import type { Plugin } from 'graphql-yoga';
+/** Reads the messages of the Model Context Protocol: one for each request, which is JSON within limits. */
 import { createPartCheck } from '../domain/json-parts.js';
 import { shown } from '../domain/text-limits.js';
 import { type CorsOrigins, isForeignOrigin } from '../http/headers.js';
 import { isJsonType } from '../http/operations.js';
-import { type Refusal, refusalResponse } from '../http/refusal.js';
-import type { McpHandler, ToolFacts } from '../mcp/mcp-handler.js';
+import type { Refusal } from '../http/refusal.js';
 
 /**
  * A message beyond these limits is refused. Messages need about five levels, and 500 items in a list. Without the
@@ -16,42 +14,9 @@ const LIMITS = { containers: 5_000, commas: 5_000, names: 5_000, levels: 64 };
 /** Error codes of JSON-RPC 2.0. */
 const PARSE_ERROR = -32_700;
 const INVALID_REQUEST = -32_600;
-const JSON_HEADERS = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
 
-/**
- * Serves the Model Context Protocol at one path: one message for each request, without sessions.
- *
- * @param corsOrigins decides which pages may send messages: see {@link isForeignOrigin}
- * @param executorFor gives the function that executes the operation of a tool
- */
-export function useMcp<Context extends { readonly outcome: ToolFacts }>(
-  path: string,
-  corsOrigins: CorsOrigins,
-  handler: McpHandler,
-  executorFor: (request: Request, context: Context) => Parameters<McpHandler>[2],
-): Plugin<object, Context> {
-  async function respond(request: Request, context: Context, fetchAPI: { Response: typeof Response }) {
-    const refusal = refusalOf(request, corsOrigins);
-    if (refusal) return refusalResponse(refusal, fetchAPI);
-    const read = messageIn(await request.text());
-    if (read.error) return new fetchAPI.Response(read.error, { status: 400, headers: JSON_HEADERS });
-    const response = await handler(request, read.message, executorFor(request, context), context.outcome);
-    // Bytes: to decode and to encode a long text would take as long as the operation.
-    const bytes = await response.arrayBuffer();
-    const headers = { ...Object.fromEntries(response.headers), 'cache-control': 'no-store' };
-    return new fetchAPI.Response(bytes.byteLength > 0 ? bytes : null, { status: response.status, headers });
-  }
-
-  return {
-    // Not async: requests for GraphQL run this function, too, and should not have to wait for a promise.
-    onRequest({ request, url, serverContext, endResponse, fetchAPI }) {
-      if (url.pathname !== path) return undefined;
-      return respond(request, serverContext, fetchAPI).then(endResponse);
-    },
-  };
-}
-
-function refusalOf({ method, headers }: Request, corsOrigins: CorsOrigins): Refusal | undefined {
+/** The refusal of a request that cannot have a message. @param corsOrigins decides which pages may send messages */
+export function refusalOf({ method, headers }: Request, corsOrigins: CorsOrigins): Refusal | undefined {
   if (method !== 'POST') {
     const message = `Expected POST with a message of the Model Context Protocol, got ${method}.`;
     return { status: 405, message, headers: { allow: 'POST, OPTIONS' } };
@@ -67,7 +32,8 @@ function refusalOf({ method, headers }: Request, corsOrigins: CorsOrigins): Refu
   return { status: 415, message };
 }
 
-function messageIn(text: string): { readonly message: unknown; readonly error?: string } {
+/** The message in a body, parsed; or the response to a text that is none. */
+export function messageIn(text: string): { readonly message: unknown; readonly error?: string } {
   let message: unknown;
   const exceeded = createPartCheck(LIMITS)(Buffer.from(text));
   if (exceeded) {
