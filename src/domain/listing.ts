@@ -126,6 +126,8 @@ export interface Fetched<Row> extends SourceAndAge {
   readonly contradictory?: ReadonlyMap<string, readonly Row[]> | undefined;
   /** The memory of the guard; undefined for a new answer, and for a listing that an older gateway has stored. */
   readonly guard?: GuardMemory<Row> | undefined;
+  /** Only in a guarded token listing: the lower and the upper median price of each symbol (in lower case) as sent. */
+  readonly medians?: ReadonlyMap<string, readonly [number, number]> | undefined;
   /** Only in a listing on disk: the largest listing that was served in the day before. */
   readonly largest?: LargestListing | undefined;
   /** Present in a listing on disk or in Redis, and in a first listing of the upstream that continues such a listing. */

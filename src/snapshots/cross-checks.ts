@@ -135,17 +135,13 @@ export async function guardPrices(listing: GuardedListing<Token>, before: Fetche
     const last = served.get(key)?.price?.usd ?? doubts.get(key)?.before ?? null;
     if (last !== null) prices.push({ key, before: last, usd: null, since: takenAt });
   }
-  return { ...listing, rows: Object.freeze(rows), guard: { ...listing.guard, prices } };
+  return { ...listing, rows: Object.freeze(rows), medians, guard: { ...listing.guard, prices } };
 }
 
-const mediansOf = new WeakMap<readonly Token[], ReturnType<typeof mediansBySymbol>>();
-
-/** The row, without its price if that is far from a median price of its symbol in these other rows. */
-export function withComparedPrice(row: Token, others: readonly Token[]): Token {
+/** The row, without its price if that is far from one of these median prices of its symbol. */
+export function withComparedPrice(row: Token, medians: NonNullable<Fetched<Token>['medians']>): Token {
   if (row.price === null) return row;
   const { usd, asOf } = row.price;
-  const medians = mediansOf.get(others) ?? mediansBySymbol(others);
-  mediansOf.set(others, medians);
   const isFar = medians.get(row.symbol.toLowerCase())?.some((other) => isFarFrom(usd, other));
   return isFar ? TOKENS.withPrice(row, null, asOf) : row;
 }
@@ -155,7 +151,7 @@ function isFarFrom(one: number, other: number): boolean {
 }
 
 /** The lower and the upper median price of each symbol. Of two prices far apart, both are doubted. */
-function mediansBySymbol(tokens: readonly Token[]): ReadonlyMap<string, readonly [number, number]> {
+export function mediansBySymbol(tokens: readonly Token[]): NonNullable<Fetched<Token>['medians']> {
   const priced = tokens.filter(({ price }) => price !== null);
   return new Map(
     [...groupBy(priced, ({ symbol }) => symbol.toLowerCase())].map(([symbol, ofSymbol]) => {

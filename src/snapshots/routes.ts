@@ -18,7 +18,7 @@ import { causedByClient, UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger/logger.js';
 import { growingPause, LONGEST_PAUSE_MS } from '../scheduling/growing-pause.js';
 import { ROUTES, TOKENS } from '../upstream/listing-kinds.js';
-import { withComparedPrice } from './cross-checks.js';
+import { mediansBySymbol, withComparedPrice } from './cross-checks.js';
 import type { Baseline } from './guard.js';
 import { agingFrom, type TokenSnapshot } from './snapshot.js';
 import type { Peers } from './stores.js';
@@ -285,12 +285,14 @@ export function createReconcile(
     const listedRows = listed && keyedRows(listed.rows, TOKENS.keyOf);
     const unlisted = new Map<string, Token>();
     const conflicts: string[] = [];
+    const sent = keyedRows(rows, TOKENS.keyOf);
+    const medians = listed?.medians ?? mediansBySymbol(rows);
     const served: Token[] = [];
-    for (const [key, row] of keyedRows(rows, TOKENS.keyOf)) {
+    for (const [key, row] of sent) {
       const ofListing = listedRows?.get(key);
       const decimals = decimalsOfRoutes(key, ofListing, listed, rules, baseline);
       if (decimals === undefined || decimals === row.decimals) {
-        const shown = ofListing ?? withComparedPrice(row, listed?.rows ?? rows);
+        const shown = ofListing ?? withComparedPrice(row, medians);
         if (!ofListing) unlisted.set(key, shown);
         served.push(shown);
       } else if (ofListing) {
