@@ -59,8 +59,8 @@ export function createContext(options: ContextOptions, operation: OperationFacts
       return snapshots.status(now);
     },
     /** The snapshots and routes read so far that were stale at the time of this operation. */
-    staleListings: () => view.staleReads(tracker.listings, now),
+    staleListings: () => view.staleOf(tracker.listings, tracker.reads.routesTakenAt, now),
     /** The dependencies of the finished response; undefined if it must not be cached. */
-    dependencies: () => dependenciesOf(view.readSnapshots(tracker.listings), tracker.reads),
+    dependencies: () => dependenciesOf(view, tracker),
   };
 }

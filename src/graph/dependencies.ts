@@ -4,10 +4,10 @@
  * caching headers are made from them. All times are in milliseconds; points in time are since 1970.
  */
 
-import type { ReadSnapshots } from '../snapshots/operation-view.js';
-import { LISTING_NAMES, type ListingName } from '../snapshots/snapshot.js';
+import type { View } from '../snapshots/operation-view.js';
+import type { ListingName } from '../snapshots/snapshot.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
-import type { TrackedReads } from './dependency-tracker.js';
+import type { DependencyTracker } from './dependency-tracker.js';
 
 /**
  * `rowsDigest` takes the place of `digest` if no price was read. `pricesTakenAt` counts only if the response shows the time
@@ -37,8 +37,8 @@ export interface Dependencies {
   readonly goodUntil: number;
   /** When a price in the response becomes too old to be shown; infinite without prices. */
   readonly pricesGoodUntil: number;
-  /** When the oldest routes in the response were fetched; undefined without routes. */
-  readonly routesTakenAt: number | undefined;
+  /** When the oldest routes in the response were fetched; infinite without routes. */
+  readonly routesTakenAt: number;
 }
 
 /** Facts about the result of an operation that was executed. */
@@ -55,24 +55,23 @@ export interface ResultFacts {
 
 /** The dependencies of a response; undefined if it must not be cached. */
 export function dependenciesOf(
-  { listings, isMissing, routes, routeMap }: ReadSnapshots,
-  { prices, priceTimes, pricesGoodUntil, freshness }: Readonly<TrackedReads>,
+  view: Pick<View, 'snapshot'>,
+  { listings, reads }: Pick<DependencyTracker, 'listings' | 'reads'>,
 ): Dependencies | undefined {
-  if (freshness || isMissing) return undefined;
-  const names = LISTING_NAMES.filter((name) => listings[name]);
+  // Without a snapshot of a listing, the response will differ once there is one.
+  if (reads.freshness || listings.some((name) => !view.snapshot(name))) return undefined;
+  const { prices, priceTimes, pricesGoodUntil, rules, routesGoodUntil, routesTakenAt, routeMap } = reads;
   const valuesOf = (part: SnapshotPart) =>
-    names.map((name) => ({ name, part, value: listings[name]?.[part] }));
+    listings.map((name) => ({ name, part, value: view.snapshot(name)?.[part] }));
+  const tokens = view.snapshot('tokens');
   return {
-    listings: names,
+    listings,
     parts: [...valuesOf(prices ? 'digest' : 'rowsDigest'), ...(priceTimes ? valuesOf('pricesTakenAt') : [])],
-    hiding: routes && {
-      rules: new WeakRef(routes.rules),
-      unlisted: listings.tokens && new WeakRef(listings.tokens.unlisted),
-    },
+    hiding: rules && { rules: new WeakRef(rules), unlisted: tokens && new WeakRef(tokens.unlisted) },
     routeMap,
-    goodUntil: Math.min(routes?.goodUntil ?? Number.POSITIVE_INFINITY, pricesGoodUntil),
+    goodUntil: Math.min(routesGoodUntil, pricesGoodUntil),
     pricesGoodUntil,
-    routesTakenAt: routes?.takenAt,
+    routesTakenAt,
   };
 }
 

@@ -1,6 +1,6 @@
 /** Tracks which changing data an operation reads: listings, their prices, times and age, and routes. */
 
-import type { View } from '../snapshots/operation-view.js';
+import type { RoutesRead, View } from '../snapshots/operation-view.js';
 import { LISTING_NAMES, type ListingName } from '../snapshots/snapshot.js';
 import type { Cost, CostMeter } from './cost.js';
 
@@ -18,8 +18,14 @@ export class TrackedReads {
   pricesGoodUntil = Number.POSITIVE_INFINITY;
   /** Whether the status of the listings was read, which changes every second. */
   freshness = false;
-  /** Whether routes were read, which have lifetimes of their own. */
-  routes = false;
+  /** The operator's rules, which hide routes, when the first routes were read; undefined without routes. */
+  rules: object | undefined = undefined;
+  /** Until when the routes that were read are right. */
+  routesGoodUntil = Number.POSITIVE_INFINITY;
+  /** When the oldest routes that were read were fetched. */
+  routesTakenAt = Number.POSITIVE_INFINITY;
+  /** The version of the route map; undefined if it was not read. */
+  routeMap: number | undefined = undefined;
 }
 
 /** The data that a part of a response was made from. While this data is the same, the part is the same. */
@@ -57,9 +63,20 @@ export class DependencyTracker {
     return LISTING_NAMES.filter((name) => this.noted[name]);
   }
 
-  /** Notes a read. Note repeated reads of routes, too: the earlier note can belong to another part of the response. */
-  note(flag: Exclude<keyof TrackedReads, 'pricesGoodUntil'>): void {
+  note(flag: ListingName | 'prices' | 'priceTimes' | 'freshness'): void {
     this.noted[flag] = true;
+  }
+
+  /** Notes that routes will be read: the rules can change before they are. @param routeMap its version, if it is read */
+  noteRules(routeMap?: number): void {
+    this.noted.rules ??= this.view.rules();
+    this.noted.routeMap ??= routeMap;
+  }
+
+  /** Notes routes. Note repeated reads, too: the earlier note can belong to another part of the response. */
+  noteRoutes({ goodUntil, ageFrom }: Pick<RoutesRead, 'goodUntil' | 'ageFrom'>): void {
+    this.noted.routesGoodUntil = Math.min(this.noted.routesGoodUntil, goodUntil);
+    this.noted.routesTakenAt = Math.min(this.noted.routesTakenAt, ageFrom);
   }
 
   /** Notes when a price that was read becomes too old. */
@@ -82,7 +99,7 @@ export class DependencyTracker {
     this.noted = noted;
     this.noteAll(tracked);
     const states = Object.fromEntries(listings.map((name) => [name, this.stateOf(name)]));
-    if (tracked.freshness || tracked.routes || Object.values(states).includes(undefined)) return undefined;
+    if (tracked.freshness || tracked.rules || Object.values(states).includes(undefined)) return undefined;
     const { units, rows, bytes } = cost.spent;
     const ofPart = { units: units - before.units, rows: rows - before.rows, bytes: bytes - before.bytes };
     return sharedOf({ ...tracked, states, cost: ofPart });
@@ -116,7 +133,9 @@ export class DependencyTracker {
     noted.prices ||= reads.prices;
     noted.priceTimes ||= reads.priceTimes;
     noted.freshness ||= reads.freshness;
-    noted.routes ||= reads.routes;
+    noted.rules ??= reads.rules;
+    noted.routeMap ??= reads.routeMap;
+    this.noteRoutes({ goodUntil: reads.routesGoodUntil, ageFrom: reads.routesTakenAt });
     this.notePriceGoodUntil(reads.pricesGoodUntil);
   }
 }

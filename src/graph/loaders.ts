@@ -10,7 +10,7 @@ import { GatewayError } from '../domain/errors.js';
 import type { Chain, RouteRequest, Token } from '../domain/listing.js';
 import type { FoundTokens } from '../search/did-you-mean.js';
 import { needsChains, type TokenSearchRequest } from '../search/token-search.js';
-import type { View } from '../snapshots/operation-view.js';
+import type { RoutesRead, View } from '../snapshots/operation-view.js';
 import type { RouteAnswer } from '../snapshots/routes.js';
 import type { IndexedListings, ListingName, TokenSnapshot } from '../snapshots/snapshot.js';
 import type { TokenSources } from '../snapshots/sources.js';
@@ -60,7 +60,7 @@ export interface Waiting {
 interface LoaderContext {
   readonly view: View;
   readonly cost: Pick<CostMeter, 'spend' | 'refusal'>;
-  readonly tracker: Pick<DependencyTracker, 'note'>;
+  readonly tracker: Pick<DependencyTracker, 'note' | 'noteRules' | 'noteRoutes'>;
   /** Whether a price fetched at this time (milliseconds since 1970) is young enough to show. */
   readonly isPriceFresh: (asOf: number) => boolean;
 }
@@ -70,8 +70,8 @@ export class Loaders {
   /** The listings that this operation waits for. All reads of one listing wait for one turn in the queue together. */
   private readonly pendingListings = new Map<ListingName, Promise<unknown>>();
   /** The routes that this operation has read or requested, by `routeRequestKey`. Made when the first are read. */
-  private routes: Map<string, MaybePromise<RouteAnswer>> | undefined;
-  private routeLoader: DataLoader<RouteRequest, RouteAnswer> | undefined;
+  private routes: Map<string, MaybePromise<RoutesRead>> | undefined;
+  private routeLoader: DataLoader<RouteRequest, RoutesRead> | undefined;
   private requestedRoutes = 0;
   /** How many reads of rows wait for a listing. */
   private waits = 0;
@@ -180,7 +180,7 @@ export class Loaders {
    */
   routesFrom(filter: RouteRequest): MaybePromise<RouteAnswer> {
     const { view, tracker, cost } = this.context;
-    tracker.note('routes');
+    tracker.noteRules();
     this.routes ??= new Map();
     const key = routeRequestKey(filter);
     let answer = this.routes.get(key) ?? view.cachedRoutes(filter);
@@ -196,7 +196,8 @@ export class Loaders {
       answer = this.routeLoader.load(filter);
     }
     this.routes.set(key, answer);
-    const noted = (routes: RouteAnswer) => {
+    const noted = (routes: RoutesRead) => {
+      tracker.noteRoutes(routes);
       // Routes agree with the token listing, if there is one.
       if (view.snapshot('tokens')) tracker.note('tokens');
       return routes;
@@ -208,9 +209,10 @@ export class Loaders {
   /** The known sources of this token; null if no background sweep collects routes. Requests no routes. */
   sourcesOf(chainKey: string, address: string): MaybePromise<TokenSources | null> {
     const { view, tracker } = this.context;
-    tracker.note('routes');
-    const sources = view.readSources();
-    return sources ? this.read('tokens', (tokens) => sources.sourcesOf(tokens, chainKey, address)) : null;
+    const { sources } = view;
+    if (!sources) return null;
+    tracker.noteRules(sources.version());
+    return this.read('tokens', (tokens) => sources.sourcesOf(tokens, chainKey, address));
   }
 
   /** The chain listing for a search that depends on it. Without a filter on chain types, a search works without it. */

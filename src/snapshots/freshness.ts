@@ -7,8 +7,8 @@ export type ListingState = 'EMPTY' | 'FRESH' | 'STALE';
 
 export interface Reads {
   readonly listings: readonly (keyof ListingRows)[];
-  /** `takenAt` of the oldest routes that were read (milliseconds since 1970). */
-  readonly routesTakenAt?: number | undefined;
+  /** `takenAt` of the oldest routes that were read (milliseconds since 1970); infinite without routes. */
+  readonly routesTakenAt?: number;
 }
 
 /** A listing, or the routes that an operation has read, older than its limit in {@link FreshMs}. */
@@ -47,7 +47,7 @@ export type FreshMs = Readonly<Record<StaleListing['name'], number>>;
  */
 export function freshnessOf(
   snapshotOf: (name: keyof ListingRows) => Snapshot<unknown> | undefined,
-  { listings, routesTakenAt }: Reads,
+  { listings, routesTakenAt = Number.POSITIVE_INFINITY }: Reads,
   freshMs: FreshMs,
   now: number,
 ) {
@@ -63,6 +63,7 @@ export function freshnessOf(
     const snapshot = snapshotOf(name);
     add(name, snapshot?.takenAt, snapshot?.ageAt(now) ?? Number.POSITIVE_INFINITY);
   }
-  if (routesTakenAt !== undefined) add('routes', routesTakenAt, now - routesTakenAt);
+  // Without routes this adds nothing: their age is negative.
+  add('routes', routesTakenAt, now - routesTakenAt);
   return { stale, freshForMs, takenAt: oldestAt };
 }

@@ -6,32 +6,15 @@ import { UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger/logger.js';
 import { type FreshMs, freshnessOf, type StaleListing } from './freshness.js';
 import { createAgreement, type Reconcile, type RouteAnswer, type Routes } from './routes.js';
-import {
-  type IndexedListings,
-  LISTING_NAMES,
-  type ListingName,
-  type ServedSnapshots,
-  type TokenSnapshot,
-} from './snapshot.js';
+import { type IndexedListings, LISTING_NAMES, type ListingName, type TokenSnapshot } from './snapshot.js';
 import type { Sources } from './sources.js';
 
-export interface ReadSnapshots {
-  readonly listings: Partial<ServedSnapshots>;
-  /** Whether the operation read a listing that had no snapshot. The response will differ once there is one. */
-  readonly isMissing: boolean;
-  readonly routes?: Readonly<RoutesRead> | undefined;
-  /** The version of the route map; undefined if the operation has not read it. */
-  readonly routeMap?: number | undefined;
-}
-
-/** The routes that one operation has read. Times are in milliseconds since 1970. */
-export interface RoutesRead {
+/** Routes as an operation reads them. Times are in milliseconds since 1970. */
+export interface RoutesRead extends RouteAnswer {
   /** Until this time the response has the right routes, or is right that there are none. */
-  goodUntil: number;
-  /** `takenAt` of the oldest routes; undefined if there are none. */
-  takenAt: number | undefined;
-  /** The operator's rules when the first routes were read: they hide routes. */
-  readonly rules: Pick<ResolvedRules, 'hides'>;
+  readonly goodUntil: number;
+  /** The time from which the age of the routes counts; infinite if they need no request. */
+  readonly ageFrom: number;
 }
 
 type Reading<Name extends ListingName> = IndexedListings[Name] | Promise<IndexedListings[Name]>;
@@ -49,7 +32,7 @@ export interface ViewParts {
   readonly sources: Sources | undefined;
   readonly routes: Routes;
   readonly reconcile: Reconcile;
-  readonly currentRules: () => RoutesRead['rules'];
+  readonly currentRules: () => Pick<ResolvedRules, 'hides'>;
   readonly now: () => number;
   readonly onWaited: (reason: 'upstream', seconds: number) => void;
   readonly log: Logger;
@@ -72,9 +55,7 @@ const LATE = `The upstream did not answer within the ${MAX_UPSTREAM_WAIT_MS / 1_
 export class View {
   /** The snapshot of each listing, or a promise of its first one. */
   private readonly pinned = {} as Record<ListingName, Reading<ListingName> | undefined>;
-  private routesRead: RoutesRead | undefined;
   private agree: ReturnType<typeof createAgreement> | undefined;
-  private routeMapRead: number | undefined;
   /** Whether the operation has got routes by an earlier call of `routes`. */
   private hasRoutes = false;
 
@@ -124,34 +105,25 @@ export class View {
     return pinned instanceof Promise ? undefined : (pinned as IndexedListings[Name] | undefined);
   }
 
-  /** The sources, on which the response then depends; undefined without a sweep. */
-  readSources(): Sources | undefined {
-    const { sources } = this.parts;
-    if (!sources) return undefined;
-    this.routesSoFar();
-    this.routeMapRead ??= sources.version();
-    return sources;
+  /** The sources; undefined without a sweep. */
+  get sources(): Sources | undefined {
+    return this.parts.sources;
   }
 
-  /** The snapshots that the response depends on, if it has read these listings. */
-  readSnapshots(read: readonly ListingName[]): ReadSnapshots {
-    return {
-      listings: Object.fromEntries(read.map((name) => [name, this.snapshot(name)])),
-      isMissing: read.some((name) => !this.snapshot(name)),
-      routes: this.routesRead,
-      routeMap: this.routeMapRead,
-    };
+  /** The operator's rules, which hide routes. */
+  rules(): object {
+    return this.parts.currentRules();
   }
 
-  /** The stale ones of these listings, and the routes on which the response depends if they are stale. */
-  staleReads(read: readonly ListingName[], now: number): readonly StaleListing[] {
+  /** The stale ones of these listings, and the routes if the oldest of them are stale. */
+  staleOf(read: readonly ListingName[], routesTakenAt: number, now: number): readonly StaleListing[] {
     const listings = read.filter((name) => this.snapshot(name));
-    const reads = { listings, routesTakenAt: this.routesRead?.takenAt };
-    return freshnessOf((name) => this.snapshot(name), reads, this.parts.freshMs, now).stale;
+    return freshnessOf((name) => this.snapshot(name), { listings, routesTakenAt }, this.parts.freshMs, now)
+      .stale;
   }
 
   /** The same as `routes`, if no wait and no request is needed; otherwise undefined. */
-  cachedRoutes(asked: RouteRequest): RouteAnswer | undefined {
+  cachedRoutes(asked: RouteRequest): RoutesRead | undefined {
     const tokens = this.tokensIfPresent();
     if (!tokens || tokens instanceof Promise) return undefined;
     const request = requestWith(tokens, asked);
@@ -166,7 +138,7 @@ export class View {
    * operator hides it, there are no routes, and no request is sent. Rejects with an UpstreamError, or with
    * BAD_USER_INPUT if the service does not support the request.
    */
-  async routes(asked: RouteRequest): Promise<RouteAnswer> {
+  async routes(asked: RouteRequest): Promise<RoutesRead> {
     const tokens = await this.listingFor(asked);
     const request = requestWith(tokens, asked);
     const none = this.noneIfUnlisted(tokens, request);
@@ -191,47 +163,38 @@ export class View {
     return Promise.resolve(tokens).catch(() => undefined);
   }
 
-  /** The notes about the routes on which the response depends. They begin when the operation first reads routes. */
-  private routesSoFar(): RoutesRead {
-    const rules = this.parts.currentRules();
-    this.routesRead ??= { goodUntil: Number.POSITIVE_INFINITY, takenAt: undefined, rules };
-    return this.routesRead;
-  }
-
   /** An answer without routes if a fresh listing lacks the token or the operator hides it; else undefined. */
-  private noneIfUnlisted(tokens: TokenSnapshot | undefined, request: RouteRequest): RouteAnswer | undefined {
+  private noneIfUnlisted(tokens: TokenSnapshot | undefined, request: RouteRequest): RoutesRead | undefined {
     const { srcChainKey: chainKey, srcToken: address } = request;
-    const { service, freshMs, log } = this.parts;
-    const read = this.routesSoFar();
-    const isHidden = chainKey !== undefined && read.rules.hides({ chainKey, address });
+    const { service, freshMs, currentRules, now, log } = this.parts;
+    const isHidden = chainKey !== undefined && currentRules().hides({ chainKey, address });
     // The value-transfer service refuses a request without a chain: the client must get that error, not an empty list.
     const isUnanswerable = chainKey === undefined && service.source === 'value-transfer';
     const isUnlisted = tokens && !isUnanswerable && !listedToken(tokens, request);
     const certainMs = isHidden ? freshMs.tokens : isUnlisted ? freshMs.tokens - tokens.ageAt(Date.now()) : 0;
     if (certainMs <= 0) return undefined;
     log.debug({ ...request }, 'No request for routes: the token is not listed, or it is hidden');
-    read.goodUntil = Math.min(read.goodUntil, this.parts.now() + certainMs);
-    return { rows: NONE, takenAt: tokens?.takenAt ?? this.parts.now(), isUnlisted: true };
+    const goodUntil = now() + certainMs;
+    const takenAt = tokens?.takenAt ?? now();
+    return { rows: NONE, takenAt, isUnlisted: true, goodUntil, ageFrom: Number.POSITIVE_INFINITY };
   }
 
-  /** Makes the routes consistent with the operation's token listing, and notes that the response depends on them. */
+  /** Makes the routes consistent with the operation's token listing. */
   private reconciled(
     answer: RouteAnswer,
     tokens: TokenSnapshot | undefined,
     request: RouteRequest,
-  ): RouteAnswer {
+  ): RoutesRead {
     const { routes, reconcile } = this.parts;
-    const read = this.routesSoFar();
-    // Without a token listing the response must not be reused: it can differ once there is a listing.
-    read.goodUntil = tokens ? Math.min(read.goodUntil, routes.goodUntil(request)) : 0;
     const now = this.parts.now();
     // After the clock was set back, `answer.takenAt` would make the routes too young.
-    const takenAt = Math.min(answer.takenAt, now - (answer.ageAt?.(now) ?? 0));
-    read.takenAt = Math.min(read.takenAt ?? takenAt, takenAt);
+    const ageFrom = Math.min(answer.takenAt, now - (answer.ageAt?.(now) ?? 0));
+    // Without a token listing the response must not be reused: it can differ once there is a listing.
+    const read = { ...answer, ageFrom, goodUntil: tokens ? routes.goodUntil(request) : 0 };
     if (answer.rows.length === 0)
-      return tokens && !listedToken(tokens, request) ? { ...answer, isUnlisted: true } : answer;
+      return tokens && !listedToken(tokens, request) ? { ...read, isUnlisted: true } : read;
     this.agree ??= createAgreement();
-    return { ...answer, rows: this.agree(reconcile(answer.rows, tokens, request)) };
+    return { ...read, rows: this.agree(reconcile(answer.rows, tokens, request)) };
   }
 }
 
