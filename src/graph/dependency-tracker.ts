@@ -128,8 +128,7 @@ export class DependencyTracker {
 
   private noteAll(reads: Readonly<TrackedReads>): void {
     const { noted } = this;
-    noted.chains ||= reads.chains;
-    noted.tokens ||= reads.tokens;
+    for (const name of LISTING_NAMES) noted[name] ||= reads[name];
     noted.prices ||= reads.prices;
     noted.priceTimes ||= reads.priceTimes;
     noted.freshness ||= reads.freshness;
