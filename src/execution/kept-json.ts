@@ -1,7 +1,7 @@
 /**
  * Kept JSON. Rows and lists of snapshots are frozen and never change, so their JSON is kept, with a list of everything
  * else that was read to write it. A later operation with the same selections uses the JSON if it would read the same.
- * This is correct by two rules: frozen values are deeply frozen, and resolvers read everything else
+ * This is correct by two rules: a frozen value is frozen with everything in it, and resolvers read everything else
  * through the context, which tracks it.
  */
 import type { Write } from './execution.js';
