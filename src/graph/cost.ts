@@ -102,7 +102,7 @@ export class CostMeter {
     if (this.refusal) return [];
     if (rows.length === 0) return rows;
     const perRow = isListType(getNullableType(info.returnType)) ? 1 : 0;
-    // Numbers, and not lists of the rows: V8 can allocate such lists among long-lived objects, and then keeps the rows, too.
+    // Counts, not lists of rows: V8 can place such lists among long-lived objects, which would also keep the rows alive.
     const counts = new Map<string, number>();
     if (!typeOf) counts.set(getNamedType(info.returnType).name, rows.length);
     else for (const name of rows.map(typeOf)) counts.set(name, (counts.get(name) ?? 0) + 1);

@@ -399,7 +399,7 @@ async function readState() {
     try {
       tokens = (await ask(TOKENS_BY_KEY, { keys: to ? [from, to] : [from] })).tokensByKey;
     } catch {
-      // The search shows the error. The next poll of the listings tries again.
+      // `list.find` below fails, too, and shows the error. The next poll of the listings tries again.
       isUnopened = true;
     }
   if (read !== reads) return;

@@ -4,7 +4,7 @@ import { differingParts, initialOf, isMixed, markedText, priceText, shortAddress
 
 /** @typedef {import('./queries.js').Token} Token */
 
-/** Signs of well-known symbols: a colour, and a path in a square of 24 units. @type {[RegExp, string, string][]} */
+/** The drawn logos of well-known symbols: a colour, and an SVG path in a square of 24 units. @type {[RegExp, string, string][]} */
 const SIGNS = [
   [/USDT|USD₮|^USDt/, '#168363', 'M7 7.2h10M12 7.2V18M8.4 12.3l7.2-2M8.4 15.1l7.2-2'],
   [
