@@ -16,8 +16,8 @@ export function escapedInJson(line: string): string {
 }
 
 /**
- * Escapes the characters for a terminal, which gets the decoded texts: it shows each of them as text, such as `\u001b`.
- * Only line breaks before the lines of a stack stay.
+ * Escapes once more for a terminal, because there the JSON is decoded before it is shown. The terminal then shows a
+ * control character as text, such as `\u001b`. Only line breaks before the lines of a stack stay.
  */
 export function escapedOnTerminal(line: string): string {
   const escaped = line.replace(ESCAPES, (sequence, at: number) =>

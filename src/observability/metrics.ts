@@ -122,7 +122,7 @@ const LISTING_GAUGES: readonly (readonly [Name, (status: ListingStatus) => numbe
 
 type SweepStatus = NonNullable<Snapshots['sweepStatus']>;
 
-/** The gauges of the sweep; undefined if there is no value. */
+/** The gauges of the sweep, each with the function that reads its value; undefined if there is none. */
 const SWEEP_GAUGES: readonly (readonly [Name, (status: ReturnType<SweepStatus>) => number | undefined])[] = [
   ['gateway_sweep_tokens_known', ({ known }) => known],
   ['gateway_sweep_tokens_left', ({ left }) => left],

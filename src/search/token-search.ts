@@ -54,7 +54,7 @@ export function createTokenSearch(rows: readonly Token[], indexes: TokenIndexes)
   const tokens = Array.from(indexes.rowAt, (row) => rows[row] as Token);
   const all = tokens.map((_token, place) => place);
   const listed = pricedTokens(tokens, indexes, ({ price }) => price?.usd ?? Number.NaN);
-  /** Without prices; made when it is needed, since it is only used while prices are too old. */
+  /** The tokens without their prices. Made when first needed: while prices are too old. */
   let unpriced: typeof listed | undefined;
 
   return ({ query, filter, order: orderBy, first, after, pricesUsable }, chains) => {

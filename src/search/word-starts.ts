@@ -10,7 +10,7 @@ export type Match = (typeof MATCH)[keyof typeof MATCH];
 /** Prefixes of indexed words: `first` of a text's first word, `other` of its other words, `rest` of parts of words. */
 export const MARK = { first: '\n', other: ' ', rest: '' } as const;
 
-/** For each mark, the match of letters that equal a word with this mark, and of letters that begin one. */
+/** How letters match a word with this mark: `whole` if they are the word, `start` if the word begins with them. */
 const MATCHES: readonly (readonly [mark: string, whole: Match, start: Match])[] = [
   [MARK.first, MATCH.firstWord, MATCH.start],
   [MARK.other, MATCH.word, MATCH.wordStart],

@@ -142,8 +142,9 @@ export function createSnapshots(options: SnapshotsOptions) {
 
   /**
    * Resolves the CAIP identifiers in the rules: by the listed chains, else by removed chains, else by chains that were
-   * sent but are not listed yet (as the demo data has them, if it does), else by the chains of the demo data. So rules
-   * apply even before the first chain listing, and a chain that only claims an identifier does not get its rules.
+   * sent but are not listed yet, else by the chains of the demo data. A sent chain that the demo data has counts before
+   * other sent chains, with its identifier there. So rules apply even before the first chain listing, and a chain that
+   * only claims an identifier does not get its rules.
    */
   function rulesFor({ rows = [], guard }: Partial<Fetched<Chain>> = {}, sent: readonly Chain[] = []) {
     const gone = guard?.gone.map(({ row }) => row) ?? [];

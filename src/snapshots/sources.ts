@@ -24,7 +24,7 @@ export interface SourcesOptions {
 
 /** The sweep checks at least this often (ms) whether a token is due. */
 const IDLE_MS = 1_000;
-/** The shortest pause between two requests (ms). It only counts for intervals that are very short for the tokens. */
+/** The shortest pause between two requests (ms). It matters only if the interval is very short for so many tokens. */
 const LEAST_PAUSE_MS = 10;
 /** The longest pause after a failure (ms), unless the error asks for more. */
 const MAX_FAILURE_PAUSE_MS = 5_000;

@@ -370,7 +370,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
     afterPaint(loadNearEnd);
   }
 
-  /** Makes the rows of the fetched tokens, each chunk in a task of its own. Then fetches a page if its place is near. */
+  /** Makes the rows of the fetched tokens, each chunk in a task of its own. Then fetches the next page if the end is near. */
   function loadNearEnd() {
     const { bottom = 0 } = rows.at(-1)?.element.getBoundingClientRect() ?? {};
     if (drawChunk()) afterPaint(loadNearEnd);
