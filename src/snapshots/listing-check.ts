@@ -1,4 +1,5 @@
 /** Checks whole listings: a new listing that lacks too many known rows is held back. */
+import { rowName } from '../domain/addresses.js';
 import { digestOf } from '../domain/digests.js';
 import { groupBy, keyedRows } from '../domain/keyed-rows.js';
 import { type Fetched, type LargestListing, type ListingRow, sentAtOf } from '../domain/listing.js';
@@ -131,7 +132,10 @@ export function createListingCheck<Row extends ListingRow>(
         ? `It is accepted once the same rows have been missing ${holdBackTimes} times in a row (so far: ${times}).`
         : 'It is accepted only when its rows can be read.';
       const message = `The upstream's ${kind.name} listing is held back: ${text}. ${outlook}`;
-      const shown = [...(mayBeTrue ? [] : sent.rejected.first), ...vanished];
+      const shown = [
+        ...(mayBeTrue ? [] : sent.rejected.first),
+        ...vanished.slice(0, SHOWN_ROWS).map(rowName),
+      ];
       const reasons: HoldBackReason[] = mayBeTrue ? ['shrink'] : ['shrink', 'rejected_rows'];
       throw new HeldBackError(message, shown.slice(0, SHOWN_ROWS).join('; '), reasons);
     },

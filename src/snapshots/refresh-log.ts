@@ -1,4 +1,5 @@
 /** The log lines about refreshes and guarded values. */
+import { rowName } from '../domain/addresses.js';
 import type { AcceptedBy } from '../domain/guard-memory.js';
 import { keyedRows } from '../domain/keyed-rows.js';
 import {
@@ -76,7 +77,7 @@ export function logAccepted<Row>(
   const [known, present] = [keyedRows(before.rows, keyOf), keyedRows(rows, keyOf)];
   const missing = (from: ReadonlyMap<string, Row>, others: ReadonlyMap<string, Row>) => {
     const keys = [...from.keys()].filter((key) => !others.has(key));
-    return { count: keys.length, first: keys.slice(0, SHOWN_ROWS) };
+    return { count: keys.length, first: keys.slice(0, SHOWN_ROWS).map(rowName) };
   };
   const differences = { appeared: missing(present, known), vanished: missing(known, present) };
   log.warn(

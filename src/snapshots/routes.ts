@@ -1,6 +1,6 @@
 /** The cache of routes, and the functions that make the rows of routes agree with the token listing. */
 import { LRUCache } from 'lru-cache';
-import { routeRequestKey } from '../domain/addresses.js';
+import { routeRequestKey, rowName } from '../domain/addresses.js';
 import { fingerprint } from '../domain/digests.js';
 import { GatewayError } from '../domain/errors.js';
 import { keyedRows } from '../domain/keyed-rows.js';
@@ -296,7 +296,7 @@ export function createReconcile(
         if (!ofListing) unlisted.set(key, shown);
         served.push(shown);
       } else if (ofListing) {
-        conflicts.push(`${key}: ${row.decimals}, listed with ${ofListing.decimals}`);
+        conflicts.push(`${rowName(key)}: ${row.decimals}, listed with ${ofListing.decimals}`);
       }
     }
     // Logged once for the same rows and listing. A change of prices does not change the conflicts.

@@ -1,6 +1,6 @@
 /** Spellings of one address fold to one text, however often and however long they are. */
 import { describe, expect, it } from 'vitest';
-import { foldAddress, isNativePlaceholder } from '../../src/domain/addresses.js';
+import { foldAddress, isNativePlaceholder, rowName, tokenKey } from '../../src/domain/addresses.js';
 import { identifierOf } from '../../src/search/identifiers.js';
 
 it('the usual spelling of an address folds to lower case, so that keys and ids stay the same', () => {
@@ -17,6 +17,14 @@ it('the usual spelling of an address folds to lower case, so that keys and ids s
 it('folding an address twice gives the same as folding it once', () => {
   for (const address of ['0x1', '0X00Ab', 'e'.repeat(40), '0x0001::a::B<0x02::c::D>', '0x', 'Base58'])
     expect(foldAddress(foldAddress(address))).toBe(foldAddress(address));
+});
+
+it('the log names a token by chain and address as rules do, and a chain by its key', () => {
+  expect(rowName(tokenKey('Base', '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'))).toBe(
+    'base:0x833589fcd6edb6e08f4c7c32d4f71b54bda02913',
+  );
+  expect(rowName(tokenKey('aptos', '0x1::aptos_coin::AptosCoin'))).toBe('aptos:0x1::aptos_coin::AptosCoin');
+  expect(rowName('ethereum')).toBe('ethereum');
 });
 
 describe('the time to fold an address', () => {

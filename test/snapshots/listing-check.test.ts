@@ -49,6 +49,10 @@ describe('a refresh that loses more than half of the rows', () => {
       expect(await gateway.tokens()).toHaveLength(10);
     }
     expect(await reasons(gateway)).toEqual(['shrink']);
+    const [detail] = gateway.logged.flatMap((line) => (line.heldBackFor ? String(line.detail) : []));
+    expect(detail?.split('; ')).toEqual(
+      ['5', '6', '7', '8', '9', 'a'].map((digit) => `a:0x${digit.padStart(40, '0')}`),
+    );
     expect(await bring(gateway, numberedRows(4))).toMatchObject({ rows: 4, isHeldBack: false });
     expect(await gateway.sample('gateway_listing_held_back{listing="tokens"}')).toBe(0);
     const taking = 'The tokens listing that was held back is accepted: it lacks 6 of 10 known rows';
