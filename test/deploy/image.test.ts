@@ -1,16 +1,7 @@
 /** Tests the command and the health check of the image, outside a container. */
 import { execFile, spawnSync } from 'node:child_process';
-import {
-  chmodSync,
-  chownSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { basename, join } from 'node:path';
+import { chmodSync, chownSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { generatedListings } from '../fixtures/rows.js';
@@ -22,7 +13,7 @@ import { megabytesOf } from '../support/process-facts.js';
 import { ROOT, readText } from '../support/readme.js';
 import { spawnKept } from '../support/server-process.js';
 import { temporaryDirectory } from '../support/temporary-files.js';
-import { bytesOf, compose, deployed, gatewayContainer, imageEnv, kustomization } from './files.js';
+import { bytesOf, deployed, gatewayContainer, imageEnv } from './files.js';
 
 /** Memory is measured for this many seconds: few in CI, more for the figures in .deploy/README.md. */
 const MEMORY_SECONDS = Number(process.env.DEPLOYED_MEMORY_SECONDS ?? 5);
@@ -135,33 +126,6 @@ describe('the command of the image', () => {
     for (const [name, rows] of Object.entries(generatedListings(2, 4)))
       upstream.plan(name as 'chains' | 'tokens', json({ [name]: rows }));
     await expect.poll(checkHealth).toBe(0);
-  });
-
-  it('the image reads the rules file of .deploy in a folder as Kubernetes mounts it, and again when its links change', async () => {
-    const upstream = await startFakeUpstream({}, onTestFinished);
-    const folder = temporaryDirectory();
-    chmodSync(folder, 0o755);
-    const name = basename(compose.services['gateway-1'].environment.LISTING_RULES ?? '');
-    const rules = deployed(kustomization.configMapGenerator[1].files[0] ?? '');
-    const mount = (version: string, text: string) => {
-      mkdirSync(join(folder, version));
-      writeFileSync(join(folder, version, name), text);
-      symlinkSync(version, join(folder, '..data_tmp'));
-      renameSync(join(folder, '..data_tmp'), join(folder, '..data'));
-    };
-    mount('..1', rules);
-    symlinkSync(`..data/${name}`, join(folder, name));
-    const { address, output } = await startImage({
-      UPSTREAM_URL: upstream.url,
-      LISTING_RULES: join(folder, name),
-    });
-    const listed = async () =>
-      (await ask<{ tokens: unknown[] }>(address, '{ tokens(srcChainKey: "degen") { symbol } }')).data.tokens
-        .length;
-    expect(await listed()).toBe(4);
-    mount('..2', `${rules}hide degen\n`);
-    await expect.poll(listed).toBe(0);
-    expect(output()).toContain('LISTING_RULES has changed');
   });
 
   it.each(SIZES)(
