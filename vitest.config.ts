@@ -16,10 +16,9 @@ const FIRST = {
   attacks: ['hostile/*.test.ts'],
 };
 const SECOND = {
-  /** The gateway with programs of others: a browser, client libraries, routers, npm; and the test that kills gateways. */
+  /** The gateway with programs of others: a browser, client libraries, routers, npm. */
   integration: [
     'readme.test.ts',
-    'kill.test.ts',
     'pages/picker/picker{,-code,-rows,-states}.test.ts',
     'pages/playground.test.ts',
     'pages/trusted-pages.test.ts',
@@ -59,7 +58,6 @@ const LONG = [
   'pages/picker/picker',
   'pages/picker/picker-code',
   'pages/picker/picker-rows',
-  'kill',
   'federation/routers',
   'deploy/rolling',
   'clients/nullability',
