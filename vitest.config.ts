@@ -10,7 +10,6 @@ const FIRST = {
     'sleeping-reader.test.ts',
     'storage/{cores,redis,redis-glitch,redis-odd,redis-outage}.test.ts',
     'execution/differential.test.ts',
-    'search/token-search.test.ts',
   ],
   /** Attacks on the built gateway. */
   attacks: ['hostile/*.test.ts'],

@@ -124,6 +124,7 @@ it('orders sort symbols and names without regard to letter case, and put tokens 
 
 const TYPES = new Map(demoChains.map(({ chainKey, chainType }) => [chainKey, chainType]));
 type FilteredToken = Pick<FoundToken, 'chainKey' | 'symbol' | 'isBridgeable' | 'price'>;
+const usdOf = (price: FilteredToken['price']) => price?.usd ?? Number.NaN;
 
 describe('filters', () => {
   it.each<[filter: object, isKept: (token: FilteredToken) => boolean]>([
@@ -134,6 +135,8 @@ describe('filters', () => {
     // A part of a symbol is not enough.
     [{ symbols: ['usd'] }, ({ symbol }) => /^usd$/i.test(symbol)],
     [{ chainKeys: null, symbols: null, isNative: null, minPriceUsd: null }, () => true],
+    [{ minPriceUsd: 1, maxPriceUsd: 3120.45 }, ({ price }) => usdOf(price) >= 1 && usdOf(price) <= 3120.45],
+    [{ hasPrice: false }, ({ price }) => price === null],
     [
       { symbols: ['ETH'], isBridgeable: true, chainKeys: ['BASE', 'base', 'sei'] },
       (token) => token.symbol === 'ETH' && token.isBridgeable && /^(base|sei)$/.test(token.chainKey),
@@ -196,6 +199,26 @@ describe('an argument of tokenSearch', () => {
     expect(page.edges).toHaveLength(20);
     expect(page).toEqual(await pageOf(gateway, {}));
   });
+});
+
+it('the size of pages, the order of the listing and earlier prices do not change the tokens found, nor their order', async () => {
+  // Texts without letters, with emoji, or of another length when they are folded.
+  const texts = ',🚀,e\u0301,漢字,ﬁ,İ,ﷺ,\u200b,₿,S & P,yearn.finance,\ud83d'.split(',');
+  const rows = [
+    ...demoTokens.filter((_token, row) => row % 9 === 0),
+    ...texts.map((symbol, nth) => tokenRow('base', `0x${nth}1`, { symbol, name: `${symbol} usd` })),
+  ].map((row, nth) => (nth % 5 ? { ...row, price: { usd: 1 + (nth % 3) } } : { ...row, price: null }));
+  const one = await serve(rows);
+  const other = await createTestGateway({ config: UNGUARDED });
+  const repriced = rows.map((row, nth) => (nth % 7 ? row : { ...row, price: { usd: 4 } }));
+  for (const listing of [repriced, rows]) await refreshWith(other, listing.toReversed());
+  for (const orderBy of ORDERS)
+    for (const query of orderBy === 'RELEVANCE' ? ['', 'usd', 'base', 'e', 'a', ...texts] : ['', 'usd']) {
+      const keys = (await tokensOf(one, { orderBy, query })).map(keyOf);
+      expect(keys.length, query).toBeGreaterThan(0);
+      for (const first of [7, 100])
+        expect((await tokensOf(other, { orderBy, query, first })).map(keyOf)).toEqual(keys);
+    }
 });
 
 it('cursors of rows with the longest texts can be used', async () => {
