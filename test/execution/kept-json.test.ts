@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { Tracker } from '../../src/execution/execution.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { stopClocks, untilCachesSeeTheTime } from '../support/clock.js';
-import { json, status } from '../support/fake-upstream.js';
+import { json } from '../support/fake-upstream.js';
 import { withHeldBack } from '../support/held-back.js';
 import { type Answered, codesOf } from '../support/test-gateway.js';
 import {
@@ -175,74 +175,6 @@ describe('a list with other variables each time', () => {
     clock.advance(1_100);
     for (let nth = 0; nth < 3; nth++) expect((await prices())[0]).toEqual(new Set([undefined]));
   });
-
-  it('a list with new variables is written again after a change of the chains of its tokens', async () => {
-    const server = await startLoaded({ listings: upstreamRows(1) });
-    const query = 'query ($key: String) { tokens(srcChainKey: $key) { symbol chain { name } } }';
-    const ask = async () => String((await server.ask({ query, variables: { key: 'ethereum' } })).body);
-    // The third response is from the response cache, whose entry was made with the kept list.
-    for (let nth = 0; nth < 2; nth++) await server.ask({ query, variables: { key: `no-${nth}` } });
-    for (let nth = 0; nth < 4; nth++) expect(await ask()).toContain('The ethereum chain');
-    await refreshWith(server, upstreamRows(1).tokens, [chainRow('ethereum', { name: 'Ether' })]);
-    for (let nth = 0; nth < 4; nth++) expect(await ask()).not.toContain('The ethereum chain');
-  });
-});
-
-/** Refreshes one listing while the refresh of the other one fails. */
-async function refreshOnly({ snapshots, upstream }: TestServer, name: 'chains' | 'tokens', rows: object[]) {
-  const other = name === 'chains' ? 'tokens' : 'chains';
-  upstream.plan(name, json({ [name]: rows }));
-  upstream.plan(other, status(404));
-  const before = snapshots.current();
-  await new Promise((resolve) => setTimeout(resolve, 2));
-  snapshots.refreshNow();
-  await expect.poll(() => snapshots.current()[name], { interval: 2 }).not.toBe(before[name]);
-  expect(snapshots.current()[other]).toBe(before[other]);
-}
-
-describe('kept JSON of one listing', () => {
-  const TOKEN = `0x${'1'.repeat(40)}`;
-  const NAMED = [chainRow('ethereum', { name: 'Ether' })];
-
-  it.each<[field: string, before: string, name: 'chains' | 'tokens', rows: object[], after: string]>([
-    [
-      `token(chainKey: "ethereum", address: "${TOKEN}") { chain { name } }`,
-      '{"chain":{"name":"The ethereum chain"}}',
-      'chains',
-      NAMED,
-      '{"chain":{"name":"Ether"}}',
-    ],
-    [
-      'chain(chainKey: "ethereum") { tokenCount tokens { name } }',
-      '{"tokenCount":1,"tokens":[{"name":"USD Coin"}]}',
-      'tokens',
-      [tokenRow('ethereum', TOKEN), tokenRow('ethereum', '0x2', { name: 'Two' })],
-      '{"tokenCount":2,"tokens":[{"name":"USD Coin"},{"name":"Two"}]}',
-    ],
-    [
-      'chain(chainKey: "ethereum") { tokens { price { asOf } } }',
-      '{"tokens":[{"price":{"asOf":"TIME"}}]}',
-      'tokens',
-      [tokenRow('ethereum', TOKEN)],
-      '{"tokens":[{"price":{"asOf":"TIME"}}]}',
-    ],
-  ])(
-    'kept JSON is written again if only the other listing has changed, and it shows both: %s',
-    async (field, before, name, rows, after) => {
-      const listings = { chains: [chainRow('ethereum')], tokens: [tokenRow('ethereum', TOKEN)] };
-      const server = await startLoaded({ listings });
-      const query = `query ($other: String!) { shown: ${field} other: chain(chainKey: $other) { name } }`;
-      const send = repeatedly<{ shown: unknown }>(server, query);
-      const expectShown = async (shown: string) => {
-        const { takenAt = 0 } = server.snapshots.current().tokens ?? {};
-        const expected = shown.replace('TIME', new Date(takenAt).toISOString());
-        for (let nth = 0; nth < 4; nth++) expect(JSON.stringify((await send()).data?.shown)).toBe(expected);
-      };
-      await expectShown(before);
-      await refreshOnly(server, name, rows);
-      await expectShown(after);
-    },
-  );
 });
 
 describe('JSON that is used again', () => {
