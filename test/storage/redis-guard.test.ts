@@ -15,7 +15,6 @@ import {
   HOUR,
   LISTINGS,
   MINUTE,
-  numbered,
   rowOf,
   startGuarded,
   WRONG,
@@ -64,37 +63,6 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     await gateway.bring({ tokens: WRONG }, HOUR);
     await until(async () => takenAtOf(other) === takenAtOf(gateway));
     expect(await rowOf(other)).toMatchObject({ decimals: 18, heldBack: [] });
-  });
-
-  it('gateways leave a new token whose rows contradict each other out of routes, whichever gateway fetched the listing', async () => {
-    const { options, clock, gateway, isShared } = await startSharing();
-    const both = [6, 18].map((decimals) => ({ ...numbered(99), decimals }));
-    await gateway.bring({ tokens: [...LISTINGS.tokens, ...both] }, HOUR);
-    await until(isShared);
-    gateway.upstream.plan('routes', json({ tokens: [LISTINGS.tokens[1], both[1]] }));
-    const other = await startGuarded({}, { ...options, clock, upstream: gateway.upstream });
-    const route =
-      '{ destinations(srcChainKey: "a", srcToken: "0x1", includeSourceChain: true) { tokens { address } } }';
-    for (const each of [gateway, other]) {
-      expect(await each.query(route)).toEqual({ data: { destinations: [{ tokens: [{ address: '0xa' }] }] } });
-    }
-    expect(gateway.upstream.seen.filter(({ url }) => url.endsWith('/tokens'))).toHaveLength(2);
-  });
-
-  it('gateways continue hold-back periods and remember removed rows after all of them restart', async () => {
-    const { options, gateway, isShared } = await startSharing();
-    await gateway.bring({ tokens: WRONG.slice(0, 10) });
-    await until(isShared);
-    gateway.snapshots.stop();
-    const after = await startGuarded({}, { ...options, upstream: gateway.upstream });
-    await after.bring({ tokens: [...WRONG.slice(0, 10), { ...REST.at(-1), decimals: 3 }] }, DAY);
-    const served = await after.tokens();
-    expect(served[0]).toMatchObject({ decimals: 18, heldBack: [] });
-    expect(served.at(-1)).toMatchObject({
-      address: REST.at(-1)?.address,
-      decimals: 6,
-      heldBack: [{ upstream: '3' }],
-    });
   });
 
   it('gateways know the guarded values of peers whose clock is minutes ahead, though they refuse their listings, which stay', async () => {
