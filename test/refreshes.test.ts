@@ -1,6 +1,6 @@
 /** In any order of requests and refreshes, each answer is the one that graphql-js gives from the served listings. */
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { RawChain, RawToken } from './fixtures/demo.js';
 import { chainRow, tokenRow } from './fixtures/rows.js';
 import { createExecutor } from './graph/executor.js';
@@ -164,53 +164,51 @@ const ONE_ALONE = ['chains', 'tokens'].flatMap((failing) => [
   ...Object.keys(CHANGES).map((change) => event(change, failing)),
 ]);
 
-describe('an answer', () => {
-  it('an answer is the one of graphql-js from the served listings, in any order of requests and refreshes', async () => {
-    let held = 0;
-    let taken = 0;
-    await fc.assert(
-      fc.asyncProperty(fc.array(events, { minLength: 5, maxLength: 12, size: 'max' }), async (order) => {
-        const { check, upstream, snapshots, ...server } = await start();
-        let world = FIRST;
-        let stamp = 0;
-        for (const event of order) {
-          if ('ask' in event) {
-            await check(event.ask);
-            continue;
-          }
-          stamp++;
-          const { change, nth, failing, meanwhile } = event;
-          const next = { ...world, ...CHANGES[change]?.(world, nth, stamp) };
-          for (const path of ['chains', 'tokens'] as const) {
-            // Not 500: several in a row open the circuit breaker, and then a waiting refresh seems to have ended.
-            const fails = failing.includes(path);
-            upstream.plan(path, fails ? status(404) : late(nth % 4, json({ [path]: next[path] })));
-            if (!fails) world = { ...world, [path]: next[path] };
-          }
-          const before = versions(snapshots);
-          const inFlight = refresh({ snapshots, ...server });
-          // One after the other, so that some are sent before the refresh ends, and some at about that time.
-          const asking = (async () => {
-            for (const choice of meanwhile) await Promise.all([check(choice), check(choice)]);
-          })();
-          await Promise.all([inFlight, asking]);
-          if (versions(snapshots) !== before) taken++;
-          const { chains, tokens } = snapshots.current();
-          const [, { heldBackRows, isHeldBack }] = snapshots.status(Date.now());
-          held += heldBackRows;
-          expect(chains?.rows.map(namedOf)).toEqual(world.chains.map(namedOf));
-          if (heldBackRows === 0 && !isHeldBack)
-            expect(tokens?.rows.map(namedOf)).toEqual(world.tokens.map(namedOf));
-          // All cached responses are requested again.
-          for (const of of QUESTIONS.keys()) {
-            const method = nth % 2 === 0 ? 'GET' : 'POST';
-            await check({ of, method, encoding: '', hasTags: nth % 3 === 0 });
-          }
+it('an answer is the one of graphql-js from the served listings, in any order of requests and refreshes', async () => {
+  let held = 0;
+  let taken = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(events, { minLength: 5, maxLength: 12, size: 'max' }), async (order) => {
+      const { check, upstream, snapshots, ...server } = await start();
+      let world = FIRST;
+      let stamp = 0;
+      for (const event of order) {
+        if ('ask' in event) {
+          await check(event.ask);
+          continue;
         }
-      }),
-      { numRuns: 6 * TIMES, examples: [[EACH], [ONE_ALONE]] },
-    );
-    expect(taken).toBeGreaterThan(TIMES);
-    expect(held).toBeGreaterThan(0);
-  });
+        stamp++;
+        const { change, nth, failing, meanwhile } = event;
+        const next = { ...world, ...CHANGES[change]?.(world, nth, stamp) };
+        for (const path of ['chains', 'tokens'] as const) {
+          // Not 500: several in a row open the circuit breaker, and then a waiting refresh seems to have ended.
+          const fails = failing.includes(path);
+          upstream.plan(path, fails ? status(404) : late(nth % 4, json({ [path]: next[path] })));
+          if (!fails) world = { ...world, [path]: next[path] };
+        }
+        const before = versions(snapshots);
+        const inFlight = refresh({ snapshots, ...server });
+        // One after the other, so that some are sent before the refresh ends, and some at about that time.
+        const asking = (async () => {
+          for (const choice of meanwhile) await Promise.all([check(choice), check(choice)]);
+        })();
+        await Promise.all([inFlight, asking]);
+        if (versions(snapshots) !== before) taken++;
+        const { chains, tokens } = snapshots.current();
+        const [, { heldBackRows, isHeldBack }] = snapshots.status(Date.now());
+        held += heldBackRows;
+        expect(chains?.rows.map(namedOf)).toEqual(world.chains.map(namedOf));
+        if (heldBackRows === 0 && !isHeldBack)
+          expect(tokens?.rows.map(namedOf)).toEqual(world.tokens.map(namedOf));
+        // All cached responses are requested again.
+        for (const of of QUESTIONS.keys()) {
+          const method = nth % 2 === 0 ? 'GET' : 'POST';
+          await check({ of, method, encoding: '', hasTags: nth % 3 === 0 });
+        }
+      }
+    }),
+    { numRuns: 6 * TIMES, examples: [[EACH], [ONE_ALONE]] },
+  );
+  expect(taken).toBeGreaterThan(TIMES);
+  expect(held).toBeGreaterThan(0);
 });

@@ -135,12 +135,10 @@ describe('with an SDK of OpenTelemetry', () => {
   });
 });
 
-describe('without an SDK', () => {
-  it('requests are not traced without an SDK, and the log has no ids', async () => {
-    unregister();
-    expect(currentTracing()).toBeUndefined();
-    const server = await startServer();
-    await server.ask({ query: '{ __typename }' });
-    expect(server.serverLog.at(-1)).not.toHaveProperty('trace_id');
-  });
+it('requests are not traced without an SDK, and the log has no ids', async () => {
+  unregister();
+  expect(currentTracing()).toBeUndefined();
+  const server = await startServer();
+  await server.ask({ query: '{ __typename }' });
+  expect(server.serverLog.at(-1)).not.toHaveProperty('trace_id');
 });

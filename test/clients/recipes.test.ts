@@ -1,6 +1,6 @@
 /** The recipes in the READMEs are the files that the tests of the clients run. */
 import { readFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { blockOf } from '../support/readme.js';
 
 /** The recipe files, each with the README that shows it. The tests of the clients run these files. */
@@ -15,11 +15,9 @@ const RECIPES: Readonly<Record<string, string>> = {
   'projects/tada/src/graphql.ts': 'test/clients/README.md',
 };
 
-describe('the recipes of clients', () => {
-  it.each(Object.entries(RECIPES))('%s is the same in %s, in at most 15 lines', (file, readme) => {
-    const recipe = readFileSync(new URL(file, import.meta.url), 'utf8');
-    const copyIt = `Copy test/clients/${file} into ${readme}, below <!-- test: ${file} -->.`;
-    expect(blockOf(readme, file), copyIt).toBe(recipe);
-    expect(recipe.trim().split('\n').length).toBeLessThanOrEqual(15);
-  });
+it.each(Object.entries(RECIPES))('%s is the same in %s, in at most 15 lines', (file, readme) => {
+  const recipe = readFileSync(new URL(file, import.meta.url), 'utf8');
+  const copyIt = `Copy test/clients/${file} into ${readme}, below <!-- test: ${file} -->.`;
+  expect(blockOf(readme, file), copyIt).toBe(recipe);
+  expect(recipe.trim().split('\n').length).toBeLessThanOrEqual(15);
 });

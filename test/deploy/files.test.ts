@@ -238,13 +238,11 @@ describe('kubernetes.yaml', () => {
   });
 });
 
-describe('grafana.json', () => {
-  it('grafana.json describes each panel, and uses only its own variables', () => {
-    for (const { title, type, description } of dashboard.panels)
-      if (type !== 'row') expect(description, title).toBeTruthy();
-    const used = new Set([...deployed('grafana.json').matchAll(/\$\{?(\w+)/g)].map(([, name = '']) => name));
-    expect([...used].toSorted()).toEqual(
-      ['__rate_interval', ...dashboard.templating.list.map(({ name }) => name)].toSorted(),
-    );
-  });
+it('grafana.json describes each panel, and uses only its own variables', () => {
+  for (const { title, type, description } of dashboard.panels)
+    if (type !== 'row') expect(description, title).toBeTruthy();
+  const used = new Set([...deployed('grafana.json').matchAll(/\$\{?(\w+)/g)].map(([, name = '']) => name));
+  expect([...used].toSorted()).toEqual(
+    ['__rate_interval', ...dashboard.templating.list.map(({ name }) => name)].toSorted(),
+  );
 });

@@ -72,36 +72,34 @@ describe('request bodies', () => {
   });
 });
 
-describe('unread responses', () => {
-  it('unread responses do not fill the memory, and cost only clients that do not read their connection', async () => {
-    // Even on a busy machine no operation may be refused, because a refusal takes no memory.
-    const target = await startTarget({ env: fixedLimits({ maxWaitMs: 600_000 }) });
-    const watch = target.watch();
-    const { body } = await target.ask({ query: FULL });
-    const honest = await openRaw(target.address, { from: '127.0.0.2', isReading: false });
-    let bytes = 0;
-    // The system buffers the first response. The second waits in the gateway until the client reads it.
-    await honest.send(postOf(FULL).repeat(2));
-    honest.socket.on('data', (chunk) => {
-      bytes += chunk.byteLength;
-      // The client reads about 2 MB a second.
-      honest.socket.pause();
-      setTimeout(() => honest.socket.resume(), 30);
-    });
-    for (let nth = 0; nth < READERS; nth++) {
-      const reader = await openRaw(target.address, { isReading: false });
-      const queries = Array.from({ length: 10 }, (_none, of) =>
-        FULL.replace('tokens', `a${nth}_${of}: tokens`),
-      );
-      await reader.send(queries.map((query) => postOf(query)).join(''));
-    }
-    honest.socket.resume();
-    // The others are cut later, as slow readers.
-    await expect.poll(() => target.cuts('response_bytes')).toBeGreaterThan(READERS / 4);
-    await expect.poll(() => bytes).toBeGreaterThan(2 * body.length);
-    expect(honest.isClosed()).toBe(false);
-    expectAlive(await watch.stop(), 300);
+it('unread responses do not fill the memory, and cost only clients that do not read their connection', async () => {
+  // Even on a busy machine no operation may be refused, because a refusal takes no memory.
+  const target = await startTarget({ env: fixedLimits({ maxWaitMs: 600_000 }) });
+  const watch = target.watch();
+  const { body } = await target.ask({ query: FULL });
+  const honest = await openRaw(target.address, { from: '127.0.0.2', isReading: false });
+  let bytes = 0;
+  // The system buffers the first response. The second waits in the gateway until the client reads it.
+  await honest.send(postOf(FULL).repeat(2));
+  honest.socket.on('data', (chunk) => {
+    bytes += chunk.byteLength;
+    // The client reads about 2 MB a second.
+    honest.socket.pause();
+    setTimeout(() => honest.socket.resume(), 30);
   });
+  for (let nth = 0; nth < READERS; nth++) {
+    const reader = await openRaw(target.address, { isReading: false });
+    const queries = Array.from({ length: 10 }, (_none, of) =>
+      FULL.replace('tokens', `a${nth}_${of}: tokens`),
+    );
+    await reader.send(queries.map((query) => postOf(query)).join(''));
+  }
+  honest.socket.resume();
+  // The others are cut later, as slow readers.
+  await expect.poll(() => target.cuts('response_bytes')).toBeGreaterThan(READERS / 4);
+  await expect.poll(() => bytes).toBeGreaterThan(2 * body.length);
+  expect(honest.isClosed()).toBe(false);
+  expectAlive(await watch.stop(), 300);
 });
 
 describe('connections', () => {

@@ -63,23 +63,21 @@ const ATTACKS: readonly (readonly [string, readonly object[]])[] = [
 
 const target = shareTarget();
 
-describe('health checks and cached responses are served throughout', () => {
-  it.each(ATTACKS)(
-    'health checks and cached responses are served during an attack by 16 connections: %s',
-    async (_name, bodies) => {
-      // The watched query is cached from its second answer on, so that it does not wait behind the attack.
-      for (let time = 0; time < 2; time++) await target.ask({ query: '{ chains { chainKey } }' });
-      const watch = target.watch();
-      const statuses = await attack(target.address, CONNECTIONS, ATTACK_MS, bodies);
-      const watched = await watch.stop();
-      expectAlive(watched, MOST_MEMORY_MB);
-      expect(watched.liveMs).toBeLessThan(MOST_STALL_MS);
-      expect(watched.cachedMs).toBeLessThan(MOST_STALL_MS);
-      // Each request got a response: data, an error about the request, or OVERLOADED.
-      expect([...statuses.keys()].filter((status) => status !== 200 && status !== 503)).toEqual([]);
-    },
-  );
-});
+it.each(ATTACKS)(
+  'health checks and cached responses are served during an attack by 16 connections: %s',
+  async (_name, bodies) => {
+    // The watched query is cached from its second answer on, so that it does not wait behind the attack.
+    for (let time = 0; time < 2; time++) await target.ask({ query: '{ chains { chainKey } }' });
+    const watch = target.watch();
+    const statuses = await attack(target.address, CONNECTIONS, ATTACK_MS, bodies);
+    const watched = await watch.stop();
+    expectAlive(watched, MOST_MEMORY_MB);
+    expect(watched.liveMs).toBeLessThan(MOST_STALL_MS);
+    expect(watched.cachedMs).toBeLessThan(MOST_STALL_MS);
+    // Each request got a response: data, an error about the request, or OVERLOADED.
+    expect([...statuses.keys()].filter((status) => status !== 200 && status !== 503)).toEqual([]);
+  },
+);
 
 describe('responses whose names are repeated for each row', () => {
   it('responses with long repeated names are refused at little cost, also four compressed ones at once', async () => {
@@ -118,30 +116,26 @@ describe('responses whose names are repeated for each row', () => {
   });
 });
 
-describe('an operation that is refused because the gateway is busy', () => {
-  it('an operation that is refused because the gateway is busy gets OVERLOADED and the time to send it again', async () => {
-    const target = await startTarget({ env: fixedLimits({ maxWaitMs: 1 }) });
-    const attacked = attack(target.address, CONNECTIONS, ATTACK_MS, [aliased(1, `tokens ${FIELDS}`)]);
-    let refused: HttpAnswer | undefined;
-    const until = performance.now() + ATTACK_MS;
-    while (refused?.status !== 503 && performance.now() < until) {
-      refused = await target.ask({ query: '{ b$N: chain(chainKey: "ethereum") { name } }' });
-    }
-    const statuses = await attacked;
-    expect(refused?.headers).toMatchObject({
-      'retry-after': '1',
-      'cache-control': 'no-store',
-      'access-control-allow-origin': '*',
-      'access-control-expose-headers': expect.stringContaining('retry-after'),
-      'x-request-id': expect.any(String),
-    });
-    expect(JSON.parse(refused?.body ?? '')).toEqual({
-      errors: [
-        { message: expect.stringContaining('The gateway is busy'), extensions: { code: 'OVERLOADED' } },
-      ],
-    });
-    expect(statuses.get(200)).toBeGreaterThan(0);
+it('an operation that is refused because the gateway is busy gets OVERLOADED and the time to send it again', async () => {
+  const target = await startTarget({ env: fixedLimits({ maxWaitMs: 1 }) });
+  const attacked = attack(target.address, CONNECTIONS, ATTACK_MS, [aliased(1, `tokens ${FIELDS}`)]);
+  let refused: HttpAnswer | undefined;
+  const until = performance.now() + ATTACK_MS;
+  while (refused?.status !== 503 && performance.now() < until) {
+    refused = await target.ask({ query: '{ b$N: chain(chainKey: "ethereum") { name } }' });
+  }
+  const statuses = await attacked;
+  expect(refused?.headers).toMatchObject({
+    'retry-after': '1',
+    'cache-control': 'no-store',
+    'access-control-allow-origin': '*',
+    'access-control-expose-headers': expect.stringContaining('retry-after'),
+    'x-request-id': expect.any(String),
   });
+  expect(JSON.parse(refused?.body ?? '')).toEqual({
+    errors: [{ message: expect.stringContaining('The gateway is busy'), extensions: { code: 'OVERLOADED' } }],
+  });
+  expect(statuses.get(200)).toBeGreaterThan(0);
 });
 
 describe('a client that sends as many requests as it can', () => {

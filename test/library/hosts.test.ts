@@ -35,17 +35,15 @@ function ask(address: string, { path = '/graphql', ...asked }: Asked, agent?: Ag
 
 const answersTo = (address: string, asked: Asked) => answersOf((each) => ask(address, each), asked);
 
-describe('the README and the guide of the library', () => {
-  it('the README and the guide of the library mount the gateway in the same way as the tested hosts', () => {
-    expect(blockOf('README.md', 'hosts/node-http.js')).toBe(readHost('node-http.js'));
-    const guide = readText('src/library/README.md');
-    for (const file of ['next/app/tokens/[[...path]]/route.js', 'next/next.config.js'])
-      expect(blockOf('src/library/README.md', `hosts/${file}`)).toBe(readHost(file));
-    for (const [file, shown] of Object.entries(SHOWN)) {
-      expect(guide).toContain(shown);
-      expect(readHost(file)).toContain(shown);
-    }
-  });
+it('the README and the guide of the library mount the gateway in the same way as the tested hosts', () => {
+  expect(blockOf('README.md', 'hosts/node-http.js')).toBe(readHost('node-http.js'));
+  const guide = readText('src/library/README.md');
+  for (const file of ['next/app/tokens/[[...path]]/route.js', 'next/next.config.js'])
+    expect(blockOf('src/library/README.md', `hosts/${file}`)).toBe(readHost(file));
+  for (const [file, shown] of Object.entries(SHOWN)) {
+    expect(guide).toContain(shown);
+    expect(readHost(file)).toContain(shown);
+  }
 });
 
 const canInstall = await promisify(execFile)('npm', ['ping', '--fetch-retries=0']).then(

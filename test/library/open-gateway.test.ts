@@ -192,28 +192,26 @@ describe('an open gateway', () => {
 const DOCUMENT = '{ chains { chainKey } }';
 const TEXTS = { chains: DOCUMENT, broken: '{' };
 
-describe('trustedDocuments', () => {
-  const operations = Object.entries(TEXTS).map(([id, body]) => ({ id, body, name: id, type: 'query' }));
+const operations = Object.entries(TEXTS).map(([id, body]) => ({ id, body, name: id, type: 'query' }));
 
-  it.each<[string, () => NonNullable<OpenGatewayOptions['trustedDocuments']>]>([
-    ['the path of a file', () => temporaryFile(JSON.stringify(TEXTS))],
-    ['its content', () => TEXTS],
-    ['a Map', () => new Map(Object.entries(TEXTS))],
-    ["Apollo's manifest", () => ({ format: 'apollo-persisted-query-manifest', version: 1, operations })],
-  ])(
-    'trustedDocuments as %s are executed by id or text and alone, and invalid ones are logged',
-    async (_form, documents) => {
-      const { fetch, lines } = await open({ trustedDocuments: documents(), trustedDocumentsOnly: true });
-      for (const asked of [{ documentId: 'chains' }, DOCUMENT])
-        expect(await (await fetch(post(asked))).json()).toMatchObject({
-          data: { chains: expect.any(Array) },
-        });
-      const refused = [await fetch(post({ documentId: 'nobody' })), await fetch(post(BOTH))];
-      expect(refused.map(({ status }) => status)).toEqual([400, 403]);
-      await expect.poll(() => lines.join('')).toContain('"invalid":{"broken":"Syntax Error');
-    },
-  );
-});
+it.each<[string, () => NonNullable<OpenGatewayOptions['trustedDocuments']>]>([
+  ['the path of a file', () => temporaryFile(JSON.stringify(TEXTS))],
+  ['its content', () => TEXTS],
+  ['a Map', () => new Map(Object.entries(TEXTS))],
+  ["Apollo's manifest", () => ({ format: 'apollo-persisted-query-manifest', version: 1, operations })],
+])(
+  'trustedDocuments as %s are executed by id or text and alone, and invalid ones are logged',
+  async (_form, documents) => {
+    const { fetch, lines } = await open({ trustedDocuments: documents(), trustedDocumentsOnly: true });
+    for (const asked of [{ documentId: 'chains' }, DOCUMENT])
+      expect(await (await fetch(post(asked))).json()).toMatchObject({
+        data: { chains: expect.any(Array) },
+      });
+    const refused = [await fetch(post({ documentId: 'nobody' })), await fetch(post(BOTH))];
+    expect(refused.map(({ status }) => status)).toEqual([400, 403]);
+    await expect.poll(() => lines.join('')).toContain('"invalid":{"broken":"Syntax Error');
+  },
+);
 
 describe('an option', () => {
   it('an option is a member of an object: anything else is refused', async () => {

@@ -91,18 +91,16 @@ it.each(PAGES)('%s and the script that starts it do not mention demo data if the
   expect(html + body).not.toMatch(/demo/i);
 });
 
-describe('/schema.graphql', () => {
-  it('/schema.graphql is not found without introspection, and not linked', async () => {
-    const { fetch } = await createTestGateway({ config: { introspection: false } });
-    const missing = await fetch('/schema.graphql');
-    expect(missing.status).toBe(404);
-    expect(await missing.text()).not.toContain('/schema.graphql');
-    for (const path of ['/llms.txt', '/', '/graphql']) {
-      const response = await fetch(path, { headers: { accept: 'text/html' } });
-      expect(response.status).toBe(200);
-      expect(await response.text(), path).not.toContain('/schema.graphql');
-    }
-  });
+it('/schema.graphql is not found without introspection, and not linked', async () => {
+  const { fetch } = await createTestGateway({ config: { introspection: false } });
+  const missing = await fetch('/schema.graphql');
+  expect(missing.status).toBe(404);
+  expect(await missing.text()).not.toContain('/schema.graphql');
+  for (const path of ['/llms.txt', '/', '/graphql']) {
+    const response = await fetch(path, { headers: { accept: 'text/html' } });
+    expect(response.status).toBe(200);
+    expect(await response.text(), path).not.toContain('/schema.graphql');
+  }
 });
 
 describe('/llms.txt', () => {

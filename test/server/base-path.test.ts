@@ -6,31 +6,27 @@ import { startGatewayProcess } from '../support/gateway-process.js';
 
 const HTML = { accept: 'text/html' };
 
-describe('BASE_PATH', () => {
-  it('BASE_PATH is the prefix of all paths and links, also in the pages', async () => {
-    const { address } = await startGatewayProcess({ BASE_PATH: '/tokens/' });
-    expect(address).toMatch(/:\d+\/tokens$/);
-    const { origin } = new URL(address);
-    const ask = (path: string) => fetch(origin + path, { headers: HTML });
-    await expect.poll(async () => (await ask('/tokens/ready')).status).toBe(200);
-    const statuses = await crawl(ask, ['/tokens', '/tokens/', '/tokens/graphql', '/tokens/llms.txt']);
-    expect([...statuses].filter(([path, status]) => !path.startsWith('/tokens') || status !== 200)).toEqual(
-      [],
-    );
-    for (const path of ['/tokens/llms.txt', '/tokens/schema.graphql', '/tokens/ready', '/tokens/graphql'])
-      expect(statuses.keys()).toContain(path);
-    expect([...statuses.keys()].filter((path) => /\/picker\/.*\.js$/.test(path))).not.toEqual([]);
-    expect([...statuses.keys()].filter((path) => /\/playground\/.*\.js$/.test(path))).not.toEqual([]);
+it('BASE_PATH is the prefix of all paths and links, also in the pages', async () => {
+  const { address } = await startGatewayProcess({ BASE_PATH: '/tokens/' });
+  expect(address).toMatch(/:\d+\/tokens$/);
+  const { origin } = new URL(address);
+  const ask = (path: string) => fetch(origin + path, { headers: HTML });
+  await expect.poll(async () => (await ask('/tokens/ready')).status).toBe(200);
+  const statuses = await crawl(ask, ['/tokens', '/tokens/', '/tokens/graphql', '/tokens/llms.txt']);
+  expect([...statuses].filter(([path, status]) => !path.startsWith('/tokens') || status !== 200)).toEqual([]);
+  for (const path of ['/tokens/llms.txt', '/tokens/schema.graphql', '/tokens/ready', '/tokens/graphql'])
+    expect(statuses.keys()).toContain(path);
+  expect([...statuses.keys()].filter((path) => /\/picker\/.*\.js$/.test(path))).not.toEqual([]);
+  expect([...statuses.keys()].filter((path) => /\/playground\/.*\.js$/.test(path))).not.toEqual([]);
 
-    const page = await (await ask('/tokens/')).text();
-    expect(page).toContain('data-endpoint="/tokens/graphql"');
-    expect((await ask('/tokens/tokenlist.json')).status).toBe(200);
-    expect((await fetch(`${address}/mcp`)).status).toBe(405);
-    expect((await ask('/tokens/metrics')).status).toBe(200);
-    for (const path of ['/', '/graphql', '/mcp', '/live', '/tokenlist.json', '/tokensgraphql', '/metrics'])
-      expect([path, (await ask(path)).status]).toEqual([path, 404]);
-    expect(await (await ask('/tokens/nope')).text()).toContain('/tokens/ (in a browser), /tokens/graphql');
-  });
+  const page = await (await ask('/tokens/')).text();
+  expect(page).toContain('data-endpoint="/tokens/graphql"');
+  expect((await ask('/tokens/tokenlist.json')).status).toBe(200);
+  expect((await fetch(`${address}/mcp`)).status).toBe(405);
+  expect((await ask('/tokens/metrics')).status).toBe(200);
+  for (const path of ['/', '/graphql', '/mcp', '/live', '/tokenlist.json', '/tokensgraphql', '/metrics'])
+    expect([path, (await ask(path)).status]).toEqual([path, 404]);
+  expect(await (await ask('/tokens/nope')).text()).toContain('/tokens/ (in a browser), /tokens/graphql');
 });
 
 describe('SERVED_PATHS', () => {

@@ -106,40 +106,38 @@ describe('a request that was answered before', () => {
   });
 });
 
-describe('after a refresh', () => {
-  const WITHOUT_PRICES = { query: '{ tokens { symbol name } }' };
-  const CHAINS = { query: '{ chains { name } }' };
-  const TIMES = {
-    query:
-      '{ token(chainKey: "base", address: "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913") { price { asOf } } }',
-  };
-  const SEARCH = { query: '{ tokenSearch(query: "usdc") { edges { node { symbol } } } }' };
-  const NATIVE = { query: '{ tokenSearch(filter: { isNative: true }) { totalCount } }' };
+const WITHOUT_PRICES = { query: '{ tokens { symbol name } }' };
+const CHAINS = { query: '{ chains { name } }' };
+const TIMES = {
+  query:
+    '{ token(chainKey: "base", address: "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913") { price { asOf } } }',
+};
+const SEARCH = { query: '{ tokenSearch(query: "usdc") { edges { node { symbol } } } }' };
+const NATIVE = { query: '{ tokenSearch(filter: { isNative: true }) { totalCount } }' };
 
-  it.each([
-    ['equal content', {}, {}, [TIMES], ''],
-    ['other prices', { price: { usd: 7 } }, {}, [BASE, TIMES, SEARCH, NATIVE], '"usd":7}'],
-    ['other tokens', { name: 'New' }, {}, [BASE, WITHOUT_PRICES, TIMES, SEARCH, NATIVE], '"name":"New"'],
-    ['other chains', {}, { name: 'Chain' }, [CHAINS, TIMES, SEARCH, NATIVE], '"name":"Chain"'],
-  ])(
-    'a refresh with %s causes a new execution only of requests that read the difference',
-    async (_name, ofToken, ofChain, again, text) => {
-      const server = await startServer(LONG);
-      const all = [BASE, WITHOUT_PRICES, CHAINS, TIMES, SEARCH, NATIVE];
-      await server.countExecuted(...all, ...all);
-      const tokens = demoTokens.map((token) => ({ ...token, ...ofToken }));
-      await refreshWith(
-        server,
-        tokens,
-        demoChains.map((chain) => ({ ...chain, ...ofChain })),
-      );
-      expect((await server.countExecuted(...all.filter((each) => !again.includes(each)))).count).toBe(0);
-      const { count, bodies } = await server.countExecuted(...again);
-      expect(count).toBe(again.length);
-      expect(bodies.join('')).toContain(text);
-    },
-  );
-});
+it.each([
+  ['equal content', {}, {}, [TIMES], ''],
+  ['other prices', { price: { usd: 7 } }, {}, [BASE, TIMES, SEARCH, NATIVE], '"usd":7}'],
+  ['other tokens', { name: 'New' }, {}, [BASE, WITHOUT_PRICES, TIMES, SEARCH, NATIVE], '"name":"New"'],
+  ['other chains', {}, { name: 'Chain' }, [CHAINS, TIMES, SEARCH, NATIVE], '"name":"Chain"'],
+])(
+  'a refresh with %s causes a new execution only of requests that read the difference',
+  async (_name, ofToken, ofChain, again, text) => {
+    const server = await startServer(LONG);
+    const all = [BASE, WITHOUT_PRICES, CHAINS, TIMES, SEARCH, NATIVE];
+    await server.countExecuted(...all, ...all);
+    const tokens = demoTokens.map((token) => ({ ...token, ...ofToken }));
+    await refreshWith(
+      server,
+      tokens,
+      demoChains.map((chain) => ({ ...chain, ...ofChain })),
+    );
+    expect((await server.countExecuted(...all.filter((each) => !again.includes(each)))).count).toBe(0);
+    const { count, bodies } = await server.countExecuted(...again);
+    expect(count).toBe(again.length);
+    expect(bodies.join('')).toContain(text);
+  },
+);
 
 describe('a cached response', () => {
   it('a cached response is not sent after its prices have become too old', async () => {

@@ -55,29 +55,27 @@ describe('a body', () => {
   });
 });
 
-describe('an internal error', () => {
-  it.each(['GET', 'POST'])('an internal error on %s is answered with 500, and logged', async (method) => {
-    const { ask, snapshots, serverLog } = await startServer();
-    snapshots.now = () => {
-      throw new Error('secret-bug');
-    };
-    const { status, headers, body } = await ask({ query: '{ __typename }', method });
-    expect(status).toBe(500);
-    expect(headers).toMatchObject({
-      'x-content-type-options': 'nosniff',
-      'cache-control': 'no-store',
-      'access-control-allow-origin': '*',
-      'x-request-id': expect.any(String),
-    });
-    expect(JSON.parse(body.toString())).toMatchObject({
-      errors: [{ extensions: { code: 'INTERNAL_SERVER_ERROR' } }],
-    });
-    expect(body.toString()).not.toContain('secret-bug');
-    expect(serverLog).toMatchObject([
-      { msg: 'Internal error while answering a request', err: { message: 'secret-bug' } },
-      { level: 'warn', msg: 'Answered', status: 500, codes: ['INTERNAL_SERVER_ERROR'] },
-    ]);
+it.each(['GET', 'POST'])('an internal error on %s is answered with 500, and logged', async (method) => {
+  const { ask, snapshots, serverLog } = await startServer();
+  snapshots.now = () => {
+    throw new Error('secret-bug');
+  };
+  const { status, headers, body } = await ask({ query: '{ __typename }', method });
+  expect(status).toBe(500);
+  expect(headers).toMatchObject({
+    'x-content-type-options': 'nosniff',
+    'cache-control': 'no-store',
+    'access-control-allow-origin': '*',
+    'x-request-id': expect.any(String),
   });
+  expect(JSON.parse(body.toString())).toMatchObject({
+    errors: [{ extensions: { code: 'INTERNAL_SERVER_ERROR' } }],
+  });
+  expect(body.toString()).not.toContain('secret-bug');
+  expect(serverLog).toMatchObject([
+    { msg: 'Internal error while answering a request', err: { message: 'secret-bug' } },
+    { level: 'warn', msg: 'Answered', status: 500, codes: ['INTERNAL_SERVER_ERROR'] },
+  ]);
 });
 
 it('odd requests get a response, and a client that disconnects does no harm', async () => {

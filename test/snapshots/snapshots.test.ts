@@ -133,65 +133,61 @@ describe('a failed refresh', () => {
   );
 });
 
-describe('a clock that is set back', () => {
-  it('a clock that is set back does not make a listing or a price younger: a price that is too old is null, and its token stays', async () => {
-    const { query } = await serve(listingAt(1), {
-      tokensFreshMs: 300_000,
-      priceMaxAgeMs: 900_000,
-      upstreamRetries: 0,
-    });
-    const monotonic = stopClock();
-    // The clock is stopped, so that the listing has no age before it is set back.
-    const date = stopDate();
-    date.advance(7_200_000);
-    expect((await query<Tokens>(TOKENS)).data?.tokens[0]?.price?.usd).toBe(1);
-    date.setBack(7_200_000);
-    monotonic.advance(301_500);
-    expect((await query<Status>(STATUS)).data?.listings[1]).toMatchObject({
-      state: 'STALE',
-      ageSeconds: 301,
-    });
-    expect((await query<Tokens>(TOKENS)).data?.tokens[0]?.price?.usd).toBe(1);
-    monotonic.advance(600_000);
-    expect((await query<Tokens>(TOKENS)).data).toEqual({ tokens: [{ symbol: 'USDC', price: null }] });
+it('a clock that is set back does not make a listing or a price younger: a price that is too old is null, and its token stays', async () => {
+  const { query } = await serve(listingAt(1), {
+    tokensFreshMs: 300_000,
+    priceMaxAgeMs: 900_000,
+    upstreamRetries: 0,
   });
+  const monotonic = stopClock();
+  // The clock is stopped, so that the listing has no age before it is set back.
+  const date = stopDate();
+  date.advance(7_200_000);
+  expect((await query<Tokens>(TOKENS)).data?.tokens[0]?.price?.usd).toBe(1);
+  date.setBack(7_200_000);
+  monotonic.advance(301_500);
+  expect((await query<Status>(STATUS)).data?.listings[1]).toMatchObject({
+    state: 'STALE',
+    ageSeconds: 301,
+  });
+  expect((await query<Tokens>(TOKENS)).data?.tokens[0]?.price?.usd).toBe(1);
+  monotonic.advance(600_000);
+  expect((await query<Tokens>(TOKENS)).data).toEqual({ tokens: [{ symbol: 'USDC', price: null }] });
 });
 
-describe('listings', () => {
-  it('listings have a status, before and after the first snapshot', async () => {
-    const { query, snapshots, upstream } = await serve(stall);
-    upstream.plan('chains', json({ chains: [chainRow('a'), chainRow('a')] }));
-    const empty = {
-      state: 'EMPTY',
-      takenAt: null,
-      ageSeconds: null,
-      rows: 0,
-      rejectedRows: 0,
-      version: null,
-      lastFailure: null,
-    };
-    expect(await query(STATUS)).toEqual({
-      data: {
-        listings: [
-          { name: 'chains', source: 'v1', ...empty },
-          { name: 'tokens', source: 'v1', ...empty },
-        ],
-      },
-    });
-    expect(upstream.count()).toBe(0);
-    snapshots.start();
-    await expect
-      .poll(async () => (await query<Status>(STATUS)).data?.listings[0])
-      .toEqual({
-        name: 'chains',
-        source: 'v1',
-        state: 'FRESH',
-        takenAt: expect.stringMatching(/Z$/),
-        ageSeconds: expect.any(Number),
-        rows: 1,
-        rejectedRows: 1,
-        version: expect.stringMatching(/^[\w-]{22}$/),
-        lastFailure: null,
-      });
+it('listings have a status, before and after the first snapshot', async () => {
+  const { query, snapshots, upstream } = await serve(stall);
+  upstream.plan('chains', json({ chains: [chainRow('a'), chainRow('a')] }));
+  const empty = {
+    state: 'EMPTY',
+    takenAt: null,
+    ageSeconds: null,
+    rows: 0,
+    rejectedRows: 0,
+    version: null,
+    lastFailure: null,
+  };
+  expect(await query(STATUS)).toEqual({
+    data: {
+      listings: [
+        { name: 'chains', source: 'v1', ...empty },
+        { name: 'tokens', source: 'v1', ...empty },
+      ],
+    },
   });
+  expect(upstream.count()).toBe(0);
+  snapshots.start();
+  await expect
+    .poll(async () => (await query<Status>(STATUS)).data?.listings[0])
+    .toEqual({
+      name: 'chains',
+      source: 'v1',
+      state: 'FRESH',
+      takenAt: expect.stringMatching(/Z$/),
+      ageSeconds: expect.any(Number),
+      rows: 1,
+      rejectedRows: 1,
+      version: expect.stringMatching(/^[\w-]{22}$/),
+      lastFailure: null,
+    });
 });

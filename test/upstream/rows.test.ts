@@ -152,24 +152,22 @@ it('one log line names the first twenty of many bad rows', async () => {
   expect(warnings.map(({ length }) => length)).toEqual([20]);
 });
 
-describe('a first listing', () => {
-  const bad = (count: number) => Array.from({ length: count }, () => ({}));
+const bad = (count: number) => Array.from({ length: count }, () => ({}));
 
-  it.each([
-    ['of which half can be read is served', [GOOD_TOKEN, ...bad(1)], 'FRESH'],
-    ['of which a third can be read is refused', [GOOD_TOKEN, ...bad(2)], 'EMPTY'],
-    ['of which most rows are duplicates is served', [GOOD_TOKEN, GOOD_TOKEN, GOOD_TOKEN], 'FRESH'],
-  ])('a first listing %s', async (_name, tokens, state) => {
-    const { query, snapshots } = await createTestGateway({ listings: { chains: [GOOD_CHAIN], tokens } });
-    const answer = await query('{ tokens { symbol } }');
-    const { lastFailure, ...status } = snapshots.status(Date.now())[1];
-    expect(status.state).toBe(state);
-    if (state === 'FRESH') return;
-    expect(codesOf(answer)).toEqual(['UPSTREAM_MALFORMED']);
-    expect(lastFailure?.message).toContain(
-      'expected at least half of the rows in the first "tokens" listing to have the specified form, got 1 of 3',
-    );
-  });
+it.each([
+  ['of which half can be read is served', [GOOD_TOKEN, ...bad(1)], 'FRESH'],
+  ['of which a third can be read is refused', [GOOD_TOKEN, ...bad(2)], 'EMPTY'],
+  ['of which most rows are duplicates is served', [GOOD_TOKEN, GOOD_TOKEN, GOOD_TOKEN], 'FRESH'],
+])('a first listing %s', async (_name, tokens, state) => {
+  const { query, snapshots } = await createTestGateway({ listings: { chains: [GOOD_CHAIN], tokens } });
+  const answer = await query('{ tokens { symbol } }');
+  const { lastFailure, ...status } = snapshots.status(Date.now())[1];
+  expect(status.state).toBe(state);
+  if (state === 'FRESH') return;
+  expect(codesOf(answer)).toEqual(['UPSTREAM_MALFORMED']);
+  expect(lastFailure?.message).toContain(
+    'expected at least half of the rows in the first "tokens" listing to have the specified form, got 1 of 3',
+  );
 });
 
 describe('a response in a wrong form', () => {

@@ -156,23 +156,21 @@ it('changes of the chain listing are the added, changed and removed chains', asy
   expect(await chainChanges(gateway, cursor)).toMatchObject({ cursor, changed: [] });
 });
 
-describe('queries for changes', () => {
-  it('queries for changes are cached until anything but prices changes, and cost the upstream nothing', async () => {
-    const listings = { chains: CHAINS, tokens: [token(1), token(2)] };
-    const server = await startServer({ listings, config: UNGUARDED });
-    const { cursor } = await tokenChanges(server);
-    const asked = { query: TOKEN_CHANGES, variables: { since: cursor } };
-    expect(await server.countExecuted(asked, asked, asked)).toMatchObject({ count: 2 });
-    await refreshWith(server, [token(1, { price: { usd: 9 } }), token(2)], CHAINS);
-    expect(await server.countExecuted(asked)).toMatchObject({ count: 0 });
-    await refreshWith(server, [token(2)], CHAINS);
-    const { count, bodies } = await server.countExecuted(asked);
-    expect(count).toBe(1);
-    // The operation writer and GraphQL Yoga return the same data.
-    expect(JSON.parse(bodies[0] ?? '')).toEqual({
-      data: { tokenChanges: await tokenChanges(server, cursor) },
-    });
-    expect((await tokenChanges(server, cursor)).removedIds).toHaveLength(1);
-    expect(server.upstream.count()).toBe(5);
+it('queries for changes are cached until anything but prices changes, and cost the upstream nothing', async () => {
+  const listings = { chains: CHAINS, tokens: [token(1), token(2)] };
+  const server = await startServer({ listings, config: UNGUARDED });
+  const { cursor } = await tokenChanges(server);
+  const asked = { query: TOKEN_CHANGES, variables: { since: cursor } };
+  expect(await server.countExecuted(asked, asked, asked)).toMatchObject({ count: 2 });
+  await refreshWith(server, [token(1, { price: { usd: 9 } }), token(2)], CHAINS);
+  expect(await server.countExecuted(asked)).toMatchObject({ count: 0 });
+  await refreshWith(server, [token(2)], CHAINS);
+  const { count, bodies } = await server.countExecuted(asked);
+  expect(count).toBe(1);
+  // The operation writer and GraphQL Yoga return the same data.
+  expect(JSON.parse(bodies[0] ?? '')).toEqual({
+    data: { tokenChanges: await tokenChanges(server, cursor) },
   });
+  expect((await tokenChanges(server, cursor)).removedIds).toHaveLength(1);
+  expect(server.upstream.count()).toBe(5);
 });

@@ -73,30 +73,28 @@ const keyOf = ({ chainKey, address }: Pick<RawToken, 'chainKey' | 'address'>) =>
 const tokensOf = async (from: TestGateway, variables: object) =>
   nodesOf(await pagesOf(from, { first: 100, ...variables }));
 
-describe('pages', () => {
-  it('pages have the cursors of their first and last token, and continue after any edge', async () => {
-    const pages = await pagesOf(gateway, { query: 'usdc' });
-    expect(pages.length).toBeGreaterThan(1);
-    for (const [index, { pageInfo, edges }] of pages.entries()) {
-      expect(pageInfo).toEqual({
-        hasNextPage: index < pages.length - 1,
-        hasPreviousPage: index > 0,
-        startCursor: edges[0]?.cursor,
-        endCursor: edges.at(-1)?.cursor,
-      });
-    }
-    const afterThird = await pageOf(gateway, { query: 'usdc', first: 2, after: pages[0]?.edges[2]?.cursor });
-    expect(afterThird.edges).toEqual(pages[0]?.edges.slice(3, 5));
-    const empty = { hasNextPage: false, hasPreviousPage: false, startCursor: null, endCursor: null };
-    expect(await pageOf(gateway, { query: 'no such token' })).toEqual({
-      totalCount: 0,
-      edges: [],
-      pageInfo: empty,
+it('pages have the cursors of their first and last token, and continue after any edge', async () => {
+  const pages = await pagesOf(gateway, { query: 'usdc' });
+  expect(pages.length).toBeGreaterThan(1);
+  for (const [index, { pageInfo, edges }] of pages.entries()) {
+    expect(pageInfo).toEqual({
+      hasNextPage: index < pages.length - 1,
+      hasPreviousPage: index > 0,
+      startCursor: edges[0]?.cursor,
+      endCursor: edges.at(-1)?.cursor,
     });
-    expect(await pageOf(gateway, { query: 'usdc', after: pages.at(-1)?.pageInfo.endCursor })).toMatchObject({
-      edges: [],
-      pageInfo: { ...empty, hasPreviousPage: true },
-    });
+  }
+  const afterThird = await pageOf(gateway, { query: 'usdc', first: 2, after: pages[0]?.edges[2]?.cursor });
+  expect(afterThird.edges).toEqual(pages[0]?.edges.slice(3, 5));
+  const empty = { hasNextPage: false, hasPreviousPage: false, startCursor: null, endCursor: null };
+  expect(await pageOf(gateway, { query: 'no such token' })).toEqual({
+    totalCount: 0,
+    edges: [],
+    pageInfo: empty,
+  });
+  expect(await pageOf(gateway, { query: 'usdc', after: pages.at(-1)?.pageInfo.endCursor })).toMatchObject({
+    edges: [],
+    pageInfo: { ...empty, hasPreviousPage: true },
   });
 });
 
