@@ -49,7 +49,7 @@ export interface PageOptions {
 export function createPage({ folder, base, otherFiles, texts, contentSecurityPolicy }: PageOptions): Page {
   const files = [...readPageFiles(folder), ...otherFiles];
   // One digest for all: scripts import each other by name, so a change of one must change every path.
-  const path = `${base}${digestOf(files.map(({ content }) => content).join('\n'))}/`;
+  const path = `${base}${digestOf(files)}/`;
   const html = read(folder, 'index.html')
     .replaceAll(/\{\{([\w ]+)\}\}/g, (_, name: string) => texts[name] ?? '')
     .replaceAll(/(?<=(?:href|src)=")\.\//g, path);
@@ -132,9 +132,11 @@ export async function fileResponse(
   return { status: 200, headers, body: parts[0] ?? null };
 }
 
-/** A short digest of the content, for paths. */
-function digestOf(content: string): string {
-  return createHash('sha256').update(content).digest('base64url').slice(0, 16);
+/** A short digest of the files, for paths. */
+function digestOf(files: readonly PageFile[]): string {
+  const hash = createHash('sha256');
+  for (const { name, content } of files) hash.update(`${name}\n`).update(content);
+  return hash.digest('base64url').slice(0, 16);
 }
 
 function createFile(content: string, headers: Readonly<Record<string, string>>): StaticFile {
