@@ -2,17 +2,12 @@
 import { readFileSync } from 'node:fs';
 import { foldAddress, tokenKey } from '../domain/addresses.js';
 import type { DemoFacts } from '../domain/guarded-facts.js';
-import type { RouteRequest } from '../domain/listing.js';
+import type { Price, RouteRequest, Token } from '../domain/listing.js';
 import { chainFrom } from '../domain/rows.js';
 
-interface DemoToken {
-  readonly isBridgeable: boolean;
-  readonly chainKey: string;
-  readonly address: string;
-  readonly decimals: number;
-  readonly symbol: string;
-  readonly price: { readonly usd: number };
-}
+type DemoToken = Pick<Token, 'isBridgeable' | 'chainKey' | 'address' | 'decimals' | 'symbol'> & {
+  readonly price: Pick<Price, 'usd'>;
+};
 
 /** The label of demo data wherever it is shown: on the pages, for agents and in the log. */
 export const DEMO_LABEL = 'Demo: prices, routes and some flags are made up';
