@@ -348,7 +348,9 @@ export function withKnownFacts<Row>(
   const byAge = others.toSorted((one, other) => one.takenAt - other.takenAt);
   const newest = byAge.at(-1);
   if (!newest) return own;
-  const gone = byAge.flatMap(({ rows, takenAt, guard = EMPTY_GUARD_MEMORY }) => {
+  // Stored demo data was never accepted from an upstream, and some of its values are made up.
+  const accepted = byAge.filter(({ source }) => source !== 'demo');
+  const gone = accepted.flatMap(({ rows, takenAt, guard = EMPTY_GUARD_MEMORY }) => {
     const lastPrices = new Map(guard.prices.map(({ key, before }) => [key, before]));
     const known = [...guard.gone, ...rows.map((row) => ({ row, at: takenAt }))];
     return known.map(({ row, at }) => {
@@ -356,7 +358,7 @@ export function withKnownFacts<Row>(
       return { row: kind.withPrice(row, usd, takenAt), at };
     });
   });
-  const { lossAcceptedAt, unnumbered } = (own ?? newest).guard ?? EMPTY_GUARD_MEMORY;
+  const { lossAcceptedAt, unnumbered } = (own ?? accepted.at(-1))?.guard ?? EMPTY_GUARD_MEMORY;
   const guard: GuardMemory<Row> = {
     ...(own?.guard ?? EMPTY_GUARD_MEMORY),
     gone: [...gone, ...(own?.guard?.gone ?? [])],

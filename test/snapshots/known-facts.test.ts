@@ -1,5 +1,7 @@
 /** Guarded values are known from the demo data, and stay known over restarts and other upstream settings. */
+import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { demoChains, demoTokens } from '../fixtures/demo.js';
 import { chainRow, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
 import { until } from '../support/clock.js';
 import { startFakeSuccessor } from '../support/fake-successor.js';
@@ -15,12 +17,14 @@ import {
   startGuarded,
   stopGuarded,
 } from '../support/guarded-gateway.js';
+import { open, post } from '../support/open-gateway.js';
 
 const USDC = '0xA0b86991c6218b36c1d19d4a2e9eb0ce3606eb48';
 const CHAINS = [chainRow('ethereum', { chainId: 1 }), chainRow('a')];
 const usdc = (decimals: number) => tokenRow('ethereum', USDC, { decimals, price: { usd: 1 } });
 const REST = numberedRows(20);
 const [ONE, ...OTHERS] = REST;
+const isSnapshot = (file: string) => file.endsWith('.snapshot');
 /** A row that is held back with 6 decimals in place of 18. */
 const HELD = { decimals: 6, price: null, heldBack: [{ fact: 'decimals', served: '6', upstream: '18' }] };
 
@@ -164,6 +168,19 @@ describe('a change of the upstream settings, with the same disk', () => {
     expect(after.snapshots.status(Date.now())[1].source).toBe('value-transfer');
     const compared = 'The first tokens listing is compared with what earlier gateways have served';
     expect(after.logged.map(({ msg }) => msg)).toContain(compared);
+  });
+
+  it('a change from demo data to an upstream guards no stored values of the demo data, some of which are made up', async () => {
+    const { config } = onDisk();
+    const demo = await open({ snapshotDir: config.snapshotDir });
+    await (await demo.fetch(post('{ chains { chainKey } tokens { address } }'))).text();
+    await until(async () => readdirSync(config.snapshotDir).filter(isSnapshot).length === 2);
+    const chains = demoChains.map((row) => (row.chainKey === 'solana' ? { ...row, chainId: 101 } : row));
+    const [first, ...others] = demoTokens.filter(({ chainKey }) => chainKey === 'solana');
+    const moved = { ...first, address: 'So11111111111111111111111111111111111111112', price: { usd: 9_000 } };
+    const gateway = await startGuarded({ chains, tokens: [moved, ...others] }, { config });
+    expect(gateway.heldBackRows()).toEqual([0, 0]);
+    expect(await rowOf(gateway, moved.address)).toMatchObject({ price: moved.price });
   });
 
   it('a change of UPSTREAM_URL, and back, guards the values of both upstreams', async () => {
