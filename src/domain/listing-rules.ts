@@ -154,9 +154,13 @@ function readRule([verb, ...words]: readonly string[], line: number, refuse: Ref
   return { verb, line, places: [place], fact, from, value };
 }
 
+/** Matches a CAIP-2 identifier, a colon and an address: `eip155:1:0xa0b8…`. */
+const CAIP2_AND_ADDRESS = /^([^:]+:[^:]+):(.+)$/s;
+
 /**
- * Parses `ethereum`, `ethereum:0xa0b8…`, `eip155:1` or `eip155:1/erc20:0xa0b8…`; undefined if a part is missing. A text
- * that can be a CAIP identifier is one: `eip155:100` is a chain, and not a token. An address can contain colons.
+ * Parses `ethereum`, `ethereum:0xa0b8…`, `eip155:1`, `eip155:1:0xa0b8…` or `eip155:1/erc20:0xa0b8…`; undefined if a part
+ * is missing. A text that can be a CAIP identifier is one: `eip155:100` is a chain, and not a token. An address can
+ * contain colons.
  */
 function placeOf(text: string): Place | undefined {
   const slash = text.indexOf('/');
@@ -171,6 +175,16 @@ function placeOf(text: string): Place | undefined {
       return chain && isIdentifiedBy(asset, chain, asset) ? { chainKey: chain.chainKey, address } : undefined;
     };
     return { id: `${caip2}/${asset.assetNamespace}:${address}`, address, rowIn };
+  }
+  const [, chainPart = '', addressPart = ''] = CAIP2_AND_ADDRESS.exec(text) ?? [];
+  const ofToken = parseCaip2(chainPart);
+  if (ofToken !== undefined) {
+    const address = foldAddress(addressPart);
+    const rowIn: Place['rowIn'] = (byCaip2) => {
+      const chain = byCaip2.get(ofToken);
+      return chain && { chainKey: chain.chainKey, address };
+    };
+    return { id: `${ofToken}:${address}`, address, rowIn };
   }
   const colon = text.indexOf(':');
   const chainKey = foldChainKey(colon < 0 ? text : text.slice(0, colon));

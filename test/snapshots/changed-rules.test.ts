@@ -114,6 +114,18 @@ describe('rules by CAIP', () => {
     expect(await served(gateway)).toEqual([SHOWN]);
   });
 
+  it('rules by CAIP can name a token by the CAIP-2 identifier of its chain and its address', async () => {
+    const [hide, keep] = [`hide eip155:8453:${HIDDEN_BY_KEY}`, `keep EIP155:1:${address('e1')} decimals 9`];
+    const gateway = await start(`${hide}\n${keep}`);
+    expect(await served(gateway)).not.toContain(HIDDEN_BY_KEY);
+    const { data } = await gateway.query(
+      `{ token(chainKey: "ethereum", address: "${address('e1')}") { decimals heldBack { served upstream } } }`,
+    );
+    expect(data).toEqual({ token: { decimals: 9, heldBack: [{ served: '9', upstream: '6' }] } });
+    const all = [SHOWN, address('a1'), address('e1')];
+    expect(await served(gateway)).toEqual(expect.arrayContaining(all));
+  });
+
   it('rules by CAIP apply to a chain that the demo data lacks as soon as it is listed', async () => {
     const upstream = await startUpstream();
     upstream.plan('chains', status(500));
