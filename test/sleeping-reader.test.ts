@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { fixedLimits } from './support/fixed-limits.js';
 import { freePort } from './support/free-port.js';
 import { postOf } from './support/raw-http.js';
@@ -70,29 +70,27 @@ async function fillLog(address: string): Promise<string> {
   }
 }
 
-describe('a log that is not read', () => {
-  it('a log that is not read does not block requests or SIGTERM, and lost lines are counted', async () => {
-    const { address, errors } = await startUnread(true);
-    const metrics = await fillLog(address);
-    expect(metrics).toContain(`gateway_build_info{version="${version}",revision="`);
-    const [, pid] = /pid (\d+)/.exec(errors()) ?? [];
-    process.kill(Number(pid), 'SIGTERM');
-    // A stop that takes longer than ten seconds ends with status 1.
-    await expect.poll(errors).toContain('status 0');
-  });
+it('a log that is not read does not block requests or SIGTERM, and lost lines are counted', async () => {
+  const { address, errors } = await startUnread(true);
+  const metrics = await fillLog(address);
+  expect(metrics).toContain(`gateway_build_info{version="${version}",revision="`);
+  const [, pid] = /pid (\d+)/.exec(errors()) ?? [];
+  process.kill(Number(pid), 'SIGTERM');
+  // A stop that takes longer than ten seconds ends with status 1.
+  await expect.poll(errors).toContain('status 0');
+});
 
-  it('a log on a socket that is not read does not block either, and its last line arrives when it is read', async () => {
-    const { address, child } = await startUnread(false);
-    await fillLog(address);
-    let read = '';
-    child.stdout.on('data', (chunk: Buffer) => {
-      read += chunk.toString();
-    });
-    child.stdout.resume();
-    child.kill('SIGTERM');
-    const [status] = (await once(child, 'exit')) as [number | null];
-    expect(status).toBe(0);
-    await expect.poll(() => read.trimEnd().split('\n').at(-1)).toContain('"msg":"Stopped"');
-    for (const line of read.trimEnd().split('\n')) expect(() => JSON.parse(line)).not.toThrow();
+it('a log on a socket that is not read does not block either, and its last line arrives when it is read', async () => {
+  const { address, child } = await startUnread(false);
+  await fillLog(address);
+  let read = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    read += chunk.toString();
   });
+  child.stdout.resume();
+  child.kill('SIGTERM');
+  const [status] = (await once(child, 'exit')) as [number | null];
+  expect(status).toBe(0);
+  await expect.poll(() => read.trimEnd().split('\n').at(-1)).toContain('"msg":"Stopped"');
+  for (const line of read.trimEnd().split('\n')) expect(() => JSON.parse(line)).not.toThrow();
 });

@@ -8,7 +8,7 @@ import {
   type ValidationRule,
   validate,
 } from 'graphql';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { mergedRules } from '../../src/execution/merged-rules.js';
 import { withFederation } from '../../src/graph/federation/federated.js';
 import { schema as ownSchema } from '../../src/graph/schema/index.js';
@@ -59,20 +59,18 @@ function errorsBy(rules: readonly ValidationRule[], document: DocumentNode, maxE
   return validate(schema, document, rules, { maxErrors }).map((error) => error.toJSON());
 }
 
-describe('the merged rules', () => {
-  it.each(RULES.map(({ name }) => name))(
-    'the merged rules give the errors of %s as graphql-js does',
-    (name) => {
-      const document = parse(INVALID[name] ?? `no document breaks ${name}: add one`);
-      const rule = RULES.filter((each) => each.name === name);
-      expect(errorsBy(rule, document)).not.toEqual([]);
-      expect(errorsBy([mergedRules(rule)], document)).toEqual(errorsBy(rule, document));
-      expect(errorsBy([mergedRules(RULES)], document)).toEqual(errorsBy(RULES, document));
-    },
-  );
+it.each(RULES.map(({ name }) => name))(
+  'the merged rules give the errors of %s as graphql-js does',
+  (name) => {
+    const document = parse(INVALID[name] ?? `no document breaks ${name}: add one`);
+    const rule = RULES.filter((each) => each.name === name);
+    expect(errorsBy(rule, document)).not.toEqual([]);
+    expect(errorsBy([mergedRules(rule)], document)).toEqual(errorsBy(rule, document));
+    expect(errorsBy([mergedRules(RULES)], document)).toEqual(errorsBy(RULES, document));
+  },
+);
 
-  it('the merged rules stop after the same number of errors', () => {
-    const document = parse(`{ ${Array.from({ length: 50 }, (_, nth) => `nope${nth}`).join(' ')} }`);
-    expect(errorsBy([mergedRules(RULES)], document, 10)).toEqual(errorsBy(RULES, document, 10));
-  });
+it('the merged rules stop after the same number of errors', () => {
+  const document = parse(`{ ${Array.from({ length: 50 }, (_, nth) => `nope${nth}`).join(' ')} }`);
+  expect(errorsBy([mergedRules(RULES)], document, 10)).toEqual(errorsBy(RULES, document, 10));
 });

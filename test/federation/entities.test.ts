@@ -1,5 +1,5 @@
 /** _entities finds chains and tokens by each key, and a malformed representation costs only itself. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
 import { idOf } from '../fixtures/rows.js';
 import { type Answered, codesOf, createTestGateway } from '../support/test-gateway.js';
@@ -83,73 +83,71 @@ const FOUND: readonly (readonly [representation: object, entity: object | null])
   [{ ...token('ethereum', USDC), id: 'left aside', symbol: 'and more' }, usdc],
 ];
 
-describe('_entities', () => {
-  it('_entities finds chains and tokens by each key, in the order of the representations; unknown ones are null without an error', async () => {
-    const { query } = await createTestGateway();
-    const representations = FOUND.map(([representation]) => representation);
-    const entities = FOUND.map(([, entity]) => entity);
-    expect(await query(ENTITIES, { representations })).toEqual({ data: { _entities: entities } });
-  });
+it('_entities finds chains and tokens by each key, in the order of the representations; unknown ones are null without an error', async () => {
+  const { query } = await createTestGateway();
+  const representations = FOUND.map(([representation]) => representation);
+  const entities = FOUND.map(([, entity]) => entity);
+  expect(await query(ENTITIES, { representations })).toEqual({ data: { _entities: entities } });
+});
 
-  it('_entities gives null and one error for a malformed representation, and resolves the others', async () => {
-    const { query } = await createTestGateway();
-    for (const [what, malformed] of Object.entries(MALFORMED)) {
-      const representations = [chain('base'), malformed, chain('bsc')];
-      const answer = await query<Entities>(ENTITIES, { representations });
-      expect(answer.data, what).toEqual({ _entities: [chain('base'), null, chain('bsc')] });
-      expect(answer.errors, what).toEqual([
-        expect.objectContaining({
-          path: ['_entities', 1],
-          message: expect.stringMatching(/^A representation must .+, got .+\.$/),
-          extensions: { code: 'BAD_USER_INPUT' },
-        }),
-      ]);
-    }
-  });
+it('_entities gives null and one error for a malformed representation, and resolves the others', async () => {
+  const { query } = await createTestGateway();
+  for (const [what, malformed] of Object.entries(MALFORMED)) {
+    const representations = [chain('base'), malformed, chain('bsc')];
+    const answer = await query<Entities>(ENTITIES, { representations });
+    expect(answer.data, what).toEqual({ _entities: [chain('base'), null, chain('bsc')] });
+    expect(answer.errors, what).toEqual([
+      expect.objectContaining({
+        path: ['_entities', 1],
+        message: expect.stringMatching(/^A representation must .+, got .+\.$/),
+        extensions: { code: 'BAD_USER_INPUT' },
+      }),
+    ]);
+  }
+});
 
-  it('_entities keeps messages short if malformed values are long, deep or frequent', async () => {
-    const { fetch } = await createTestGateway();
-    const deep = '['.repeat(100_000) + ']'.repeat(100_000);
-    const places = '$long $deep '.repeat(100);
-    const response = await fetch('/graphql', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: `{
+it('_entities keeps messages short if malformed values are long, deep or frequent', async () => {
+  const { fetch } = await createTestGateway();
+  const deep = '['.repeat(100_000) + ']'.repeat(100_000);
+  const places = '$long $deep '.repeat(100);
+  const response = await fetch('/graphql', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: `{
         "query": "query ($long: _Any!, $deep: _Any!) { _entities(representations: [${places}]) { __typename } }",
         "variables": {
           "long": { "__typename": "${'x'.repeat(400_000)}" },
           "deep": { "__typename": "Chain", "chainKey": ${deep} }
         }
       }`,
-    });
-    const { data, errors } = (await response.json()) as Answered<Entities>;
-    expect(data).toEqual({ _entities: Array(200).fill(null) });
-    expect(errors).toHaveLength(200);
-    for (const { message } of errors ?? []) expect(message.length).toBeLessThan(250);
   });
+  const { data, errors } = (await response.json()) as Answered<Entities>;
+  expect(data).toEqual({ _entities: Array(200).fill(null) });
+  expect(errors).toHaveLength(200);
+  for (const { message } of errors ?? []) expect(message.length).toBeLessThan(250);
+});
 
-  it('_entities costs one request for each listing, however many representations there are', async () => {
-    const { query, upstream } = await createTestGateway();
-    const tokens = demoTokens.map(({ chainKey, address }) => token(chainKey, address));
-    await query(ENTITIES, { representations: tokens });
-    expect(upstream.seen.map(({ path }) => path)).toEqual(['tokens']);
-    const mixed = [...tokens, ...demoChains.map(({ chainKey }) => chain(chainKey)), ...tokens];
-    const { data } = await query<Entities>(ENTITIES, { representations: mixed });
-    expect(data?._entities).toEqual(mixed);
-    expect(upstream.seen.map(({ path }) => path)).toEqual(['tokens', 'chains']);
-  });
+it('_entities costs one request for each listing, however many representations there are', async () => {
+  const { query, upstream } = await createTestGateway();
+  const tokens = demoTokens.map(({ chainKey, address }) => token(chainKey, address));
+  await query(ENTITIES, { representations: tokens });
+  expect(upstream.seen.map(({ path }) => path)).toEqual(['tokens']);
+  const mixed = [...tokens, ...demoChains.map(({ chainKey }) => chain(chainKey)), ...tokens];
+  const { data } = await query<Entities>(ENTITIES, { representations: mixed });
+  expect(data?._entities).toEqual(mixed);
+  expect(upstream.seen.map(({ path }) => path)).toEqual(['tokens', 'chains']);
+});
 
-  it('_entities charges for each malformed representation, also of several fields', async () => {
-    const { query } = await createTestGateway();
-    const twice = `query ($representations: [_Any!]!) {
+it('_entities charges for each malformed representation, also of several fields', async () => {
+  const { query } = await createTestGateway();
+  const twice = `query ($representations: [_Any!]!) {
       a: _entities(representations: $representations) { __typename }
       b: _entities(representations: $representations) { __typename }
     }`;
-    const asked = (count: number) => ({ representations: Array(count).fill({ __typename: 'Chain', id: 5 }) });
-    const answer = await query(twice, asked(245));
-    expect(answer.errors).toHaveLength(490);
-    const refused = await query(twice, asked(255));
-    expect(refused.data).toBeUndefined();
-    expect(codesOf(refused)).toEqual(['LIMIT_EXCEEDED']);
-  });
+  const asked = (count: number) => ({ representations: Array(count).fill({ __typename: 'Chain', id: 5 }) });
+  const answer = await query(twice, asked(245));
+  expect(answer.errors).toHaveLength(490);
+  const refused = await query(twice, asked(255));
+  expect(refused.data).toBeUndefined();
+  expect(codesOf(refused)).toEqual(['LIMIT_EXCEEDED']);
 });

@@ -1,6 +1,6 @@
 /** An operation costs the upstream at most one request for each distinct route request. */
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { routeRequestKey } from '../../src/domain/addresses.js';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
 import { share } from '../support/ends.js';
@@ -51,38 +51,36 @@ async function questionsOf(operation: Operation): Promise<ReadonlySet<string>> {
   return questions;
 }
 
-describe('an operation', () => {
-  it('an operation costs the upstream at most one request for each distinct route request', async () => {
-    let asking = 0;
-    let free = 0;
-    await fc.assert(
-      fc.asyncProperty(operationsOf({ hasRoutes: 'often' }), async (operation) => {
-        const requests = await requestsOf(operation);
-        const questions = await questionsOf(operation);
-        expect(new Set(requests).size).toBe(requests.length);
-        expect(requests.filter((request) => !questions.has(request))).toEqual([]);
-        if (requests.length > 0) asking++;
-        else free++;
-      }),
-      { numRuns: 50 },
-    );
-    // Some operations ask for no routes, or only for those of unknown tokens.
-    expect(asking).toBeGreaterThan(0);
-    expect(free).toBeGreaterThan(8);
-  });
+it('an operation costs the upstream at most one request for each distinct route request', async () => {
+  let asking = 0;
+  let free = 0;
+  await fc.assert(
+    fc.asyncProperty(operationsOf({ hasRoutes: 'often' }), async (operation) => {
+      const requests = await requestsOf(operation);
+      const questions = await questionsOf(operation);
+      expect(new Set(requests).size).toBe(requests.length);
+      expect(requests.filter((request) => !questions.has(request))).toEqual([]);
+      if (requests.length > 0) asking++;
+      else free++;
+    }),
+    { numRuns: 50 },
+  );
+  // Some operations ask for no routes, or only for those of unknown tokens.
+  expect(asking).toBeGreaterThan(0);
+  expect(free).toBeGreaterThan(8);
+});
 
-  it('an operation costs one request for the routes of one token, by whichever fields and forms of its address', async () => {
-    for (const written of [
-      [USDC, USDC.toLowerCase(), USDC.toUpperCase()],
-      [`0x${'0'.repeat(40)}`, `0x${'e'.repeat(40)}`],
-    ]) {
-      const fields = written.flatMap((address, nth) => [
-        `t${nth}: tokens(srcChainKey: "ethereum", srcToken: "${address}") { id }`,
-        `d${nth}: destinations(srcChainKey: "ethereum", srcToken: "${address}") { chainKey }`,
-        `l${nth}: token(chainKey: "ethereum", address: "${address}") { destinations { __typename } }`,
-        `s${nth}: tokenSearch(query: "${nth}", filter: { reachableFrom: { chainKey: "ethereum", address: "${address}" } }) { totalCount }`,
-      ]);
-      expect(await requestsOf({ query: `{ ${fields.join(' ')} }`, variables: {} })).toHaveLength(1);
-    }
-  });
+it('an operation costs one request for the routes of one token, by whichever fields and forms of its address', async () => {
+  for (const written of [
+    [USDC, USDC.toLowerCase(), USDC.toUpperCase()],
+    [`0x${'0'.repeat(40)}`, `0x${'e'.repeat(40)}`],
+  ]) {
+    const fields = written.flatMap((address, nth) => [
+      `t${nth}: tokens(srcChainKey: "ethereum", srcToken: "${address}") { id }`,
+      `d${nth}: destinations(srcChainKey: "ethereum", srcToken: "${address}") { chainKey }`,
+      `l${nth}: token(chainKey: "ethereum", address: "${address}") { destinations { __typename } }`,
+      `s${nth}: tokenSearch(query: "${nth}", filter: { reachableFrom: { chainKey: "ethereum", address: "${address}" } }) { totalCount }`,
+    ]);
+    expect(await requestsOf({ query: `{ ${fields.join(' ')} }`, variables: {} })).toHaveLength(1);
+  }
 });

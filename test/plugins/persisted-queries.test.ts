@@ -1,6 +1,6 @@
 /** A persisted query is sent once and then executed by its hash, in bounded memory. */
 import { createHash } from 'node:crypto';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { createTestGateway, type TestGateway } from '../support/test-gateway.js';
 
 const QUERY = 'query Chain($key: String!) { chain(chainKey: $key) { name } }';
@@ -15,84 +15,82 @@ function ask({ fetch }: TestGateway, hash: unknown, query?: string, version: unk
   return fetch(`/graphql?${parameters}`);
 }
 
-describe('a persisted query', () => {
-  it('a persisted query must be sent once, and is then executed by its hash, also by POST', async () => {
-    const gateway = await createTestGateway();
-    const unknown = await ask(gateway, sha256(QUERY));
-    expect(unknown.status).toBe(200);
-    expect(await unknown.json()).toMatchObject({
-      errors: [{ message: 'PersistedQueryNotFound', extensions: { code: 'PERSISTED_QUERY_NOT_FOUND' } }],
-    });
-    for (const query of [QUERY, undefined]) {
-      const answer = await ask(gateway, sha256(QUERY), query);
-      expect(await answer.json()).toEqual({ data: { chain: { name: 'Base' } } });
-    }
+it('a persisted query must be sent once, and is then executed by its hash, also by POST', async () => {
+  const gateway = await createTestGateway();
+  const unknown = await ask(gateway, sha256(QUERY));
+  expect(unknown.status).toBe(200);
+  expect(await unknown.json()).toMatchObject({
+    errors: [{ message: 'PersistedQueryNotFound', extensions: { code: 'PERSISTED_QUERY_NOT_FOUND' } }],
+  });
+  for (const query of [QUERY, undefined]) {
+    const answer = await ask(gateway, sha256(QUERY), query);
+    expect(await answer.json()).toEqual({ data: { chain: { name: 'Base' } } });
+  }
+  const posted = await gateway.post({
+    variables: { key: 'sei' },
+    extensions: { persistedQuery: { version: 1, sha256Hash: sha256(QUERY) } },
+  });
+  expect(await posted.json()).toEqual({ data: { chain: { name: 'SEI' } } });
+});
+
+it('a persisted query stays stored while others send long texts that are no documents', async () => {
+  const gateway = await createTestGateway();
+  await ask(gateway, sha256(QUERY), QUERY);
+  for (const letter of 'abc') {
+    const query = letter.repeat(900_000);
+    const extensions = { persistedQuery: { version: 1, sha256Hash: sha256(query) } };
+    await gateway.post({ query, extensions });
+  }
+  expect(await (await ask(gateway, sha256(QUERY))).json()).toEqual({ data: { chain: { name: 'Base' } } });
+});
+
+it.each([
+  ['null', null, 'PERSISTED_QUERY_NOT_FOUND'],
+  ['a number', 5, 'BAD_REQUEST'],
+])('a persisted query whose text is %s is not an error of the gateway', async (_name, query, code) => {
+  const { post } = await createTestGateway();
+  const extensions = { persistedQuery: { version: 1, sha256Hash: sha256(QUERY) } };
+  const answer = await post({ query, extensions });
+  expect(await answer.json()).toMatchObject({ errors: [{ extensions: { code } }] });
+});
+
+it('a persisted query is refused with the hash of another text, and not stored', async () => {
+  const gateway = await createTestGateway();
+  const other = sha256('something else');
+  const refused = await ask(gateway, other, QUERY);
+  expect(refused.status).toBe(400);
+  expect(await refused.json()).toMatchObject({
+    errors: [{ extensions: { code: 'PERSISTED_QUERY_MISMATCH' } }],
+  });
+  expect(await (await ask(gateway, other)).json()).toMatchObject({
+    errors: [{ extensions: { code: 'PERSISTED_QUERY_NOT_FOUND' } }],
+  });
+});
+
+it.each([
+  ['no hash', 5, 1],
+  ['another version', sha256(QUERY), 2],
+  ['a hash of another form', 'ABC', 1],
+])('a persisted query with %s is an ordinary query', async (_name, hash, version) => {
+  const gateway = await createTestGateway();
+  expect(await (await ask(gateway, hash, QUERY, version)).json()).toEqual({
+    data: { chain: { name: 'Base' } },
+  });
+  const unasked = await ask(gateway, hash, undefined, version);
+  expect(await unasked.json()).toMatchObject({ errors: [{ extensions: { code: 'BAD_REQUEST' } }] });
+});
+
+it('persisted queries are stored in bounded memory: clients send evicted ones again', async () => {
+  const gateway = await createTestGateway();
+  const long = (nth: number) => `# ${'x'.repeat(90_000)}${nth}\n${QUERY}`;
+  for (let nth = 0; nth < 30; nth++) {
     const posted = await gateway.post({
-      variables: { key: 'sei' },
-      extensions: { persistedQuery: { version: 1, sha256Hash: sha256(QUERY) } },
+      query: long(nth),
+      variables: { key: 'base' },
+      extensions: { persistedQuery: { version: 1, sha256Hash: sha256(long(nth)) } },
     });
-    expect(await posted.json()).toEqual({ data: { chain: { name: 'SEI' } } });
-  });
-
-  it('a persisted query stays stored while others send long texts that are no documents', async () => {
-    const gateway = await createTestGateway();
-    await ask(gateway, sha256(QUERY), QUERY);
-    for (const letter of 'abc') {
-      const query = letter.repeat(900_000);
-      const extensions = { persistedQuery: { version: 1, sha256Hash: sha256(query) } };
-      await gateway.post({ query, extensions });
-    }
-    expect(await (await ask(gateway, sha256(QUERY))).json()).toEqual({ data: { chain: { name: 'Base' } } });
-  });
-
-  it.each([
-    ['null', null, 'PERSISTED_QUERY_NOT_FOUND'],
-    ['a number', 5, 'BAD_REQUEST'],
-  ])('a persisted query whose text is %s is not an error of the gateway', async (_name, query, code) => {
-    const { post } = await createTestGateway();
-    const extensions = { persistedQuery: { version: 1, sha256Hash: sha256(QUERY) } };
-    const answer = await post({ query, extensions });
-    expect(await answer.json()).toMatchObject({ errors: [{ extensions: { code } }] });
-  });
-
-  it('a persisted query is refused with the hash of another text, and not stored', async () => {
-    const gateway = await createTestGateway();
-    const other = sha256('something else');
-    const refused = await ask(gateway, other, QUERY);
-    expect(refused.status).toBe(400);
-    expect(await refused.json()).toMatchObject({
-      errors: [{ extensions: { code: 'PERSISTED_QUERY_MISMATCH' } }],
-    });
-    expect(await (await ask(gateway, other)).json()).toMatchObject({
-      errors: [{ extensions: { code: 'PERSISTED_QUERY_NOT_FOUND' } }],
-    });
-  });
-
-  it.each([
-    ['no hash', 5, 1],
-    ['another version', sha256(QUERY), 2],
-    ['a hash of another form', 'ABC', 1],
-  ])('a persisted query with %s is an ordinary query', async (_name, hash, version) => {
-    const gateway = await createTestGateway();
-    expect(await (await ask(gateway, hash, QUERY, version)).json()).toEqual({
-      data: { chain: { name: 'Base' } },
-    });
-    const unasked = await ask(gateway, hash, undefined, version);
-    expect(await unasked.json()).toMatchObject({ errors: [{ extensions: { code: 'BAD_REQUEST' } }] });
-  });
-
-  it('persisted queries are stored in bounded memory: clients send evicted ones again', async () => {
-    const gateway = await createTestGateway();
-    const long = (nth: number) => `# ${'x'.repeat(90_000)}${nth}\n${QUERY}`;
-    for (let nth = 0; nth < 30; nth++) {
-      const posted = await gateway.post({
-        query: long(nth),
-        variables: { key: 'base' },
-        extensions: { persistedQuery: { version: 1, sha256Hash: sha256(long(nth)) } },
-      });
-      expect(posted.status).toBe(200);
-    }
-    expect(await (await ask(gateway, sha256(long(29)))).json()).toHaveProperty('data');
-    expect(await (await ask(gateway, sha256(long(0)))).json()).toHaveProperty('errors');
-  });
+    expect(posted.status).toBe(200);
+  }
+  expect(await (await ask(gateway, sha256(long(29)))).json()).toHaveProperty('data');
+  expect(await (await ask(gateway, sha256(long(0)))).json()).toHaveProperty('errors');
 });

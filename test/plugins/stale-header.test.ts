@@ -1,5 +1,5 @@
 /** The header x-stale-listings names exactly the stale listings that a response was made from, with their ages. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { stopDate } from '../support/clock.js';
 import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { createTestGateway, type TestGateway, type TestGatewayOptions } from '../support/test-gateway.js';
@@ -28,55 +28,53 @@ const CHAINS = expect.stringMatching(/^chains;age=34\d$/);
 const TOKENS = expect.stringMatching(/^tokens;age=34\d$/);
 const BOTH = expect.stringMatching(/^chains;age=34\d, tokens;age=34\d$/);
 
-describe('x-stale-listings', () => {
-  it.each<[string, unknown]>([
-    ['{ chains { name } }', CHAINS],
-    ['{ chain(chainKey: "nope") { name } }', CHAINS],
-    ['{ tokens { name } }', TOKENS],
-    [`{ token(chainKey: "ethereum", address: "${USDC}") { name } }`, TOKENS],
-    ['{ tokens { name chain { name } } }', BOTH],
-    ['{ chains { tokenCount } }', BOTH],
-    ['{ chain(chainKey: "nope") { tokens { name } } }', CHAINS],
-    ['{ listings { name state ageSeconds rows } }', null],
-    ['{ __typename }', null],
-    ['{ nonsense }', null],
-    ['query ($skip: Boolean = true) { tokens @skip(if: $skip) { name } __typename }', null],
-  ])('x-stale-listings names the stale listings that were read: %s', async (query, expected) => {
-    expect(await headerOf(await createAged(340), query)).toEqual(expected);
-  });
+it.each<[string, unknown]>([
+  ['{ chains { name } }', CHAINS],
+  ['{ chain(chainKey: "nope") { name } }', CHAINS],
+  ['{ tokens { name } }', TOKENS],
+  [`{ token(chainKey: "ethereum", address: "${USDC}") { name } }`, TOKENS],
+  ['{ tokens { name chain { name } } }', BOTH],
+  ['{ chains { tokenCount } }', BOTH],
+  ['{ chain(chainKey: "nope") { tokens { name } } }', CHAINS],
+  ['{ listings { name state ageSeconds rows } }', null],
+  ['{ __typename }', null],
+  ['{ nonsense }', null],
+  ['query ($skip: Boolean = true) { tokens @skip(if: $skip) { name } __typename }', null],
+])('x-stale-listings names the stale listings that were read: %s', async (query, expected) => {
+  expect(await headerOf(await createAged(340), query)).toEqual(expected);
+});
 
-  it('x-stale-listings does not name fresh listings', async () => {
-    const query = '{ tokens { name chain { name } } }';
-    expect(await headerOf(await createAged(91), query)).toMatch(/^tokens;age=9\d$/);
-    const slowly = { config: { tokensFreshMs: 1_000_000 } };
-    expect(await headerOf(await createAged(340, slowly), query)).toMatch(/^chains;age=34\d$/);
-  });
+it('x-stale-listings does not name fresh listings', async () => {
+  const query = '{ tokens { name chain { name } } }';
+  expect(await headerOf(await createAged(91), query)).toMatch(/^tokens;age=9\d$/);
+  const slowly = { config: { tokensFreshMs: 1_000_000 } };
+  expect(await headerOf(await createAged(340, slowly), query)).toMatch(/^chains;age=34\d$/);
+});
 
-  it('x-stale-listings has the age of `listings`, in whole seconds, and is readable by pages of other origins', async () => {
-    const { post } = await createAged(91);
-    const response = await post(
-      { query: '{ tokens { name } listings { ageSeconds } }' },
-      { origin: 'https://any.example' },
-    );
-    const { data } = (await response.json()) as { data: { listings: { ageSeconds: number }[] } };
-    expect(response.headers.get(HEADER)).toBe(`tokens;age=${data.listings[1]?.ageSeconds}`);
-    expect(response.headers.get('access-control-expose-headers')?.split(', ')).toContain(HEADER);
-  });
+it('x-stale-listings has the age of `listings`, in whole seconds, and is readable by pages of other origins', async () => {
+  const { post } = await createAged(91);
+  const response = await post(
+    { query: '{ tokens { name } listings { ageSeconds } }' },
+    { origin: 'https://any.example' },
+  );
+  const { data } = (await response.json()) as { data: { listings: { ageSeconds: number }[] } };
+  expect(response.headers.get(HEADER)).toBe(`tokens;age=${data.listings[1]?.ageSeconds}`);
+  expect(response.headers.get('access-control-expose-headers')?.split(', ')).toContain(HEADER);
+});
 
-  it('x-stale-listings names the listings behind routes (tokens) and joined chains', async () => {
-    const gateway = await createAged(340);
-    const routes = `tokens(srcChainKey: "ethereum", srcToken: "${USDC}")`;
-    expect(await headerOf(gateway, `{ ${routes} { name } }`)).toEqual(TOKENS);
-    expect(await headerOf(gateway, `{ ${routes} { name chain { name } } }`)).toEqual(BOTH);
-    // Whether the token is listed decides an empty result, too, so the header names the token listing.
-    gateway.upstream.plan('tokens', json({ tokens: [] }));
-    expect(await headerOf(gateway, `{ ${routes.replace('ethereum', 'base')} { name } }`)).toEqual(TOKENS);
-  });
+it('x-stale-listings names the listings behind routes (tokens) and joined chains', async () => {
+  const gateway = await createAged(340);
+  const routes = `tokens(srcChainKey: "ethereum", srcToken: "${USDC}")`;
+  expect(await headerOf(gateway, `{ ${routes} { name } }`)).toEqual(TOKENS);
+  expect(await headerOf(gateway, `{ ${routes} { name chain { name } } }`)).toEqual(BOTH);
+  // Whether the token is listed decides an empty result, too, so the header names the token listing.
+  gateway.upstream.plan('tokens', json({ tokens: [] }));
+  expect(await headerOf(gateway, `{ ${routes.replace('ethereum', 'base')} { name } }`)).toEqual(TOKENS);
+});
 
-  it('x-stale-listings does not name a listing that is missing', async () => {
-    const upstream = await startFakeUpstream();
-    upstream.plan('tokens', status(404));
-    const gateway = await createTestGateway({ upstream });
-    expect(await headerOf(gateway, '{ tokens { name } }')).toBeNull();
-  });
+it('x-stale-listings does not name a listing that is missing', async () => {
+  const upstream = await startFakeUpstream();
+  upstream.plan('tokens', status(404));
+  const gateway = await createTestGateway({ upstream });
+  expect(await headerOf(gateway, '{ tokens { name } }')).toBeNull();
 });

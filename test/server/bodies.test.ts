@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { type ReadBody, readBody } from '../../src/server/bodies.js';
 import { createByteBudget } from '../../src/server/byte-budget.js';
 
@@ -38,54 +38,52 @@ function start(budget = createByteBudget(32 * KB), client = 'one') {
   };
 }
 
-describe('a body that arrives in parts', () => {
-  it('a body takes at most twice its size or 4 KB, in parts of any size, until its request is answered', async () => {
-    for (const size of [1, 7, 1_000]) {
-      const { send, end, read, budget } = start();
-      let sent = '';
-      while (sent.length < 8_000) {
-        const part = String(sent.length % 10).repeat(size);
-        sent += part;
-        await send(part);
-        expect(budget.bytes).toBeGreaterThanOrEqual(sent.length);
-        expect(budget.bytes).toBeLessThanOrEqual(Math.max(2 * sent.length, 4 * KB));
-      }
-      await end();
-      expect(read()).toMatchObject({ body: sent, bytes: sent.length });
-      expect(budget.bytes).toBeGreaterThan(0);
-      read()?.release?.();
-      expect(budget.bytes).toBe(0);
+it('a body takes at most twice its size or 4 KB, in parts of any size, until its request is answered', async () => {
+  for (const size of [1, 7, 1_000]) {
+    const { send, end, read, budget } = start();
+    let sent = '';
+    while (sent.length < 8_000) {
+      const part = String(sent.length % 10).repeat(size);
+      sent += part;
+      await send(part);
+      expect(budget.bytes).toBeGreaterThanOrEqual(sent.length);
+      expect(budget.bytes).toBeLessThanOrEqual(Math.max(2 * sent.length, 4 * KB));
     }
-  });
+    await end();
+    expect(read()).toMatchObject({ body: sent, bytes: sent.length });
+    expect(budget.bytes).toBeGreaterThan(0);
+    read()?.release?.();
+    expect(budget.bytes).toBe(0);
+  }
+});
 
-  it('a body takes no memory after its client has disconnected, or if it is too large', async () => {
-    const gone = start();
-    await gone.send('x');
-    expect(gone.budget.bytes).toBe(1);
-    gone.destroy();
-    await setImmediate();
-    expect(gone.budget.bytes).toBe(0);
-    const large = start();
-    for (let nth = 0; nth < 20; nth++) await large.send('x'.repeat(KB));
-    expect(large.budget.bytes).toBe(0);
-    await large.end();
-    expect(large.read()).toMatchObject({ bytes: 20 * KB });
-    expect(large.read()).not.toHaveProperty('body');
-    expect(large.read()).not.toHaveProperty('refusal');
-  });
+it('a body takes no memory after its client has disconnected, or if it is too large', async () => {
+  const gone = start();
+  await gone.send('x');
+  expect(gone.budget.bytes).toBe(1);
+  gone.destroy();
+  await setImmediate();
+  expect(gone.budget.bytes).toBe(0);
+  const large = start();
+  for (let nth = 0; nth < 20; nth++) await large.send('x'.repeat(KB));
+  expect(large.budget.bytes).toBe(0);
+  await large.end();
+  expect(large.read()).toMatchObject({ bytes: 20 * KB });
+  expect(large.read()).not.toHaveProperty('body');
+  expect(large.read()).not.toHaveProperty('refusal');
+});
 
-  it('a body is refused if all bodies take too much memory; if it was complete, its connection is cut', async () => {
-    const budget = createByteBudget(48 * KB);
-    const [waiting, unfinished] = [start(budget, 'greedy'), start(budget, 'greedy')];
-    for (const one of [waiting, unfinished]) for (let nth = 0; nth < 8; nth++) await one.send('x'.repeat(KB));
-    await waiting.end();
-    const honest = start(budget, 'honest');
-    const others = Array.from({ length: 4 }, () => start(budget, 'greedy'));
-    for (const one of [honest, ...others]) for (let nth = 0; nth < 9; nth++) await one.send('x'.repeat(KB));
-    for (const one of [honest, unfinished, ...others]) await one.end();
-    expect(waiting.cuts).toEqual(['request_bytes']);
-    expect(unfinished.read()).toMatchObject({ bytes: 8 * KB, refusal: { status: 503 } });
-    expect(honest.read()?.body).toHaveLength(9 * KB);
-    expect(others.at(-1)?.read()?.body).toHaveLength(9 * KB);
-  });
+it('a body is refused if all bodies take too much memory; if it was complete, its connection is cut', async () => {
+  const budget = createByteBudget(48 * KB);
+  const [waiting, unfinished] = [start(budget, 'greedy'), start(budget, 'greedy')];
+  for (const one of [waiting, unfinished]) for (let nth = 0; nth < 8; nth++) await one.send('x'.repeat(KB));
+  await waiting.end();
+  const honest = start(budget, 'honest');
+  const others = Array.from({ length: 4 }, () => start(budget, 'greedy'));
+  for (const one of [honest, ...others]) for (let nth = 0; nth < 9; nth++) await one.send('x'.repeat(KB));
+  for (const one of [honest, unfinished, ...others]) await one.end();
+  expect(waiting.cuts).toEqual(['request_bytes']);
+  expect(unfinished.read()).toMatchObject({ bytes: 8 * KB, refusal: { status: 503 } });
+  expect(honest.read()?.body).toHaveLength(9 * KB);
+  expect(others.at(-1)?.read()?.body).toHaveLength(9 * KB);
 });

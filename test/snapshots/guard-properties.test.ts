@@ -1,6 +1,6 @@
 /** Guarded values keep their promises for generated listings, in bounded memory and time. */
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Fetched, Token } from '../../src/domain/listing.js';
 import { lookalikeKey } from '../../src/domain/lookalikes.js';
 import { asSent, type GuardedListing, guardListing } from '../../src/snapshots/guard.js';
@@ -198,41 +198,37 @@ const tokensFrom = (first: number, count: number, symbolOf: (index: number) => s
     tokenRow('a', `0x${(first + index + 1).toString(16).padStart(40, '0')}`, { symbol: symbolOf(index) }),
   );
 
-describe('guarded values', () => {
-  it('guarded values are served only if they were first or steady for HOLD_BACK_MS, and are equal at gateways that share all listings', async () => {
-    const steps = fc.array(step, { minLength: 10, maxLength: 40, size: 'max' });
-    await fc.assert(fc.asyncProperty(steps, run), { numRuns: 30 });
-  });
-
-  it('guarded values are remembered for 10,000 removed rows if an upstream changes all its keys again and again', async () => {
-    const listings = Array.from({ length: 8 }, (_, nth) =>
-      tokensFrom(nth * 2000, 2000, (index) => `S${nth * 2000 + index}`),
-    );
-    const { served } = await guardAll(listings);
-    expect(served.rows).toHaveLength(2000);
-    const { gone, held, arrived } = served.guard;
-    expect([gone.length, held.length, arrived.length]).toEqual([10_000, 0, 2000]);
-    // The first rows are remembered, and not the rows that were listed only briefly.
-    expect(gone.slice(0, 2000).map(({ row }) => row.symbol)).toEqual(
-      listings[0]?.map(({ symbol }) => symbol),
-    );
-  });
-
-  it.each([
-    ['each with a symbol of its own', (index: number) => `S${index}`],
-    ['all with one symbol', () => 'USDC'],
-  ])(
-    'the guard takes time in proportion to the rows if all addresses are replaced, %s',
-    async (_name, symbolOf) => {
-      const looksAt = async (count: number) => {
-        const before = tokensFrom(0, count, symbolOf);
-        const after = tokensFrom(count, count, symbolOf);
-        const { served, looks } = await guardAll([before, after, [...after, ...before], after]);
-        expect(served.guard.held.length).toBeLessThanOrEqual(2 * count);
-        return looks;
-      };
-      const [few, many] = [await looksAt(250), await looksAt(1000)];
-      expect(many).toBeLessThan(4.5 * few);
-    },
-  );
+it('guarded values are served only if they were first or steady for HOLD_BACK_MS, and are equal at gateways that share all listings', async () => {
+  const steps = fc.array(step, { minLength: 10, maxLength: 40, size: 'max' });
+  await fc.assert(fc.asyncProperty(steps, run), { numRuns: 30 });
 });
+
+it('guarded values are remembered for 10,000 removed rows if an upstream changes all its keys again and again', async () => {
+  const listings = Array.from({ length: 8 }, (_, nth) =>
+    tokensFrom(nth * 2000, 2000, (index) => `S${nth * 2000 + index}`),
+  );
+  const { served } = await guardAll(listings);
+  expect(served.rows).toHaveLength(2000);
+  const { gone, held, arrived } = served.guard;
+  expect([gone.length, held.length, arrived.length]).toEqual([10_000, 0, 2000]);
+  // The first rows are remembered, and not the rows that were listed only briefly.
+  expect(gone.slice(0, 2000).map(({ row }) => row.symbol)).toEqual(listings[0]?.map(({ symbol }) => symbol));
+});
+
+it.each([
+  ['each with a symbol of its own', (index: number) => `S${index}`],
+  ['all with one symbol', () => 'USDC'],
+])(
+  'the guard takes time in proportion to the rows if all addresses are replaced, %s',
+  async (_name, symbolOf) => {
+    const looksAt = async (count: number) => {
+      const before = tokensFrom(0, count, symbolOf);
+      const after = tokensFrom(count, count, symbolOf);
+      const { served, looks } = await guardAll([before, after, [...after, ...before], after]);
+      expect(served.guard.held.length).toBeLessThanOrEqual(2 * count);
+      return looks;
+    };
+    const [few, many] = [await looksAt(250), await looksAt(1000)];
+    expect(many).toBeLessThan(4.5 * few);
+  },
+);

@@ -1,6 +1,6 @@
 /** The operator's rules "accept" and "keep" decide about guarded values, and "hide" hides them without a loss. */
 import { writeFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { chainRow } from '../fixtures/rows.js';
 import { until } from '../support/clock.js';
 import { json } from '../support/fake-upstream.js';
@@ -32,144 +32,142 @@ async function serve(text: string, listings = LISTINGS) {
   return { ...gateway, write };
 }
 
-describe('a rule of LISTING_RULES', () => {
-  it('the rule "accept" accepts a change at once, without a refresh if it is already held back', async () => {
-    const gateway = await serve('accept a:0x1 decimals 6 18 # right\n');
-    await gateway.bring({ tokens: WRONG });
-    expect(await first(gateway)).toMatchObject({ decimals: 18, price: { usd: 1 }, heldBack: [] });
+it('the rule "accept" accepts a change at once, without a refresh if it is already held back', async () => {
+  const gateway = await serve('accept a:0x1 decimals 6 18 # right\n');
+  await gateway.bring({ tokens: WRONG });
+  expect(await first(gateway)).toMatchObject({ decimals: 18, price: { usd: 1 }, heldBack: [] });
 
-    const later = await serve('');
-    await later.bring({ tokens: WRONG });
-    expect(await first(later)).toMatchObject({ decimals: 6 });
-    const asked = later.upstream.count('tokens');
-    await later.write(`# pasted\n${later.ruleInLog()}\n`);
-    await until(async () => (await first(later))?.decimals === 18);
-    expect(await first(later)).toMatchObject({ price: { usd: 1 }, heldBack: [] });
-    expect(later.upstream.count('tokens')).toBe(asked);
-    expect(later.heldBackRows()).toEqual([0, 0]);
-    const by = 'gateway_accepted_changes_total{listing="tokens",fact="decimals",by="operator"}';
-    expect(await later.sample(by)).toBe(1);
-    // It stays accepted without the rule.
-    await later.write('');
-    await later.bring({});
-    expect(await first(later)).toMatchObject({ decimals: 18, heldBack: [] });
-  });
+  const later = await serve('');
+  await later.bring({ tokens: WRONG });
+  expect(await first(later)).toMatchObject({ decimals: 6 });
+  const asked = later.upstream.count('tokens');
+  await later.write(`# pasted\n${later.ruleInLog()}\n`);
+  await until(async () => (await first(later))?.decimals === 18);
+  expect(await first(later)).toMatchObject({ price: { usd: 1 }, heldBack: [] });
+  expect(later.upstream.count('tokens')).toBe(asked);
+  expect(later.heldBackRows()).toEqual([0, 0]);
+  const by = 'gateway_accepted_changes_total{listing="tokens",fact="decimals",by="operator"}';
+  expect(await later.sample(by)).toBe(1);
+  // It stays accepted without the rule.
+  await later.write('');
+  await later.bring({});
+  expect(await first(later)).toMatchObject({ decimals: 18, heldBack: [] });
+});
 
-  it('the rule "accept" accepts only the change that it names', async () => {
-    const gateway = await serve('accept a:0x1 decimals 6 8\naccept a:0x2 decimals 6 18\n');
-    await gateway.bring({ tokens: WRONG });
-    expect(await first(gateway)).toMatchObject({ decimals: 6 });
-    // If two facts of a row have changed, the row is accepted only if rules accept both changes.
-    await gateway.bring({ tokens: [numbered(1, { decimals: 8, symbol: 'X' }), ...REST] });
-    expect(await first(gateway)).toMatchObject({ decimals: 6, symbol: 'S1' });
-  });
+it('the rule "accept" accepts only the change that it names', async () => {
+  const gateway = await serve('accept a:0x1 decimals 6 8\naccept a:0x2 decimals 6 18\n');
+  await gateway.bring({ tokens: WRONG });
+  expect(await first(gateway)).toMatchObject({ decimals: 6 });
+  // If two facts of a row have changed, the row is accepted only if rules accept both changes.
+  await gateway.bring({ tokens: [numbered(1, { decimals: 8, symbol: 'X' }), ...REST] });
+  expect(await first(gateway)).toMatchObject({ decimals: 6, symbol: 'S1' });
+});
 
-  it('the rule "keep" never accepts a change, however long it is sent, and the row shows it', async () => {
-    const gateway = await serve('keep a:0x1 decimals 6\nkeep a chainId 7\n');
-    await gateway.bring({ tokens: WRONG, chains: [chainRow('a', { chainId: 8 })] });
-    await gateway.bring({}, 100 * DAY);
-    expect(await gateway.chains()).toMatchObject([{ chainId: 7, heldBack: [{ upstream: '8' }] }]);
-    expect(await first(gateway)).toMatchObject({ decimals: 6, price: null, heldBack: [{ upstream: '18' }] });
-    expect(gateway.heldBackRows()).toEqual([1, 1]);
-    await gateway.bring({ tokens: RIGHT });
-    expect(await first(gateway)).toMatchObject({ decimals: 6, price: { usd: 1 }, heldBack: [] });
-  });
+it('the rule "keep" never accepts a change, however long it is sent, and the row shows it', async () => {
+  const gateway = await serve('keep a:0x1 decimals 6\nkeep a chainId 7\n');
+  await gateway.bring({ tokens: WRONG, chains: [chainRow('a', { chainId: 8 })] });
+  await gateway.bring({}, 100 * DAY);
+  expect(await gateway.chains()).toMatchObject([{ chainId: 7, heldBack: [{ upstream: '8' }] }]);
+  expect(await first(gateway)).toMatchObject({ decimals: 6, price: null, heldBack: [{ upstream: '18' }] });
+  expect(gateway.heldBackRows()).toEqual([1, 1]);
+  await gateway.bring({ tokens: RIGHT });
+  expect(await first(gateway)).toMatchObject({ decimals: 6, price: { usd: 1 }, heldBack: [] });
+});
 
-  it('the rule "keep" of a type that the operator writes in upper case serves the type in lower case', async () => {
-    const gateway = await serve('keep a chainType EVM\n');
-    await gateway.bring({ chains: [chainRow('a', { chainType: 'solana' })] });
-    const served = { chainType: 'evm', caip2: 'eip155:7' };
-    const heldBack = [{ served: 'evm', upstream: 'solana' }];
-    expect(await gateway.chains()).toMatchObject([{ ...served, heldBack }]);
-    await gateway.bring({ chains: [chainRow('a', { chainType: 'EVM' })] });
-    expect(await gateway.chains()).toMatchObject([{ ...served, heldBack: [] }]);
-  });
+it('the rule "keep" of a type that the operator writes in upper case serves the type in lower case', async () => {
+  const gateway = await serve('keep a chainType EVM\n');
+  await gateway.bring({ chains: [chainRow('a', { chainType: 'solana' })] });
+  const served = { chainType: 'evm', caip2: 'eip155:7' };
+  const heldBack = [{ served: 'evm', upstream: 'solana' }];
+  expect(await gateway.chains()).toMatchObject([{ ...served, heldBack }]);
+  await gateway.bring({ chains: [chainRow('a', { chainType: 'EVM' })] });
+  expect(await gateway.chains()).toMatchObject([{ ...served, heldBack: [] }]);
+});
 
-  it('the rule "keep" applies in the first listing to the chain of the demo data, and not to another that claims its CAIP-2 identifier', async () => {
-    const rogue = chainRow('rogue', { chainId: 1 });
-    for (const ethereum of [{ chainId: 1, chainType: 'solana' }, { chainId: 5 }].map((wrong) =>
-      chainRow('ethereum', wrong),
-    )) {
-      const gateway = await serve('keep eip155:1 chainType evm\nkeep eip155:1 chainId 1\n', {
-        chains: [ethereum, rogue],
-        tokens: RIGHT,
-      });
-      expect(await gateway.chains()).toMatchObject([
-        { chainKey: 'ethereum', chainId: 1, chainType: 'evm', caip2: 'eip155:1', heldBack: [{}] },
-        { chainKey: 'rogue', caip2: null, heldBack: [] },
-      ]);
-    }
-  });
+it('the rule "keep" applies in the first listing to the chain of the demo data, and not to another that claims its CAIP-2 identifier', async () => {
+  const rogue = chainRow('rogue', { chainId: 1 });
+  for (const ethereum of [{ chainId: 1, chainType: 'solana' }, { chainId: 5 }].map((wrong) =>
+    chainRow('ethereum', wrong),
+  )) {
+    const gateway = await serve('keep eip155:1 chainType evm\nkeep eip155:1 chainId 1\n', {
+      chains: [ethereum, rogue],
+      tokens: RIGHT,
+    });
+    expect(await gateway.chains()).toMatchObject([
+      { chainKey: 'ethereum', chainId: 1, chainType: 'evm', caip2: 'eip155:1', heldBack: [{}] },
+      { chainKey: 'rogue', caip2: null, heldBack: [] },
+    ]);
+  }
+});
 
-  it('the rule "keep" applies after a restart to the chain that has its CAIP-2 identifier, and not to another that claims it', async () => {
-    const [ethereum, rogue] = ['ethereum', 'rogue'].map((key) => chainRow(key, { chainId: 1 }));
-    const listingRules = temporaryFile('keep eip155:1 chainType evm\n');
-    const config = { listingRules, snapshotDir: temporaryDirectory() };
-    const gateway = await startGuarded({ chains: [ethereum, rogue], tokens: RIGHT }, { config });
-    const chains = [{ ...ethereum, chainType: 'solana' }, rogue];
-    await gateway.bring({ chains });
-    await gateway.bring({}, 2 * DAY);
-    const kept = { chainKey: 'ethereum', chainType: 'evm', heldBack: [{ upstream: 'solana' }] };
-    expect((await gateway.chains())[0]).toMatchObject(kept);
-    const after = await restart(gateway);
-    expect((await after.chains())[0]).toMatchObject(kept);
-  });
+it('the rule "keep" applies after a restart to the chain that has its CAIP-2 identifier, and not to another that claims it', async () => {
+  const [ethereum, rogue] = ['ethereum', 'rogue'].map((key) => chainRow(key, { chainId: 1 }));
+  const listingRules = temporaryFile('keep eip155:1 chainType evm\n');
+  const config = { listingRules, snapshotDir: temporaryDirectory() };
+  const gateway = await startGuarded({ chains: [ethereum, rogue], tokens: RIGHT }, { config });
+  const chains = [{ ...ethereum, chainType: 'solana' }, rogue];
+  await gateway.bring({ chains });
+  await gateway.bring({}, 2 * DAY);
+  const kept = { chainKey: 'ethereum', chainType: 'evm', heldBack: [{ upstream: 'solana' }] };
+  expect((await gateway.chains())[0]).toMatchObject(kept);
+  const after = await restart(gateway);
+  expect((await after.chains())[0]).toMatchObject(kept);
+});
 
-  it('the rule "keep" of decimals leaves out routes to a token with others, even if the token is not listed', async () => {
-    const gateway = await serve('keep a:0x63 decimals 6\n');
-    gateway.upstream.plan('routes', json({ tokens: [numbered(99, { decimals: 18 }), RIGHT[1]] }));
-    const routes =
-      '{ destinations(srcChainKey: "a", srcToken: "0x1", includeSourceChain: true) { tokens { address } } }';
-    const { data } = await gateway.query<{ destinations: object[] }>(routes);
-    expect(data?.destinations).toEqual([{ tokens: [{ address: RIGHT[1]?.address }] }]);
-  });
+it('the rule "keep" of decimals leaves out routes to a token with others, even if the token is not listed', async () => {
+  const gateway = await serve('keep a:0x63 decimals 6\n');
+  gateway.upstream.plan('routes', json({ tokens: [numbered(99, { decimals: 18 }), RIGHT[1]] }));
+  const routes =
+    '{ destinations(srcChainKey: "a", srcToken: "0x1", includeSourceChain: true) { tokens { address } } }';
+  const { data } = await gateway.query<{ destinations: object[] }>(routes);
+  expect(data?.destinations).toEqual([{ tokens: [{ address: RIGHT[1]?.address }] }]);
+});
 
-  it('the rule "keep" ends the alert: the metrics do not count facts that such a rule keeps', async () => {
-    const counts = async () =>
-      Promise.all(
-        [
-          'gateway_held_back_rows{listing="tokens",fact="decimals"}',
-          'gateway_held_back_rows{listing="tokens",fact="symbol"}',
-          'gateway_held_back_rows{listing="chains",fact="chainId"}',
-          'gateway_held_back_oldest_seconds{listing="tokens"}',
-          'gateway_held_back_oldest_seconds{listing="chains"}',
-        ].map(gateway.sample),
-      );
-    const gateway = await serve('');
-    await gateway.bring({ tokens: WRONG, chains: [chainRow('a', { chainId: 8 })] });
-    await gateway.bring({}, 3_600_000);
-    expect(await counts()).toEqual([1, 0, 1, 3_600, 3_600]);
-    await gateway.write('keep a:0x1 decimals 6\nkeep a chainId 7');
-    await until(async () => (await counts())[0] === 0);
-    expect(await counts()).toEqual([0, 0, 0, 0, 0]);
-    expect(gateway.heldBackRows()).toEqual([1, 1]);
-    await gateway.bring({ tokens: [{ ...WRONG[0], symbol: 'X' }, ...REST] });
-    await gateway.bring({}, 60_000);
-    expect(await counts()).toEqual([0, 1, 0, 60, 0]);
-    await gateway.write('');
-    await until(async () => (await counts())[0] === 1);
-  });
+it('the rule "keep" ends the alert: the metrics do not count facts that such a rule keeps', async () => {
+  const counts = async () =>
+    Promise.all(
+      [
+        'gateway_held_back_rows{listing="tokens",fact="decimals"}',
+        'gateway_held_back_rows{listing="tokens",fact="symbol"}',
+        'gateway_held_back_rows{listing="chains",fact="chainId"}',
+        'gateway_held_back_oldest_seconds{listing="tokens"}',
+        'gateway_held_back_oldest_seconds{listing="chains"}',
+      ].map(gateway.sample),
+    );
+  const gateway = await serve('');
+  await gateway.bring({ tokens: WRONG, chains: [chainRow('a', { chainId: 8 })] });
+  await gateway.bring({}, 3_600_000);
+  expect(await counts()).toEqual([1, 0, 1, 3_600, 3_600]);
+  await gateway.write('keep a:0x1 decimals 6\nkeep a chainId 7');
+  await until(async () => (await counts())[0] === 0);
+  expect(await counts()).toEqual([0, 0, 0, 0, 0]);
+  expect(gateway.heldBackRows()).toEqual([1, 1]);
+  await gateway.bring({ tokens: [{ ...WRONG[0], symbol: 'X' }, ...REST] });
+  await gateway.bring({}, 60_000);
+  expect(await counts()).toEqual([0, 1, 0, 60, 0]);
+  await gateway.write('');
+  await until(async () => (await counts())[0] === 1);
+});
 
-  it('the rule "keep" applies in the first listing, and restores a value after another one was accepted', async () => {
-    const gateway = await serve('keep a:0x1 decimals 6\n', { ...LISTINGS, tokens: WRONG });
-    expect(await first(gateway)).toMatchObject({ decimals: 6, heldBack: [{ served: '6', upstream: '18' }] });
-    const later = await serve('', { ...LISTINGS, tokens: WRONG });
-    expect(await first(later)).toMatchObject({ decimals: 18 });
-    await later.write('keep a:0x1 decimals 6\n');
-    await until(async () => (await first(later))?.decimals === 6);
-    await later.bring({ tokens: RIGHT });
-    expect(await first(later)).toMatchObject({ decimals: 6, price: { usd: 1 }, heldBack: [] });
-  });
+it('the rule "keep" applies in the first listing, and restores a value after another one was accepted', async () => {
+  const gateway = await serve('keep a:0x1 decimals 6\n', { ...LISTINGS, tokens: WRONG });
+  expect(await first(gateway)).toMatchObject({ decimals: 6, heldBack: [{ served: '6', upstream: '18' }] });
+  const later = await serve('', { ...LISTINGS, tokens: WRONG });
+  expect(await first(later)).toMatchObject({ decimals: 18 });
+  await later.write('keep a:0x1 decimals 6\n');
+  await until(async () => (await first(later))?.decimals === 6);
+  await later.bring({ tokens: RIGHT });
+  expect(await first(later)).toMatchObject({ decimals: 6, price: { usd: 1 }, heldBack: [] });
+});
 
-  it('a rule that hides a row hides its held-back values, and does not count as a loss', async () => {
-    const gateway = await serve('hide a:0x1\n');
-    await gateway.bring({ tokens: WRONG });
-    expect(await gateway.tokens()).toHaveLength(10);
-    expect(gateway.heldBackRows()).toEqual([0, 0]);
-    expect(await gateway.sample('gateway_held_back_rows{listing="tokens",fact="decimals"}')).toBe(0);
-    // The row is guarded nevertheless.
-    await gateway.write('');
-    await until(async () => (await gateway.tokens()).length === 11);
-    expect(await first(gateway)).toMatchObject({ decimals: 6, heldBack: [{ upstream: '18' }] });
-  });
+it('a rule that hides a row hides its held-back values, and does not count as a loss', async () => {
+  const gateway = await serve('hide a:0x1\n');
+  await gateway.bring({ tokens: WRONG });
+  expect(await gateway.tokens()).toHaveLength(10);
+  expect(gateway.heldBackRows()).toEqual([0, 0]);
+  expect(await gateway.sample('gateway_held_back_rows{listing="tokens",fact="decimals"}')).toBe(0);
+  // The row is guarded nevertheless.
+  await gateway.write('');
+  await until(async () => (await gateway.tokens()).length === 11);
+  expect(await first(gateway)).toMatchObject({ decimals: 6, heldBack: [{ upstream: '18' }] });
 });

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import type { ListingRules } from '../../src/domain/listing-rules.js';
 import { openRulesFile } from '../../src/storage/rules-file.js';
 import { temporaryDirectory, temporaryFile } from '../support/temporary-files.js';
@@ -34,139 +34,137 @@ async function watch(path: string) {
   return { file, changes, hidden: () => hiddenBy(file.rules), logged };
 }
 
-describe('a file of rules', () => {
-  it('a file of rules is read at once, and again when it is written or another file replaces it, as editors do', async () => {
+it('a file of rules is read at once, and again when it is written or another file replaces it, as editors do', async () => {
+  const path = temporaryFile('hide a');
+  const { hidden, changes, logged } = await watch(path);
+  expect(hidden()).toEqual(['a']);
+  writeFileSync(path, 'hide b\nhide c');
+  await expect.poll(() => changes).toEqual([['b', 'c']]);
+  expect(hidden()).toEqual(['b', 'c']);
+  for (const key of ['c', 'a']) {
+    writeFileSync(`${path}.new`, `hide ${key}`);
+    // The same time and length: only the file is another one.
+    utimesSync(`${path}.new`, 1, 1);
+    renameSync(`${path}.new`, path);
+    await expect.poll(() => changes.at(-1)).toEqual([key]);
+  }
+  writeFileSync(path, '');
+  await expect.poll(() => changes).toEqual([['b', 'c'], ['c'], ['a'], []]);
+  const line = { level: 'info', msg: expect.stringMatching(/^LISTING_RULES has changed/) };
+  expect(logged).toMatchObject([2, 1, 1, 0].map((rules) => ({ ...line, rules })));
+});
+
+it('a file of rules is read again when a link on its path changes, as in Kubernetes', async () => {
+  const folder = temporaryDirectory();
+  const put = (version: string, text: string) => {
+    mkdirSync(join(folder, version));
+    writeFileSync(join(folder, version, 'rules.txt'), text);
+    symlinkSync(version, join(folder, '..data.new'));
+    renameSync(join(folder, '..data.new'), join(folder, '..data'));
+  };
+  put('..1', 'hide a');
+  symlinkSync('..data/rules.txt', join(folder, 'rules.txt'));
+  const { changes, hidden } = await watch(join(folder, 'rules.txt'));
+  expect(hidden()).toEqual(['a']);
+  put('..2', 'hide b');
+  await expect.poll(() => changes).toEqual([['b']]);
+  rmSync(join(folder, '..1'), { recursive: true });
+  put('..3', 'hide c');
+  await expect.poll(() => changes).toEqual([['b'], ['c']]);
+});
+
+it('a file of rules is not read while it is being written', async () => {
+  const path = temporaryFile('hide a');
+  const { changes } = await watch(path);
+  truncateSync(path);
+  for (let written = 0; written < 50; written++) {
+    appendFileSync(path, '# a comment\n');
+    await sleep(SETTLE_MS / 20);
+  }
+  appendFileSync(path, 'hide b\nhide c\n');
+  // A busy machine can pause the writes until the file counts as written. Then the second attempt decides.
+  await expect.poll(() => changes, { timeout: 10_000 }).toEqual([['b', 'c']]);
+});
+
+it('a file of rules is not read after close, and changes nothing when only its times change', async () => {
+  const path = temporaryFile('hide a');
+  const { file, changes, logged, hidden } = await watch(path);
+  utimesSync(path, 1, 1);
+  await sleep(SOME_LOOKS_MS);
+  file.close();
+  writeFileSync(path, 'hide b');
+  await sleep(SOME_LOOKS_MS);
+  expect({ changes, logged, hidden: hidden() }).toEqual({ changes: [], logged: [], hidden: ['a'] });
+});
+
+it.each<[string, RegExp, (path: string) => unknown]>([
+  [
+    'with a broken line',
+    /line 2: expected a rule .*; got "broken \\u202e"$/,
+    (path) => writeFileSync(path, 'hide b\nbroken \u202e'),
+  ],
+  ['that is gone', /ENOENT/, (path) => rmSync(path)],
+])(
+  'a file of rules %s leaves the last rules in force, with one line in the log',
+  async (_name, reason, spoil) => {
     const path = temporaryFile('hide a');
     const { hidden, changes, logged } = await watch(path);
-    expect(hidden()).toEqual(['a']);
-    writeFileSync(path, 'hide b\nhide c');
-    await expect.poll(() => changes).toEqual([['b', 'c']]);
-    expect(hidden()).toEqual(['b', 'c']);
-    for (const key of ['c', 'a']) {
-      writeFileSync(`${path}.new`, `hide ${key}`);
-      // The same time and length: only the file is another one.
-      utimesSync(`${path}.new`, 1, 1);
-      renameSync(`${path}.new`, path);
-      await expect.poll(() => changes.at(-1)).toEqual([key]);
-    }
-    writeFileSync(path, '');
-    await expect.poll(() => changes).toEqual([['b', 'c'], ['c'], ['a'], []]);
-    const line = { level: 'info', msg: expect.stringMatching(/^LISTING_RULES has changed/) };
-    expect(logged).toMatchObject([2, 1, 1, 0].map((rules) => ({ ...line, rules })));
-  });
-
-  it('a file of rules is read again when a link on its path changes, as in Kubernetes', async () => {
-    const folder = temporaryDirectory();
-    const put = (version: string, text: string) => {
-      mkdirSync(join(folder, version));
-      writeFileSync(join(folder, version, 'rules.txt'), text);
-      symlinkSync(version, join(folder, '..data.new'));
-      renameSync(join(folder, '..data.new'), join(folder, '..data'));
-    };
-    put('..1', 'hide a');
-    symlinkSync('..data/rules.txt', join(folder, 'rules.txt'));
-    const { changes, hidden } = await watch(join(folder, 'rules.txt'));
-    expect(hidden()).toEqual(['a']);
-    put('..2', 'hide b');
-    await expect.poll(() => changes).toEqual([['b']]);
-    rmSync(join(folder, '..1'), { recursive: true });
-    put('..3', 'hide c');
-    await expect.poll(() => changes).toEqual([['b'], ['c']]);
-  });
-
-  it('a file of rules is not read while it is being written', async () => {
-    const path = temporaryFile('hide a');
-    const { changes } = await watch(path);
-    truncateSync(path);
-    for (let written = 0; written < 50; written++) {
-      appendFileSync(path, '# a comment\n');
-      await sleep(SETTLE_MS / 20);
-    }
-    appendFileSync(path, 'hide b\nhide c\n');
-    // A busy machine can pause the writes until the file counts as written. Then the second attempt decides.
-    await expect.poll(() => changes, { timeout: 10_000 }).toEqual([['b', 'c']]);
-  });
-
-  it('a file of rules is not read after close, and changes nothing when only its times change', async () => {
-    const path = temporaryFile('hide a');
-    const { file, changes, logged, hidden } = await watch(path);
-    utimesSync(path, 1, 1);
+    spoil(path);
+    await expect.poll(() => logged).toHaveLength(1);
     await sleep(SOME_LOOKS_MS);
-    file.close();
-    writeFileSync(path, 'hide b');
-    await sleep(SOME_LOOKS_MS);
-    expect({ changes, logged, hidden: hidden() }).toEqual({ changes: [], logged: [], hidden: ['a'] });
-  });
-
-  it.each<[string, RegExp, (path: string) => unknown]>([
-    [
-      'with a broken line',
-      /line 2: expected a rule .*; got "broken \\u202e"$/,
-      (path) => writeFileSync(path, 'hide b\nbroken \u202e'),
-    ],
-    ['that is gone', /ENOENT/, (path) => rmSync(path)],
-  ])(
-    'a file of rules %s leaves the last rules in force, with one line in the log',
-    async (_name, reason, spoil) => {
-      const path = temporaryFile('hide a');
-      const { hidden, changes, logged } = await watch(path);
-      spoil(path);
-      await expect.poll(() => logged).toHaveLength(1);
-      await sleep(SOME_LOOKS_MS);
-      expect(logged).toEqual([
-        expect.objectContaining({
-          level: 'error',
-          file: path,
-          reason: expect.stringMatching(reason),
-          msg: expect.stringMatching(/^LISTING_RULES has an error, and the last rules stay in force: /),
-        }),
-      ]);
-      expect({ hidden: hidden(), changes }).toEqual({ hidden: ['a'], changes: [] });
-      rmSync(path, { recursive: true, force: true });
-      writeFileSync(path, 'hide c');
-      await expect.poll(() => changes).toEqual([['c']]);
-      expect(logged.at(-1)).toMatchObject({ level: 'info', msg: expect.stringMatching(/has changed/) });
-    },
-  );
-
-  it('a file of rules has each of its errors logged once, and their end', async () => {
-    const path = temporaryFile('hide a');
-    const { changes, logged } = await watch(path);
-    const errors = () => logged.filter(({ level }) => level === 'error').length;
-    writeFileSync(path, 'broken');
-    await expect.poll(errors).toBe(1);
-    // The same error in another file.
-    writeFileSync(path, 'broken\n# comment');
-    await sleep(SOME_LOOKS_MS);
-    expect(errors()).toBe(1);
-    writeFileSync(path, 'worse');
-    await expect.poll(errors).toBe(2);
-    writeFileSync(path, 'hide a');
-    await expect
-      .poll(() => logged.at(-1)?.msg)
-      .toBe('LISTING_RULES has no error any more, and its rules have not changed');
-    expect(changes).toEqual([]);
-  });
-
-  it('a file of rules is still watched if the receiver of changes throws, which is logged', async () => {
-    const path = temporaryFile('hide a');
-    const { log, logged } = await createTestLog();
-    const onChange = () => {
-      throw new Error('of the receiver');
-    };
-    const file = await openRulesFile(path, onChange, log, SETTLE_MS);
-    onTestFinished(file.close);
-    const internal = () => logged.filter(({ msg }) => msg.startsWith('Internal error')).length;
-    writeFileSync(path, 'hide b');
-    await expect.poll(internal).toBe(1);
+    expect(logged).toEqual([
+      expect.objectContaining({
+        level: 'error',
+        file: path,
+        reason: expect.stringMatching(reason),
+        msg: expect.stringMatching(/^LISTING_RULES has an error, and the last rules stay in force: /),
+      }),
+    ]);
+    expect({ hidden: hidden(), changes }).toEqual({ hidden: ['a'], changes: [] });
+    rmSync(path, { recursive: true, force: true });
     writeFileSync(path, 'hide c');
-    await expect.poll(internal).toBe(2);
-  });
+    await expect.poll(() => changes).toEqual([['c']]);
+    expect(logged.at(-1)).toMatchObject({ level: 'info', msg: expect.stringMatching(/has changed/) });
+  },
+);
 
-  it('a file of rules with an error rejects the call that opens it', async () => {
-    const { log } = await createTestLog();
-    const opened = (path: string) => openRulesFile(path, () => {}, log);
-    await expect(opened(temporaryFile('broken'))).rejects.toThrow(/^line 1: expected a rule/);
-    await expect(opened('/nowhere/at-all')).rejects.toThrow(/ENOENT/);
-  });
+it('a file of rules has each of its errors logged once, and their end', async () => {
+  const path = temporaryFile('hide a');
+  const { changes, logged } = await watch(path);
+  const errors = () => logged.filter(({ level }) => level === 'error').length;
+  writeFileSync(path, 'broken');
+  await expect.poll(errors).toBe(1);
+  // The same error in another file.
+  writeFileSync(path, 'broken\n# comment');
+  await sleep(SOME_LOOKS_MS);
+  expect(errors()).toBe(1);
+  writeFileSync(path, 'worse');
+  await expect.poll(errors).toBe(2);
+  writeFileSync(path, 'hide a');
+  await expect
+    .poll(() => logged.at(-1)?.msg)
+    .toBe('LISTING_RULES has no error any more, and its rules have not changed');
+  expect(changes).toEqual([]);
+});
+
+it('a file of rules is still watched if the receiver of changes throws, which is logged', async () => {
+  const path = temporaryFile('hide a');
+  const { log, logged } = await createTestLog();
+  const onChange = () => {
+    throw new Error('of the receiver');
+  };
+  const file = await openRulesFile(path, onChange, log, SETTLE_MS);
+  onTestFinished(file.close);
+  const internal = () => logged.filter(({ msg }) => msg.startsWith('Internal error')).length;
+  writeFileSync(path, 'hide b');
+  await expect.poll(internal).toBe(1);
+  writeFileSync(path, 'hide c');
+  await expect.poll(internal).toBe(2);
+});
+
+it('a file of rules with an error rejects the call that opens it', async () => {
+  const { log } = await createTestLog();
+  const opened = (path: string) => openRulesFile(path, () => {}, log);
+  await expect(opened(temporaryFile('broken'))).rejects.toThrow(/^line 1: expected a rule/);
+  await expect(opened('/nowhere/at-all')).rejects.toThrow(/ENOENT/);
 });

@@ -1,6 +1,6 @@
 /** The version of the token list changes as the package of its schema asks. */
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { json, status } from '../support/fake-upstream.js';
 import { createTestGateway, refresh } from '../support/test-gateway.js';
@@ -53,47 +53,45 @@ async function expectedVersion(before: TokenList, after: TokenList): Promise<Ver
   return isUnseen ? { ...version, patch: version.patch + 1 } : version;
 }
 
-describe('the version of the token list', () => {
-  it('the version of the token list is the one that the package of the schema gives, for any listings in turn', async () => {
-    const gateway = await createTestGateway({
-      listings: { chains: [chainRow('a')], tokens: [ANCHOR] },
-      config: UNGUARDED,
-    });
-    await gateway.query('{ chains { chainKey } tokens { symbol } }');
-    let served = { tokens: [ANCHOR] as readonly object[], chains: [chainRow('a')] as readonly object[] };
-    let before = await listOf(gateway);
-    const parts = new Set<string>();
-    const change = fc.oneof(
-      { weight: 3, arbitrary: fc.record({ tokens }) },
-      { weight: 1, arbitrary: fc.record({ chains }) },
-    );
-    await fc.assert(
-      fc.asyncProperty(change, async (changed) => {
-        served = { ...served, ...changed };
-        await refreshWith(gateway, served.tokens, served.chains);
-        // The tokens of a refresh may be indexed before its changed chains, so refresh once more.
-        if ('chains' in changed) await refreshWith(gateway, served.tokens, served.chains);
-        const after = await listOf(gateway);
-        expect(after.version).toEqual(await expectedVersion(before, after));
-        for (const part of ['major', 'minor', 'patch'] as const) {
-          if (after.version[part] > before.version[part]) parts.add(part);
-        }
-        before = after;
-      }),
-      { numRuns: 30, endOnFailure: true, examples: EXAMPLES },
-    );
-    expect([...parts].sort()).toEqual(['major', 'minor', 'patch']);
+it('the version of the token list is the one that the package of the schema gives, for any listings in turn', async () => {
+  const gateway = await createTestGateway({
+    listings: { chains: [chainRow('a')], tokens: [ANCHOR] },
+    config: UNGUARDED,
   });
+  await gateway.query('{ chains { chainKey } tokens { symbol } }');
+  let served = { tokens: [ANCHOR] as readonly object[], chains: [chainRow('a')] as readonly object[] };
+  let before = await listOf(gateway);
+  const parts = new Set<string>();
+  const change = fc.oneof(
+    { weight: 3, arbitrary: fc.record({ tokens }) },
+    { weight: 1, arbitrary: fc.record({ chains }) },
+  );
+  await fc.assert(
+    fc.asyncProperty(change, async (changed) => {
+      served = { ...served, ...changed };
+      await refreshWith(gateway, served.tokens, served.chains);
+      // The tokens of a refresh may be indexed before its changed chains, so refresh once more.
+      if ('chains' in changed) await refreshWith(gateway, served.tokens, served.chains);
+      const after = await listOf(gateway);
+      expect(after.version).toEqual(await expectedVersion(before, after));
+      for (const part of ['major', 'minor', 'patch'] as const) {
+        if (after.version[part] > before.version[part]) parts.add(part);
+      }
+      before = after;
+    }),
+    { numRuns: 30, endOnFailure: true, examples: EXAMPLES },
+  );
+  expect([...parts].sort()).toEqual(['major', 'minor', 'patch']);
+});
 
-  it('the token list has the chainId of the chain listing, also while the token listing cannot be refreshed', async () => {
-    const listings = { chains: [chainRow('a')], tokens: [ANCHOR] };
-    const gateway = await createTestGateway({ listings, config: { ...UNGUARDED, upstreamRetries: 0 } });
-    await gateway.query('{ chains { chainKey } tokens { symbol } }');
-    expect((await listOf(gateway)).tokens).toMatchObject([{ chainId: 7 }]);
-    gateway.upstream.plan('tokens', status(404));
-    gateway.upstream.plan('chains', json({ chains: [chainRow('a', { chainId: 8 })] }));
-    await refresh(gateway);
-    await expect.poll(async () => (await listOf(gateway)).tokens).toMatchObject([{ chainId: 8 }]);
-    expect((await listOf(gateway)).version).toEqual({ major: 2, minor: 0, patch: 0 });
-  });
+it('the token list has the chainId of the chain listing, also while the token listing cannot be refreshed', async () => {
+  const listings = { chains: [chainRow('a')], tokens: [ANCHOR] };
+  const gateway = await createTestGateway({ listings, config: { ...UNGUARDED, upstreamRetries: 0 } });
+  await gateway.query('{ chains { chainKey } tokens { symbol } }');
+  expect((await listOf(gateway)).tokens).toMatchObject([{ chainId: 7 }]);
+  gateway.upstream.plan('tokens', status(404));
+  gateway.upstream.plan('chains', json({ chains: [chainRow('a', { chainId: 8 })] }));
+  await refresh(gateway);
+  await expect.poll(async () => (await listOf(gateway)).tokens).toMatchObject([{ chainId: 8 }]);
+  expect((await listOf(gateway)).version).toEqual({ major: 2, minor: 0, patch: 0 });
 });

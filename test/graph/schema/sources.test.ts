@@ -1,5 +1,5 @@
 /** The field sources is written and cached like other fields. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { stopDate } from '../../support/clock.js';
 import {
   type Network,
@@ -15,39 +15,37 @@ import { startServer } from '../../support/test-server.js';
 const NETWORK: Network = { 'a 0x1': ['b 0x1', 'c 0x1'], 'b 0x1': ['a 0x1'], 'c 0x1': [] };
 const OF_B = { query: SOURCES, variables: { dstChainKey: 'b', dstToken: '0X1' } };
 
-describe('sources', () => {
-  it('sources are written by the operation writer, with the same bytes as by GraphQL Yoga', async () => {
-    stopDate();
-    const gateway = await startSweeping(await startSweptUpstream(NETWORK));
-    await untilComplete(gateway);
-    const toRequest = () => expect.fail('GraphQL Yoga is asked');
-    const request = { isOperation: true, parameters: () => OF_B, toRequest };
-    const answer = await gateway.gateway.respond(request, { requestId: 'any', outcome: {} });
-    const response = await gateway.post(OF_B);
-    const body = await response.text();
-    expect('written' in answer && Buffer.concat(answer.written.body).toString()).toBe(body);
-    expect(JSON.parse(body)).toMatchObject({
-      data: { sources: { chains: [{ tokens: [{ address: '0x1' }] }] } },
-    });
+it('sources are written by the operation writer, with the same bytes as by GraphQL Yoga', async () => {
+  stopDate();
+  const gateway = await startSweeping(await startSweptUpstream(NETWORK));
+  await untilComplete(gateway);
+  const toRequest = () => expect.fail('GraphQL Yoga is asked');
+  const request = { isOperation: true, parameters: () => OF_B, toRequest };
+  const answer = await gateway.gateway.respond(request, { requestId: 'any', outcome: {} });
+  const response = await gateway.post(OF_B);
+  const body = await response.text();
+  expect('written' in answer && Buffer.concat(answer.written.body).toString()).toBe(body);
+  expect(JSON.parse(body)).toMatchObject({
+    data: { sources: { chains: [{ tokens: [{ address: '0x1' }] }] } },
   });
+});
 
-  it('sources are cached until the sweep has another answer', async () => {
-    const date = stopDate();
-    const upstream = await startSweptUpstream(NETWORK);
-    const server = await startServer({ upstream, config: SWEEPING });
-    server.snapshots.start();
-    const { asOf } = await untilComplete(server);
-    await server.countExecuted(OF_B, OF_B);
-    expect(await server.countExecuted(OF_B, OF_B)).toMatchObject({ count: 0 });
-    const before = upstream.asked().length;
-    upstream.planRoutes(routesOf({ ...NETWORK, 'c 0x1': ['b 0x1'] }));
-    date.advance(200);
-    await expect.poll(() => upstream.asked().length, { interval: 10 }).toBe(before + 3);
-    await expect.poll(async () => (await untilComplete(server)).asOf, { interval: 10 }).not.toBe(asOf);
-    const { count, bodies } = await server.countExecuted(OF_B);
-    expect(count).toBe(1);
-    expect(JSON.parse(bodies[0] ?? '')).toMatchObject({
-      data: { sources: { chains: [{ chainKey: 'a' }, { chainKey: 'c' }], isComplete: true } },
-    });
+it('sources are cached until the sweep has another answer', async () => {
+  const date = stopDate();
+  const upstream = await startSweptUpstream(NETWORK);
+  const server = await startServer({ upstream, config: SWEEPING });
+  server.snapshots.start();
+  const { asOf } = await untilComplete(server);
+  await server.countExecuted(OF_B, OF_B);
+  expect(await server.countExecuted(OF_B, OF_B)).toMatchObject({ count: 0 });
+  const before = upstream.asked().length;
+  upstream.planRoutes(routesOf({ ...NETWORK, 'c 0x1': ['b 0x1'] }));
+  date.advance(200);
+  await expect.poll(() => upstream.asked().length, { interval: 10 }).toBe(before + 3);
+  await expect.poll(async () => (await untilComplete(server)).asOf, { interval: 10 }).not.toBe(asOf);
+  const { count, bodies } = await server.countExecuted(OF_B);
+  expect(count).toBe(1);
+  expect(JSON.parse(bodies[0] ?? '')).toMatchObject({
+    data: { sources: { chains: [{ chainKey: 'a' }, { chainKey: 'c' }], isComplete: true } },
   });
 });

@@ -1,103 +1,96 @@
 /** The picker is a small page whose files are all served, and which loads nothing else unless the operator allows it. */
 import { readdirSync } from 'node:fs';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { getAsBrowser } from '../../support/browser-get.js';
 import { afterTests } from '../../support/ends.js';
 import { startGatewayProcess } from '../../support/gateway-process.js';
 
 const PAGE = new URL('../../../src/pages/picker/', import.meta.url);
 
-describe('the picker over HTTP', () => {
-  let address: string;
-  const atEnd = afterTests();
-  beforeAll(async () => {
-    ({ address } = await startGatewayProcess({}, atEnd));
-  });
+let address: string;
+const atEnd = afterTests();
+beforeAll(async () => {
+  ({ address } = await startGatewayProcess({}, atEnd));
+});
 
-  it('the picker is one page whose files and imports are all served', async () => {
-    const { status, headers, body } = await getAsBrowser(address, '/');
-    const html = body.toString();
-    const linked = [...html.matchAll(/(?:src|href)="([^"#]+)"/g)]
-      .map(([, path = '']) => path)
-      .sort()
-      // Another test covers these two files for programs.
-      .filter((path) => path !== '/llms.txt' && path !== '/schema.graphql');
+it('the picker is one page whose files and imports are all served', async () => {
+  const { status, headers, body } = await getAsBrowser(address, '/');
+  const html = body.toString();
+  const linked = [...html.matchAll(/(?:src|href)="([^"#]+)"/g)]
+    .map(([, path = '']) => path)
+    .sort()
+    // Another test covers these two files for programs.
+    .filter((path) => path !== '/llms.txt' && path !== '/schema.graphql');
 
-    expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
-    expect(String(headers['content-security-policy']).split('; ')).toEqual([
-      "default-src 'none'",
-      "script-src 'self'",
-      "style-src 'self'",
-      "img-src 'self'",
-      "connect-src 'self'",
-      "base-uri 'none'",
-      "form-action 'none'",
-      "frame-ancestors 'none'",
-      "require-trusted-types-for 'script'",
-      "trusted-types 'none'",
-    ]);
-    expect(html).not.toMatch(/\{\{|<style|<script(?! type="module" src)|\sstyle=|\son\w+=/);
-    const seen = new Set<string>();
-    const visit = async (path: string): Promise<void> => {
-      if (seen.has(path)) return;
-      seen.add(path);
-      const file = await getAsBrowser(address, path);
-      expect([path, file.status]).toEqual([path, 200]);
-      expect(path).toMatch(/^\/picker\/[\w-]{16}\/([a-z]+\/)?[\w-]+\.(js|css|svg|html)$/);
-      expect(file.headers['cache-control']).toBe('public, max-age=31536000, immutable');
-      if (path.endsWith('.html')) {
-        expect(file.headers['content-type']).toBe('text/html; charset=utf-8');
-        expect(file.body.toString()).toContain('<h1>Chains and tokens gateway</h1>');
-        const links = [...file.body.toString().matchAll(/<a href="([^"]+)">([^<]+)/g)];
-        expect(links.map(([, , label]) => label)).toEqual([
-          'Token picker',
-          'Playground',
-          'Schema',
-          'llms.txt',
-        ]);
-        for (const [, target = ''] of links) {
-          const { pathname } = new URL(target, `http://host${path}`);
-          expect([pathname, (await getAsBrowser(address, pathname)).status]).toEqual([pathname, 200]);
-        }
-        await visit(path.replace('guide.html', 'guide.css'));
-        return;
+  expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
+  expect(String(headers['content-security-policy']).split('; ')).toEqual([
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ]);
+  expect(html).not.toMatch(/\{\{|<style|<script(?! type="module" src)|\sstyle=|\son\w+=/);
+  const seen = new Set<string>();
+  const visit = async (path: string): Promise<void> => {
+    if (seen.has(path)) return;
+    seen.add(path);
+    const file = await getAsBrowser(address, path);
+    expect([path, file.status]).toEqual([path, 200]);
+    expect(path).toMatch(/^\/picker\/[\w-]{16}\/([a-z]+\/)?[\w-]+\.(js|css|svg|html)$/);
+    expect(file.headers['cache-control']).toBe('public, max-age=31536000, immutable');
+    if (path.endsWith('.html')) {
+      expect(file.headers['content-type']).toBe('text/html; charset=utf-8');
+      expect(file.body.toString()).toContain('<h1>Chains and tokens gateway</h1>');
+      const links = [...file.body.toString().matchAll(/<a href="([^"]+)">([^<]+)/g)];
+      expect(links.map(([, , label]) => label)).toEqual(['Token picker', 'Playground', 'Schema', 'llms.txt']);
+      for (const [, target = ''] of links) {
+        const { pathname } = new URL(target, `http://host${path}`);
+        expect([pathname, (await getAsBrowser(address, pathname)).status]).toEqual([pathname, 200]);
       }
-      expect(file.body.toString()).not.toMatch(/https?:\/\/(?!www\.w3\.org\/2000\/svg)/);
-      const imported = [...file.body.toString().matchAll(/from '(\.[^']+)'/g)];
-      for (const [, name = ''] of imported) await visit(new URL(name, `http://host${path}`).pathname);
-    };
-    for (const path of linked.filter((path) => path !== '/graphql')) await visit(path);
-    const scripts = readdirSync(PAGE, { recursive: true, encoding: 'utf8' }).filter((name) =>
-      /\.js$/.test(name),
-    );
-    const base = linked.find((path) => path.endsWith('/main.js'))?.replace('main.js', '');
-    expect([...seen]).toEqual(expect.arrayContaining(scripts.map((name) => `${base}${name}`)));
-  });
+      await visit(path.replace('guide.html', 'guide.css'));
+      return;
+    }
+    expect(file.body.toString()).not.toMatch(/https?:\/\/(?!www\.w3\.org\/2000\/svg)/);
+    const imported = [...file.body.toString().matchAll(/from '(\.[^']+)'/g)];
+    for (const [, name = ''] of imported) await visit(new URL(name, `http://host${path}`).pathname);
+  };
+  for (const path of linked.filter((path) => path !== '/graphql')) await visit(path);
+  const scripts = readdirSync(PAGE, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    /\.js$/.test(name),
+  );
+  const base = linked.find((path) => path.endsWith('/main.js'))?.replace('main.js', '');
+  expect([...seen]).toEqual(expect.arrayContaining(scripts.map((name) => `${base}${name}`)));
+});
 
-  it('the picker takes less than 25 kB with all its files, as browsers load them', async () => {
-    const packed = { 'accept-encoding': 'gzip, deflate, br' };
-    const page = (await getAsBrowser(address, '/')).body.toString();
-    const files = new Set(page.match(/\/picker\/[\w./-]+\.(?:js|css|svg)/g));
-    expect(files.size).toBe(11);
-    let bytes = 0;
-    for (const path of ['/', ...files]) bytes += (await getAsBrowser(address, path, packed)).body.length;
-    expect(bytes).toBeLessThan(25_000);
-  });
+it('the picker takes less than 25 kB with all its files, as browsers load them', async () => {
+  const packed = { 'accept-encoding': 'gzip, deflate, br' };
+  const page = (await getAsBrowser(address, '/')).body.toString();
+  const files = new Set(page.match(/\/picker\/[\w./-]+\.(?:js|css|svg)/g));
+  expect(files.size).toBe(11);
+  let bytes = 0;
+  for (const path of ['/', ...files]) bytes += (await getAsBrowser(address, path, packed)).body.length;
+  expect(bytes).toBeLessThan(25_000);
+});
 
-  it('the picker allows pictures from other hosts only if the operator does, and tells the page', async () => {
-    const { address: withLogos } = await startGatewayProcess({ LOGOS: 'true' });
-    const plain = await getAsBrowser(address, '/');
-    const logos = await getAsBrowser(withLogos, '/');
-    expect(plain.body.toString()).toContain('data-logos="false"');
-    expect(logos.body.toString()).toContain('data-logos="true"');
-    expect(String(logos.headers['content-security-policy'])).toBe(
-      String(plain.headers['content-security-policy']).replace("img-src 'self'", "img-src 'self' https:"),
-    );
-  });
+it('the picker allows pictures from other hosts only if the operator does, and tells the page', async () => {
+  const { address: withLogos } = await startGatewayProcess({ LOGOS: 'true' });
+  const plain = await getAsBrowser(address, '/');
+  const logos = await getAsBrowser(withLogos, '/');
+  expect(plain.body.toString()).toContain('data-logos="false"');
+  expect(logos.body.toString()).toContain('data-logos="true"');
+  expect(String(logos.headers['content-security-policy'])).toBe(
+    String(plain.headers['content-security-policy']).replace("img-src 'self'", "img-src 'self' https:"),
+  );
+});
 
-  it('the picker labels demo data', async () => {
-    expect((await getAsBrowser(address, '/')).body.toString()).toMatch(
-      /<p class="pill">Demo<span>: prices, routes and some flags are made up<\/span><\/p>/,
-    );
-  });
+it('the picker labels demo data', async () => {
+  expect((await getAsBrowser(address, '/')).body.toString()).toMatch(
+    /<p class="pill">Demo<span>: prices, routes and some flags are made up<\/span><\/p>/,
+  );
 });

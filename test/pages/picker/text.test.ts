@@ -1,6 +1,6 @@
 /** The picker writes prices, ages, names and addresses short, exact and without characters that deceive. */
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { lookalikeKey } from '../../../src/domain/lookalikes.js';
 import {
   ageText,
@@ -15,142 +15,140 @@ import {
   shortAddress,
 } from '../../../src/pages/picker/text.js';
 
-describe('what the picker writes', () => {
-  it.each([
-    [0, '$0.00'],
-    [1, '$1.00'],
-    [0.9998, '$0.9998'],
-    [0.99996, '$1.00'],
-    [0.5, '$0.50'],
-    [0.98765, '$0.9877'],
-    [0.0123456, '$0.01235'],
-    [0.00000012345, '$0.0000001235'],
-    [0.0000001, '$0.0000001'],
-    [0.0000000999, '<$0.0000001'],
-    [5e-324, '<$0.0000001'],
-    [3120.449, '$3,120.45'],
-    [94_120.7, '$94,120.70'],
-    [9_999_999.996, '$10,000,000.00'],
-    [10_000_000, '$10M'],
-    [123_456_789.12, '$123.46M'],
-    [999_996_000, '$1B'],
-    [2.5e12, '$2.5T'],
-    [1e21, '$1,000,000,000T'],
-  ])('the picker writes a price of %d as %s', (usd, text) => {
-    expect(priceText(usd)).toBe(text);
-  });
+it.each([
+  [0, '$0.00'],
+  [1, '$1.00'],
+  [0.9998, '$0.9998'],
+  [0.99996, '$1.00'],
+  [0.5, '$0.50'],
+  [0.98765, '$0.9877'],
+  [0.0123456, '$0.01235'],
+  [0.00000012345, '$0.0000001235'],
+  [0.0000001, '$0.0000001'],
+  [0.0000000999, '<$0.0000001'],
+  [5e-324, '<$0.0000001'],
+  [3120.449, '$3,120.45'],
+  [94_120.7, '$94,120.70'],
+  [9_999_999.996, '$10,000,000.00'],
+  [10_000_000, '$10M'],
+  [123_456_789.12, '$123.46M'],
+  [999_996_000, '$1B'],
+  [2.5e12, '$2.5T'],
+  [1e21, '$1,000,000,000T'],
+])('the picker writes a price of %d as %s', (usd, text) => {
+  expect(priceText(usd)).toBe(text);
+});
 
-  it.each([
-    [-5000, '0 s'],
-    [12_900, '12 s'],
-    [60_000, '1 min'],
-    [3_599_000, '59 min'],
-    [7_200_000, '2 h'],
-    [200_000_000, '2 d'],
-  ])('the picker writes an age of %d ms as %s', (ms, text) => {
-    expect(ageText(ms)).toBe(text);
-  });
+it.each([
+  [-5000, '0 s'],
+  [12_900, '12 s'],
+  [60_000, '1 min'],
+  [3_599_000, '59 min'],
+  [7_200_000, '2 h'],
+  [200_000_000, '2 d'],
+])('the picker writes an age of %d ms as %s', (ms, text) => {
+  expect(ageText(ms)).toBe(text);
+});
 
-  it('the picker writes counts with a plural where it is needed', () => {
-    expect([countText(0, 'token'), countText(1, 'token'), countText(1204, 'token')]).toEqual([
-      '0 tokens',
-      '1 token',
-      '1,204 tokens',
-    ]);
-  });
+it('the picker writes counts with a plural where it is needed', () => {
+  expect([countText(0, 'token'), countText(1, 'token'), countText(1204, 'token')]).toEqual([
+    '0 tokens',
+    '1 token',
+    '1,204 tokens',
+  ]);
+});
 
-  it.each([
-    ['USDC', 'USDC'],
-    ['USD\u200bC', 'USD[U+200B]C'],
-    ['\u202ecba', '[U+202E]cba'],
-    ['a\u00a0b', 'a[U+00A0]b'],
-    ['\u3164', '[U+3164]'],
-    ['\u2800x', '[U+2800]x'],
-    ['\ufeffTether\u{e0041}', '[U+FEFF]Tether[U+E0041]'],
-    ['x\ufe0f', 'x[U+FE0F]'],
-    ['Дай 币 ₮', 'Дай 币 ₮'],
-    ['❤️ 👩‍🚀', '❤️ 👩‍🚀'],
-  ])('the picker writes %j, with its invisible characters marked, as %s', (name, text) => {
-    expect(markedText(name)).toBe(text);
-  });
+it.each([
+  ['USDC', 'USDC'],
+  ['USD\u200bC', 'USD[U+200B]C'],
+  ['\u202ecba', '[U+202E]cba'],
+  ['a\u00a0b', 'a[U+00A0]b'],
+  ['\u3164', '[U+3164]'],
+  ['\u2800x', '[U+2800]x'],
+  ['\ufeffTether\u{e0041}', '[U+FEFF]Tether[U+E0041]'],
+  ['x\ufe0f', 'x[U+FE0F]'],
+  ['Дай 币 ₮', 'Дай 币 ₮'],
+  ['❤️ 👩‍🚀', '❤️ 👩‍🚀'],
+])('the picker writes %j, with its invisible characters marked, as %s', (name, text) => {
+  expect(markedText(name)).toBe(text);
+});
 
-  it.each([
-    ['usdc', 'u'],
-    ['\u200b\u202eETH', 'E'],
-    ['🐶coin', '🐶'],
-    ['\u200b', '?'],
-    ['', '?'],
-  ])('the picker writes the initial of %j as %s', (symbol, initial) => {
-    expect(initialOf(symbol)).toBe(initial);
-  });
+it.each([
+  ['usdc', 'u'],
+  ['\u200b\u202eETH', 'E'],
+  ['🐶coin', '🐶'],
+  ['\u200b', '?'],
+  ['', '?'],
+])('the picker writes the initial of %j as %s', (symbol, initial) => {
+  expect(initialOf(symbol)).toBe(initial);
+});
 
-  it.each([
-    ['0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913', '0x8335…2913'],
-    ['0x1::aptos_coin::AptosCoin', '0x1::a…Coin'],
-    ['0x1234567890ab', '0x1234567890ab'],
-  ])('the picker writes the address %s as %s', (address, short) => {
-    expect(shortAddress(address)).toBe(short);
-  });
+it.each([
+  ['0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913', '0x8335…2913'],
+  ['0x1::aptos_coin::AptosCoin', '0x1::a…Coin'],
+  ['0x1234567890ab', '0x1234567890ab'],
+])('the picker writes the address %s as %s', (address, short) => {
+  expect(shortAddress(address)).toBe(short);
+});
 
-  it.each([
-    ['USDC', false],
-    ['USD₮0', false],
-    ['1INCH', false],
-    ['币安', false],
-    ['USDС', true],
-    ['ЕТН', true],
-    ['USDαi', true],
-    ['USD币', true],
-  ])('the picker knows whether %s can pass for another symbol: %s', (symbol, isSo) => {
-    expect(isMixed(symbol)).toBe(isSo);
-  });
+it.each([
+  ['USDC', false],
+  ['USD₮0', false],
+  ['1INCH', false],
+  ['币安', false],
+  ['USDС', true],
+  ['ЕТН', true],
+  ['USDαi', true],
+  ['USD币', true],
+])('the picker knows whether %s can pass for another symbol: %s', (symbol, isSo) => {
+  expect(isMixed(symbol)).toBe(isSo);
+});
 
-  it.each([
-    ['0x11aa', ['0x11aa'], ['0x11aa']],
-    ['0x11aaff', ['0x11bbff'], ['0x11', 'aa', 'ff']],
-    ['0x11aaff', ['0x11bbff', '0x11aafe'], ['0x11', 'aa', 'f', 'f']],
-    ['0xAAcd', ['0xaaCe'], ['0xAAc', 'd']],
-    ['EPjFWdd5', ['EPjfWdd5'], ['EPj', 'F', 'Wdd5']],
-    ['abc', ['xyz'], ['', 'abc']],
-    ['abcd', ['ab'], ['ab', 'cd']],
-    ['a😀b', ['a😁b'], ['a', '😀', 'b']],
-  ])(
-    'the picker divides %s beside %j into parts that are equal and parts that differ: %j',
-    (address, others, parts) => {
-      expect(differingParts(address, others)).toEqual(parts);
-    },
+it.each([
+  ['0x11aa', ['0x11aa'], ['0x11aa']],
+  ['0x11aaff', ['0x11bbff'], ['0x11', 'aa', 'ff']],
+  ['0x11aaff', ['0x11bbff', '0x11aafe'], ['0x11', 'aa', 'f', 'f']],
+  ['0xAAcd', ['0xaaCe'], ['0xAAc', 'd']],
+  ['EPjFWdd5', ['EPjfWdd5'], ['EPj', 'F', 'Wdd5']],
+  ['abc', ['xyz'], ['', 'abc']],
+  ['abcd', ['ab'], ['ab', 'cd']],
+  ['a😀b', ['a😁b'], ['a', '😀', 'b']],
+])(
+  'the picker divides %s beside %j into parts that are equal and parts that differ: %j',
+  (address, others, parts) => {
+    expect(differingParts(address, others)).toEqual(parts);
+  },
+);
+
+it('the picker has equal keys for symbols of one chain that look the same', () => {
+  const look = (symbol: string, chainKey = 'a') => lookOf({ symbol, chainKey });
+  expect(new Set(['USDC', 'usdc', 'US\u200bDC', 'ＵＳＤＣ'].map((symbol) => look(symbol))).size).toBe(1);
+  expect(look('U\u0405DC')).toBe(look('USDC'));
+  expect(look('USDC')).not.toBe(look('USDC', 'b'));
+  expect(look('USDC')).not.toBe(look('USDC.e'));
+});
+
+it('keys that do not differ from those with which the gateway compares symbols', () => {
+  const letters = Array.from({ length: 0x20000 }, (_, code) => String.fromCodePoint(code)).filter((one) =>
+    /[\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Latin}\p{Nd}]/u.test(one),
   );
+  const differing = letters.filter(
+    (one) => lookOf({ chainKey: '', symbol: one }) !== ` ${lookalikeKey(one)}`,
+  );
+  expect(differing).toEqual([]);
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom(...'USDCЅОΟ0oIl1ιі₮TтϹ\u0301\u200b É') }), (symbol) => {
+      expect(lookOf({ chainKey: '', symbol })).toBe(` ${lookalikeKey(symbol)}`);
+    }),
+  );
+});
 
-  it('the picker has equal keys for symbols of one chain that look the same', () => {
-    const look = (symbol: string, chainKey = 'a') => lookOf({ symbol, chainKey });
-    expect(new Set(['USDC', 'usdc', 'US\u200bDC', 'ＵＳＤＣ'].map((symbol) => look(symbol))).size).toBe(1);
-    expect(look('U\u0405DC')).toBe(look('USDC'));
-    expect(look('USDC')).not.toBe(look('USDC', 'b'));
-    expect(look('USDC')).not.toBe(look('USDC.e'));
-  });
-
-  it('keys that do not differ from those with which the gateway compares symbols', () => {
-    const letters = Array.from({ length: 0x20000 }, (_, code) => String.fromCodePoint(code)).filter((one) =>
-      /[\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Latin}\p{Nd}]/u.test(one),
-    );
-    const differing = letters.filter(
-      (one) => lookOf({ chainKey: '', symbol: one }) !== ` ${lookalikeKey(one)}`,
-    );
-    expect(differing).toEqual([]);
-    fc.assert(
-      fc.property(fc.string({ unit: fc.constantFrom(...'USDCЅОΟ0oIl1ιі₮TтϹ\u0301\u200b É') }), (symbol) => {
-        expect(lookOf({ chainKey: '', symbol })).toBe(` ${lookalikeKey(symbol)}`);
-      }),
-    );
-  });
-
-  it.each([
-    ['WBTC', 'btc', ['W', 'BTC', '']],
-    ['USD Coin', 'coin usd', ['', 'USD', ' ', 'Coin', '']],
-    ['a.b*c', '.b*', ['a', '.b*', 'c']],
-    ['USDC', '', ['USDC']],
-    ['x', '( [ \\', ['x']],
-  ])('the picker divides %s into parts that match the words of "%s", and others', (text, query, parts) => {
-    expect(matchedParts(text, query)).toEqual(parts);
-  });
+it.each([
+  ['WBTC', 'btc', ['W', 'BTC', '']],
+  ['USD Coin', 'coin usd', ['', 'USD', ' ', 'Coin', '']],
+  ['a.b*c', '.b*', ['a', '.b*', 'c']],
+  ['USDC', '', ['USDC']],
+  ['x', '( [ \\', ['x']],
+])('the picker divides %s into parts that match the words of "%s", and others', (text, query, parts) => {
+  expect(matchedParts(text, query)).toEqual(parts);
 });
