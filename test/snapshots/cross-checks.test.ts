@@ -61,8 +61,11 @@ describe('two EVM chains with one chainId', () => {
     expect(await numbersOf(after)).toEqual({ one: 'eip155:5', two: null });
     await after.bring({ chains: [three, two, one] });
     expect(await numbersOf(after)).toEqual({ one: 'eip155:5', two: null, three: null });
-    const first = await startGuarded({ chains: [two, three], tokens: TOKENS }, { clock });
+    const first = await startGuarded({ chains: [two, three], tokens: [tokenRow('two', USDC)] }, { clock });
     expect(await numbersOf(first)).toEqual({ two: null, three: null });
+    const found = `{ chainsByCaip2(caip2s: ["eip155:5"]) { name }
+      tokensByCaip19(caip19s: ["eip155:5/erc20:${USDC}"]) { name } }`;
+    expect(await first.query(found)).toEqual({ data: { chainsByCaip2: [null], tokensByCaip19: [null] } });
   });
 
   it('a removed chain keeps its number for HOLD_BACK_MS: no other chain gets it', async () => {

@@ -150,18 +150,6 @@ describe('over the demo listing', () => {
 });
 
 describe('CAIP identifiers', () => {
-  it('CAIP identifiers find neither of two chains with one number if neither is known to have had it before', async () => {
-    const gateway = await gatewayOver(
-      [chainRow('one', { chainId: 5 }), chainRow('two', { chainId: 5 }), chainRow('three', { chainId: 6 })],
-      [tokenRow('one', USDC), tokenRow('two', USDC), tokenRow('two', USDC.replace('A', 'B'))],
-    );
-    const caip19s = [`eip155:5/erc20:${USDC}`, `eip155:5/erc20:${USDC.replace('A', 'B')}`];
-    expect(await gateway.query(BY_CAIP, { caip2s: ['eip155:5', 'eip155:6'], caip19s })).toEqual({
-      // The tokens exist, but neither of their chains has the identifier.
-      data: { chainsByCaip2: [null, { chainKey: 'three' }], tokensByCaip19: [null, null] },
-    });
-  });
-
   it('CAIP identifiers come from the number or the key of a chain, and are never guessed', async () => {
     const expected: readonly (readonly [chainKey: string, type: string, id: number, caip2: string | null])[] =
       [
