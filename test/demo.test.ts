@@ -60,26 +60,24 @@ describe('the demo listings', () => {
   });
 });
 
-describe('without UPSTREAM_URL', () => {
-  it('the gateway serves tokens with their chains from the demo listings, and says that they are demo data', async () => {
-    const { address, output } = await startGatewayProcess();
-    const { data } = await ask(
-      address,
-      `{ tokens(srcChainKey: "ethereum") { symbol price { usd } chain { name nativeCurrency { symbol } } }
+it('the gateway serves tokens with their chains from the demo listings, and says that they are demo data', async () => {
+  const { address, output } = await startGatewayProcess();
+  const { data } = await ask(
+    address,
+    `{ tokens(srcChainKey: "ethereum") { symbol price { usd } chain { name nativeCurrency { symbol } } }
         listings { source rejectedRows } }`,
-    );
-    const chain = { name: 'Ethereum', nativeCurrency: { symbol: 'ETH' } };
-    const tokens = demoTokens
-      .filter(({ chainKey }) => chainKey === 'ethereum')
-      .map(({ symbol, price }) => ({ symbol, price, chain }));
-    const listing = { source: 'demo', rejectedRows: 0 };
-    expect(data).toEqual({ tokens, listings: [listing, listing] });
-    expect(output()).toContain('"isDemo":true');
-    expect(output()).toMatch(
-      /"level":"warn",.*"msg":"Demo: prices, routes and some flags are made up.* DEMO=false/,
-    );
-    expect(await (await fetch(`${address}/ready`)).json()).toEqual({ ready: true, source: 'demo' });
-    const metrics = await (await fetch(`${address}/metrics`)).text();
-    expect(metrics.match(/^\w*listing_source\{.*source="demo".*\} 1$/gm)).toHaveLength(2);
-  });
+  );
+  const chain = { name: 'Ethereum', nativeCurrency: { symbol: 'ETH' } };
+  const tokens = demoTokens
+    .filter(({ chainKey }) => chainKey === 'ethereum')
+    .map(({ symbol, price }) => ({ symbol, price, chain }));
+  const listing = { source: 'demo', rejectedRows: 0 };
+  expect(data).toEqual({ tokens, listings: [listing, listing] });
+  expect(output()).toContain('"isDemo":true');
+  expect(output()).toMatch(
+    /"level":"warn",.*"msg":"Demo: prices, routes and some flags are made up.* DEMO=false/,
+  );
+  expect(await (await fetch(`${address}/ready`)).json()).toEqual({ ready: true, source: 'demo' });
+  const metrics = await (await fetch(`${address}/metrics`)).text();
+  expect(metrics.match(/^\w*listing_source\{.*source="demo".*\} 1$/gm)).toHaveLength(2);
 });

@@ -112,8 +112,7 @@ it('chains whose keys are different lone surrogates have different ids', async (
   expect(new Set(data?.chains.map(({ id }) => id)).size).toBe(2);
 });
 
-describe('the upstream requests of a query', () => {
-  const EVERYTHING = `{
+const EVERYTHING = `{
     chains { chainKey tokenCount tokens { symbol } }
     evm: chains(chainTypes: ["evm"]) { name }
     tokens { symbol chain { name } }
@@ -124,21 +123,20 @@ describe('the upstream requests of a query', () => {
     listings { state }
   }`;
 
-  it('the upstream requests are two for 50 operations at a cold start, and none with snapshots', async () => {
-    const { query, upstream } = await createTestGateway({ config: { maxWaitMs: 60_000 } });
-    upstream.plan('tokens', late(30, json({ tokens: demoTokens })));
-    upstream.plan('chains', late(60, json({ chains: demoChains })));
-    const answers = await Promise.all(
-      Array.from({ length: 50 }, () => query<Record<string, { chain: unknown }[]>>(EVERYTHING)),
-    );
-    answers.push(await query(EVERYTHING));
-    expect(upstream.seen.map(({ path }) => path).sort()).toEqual(['chains', 'tokens']);
-    for (const { data, errors } of answers) {
-      expect(errors).toBeUndefined();
-      expect(data?.tokens).toHaveLength(demoTokens.length);
-      expect(data?.ethereum?.[0]?.chain).toMatchObject({ name: 'Ethereum' });
-    }
-  });
+it('the upstream requests are two for 50 operations at a cold start, and none with snapshots', async () => {
+  const { query, upstream } = await createTestGateway({ config: { maxWaitMs: 60_000 } });
+  upstream.plan('tokens', late(30, json({ tokens: demoTokens })));
+  upstream.plan('chains', late(60, json({ chains: demoChains })));
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, () => query<Record<string, { chain: unknown }[]>>(EVERYTHING)),
+  );
+  answers.push(await query(EVERYTHING));
+  expect(upstream.seen.map(({ path }) => path).sort()).toEqual(['chains', 'tokens']);
+  for (const { data, errors } of answers) {
+    expect(errors).toBeUndefined();
+    expect(data?.tokens).toHaveLength(demoTokens.length);
+    expect(data?.ethereum?.[0]?.chain).toMatchObject({ name: 'Ethereum' });
+  }
 });
 
 describe('when something fails', () => {

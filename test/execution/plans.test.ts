@@ -109,41 +109,39 @@ describe('a plan', () => {
   });
 });
 
-describe('a field of each type', () => {
-  const ROW = { __typename: 'Row', a: 'x' };
-  const USUAL = {
-    ...{ text: 'x', id: 7, count: 1, ratio: 0.5, flag: true, color: 'RED', json: 'x', strict: 'x' },
-    ...{ texts: ['x'], lists: [['x'], null], row: ROW, rows: [ROW], node: ROW, thing: ROW },
-  };
+const ROW = { __typename: 'Row', a: 'x' };
+const USUAL = {
+  ...{ text: 'x', id: 7, count: 1, ratio: 0.5, flag: true, color: 'RED', json: 'x', strict: 'x' },
+  ...{ texts: ['x'], lists: [['x'], null], row: ROW, rows: [ROW], node: ROW, thing: ROW },
+};
 
-  it.each(Object.entries(USUAL))(
-    'the field %s is written as by graphql-js or not at all, whatever its value',
-    async (name, usual) => {
-      const unhandled = collectUnhandledRejections();
-      const below = JSON.stringify(usual).includes('Row') ? ' { ... on Row { a } }' : '';
-      const text = `{ all { ${name}${below} } }`;
-      for (const [nth, makeOdd] of [() => usual, ...ODD_VALUES].entries()) {
-        const get = () => makeOdd(usual);
-        for (const resolvers of [
-          { 'Query.all': () => ({}), [`All.${name}`]: get },
-          { 'Query.all': () => Object.defineProperty({}, name, { enumerable: true, get }) },
-        ]) {
-          const schema = schemaWith(resolvers);
-          const result = execute({ schema, document: parse(text) });
-          const { errors } = await result;
-          const own = textOf(written(schema, text));
-          if (nth === 0 || own !== undefined)
-            expect([nth, own]).toEqual([
-              nth,
-              errors || result instanceof Promise ? undefined : JSON.stringify(result),
-            ]);
-        }
+it.each(Object.entries(USUAL))(
+  'the field %s is written as by graphql-js or not at all, whatever its value',
+  async (name, usual) => {
+    const unhandled = collectUnhandledRejections();
+    const below = JSON.stringify(usual).includes('Row') ? ' { ... on Row { a } }' : '';
+    const text = `{ all { ${name}${below} } }`;
+    for (const [nth, makeOdd] of [() => usual, ...ODD_VALUES].entries()) {
+      const get = () => makeOdd(usual);
+      for (const resolvers of [
+        { 'Query.all': () => ({}), [`All.${name}`]: get },
+        { 'Query.all': () => Object.defineProperty({}, name, { enumerable: true, get }) },
+      ]) {
+        const schema = schemaWith(resolvers);
+        const result = execute({ schema, document: parse(text) });
+        const { errors } = await result;
+        const own = textOf(written(schema, text));
+        if (nth === 0 || own !== undefined)
+          expect([nth, own]).toEqual([
+            nth,
+            errors || result instanceof Promise ? undefined : JSON.stringify(result),
+          ]);
       }
-      // graphql-js, too, leaves rejections unhandled; another test is about the writer alone.
-      await unhandled();
-    },
-  );
-});
+    }
+    // graphql-js, too, leaves rejections unhandled; another test is about the writer alone.
+    await unhandled();
+  },
+);
 
 describe('a resolver', () => {
   const write = (resolve: GraphQLFieldResolver<unknown, unknown>, text: string) => {
@@ -168,44 +166,42 @@ describe('a resolver', () => {
   });
 });
 
-describe('variables of any type', () => {
-  const schema = buildSchema(
-    `type Query { a: Int } enum Color { RED GREEN }
+const schema = buildSchema(
+  `type Query { a: Int } enum Color { RED GREEN }
      input Inner { n: Int = 3 list: [String!] color: Color = RED more: Inner }`,
-  );
-  const scalars = fc.constantFrom<unknown[]>(
-    ...[undefined, null, 0, 1.5, -0, 2 ** 31, 'x', '7', 'RED', true, {}, []],
-  );
-  const { value } = fc.letrec((tie) => ({
-    value: fc.oneof({ depthSize: 'small' }, scalars, fc.array(tie('value'), { maxLength: 3 }), tie('inner')),
-    inner: fc.record(
-      {
-        n: fc.oneof({ weight: 9, arbitrary: fc.constantFrom(1, null, undefined) }, tie('value')),
-        list: fc.oneof({ weight: 9, arbitrary: fc.constantFrom('x', ['x']) }, tie('value')),
-        color: fc.oneof({ weight: 9, arbitrary: fc.constantFrom('RED', 'GREEN') }, tie('value')),
-        more: fc.oneof({ weight: 9, arbitrary: tie('inner') }, tie('value')),
-        constructor: scalars,
-      },
-      { requiredKeys: [], noNullPrototype: true },
-    ),
-  }));
-
-  it.each(['Int', 'Float!', 'ID', 'Boolean', 'Color', 'Inner', 'Inner!', '[[Inner]]', '[String!]!', 'Nope'])(
-    'variables are coerced as by graphql-js or not at all: %s',
-    (type) => {
-      const text = `query ($v: ${type}, $other: ${type.replace(/!$/, '')} = null) { a }`;
-      const { definitions } = parse(text);
-      const [operation] = definitions as [OperationDefinitionNode];
-      fc.assert(
-        fc.property(value, fc.boolean(), (v, isGiven) => {
-          const given = isGiven ? { v } : {};
-          const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], given);
-          expect(coerceVariables(schema, operation, given)).toStrictEqual(coerced);
-        }),
-      );
+);
+const scalars = fc.constantFrom<unknown[]>(
+  ...[undefined, null, 0, 1.5, -0, 2 ** 31, 'x', '7', 'RED', true, {}, []],
+);
+const { value } = fc.letrec((tie) => ({
+  value: fc.oneof({ depthSize: 'small' }, scalars, fc.array(tie('value'), { maxLength: 3 }), tie('inner')),
+  inner: fc.record(
+    {
+      n: fc.oneof({ weight: 9, arbitrary: fc.constantFrom(1, null, undefined) }, tie('value')),
+      list: fc.oneof({ weight: 9, arbitrary: fc.constantFrom('x', ['x']) }, tie('value')),
+      color: fc.oneof({ weight: 9, arbitrary: fc.constantFrom('RED', 'GREEN') }, tie('value')),
+      more: fc.oneof({ weight: 9, arbitrary: tie('inner') }, tie('value')),
+      constructor: scalars,
     },
-  );
-});
+    { requiredKeys: [], noNullPrototype: true },
+  ),
+}));
+
+it.each(['Int', 'Float!', 'ID', 'Boolean', 'Color', 'Inner', 'Inner!', '[[Inner]]', '[String!]!', 'Nope'])(
+  'variables are coerced as by graphql-js or not at all: %s',
+  (type) => {
+    const text = `query ($v: ${type}, $other: ${type.replace(/!$/, '')} = null) { a }`;
+    const { definitions } = parse(text);
+    const [operation] = definitions as [OperationDefinitionNode];
+    fc.assert(
+      fc.property(value, fc.boolean(), (v, isGiven) => {
+        const given = isGiven ? { v } : {};
+        const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], given);
+        expect(coerceVariables(schema, operation, given)).toStrictEqual(coerced);
+      }),
+    );
+  },
+);
 
 describe('the limit on the bytes of a response', () => {
   const texts = (count: number) => {

@@ -60,43 +60,39 @@ describe('Host headers', () => {
   });
 });
 
-describe('nosniff', () => {
-  const GRAPHQL_JSON = 'application/graphql-response+json';
-  const long = postOf('{ chains { name } }'.padEnd(3000));
-  const chunked = 'POST /graphql HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n';
-  it.each<[string, string, number]>([
-    ['a first response', get('/graphql?query={chains{name}}'), 200],
-    ['a cached response', get('/graphql?query={chains{name}}'), 200],
-    ['a posted query', postOf('{ chains { name } }', 'Connection: close\r\n'), 200],
-    ['events', get('/graphql?query={chains{name}}', 'Host: x\r\nAccept: text/event-stream\r\n'), 200],
-    ['parts', get('/graphql?query={chains{name}}', 'Host: x\r\nAccept: multipart/mixed\r\n'), 200],
-    ['a 304', get('/graphql?query={chains{name}}', 'Host: x\r\nIf-None-Match: *\r\n'), 304],
-    ['an error', get('/graphql?query={nope}', `Host: x\r\nAccept: ${GRAPHQL_JSON}\r\n`), 400],
-    ['another method', head('PUT', '/graphql'), 405],
-    ['a preflight', head('OPTIONS', '/graphql'), 204],
-    ['/live', get('/live'), 200],
-    ['/ready', get('/ready'), 200],
-    ['/live by POST', head('POST', '/live'), 405],
-    ['/metrics', get('/metrics'), 200],
-    ['the picker', get('/', 'Host: x\r\nAccept: text/html\r\n'), 200],
-    ['the playground', get('/graphql', 'Host: x\r\nAccept: text/html\r\n'), 200],
-    ['an unknown path', get('/nothing'), 404],
-    ['no path', head('OPTIONS', '*'), 400],
-    ['a large body', long.replace('Host: x', 'Host: x\r\nConnection: close'), 413],
-    ['an expectation', get('/live', 'Host: x\r\nExpect: tea\r\n'), 417],
-    ['rubbish', 'rubbish\r\n\r\n', 400],
-    ['two lengths', head('POST', '/', 'Host: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n'), 400],
-    ['large headers', get('/live', `Host: x\r\nX: ${'x'.repeat(20_000)}\r\n`), 431],
-    ['chunk extensions', `${chunked}1;${'x'.repeat(20_000)}\r\nx`, 413],
-    ['a broken chunk', `${chunked}zz\r\n`, 400],
-  ])('the header nosniff is sent with %s', async (_name, bytes, status) => {
-    const came = await sendRaw(gateway.address, bytes);
-    expect(came).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
-    expect(came.slice(0, came.indexOf('\r\n\r\n')).toLowerCase()).toContain(
-      'x-content-type-options: nosniff',
-    );
-    expect(came.match(/HTTP\/1\.1 \d/g)).toHaveLength(1);
-  });
+const GRAPHQL_JSON = 'application/graphql-response+json';
+const long = postOf('{ chains { name } }'.padEnd(3000));
+const chunked = 'POST /graphql HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n';
+it.each<[string, string, number]>([
+  ['a first response', get('/graphql?query={chains{name}}'), 200],
+  ['a cached response', get('/graphql?query={chains{name}}'), 200],
+  ['a posted query', postOf('{ chains { name } }', 'Connection: close\r\n'), 200],
+  ['events', get('/graphql?query={chains{name}}', 'Host: x\r\nAccept: text/event-stream\r\n'), 200],
+  ['parts', get('/graphql?query={chains{name}}', 'Host: x\r\nAccept: multipart/mixed\r\n'), 200],
+  ['a 304', get('/graphql?query={chains{name}}', 'Host: x\r\nIf-None-Match: *\r\n'), 304],
+  ['an error', get('/graphql?query={nope}', `Host: x\r\nAccept: ${GRAPHQL_JSON}\r\n`), 400],
+  ['another method', head('PUT', '/graphql'), 405],
+  ['a preflight', head('OPTIONS', '/graphql'), 204],
+  ['/live', get('/live'), 200],
+  ['/ready', get('/ready'), 200],
+  ['/live by POST', head('POST', '/live'), 405],
+  ['/metrics', get('/metrics'), 200],
+  ['the picker', get('/', 'Host: x\r\nAccept: text/html\r\n'), 200],
+  ['the playground', get('/graphql', 'Host: x\r\nAccept: text/html\r\n'), 200],
+  ['an unknown path', get('/nothing'), 404],
+  ['no path', head('OPTIONS', '*'), 400],
+  ['a large body', long.replace('Host: x', 'Host: x\r\nConnection: close'), 413],
+  ['an expectation', get('/live', 'Host: x\r\nExpect: tea\r\n'), 417],
+  ['rubbish', 'rubbish\r\n\r\n', 400],
+  ['two lengths', head('POST', '/', 'Host: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n'), 400],
+  ['large headers', get('/live', `Host: x\r\nX: ${'x'.repeat(20_000)}\r\n`), 431],
+  ['chunk extensions', `${chunked}1;${'x'.repeat(20_000)}\r\nx`, 413],
+  ['a broken chunk', `${chunked}zz\r\n`, 400],
+])('the header nosniff is sent with %s', async (_name, bytes, status) => {
+  const came = await sendRaw(gateway.address, bytes);
+  expect(came).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+  expect(came.slice(0, came.indexOf('\r\n\r\n')).toLowerCase()).toContain('x-content-type-options: nosniff');
+  expect(came.match(/HTTP\/1\.1 \d/g)).toHaveLength(1);
 });
 
 describe('input that is not HTTP', () => {

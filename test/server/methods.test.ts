@@ -227,65 +227,60 @@ it('the endpoint names QUERY as supported, also for pages of other origins', asy
   expect((await server.ask({ method: 'GET', path: '/live' })).headers).not.toHaveProperty('accept-query');
 });
 
-describe('a response that is written without GraphQL Yoga', () => {
-  const QUERY = '{ chain(chainKey: "base") { name } }';
-  /** Headers that are set for each response, or that the HTTP server adds, also to responses by GraphQL Yoga. */
-  const NOT_COMPARED =
-    'x-request-id content-length date connection keep-alive transfer-encoding age etag cache-control last-modified';
-  const ACCEPTED = [
-    undefined,
-    '*/*',
-    'application/json',
-    'application/json, application/graphql-response+json',
-    'application/graphql-response+json',
-    'application/graphql-response+json, application/json',
-    'application/graphql-response+json,application/json;q=0.9',
-    'application/graphql-response+json, application/graphql+json, application/json, text/event-stream, multipart/mixed',
-    'application/graphql-response+json, application/json, multipart/mixed',
-    // Unknown before the first response.
-    'application/graphql-response+json;q=0.8, application/json;q=0.7',
-  ];
+const QUERY = '{ chain(chainKey: "base") { name } }';
+/** Headers that are set for each response, or that the HTTP server adds, also to responses by GraphQL Yoga. */
+const NOT_COMPARED =
+  'x-request-id content-length date connection keep-alive transfer-encoding age etag cache-control last-modified';
+const ACCEPTED = [
+  undefined,
+  '*/*',
+  'application/json',
+  'application/json, application/graphql-response+json',
+  'application/graphql-response+json',
+  'application/graphql-response+json, application/json',
+  'application/graphql-response+json,application/json;q=0.9',
+  'application/graphql-response+json, application/graphql+json, application/json, text/event-stream, multipart/mixed',
+  'application/graphql-response+json, application/json, multipart/mixed',
+  // Unknown before the first response.
+  'application/graphql-response+json;q=0.8, application/json;q=0.7',
+];
 
-  function comparable(headers: Iterable<[string, string | string[] | undefined]>) {
-    return Object.entries(without(NOT_COMPARED, headers))
-      .map(([name, value]) => [
-        name.toLowerCase(),
-        String(value).replace(/(^|, )Accept, Accept-Encoding$/, ''),
-      ])
-      .filter(([, value]) => value !== '')
-      .sort();
-  }
+function comparable(headers: Iterable<[string, string | string[] | undefined]>) {
+  return Object.entries(without(NOT_COMPARED, headers))
+    .map(([name, value]) => [name.toLowerCase(), String(value).replace(/(^|, )Accept, Accept-Encoding$/, '')])
+    .filter(([, value]) => value !== '')
+    .sort();
+}
 
-  it.each([
-    ['all origins', '*' as const],
-    ['one origin', ['https://a.example']],
-  ])(
-    'a response written without GraphQL Yoga has the headers of Yoga for %s, with any Accept header',
-    async (_name, corsOrigins) => {
-      const { ask, gateway, executed } = await startServer({ config: { ...FRESH, corsOrigins } });
-      let nth = 0;
-      for (const method of ['GET', 'POST', ...(isQueryKnown ? ['QUERY'] : [])])
-        for (const accept of ACCEPTED)
-          for (const origin of [undefined, 'https://a.example', 'https://b.example']) {
-            const headers = { ...(accept ? { accept } : {}), ...(origin ? { origin } : {}) };
-            const isGet = method === 'GET';
-            const askedOf = (query: string): Asked =>
-              isGet
-                ? { query, method, headers }
-                : { method, headers, path: '/graphql', body: JSON.stringify({ query }) };
-            const { path = pathOf({ query: QUERY }), body } = askedOf(QUERY);
-            const type = isGet ? {} : { 'content-type': 'application/json' };
-            const init = { method, headers: { ...headers, ...type }, ...(body ? { body } : {}) };
-            const byYoga = await answerOf(gateway, new Request(`http://gateway${path}`, init));
-            const before = executed();
-            // Yoga responds to the first request of an unusual kind, the writer to the next ones.
-            await ask(askedOf(`${QUERY} # ${nth++}`));
-            const written = await ask(askedOf(`${QUERY} # ${nth++}`));
-            expect(executed() - before).toBe(2);
-            const what = `${method} ${accept} ${origin}`;
-            expect(comparable(Object.entries(written.headers)), what).toEqual(comparable(byYoga.headers));
-            expect(written.body.toString()).toBe(await byYoga.text());
-          }
-    },
-  );
-});
+it.each([
+  ['all origins', '*' as const],
+  ['one origin', ['https://a.example']],
+])(
+  'a response written without GraphQL Yoga has the headers of Yoga for %s, with any Accept header',
+  async (_name, corsOrigins) => {
+    const { ask, gateway, executed } = await startServer({ config: { ...FRESH, corsOrigins } });
+    let nth = 0;
+    for (const method of ['GET', 'POST', ...(isQueryKnown ? ['QUERY'] : [])])
+      for (const accept of ACCEPTED)
+        for (const origin of [undefined, 'https://a.example', 'https://b.example']) {
+          const headers = { ...(accept ? { accept } : {}), ...(origin ? { origin } : {}) };
+          const isGet = method === 'GET';
+          const askedOf = (query: string): Asked =>
+            isGet
+              ? { query, method, headers }
+              : { method, headers, path: '/graphql', body: JSON.stringify({ query }) };
+          const { path = pathOf({ query: QUERY }), body } = askedOf(QUERY);
+          const type = isGet ? {} : { 'content-type': 'application/json' };
+          const init = { method, headers: { ...headers, ...type }, ...(body ? { body } : {}) };
+          const byYoga = await answerOf(gateway, new Request(`http://gateway${path}`, init));
+          const before = executed();
+          // Yoga responds to the first request of an unusual kind, the writer to the next ones.
+          await ask(askedOf(`${QUERY} # ${nth++}`));
+          const written = await ask(askedOf(`${QUERY} # ${nth++}`));
+          expect(executed() - before).toBe(2);
+          const what = `${method} ${accept} ${origin}`;
+          expect(comparable(Object.entries(written.headers)), what).toEqual(comparable(byYoga.headers));
+          expect(written.body.toString()).toBe(await byYoga.text());
+        }
+  },
+);

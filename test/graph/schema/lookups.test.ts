@@ -83,42 +83,40 @@ describe('node and nodes', () => {
   });
 });
 
-describe('chainsByKey and tokensByKey', () => {
-  it('look-ups in bulk give one item per key in the order of the keys, null for the unknown, without a request to the upstream', async () => {
-    const { query, upstream } = await createTestGateway();
-    await query('{ chains { id } tokens { id } }');
-    const chains: readonly (readonly [chainKey: string, found: string | null])[] = [
-      ['bsc', 'bsc'],
-      ['nope', null],
-      ['base', 'base'],
-      ['bsc', 'bsc'],
-      ['BSC', 'bsc'],
-    ];
-    const tokens: readonly (readonly [chainKey: string, address: string, found: string | null])[] = [
-      ['ethereum', USDC.toLowerCase(), USDC],
-      ['base', USDC, null],
-      ['bsc', ZERO, PLACEHOLDER],
-      ['ethereum', USDC.toUpperCase().replace('X', 'x'), USDC],
-      ['nope', '', null],
-    ];
-    const answer = await query(
-      `query ($chainKeys: [String!]!, $keys: [TokenKey!]!) {
+it('look-ups in bulk give one item per key in the order of the keys, null for the unknown, without a request to the upstream', async () => {
+  const { query, upstream } = await createTestGateway();
+  await query('{ chains { id } tokens { id } }');
+  const chains: readonly (readonly [chainKey: string, found: string | null])[] = [
+    ['bsc', 'bsc'],
+    ['nope', null],
+    ['base', 'base'],
+    ['bsc', 'bsc'],
+    ['BSC', 'bsc'],
+  ];
+  const tokens: readonly (readonly [chainKey: string, address: string, found: string | null])[] = [
+    ['ethereum', USDC.toLowerCase(), USDC],
+    ['base', USDC, null],
+    ['bsc', ZERO, PLACEHOLDER],
+    ['ethereum', USDC.toUpperCase().replace('X', 'x'), USDC],
+    ['nope', '', null],
+  ];
+  const answer = await query(
+    `query ($chainKeys: [String!]!, $keys: [TokenKey!]!) {
         chainsByKey(chainKeys: $chainKeys) { chainKey }
         tokensByKey(keys: $keys) { chainKey address }
       }`,
-      {
-        chainKeys: chains.map(([chainKey]) => chainKey),
-        keys: tokens.map(([chainKey, address]) => ({ chainKey, address })),
-      },
-    );
-    expect(answer).toEqual({
-      data: {
-        chainsByKey: chains.map(([, chainKey]) => chainKey && { chainKey }),
-        tokensByKey: tokens.map(([chainKey, , address]) => address && { chainKey, address }),
-      },
-    });
-    expect(upstream.count()).toBe(2);
+    {
+      chainKeys: chains.map(([chainKey]) => chainKey),
+      keys: tokens.map(([chainKey, address]) => ({ chainKey, address })),
+    },
+  );
+  expect(answer).toEqual({
+    data: {
+      chainsByKey: chains.map(([, chainKey]) => chainKey && { chainKey }),
+      tokensByKey: tokens.map(([chainKey, , address]) => address && { chainKey, address }),
+    },
   });
+  expect(upstream.count()).toBe(2);
 });
 
 it('while the chain listing fails, only look-ups that need it have the error of the upstream', async () => {
