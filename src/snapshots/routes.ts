@@ -35,7 +35,7 @@ export interface RouteAnswer {
   readonly rows: readonly Token[];
   /** When the request was sent, minus the age of the answer, as in snapshots. */
   readonly takenAt: number;
-  /** As in snapshots; only in an answer of the upstream. */
+  /** The age of the answer, as in snapshots. Absent if there is no answer of the upstream. */
   readonly ageAt?: (now: number) => number;
   /** Set if there are no rows, and the token that the routes start from is not listed or is hidden. */
   readonly isUnlisted?: true;

@@ -114,7 +114,7 @@ describe('steady wrong decimals of a token', () => {
     expect((await first(atOnce))?.decimals).toBe(18);
   });
 
-  it('changed decimals in an answer from a cache count from the first request with them, not from its Age', async () => {
+  it('the hold-back period begins with the request, even if the answer was in a cache before, as its Age says', async () => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: TOKENS });
     await gateway.bring({ tokens: [wrong(), TWO, ...REST] }, 2 * DAY, { age: String(1.5 * 86_400) });
     const since = new Date(Date.now()).toISOString();

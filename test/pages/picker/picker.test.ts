@@ -241,7 +241,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       await says(fromText, /USDT/);
     });
 
-    it('the picker asks by Enter if the best match cannot be moved or reached', async () => {
+    it('the picker chooses no token by Enter, and says why, if the best match cannot be moved or reached', async () => {
       const typed = [
         ['matic', 'MATIC on Polygon'],
         ['pol', 'MATIC on Polygon'],
