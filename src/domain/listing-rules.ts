@@ -1,5 +1,5 @@
 /** The operator's rules for listings: parses their text, applies them, and writes the rule that decides on a change. */
-import { foldAddress, foldChainKey, tokenKey } from './addresses.js';
+import { foldAddress, foldChainKey, rowName, tokenKey } from './addresses.js';
 import { isIdentifiedBy, parseCaip2, parseCaip19 } from './caip.js';
 import { FACT_FORMS, foldValue, GUARDED_FACTS } from './guarded-facts.js';
 import type { Chain, GuardedFact, Token } from './listing.js';
@@ -13,6 +13,8 @@ export interface ListingRules {
 export interface ResolvedRules {
   /** A text that is equal if the same rules name the same rows. */
   readonly rows: string;
+  /** The chains and tokens that rules name and that are not listed, as rules spell them. */
+  unlisted(isListed: (key: string) => boolean): readonly string[];
   /** The chains to serve, in the operator's order, if any. Returns `rows` itself if the rules change nothing. */
   selectChains(rows: readonly Chain[]): readonly Chain[];
   /** The tokens to serve, in the operator's order of chains. Returns `rows` itself if the rules change nothing. */
@@ -243,6 +245,10 @@ function resolve(rules: readonly Rule[], chains: readonly Chain[]): ResolvedRule
 
   return {
     rows: JSON.stringify(named),
+    unlisted(isListed) {
+      const places = rules.flatMap((rule): readonly Place[] => rule.places);
+      return places.filter((_, nth) => !isListed(named[nth] ?? '')).map(({ id }) => rowName(id));
+    },
     selectChains: (rows) => select(rows, ranks, hidesChain),
     selectTokens: (rows) => select(rows, ranks, hides),
     hides,

@@ -170,3 +170,13 @@ export function logRejected(
     `The ${listing} listing could not be refreshed: ${state}. ${message}${advice}`,
   );
 }
+
+/** Logs the rows that the operator's rules name and that are not listed, if any. */
+export function logUnlistedRows(log: Logger, names: readonly string[]): void {
+  if (names.length === 0) return;
+  const first = names.slice(0, SHOWN_ROWS);
+  log.warn(
+    { count: names.length, first },
+    `LISTING_RULES names chains or tokens that are not listed now, such as ${first[0]}. Check their spelling: a rule applies only to the row that it names`,
+  );
+}

@@ -1,5 +1,6 @@
 /** Creates the refreshers, routes, sources and views, which together hold all data of the upstream in the gateway. */
 import type { DemoFacts } from '../domain/guarded-facts.js';
+import { keyedRows } from '../domain/keyed-rows.js';
 import type { Chain, Fetched, Service, Token } from '../domain/listing.js';
 import { type ListingRules, NO_RULES } from '../domain/listing-rules.js';
 import { CHAINS, TOKENS } from '../upstream/listing-kinds.js';
@@ -7,6 +8,7 @@ import { assignCaip2, compareNatives, guardPrices } from './cross-checks.js';
 import { type FreshMs, freshnessOf, type ListingStatus, type Reads } from './freshness.js';
 import { type Baseline, guardListing } from './guard.js';
 import { MAX_UPSTREAM_WAIT_MS, View } from './operation-view.js';
+import { logUnlistedRows } from './refresh-log.js';
 import { createRefresher, type RefreshOptions } from './refresher.js';
 import { createReconcile, createRoutes } from './routes.js';
 import {
@@ -163,9 +165,25 @@ export function createSnapshots(options: SnapshotsOptions) {
   function onPublished(): void {
     if (!chains.guarded) return;
     const next = rulesFor(chains.guarded);
-    if (next.rows === resolved.rows && usedFacts === factsNow()) return;
+    if (next.rows === resolved.rows && usedFacts === factsNow()) {
+      logUnlisted();
+      return;
+    }
     resolved = next;
     void tokens.applyRules();
+  }
+
+  let checkedRules: ListingRules | undefined;
+  /** Once there are both listings, logs for each text of rules the rows that it names and that are not listed. */
+  function logUnlisted(): void {
+    if (!chains.guarded || !tokens.guarded || checkedRules === rules) return;
+    checkedRules = rules;
+    const listedChains = keyedRows(chains.guarded.rows, CHAINS.keyOf);
+    const listedTokens = keyedRows(tokens.guarded.rows, TOKENS.keyOf);
+    logUnlistedRows(
+      log,
+      resolved.unlisted((key) => listedChains.has(key) || listedTokens.has(key)),
+    );
   }
 
   /**

@@ -12,6 +12,7 @@ import {
   HIDDEN_BY_KEY,
   HIDDEN_CHAIN,
   HIDDEN_IDS,
+  HIDDEN_UNLISTED,
   ORDER,
   RULES,
   SHOWN,
@@ -71,6 +72,22 @@ describe('a change of the rules', () => {
         { lastFailure: null, isHeldBack: false },
       ]);
     }
+  });
+
+  it('rules that name rows which are not listed are logged once, when there are both listings', async () => {
+    const wrong = `hide ${HIDDEN_BY_KEY}\nhide base:${HIDDEN_BY_KEY},\nhide base:${HIDDEN_BY_KEY}`;
+    const gateway = await start(`${wrong}\nchains base arbitrum ethereum`);
+    const warned = () => gateway.logged.filter(({ msg }) => msg.startsWith('LISTING_RULES names'));
+    await servedChains(gateway);
+    expect(warned()).toEqual([]);
+    await served(gateway);
+    await refresh(gateway);
+    const line = { level: 'warn', count: 2, first: [HIDDEN_BY_KEY, `base:${HIDDEN_BY_KEY},`] };
+    expect(warned()).toMatchObject([line]);
+    await apply(gateway, RULES);
+    expect(warned()).toMatchObject([line, { count: 1, first: [`base:${HIDDEN_UNLISTED}`] }]);
+    await apply(gateway, `keep ethereum:${address('e1')} decimals 6\nhide eip155:8453`);
+    expect(warned()).toHaveLength(2);
   });
 
   it('a new listing in which the rules match other rows does not delay refreshes', async () => {
