@@ -77,7 +77,7 @@ describe('the field tokens', () => {
     ['once for all letter cases, as it was first written', ['0xAbCd', '0xabcd', '0xABCD'], '0xAbCd'],
     ['as the placeholder for the native asset', [ZERO, PLACEHOLDER], PLACEHOLDER],
     ['URL-encoded', ['0x2::sui::SUI&srcChainKey=x y'], '0x2::sui::SUI&srcChainKey=x y'],
-  ])('the field tokens sends an unlisted srcToken alone to the upstream: %s', async (_how, written, sent) => {
+  ])('tokens(srcToken:) sends an unlisted token once, without a chain: %s', async (_how, written, sent) => {
     const { query, upstream } = await createTestGateway({ config: { maxRoutesPerOperation: 1 } });
     const fields = written.map((address, nth) => `a${nth}: tokens(srcToken: "${address}") { symbol }`);
     expect(codesOf(await query(`{ ${fields.join(' ')} }`))).toEqual([]);

@@ -36,7 +36,7 @@ export class UpstreamError extends GatewayError {
   }
 }
 
-/** The same error, marked as caused by the client: it asked for an unlisted token, or again before a pause had ended. */
+/** The same error, marked as caused by the client: it asked for an unlisted token, or repeated a failed request early. */
 export function causedByClient(error: UpstreamError): UpstreamError {
   const { code, message, detail, status, retryAfterMs, notSent, cause } = error;
   return new UpstreamError(code, message, { detail, status, retryAfterMs, notSent, cause, isByClient: true });

@@ -65,7 +65,7 @@ function graphiqlFiles(): readonly PageFile[] {
   ];
 }
 
-/** Replaces colours of GraphiQL's style sheet: the accent, and the dark page, which gets that of the picker. */
+/** Gives GraphiQL's style sheet colours of the picker: the accent, and the background of the dark theme. */
 function withColours(css: string): string {
   return css
     .replaceAll('320, 95%, 43%', '245, 61%, 53%')

@@ -57,7 +57,7 @@ describe('rules', () => {
     expect(resolved('chains base', []).selectTokens(rows)).toEqual([rows[1]]);
   });
 
-  it('rules by CAIP are looked up in the known chains', async () => {
+  it('a rule by CAIP-2 applies to the chain that has the identifier in the listing', async () => {
     const rules = parseListingRules('hide eip155:77');
     const token = { chainKey: 'a', address: '0x1' };
     const of = async (...rows: unknown[]) => {

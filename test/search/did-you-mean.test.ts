@@ -44,7 +44,7 @@ describe('suggestions of a search that finds nothing', () => {
     expect(await search('wrapped bitcoin')).toEqual({ ...NOTHING, didYouMean: ['wrapped BTC'] });
   });
 
-  it('unlisted tokens have no suggestions', async () => {
+  it('symbols of tokens that are not listed get no suggestions', async () => {
     for (const symbol of UNLISTED) expect([symbol, await search(symbol)]).toEqual([symbol, NOTHING]);
   });
 

@@ -141,7 +141,7 @@ describe('sources', () => {
     expect(await untilComplete(gateway)).toMatchObject({ asOf: firstAt });
   });
 
-  it('sources have the time of each answer minus its Age, and destinations use the same answers', async () => {
+  it('asOf of sources is the time of the answer minus its Age, and destinations use the same answers', async () => {
     const { upstream, gateway } = await startSwept((token) =>
       json(
         { tokens: (NETWORK[token] ?? []).map((destination) => rowOf(destination)) },

@@ -333,7 +333,7 @@ function labelMore() {
   // Even two chips may not fit.
   more.hidden = chains.length < 2;
   if (more.hidden) return;
-  // The focus of a chip in another line has scrolled to it.
+  // If a chip in another line had the focus, the browser has scrolled to that line.
   if (!areAllChains) chips.scrollTop = 0;
   more.ariaExpanded = String(areAllChains);
   const [all, ...ofChains] = [...chips.querySelectorAll('label:not([hidden])')].map((label) =>
