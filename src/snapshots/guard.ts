@@ -118,7 +118,8 @@ export async function guardListing<Row extends ListingRow>(
   const returned = new Set<string>();
   const waiting: Contradiction<Row>[] = [];
   const accepted: (Contradiction<Row> & AcceptedChange)[] = [];
-  const isFirst = before === undefined && gone.size === 0;
+  // If only demo data is stored, `before` has no rows: it is there for the history of the token list.
+  const isFirst = served.size === 0 && gone.size === 0 && memory.held.length === 0;
   const factsKeyOf = (row: Row) => JSON.stringify(kind.guarded.map((fact) => factKey(fact, row)));
 
   /** The row to expect. Undefined if the sent rows contradict each other on a fact that is not known. */
@@ -279,7 +280,7 @@ export async function guardListing<Row extends ListingRow>(
   const changes = accepted.map(({ key, value, by }) => ({ key, value, by }));
   const guard = {
     ...memory,
-    beganAt: before ? memory.beganAt || before.takenAt : takenAt,
+    beganAt: before && !isFirst ? memory.beganAt || before.takenAt : takenAt,
     gone: [...gone.values()].slice(-MAX_GONE),
     held: [...held.values()],
     arrived: [...arrived].slice(-MAX_GONE),

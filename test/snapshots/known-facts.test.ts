@@ -28,6 +28,15 @@ const isSnapshot = (file: string) => file.endsWith('.snapshot');
 /** A row that is held back with 6 decimals in place of 18. */
 const HELD = { decimals: 6, price: null, heldBack: [{ fact: 'decimals', served: '6', upstream: '18' }] };
 
+/** Settings with a SNAPSHOT_DIR in which a gateway has stored its demo data. */
+async function configAfterDemo() {
+  const { config } = onDisk();
+  const demo = await open({ snapshotDir: config.snapshotDir });
+  await (await demo.fetch(post('{ chains { chainKey } tokens { address } }'))).text();
+  await until(async () => readdirSync(config.snapshotDir).filter(isSnapshot).length === 2);
+  return config;
+}
+
 describe('the first listing, without a stored one', () => {
   it('the first listing is compared with the demo data: 18 for USDC on ethereum is served as 6, and logged', async () => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: [usdc(18), ...REST] });
@@ -171,16 +180,21 @@ describe('a change of the upstream settings, with the same disk', () => {
   });
 
   it('a change from demo data to an upstream guards no stored values of the demo data, some of which are made up', async () => {
-    const { config } = onDisk();
-    const demo = await open({ snapshotDir: config.snapshotDir });
-    await (await demo.fetch(post('{ chains { chainKey } tokens { address } }'))).text();
-    await until(async () => readdirSync(config.snapshotDir).filter(isSnapshot).length === 2);
+    const config = await configAfterDemo();
     const chains = demoChains.map((row) => (row.chainKey === 'solana' ? { ...row, chainId: 101 } : row));
     const [first, ...others] = demoTokens.filter(({ chainKey }) => chainKey === 'solana');
     const moved = { ...first, address: 'So11111111111111111111111111111111111111112', price: { usd: 9_000 } };
     const gateway = await startGuarded({ chains, tokens: [moved, ...others] }, { config });
     expect(gateway.heldBackRows()).toEqual([0, 0]);
     expect(await rowOf(gateway, moved.address)).toMatchObject({ price: moved.price });
+  });
+
+  it('after a change from demo data to an upstream, one of two tokens with the same symbol can be removed at once', async () => {
+    const config = await configAfterDemo();
+    const twin = { ...ONE, address: '0xfe' };
+    const gateway = await startGuarded({ chains: CHAINS, tokens: [twin, ...REST] }, { config });
+    await gateway.bring({ tokens: REST });
+    expect(await rowOf(gateway, twin.address)).toBeUndefined();
   });
 
   it('a change of UPSTREAM_URL, and back, guards the values of both upstreams', async () => {
