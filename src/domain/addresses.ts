@@ -77,11 +77,10 @@ export function partsOfTokenKey(key: string): { readonly chainKey: string; reado
   return { chainKey: key.slice(start, end), address: key.slice(end + 1) };
 }
 
-/** The name of a row for the log, as rules write it: `base:0x8335…` for a {@link tokenKey}, and the key of a chain as it is. */
+/** The name of a row for the log, as rules write it: `base:0x8335…` for a {@link tokenKey}, and any other text as it is. */
 export function rowName(key: string): string {
-  if (!key.includes(' ')) return key;
   const { chainKey, address } = partsOfTokenKey(key);
-  return `${chainKey}:${address}`;
+  return tokenKey(chainKey, address) === key ? `${chainKey}:${address}` : key;
 }
 
 /** The request as one string. Different spellings of one key or address give the same string. */

@@ -24,7 +24,7 @@ it('the log names a token by chain and address as rules do, and a chain by its k
     'base:0x833589fcd6edb6e08f4c7c32d4f71b54bda02913',
   );
   expect(rowName(tokenKey('aptos', '0x1::aptos_coin::AptosCoin'))).toBe('aptos:0x1::aptos_coin::AptosCoin');
-  expect(rowName('ethereum')).toBe('ethereum');
+  for (const chainKey of ['ethereum', 'o & c', '1 a']) expect(rowName(chainKey)).toBe(chainKey);
 });
 
 const MEGABYTE = 2 ** 20;
