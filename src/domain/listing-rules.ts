@@ -13,8 +13,8 @@ export interface ListingRules {
 export interface ResolvedRules {
   /** A text that is equal if the same rules name the same rows. */
   readonly rows: string;
-  /** The chains and tokens that rules name and that are not listed, as rules spell them. */
-  unlisted(isListed: (key: string) => boolean): readonly string[];
+  /** The names of the chains and tokens in rules whose keys are not among `known`. */
+  unknown(known: ReadonlySet<string>): readonly string[];
   /** The chains to serve, in the operator's order, if any. Returns `rows` itself if the rules change nothing. */
   selectChains(rows: readonly Chain[]): readonly Chain[];
   /** The tokens to serve, in the operator's order of chains. Returns `rows` itself if the rules change nothing. */
@@ -245,9 +245,10 @@ function resolve(rules: readonly Rule[], chains: readonly Chain[]): ResolvedRule
 
   return {
     rows: JSON.stringify(named),
-    unlisted(isListed) {
+    unknown(known) {
       const places = rules.flatMap((rule): readonly Place[] => rule.places);
-      return places.filter((_, nth) => !isListed(named[nth] ?? '')).map(({ id }) => rowName(id));
+      const names = places.filter((_, nth) => !known.has(named[nth] ?? '')).map(({ id }) => rowName(id));
+      return [...new Set(names)];
     },
     selectChains: (rows) => select(rows, ranks, hidesChain),
     selectTokens: (rows) => select(rows, ranks, hides),

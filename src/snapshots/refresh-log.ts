@@ -171,12 +171,12 @@ export function logRejected(
   );
 }
 
-/** Logs the rows that the operator's rules name and that are not listed, if any. */
-export function logUnlistedRows(log: Logger, names: readonly string[]): void {
+/** Logs the rows that the operator's rules name and that are not known, if any. */
+export function logUnknownRows(log: Logger, names: readonly string[]): void {
   if (names.length === 0) return;
   const first = names.slice(0, SHOWN_ROWS);
   log.warn(
     { count: names.length, first },
-    `LISTING_RULES names chains or tokens that are not listed now, such as ${first[0]}. Check their spelling: a rule applies only to the row that it names`,
+    `LISTING_RULES names chains or tokens that are not listed, such as ${first[0]}. Check their spelling: a rule applies only to the row that it names`,
   );
 }

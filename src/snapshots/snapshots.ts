@@ -3,12 +3,12 @@ import type { DemoFacts } from '../domain/guarded-facts.js';
 import { keyedRows } from '../domain/keyed-rows.js';
 import type { Chain, Fetched, Service, Token } from '../domain/listing.js';
 import { type ListingRules, NO_RULES } from '../domain/listing-rules.js';
-import { CHAINS, TOKENS } from '../upstream/listing-kinds.js';
+import { CHAINS, type ListingKind, TOKENS } from '../upstream/listing-kinds.js';
 import { assignCaip2, compareNatives, guardPrices } from './cross-checks.js';
 import { type FreshMs, freshnessOf, type ListingStatus, type Reads } from './freshness.js';
-import { type Baseline, guardListing } from './guard.js';
+import { type Baseline, guardListing, unlistedRows } from './guard.js';
 import { MAX_UPSTREAM_WAIT_MS, View } from './operation-view.js';
-import { logUnlistedRows } from './refresh-log.js';
+import { logUnknownRows } from './refresh-log.js';
 import { createRefresher, type RefreshOptions } from './refresher.js';
 import { createReconcile, createRoutes } from './routes.js';
 import {
@@ -166,7 +166,7 @@ export function createSnapshots(options: SnapshotsOptions) {
     if (!chains.guarded) return;
     const next = rulesFor(chains.guarded);
     if (next.rows === resolved.rows && usedFacts === factsNow()) {
-      logUnlisted();
+      logUnknown();
       return;
     }
     resolved = next;
@@ -174,16 +174,12 @@ export function createSnapshots(options: SnapshotsOptions) {
   }
 
   let checkedRules: ListingRules | undefined;
-  /** Once there are both listings, logs for each text of rules the rows that it names and that are not listed. */
-  function logUnlisted(): void {
+  /** Once there are both listings, logs for each text of rules the rows that it names and that are not known. */
+  function logUnknown(): void {
     if (!chains.guarded || !tokens.guarded || checkedRules === rules) return;
     checkedRules = rules;
-    const listedChains = keyedRows(chains.guarded.rows, CHAINS.keyOf);
-    const listedTokens = keyedRows(tokens.guarded.rows, TOKENS.keyOf);
-    logUnlistedRows(
-      log,
-      resolved.unlisted((key) => listedChains.has(key) || listedTokens.has(key)),
-    );
+    const known = new Set([...knownKeys(CHAINS, chains.guarded), ...knownKeys(TOKENS, tokens.guarded)]);
+    logUnknownRows(log, resolved.unknown(known));
   }
 
   /**
@@ -245,6 +241,11 @@ export function createSnapshots(options: SnapshotsOptions) {
       sources?.close();
     },
   };
+}
+
+/** The keys of listed, removed and waiting rows. */
+function knownKeys<Row>(kind: ListingKind<Row>, listing: Fetched<Row>): readonly string[] {
+  return [...keyedRows(listing.rows, kind.keyOf).keys(), ...unlistedRows(kind, listing).keys()];
 }
 
 /** The facts of chains that tokens and the token list depend on, as a text that is equal for any order of the chains. */

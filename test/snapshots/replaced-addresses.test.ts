@@ -76,6 +76,17 @@ it('a new address that is listed first waits, too: its hold-back period begins w
   expect(await served(gateway)).toEqual({ listed: [2], held: [] });
 });
 
+it('the rule that the log proposes for a removed address names it without a warning that it is not listed', async () => {
+  const gateway = await start([ONE, ...REST]);
+  await gateway.bring({ tokens: REST });
+  await gateway.bring({ tokens: [TWO, ...REST] });
+  await gateway.snapshots.applyRules(parseListingRules(`${gateway.ruleInLog()}\nhide a:0x2`));
+  expect(gateway.logged.filter(({ msg }) => msg.startsWith('LISTING_RULES names'))).toEqual([]);
+  await gateway.snapshots.applyRules(parseListingRules('hide a:0x1\nhide "o & c"'));
+  const warned = gateway.logged.filter(({ msg }) => msg.startsWith('LISTING_RULES names'));
+  expect(warned).toMatchObject([{ count: 1, first: ['o & c'] }]);
+});
+
 it('a new address waits alone if the old one is removed first, and is counted and logged', async () => {
   const gateway = await start([ONE, ...REST]);
   await gateway.bring({ tokens: REST });
