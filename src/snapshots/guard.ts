@@ -104,7 +104,7 @@ export async function guardListing<Row extends ListingRow>(
   const contested = new Set(
     memory.held.filter((each) => each.rows.length === 0).map(({ key }) => lookIn(served, key)),
   );
-  const isContested = (key: string) => contested.size > 0 && contested.has(lookIn(served, key));
+  const isContested = (key: string) => contested.size > 0 && contested.has(lookIn(sentRows, key));
   const arrived = new Map(memory.arrived.filter(([key, at]) => isRecent(at) || isContested(key)));
   const acceptedByPeer = new Map(
     peerMemory.accepted.filter(({ key }) => !peerClocks.has(key)).map((change) => [change.key, change]),
@@ -226,7 +226,10 @@ export async function guardListing<Row extends ListingRow>(
           settled.add(key);
         }
       }
-      const [fact] = open.sort((one, other) => one.since - other.since);
+      // By address, too: the order of the rows changes when a listing is stored.
+      const [fact] = open.sort(
+        (one, other) => one.since - other.since || (one.upstream < other.upstream ? -1 : 1),
+      );
       if (fact === undefined || open.length < rivals.length) return false;
       // Returned rows are held back only while the old row is listed: otherwise `rivals` has none of them.
       for (const rivalKey of rivals) if (returned.has(rivalKey)) waits.add(rivalKey);
