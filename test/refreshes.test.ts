@@ -132,7 +132,7 @@ async function start() {
     return body;
   }
 
-  /** Sends a question, and compares the answer with what is served before and after it. */
+  /** Sends a question. The answer must be the one from the listings that are served before it or after it. */
   async function check({ of, method, encoding, hasTags }: Choice): Promise<void> {
     const query = QUESTIONS[of] ?? '';
     const question = query.startsWith('query') ? { query, variables: { new: `new-${asked++}` } } : { query };
@@ -148,7 +148,7 @@ async function start() {
   return { ...server, check };
 }
 
-/** What is compared with the rows of the upstream while nothing is held back. */
+/** The values of a row that must equal those of the upstream while no row is held back. */
 const namedOf = ({ name, price }: { name: string; price?: { usd: number } | null }) => [name, price?.usd];
 /** The versions of both listings. */
 const versions = ({ status }: TestServer['snapshots']) =>

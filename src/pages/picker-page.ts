@@ -1,7 +1,7 @@
 /** Serves the token picker. */
 import { readFileSync } from 'node:fs';
 import { DEMO_LABEL } from '../demo/listings.js';
-import { createPage, type FileLink, type Page, type PageFile, pillOf, readPageFiles } from './static-page.js';
+import { createPage, type FileLink, type Page, type PageFile, pillOf } from './static-page.js';
 
 export interface PickerOptions {
   /** The path to which the page sends its queries. */
@@ -42,10 +42,6 @@ export function createPicker(options: PickerOptions): Page {
     ...(hasPlayground ? [`<a href="${endpoint}">Playground</a>`] : []),
     ...linkedFiles.map(({ path, label }) => `<a href="${path}">${label}</a>`),
   ];
-  // Without preloads the browser would fetch these modules only after `main.js`, which imports all of them.
-  const preloads = readPageFiles('picker')
-    .filter(({ name }) => name.endsWith('.js') && name !== 'main.js')
-    .map(({ name }) => `<link rel="modulepreload" href="./${name}">`);
   return createPage({
     folder: 'picker',
     base,
@@ -57,7 +53,6 @@ export function createPicker(options: PickerOptions): Page {
       'has playground': String(hasPlayground),
       links: [...links, '<a href="./guide.html">Guide</a>'].join(' '),
       logos: String(hasLogos),
-      preloads: preloads.join('\n    '),
     },
     contentSecurityPolicy: contentSecurityPolicy(hasLogos),
   });

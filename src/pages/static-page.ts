@@ -40,7 +40,7 @@ export interface PageOptions {
   readonly base: string;
   /** Assets besides the files of the folder. */
   readonly otherFiles: readonly PageFile[];
-  /** The texts that replace placeholders such as `{{links}}` in `index.html`. */
+  /** The texts that replace placeholders such as `{{links}}` in `index.html`, besides `{{preloads}}`. */
   readonly texts: Readonly<Record<string, string>>;
   readonly contentSecurityPolicy: readonly string[];
 }
@@ -50,8 +50,13 @@ export function createPage({ folder, base, otherFiles, texts, contentSecurityPol
   const files = [...readPageFiles(folder), ...otherFiles];
   // One digest for all: scripts import each other by name, so a change of one must change every path.
   const path = `${base}${digestOf(files)}/`;
+  // Without preloads the browser would fetch these modules only after `main.js`, which imports all of them.
+  const preloads = files
+    .filter(({ name }) => name.endsWith('.js') && name !== 'main.js')
+    .map(({ name }) => `<link rel="modulepreload" href="./${name}">`);
+  const allTexts: PageOptions['texts'] = { ...texts, preloads: preloads.join('\n    ') };
   const html = read(folder, 'index.html')
-    .replaceAll(/\{\{([\w ]+)\}\}/g, (_, name: string) => texts[name] ?? '')
+    .replaceAll(/\{\{([\w ]+)\}\}/g, (_, name: string) => allTexts[name] ?? '')
     .replaceAll(/(?<=(?:href|src)=")\.\//g, path);
   return {
     // It varies by Accept, since the path of the playground also serves GraphQL clients.
