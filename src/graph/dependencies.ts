@@ -10,20 +10,17 @@ import type { Snapshots } from '../snapshots/snapshots.js';
 import type { DependencyTracker } from './dependency-tracker.js';
 
 /**
- * `rowsDigest` takes the place of `digest` if no price was read. `pricesTakenAt` counts only if the response shows the time
- * of a price, or hides a price as too old.
+ * `state` if the response shows the time of a price, or hides a price as too old; else `digest` if prices were read; else
+ * `rowsDigest`.
  */
-type SnapshotPart = 'digest' | 'rowsDigest' | 'pricesTakenAt';
+type SnapshotPart = 'state' | 'digest' | 'rowsDigest';
 
 /** While these are current, the response may be sent again: a new one could differ only in the times of routes. */
 export interface Dependencies {
   readonly listings: readonly ListingName[];
-  /** The values of these parts of the listings when the response was made. */
-  readonly parts: readonly {
-    readonly name: ListingName;
-    readonly part: SnapshotPart;
-    readonly value: unknown;
-  }[];
+  readonly part: SnapshotPart;
+  /** The values of this part of the listings when the response was made. */
+  readonly values: readonly (string | undefined)[];
   /**
    * The operator's rules and the unlisted tokens, which both hide routes; undefined without routes. Weak references,
    * because a cached response must not keep the removed tokens of an earlier listing in memory.
@@ -61,12 +58,12 @@ export function dependenciesOf(
   // Without a snapshot of a listing, the response will differ once there is one.
   if (reads.freshness || listings.some((name) => !view.snapshot(name))) return undefined;
   const { prices, priceTimes, pricesGoodUntil, rules, routesGoodUntil, routesTakenAt, routeMap } = reads;
-  const valuesOf = (part: SnapshotPart) =>
-    listings.map((name) => ({ name, part, value: view.snapshot(name)?.[part] }));
+  const part = priceTimes ? 'state' : prices ? 'digest' : 'rowsDigest';
   const tokens = view.snapshot('tokens');
   return {
     listings,
-    parts: [...valuesOf(prices ? 'digest' : 'rowsDigest'), ...(priceTimes ? valuesOf('pricesTakenAt') : [])],
+    part,
+    values: listings.map((name) => view.snapshot(name)?.[part]),
     hiding: rules && { rules: new WeakRef(rules), unlisted: tokens && new WeakRef(tokens.unlisted) },
     routeMap,
     goodUntil: Math.min(routesGoodUntil, pricesGoodUntil),
@@ -94,12 +91,10 @@ export type DependencyCheck = (dependencies: Dependencies) => ResponseInfo | und
 
 /** Makes the check of dependencies against the snapshots that are served now. */
 export function createDependencyCheck(snapshots: Snapshots): DependencyCheck {
-  return ({ listings, parts, hiding, routeMap, goodUntil, pricesGoodUntil, routesTakenAt }) => {
+  return ({ listings, part, values, hiding, routeMap, goodUntil, pricesGoodUntil, routesTakenAt }) => {
     const now = snapshots.now();
     if (now >= goodUntil) return undefined;
-    for (const { name, part, value } of parts) {
-      if (value !== snapshots.snapshotOf(name)?.[part]) return undefined;
-    }
+    if (listings.some((name, nth) => snapshots.snapshotOf(name)?.[part] !== values[nth])) return undefined;
     if (hiding && hiding.rules.deref() !== snapshots.rules()) return undefined;
     if (hiding && hiding.unlisted?.deref() !== snapshots.current().tokens?.unlisted) return undefined;
     if (routeMap !== undefined && routeMap !== snapshots.routeMap()) return undefined;

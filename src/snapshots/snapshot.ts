@@ -1,6 +1,6 @@
 /** Snapshots: immutable copies of the upstream's listings, with their indexes. */
 import { isDeepStrictEqual } from 'node:util';
-import { foldAddress, foldChainKey } from '../domain/addresses.js';
+import { foldChainKey, tokenKey } from '../domain/addresses.js';
 import { digestOf, textDigest } from '../domain/digests.js';
 import type { EvmChain, ListingHistory, TokenListState } from '../domain/history.js';
 import { append, keyedRows } from '../domain/keyed-rows.js';
@@ -23,8 +23,6 @@ export interface Snapshot<Row> extends Fetched<Row> {
   readonly digest: string;
   /** A digest of the rows without their prices; for chains, which have no prices, it equals `digest`. */
   readonly rowsDigest: string;
-  /** `takenAt` of the token listing, whose rows have prices; undefined for the chain listing. */
-  readonly pricesTakenAt: number | undefined;
   /** Two snapshots have the same `state` if their rows, prices and times of prices are equal. */
   readonly state: string;
   readonly history: ListingHistory;
@@ -82,13 +80,11 @@ async function createSnapshot<Row>(
   const changes = await nextChangeLog(kind, rows, contents, fetched.history?.changes, before);
   const history = { changes };
   const digest = priceOf ? digestOf([rowsDigest, rows.map(priceOf)]) : rowsDigest;
-  const pricesTakenAt = priceOf && takenAt;
   return {
     ...fetched,
     rowsDigest,
     digest,
-    pricesTakenAt,
-    state: `${digest} ${pricesTakenAt}`,
+    state: priceOf ? `${digest} ${takenAt}` : digest,
     history,
     changesSince: (cursor) => changesSince(kind, { rows, history }, cursor),
     ageAt: agingFrom(takenAt, before),
@@ -131,16 +127,18 @@ export async function createTokenSnapshot(
   const { rows } = fetched;
   const snapshot = await createSnapshot(TOKENS, fetched, before);
   const isSame = before?.rowsDigest === snapshot.rowsDigest;
+  const byKey = await yieldThen(() => keyedRows(rows, TOKENS.keyOf));
   const byChain = new Map<string, Token[]>();
-  // Look-ups by two short keys are faster than by one long key, which would be put together each time.
-  const byAddress = new Map<string, Map<string, Token>>();
+  /** By address as the listing writes it: the token, or tokens of several chains by their chain keys. */
+  const byAddress = new Map<string, Token | Map<string, Token>>();
   await forEachChunk(rows, (chunk) => {
     for (const token of chunk) {
       const { chainKey, address } = token;
-      const addresses = byAddress.get(chainKey) ?? new Map<string, Token>();
-      // An address that a client sends as the listing writes it need not be folded.
-      byAddress.set(chainKey, addresses.set(foldAddress(address), token).set(address, token));
       append(byChain, chainKey, token);
+      const other = byAddress.get(address);
+      if (other instanceof Map) other.set(chainKey, token);
+      else if (other) byAddress.set(address, new Map([other, token].map((each) => [each.chainKey, each])));
+      else byAddress.set(address, token);
     }
   });
   for (const ofChain of byChain.values()) Object.freeze(ofChain);
@@ -164,8 +162,10 @@ export async function createTokenSnapshot(
     byChain: (chainKey) => byChain.get(foldChainKey(chainKey)) ?? NONE,
     byAddress(chainKey, address) {
       if (chainKey.length > TEXT_LIMITS.chainKey || address.length > TEXT_LIMITS.address) return undefined;
-      const ofChain = byAddress.get(chainKey) ?? byAddress.get(foldChainKey(chainKey));
-      return ofChain?.get(address) ?? ofChain?.get(foldAddress(address));
+      // Most clients send a key as the listing writes it. Such a key need not be folded.
+      const found = byAddress.get(address);
+      const token = found instanceof Map ? found.get(chainKey) : found;
+      return token?.chainKey === chainKey ? token : byKey.get(tokenKey(chainKey, address));
     },
     unlisted: before && isDeepStrictEqual(unlisted, before.unlisted) ? before.unlisted : unlisted,
     indexes,

@@ -97,6 +97,7 @@ export function createSnapshots(options: SnapshotsOptions) {
     onPublished,
   });
   const refreshers = { chains, tokens };
+  const snapshotOf = (name: ListingName): Snapshot<unknown> | undefined => refreshers[name].snapshot;
   /**
    * The chains are first, so that `restore` reads them first: a rule that hides tokens can name a chain by a
    * CAIP identifier that only the chain listing on disk has.
@@ -222,7 +223,7 @@ export function createSnapshots(options: SnapshotsOptions) {
     view: (client?: string, waitsUntil = performance.now() + MAX_UPSTREAM_WAIT_MS) =>
       new View(parts, client, waitsUntil),
     current: (): ServedSnapshots => ({ chains: chains.snapshot, tokens: tokens.snapshot }),
-    snapshotOf: (name: ListingName): Snapshot<unknown> | undefined => refreshers[name].snapshot,
+    snapshotOf,
     /** An object that stands for the operator's rules and the rows that they name. A change makes a new object. */
     rules: (): object => resolved,
     /** The version of the route map. Without a sweep it is undefined, and so is `sweepStatus`. */
@@ -230,8 +231,7 @@ export function createSnapshots(options: SnapshotsOptions) {
     sweepStatus: sources?.status,
     heldBack: () => LISTING_NAMES.map((name) => ({ listing: name, ...refreshers[name].heldBack })),
     /** The freshness of the data that was read; `now` is in milliseconds since 1970. */
-    freshness: (read: Reads, now: number) =>
-      freshnessOf((name) => refreshers[name].snapshot, read, freshMs, now),
+    freshness: (read: Reads, now: number) => freshnessOf(snapshotOf, read, freshMs, now),
     status(now: number) {
       const statuses: readonly ListingStatus[] = each.map((refresher) => refresher.status(now));
       return statuses as EachOf<typeof LISTING_NAMES, ListingStatus>;
