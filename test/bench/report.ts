@@ -58,7 +58,7 @@ export function contestTable(contests: readonly Contest[]): string {
 /** The goal that the first entry, the gateway, takes at most this multiple of the CPU time of the second. */
 export function cpuGoal(title: string, { label, entries: [gateway, other] }: Contest, most: number): Goal {
   const measured = gateway && other ? ratio(gateway, other, 'cpuMicros') : Number.NaN;
-  const goal = `${title}, ${label}: at most ${most} of the CPU of ${other?.name}`;
+  const goal = `${title}, ${label}: at most ${most} of ${other?.name}`;
   return { goal, measured: shown(measured, 2), isMet: measured <= most };
 }
 

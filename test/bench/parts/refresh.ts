@@ -21,7 +21,14 @@ const SIZES = [
 const FRESH_MS = 1000;
 const WATCH_MS = 30_000;
 const POLL_MS = 100;
-const HEAD = ['tokens', 'asked meanwhile', 'refreshes', 'longest block ms', 'median ms', 'CPU ms a refresh'];
+const HEAD = [
+  'tokens',
+  'asked meanwhile',
+  'refreshes',
+  'longest block ms',
+  'median of the longest ms',
+  'CPU ms a refresh',
+];
 
 /**
  * Measures for how long a refresh blocks the event loop, without requests and with searches of the new rows. The listing is
@@ -53,8 +60,8 @@ export const refresh: Part = async ({ upstream }) => {
         const cpu = shown(watched.cpuMs / watched.refreshes, 0);
         rows.push([shown(listed, 0), name, String(watched.refreshes), shown(most, 1), middle, cpu]);
         goals.push({
-          goal: `a refresh of ${shown(listed, 0)} tokens blocks for less than ${goalMs} ms (${name})`,
-          measured: `${middle} ms, at most ${shown(most, 1)} ms`,
+          goal: `refresh of ${shown(listed, 0)} tokens, ${name}: blocks for less than ${goalMs} ms`,
+          measured: `${shown(most, 1)} ms`,
           isMet: most < goalMs,
         });
       }
