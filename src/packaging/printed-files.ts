@@ -7,6 +7,21 @@ import { schema, sdlOf } from '../graph/schema/index.js';
 /** A name with an anchor, so that other guides can link to it. */
 const anchored = (name: string) => `<a id="${name.toLowerCase()}"></a>\`${name}\``;
 
+/** The guides to the settings of a group, by its title. */
+const GUIDES: Readonly<Record<string, string>> = {
+  Process:
+    '[Running it](../../.deploy/README.md#starting-and-stopping), [the log](../observability/README.md#log)',
+  Upstream:
+    '[When it fails](../snapshots/README.md#when-the-upstream-fails), [when v1 is switched off](../storage/README.md#when-v1-is-switched-off)',
+  'Freshness and guarded values':
+    '[Freshness](../snapshots/README.md), [guarded values](../snapshots/guarded-values.md), [rules](../snapshots/listing-rules.md), [`sources`](../snapshots/routes.md#sources)',
+  'Disk and Redis': '[Sharing and disk](../storage/README.md)',
+  'What clients may use':
+    '[Paths](../server/README.md#paths), [trusted documents](../server/README.md#trusted-documents)',
+  'Limits on clients':
+    '[Cost](../server/README.md#cost), [rates](../server/README.md#operations-of-one-client), [who the client is](../server/README.md#who-the-client-is)',
+};
+
 /** The text of `src/config/settings.md`. */
 function settingsGuide(): string {
   const groups = SETTING_GROUPS.map(({ title, settings }) => {
@@ -14,7 +29,8 @@ function settingsGuide(): string {
       const value = shownDefault ? `\`${shownDefault}\`` : 'none';
       return `| ${anchored(name)} | ${value} | ${meaning} |`;
     });
-    return `## ${title}\n\n| setting | default | meaning |\n|---|---|---|\n${rows.join('\n')}\n`;
+    const guides = GUIDES[title] ? `Guides: ${GUIDES[title]}\n\n` : '';
+    return `## ${title}\n\n${guides}| setting | default | meaning |\n|---|---|---|\n${rows.join('\n')}\n`;
   });
   return `# Settings
 
