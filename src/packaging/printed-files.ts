@@ -17,9 +17,9 @@ const GUIDES: Readonly<Record<string, string>> = {
     '[Freshness](../snapshots/README.md), [guarded values](../snapshots/guarded-values.md), [rules](../snapshots/listing-rules.md), [`sources`](../snapshots/routes.md#sources)',
   'Disk and Redis': '[Sharing and disk](../storage/README.md)',
   'What clients may use':
-    '[Paths](../server/README.md#paths), [trusted documents](../server/README.md#trusted-documents)',
+    '[Paths](../server/README.md#paths), [trusted documents](../server/limits.md#trusted-documents)',
   'Limits on clients':
-    '[Cost](../server/README.md#cost), [rates](../server/README.md#operations-of-one-client), [who the client is](../server/README.md#who-the-client-is)',
+    '[Cost](../server/limits.md#cost), [rates](../server/limits.md#operations-of-one-client), [who the client is](../server/limits.md#who-the-client-is)',
 };
 
 /** The text of `src/config/settings.md`. */
