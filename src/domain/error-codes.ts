@@ -71,8 +71,8 @@ export const SERVER_ERRORS = {
     400,
   ),
   PERSISTED_QUERY_NOT_FOUND: meaning(
-    'The gateway does not have the document with this hash.',
-    'Send the document with the hash. Clients of persisted queries do this themselves.',
+    'The gateway does not have the document with this hash. For an unknown `documentId`, the status is 400.',
+    'Send the document with the hash. Clients of persisted queries do this themselves. For an unknown `documentId`, tell the operator.',
   ),
   PERSISTED_QUERY_MISMATCH: meaning('The hash is not the SHA-256 of the document.', 'Correct the hash.', 400),
   BAD_REQUEST: meaning(
