@@ -41,7 +41,7 @@ export function nameWarnings(env: Readonly<Record<string, string | undefined>>):
   return warnings;
 }
 
-/** What holds in place of a former setting. Undefined for any other name. */
+/** Says what replaces a former setting. Undefined for any other name. */
 function replacementOf(name: string): string | undefined {
   for (const [key, value] of Object.entries(FIXED_LIMITS)) {
     if (variableOf(key) === name) return `The value is always ${value}.`;

@@ -27,7 +27,7 @@ export interface FileLink {
 
 /** A file that is served beside the document of a page. */
 export interface PageFile {
-  /** The path below that of the page's files. */
+  /** The path of the file, below the path of all files of the page. */
   readonly name: string;
   readonly type: string;
   readonly content: string;

@@ -68,7 +68,7 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
       count++;
       const [known, failure] = [map.get(key), failures.get(key)];
       const askedAt = Math.max(known?.sentAt ?? 0, failure?.at ?? 0);
-      // If the clock was set back, `askedAt` can be in the future. The difference counts as passed time then, too.
+      // After the clock was set back, `askedAt` can be in the future. From a whole interval on, the token is due at once.
       const isDue = failure?.isRepeatedEarly || Math.abs(now - askedAt) >= intervalMs;
       if (!isDue || askedAt >= earliest) continue;
       earliest = askedAt;

@@ -96,7 +96,7 @@ describe('a body that a framework has parsed', () => {
     expect((await ask({}, '')).status).toBe(400);
   });
 
-  it('a parsed body is not read as null where it has a number that JSON cannot represent', async () => {
+  it('a number in a parsed body that JSON cannot represent is not read as null', async () => {
     const query = 'query ($f: TokenFilter) { tokenSearch(filter: $f, first: 1) { totalCount } }';
     const f = { maxPriceUsd: 1 };
     const { ask } = await startHost(() => ({ value: { query, variables: { f } } }));

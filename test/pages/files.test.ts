@@ -68,7 +68,7 @@ it.each([
 });
 
 describe.each(FILES)('%s', (path) => {
-  it('a file may be read by pages of all origins, and not by POST', async () => {
+  it('pages of all origins may read a file, and POST is refused', async () => {
     const { headers } = await get(path, { origin: 'https://any.example' });
     expect(headers['access-control-allow-origin']).toBe('*');
     const posted = await server.ask({ path, method: 'POST', body: '{}' });

@@ -71,7 +71,7 @@ describe('trusted documents', () => {
     expect(new Set(bodies)).toEqual(new Set([JSON.stringify(BASE)]));
   });
 
-  it('trusted documents are not found by other ids, nor by an id with the text of another, each time', async () => {
+  it('an unknown id, and a known id with the text of another document, are refused each time', async () => {
     const { ask } = await start();
     for (const parameters of [
       ...['nobody', 'constructor', { a: 1 }, 'x'.repeat(8_000)].map((documentId) => ({ documentId })),

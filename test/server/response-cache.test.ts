@@ -86,7 +86,7 @@ describe('a request that was answered before', () => {
     expect((await countExecuted(BASE, BASE, BASE)).count).toBeLessThanOrEqual(2);
   });
 
-  it('a request has the time of its wait for an equal request in the log', async () => {
+  it('the log counts the wait for an equal request in the time of a request', async () => {
     const upstream = await startFakeUpstream();
     const { ask, serverLog } = await startServer({ ...LONG, upstream });
     upstream.plan('tokens', async (...given) => {
@@ -188,7 +188,7 @@ describe('a cached response', () => {
     await expect.poll(count).toBe(before + 1);
   });
 
-  it('a cached response with old routes has their age at that moment', async () => {
+  it('a cached response with old routes is sent with their current age', async () => {
     const clock = stopClocks();
     const server = await startServer({ config: { ...FRESH, destinationsFreshMs: 60_000 } });
     await server.ask(BASE);

@@ -76,7 +76,7 @@ it('a new address that is listed first waits, too: its hold-back period begins w
   expect(await served(gateway)).toEqual({ listed: [2], held: [] });
 });
 
-it('the rule that the log proposes for a removed address names it without a warning that it is not listed', async () => {
+it('the log does not warn that a removed address is not listed if a rule that it has proposed names the address', async () => {
   const gateway = await start([ONE, ...REST]);
   await gateway.bring({ tokens: REST });
   await gateway.bring({ tokens: [TWO, ...REST] });

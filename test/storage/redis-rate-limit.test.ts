@@ -25,7 +25,7 @@ function createGatewayLimit({ client }: TestRedis) {
 }
 
 it.skipIf(isRedisMissing)(
-  'a gateway that always waits with a listing leaves permits to the routes of another gateway',
+  'while one gateway always has a waiting listing, the routes of another gateway still get permits',
   async () => {
     const redis = await startRedis();
     const [permitOfOne, permitOfOther] = [createGatewayLimit(redis), createGatewayLimit(redis)];

@@ -144,7 +144,7 @@ describe('once v1 says that it is gone', () => {
     });
   });
 
-  it('clients notice nothing, however many send requests', async () => {
+  it('clients notice nothing of a failover, however many send requests', async () => {
     const config = { chainsFreshMs: 20, tokensFreshMs: 20 };
     const { query, v1, sources, failovers } = await serve({ config });
     let asking = true;

@@ -54,7 +54,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
   /** @type {Row[]} in their order on the page */
   let rows = [];
   let ids = new Set();
-  /** @type {Map<string, Map<string, string>>} by `lookOf`: the addresses of the tokens that look so, by their ids */
+  /** @type {Map<string, Map<string, string>>} by the result of `lookOf`: the addresses of all tokens with it, by id */
   let looks = new Map();
   /** @type {TokenPage | undefined} the first page of tokens that are only listed, until it is shown */
   let held;

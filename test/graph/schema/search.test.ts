@@ -192,7 +192,7 @@ describe('a query as a person types it', () => {
     expect(namesOf(await search('0x00000000')).filter((name) => name.startsWith('ETH '))).toEqual([]);
   });
 
-  it('no identifier finds a token that has it in its symbol or name', async () => {
+  it('an identifier is not searched in symbols and names', async () => {
     const identifiers = [USDC_ON_ETHEREUM, USDC_ON_ETHEREUM.slice(0, 12), '0xA0b8...eB48', ON_SOLANA].concat(
       '0x1::aptos_coin::AptosCoin',
       `eip155:1/erc20:${USDC_ON_ETHEREUM}`,
