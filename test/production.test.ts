@@ -93,8 +93,8 @@ describe('npm ci --omit=dev --omit=optional beside a dist', () => {
     expect(scripted).toEqual([]);
   });
 
-  it('npm ci installs the packages of the table in src/README.md, with these sizes', () => {
-    const rows = tableBelow('src/README.md', 'Dependencies').map((row) =>
+  it('npm ci installs the packages of the table in src/decisions.md, with these sizes', () => {
+    const rows = tableBelow('src/decisions.md', 'Dependencies').map((row) =>
       row.split('|').map((cell) => cell.trim()),
     );
     expect(rows.map(([, name = '']) => name.replaceAll('`', ''))).toEqual(DEPENDENCIES);

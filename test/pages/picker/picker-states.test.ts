@@ -150,7 +150,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       ['light', [1440, 2560, 900, 640], ['dark']],
       ['dark', [320], []],
     ] as const)(
-      'the picker follows axe in a %s theme in these states, and fits at %j pixels; the colours also of %j',
+      'axe finds no fault in any state of the picker in a %s theme, and the picker fits at %j pixels; colours are also checked in these themes: %j',
       async (...given) => {
         const [colorScheme, widths, otherThemes] = given;
         const [width] = widths;
