@@ -203,7 +203,7 @@ function cyclesIn(edges: ReadonlyMap<string, ReadonlySet<string>>): readonly str
   return cycles;
 }
 
-it('import cycles do not exist between modules', () => {
+it('modules do not import each other in cycles', () => {
   const edges = new Map<string, Set<string>>();
   for (const { name, imports } of files) {
     const from = moduleOf(name) ?? name;

@@ -191,7 +191,7 @@ describe('when something fails', () => {
     expect(await unhandled()).toEqual([]);
   });
 
-  it('the gateway survives an operation that is refused at its first entity of a listing that fails', async () => {
+  it('the gateway survives an operation that exceeds its cost when it first reads a second listing that fails', async () => {
     const unhandled = collectUnhandledRejections();
     const { ask, upstream } = await startServer({ config: { upstreamRetries: 0, maxCost: 1_200 } });
     upstream.planBoth(status(500));

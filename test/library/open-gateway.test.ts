@@ -214,7 +214,7 @@ it.each<[string, () => NonNullable<OpenGatewayOptions['trustedDocuments']>]>([
 );
 
 describe('an option', () => {
-  it('an option is a member of an object: anything else is refused', async () => {
+  it('options are an object: anything else is refused', async () => {
     for (const given of [null, 'demo'])
       await expect(openGateway(given as never)).rejects.toThrow(
         new TypeError(`Expected an object of options, such as { demo: true }, got ${given}.`),

@@ -236,7 +236,7 @@ describe('two spellings of one address are one token', () => {
   const firsts = PAIRS.map(([, address], nth) => ({ chainKey: `a${nth}`, address }));
   const seconds = PAIRS.map(([, , address], nth) => ({ chainKey: `A${nth}`, address }));
 
-  it('two spellings are one token in the listing, where the first is served, and wherever a client asks for it', async () => {
+  it('of two spellings of one token the listing serves the first, and clients can ask for both', async () => {
     const rows = firsts.flatMap((one, nth) => [one, seconds[nth] ?? one]);
     const { tokens, warnings, query } = await serve({
       tokens: rows.map(({ chainKey, address }) => tokenRow(chainKey, address)),

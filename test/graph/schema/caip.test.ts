@@ -187,7 +187,7 @@ describe('CAIP identifiers', () => {
     expect(ids.tokens.map(({ caip19 }) => caip19)).toEqual(tokens.map(([, , caip19]) => caip19));
   });
 
-  it('CAIP identifiers do not exist for native assets, even with an address of their own', async () => {
+  it('native assets have no CAIP identifiers, even with an address of their own', async () => {
     const native = { chainKey: 'celo', name: 'Celo', symbol: 'CELO', decimals: 18, address: USDC };
     const { query } = await gatewayOver(
       [chainRow('celo', { chainId: 42220, nativeCurrency: native })],

@@ -252,7 +252,7 @@ describe('the rate limiter', () => {
     expect(mostInASecond(upstream.seen, 300)).toBeLessThanOrEqual(3);
   });
 
-  it('the rate limiter counts the requests before the first answer as sent at that answer, because the start delays them', () => {
+  it('the rate limiter counts requests before the first answer as sent at the time of that answer, because the start delays them', () => {
     const clock = stopClock();
     const limiter = createRateLimiter(2);
     const acquire = () => Math.round(limiter.acquire());
