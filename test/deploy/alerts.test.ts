@@ -66,7 +66,7 @@ describe.skipIf(areMissing('promtool'))('alerts.yaml', () => {
   });
 
   it('each alert that the guide to troubleshooting names exists', () => {
-    const guide = deployed('README.md').split('## Troubleshooting')[1] ?? '';
+    const guide = deployed('troubleshooting.md');
     const named = [...guide.matchAll(/`(Gateway\w+)`/g)].map(([, name]) => name);
     expect(named.length).toBeGreaterThan(4);
     expect(alerts.map(({ alert }) => alert)).toEqual(expect.arrayContaining(named));

@@ -105,7 +105,7 @@ describe('the command of the image', () => {
       expect(['dist', 'dist/main.js', 'node_modules', '.'].filter(canWrite)).toEqual([]);
     }
     // The command of the guide, which runs in the container.
-    const [command = ''] = /node -e "fetch[^`]*/.exec(deployed('README.md')) ?? [];
+    const [command = ''] = /node -e "fetch[^`]*/.exec(deployed('troubleshooting.md')) ?? [];
     const refresh = command.replace('http://127.0.0.1:4001', admin);
     const { stdout } = await promisify(execFile)('sh', ['-c', refresh]);
     const refreshed = { refreshed: true };
