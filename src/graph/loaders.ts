@@ -12,7 +12,7 @@ import type { FoundTokens } from '../search/did-you-mean.js';
 import { needsChains, type TokenSearchRequest } from '../search/token-search.js';
 import type { RoutesRead, View } from '../snapshots/operation-view.js';
 import type { RouteAnswer } from '../snapshots/routes.js';
-import type { IndexedListings, ListingName, TokenSnapshot } from '../snapshots/snapshot.js';
+import type { ChainSnapshot, IndexedListings, ListingName, TokenSnapshot } from '../snapshots/snapshot.js';
 import type { TokenSources } from '../snapshots/sources.js';
 import { type CostMeter, ERROR_UNITS, ROUTE_UNITS, searchUnits } from './cost.js';
 import type { DependencyTracker } from './dependency-tracker.js';
@@ -126,6 +126,13 @@ export class Loaders {
     const free = FREE_WAITS + 3 * (view.snapshot('tokens')?.rows.length ?? 0);
     if (isOfRow && ++this.waits > free) cost.spend(ERROR_UNITS);
     return nonFatal(pendingListing.then((loaded) => use(loaded as IndexedListings[Name])));
+  }
+
+  /** The chain listing, if it is loaded. */
+  chainsIfLoaded(): ChainSnapshot | undefined {
+    const chains = this.context.view.snapshot('chains');
+    if (chains) this.context.tracker.note('chains');
+    return chains;
   }
 
   chainsBySearch(search: string, chainTypes?: readonly string[]): MaybePromise<readonly Chain[]> {

@@ -27,6 +27,7 @@ describe('a change of the rules', () => {
   it('a change of the rules is in tokenChanges and chainChanges', async () => {
     const gateway = await start('');
     const { query } = gateway;
+    await servedChains(gateway);
     const since = async (cursors: { tokens?: string; chains?: string } = {}) => {
       const { data } = await query<Record<'tokens' | 'chains', { cursor: string; isReset: boolean }>>(
         `query ($tokens: String, $chains: String) {

@@ -83,9 +83,10 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     const { client, clock, freeze, options, gateway, prefix } = await startSharing();
     await gateway.bring({ tokens: LISTINGS.tokens.slice(0, 10) }, HOUR);
     const before = await changesSince(gateway, null);
+    const [ofTokens = ''] = before.cursor.split('.');
     gateway.snapshots.stop();
     const shared = () => client.hget(`${prefix}tokens:snapshot`, 'text');
-    await until(async () => (await shared())?.includes(before.cursor) === true);
+    await until(async () => (await shared())?.includes(ofTokens) === true);
     freeze(true);
     clock.advance(HOUR);
     gateway.upstream.plan('tokens', json({ tokens: WRONG }));
@@ -97,7 +98,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     expect(await rowOf(after)).toMatchObject(HELD);
     const { isReset, changed } = await changesSince(after, before.cursor);
     expect([isReset, changed.map((row) => row.address)]).toEqual([false, ['0x1', '0x13']]);
-    expect(await shared()).toContain(before.cursor);
+    expect(await shared()).toContain(ofTokens);
     // The hold-back period of the peer and its removed rows are continued.
     await after.bring({ tokens: [...WRONG.slice(0, 10), { ...REST.at(-1), decimals: 3 }] }, DAY);
     const served = await after.tokens();

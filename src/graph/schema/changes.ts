@@ -1,6 +1,7 @@
 /** The queries for the changes of a listing. */
 import type { Chain, Token } from '../../domain/listing.js';
 import type { ListingChanges } from '../../snapshots/change-log.js';
+import type { ChainSnapshot, TokenSnapshot } from '../../snapshots/snapshot.js';
 import type { CostMeter } from '../cost.js';
 import { builder } from './builder.js';
 import { ChainType } from './chain.js';
@@ -20,7 +21,7 @@ const ChainChangesType = builder.objectRef<ListingChanges<Chain>>('ChainChanges'
     changed: t.field({
       type: [ChainType],
       description:
-        'The chains that were added or changed, as they are now. The list can include a chain that changed and changed back.',
+        'The chains that were added or changed, as they are now. A change of their `tokens` and `tokenCount` does not count. The list can include a chain that changed and changed back.',
       resolve: ({ changed }, _args, { cost }, info) => cost.chargeRows(changed, info),
     }),
     removedIds: t.idList({
@@ -39,7 +40,7 @@ const TokenChangesType = builder.objectRef<ListingChanges<Token>>('TokenChanges'
     changed: t.field({
       type: [TokenType],
       description:
-        'The tokens that were added, or changed in a field other than their price, as they are now. The list can include a token that changed and changed back. These tokens count towards the 100,000 rows that an operation may return; after a reset they are the whole listing.',
+        'The tokens that were added, or changed in a field other than their price, as they are now; and all tokens of a changed chain, because `isNative` and `caip19` depend on it. The list can include a token that changed and changed back. These tokens count towards the 100,000 rows that an operation may return; after a reset they are the whole listing.',
       resolve: ({ changed }, _args, { cost }, info) => cost.chargeRows(changed, info),
     }),
     removedIds: t.idList({
@@ -70,9 +71,35 @@ builder.queryFields((t) => ({
     description: `The tokens that were added, changed or removed since an earlier answer, for clients that keep a copy of the listing. Changes of prices are not included: query prices where you show them. ${REMEMBERED} Null with an error until there is a snapshot of the token listing.`,
     args: { since: t.arg.string({ description: SINCE }) },
     resolve: (_query, { since }, { loaders, cost }) =>
-      loaders.read('tokens', (tokens) => counted(tokens.changesSince(since ?? undefined), cost)),
+      loaders.read('tokens', (tokens) =>
+        counted(tokenChangesSince(since ?? '', tokens, loaders.chainsIfLoaded()), cost),
+      ),
   }),
 }));
+
+/** A digest, as cursors have it. */
+const DIGEST = /^[\w-]{22}$/;
+
+/**
+ * The changes of the tokens. Their `isNative` and `caip19` depend on their chains, so the cursor includes the one of the
+ * chain listing, and the tokens of a changed chain count as changed.
+ */
+function tokenChangesSince(
+  since: string,
+  tokens: TokenSnapshot,
+  chains: ChainSnapshot | undefined,
+): ListingChanges<Token> {
+  const [ofTokens, ofChains = ''] = since.split('.', 2);
+  const changes = tokens.changesSince(ofTokens);
+  // Until the chain listing is loaded, the cursor keeps its part about the chains.
+  if (!chains) return { ...changes, cursor: `${changes.cursor}.${DIGEST.test(ofChains) ? ofChains : ''}` };
+  const { isReset, changed, removed, ...present } = chains.changesSince(ofChains);
+  const cursor = `${changes.cursor}.${present.cursor}`;
+  if (changes.isReset) return { ...changes, cursor };
+  const keys = [...changed.map(({ chainKey }) => chainKey), ...removed];
+  const onChains = isReset ? tokens.rows : keys.flatMap(tokens.byChain);
+  return { ...changes, cursor, changed: [...new Set([...changes.changed, ...onChains])] };
+}
 
 /** Charges a unit for each row that was looked up. A reset needs no look-ups. */
 function counted<Row>(changes: ListingChanges<Row>, cost: CostMeter): ListingChanges<Row> {

@@ -89,6 +89,26 @@ describe('changes of the token listing', () => {
     expect(await tokenChanges(gateway, cursor)).toMatchObject({ cursor, changed: [], removedIds: [] });
   });
 
+  it('changes of the tokens include those of a changed chain, which decides on isNative and caip19', async () => {
+    const address = `0x${'a1'.repeat(20)}`;
+    const tokens = [token(1), tokenRow('new', address)];
+    const gateway = await serve(tokens);
+    const document = `query ($since: String) {
+      tokenChanges(since: $since) { cursor isReset changed { id address isNative caip19 } removedIds } }`;
+    const first = await changes(gateway, document, null);
+    expect(first.changed[1]).toMatchObject({ address, isNative: false, caip19: null });
+    const listed = chainRow('new', { chainId: 99 });
+    await refreshWith(gateway, tokens, [...CHAINS, listed]);
+    const second = await changes(gateway, document, first.cursor);
+    const identified = [{ address, isNative: false, caip19: `eip155:99/erc20:${address}` }];
+    expect(second).toMatchObject({ isReset: false, changed: identified });
+    const nativeCurrency = { chainKey: 'new', name: 'New', symbol: 'NEW', decimals: 6, address };
+    await refreshWith(gateway, tokens, [{ ...listed, nativeCurrency }, ...CHAINS]);
+    const third = await changes(gateway, document, second.cursor);
+    expect(third).toMatchObject({ isReset: false, changed: [{ address, isNative: true, caip19: null }] });
+    expect(await changes(gateway, document, third.cursor)).toEqual({ ...third, changed: [] });
+  });
+
   it('changes of the tokens turn any earlier state into the present one', async () => {
     const row = fc.record({
       index: fc.nat(5),
