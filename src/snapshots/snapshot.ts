@@ -146,10 +146,9 @@ export async function createTokenSnapshot(
   const stored = fetched.history?.tokenList;
   const ownChains = chains && evmChainsOf(chains.rows, byChain);
   // The stored version belongs to the stored rows. With other rules, or another guard, other rows can be served. After a
-  // start with other rules, the chains can differ, too.
+  // start with other rules, or at a peer, the chains can differ, too.
   const isStored = fetched.history?.changes.cursor === snapshot.history.changes.cursor;
-  const isOfOwnChains =
-    before || !ownChains || isDeepStrictEqual(textsOf(ownChains), textsOf(stored?.chains));
+  const isOfOwnChains = !ownChains || isDeepStrictEqual(textsOf(ownChains), textsOf(stored?.chains));
   const shared = isStored && isOfOwnChains ? stored : undefined;
   const evmChains = shared?.chains ?? ownChains ?? (state ?? stored)?.chains;
   const earlier = before && state && { rows: before.rows, state };

@@ -1,5 +1,6 @@
 /** Gateways with one Redis give clients the same changes and the same token list. */
 import { describe, expect, it } from 'vitest';
+import { parseListingRules } from '../../src/domain/listing-rules.js';
 import { chainRow } from '../fixtures/rows.js';
 import { address, changesSince, listOf, rows } from '../support/copies.js';
 import { json, startFakeUpstream } from '../support/fake-upstream.js';
@@ -81,5 +82,21 @@ describe.skipIf(isRedisMissing)('gateways with one Redis', () => {
     await expect.poll(() => statusOf(second).tokens.takenAt).not.toBe(takenAt);
     expect(await listOf(second)).toEqual(await listOf(first));
     expect(await changesSince(second, null)).toEqual(await changesSince(first, null));
+  });
+
+  it('the token list of a gateway has the chainIds of its own chain listing, also when another gateway refreshes the tokens', async () => {
+    const { gateways } = await startPeers(2, { upstream: await startUpstream(), config: UNGUARDED });
+    const [first, second] = gateways as [TestGateway, TestGateway];
+    const isServed = (gateway: TestGateway) => statusOf(gateway).tokens.state === 'FRESH';
+    await expect.poll(() => gateways.every(isServed)).toBe(true);
+    // The operator's rules have changed, and only one gateway has read them.
+    await second.query('{ chains { chainKey } }');
+    await second.snapshots.applyRules(parseListingRules('keep a chainId 8'));
+    expect((await listOf(second)).list.tokens[0]).toMatchObject({ chainId: 8 });
+    const { takenAt } = statusOf(second).tokens;
+    first.snapshots.refreshNow();
+    await expect.poll(() => statusOf(second).tokens.takenAt).not.toBe(takenAt);
+    expect((await listOf(second)).list.tokens[0]).toMatchObject({ chainId: 8 });
+    expect((await listOf(first)).list.tokens[0]).toMatchObject({ chainId: 7 });
   });
 });
