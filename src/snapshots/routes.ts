@@ -62,6 +62,9 @@ const MAX_PAUSE_MS = 60_000;
 /** How many failures are remembered, and how long (ms): repeated requests must not use up the rate limit. */
 const FAILURES = { max: 1_000, ttl: 2 * LONGEST_PAUSE_MS };
 
+/** A clock that differs by less (ms) was not set back: clocks of a machine drift apart. */
+const SET_BACK_MS = 1_000;
+
 interface Failed {
   readonly error: UpstreamError;
   readonly inARow: number;
@@ -172,7 +175,8 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
 
   /** The cached routes, even if they are no longer fresh. They then stay cached for another `freshMs`. */
   function oldRoutes(key: string): RouteAnswer | undefined {
-    const old = cache.get(key, { allowStale: true });
+    const cached = cache.get(key, { allowStale: true });
+    const old = cached && byPresentClock(cached);
     if (old) cache.set(key, old);
     return old;
   }
@@ -217,6 +221,15 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
       return !(await ask(request, null, true, Math.min(freshMs, maxAgeMs))).isFromPeer;
     },
   };
+}
+
+/** The routes with their times by the present clock: after the clock was set back, the times would be too late. */
+function byPresentClock(routes: RouteAnswer): RouteAnswer {
+  const now = Date.now();
+  const takenAt = Math.floor(now - (routes.ageAt?.(now) ?? 0));
+  if (routes.takenAt - takenAt < SET_BACK_MS) return routes;
+  const rows = routes.rows.map((row) => TOKENS.withPrice(row, row.price?.usd ?? null, takenAt));
+  return { rows: Object.freeze(rows), takenAt, ageAt: agingFrom(takenAt) };
 }
 
 /** Creates the group of clients that share one request. Others can join it. */

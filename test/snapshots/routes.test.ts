@@ -2,13 +2,14 @@
 import { describe, expect, it } from 'vitest';
 import { NATIVE_PLACEHOLDER } from '../../src/domain/addresses.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
-import { manyRounds, stopClock, untilCachesSeeTheTime } from '../support/clock.js';
+import { manyRounds, stopClock, stopClocks, untilCachesSeeTheTime } from '../support/clock.js';
 import { type Answer, json, startFakeUpstream, status } from '../support/fake-upstream.js';
 import {
   type Answered,
   codesOf,
   createTestGateway,
   isAtLeast,
+  refresh,
   type TestGatewayOptions,
 } from '../support/test-gateway.js';
 
@@ -203,6 +204,28 @@ describe('rows of routes that no listing has had', () => {
       { address: '0x93', price: null },
       { address: '0x94', price: { usd: 1_000 } },
     ]);
+  });
+
+  it('a price in old routes is null when it is too old, also after the clock was set back', async () => {
+    const clock = stopClocks();
+    const gateway = await serve(() => json({ tokens: [tokenRow('d', '0x9', { price: { usd: 1 } })] }), {
+      priceMaxAgeMs: 90_000,
+    });
+    const priced = '{ destinations(srcChainKey: "c", srcToken: "0x64") { asOf tokens { price { usd } } } }';
+    expect(await gateway.query(priced)).toMatchObject({
+      data: { destinations: [{ tokens: [{ price: { usd: 1 } }] }] },
+    });
+    const asOf = new Date(Date.now() - 3_600_000).toISOString();
+    clock.setBack(3_600_000);
+    await refresh(gateway);
+    gateway.upstream.plan('routes', status(500));
+    for (const price of [{ usd: 1 }, null]) {
+      clock.advance(61_000);
+      await untilCachesSeeTheTime();
+      expect(await gateway.query(priced)).toEqual({
+        data: { destinations: [{ asOf, tokens: [{ price }] }] },
+      });
+    }
   });
 
   const USDC = {
