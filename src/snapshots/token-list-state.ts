@@ -10,7 +10,7 @@ const MAX_ENTRIES = 10_000;
 const SYMBOL = /^\S{0,20}$/u;
 const NAME = /^[ \S]{0,60}$/u;
 /** An address of an EVM chain. The schema also allows those of Solana. */
-const ADDRESS = /^0x[0-9a-f]{40}$/i;
+const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 /** A subset of the URIs of RFC 3986 that is enough for pictures and that strict readers of the list accept. */
 const URI = /^https?:\/\/(?:[\w\-.~:/?@!$&'()*+,;=]|%[0-9a-f]{2})+$/i;
 

@@ -53,6 +53,7 @@ describe('the token list', () => {
       // An address of Solana, which the schema would allow.
       { address: 'So11111111111111111111111111111111111111112' },
       { address: '0x12' },
+      { address: address(6).replace('x', 'X') },
     ].map((changes, index) => tokenRow('a', address(index + 100), changes));
     const good = [
       tokenRow('a', address(1), { symbol: '\u{1f41f}'.repeat(20), name: '\u{1f41f}'.repeat(60) }),
