@@ -104,6 +104,8 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
    * asked yet. Until then it is not shared: it would replace what they have accepted.
    */
   let isUncompared = false;
+  /** Whether the listing on disk has been read. It is accepted before those of peers, which can have an earlier history. */
+  let isRestored = false;
   /** The last accepted rows of other upstreams, by key. They are read before the first listing is fetched. */
   let earlier: ReadonlyMap<string, Row> | undefined;
   let refreshing: Promise<Indexed> | undefined;
@@ -341,7 +343,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   }
 
   async function onPeerUpdate(): Promise<void> {
-    if (refreshing || stopped) return;
+    if (!isRestored || refreshing || stopped) return;
     try {
       if (isUncompared) await compareLate();
       const fetched = await peers.newest(name, kind, newestAt);
@@ -387,6 +389,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   return {
     async restore(): Promise<void> {
       const fetched = await disk?.read(kind);
+      isRestored = true;
       if (!fetched) return;
       try {
         const { largest, ...earlier } = fetched;

@@ -1,4 +1,5 @@
 /** Gateways with one Redis give clients the same changes and the same token list. */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parseListingRules } from '../../src/domain/listing-rules.js';
 import { chainRow } from '../fixtures/rows.js';
@@ -6,6 +7,7 @@ import { address, changesSince, listOf, rows } from '../support/copies.js';
 import { json, startFakeUpstream } from '../support/fake-upstream.js';
 import { startPeers, statusOf } from '../support/peers.js';
 import { isRedisMissing } from '../support/redis.js';
+import { temporaryDirectory, temporaryFile } from '../support/temporary-files.js';
 import { refresh, type TestGateway } from '../support/test-gateway.js';
 import { UNGUARDED } from '../support/test-server.js';
 
@@ -98,5 +100,29 @@ describe.skipIf(isRedisMissing)('gateways with one Redis', () => {
     await expect.poll(() => statusOf(second).tokens.takenAt).not.toBe(takenAt);
     expect((await listOf(second)).list.tokens[0]).toMatchObject({ chainId: 8 });
     expect((await listOf(first)).list.tokens[0]).toMatchObject({ chainId: 7 });
+  });
+
+  it('after a restart, the version of the token list is the one on disk, if Redis has an earlier one of the same listing', async () => {
+    const rules = temporaryFile('');
+    const config = { ...UNGUARDED, listingRules: rules, snapshotDir: temporaryDirectory() };
+    // So many rows that Redis answers before the file is read.
+    const tokens = rows(...Array.from({ length: 2_000 }, (_, index) => index + 1));
+    const upstream = await startFakeUpstream({ chains: [chainRow('a')], tokens });
+    const { gateways, join } = await startPeers(1, { upstream, config });
+    const [before] = gateways as [TestGateway];
+    await before.query('{ chains { chainKey } tokens { symbol } }');
+    for (const index of [1, 2]) {
+      writeFileSync(rules, `hide a:${address(index)}`);
+      await before.snapshots.applyRules(parseListingRules(`hide a:${address(index)}`));
+    }
+    const { version } = (await listOf(before)).list;
+    expect(version).toEqual({ major: 3, minor: 0, patch: 0 });
+    const isStored = (file: string) =>
+      readFileSync(`${config.snapshotDir}/${file}`, 'utf8').includes('"version":{"major":3');
+    await expect.poll(() => readdirSync(config.snapshotDir).some(isStored)).toBe(true);
+    before.snapshots.stop();
+    const after = await join();
+    await after.query('{ chains { chainKey } tokens { symbol } }');
+    expect((await listOf(after)).list.version).toEqual(version);
   });
 });
