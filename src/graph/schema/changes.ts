@@ -72,27 +72,27 @@ builder.queryFields((t) => ({
     args: { since: t.arg.string({ description: SINCE }) },
     resolve: (_query, { since }, { loaders, cost }) =>
       loaders.read('tokens', (tokens) =>
-        counted(tokenChangesSince(since ?? '', tokens, loaders.chainsIfLoaded()), cost),
+        counted(tokenChangesSince(since, tokens, loaders.chainsIfLoaded()), cost),
       ),
   }),
 }));
 
-/** A digest, as cursors have it. */
-const DIGEST = /^[\w-]{22}$/;
+/** The cursor of the token listing and, if it was loaded, that of the chain listing. */
+const TOKEN_CURSOR = /^([\w-]{22})\.([\w-]{22})?$/;
 
 /**
  * The changes of the tokens. Their `isNative` and `caip19` depend on their chains, so the cursor includes the one of the
  * chain listing, and the tokens of a changed chain count as changed.
  */
 function tokenChangesSince(
-  since: string,
+  since: string | null | undefined,
   tokens: TokenSnapshot,
   chains: ChainSnapshot | undefined,
 ): ListingChanges<Token> {
-  const [ofTokens, ofChains = ''] = since.split('.', 2);
+  const [, ofTokens, ofChains = ''] = TOKEN_CURSOR.exec(since ?? '') ?? [];
   const changes = tokens.changesSince(ofTokens);
   // Until the chain listing is loaded, the cursor keeps its part about the chains.
-  if (!chains) return { ...changes, cursor: `${changes.cursor}.${DIGEST.test(ofChains) ? ofChains : ''}` };
+  if (!chains) return { ...changes, cursor: `${changes.cursor}.${ofChains}` };
   const { isReset, changed, removed, ...present } = chains.changesSince(ofChains);
   const cursor = `${changes.cursor}.${present.cursor}`;
   if (changes.isReset) return { ...changes, cursor };
