@@ -1,6 +1,6 @@
 /** The cache of routes, and the functions that make the rows of routes agree with the token listing. */
 import { LRUCache } from 'lru-cache';
-import { routeRequestKey, rowName } from '../domain/addresses.js';
+import { rowName } from '../domain/addresses.js';
 import { fingerprint } from '../domain/digests.js';
 import { GatewayError } from '../domain/errors.js';
 import { keyedRows } from '../domain/keyed-rows.js';
@@ -65,6 +65,9 @@ const FAILURES = { max: 1_000, ttl: 2 * LONGEST_PAUSE_MS };
 /** A clock that differs by less (ms) was not set back: clocks of a machine drift apart. */
 const SET_BACK_MS = 1_000;
 
+/** The key of a request as it is sent, because the upstream may compare addresses exactly. */
+const keyOf = ({ srcChainKey, srcToken }: RouteRequest) => JSON.stringify([srcChainKey ?? null, srcToken]);
+
 interface Failed {
   readonly error: UpstreamError;
   readonly inARow: number;
@@ -94,7 +97,7 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
 
   /** Joins the request for these routes that is in progress, or begins a new one. */
   function ask(request: RouteRequest, client: RouteClient, isListed: boolean, maxAgeMs: number) {
-    const key = routeRequestKey(request);
+    const key = keyOf(request);
     let asked = inProgress.get(key);
     if (!asked) {
       const clients = createRouteClients(isListed, client);
@@ -183,9 +186,9 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
 
   return {
     /** The cached routes; undefined if a request would be needed. */
-    cached: (request: RouteRequest) => cache.get(routeRequestKey(request)),
+    cached: (request: RouteRequest) => cache.get(keyOf(request)),
     /** Until when the routes stay cached (milliseconds since 1970); the present if they are not cached. */
-    goodUntil: (request: RouteRequest) => Date.now() + cache.getRemainingTTL(routeRequestKey(request)),
+    goodUntil: (request: RouteRequest) => Date.now() + cache.getRemainingTTL(keyOf(request)),
     /**
      * The routes as the upstream sends them. If cached routes cannot be refreshed, the old ones are served for another
      * `freshMs`, and again after each further failure. After two failures in a row, or a Retry-After, no
@@ -196,7 +199,7 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
      * @throws UpstreamError, or GatewayError BAD_USER_INPUT for a request that the service does not support
      */
     async tokens(request: RouteRequest, client: string | undefined, isListed: boolean): Promise<RouteAnswer> {
-      const key = routeRequestKey(request);
+      const key = keyOf(request);
       const cached = cache.get(key);
       if (cached) return cached;
       const failed = failures.get(key);
@@ -217,7 +220,7 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
      * @returns whether a request was sent: not if a peer has the answer, or a request of a client is in progress
      */
     async askInBackground(request: RouteRequest, maxAgeMs: number): Promise<boolean> {
-      if (inProgress.has(routeRequestKey(request))) return false;
+      if (inProgress.has(keyOf(request))) return false;
       return !(await ask(request, null, true, Math.min(freshMs, maxAgeMs))).isFromPeer;
     },
   };

@@ -85,6 +85,20 @@ describe('routes from a token that is not listed as written', () => {
       });
   });
 
+  it('routes do not depend on the letter case that was asked for before the first listing', async () => {
+    const upstream = await startFakeUpstream({ chains: [chainRow('a')] });
+    upstream.plan('tokens', status(404));
+    upstream.plan('routes', (...exchange) =>
+      (addressIn(exchange[1].url) === BIG ? one() : json({ tokens: [] }))(...exchange),
+    );
+    const gateway = await createTestGateway({ upstream, config: { upstreamRetries: 0 } });
+    expect(await gateway.query(pair(SHOUTED, 'a'))).toEqual({ data: { tokens: [] } });
+    upstream.plan('tokens', json({ tokens: LISTED }));
+    await refresh(gateway);
+    for (const written of [SHOUTED, BIG])
+      expect(await gateway.query(pair(written, 'a'))).toEqual({ data: { tokens: [{ address: '0x2' }] } });
+  });
+
   it('routes from unlisted tokens do not count towards the budget of an operation', async () => {
     const { query, asked } = await serve(one, { maxRoutesPerOperation: 1 });
     const unlisted = Array.from({ length: 5 }, (_, nth) => `a${nth}: ${pair(`0xbad${nth}`).slice(2, -2)}`);
