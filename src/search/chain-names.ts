@@ -1,7 +1,7 @@
 /** Finds chains by their names and identifiers. */
 import { append } from '../domain/keyed-rows.js';
 import type { Chain } from '../domain/listing.js';
-import { foldSymbol, nameStarts, type SearchWord } from './text.js';
+import { foldSymbol, nameStarts, type SearchWord, searchedPart } from './text.js';
 import { createWordList } from './word-list.js';
 import { createWordStarts, MATCH, type Match } from './word-starts.js';
 
@@ -32,7 +32,7 @@ export async function createChainNames(chains: readonly Chain[]) {
   const byCurrencySymbol = new Map<string, string[]>();
   for (const { chainKey, shortName, name, chainId, caip2, nativeCurrency } of chains) {
     for (const text of new Set([chainKey, shortName, name, ...(NICKNAMES.get(chainKey) ?? [])]))
-      append(names, text, chainKey);
+      append(names, searchedPart(text), chainKey);
     append(identified, String(chainId), chainKey);
     if (caip2 !== null) append(identified, caip2.toLowerCase(), chainKey);
     append(byCurrencySymbol, foldSymbol(nativeCurrency.symbol), chainKey);

@@ -1,6 +1,7 @@
 /** Reads queries, and splits symbols, names and keys into the words by which they are found. */
 import { GatewayError } from '../domain/errors.js';
 import { foldText, narrowText } from '../domain/fold-text.js';
+import { TEXT_LIMITS } from '../domain/text-limits.js';
 import { type Identifier, identifierOf, withoutPunctuationAround, withWholeTypes } from './identifiers.js';
 import { MARK } from './word-starts.js';
 
@@ -72,6 +73,11 @@ export function interpretationsOf(typed: string): readonly Interpretation[] {
 /** The form in which symbols are compared: `USDT0` and `USD₮0` are equal. */
 export function foldSymbol(symbol: string): string {
   return foldText(symbol).trim();
+}
+
+/** The part of a name by which it is found. A query is not longer, and some letters stand for 18 others. */
+export function searchedPart(name: string): string {
+  return name.slice(0, TEXT_LIMITS.search);
 }
 
 /** The letters and digits of a whole name, to compare it with several words of a query at once. */

@@ -4,7 +4,7 @@ import { append, groupBy } from '../domain/keyed-rows.js';
 import type { Chain, Token } from '../domain/listing.js';
 import { forEachChunk } from '../scheduling/chunks.js';
 import { staticRankOf } from './ranks.js';
-import { foldSymbol, keyStarts, nameStarts, symbolStarts, wholeLetters } from './text.js';
+import { foldSymbol, keyStarts, nameStarts, searchedPart, symbolStarts, wholeLetters } from './text.js';
 import {
   compare,
   compareTieBreakers,
@@ -46,8 +46,8 @@ export async function createTokenIndexes(rows: readonly Token[]) {
       const place = offset + nth;
       append(bySymbol, symbol, place);
       append(symbols, foldSymbol(symbol), place);
-      append(byName, name, place);
-      append(names, wholeLetters(name), place);
+      append(byName, searchedPart(name), place);
+      append(names, wholeLetters(searchedPart(name)), place);
       append(addresses, foldAddress(address), place);
       const chain = chains.get(chainKey) ?? { all: [], natives: [], bridgeable: 0 };
       chains.set(chainKey, chain);
@@ -77,7 +77,7 @@ export async function createTokenIndexes(rows: readonly Token[]) {
     ...(await rankTokens(tokens, symbols, chains)),
     /** The words of chain keys and names, to correct typos. The order of the rows decides between equal suggestions. */
     words: await createWordList(
-      new Set([...rows.map(({ chainKey }) => chainKey), ...rows.map(({ name }) => name)]),
+      new Set([...rows.map(({ chainKey }) => chainKey), ...rows.map(({ name }) => searchedPart(name))]),
     ),
   };
 }
