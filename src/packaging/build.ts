@@ -20,11 +20,45 @@ function copy(folder: string, isServed: RegExp): void {
   }
 }
 
+/** Gives GraphiQL's style sheet colours of the picker: the accent, and the background of the dark theme. */
+function withColours(css: string): string {
+  return css
+    .replaceAll('320, 95%, 43%', '245, 61%, 53%')
+    .replaceAll('338, 100%, 67%', '243, 100%, 82%')
+    .replaceAll('219, 29%, 18%', '234, 28%, 7%');
+}
+
+/**
+ * Adds GraphiQL's history panel. The package contains it but shows only its explorer, and has no option to show both. A
+ * script of another form is returned unchanged.
+ */
+function withHistory(script: string): string {
+  const name = /\b([\w$]+)=\{title:"History",icon:/.exec(script)?.[1];
+  if (!name) return script;
+  return script.replace(
+    /\bplugins:\[([\w$]+)\](?=,schemaDescription:)/,
+    (_, explorer) => `plugins:[${explorer},${name}]`,
+  );
+}
+
+/**
+ * Wraps long lines in all editors, and shows each character as it is: ligatures would make 0× of the beginning of an
+ * address. On phones the letters are smaller, and there are no line numbers and no signs to fold lines. GraphiQL has no
+ * options for these.
+ */
+function withEditorOptions(script: string): string {
+  const forPhones = '...(Math.min(innerWidth,innerHeight)<600&&{fontSize:13,lineNumbers:"off",folding:!1})';
+  return script.replace(
+    /(fontSize:15,)(minimap:[^()]+fontLigatures:)!0/,
+    (_, size, others) => `${size}${forPhones},wordWrap:"on",${others}!1`,
+  );
+}
+
 async function unpackGraphiql(): Promise<void> {
   const packed = (await import(PACKED)) as Readonly<Record<string, string>>;
   const texts = {
-    'graphiql.js': packed.js,
-    'graphiql.css': packed.css,
+    'graphiql.js': packed.js && withEditorOptions(withHistory(packed.js)),
+    'graphiql.css': packed.css && withColours(packed.css),
     'editor.worker.js': packed.editorWorkerService,
     'json.worker.js': packed.jsonWorker,
     'graphql.worker.js': packed.graphqlWorker,

@@ -30,7 +30,7 @@ export interface PageFile {
   /** The path of the file, below the path of all files of the page. */
   readonly name: string;
   readonly type: string;
-  readonly content: string;
+  readonly content: string | Uint8Array<ArrayBuffer>;
 }
 
 export interface PageOptions {
@@ -144,6 +144,7 @@ function digestOf(files: readonly PageFile[]): string {
   return hash.digest('base64url').slice(0, 16);
 }
 
-function createFile(content: string, headers: Readonly<Record<string, string>>): StaticFile {
-  return { body: new Body([new TextEncoder().encode(content)], 'file'), headers };
+function createFile(content: PageFile['content'], headers: StaticFile['headers']): StaticFile {
+  const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : content;
+  return { body: new Body([bytes], 'file'), headers };
 }

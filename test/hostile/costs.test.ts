@@ -284,3 +284,12 @@ it('client text in the log is short and escaped, and each request is counted onc
   for (const line of lines()) expect(line.length).toBeLessThan(1_000);
   for (const character of ['\u001b', '\u2028']) expect(target.output()).not.toContain(character);
 });
+
+it('the first request for the playground costs little, although its files have 9 MB', async () => {
+  const target = await startTarget({ tokenCount: 100 });
+  // Loads GraphQL Yoga.
+  await target.send({ path: '/unknown' });
+  const { cpuMs, status } = await costOf(target, { path: '/graphql', headers: { accept: 'text/html' } });
+  expect(status).toBe(200);
+  expect(cpuMs).toBeLessThan(2 * MOST_MS);
+});
