@@ -242,7 +242,7 @@ const RESTARTS = [
     alone(6 * 60, { '0x3': null }),
     alone(12 * 60, { '0x1': null, '0x4': 'DAI' }),
   ],
-  // Two removed rows take the symbol of a row that is removed.
+  // Two removed rows come back with the symbol of a row that the same listing lacks.
   [
     alone(1),
     alone(1, { '0x1': null }),

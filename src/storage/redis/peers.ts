@@ -126,7 +126,7 @@ export function createRedisPeers(options: RedisPeersOptions) {
   const { call } = connection;
   /** By topic: writes the snapshot that is served here, if Redis has none or an older one. */
   const offered = new Map<string, () => Promise<void>>();
-  /** By listing: the last one that was refused, because its rows may not be served. The guard uses its facts. */
+  /** By listing: the last text from Redis that was refused. Its rows are not served, but the guard compares with them. */
   const refused = new Map<string, Buffer>();
   /** Writes in progress: `close` waits for them. */
   const writes = new Set<Promise<void>>();

@@ -19,7 +19,7 @@ it('the picker is one page whose files and imports are all served', async () => 
   const linked = [...html.matchAll(/(?:src|href)="([^"#]+)"/g)]
     .map(([, path = '']) => path)
     .sort()
-    // Another test covers these two files for programs.
+    // For programs: `files.test.ts` tests these two.
     .filter((path) => path !== '/llms.txt' && path !== '/schema.graphql');
 
   expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
