@@ -64,7 +64,7 @@ Other GraphQL servers have these codes, too:
 
 ${tableOf(SERVER_ERRORS)}
 
-Errors contain neither the address of the upstream nor the headers or body of its answers. The log has the address, and the beginning of the body for an error status.
+Errors contain neither the address of the upstream nor the headers or body of its answers. The log has the address, and the beginning of the body for an error status. [Troubleshooting](../../.deploy/troubleshooting.md) says what an operator does.
 `;
 }
 
