@@ -8,7 +8,7 @@ import type { TrustedDocuments } from '../execution/trusted-documents.js';
 import type { RequestParameters } from '../gateway.js';
 import type { Dependencies } from '../graph/dependencies.js';
 import type { Body } from '../http/encodings.js';
-import { isAskedByBody } from '../http/operations.js';
+import { isAskedByBody, isJsonType } from '../http/operations.js';
 import type { CacheableRequest } from './exchange.js';
 
 /** A complete response without errors. */
@@ -163,7 +163,7 @@ export function parametersOf(request: CacheableRequest, path: string): RequestPa
 
 function fromBody(request: CacheableRequest, path: string): RequestParameters | undefined {
   const { url, contentType = '', body } = request;
-  if (url !== path || !/^application\/json(;|$)/.test(contentType)) return undefined;
+  if (url !== path || !isJsonType(contentType)) return undefined;
   if (body.length > MAX_SHORT_LENGTH) return parsed(body);
   request.parsed ??= { parameters: parsed(body) };
   return request.parsed.parameters;

@@ -44,6 +44,10 @@ describe('a request that was answered before', () => {
     ['with other white space in its JSON', { body: JSON.stringify(BASE, null, 4) }],
     ['with an unknown member', { body: JSON.stringify({ ...BASE, id: 7, others: [{}] }) }],
     ['with null as ids of documents', { body: JSON.stringify({ documentId: null, doc_id: null, ...BASE }) }],
+    [
+      'with its content type in other letter case',
+      { ...BASE, headers: { 'content-type': 'Application/JSON' } },
+    ],
   ])('a cached response is found by the same request %s', async (_name, asked) => {
     const { countExecuted } = await startServer(LONG);
     await countExecuted(BASE, BASE, asked);
