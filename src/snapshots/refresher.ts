@@ -227,7 +227,8 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     // A listing from disk or from such a peer, or a first one from any peer, continues the memory stored with it.
     const own = origin === 'upstream' ? undefined : fetched;
     const { known, isWhole } = await acceptedBefore(own);
-    if (known !== own) logCompared();
+    // Stored demo data gives nothing to compare with.
+    if (known && known !== own && (known.rows.length > 0 || known.guard?.gone.length)) logCompared();
     if (origin === 'upstream') isUncompared = !isWhole;
     return guard({ ...sent, history: known?.history }, known);
   }
