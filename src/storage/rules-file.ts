@@ -1,7 +1,12 @@
 /** Reads the file of the operator's rules, and reads it again when it changes. */
 import { unwatchFile, watchFile } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { type ListingRules, parseListingRules } from '../domain/listing-rules.js';
+import { readFile, stat } from 'node:fs/promises';
+import {
+  type ListingRules,
+  ListingRulesError,
+  MAX_RULES_LENGTH,
+  parseListingRules,
+} from '../domain/listing-rules.js';
 import type { Logger } from '../logger/logger.js';
 
 /**
@@ -66,6 +71,10 @@ export async function openRulesFile(
 }
 
 async function read(path: string): Promise<{ readonly text: string; readonly rules: ListingRules }> {
+  // Another file may be in its place now, such as a log with more bytes than the process may take.
+  const { size } = await stat(path);
+  if (size > MAX_RULES_LENGTH)
+    throw new ListingRulesError(`expected at most ${MAX_RULES_LENGTH} bytes, got ${size}`);
   const text = await readFile(path, 'utf8');
   return { text, rules: parseListingRules(text) };
 }

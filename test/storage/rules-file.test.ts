@@ -54,6 +54,18 @@ it('a file of rules is read at once, and again when it is written or another fil
   expect(logged).toMatchObject([2, 1, 1, 0].map((rules) => ({ ...line, rules })));
 });
 
+it('a file in place of the rules that has more bytes than the process may take is refused before it is read', async () => {
+  const path = temporaryFile('hide a');
+  const { hidden, logged } = await watch(path);
+  const before = process.resourceUsage().maxRSS;
+  truncateSync(path, 2 ** 30);
+  await expect
+    .poll(() => logged)
+    .toMatchObject([{ reason: expect.stringMatching(/at most 2097152 bytes, got 1073741824/) }]);
+  expect(process.resourceUsage().maxRSS - before).toBeLessThan(300_000);
+  expect(hidden()).toEqual(['a']);
+});
+
 it('a file of rules is read again when a link on its path changes, as in Kubernetes', async () => {
   const folder = temporaryDirectory();
   const put = (version: string, text: string) => {
