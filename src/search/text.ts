@@ -1,7 +1,7 @@
 /** Reads queries, and splits symbols, names and keys into the words by which they are found. */
 import { GatewayError } from '../domain/errors.js';
 import { foldText, narrowText } from '../domain/fold-text.js';
-import { TEXT_LIMITS } from '../domain/text-limits.js';
+import { MAX_LENGTHS, TEXT_LIMITS } from '../domain/text-limits.js';
 import { type Identifier, identifierOf, withoutPunctuationAround, withWholeTypes } from './identifiers.js';
 import { MARK } from './word-starts.js';
 
@@ -70,9 +70,13 @@ export function interpretationsOf(typed: string): readonly Interpretation[] {
   ];
 }
 
-/** The form in which symbols are compared: `USDT0` and `USD₮0` are equal. */
+/**
+ * The form in which symbols are compared: `USDT0` and `USD₮0` are equal. Some letters stand for 18 others: a symbol of
+ * many such letters is compared as it is, since thousands of so long forms would fill the memory.
+ */
 export function foldSymbol(symbol: string): string {
-  return foldText(symbol).trim();
+  const folded = foldText(symbol).trim();
+  return folded.length > MAX_LENGTHS.symbol ? symbol : folded;
 }
 
 /** The part of a name by which it is found. A query is not longer, and some letters stand for 18 others. */
@@ -88,7 +92,7 @@ export function wholeLetters(name: string): string {
 /** The indexed words of a symbol, which is found by its words, and by letters anywhere in them. */
 export function symbolStarts(symbol: string): readonly string[] {
   const starts: string[] = [];
-  for (const [nth, word] of wordsOf(symbol).map(lettersOf).entries()) {
+  for (const [nth, word] of foldSymbol(symbol).split(/\s+/).map(lettersOf).entries()) {
     for (let from = 0; from < word.length && starts.length < MAX_STARTS; from++) {
       starts.push((from > 0 ? MARK.rest : markOf(nth)) + word.slice(from));
     }

@@ -1,6 +1,7 @@
 /** A search finds the tokens that people mean, by symbols, names, chains, addresses and identifiers. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { foldSymbol } from '../../../src/search/text.js';
 import { demoChains, demoTokens } from '../../fixtures/demo.js';
 import { tokenRow } from '../../fixtures/rows.js';
 import { share } from '../../support/ends.js';
@@ -360,4 +361,11 @@ it('symbols with punctuation or white space are found by a whole word in them', 
     symbols.map((symbol, nth) => tokenRow('base', `0x${nth + 1}`, { symbol, name: 'abcd'[nth] })),
   );
   expect((await search('usdc', {}, other)).found.map(({ name }) => name)).toEqual(['b', 'a', 'd']);
+});
+
+it('a symbol of letters that stand for many others has no longer form, and is found by itself', async () => {
+  const symbol = 'ﷺ'.repeat(256);
+  expect(foldSymbol(symbol)).toHaveLength(256);
+  const other = await serve([tokenRow('base', '0x1', { symbol, name: 'a' }), tokenRow('base', '0x2')]);
+  expect((await search('', { symbols: [symbol] }, other)).found.map(({ name }) => name)).toEqual(['a']);
 });
