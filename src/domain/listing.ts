@@ -126,7 +126,10 @@ export interface Fetched<Row> extends SourceAndAge {
   readonly contradictory?: ReadonlyMap<string, readonly Row[]> | undefined;
   /** The memory of the guard; undefined for a new answer, and for a listing that an older gateway has stored. */
   readonly guard?: GuardMemory<Row> | undefined;
-  /** Only in a guarded token listing: the lower and the upper median price of each symbol (in lower case) as sent. */
+  /**
+   * Only in a guarded token listing: the lower and the upper median price of each symbol (in lower case) as sent; 0 if all
+   * prices of the symbol are doubted.
+   */
   readonly medians?: ReadonlyMap<string, readonly [number, number]> | undefined;
   /** Only in a listing on disk: the largest listing that was served in the day before. */
   readonly largest?: LargestListing | undefined;

@@ -135,8 +135,16 @@ export async function guardPrices(listing: GuardedListing<Token>, before: Fetche
     const last = served.get(key)?.price?.usd ?? doubts.get(key)?.before ?? null;
     if (last !== null) prices.push({ key, before: last, usd: null, since: takenAt });
   }
-  return { ...listing, rows: Object.freeze(rows), medians, guard: { ...listing.guard, prices } };
+  const priced = new Set(rows.map(({ symbol, price }) => price && symbol.toLowerCase()));
+  // While all prices of a symbol are doubted, so is each price of that symbol in a route.
+  const forRoutes = new Map(
+    Array.from(medians, ([symbol, each]) => [symbol, priced.has(symbol) ? each : NONE_NEAR]),
+  );
+  return { ...listing, rows: Object.freeze(rows), medians: forRoutes, guard: { ...listing.guard, prices } };
 }
+
+/** Median prices from which every price is far. */
+const NONE_NEAR = [0, 0] as const;
 
 /** The row, without its price if that is far from one of these median prices of its symbol. */
 export function withComparedPrice(row: Token, medians: NonNullable<Fetched<Token>['medians']>): Token {

@@ -220,6 +220,22 @@ describe('rows of routes that no listing has had', () => {
     ]);
   });
 
+  it('a price in a route to an unlisted token is null while all prices of its symbol in the listing are doubted', async () => {
+    const clock = stopClocks();
+    const gateway = await serve(() => json({ tokens: [tokenRow('d', '0x9', { price: { usd: 2_500 } })] }));
+    const wrong = LISTED.map((row) => (row.symbol === 'USDC' ? { ...row, price: { usd: 2_500 } } : row));
+    for (const price of [null, { usd: 2_500 }]) {
+      clock.advance(601_000);
+      gateway.upstream.plan('tokens', json({ tokens: wrong }));
+      await refresh(gateway);
+      await untilCachesSeeTheTime();
+      const answer = await gateway.query<{ token: object; tokens: object[] }>(
+        '{ token(chainKey: "c", address: "0x64") { price { usd } } tokens(srcChainKey: "c", srcToken: "0x64") { price { usd } } }',
+      );
+      expect(answer.data).toEqual({ token: { price }, tokens: [{ price }] });
+    }
+  });
+
   it('a price in old routes is null when it is too old, also after the clock was set back', async () => {
     const clock = stopClocks();
     const gateway = await serve(() => json({ tokens: [tokenRow('d', '0x9', { price: { usd: 1 } })] }), {
