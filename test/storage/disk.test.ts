@@ -49,6 +49,8 @@ async function fill() {
   const { query } = await createTestGateway({ upstream, config: { snapshotDir: directory } });
   const answer = await query(BOTH);
   await expect.poll(() => filesIn(directory).names).toHaveLength(2);
+  // If the tokens came before the chains, they are written once more, with a version of the token list.
+  await expect.poll(() => readFileSync(filesIn(directory).tokens, 'utf8')).toContain('"tokenList"');
   upstream.planBoth(DEAD);
   const restart = (config: TestGatewayOptions['config'] = {}) =>
     createTestGateway({
