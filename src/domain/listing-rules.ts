@@ -161,7 +161,7 @@ const CAIP2_AND_ADDRESS = /^([^:]+:[^:]+):(.+)$/s;
 
 /**
  * Parses `ethereum`, `ethereum:0xa0b8…`, `eip155:1`, `eip155:1:0xa0b8…` or `eip155:1/erc20:0xa0b8…`; undefined if a part
- * is missing. A text that can be a CAIP identifier is one: `eip155:100` is a chain, and not a token. An address can
+ * is missing. A text that can be a CAIP identifier is read as one: `eip155:100` is a chain, and not a token. An address can
  * contain colons.
  */
 function placeOf(text: string): Place | undefined {

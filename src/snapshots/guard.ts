@@ -239,7 +239,7 @@ export async function guardListing<Row extends ListingRow>(
       } else if (fact.since === sentAt) waiting.push({ row, facts: [fact] });
       return true;
     }
-    // While the new symbol of a row is held back, a new row with the old symbol of that row is held back, too.
+    // While a row's new symbol is held back, so is each new row with its old symbol, which is still served.
     const left = [...held.values()].map(({ key, rows: present }) => {
       const look = lookalikeOf(rows.get(key) as Row);
       return present.some((row) => lookalikeOf(row) === look) ? undefined : look;

@@ -17,7 +17,7 @@ const TokenSourcesType = builder.objectRef<TokenSources>('TokenSources').impleme
     chains: t.field({
       type: [ChainDestinationsType],
       description:
-        "The listed, bridgeable tokens with this token among their destinations, grouped by chain. The tokens are in the operator's order of chains, then sorted by `chainKey` and `address`. Empty if no source is known. Sources on the chain of the token itself are included.",
+        "The listed, bridgeable tokens with this token among their destinations, grouped by chain. The tokens are in the operator's order of chains, then sorted by `chainKey` and `address`. Empty if no listed token is known to have a route to this token. Sources on the chain of the token itself are included.",
       resolve(sources, _args, { cost }, info) {
         cost.spend(UNITS_OF_SOURCE * Math.ceil(sources.pairs / PAIRS_LOOKED_AT));
         const rows = sources.rows();
