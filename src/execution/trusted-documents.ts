@@ -42,8 +42,9 @@ export function createTrustedDocuments(options: TrustedDocumentsOptions) {
 
   return {
     /**
-     * Puts the text into parameters that name a trusted document, by `documentId`, `doc_id` or
-     * `extensions.persistedQuery.sha256Hash`. Other parameters that may be executed are returned unchanged.
+     * Finds the trusted document that the parameters name, by `documentId`, `doc_id` or
+     * `extensions.persistedQuery.sha256Hash`, and returns them with its text in place of that name. Other parameters
+     * that may be executed are returned unchanged, such as a hash beside another text.
      *
      * @returns an error if the document must not be executed
      */

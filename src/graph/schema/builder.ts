@@ -15,7 +15,7 @@ export const builder = new SchemaBuilder<{
 
 builder.queryType({
   description:
-    'Chains and tokens of a cross-chain transfer service. Queries are answered from snapshots of its listings, so they are fast, and work while the service is slow, faulty or down. Once both snapshots are loaded, a query waits for the service only for routes that are not cached. `listings` tells how old the snapshots are.',
+    'Chains and tokens of a cross-chain transfer service. Queries are answered from snapshots of its listings, so they are fast, and work while the service is slow, faulty or down. Once both snapshots are loaded, a query waits for the service only for routes that the gateway has not fetched within the last minute. `listings` tells how old the snapshots are.',
 });
 
 builder.scalarType('DateTime', {
