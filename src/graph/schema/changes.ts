@@ -95,9 +95,8 @@ function tokenChangesSince(
   if (!chains) return { ...changes, cursor: `${changes.cursor}.${ofChains}` };
   const { isReset, changed, removed, ...present } = chains.changesSince(ofChains);
   const cursor = `${changes.cursor}.${present.cursor}`;
-  if (changes.isReset) return { ...changes, cursor };
-  const keys = [...changed.map(({ chainKey }) => chainKey), ...removed];
-  const onChains = isReset ? tokens.rows : keys.flatMap(tokens.byChain);
+  if (changes.isReset || isReset) return { ...changes, cursor, changed: tokens.rows };
+  const onChains = [...changed.map(({ chainKey }) => chainKey), ...removed].flatMap(tokens.byChain);
   return { ...changes, cursor, changed: [...new Set([...changes.changed, ...onChains])] };
 }
 
