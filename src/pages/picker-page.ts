@@ -1,7 +1,7 @@
 /** Serves the token picker. */
 import { readFileSync } from 'node:fs';
 import { DEMO_LABEL } from '../demo/listings.js';
-import { createPage, type FileLink, type Page, type PageFile, pillOf } from './static-page.js';
+import { createPage, type FileLink, type Page, type PageFile } from './static-page.js';
 
 export interface PickerOptions {
   /** The path to which the page sends its queries. */
@@ -49,7 +49,7 @@ export function createPicker(options: PickerOptions): Page {
     texts: {
       endpoint,
       demo: isDemo ? ' (demo data)' : '',
-      'demo label': isDemo ? pillOf(DEMO_LABEL) : '',
+      'demo label': isDemo ? `<p class="pill">${DEMO_LABEL}</p>` : '',
       'has playground': String(hasPlayground),
       links: [...links, '<a href="./guide.html">Guide</a>'].join(' '),
       logos: String(hasLogos),

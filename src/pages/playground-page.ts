@@ -1,7 +1,7 @@
 /** Serves the playground: GraphiQL with this gateway's examples and look. */
 import { readFileSync } from 'node:fs';
 import { DEMO_LABEL } from '../demo/listings.js';
-import { createPage, type FileLink, type Page, type PageFile, pillOf, readPageFiles } from './static-page.js';
+import { createPage, type FileLink, type Page, type PageFile, readPageFiles } from './static-page.js';
 
 export interface PlaygroundOptions {
   /** The path of the folder of its files. */
@@ -47,7 +47,7 @@ export function createPlayground({ base, picker, files, isDemo }: PlaygroundOpti
     otherFiles: [...graphiqlFiles(), ...ofPicker],
     texts: {
       demo: isDemo ? ' (demo data)' : '',
-      'demo label': isDemo ? pillOf(DEMO_LABEL) : '',
+      'demo label': isDemo ? `<p class="pill">${DEMO_LABEL}</p>` : '',
       links: `${picker ? `<a href="${picker}">Token picker</a>` : ''}${links}`,
     },
     contentSecurityPolicy: CONTENT_SECURITY_POLICY,

@@ -120,11 +120,6 @@ export function createTextFile(content: string): StaticFile {
   });
 }
 
-/** Makes a label. In a small window its part after the colon has no size, but screen readers read it. */
-export function pillOf(label: string): string {
-  return `<p class="pill">${label.replace(/:.*/, '<span>$&</span>')}</p>`;
-}
-
 /** The response to a request for a file: 304 without a body if the client has this version. */
 export async function fileResponse(
   { body, headers: common }: StaticFile,

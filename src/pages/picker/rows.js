@@ -40,7 +40,7 @@ const COLORS = {
 function colorOf(name) {
   let hash = 0;
   for (const letter of name) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) % 360;
-  return `hsl(${hash} 55% 40%)`;
+  return `oklch(50% 0.13 ${hash})`;
 }
 
 /** Draws the mark of a chain: its initial. @param {string} chainKey @param {string} name */

@@ -128,10 +128,10 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     await copies.tap();
     await expect.poll(() => copied(page)).toBe(sent.findLast(({ variables }) => variables.keys)?.query);
     await expect.poll(() => copies.allInnerTexts()).toEqual(['Copy query']);
+    await toggle.tap();
     const playground = page.getByRole('link', { name: 'Open in the playground' });
     const link = new URL((await playground.getAttribute('href')) ?? '', demo.address);
     expect(JSON.parse(link.searchParams.get('variables') ?? '').keys).toHaveLength(2);
-    await toggle.tap();
     await page.getByRole('tab', { name: 'curl' }).tap();
     await expect.poll(() => copies.allInnerTexts()).toEqual(['Copy curl']);
     await close.tap();
