@@ -53,7 +53,7 @@ export function assignCaip2(
 /**
  * Marks native assets whose decimals differ between both listings (one is wrong), unless a `keep` rule decides.
  *
- * @param known the listings that say since when: the last one counts that marks the asset for the same decimals
+ * @param known earlier listings. `since` is copied from the last of them that has marked the asset with these decimals
  */
 export function compareNatives(
   listing: GuardedListing<Token>,
@@ -86,9 +86,9 @@ export function compareNatives(
   };
 }
 
-/** A price that rises or falls this many times between two answers is more often an error than a market. */
+/** A price that rises or falls by this factor between two answers is more often wrong than right. */
 const DOUBTED_TIMES = 10;
-/** Ten minutes, or twenty refreshes: a wrong price has time to disappear, and a right one is missing only this long. */
+/** Ten minutes, or twenty refreshes: time for a wrong price to disappear. A right price is hidden only for this time. */
 const DOUBTED_MS = 600_000;
 
 /**
@@ -106,7 +106,7 @@ export async function guardPrices(listing: GuardedListing<Token>, before: Fetche
 
   function guarded(key: string, token: Token): Token {
     const doubt = doubts.get(key);
-    // If the same listing is guarded again, its prices are compared with the same earlier ones.
+    // If the same listing is guarded again, its prices are compared with the same earlier prices as before.
     const compared = before?.takenAt === takenAt ? doubt?.before : undefined;
     const known = compared ?? served.get(key)?.price?.usd ?? doubt?.before;
     const lastUsd = known ?? (served.has(key) ? null : (gone.get(key)?.price?.usd ?? null));
@@ -119,8 +119,8 @@ export async function guardPrices(listing: GuardedListing<Token>, before: Fetche
     const others = medians.get(token.symbol.toLowerCase()) ?? [];
     if (![lastUsd ?? usd, ...others].some((other) => isFarFrom(usd, other))) return token;
     const isSame = doubt?.usd != null && !isFarFrom(usd, doubt.usd);
-    // As for guarded facts, the time begins when the request is sent, even if the answer is from a cache and older. If
-    // `doubt.since` is later, the clock was set back.
+    // The ten minutes begin when the request is sent, as for guarded facts, even if the answer is older because it is
+    // from a cache. If `doubt.since` is later than `sentAt`, the clock was set back.
     const sentAt = sentAtOf(listing);
     const since = isSame ? Math.min(doubt.since, sentAt) : sentAt;
     prices.push({ key, before: lastUsd, usd, since });
@@ -136,7 +136,7 @@ export async function guardPrices(listing: GuardedListing<Token>, before: Fetche
     if (last !== null) prices.push({ key, before: last, usd: null, since: takenAt });
   }
   const priced = new Set(rows.map(({ symbol, price }) => price && symbol.toLowerCase()));
-  // While all prices of a symbol are doubted, so is each price of that symbol in a route.
+  // While all listed prices of a symbol are doubted, all prices of the symbol in routes are doubted, too.
   const forRoutes = new Map(
     Array.from(medians, ([symbol, each]) => [symbol, priced.has(symbol) ? each : NONE_NEAR]),
   );
@@ -158,7 +158,7 @@ function isFarFrom(one: number, other: number): boolean {
   return Math.max(one, other) >= DOUBTED_TIMES * Math.min(one, other);
 }
 
-/** The lower and the upper median price of each symbol. Of two prices far apart, both are doubted. */
+/** The lower and the upper median price of each symbol. Two prices far apart are each far from one of the medians. */
 export function mediansBySymbol(tokens: readonly Token[]): NonNullable<Fetched<Token>['medians']> {
   const priced = tokens.filter(({ price }) => price !== null);
   return new Map(

@@ -27,7 +27,7 @@ export interface ListingStatus {
   readonly ageMs: number | null;
   readonly rows: number;
   readonly rejectedRows: number;
-  /** Listed rows with held-back facts, and new rows that wait, unless one of these facts has their address. */
+  /** Listed rows with held-back facts, and new rows that wait. A new row is not counted if such a fact has its address. */
   readonly heldBackRows: number;
   readonly version: string | null;
   /** Whether a new listing is held back as a whole, so that an older snapshot is served. */
@@ -42,8 +42,8 @@ export interface ListingStatus {
 export type FreshMs = Readonly<Record<StaleListing['name'], number>>;
 
 /**
- * The freshness of the data that was read: the stale parts, the milliseconds until the first part is stale (0 if one
- * is), and the oldest `takenAt` (milliseconds since 1970). A listing without a snapshot counts as infinitely old.
+ * The freshness of the data that was read: the stale parts, the milliseconds until the first part is stale (0 if a part
+ * is stale now), and the oldest `takenAt` (milliseconds since 1970). A listing without a snapshot is infinitely old.
  */
 export function freshnessOf(
   snapshotOf: (name: keyof ListingRows) => Snapshot<unknown> | undefined,

@@ -54,7 +54,7 @@ export interface GuardResult<Row> {
   readonly rules: GuardRules;
 }
 
-/** The most removed rows that are remembered, and the most new ones: twice the rows for which speed is promised. */
+/** At most this many removed rows are remembered, and as many new ones: twice the number for which speed is promised. */
 const MAX_GONE = 10_000;
 /**
  * An old row is compared with at most this many new rows of its symbol, and as many recently added rows.
@@ -200,8 +200,8 @@ export async function guardListing<Row extends ListingRow>(
     const taken = new Set<string>();
     const settled = new Set<string>();
     /**
-     * True if the symbol of this row has new rows, and none may replace this row. `goneAt` is undefined while
-     * this row is listed.
+     * True if there are new rows with the symbol of this row, and none of them may replace this row. `goneAt` is
+     * undefined while this row is listed.
      */
     function stays(key: string, row: Row, goneAt?: number): boolean {
       const look = lookalikeOf(row);
@@ -226,7 +226,7 @@ export async function guardListing<Row extends ListingRow>(
           settled.add(key);
         }
       }
-      // By address, too: the order of the rows changes when a listing is stored.
+      // Equal times are sorted by address: the order of the rows changes when a listing is stored.
       const [fact] = open.sort(
         (one, other) => one.since - other.since || (one.upstream < other.upstream ? -1 : 1),
       );
@@ -239,7 +239,7 @@ export async function guardListing<Row extends ListingRow>(
       } else if (fact.since === sentAt) waiting.push({ row, facts: [fact] });
       return true;
     }
-    // While a row's new symbol is held back, so is each new row with its old symbol, which is still served.
+    // While a row's new symbol is held back, its old symbol is served. New rows with the old symbol are held back, too.
     const left = [...held.values()].map(({ key, rows: present }) => {
       const look = lookalikeOf(rows.get(key) as Row);
       return present.some((row) => lookalikeOf(row) === look) ? undefined : look;
@@ -341,7 +341,7 @@ export function asSent<Row>(kind: ListingKind<Row>, listing: Fetched<Row>): Fetc
 
 /**
  * The listing to compare a first listing with: `own`, the listing that is continued, if any. The rows of `others`, such
- * as the listing of another upstream, are added as removed rows with their last prices, so that the guard knows both. The
+ * as the listing of another upstream, are added as removed rows, so that the guard knows their facts and last prices. The
  * history is that of the newest listing: it has the last version of the token list.
  */
 export function withKnownFacts<Row>(
@@ -375,7 +375,7 @@ export function withKnownFacts<Row>(
 }
 
 /**
- * Counts the held-back rows: listed ones, and new ones that wait, unless a fact of a listed row has their address.
+ * Counts the held-back rows: listed rows, and new rows that wait, unless a fact of a listed row has their address.
  * `rowsByFact` and `oldestSince` leave out facts on which a `keep` rule decides. `oldestSince`: since when the first of
  * the other facts has been held back (milliseconds since 1970); undefined if there are none.
  */

@@ -89,7 +89,7 @@ export function createListingCheck<Row extends ListingRow>(
     );
     const ofDay = largest(known.size).rows;
     const lostOfDay = Math.max(lost.length, ofDay - sent.rows.length - (sent.contradictory?.size ?? 0));
-    /** Whether the loss is too large, also if `but` of its rows do not count. */
+    /** Whether the loss is too large, even if `but` of its rows do not count. */
     const isVanishing = (but = 0) => vanished.length - but > known.size * holdBackShrink;
     const isShrinking = (but = 0) => lostOfDay - but > ofDay * holdBackShrink;
     if (!isVanishing() && !isShrinking() && lostGroups.length === 0) return undefined;

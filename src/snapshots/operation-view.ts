@@ -11,7 +11,7 @@ import type { Sources } from './sources.js';
 
 /** Routes as an operation reads them. Times are in milliseconds since 1970. */
 export interface RoutesRead extends RouteAnswer {
-  /** Until this time the response has the right routes, or is right that there are none. */
+  /** A response with these routes, or with the statement that there are none, is valid until this time. */
   readonly goodUntil: number;
   /** The time from which the age of the routes counts; infinite if they need no request. */
   readonly ageFrom: number;
@@ -115,7 +115,7 @@ export class View {
     return this.parts.currentRules();
   }
 
-  /** The stale ones of these listings, and the routes if the oldest of them are stale. */
+  /** Those of these listings that are stale, and the routes if the oldest routes are stale. */
   staleOf(read: readonly ListingName[], routesTakenAt: number, now: number): readonly StaleListing[] {
     const listings = read.filter((name) => this.snapshot(name));
     return freshnessOf((name) => this.snapshot(name), { listings, routesTakenAt }, this.parts.freshMs, now)
@@ -134,7 +134,7 @@ export class View {
   }
 
   /**
-   * The routes from a token, to tokens as the listing has them. If a fresh listing lacks the source token, or the
+   * The routes from a token, with the rows of the token listing. If a fresh listing lacks the source token, or the
    * operator hides it, there are no routes, and no request is sent. Rejects with an UpstreamError, or with
    * BAD_USER_INPUT if the service does not support the request.
    */
@@ -158,7 +158,7 @@ export class View {
 
   /** Like `tokensIfPresent`, but waits for the first listing if the request needs it; undefined if this wait fails. */
   private async listingFor({ srcChainKey }: RouteRequest): Promise<TokenSnapshot | undefined> {
-    // Without a chain, the address of an unlisted token may be sent, so the listing is not needed.
+    // A request without a chain is sent even if no listed token has the address, so the listing is not needed.
     const tokens = srcChainKey === undefined ? this.tokensIfPresent() : this.read('tokens');
     return Promise.resolve(tokens).catch(() => undefined);
   }

@@ -137,7 +137,7 @@ function adviceOn<Row extends ListingRow>(
 ): string {
   // A rule cannot accept rows that contradict each other.
   if (others.length > 0) return '';
-  // If the upstream still sends the served value here, only the other listing contradicts it: no change to accept.
+  // If this listing still has the served value, only the other listing contradicts it: there is no change to accept.
   const isSentSo = first !== undefined && guarded.find((each) => each.fact === fact)?.of(first) === served;
   const rule = ruleToPaste(isSentSo ? 'keep' : 'accept', row, fact, served, upstream);
   const right = isSentSo ? 'value that is served' : 'upstream';

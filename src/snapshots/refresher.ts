@@ -61,8 +61,8 @@ const MAX_PAUSE_MS = 30_000;
 /** After its own failure, a gateway waits up to this much longer than its peers, so that a peer tries next. */
 const STAND_BACK_MS = 1_000;
 /**
- * The shortest time until the next refresh after a very first snapshot from a peer or from disk, and the time after one
- * from a peer whose guard memory began later.
+ * After a very first snapshot from a peer or from disk, the next refresh begins after this time at the earliest. After a
+ * snapshot from a peer whose guard memory began later, it begins after exactly this time.
  */
 const LEAST_PAUSE_MS = 100;
 
@@ -100,11 +100,11 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   /** When the newest known listing, accepted or not, was requested (milliseconds since 1970). */
   let newestAt = 0;
   /**
-   * Whether the first listing is served without a comparison with what peers have accepted, because they could not be
-   * asked yet. Until then it is not shared: it would replace what they have accepted.
+   * Whether the first listing is served without a comparison with the values that peers have accepted, because peers
+   * could not be asked yet. While this is true, the listing is not shared: it would replace those values.
    */
   let isUncompared = false;
-  /** Whether the listing on disk has been read. It is accepted before those of peers, which can have an earlier history. */
+  /** Whether the listing on disk has been read. Until then, listings of peers are ignored: their history can be older. */
   let isRestored = false;
   /** The last accepted rows of other upstreams, by key. They are read before the first listing is fetched. */
   let earlier: ReadonlyMap<string, Row> | undefined;
@@ -224,7 +224,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     const isSenior =
       origin === 'peer' && (fetched.guard?.beganAt || fetched.takenAt) < (guarded?.guard.beganAt ?? 0);
     if (guarded && !isSenior) return guard(sent, guarded, origin === 'peer' ? fetched : undefined);
-    // A listing from disk or from such a peer, or a first one from any peer, continues the memory stored with it.
+    // For a listing from disk or from such a peer, or the first one from any peer, its stored guard memory is continued.
     const own = origin === 'upstream' ? undefined : fetched;
     const { known, isWhole } = await acceptedBefore(own);
     // Stored demo data gives nothing to compare with.
@@ -234,8 +234,8 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   }
 
   /**
-   * What earlier gateways have accepted, to compare a first listing with. `own` is the listing that is continued: unless
-   * given, that of a peer. `isWhole` is false if the peers cannot be asked now.
+   * The listing to compare a first listing with: what earlier gateways have accepted. `own` is the listing that is
+   * continued; unless given, the newest listing of a peer is. `isWhole` is false if the peers cannot be asked now.
    */
   async function acceptedBefore(own?: Fetched<Row>) {
     const continued = own ?? (await peers.newest(name, kind, 0));
@@ -274,7 +274,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     earlier = undefined;
     if (origin !== 'upstream') service.switchTo?.(accepted.source);
     const toStore = stored(accepted);
-    // A new version of the token list is stored at once: the next start must not give it to another list.
+    // A new version of the token list is stored at once: the next start must not give this version to another list.
     const isStored = origin === 'disk' && toStore.history?.tokenList === listing.history?.tokenList;
     if (!isStored) disk?.write(kind, { ...toStore, largest: listingCheck.largest(toStore.rows.length) });
     if (!isUncompared) peers.offer(name, kind, toStore);
@@ -381,7 +381,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     if (stopped) return;
     timer = setTimeout(async () => {
       timer = undefined;
-      // A listing of a peer that is accepted now schedules the next refresh.
+      // If a listing of a peer is being accepted, that schedules the next refresh.
       await lastAccept;
       if (!timer && !stopped) refresh();
     }, delayMs).unref();
@@ -425,13 +425,13 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     async applyRules(): Promise<void> {
       const listing = guarded;
       if (!listing || stopped) return;
-      // Without `history`: the stored one belongs to the earlier rules.
+      // Without `history`: the stored history belongs to the earlier rules.
       await accept(() => ({ ...(guarded ?? listing), history: undefined }), 'rules').catch(onError);
     },
     get guarded() {
       return guarded;
     },
-    /** The row that was last accepted at another upstream. Undefined once there is a listing, which knows these rows. */
+    /** The row that was last accepted at another upstream. Undefined once a listing is served: its memory has the row. */
     earlier: (key: string) => earlier?.get(key),
     get heldBack() {
       return heldBack;

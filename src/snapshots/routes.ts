@@ -62,7 +62,7 @@ const MAX_PAUSE_MS = 60_000;
 /** How many failures are remembered, and how long (ms): repeated requests must not use up the rate limit. */
 const FAILURES = { max: 1_000, ttl: 2 * LONGEST_PAUSE_MS };
 
-/** A clock that differs by less (ms) was not set back: clocks of a machine drift apart. */
+/** A smaller difference (ms) does not show that a clock was set back: the two clocks of a machine drift apart. */
 const SET_BACK_MS = 1_000;
 
 /** The key of a request as it is sent, because the upstream may compare addresses exactly. */
@@ -157,7 +157,7 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
   }
 
   /**
-   * Notes and logs a failure. If the request was not sent, only logs it at debug: clients could fill the log.
+   * Notes and logs a failure. A request that was not sent is only logged, at debug level: clients could fill the log.
    */
   function noteFailure(key: string, request: RouteRequest, error: unknown): void {
     if (!(error instanceof UpstreamError)) {

@@ -46,7 +46,7 @@ export interface TokenSnapshot extends Snapshot<Token> {
   readonly search: SuggestingSearch;
   readonly indexes: TokenIndexes;
   /**
-   * Known tokens that are not listed, by key: a removed one as last accepted, else null (see {@link unlistedRows}).
+   * Known tokens that are not listed, by key: a removed token as last accepted; null for others ({@link unlistedRows}).
    * Snapshots with equal content share the map.
    */
   readonly unlisted: ReadonlyMap<string, Token | null>;

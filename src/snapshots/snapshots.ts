@@ -53,7 +53,7 @@ export function createSnapshots(options: SnapshotsOptions) {
   /** The operator's rules. Their CAIP identifiers are resolved to chains and tokens. */
   let resolved = rulesFor();
   /**
-   * The facts of chains when the tokens were last guarded. When they differ, the tokens are guarded again, because the
+   * The facts of chains when the tokens were last guarded. When a fact changes, the tokens are guarded again, because the
    * decimals of native assets are compared between both listings, and the token list has `chainId`s.
    */
   let usedFacts: string | undefined;
@@ -145,9 +145,9 @@ export function createSnapshots(options: SnapshotsOptions) {
 
   /**
    * Resolves the CAIP identifiers in the rules: by the listed chains, else by removed chains, else by chains that were
-   * sent but are not listed yet, else by the chains of the demo data. A sent chain that the demo data has counts before
-   * other sent chains, with its identifier there. So rules apply even before the first chain listing, and a chain that
-   * only claims an identifier does not get its rules.
+   * sent but are not listed yet, else by the chains of the demo data. A sent chain that is also in the demo data has the
+   * identifier of the demo data, and counts before other sent chains. So rules apply even before the first chain listing,
+   * and a chain that only claims an identifier does not get the rules for this identifier.
    */
   function rulesFor({ rows = [], guard }: Partial<Fetched<Chain>> = {}, sent: readonly Chain[] = []) {
     const gone = guard?.gone.map(({ row }) => row) ?? [];
@@ -175,7 +175,7 @@ export function createSnapshots(options: SnapshotsOptions) {
   }
 
   let checkedRules: ListingRules | undefined;
-  /** Once there are both listings, logs for each text of rules the rows that it names and that are not known. */
+  /** Once there are both listings, logs the unknown rows that the rules name: once for each text of rules. */
   function logUnknown(): void {
     if (!chains.guarded || !tokens.guarded || checkedRules === rules) return;
     checkedRules = rules;

@@ -24,7 +24,7 @@ export interface SourcesOptions {
 
 /** The sweep checks at least this often (ms) whether a token is due. */
 const IDLE_MS = 1_000;
-/** The shortest pause between two requests (ms). It matters only if the interval is very short for so many tokens. */
+/** The shortest pause between two requests (ms). It matters only if the interval is very short for the many tokens. */
 const LEAST_PAUSE_MS = 10;
 /** The longest pause after a failure (ms), unless the error asks for more. */
 const MAX_FAILURE_PAUSE_MS = 5_000;
@@ -68,7 +68,7 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
       count++;
       const [known, failure] = [map.get(key), failures.get(key)];
       const askedAt = Math.max(known?.sentAt ?? 0, failure?.at ?? 0);
-      // After the clock was set back, `askedAt` can be in the future. From a whole interval on, the token is due at once.
+      // After the clock was set back, `askedAt` can be in the future: by a whole interval or more, the token is due.
       const isDue = failure?.isRepeatedEarly || Math.abs(now - askedAt) >= intervalMs;
       if (!isDue || askedAt >= earliest) continue;
       earliest = askedAt;
@@ -131,7 +131,7 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
       stopFor(Math.min(retryAfterMs ?? FIRST_STOP_MS, LONGEST_PAUSE_MS), message, { code, detail });
   }
 
-  /** Requests the routes from the next token that is due, if one is. @returns the wait until the next step (ms) */
+  /** Requests the routes from the next token, if one is due. @returns the wait until the next step (ms) */
   async function step(by: Pick<Routes, 'askInBackground'>): Promise<number> {
     const listed = tokens();
     if (!listed) return IDLE_MS;
@@ -184,7 +184,7 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
     },
     /** A number that changes with each answer that is entered or removed, since `sourcesOf` can then differ. */
     version: () => map.changeCount,
-    /** The tokens that can be moved to one token, by the answers so far. @throws UpstreamError while there is none */
+    /** The tokens that can be moved to one token, by the answers so far. @throws UpstreamError while there is no answer */
     sourcesOf(listed: TokenSnapshot, chainKey: string, address: string) {
       const isComplete = missingIn(listed) === 0;
       const asOf = map.oldestAt() ?? null;
@@ -249,7 +249,7 @@ export function createRouteMap() {
   const nameOf = (key: string, decimals: number | '') => `${key} ${decimals}`;
   return {
     pairs: 0,
-    /** How many answers were entered or removed, even if the routes stayed the same: their times changed. */
+    /** How many answers were entered or removed. An answer with the same routes counts, too: its times are new. */
     changeCount: 0,
     get size() {
       return answers.size;
@@ -261,7 +261,7 @@ export function createRouteMap() {
       for (const key of keys) oldest = Math.min(oldest, answers.get(key)?.takenAt ?? oldest);
       return Number.isFinite(oldest) ? oldest : undefined;
     },
-    /** Enters an answer, unless a known one was requested later. @returns false, with no change, if there is no room */
+    /** Enters an answer, unless the known one was requested later. @returns false, with no change, if there is no room */
     set(key: string, fetched: Pick<Fetched<Token>, 'takenAt' | 'upstreamAgeMs' | 'rows'>): boolean {
       const known = answers.get(key);
       const sentAt = sentAtOf(fetched);

@@ -27,8 +27,8 @@ export interface SharedFailure {
 
 /**
  * The right to request a topic (a listing or the routes of a token) from the upstream. One gateway at a time
- * has it. After too long a wait, another gateway gets it, too. `succeed` and `fail` end the lease, and do not
- * reject.
+ * has the right; but a gateway whose wait is too long gets the right, too. `succeed` and `fail` end the lease, and
+ * do not reject.
  */
 export interface RefreshLease<Row> {
   readonly is: 'ours';
@@ -55,8 +55,8 @@ export interface BackOff {
 export interface Peers {
   /**
    * Acquires the lease of a topic. While a peer has the lease, this call waits, but at most `withinMs`; then
-   * it returns a lease all the same. Returns instead a peer's snapshot that was requested after `newerThan`
-   * (milliseconds since 1970), or a peer's failure whose pause has not ended.
+   * it returns a lease all the same. If a peer has a snapshot that was requested after `newerThan` (milliseconds
+   * since 1970), or a failure whose pause has not ended, it returns this result in place of a lease.
    */
   lease<Row>(
     topic: string,

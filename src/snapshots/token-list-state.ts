@@ -110,7 +110,7 @@ export async function nextTokenListState(
   return isSame && isDeepStrictEqual(next, known) ? known : next;
 }
 
-/** The JSON of each entry, by chainId and address, whose letter case counts, as in the schema's package. */
+/** The JSON of each entry, by chainId and address. The letter case of addresses counts, as in the schema's package. */
 async function entriesByKey(rows: readonly Token[], chains: readonly EvmChain[]) {
   const { entries } = await tokenListContentOf(rows, chains);
   return yieldThen(
