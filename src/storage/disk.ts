@@ -35,7 +35,7 @@ export async function openDiskStore(
     if (['EEXIST', 'ENOTDIR'].includes(codeOf(error))) throw error;
     log.warn({ err: error, directory }, 'SNAPSHOT_DIR cannot be used yet: let the gateway read and write it');
   }
-  /** By file: encodes the listing to write next, which a newer one replaces. A file has one write at a time. */
+  /** By file: encodes the listing to write next. A newer listing takes its place. A file has one write at a time. */
   const waiting = new Map<string, () => Promise<Buffer>>();
   const writing = new Map<string, Promise<void>>();
   /** The files whose rows may be served. From other files, only accepted guarded values and last prices are used. */
@@ -115,7 +115,7 @@ function fileOf(name: string, service: string | undefined): string {
   return `${name}-${service}.${RECORD_FORMAT}.snapshot`;
 }
 
-/** The number of the format: 0 for the oldest files, which have none; infinite for a file of another kind. */
+/** The number of the format: 0 for the oldest files, which have no number; infinite for a file of another kind. */
 function formatOf(file: string): number {
   const named = /^\w+-\w+(?:\.(\d+))?\.snapshot$/.exec(file);
   return named ? Number(named[1] ?? 0) : Number.POSITIVE_INFINITY;

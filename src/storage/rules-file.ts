@@ -10,8 +10,8 @@ import {
 import type { Logger } from '../logger/logger.js';
 
 /**
- * Reads a file of rules, and again when it has changed and then stayed the same for `settleMs`: before, it may be half
- * written. It polls, because this also notices renames, changed links, and changes on network file systems.
+ * Reads a file of rules, and again when it has changed and then stayed the same for `settleMs`: before that, it may be
+ * half written. Polls the file, because polling also notices renames, changed links, and changes on network file systems.
  *
  * @param onChange called each time the text of the file has changed and is valid
  * @throws ListingRulesError or an error of `node:fs`, if the file cannot be read at the start. Later errors are logged

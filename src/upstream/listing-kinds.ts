@@ -40,7 +40,7 @@ const identifier = (longest: number) =>
     v.nonEmpty(),
     v.check((id) => id.search(INVISIBLE) < 0, 'Expected no white space and no invisible characters'),
   );
-/** Lower case can be longer (`İ`): it is checked, too, so that a stored row has the form of a row when it is read. */
+/** A text can be longer in lower case (`İ`). The longer text is checked, too, because stored rows are checked again. */
 const inLowerCase = (longest: number) => v.pipe(v.string(), v.toLowerCase(), v.maxLength(longest));
 const chainKey = v.pipe(identifier(MAX_LENGTHS.chainKey), inLowerCase(MAX_LENGTHS.chainKey));
 const address = identifier(MAX_LENGTHS.address);

@@ -39,7 +39,7 @@ export function createRestService({ forms, isPaged, routeQuery }: ServiceForm): 
     delay: options.http.delay,
     async fetch(name) {
       const { rows, sourceAndAge } = await fetchRows(options, isPaged, { path: name, lane: 'listings' });
-      // Routes may be empty.
+      // Unlike routes, a listing must not be empty.
       if (rows.length === 0) throw malformed(`expected at least one row in "${name}", got none`);
       const fetched = await LISTING_KINDS[name].parse(rows, sourceAndAge, forms[name]);
       await options.watchFields(name, rows);
@@ -59,7 +59,7 @@ const MAX_PAGES = 100;
 const MAX_TOKEN_LENGTH = 8_192;
 
 /**
- * Fetches the unchecked rows of all pages. All rows get the age of the oldest page, as of the first request. If a page
+ * Fetches the unchecked rows of all pages. All rows get the age that the oldest page had at the first request. If a page
  * cannot be fetched, the whole listing fails: the missing rows would look as if they were removed.
  *
  * @param request the request for the first page; its path is also the name of the array of rows

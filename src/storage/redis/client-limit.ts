@@ -4,7 +4,7 @@ import { type ClientLimit, windowMs } from '../../scheduling/client-limit.js';
 import { RECORD_FORMAT } from '../stored-listing.js';
 import { AWAY_MS, CONNECT_MS, openClient } from './connection.js';
 
-/** Counts one operation. KEYS the client; ARGV its window in ms. Returns the count and how long the window lasts (ms). */
+/** Counts one operation. KEYS the client; ARGV its window in ms. Returns the count, and the rest of the window in ms. */
 const COUNT = `
 redis.call('SET', KEYS[1], 0, 'PX', ARGV[1], 'NX')
 return { redis.call('INCR', KEYS[1]), redis.call('PTTL', KEYS[1]) }`;

@@ -7,10 +7,10 @@ import type { Logger } from '../../logger/logger.js';
 
 export interface RedisConnectionOptions {
   readonly url: string;
-  /** Each message names a topic: its snapshot or lease has changed, or a gateway asks for its snapshot. */
+  /** Each message names a topic whose snapshot or lease has changed, or whose snapshot a gateway asks for. */
   readonly channel: string;
   readonly onSharing: (isShared: boolean) => void;
-  /** A command, or the first connection, that takes longer counts as failed; a second unless given. */
+  /** A command, or the first connection, counts as failed after this time; a second unless given. */
   readonly timeoutMs?: number | undefined;
   readonly log: Logger;
 }
@@ -128,7 +128,7 @@ export function createRedisConnection(options: RedisConnectionOptions) {
         return undefined;
       }
     },
-    /** Calls the listener each time commands or messages begin to work. Messages may have been missed. */
+    /** Calls the listener each time the connection for commands or for messages is ready. Messages may have been missed. */
     onConnection: (listen: () => void) => void events.on('connected', listen),
     /** Calls the listener at each message on the topic. */
     onMessage: (topic: string, listen: () => void) => void events.on(`message:${topic}`, listen),

@@ -20,9 +20,9 @@ export interface RedisPeersOptions extends Omit<RedisConnectionOptions, 'channel
 
 /** Peers wait at most this long (milliseconds) for a gateway that died during a refresh. */
 const LEASE_MS = 5_000;
-/** A gateway renews its lease for at most this long (ms). If its refresh takes longer, a peer gets it. */
+/** A gateway renews its lease for at most this long (ms). If its refresh takes longer, a peer gets the lease. */
 const MAX_LEASE_MS = 10_000;
-/** If Redis has lost a snapshot, a gateway without one waits this long for a peer to write it again. */
+/** If Redis has lost a snapshot, a gateway that has none waits this long for a peer to write it again. */
 const REQUEST_MS = 1_000;
 /** A gateway that waits for a peer polls this often (milliseconds), in case it misses the message. */
 const POLL_MS = 250;

@@ -27,8 +27,8 @@ interface Turn {
 
 /**
  * A request for routes fails if it was not sent within this time. As many of these requests may wait as can
- * be sent in this time. Beyond that, one of the lowest priority fails, of the client with the most. Requests
- * for listings have neither limit.
+ * be sent in this time. If one more would wait, one of the lowest priority fails: one of the client that has the
+ * most. Requests for listings have neither limit.
  */
 const MAX_ROUTE_WAIT_MS = 20_000;
 /** While no request may be sent, the lanes are checked again after this time (milliseconds). */
@@ -58,7 +58,7 @@ export function createAdmission(options: AdmissionOptions) {
     for (const lane of LANES) endAll(lane, stoppingError());
   });
 
-  /** How long pauses and breakers delay a lane (ms). If its requests may not wait for that, all of them fail. */
+  /** How long pauses and breakers delay a lane (ms). If its requests may not wait so long, all of them fail. */
   function delayOf(lane: Lane): number {
     try {
       return backoff.delayBefore(lane, lane === 'listings');
@@ -99,8 +99,8 @@ export function createAdmission(options: AdmissionOptions) {
   }
 
   /**
-   * Resolves when the request must be sent at once: the caller resumes before the next turn is given. Rejects with an
-   * UpstreamError if the request must not be sent.
+   * Resolves when it is the turn of the request. The caller resumes before the next turn is given, and must send the
+   * request at once. Rejects with an UpstreamError if the request must not be sent.
    */
   return function admit(request: LaneRequest): Promise<void> {
     const { lane, waits, clients } = request;

@@ -142,7 +142,7 @@ export function createBackoff(
     },
     forgetGone: () => gone.clear(),
     delayOfListings: () => leftOf(lanes.listings.pause) ?? breakerDelay(lanes.listings),
-    /** Sends the request. Call it right after `delayBefore` returns 0. It is the probe unless the breaker is closed. */
+    /** Sends the request: as the probe, unless the breaker is closed. Call this right after `delayBefore` returns 0. */
     async run<Answer>(request: LaneRequest, send: () => Promise<Answer>): Promise<Answer> {
       const { url, lane, clients } = request;
       const isProbe = lanes[lane].breaker !== 'closed';

@@ -67,7 +67,7 @@ export function createUpstreamHttp(options: UpstreamHttpOptions) {
   const agent = new Agent({
     connect: { timeout: connectTimeoutMs },
     keepAliveTimeout: 30_000,
-    // `timeoutMs` limits the whole attempt. With these limits of undici, a timeout would be reported as another error.
+    // Off: `timeoutMs` limits the whole attempt, and undici would report a timeout by these limits as another error.
     headersTimeout: 0,
     bodyTimeout: 0,
   });

@@ -10,7 +10,7 @@ const FIRST_RETRY_PAUSE_MS = 200;
  * fails, and the caller decides when to try again.
  */
 export const MAX_WAIT_MS = 10_000;
-/** An address that is gone gets no requests for this long; each further time in a row doubles this. */
+/** An address that is gone gets no requests for this long; each further such answer in a row doubles the time. */
 export const GONE_PAUSE_MS = 60_000;
 const SAYS_DEPRECATED = /(?<![a-z])deprecated(?![a-z])/i;
 

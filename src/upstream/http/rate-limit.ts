@@ -36,8 +36,8 @@ export function createRateLimiter(requestsPerSecond: number) {
       return waitMs;
     },
     /**
-     * Notes an answer. At the first, all earlier requests count as sent now: they left after their permits,
-     * because modules had to be loaded and connections had to be opened.
+     * Notes an answer. At the first answer, all earlier requests count as sent now: they left later than their
+     * permits say, because modules had to be loaded and connections had to be opened.
      */
     answered(): void {
       if (!hasAnswered) sent.fill(performance.now());

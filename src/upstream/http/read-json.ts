@@ -12,7 +12,7 @@ export interface Readable {
 const JSON_TYPE = /^(application|text)\/([\w.-]+\+)?json\s*(;|$)/i;
 /** The log shows at most this much of a body (UTF-16 code units): enough for the message of an error. */
 const LOGGED_BODY_LENGTH = 500;
-/** A longer `Age` counts as a year. That exceeds every limit on ages in the settings, and gives a valid date. */
+/** A longer `Age` counts as a year. A year exceeds every limit on ages in the settings, and gives a valid date. */
 const MAX_AGE_MS = 365 * 86_400_000;
 
 /**
