@@ -46,7 +46,7 @@ export interface CostLimits {
   readonly maxCost: number;
   /** An operation whose lists have more rows together is refused. This also bounds responses. */
   readonly maxRows: number;
-  /** Units for one token with its chain and all fields but lists. */
+  /** Units for one token with its chain and all fields except lists. */
   readonly unitsOfWholeToken: number;
 }
 
@@ -91,7 +91,7 @@ export class CostMeter {
    * Look-ups pass keys in place of objects: with too many keys, the operation fails before any object is read.
    *
    * @param typeOf gives the object type of each row, for a field of an abstract type
-   * @returns the rows; an empty list if the operation was over a limit before
+   * @returns the rows; an empty list if the operation was already over a limit
    * @throws OperationLimitError if these rows exceed a limit
    */
   chargeRows<Row>(
@@ -118,7 +118,7 @@ export class CostMeter {
     this.add({ ...NOTHING, units });
   }
 
-  /** Adds a cost. @throws OperationLimitError if the operation is over a limit, also if it was so before the call */
+  /** Adds a cost. @throws OperationLimitError if the operation is over a limit, even if it was over it before the call */
   add(cost: Readonly<Cost>): void {
     this.count(cost);
     if (this.refusal) throw this.refusal;

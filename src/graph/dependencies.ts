@@ -121,7 +121,7 @@ export function staleListingsHeader(
 const STALE_WHILE_REVALIDATE = 60;
 /** Seconds for which caches may serve a stale response while they cannot reach the gateway: a day. */
 const STALE_IF_ERROR = 86_400;
-/** Seconds for which a response without listings may be served: it shows the schema, which a release can change. */
+/** Seconds for which a response without listings may be served: such a response shows the schema, which can change. */
 const MAX_AGE_OF_SCHEMA = 300;
 
 /**
@@ -147,9 +147,9 @@ export function ageHeader(ageMs: number): string {
 /**
  * The headers for browser and CDN caches, as alternating names and values.
  *
- * A cache keeps a response for `max-age` minus `Age`. This must be the time until the next refresh, so `max-age` is the
- * sum of that time and the age; if no time is left, it is 0. Caches that ignore `Age` keep a response too long, but at
- * most by one refresh interval, because the age starts again with each refresh.
+ * A cache keeps a response for `max-age` minus `Age`. This difference must be the time until the next refresh. So
+ * `max-age` is the sum of that time and the age, or 0 if no time is left. Caches that ignore `Age` keep a response too
+ * long, but by one refresh interval at most, because the age starts again with each refresh.
  *
  * @param ageMs how old the response is; 0 for one that was just made
  */

@@ -29,8 +29,8 @@ export function whenReady<Value, Result>(
 }
 
 /**
- * Keeps a rejection of this promise from ending the process. Nobody waits for the promise if something else in the same
- * operation throws first.
+ * Keeps a rejection of this promise from ending the process: if something else in the same operation throws first, nobody
+ * waits for the promise.
  */
 function nonFatal<Value>(promise: Promise<Value>): Promise<Value> {
   promise.catch(() => {});
@@ -51,7 +51,7 @@ export interface Waiting {
   readonly yieldToQueue: () => Promise<void>;
   /**
    * Present for an operation that may not wait. In place of returning a promise or asking the upstream, a loader calls
-   * it with the listing that the operation would wait for (undefined for routes), and throws.
+   * this function with the listing that the operation would wait for (undefined for routes), and throws.
    */
   readonly refuseToWait?: ((pendingListing: Promise<unknown> | undefined) => void) | undefined;
 }
@@ -222,7 +222,7 @@ export class Loaders {
     return this.read('tokens', (tokens) => sources.sourcesOf(tokens, chainKey, address));
   }
 
-  /** The chain listing for a search that depends on it. Without a filter on chain types, a search works without it. */
+  /** The chain listing, for a search that depends on it. If it cannot be loaded, only a filter on chain types fails. */
   private chainsFor(request: Pick<TokenSearchRequest, 'query' | 'filter'>) {
     const chains = needsChains(request) ? this.read('chains', (snapshot) => snapshot) : undefined;
     return chains instanceof Promise && !request.filter.chainTypes ? chains.catch(() => undefined) : chains;

@@ -27,7 +27,7 @@ const MAX_WORDS_TRIED = 12;
 /** Of the first 20 tokens that a word finds, those with the word in their name count. 2 of their symbols are tried. */
 const NAMED_LOOKED_AT = 20;
 const MAX_SYMBOLS = 2;
-/** A shorter correction needs swapped or doubled letters: a short word is often the symbol of an unlisted token. */
+/** A shorter word is corrected only if letters are swapped or doubled: it is often the symbol of an unlisted token. */
 const MIN_FOR_ANY_TYPO = 5;
 /** A typed word has at most this many candidates from chains, and this many from names. */
 const MAX_NEAR = 12;

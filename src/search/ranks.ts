@@ -24,7 +24,7 @@ const STATES = 4;
 // Each of these exceeds all values of its kind. SUM_LIMIT is for the sum of the scores of all words.
 const SCORE_LIMIT = 17;
 const SUM_LIMIT = MAX_WORDS * SCORE_LIMIT + 1;
-/** The number of results of `Math.clz32`, from 0 to 32. */
+/** `Math.clz32` has this many results: 0 to 32. */
 const FREQUENCY_CLASSES = 33;
 const COUNT_LIMIT = MAX_LISTING_ROWS + 1;
 const STATIC_RANK_LIMIT = (COUNT_LIMIT + 1) * FREQUENCY_CLASSES * 2;

@@ -71,15 +71,15 @@ export function interpretationsOf(typed: string): readonly Interpretation[] {
 }
 
 /**
- * The form in which symbols are compared: `USDT0` and `USD₮0` are equal. Some letters stand for 18 others: a symbol of
- * many such letters is compared as it is, since thousands of so long forms would fill the memory.
+ * The form in which symbols are compared: `USDT0` and `USD₮0` are equal. Folding turns some letters into 18: a symbol of
+ * many such letters is compared as it is, since thousands of forms of this length would fill the memory.
  */
 export function foldSymbol(symbol: string): string {
   const folded = foldText(symbol).trim();
   return folded.length > MAX_LENGTHS.symbol ? symbol : folded;
 }
 
-/** The part of a name by which it is found. A query is not longer, and some letters stand for 18 others. */
+/** The part of a name by which it is found: a query is not longer, and folding turns some letters into 18. */
 export function searchedPart(name: string): string {
   return name.slice(0, TEXT_LIMITS.search);
 }

@@ -100,7 +100,7 @@ async function orderNames(byName: ReadonlyMap<string, Places>, count: number) {
   return { nameKeys, nameAt };
 }
 
-/** The static rank of each place, and by the place of a native asset all tokens with its symbol on its chain. */
+/** The static rank of each place; and for each native asset, by its place, all tokens with its symbol on its chain. */
 async function rankTokens(
   tokens: readonly Token[],
   symbols: ReadonlyMap<string, Places>,

@@ -100,7 +100,7 @@ function pricedTokens(
   const states = Uint8Array.from(tokens, ({ isBridgeable }, place) =>
     stateOf(isBridgeable, !Number.isNaN(prices[place])),
   );
-  // A native asset gets the best state of the tokens with its symbol on its chain, so that it comes before them.
+  // Of the tokens with one symbol on one chain, the native asset comes first: it gets the best state that one of them has.
   for (const [native, twins] of nativeTwins) {
     states[native] = twins.reduce((least, twin) => Math.min(least, states[twin] ?? 0), states[native] ?? 0);
   }

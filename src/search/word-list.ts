@@ -18,7 +18,7 @@ export async function createWordList(texts: Iterable<string>) {
   return {
     has: (word: string) => words.has(word),
     /**
-     * At most `max` listed words that are one typo away from this word, with its first letter and with at least
+     * At most `max` listed words that are one typo away from this word, begin with its first letter and have at least
      * `minLength` letters. Words of the same length come first.
      */
     near(word: string, minLength: number, max: number): readonly string[] {

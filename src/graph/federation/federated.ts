@@ -55,7 +55,7 @@ export function withFederation(schema: GraphQLSchema): GraphQLSchema {
   return graph;
 }
 
-/** Makes a text at its first use. To make both SDLs at the start would lengthen the start by a tenth. */
+/** Makes the text when it is first needed. To make both SDLs at the start would lengthen the start by a tenth. */
 function once(make: () => string): () => string {
   let made: string | undefined;
   return () => {

@@ -41,7 +41,7 @@ const HeldBackFactType = builder.objectRef<HeldBackFact>('HeldBackFact').impleme
     }),
     since: t.expose('since', {
       type: 'DateTime',
-      description: 'Since when every listing of the upstream has had that value.',
+      description: 'The time since which every listing of the upstream has had the value in `upstream`.',
     }),
   }),
 });
@@ -87,7 +87,7 @@ export const ChainType = builder.objectRef<Chain>('Chain').implement({
     caip2: t.exposeString('caip2', {
       nullable: true,
       description:
-        'CAIP-2 identifier, such as `eip155:1` or `solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp`; null if the data gives none in a registered namespace, or if several chains claim the same one and it is not assigned to this chain. Compare it exactly: letter case matters.',
+        'CAIP-2 identifier, such as `eip155:1` or `solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp`; null if the data gives none in a registered namespace, or if several chains claim the same identifier and it is not assigned to this chain. Compare it exactly: letter case matters.',
     }),
     heldBack: t.field({
       ...heldBackField,

@@ -31,7 +31,7 @@ const SEMANTIC_NON_NULL = new GraphQLDirective({
     levels: {
       type: new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(GraphQLInt))),
       defaultValue: [0],
-      description: 'The levels of lists that this applies to; 0 is the field itself.',
+      description: 'The levels of lists that the directive applies to; 0 is the field itself.',
     },
   },
 });

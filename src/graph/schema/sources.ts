@@ -46,7 +46,7 @@ builder.queryField('sources', (t) =>
   t.field({
     type: TokenSourcesType,
     nullable: true,
-    description: `The tokens that can be moved to a token. The result is computed from the destinations of all bridgeable tokens, which the gateway collects in the background if ROUTES_SWEEP_MS is set, and with demo data. This query itself requests no routes. Null without an error if the gateway does not collect destinations; null with an error until the first destinations are known. ${CAN_FAIL}`,
+    description: `The tokens that can be moved to a token. The result is computed from the destinations of all bridgeable tokens, which the gateway collects in the background if ROUTES_SWEEP_MS is set or demo data is served. This query itself requests no routes. Null without an error if the gateway does not collect destinations; null with an error until the first destinations are known. ${CAN_FAIL}`,
     args: {
       dstChainKey: t.arg.string({
         required: true,

@@ -49,7 +49,7 @@ const TokenFilterInput = builder.inputType('TokenFilter', {
     maxPriceUsd: t.float({ description: 'Tokens with a price of at most this many US dollars.' }),
     reachableFrom: t.field({
       type: TokenKeyInput,
-      description: `Tokens that this token can be moved to: the listed tokens among its \`destinations\`. An unlisted token matches nothing; no error is raised. Routes that are not cached cost the upstream one request, which counts as one of the 10 such requests that an operation may cause. If that request fails and the gateway has no earlier answer, \`tokenSearch\` is null with the error of \`destinations\`. ${CAN_FAIL}`,
+      description: `Tokens that this token can be moved to: the listed tokens among its \`destinations\`. If this token is not listed, no token matches; no error is raised. Routes that are not cached cost the upstream one request, which counts as one of the 10 such requests that an operation may cause. If that request fails and the gateway has no earlier answer, \`tokenSearch\` is null with the error of \`destinations\`. ${CAN_FAIL}`,
     }),
   }),
 });
@@ -124,7 +124,7 @@ const TokenConnectionType = builder.objectRef<FoundTokens>('TokenConnection').im
   }),
 });
 
-/** Units for each character of a symbol in a filter: to fold one that stands for 18 others takes a microsecond. */
+/** Units for each character of a symbol in a filter: to fold a character into 18 letters takes a microsecond. */
 const FOLDING_UNITS = 3;
 /** The size of a page, unless given: more rows than a list on a screen shows at once. */
 const DEFAULT_FIRST = 20;
@@ -140,7 +140,7 @@ builder.queryField('tokenSearch', (t) =>
     args: {
       query: t.arg.string({
         description:
-          'Words from symbol, name and chain ("eth arb"). Each may be a part of a symbol, or the start of a word in the name of a token or chain. A `chainId` ("8453") or a CAIP-2 identifier ("eip155:8453") also names its chain. A whole address or Move type, at least the first 6 hex digits of an address ("0x833589"), the start and end of an address ("0x8335…2913") and a CAIP-19 identifier match only addresses. A token must match all words; letter case, accents and full-width letters do not matter. Punctuation and filler words ("on", "coin") are ignored if nothing matches with them, or if the other words name a symbol and all words together do not ("eth coin"). If still nothing matches, the symbol of a native currency also names the chains with this currency. Blank matches all tokens; more than 8 words are an error, BAD_USER_INPUT.',
+          'Words from symbol, name and chain ("eth arb"). Each word may be a part of a symbol, or the start of a word in the name of a token or chain. A `chainId` ("8453") or a CAIP-2 identifier ("eip155:8453") also names its chain. A whole address or Move type, at least the first 6 hex digits of an address ("0x833589"), the start and end of an address ("0x8335…2913") and a CAIP-19 identifier match only addresses. A token must match all words; letter case, accents and full-width letters do not matter. Punctuation and filler words ("on", "coin") are ignored if nothing matches with them, or if the other words name a symbol and all words together do not ("eth coin"). If still nothing matches, the symbol of a native currency also names the chains with this currency. Blank matches all tokens; more than 8 words are an error, BAD_USER_INPUT.',
       }),
       filter: t.arg({
         type: TokenFilterInput,
