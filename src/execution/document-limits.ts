@@ -51,7 +51,7 @@ export function limitErrors(document: DocumentNode, limits: DocumentLimits): rea
   return exceeded.slice(0, MAX_ERRORS).map((each) => limitExceeded(...each));
 }
 
-/** Replaces the error of graphql-js if the validation stops after half a million steps, since that names no reason. */
+/** Replaces the error of graphql-js if the validation stops after half a million steps: that error names no reason. */
 export function withReason(error: GraphQLError): GraphQLError {
   if (error.message !== 'Validation aborted.') return error;
   return refusal(

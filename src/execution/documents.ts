@@ -88,7 +88,7 @@ export function createDocuments({ schema, introspection, ...limits }: DocumentsO
   /** The newest document. After the operation writer, GraphQL Yoga often gets the same text. */
   let newest: { readonly text: string; readonly document: DocumentNode } | undefined;
 
-  /** The parsed documents, also for GraphQL Yoga. One that is sent only once is not cached: it would displace others. */
+  /** The parsed documents, also for GraphQL Yoga. A text that was sent only once is not cached: it would displace others. */
   const cache = {
     get: (text: string) => parsed.get(text) ?? (newest?.text === text ? newest.document : undefined),
     set(text: string, document: DocumentNode) {
@@ -120,9 +120,9 @@ const MAX_LOCATED_LENGTH = 500;
 const withoutLocations = new WeakMap<DocumentNode, DocumentNode>();
 
 /**
- * The document as it should be executed. For each error graphql-js reads a long text up to the field of the error, to
- * count its lines: a thousand errors would take seconds. Clients see such a location only if a condition of `@skip` or
- * `@include` is null.
+ * The document as it should be executed: a long one without locations. With them, graphql-js counts the lines of the text
+ * up to the field of each error: a thousand errors would take seconds. Clients would see such a location only if a
+ * condition of `@skip` or `@include` is null.
  */
 export function executableDocument(document: DocumentNode): DocumentNode {
   const { body = '' } = document.loc?.source ?? {};

@@ -5,7 +5,7 @@
  */
 import { MIN_RESPONSE_LIMIT } from '../domain/text-limits.js';
 
-/** Thrown by {@link fallBack}. This object has no stack, so that attackers cannot make falling back expensive. */
+/** Thrown by {@link fallBack}. Not an Error: to make a stack takes long, and attackers could cause many fallbacks. */
 const FALL_BACK: unknown = Object.freeze({ message: 'The operation is left to graphql-js.' });
 
 /** Leaves the operation to graphql-js. Ignores rejections in the value: unhandled ones would end the process. */
@@ -50,7 +50,7 @@ export type Write = (value: unknown, execution: Execution) => void;
 
 /** Kept JSON of at least this many bytes is stored as bytes: sending one more part costs less than copying its text. */
 const MIN_PART = 8_192;
-/** Once its text is longer than this (in UTF-16 units), a list converts the text to bytes, between two items. */
+/** If the text is longer than this (in UTF-16 units) between two items of a list, it is converted to bytes. */
 const MAX_TEXT = 32_768;
 
 /** One execution of an operation, and its response so far: finished parts in UTF-8, and then the text. */

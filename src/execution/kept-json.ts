@@ -1,6 +1,6 @@
 /**
  * Kept JSON. Rows and lists of snapshots are frozen and never change, so their JSON is kept, with a list of everything
- * else that was read to write it. A later operation with the same selections uses the JSON if it would read the same.
+ * else that was read to write it. A later operation with the same selections uses the JSON if it would read equal data.
  * This is correct by two rules: a frozen value is frozen with everything in it, and resolvers read everything else
  * through the context, which tracks it.
  */

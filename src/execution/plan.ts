@@ -237,7 +237,7 @@ class Info implements GraphQLResolveInfo {
   }
 }
 
-/** Reads a property as the default resolver does, but does not call functions. No type accepts a function as value. */
+/** Reads a property as the default resolver does, but calls no function: for a function as value, the plan falls back. */
 function propertyOf(source: unknown, name: string): unknown {
   return typeof source === 'object' ? (source as Variables | null)?.[name] : undefined;
 }

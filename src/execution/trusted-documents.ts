@@ -43,8 +43,8 @@ export function createTrustedDocuments(options: TrustedDocumentsOptions) {
   return {
     /**
      * Finds the trusted document that the parameters name, by `documentId`, `doc_id` or
-     * `extensions.persistedQuery.sha256Hash`, and returns them with its text in place of that name. Other parameters
-     * that may be executed are returned unchanged, such as a hash beside another text.
+     * `extensions.persistedQuery.sha256Hash`, and returns the parameters with the document's text in place of its name.
+     * Other parameters that may be executed are returned unchanged, such as a hash beside another text.
      *
      * @returns an error if the document must not be executed
      */

@@ -157,7 +157,7 @@ function createHandler(
     const transport = new protocol.WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
     await server.connect(transport);
     try {
-      // The transport requires that the client accepts both types, whichever it sends.
+      // The transport requires that the client accepts both types, whichever type the transport sends.
       const accepting = { ...Object.fromEntries(headers), accept: 'application/json, text/event-stream' };
       const request = new Request(url, { method: 'POST', headers: accepting, signal });
       return await transport.handleRequest(request, { parsedBody: message });

@@ -32,7 +32,7 @@ export function refusalOf({ method, headers }: Request, corsOrigins: CorsOrigins
   return { status: 415, message };
 }
 
-/** The message in a body, parsed; or the response to a text that is none. */
+/** The message in a body, parsed; or the response to a text that is no message. */
 export function messageIn(text: string): { readonly message: unknown; readonly error?: string } {
   let message: unknown;
   const exceeded = createPartCheck(LIMITS)(Buffer.from(text));

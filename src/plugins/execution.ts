@@ -31,7 +31,7 @@ export interface OperationOutcome {
   codes?: readonly string[];
   /** True if the operation was refused before it had data. */
   isRefused?: boolean;
-  /** Whether the client itself caused the overloads and failures of the upstream in `codes`. */
+  /** Whether the client itself caused those errors in `codes` that are overloads or failures of the upstream. */
   isByClient?: boolean;
   /** Present if the document was valid. */
   result?: ResultFacts;

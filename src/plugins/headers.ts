@@ -9,8 +9,8 @@ const METHODS = `GET, POST, ${QUERY}, OPTIONS`;
 const ALLOWED = `GET, HEAD, POST, ${QUERY}, OPTIONS`;
 const PREFLIGHT_SECONDS = '86400';
 /**
- * The types of responses. GraphQL Yoga names them once for each type in the Accept header of a refused request: many
- * times, or not at all if each of those has another charset.
+ * The types of responses. GraphQL Yoga names them once for each type in the Accept header of a refused request: so it
+ * names them many times, or never if all types in the header have another charset.
  */
 const RESPONSE_TYPES =
   'text/event-stream; charset=utf-8, multipart/mixed; charset=utf-8, application/graphql-response+json; charset=utf-8, application/json';

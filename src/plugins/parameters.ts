@@ -40,8 +40,8 @@ export function useQueryMethod(
 
 /**
  * Corrects how GraphQL Yoga reads parameters. Yoga alone responds with 500 to parameters in a URL or a form that are not
- * valid JSON (400 here), and to a JSON body with a member `then`, which Yoga takes for a promise. It compares the letter
- * case of a Content-Type, and its refusal of another type has no body.
+ * valid JSON (400 here), and to a JSON body with a member `then`, which Yoga takes for a promise. Yoga also knows a
+ * Content-Type only in lower case, and its refusal of another type has no body.
  */
 export function useParameters(): Plugin {
   return {

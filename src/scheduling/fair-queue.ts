@@ -67,8 +67,8 @@ export function createFairQueue<Task extends { refuse(waiting: number): void }>(
     },
     /**
      * Adds a task. A full queue refuses a task of its lowest priority: the newest one of the client with the most tasks.
-     * It refuses the given task instead if its priority is lower; or if it is equal, and its own client has as many
-     * tasks as that client, or one fewer.
+     * It refuses the given task instead if the priority of this task is lower; or if the priority is equal, and the
+     * client of this task has as many waiting tasks as that client, or one fewer.
      *
      * @returns a function that removes the task, if it still waits
      */

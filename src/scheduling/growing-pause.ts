@@ -1,6 +1,6 @@
 /** Exponential back-off. Times are in milliseconds. */
 
-/** The longest pause that an upstream can cause: within an hour the gateway must notice that it is back. */
+/** The longest pause that an upstream can cause: within an hour the gateway must notice that the upstream is back. */
 export const LONGEST_PAUSE_MS = 3_600_000;
 
 /** The pause after failures in a row: each further failure doubles it, up to `longestMs`. */

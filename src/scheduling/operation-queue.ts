@@ -1,7 +1,7 @@
 /** The queue of operations that wait for execution. One is executed at a time, and clients take turns. */
 import { createFairQueue, type Priority } from './fair-queue.js';
 
-/** At most this many operations wait. Each holds its request and response: about 10 MB in all. */
+/** At most this many operations wait. Each holds its request and response: about 10 MB for all of them. */
 const MAX_WAITING = 1_000;
 /** At most this many operations are in progress, mostly waiting. Each also holds its parsed document. */
 const MAX_IN_PROGRESS = 1_000;

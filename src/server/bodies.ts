@@ -17,7 +17,7 @@ export interface ReadBody {
   readonly body?: string;
   /** How many bytes arrived: more than the limit if the body was too large. */
   readonly bytes: number;
-  /** Why the body cannot be used. Undefined if it can be used, and also if it is too large: see `bytes`. */
+  /** Why the body cannot be used. Undefined if the body can be used, or is only too large: then see `bytes`. */
   readonly refusal?: ServerRefusal | undefined;
   /** Whether a framework has decoded the body, so that `Content-Encoding` no longer describes it. */
   readonly isDecoded?: boolean;
@@ -44,7 +44,7 @@ export function readBody(
     done({ bytes: 0 });
     return;
   }
-  /** The first chunk itself, or after the second one a buffer with spare capacity. */
+  /** The first chunk itself; from the second chunk on, a buffer with spare capacity. */
   let buffer: Buffer | undefined;
   let bytes = 0;
   let release: Release | undefined;
@@ -117,14 +117,14 @@ export function readBody(
 const ENDED_AT_ONCE_BYTES = 65_536;
 /** A connection is cut after its client has read nothing for this long, or for up to twice as long (milliseconds). */
 const STILL_FOR_MS = 30_000;
-/** A client may take as long as at this rate, plus {@link STILL_FOR_MS}: it can read a byte now and then. */
+/** A client may take the time for this rate, plus {@link STILL_FOR_MS}, even if it reads a byte now and then. */
 const MIN_BYTES_PER_SECOND = 16_384;
 
 /**
  * Ends a response, whose head was written before, with this body. With a budget, cuts the connection if the
  * client does not read.
  *
- * @param budget for all bodies that the system has not accepted yet; undefined: they are not bounded
+ * @param budget bounds all bodies that the operating system has not accepted yet; undefined: no bound
  * @returns the length of the body
  */
 export function sendBody(

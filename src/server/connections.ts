@@ -12,8 +12,8 @@ const MAX_UNANSWERED = 100;
 
 /**
  * Tracks the connections of a server, and bounds their number. Beyond the limit, the client with the most
- * connections loses an idle one, so that it cannot keep out all others. If it has no idle one, or at most one
- * connection more than the client of the new connection, the new connection is closed.
+ * connections loses an idle one, so that it cannot keep out all others. If that client has no idle connection, or at
+ * most one connection more than the client of the new connection, the new connection is closed.
  */
 export function createConnections(server: Server, maxConnections: number, onCut: CutReport) {
   const open = new Map<Socket, Connection>();
@@ -37,7 +37,7 @@ export function createConnections(server: Server, maxConnections: number, onCut:
     return connection;
   }
 
-  /** Closes a connection to make room for one of this client. Returns false if no connection may be closed for it. */
+  /** Closes a connection, so that this client can have a new one. Returns false if none may be closed for that. */
   function evict(client: string): boolean {
     const [, most] = clientWithMost(byClient, ({ size }) => size) ?? [];
     // At a difference of only one, two clients would evict each other alternately.

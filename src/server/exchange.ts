@@ -151,7 +151,7 @@ export class NodeExchange extends Exchange {
     if (this.#client !== undefined) return this.#client;
     const { headers, socket } = this.request;
     const forwardedFor = headers['x-forwarded-for'];
-    // Not called without the header: to read the address of the connection again would be slow.
+    // `findClient` is not called without the header: to read the address of the connection again would be slow.
     const forwarded = forwardedFor && this.server.findClient(socket.remoteAddress, forwardedFor);
     this.#client = forwarded || this.connection.client;
     return this.#client;

@@ -135,7 +135,7 @@ export function createHttpServer(options: HttpServerOptions, handle: (exchange: 
      */
     async listen(host: string, port: number): Promise<string> {
       await once(server.listen(port, host), 'listening');
-      // Such as too many open files. Without a listener, an error would end the process.
+      // Without a listener, an error such as too many open files would end the process.
       server.on('error', (err) => onCut('accept_failed', { err }));
       const shownHost = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
       const { port: opened } = server.address() as AddressInfo;

@@ -66,8 +66,8 @@ export function refusalMessage(refusal: Refusal, requestId: string) {
 const READ_REFUSAL_WITHIN_MS = 2_000;
 
 /**
- * Sends a refusal on a connection whose request is incomplete or cannot be parsed. It reads on for a while before it closes the
- * connection: with unread bytes a connection is reset, and the client may never see the refusal.
+ * Sends a refusal on a connection whose request is incomplete or cannot be parsed. Reads on for a while before closing
+ * the connection: a connection with unread bytes is reset, and the client may never see the refusal.
  */
 export function refuseConnection(socket: Duplex, refusal: Refusal): void {
   const { headers, body } = refusalMessage(refusal, requestIdFrom(undefined));

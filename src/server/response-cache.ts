@@ -113,7 +113,7 @@ function canonicalKey(
   if (!parameters || parameters instanceof GraphQLError) return undefined;
   const { query, variables, operationName, extensions } = parameters;
   try {
-    // With extensions, the key has the exact text, because they can contain a hash of it. The text can also be missing.
+    // With extensions, the exact text is a part of the key: extensions can have a hash of this text. It can also be missing.
     const document = typeof query === 'string' && !extensions ? stripped(query, maxQueryTokens) : query;
     const members = [document, operationName, variables, extensions].map((each) => each ?? null);
     const { method, accept, origin } = request;

@@ -95,7 +95,7 @@ function typeFor(accept: string): string | undefined {
  */
 export async function sendResponse(exchange: Exchange, from: Response, isUncached: boolean): Promise<void> {
   const body: ArrayBuffer | Buffer<ArrayBuffer> = await from.arrayBuffer();
-  // Yoga's responses return a Buffer. Do not copy it: for a page, all clients share one.
+  // Yoga's responses return a Buffer. Do not copy it: all clients share the Buffer of a page.
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body);
   // The server sets these itself. The response to HEAD keeps its `content-length`: it says how long the response to GET
   // would be.
