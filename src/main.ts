@@ -10,7 +10,7 @@ process.on('SIGINT', (signal) => stop(signal));
 // SIGHUP does not stop the process. A closed terminal sends it, or a supervisor that asks to reload settings.
 process.on('SIGHUP', () => {});
 
-// Copied before NODE_ENV gets its default: by default, demo data is served unless `production` was given.
+// Copied before NODE_ENV gets its default: demo data is served by default, unless the operator has set `production`.
 const env = { ...process.env };
 // Without this, graphql-js repeats many checks that only help during development.
 process.env.NODE_ENV ??= 'production';

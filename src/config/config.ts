@@ -189,7 +189,7 @@ const CLIENT_LIMITS = {
   maxCost: setting(
     250_000,
     integer(1, 1_000_000_000),
-    'The highest cost of one operation, in units: one for each row, and one for each of its fields; searches and routes cost more. One whole token listing, with its chains and all fields but lists, is always allowed.',
+    'The highest cost of one operation, in units: one for each row, and one for each of its fields; searches and routes cost more. One whole token listing, with its chains and all fields except lists, is always allowed.',
   ),
 };
 
@@ -230,7 +230,7 @@ export const FIXED_LIMITS = {
   destinationsFreshMs: 60_000,
   /** A refresh is held back if it lacks more than this share of the served rows, or of the day's largest listing. */
   holdBackShrink: 0.5,
-  /** It is accepted when the same rows have been missing this many times in a row. */
+  /** A refresh that is held back is accepted when the same rows have been missing this many times in a row. */
   holdBackTimes: 3,
   /** One operation may request the routes of this many tokens. For further tokens it gets an error. */
   maxRoutesPerOperation: 10,

@@ -5,7 +5,7 @@ import { ListingRulesError, MAX_RULES_LENGTH, parseListingRules } from '../domai
 import { shown } from '../domain/text-limits.js';
 import { SettingError } from './values.js';
 
-/** @param fault follows the name of the file */
+/** @param fault the end of the message, after the name of the file */
 function fileError(expected: string, path: string, fault: string): SettingError {
   return new SettingError(expected, path, shown(path) + fault);
 }

@@ -73,8 +73,8 @@ export function createDemoHttp() {
 let known: DemoFacts | undefined;
 
 /**
- * The chains of the demo data, and the facts of EVM chains and their tokens, which are publicly known: new rows of an
- * upstream are compared with them. Other chains can have made-up ids and native addresses. The files are read once.
+ * The chains of the demo data, and the publicly known facts of EVM chains and their tokens: new rows of an upstream are
+ * compared with these facts. Other chains can have made-up ids and native addresses. The files are read once.
  */
 export function readDemoFacts(): DemoFacts {
   if (known) return known;

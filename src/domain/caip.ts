@@ -29,7 +29,7 @@ const MAINNETS: ReadonlyMap<string, string> = new Map([
 
 /**
  * The published profiles of CAIP-19, by `chainType`: the namespace of the asset, and the form of its address. For
- * sui, aptos and tvm none is published. Native assets get no identifier: their SLIP-44 number is not in the row.
+ * sui, aptos and tvm no profile is published. Native assets get no identifier: their SLIP-44 number is not in the row.
  */
 const ASSETS: ReadonlyMap<string, { readonly namespace: string; readonly address: RegExp }> = new Map([
   ['evm', { namespace: 'erc20', address: /^0x[0-9a-f]{40}$/i }], // eip155/caip19
@@ -91,7 +91,7 @@ export function parseCaip19(caip19: string): Caip19Parts | undefined {
   };
 }
 
-/** True if these parts form a valid identifier of this token. The caller has found the token by them. */
+/** True if these parts form a valid identifier of this token. The caller has found the token by these parts. */
 export function isIdentifiedBy(
   { caip2, assetNamespace, address }: Caip19Parts,
   chain: Chain,

@@ -15,7 +15,7 @@ export interface ResolvedRules {
   readonly rows: string;
   /** The names of the chains and tokens in rules whose keys are not among `known`. */
   unknown(known: ReadonlySet<string>): readonly string[];
-  /** The chains to serve, in the operator's order, if any. Returns `rows` itself if the rules change nothing. */
+  /** The chains to serve, in the operator's order if there is one. Returns `rows` itself if the rules change nothing. */
   selectChains(rows: readonly Chain[]): readonly Chain[];
   /** The tokens to serve, in the operator's order of chains. Returns `rows` itself if the rules change nothing. */
   selectTokens(rows: readonly Token[]): readonly Token[];

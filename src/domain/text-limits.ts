@@ -11,7 +11,7 @@ export const MAX_LENGTHS = { chainKey: 256, chainType: 64, address: 512, symbol:
  * other longer text is refused, and the message of the refusal does not contain the text.
  */
 export const TEXT_LIMITS = {
-  /** A document. The limit on lexical tokens does not bound it: a comment is no token, a long text is one. */
+  /** A document. The limit on lexical tokens does not bound it: a comment is no token, and a long string is one token. */
   document: 100_000,
   /** Rows do not have longer keys, types, addresses or symbols. */
   ...MAX_LENGTHS,

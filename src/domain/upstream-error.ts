@@ -50,7 +50,7 @@ export function malformed(reason: string, detail?: string, cause?: unknown): Ups
   });
 }
 
-/** The thrown error; an unexpected one of the gateway itself is wrapped, and clients see only that there was one. */
+/** The thrown UpstreamError. Any other error is an internal one: it is wrapped, and clients see only that it happened. */
 export function asUpstreamError(thrown: unknown): UpstreamError {
   if (thrown instanceof UpstreamError) return thrown;
   return malformed('it caused an internal error of the gateway; the log has the cause', undefined, thrown);

@@ -137,7 +137,7 @@ const RECENT_MS = 60_000;
 /** The largest number of refused clients that the gauge can count. That many take about 2 MB. */
 const MAX_CLIENTS = 10_000;
 
-/** Limits of buckets in seconds, from the response of a nearby cache to an attempt that ends by its timeout. */
+/** The limits of the buckets for attempts, in seconds: from an answer of a nearby cache to an attempt that times out. */
 const DURATION_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 export type Metrics = ReturnType<typeof createMetrics>;
@@ -161,7 +161,7 @@ export function createMetrics({ ofProcess = true } = {}) {
     // The registry calls no other member of a metric.
     registry.registerMetric({ name, get } as unknown as Gauge);
   }
-  /** Adds a gauge, and returns the function that sets its value. It is absent until then. */
+  /** Adds a gauge, and returns the function that sets its value. The gauge is absent until this function is called. */
   function settable(name: Name): (value: number | boolean) => void {
     let current: number | undefined;
     computed(name, () => (current === undefined ? [] : [{ value: current }]));

@@ -19,7 +19,7 @@ export interface AnsweredFacts {
   readonly operation?: string | undefined;
   /** The distinct codes of its errors. */
   readonly codes?: readonly string[] | undefined;
-  /** Whether the client itself caused the overloads and failures of the upstream in `codes`. */
+  /** Whether the client itself caused those errors in `codes` that are overloads or failures of the upstream. */
   readonly isByClient?: boolean | undefined;
 }
 
@@ -30,7 +30,7 @@ interface RequestLine extends Omit<AnsweredFacts, 'isByClient'> {
   /** The path without the query string. */
   readonly path: string;
   readonly status: number;
-  /** True if the client closed the connection first; absent otherwise. */
+  /** True if the client closed the connection before it had the whole response; absent otherwise. */
   readonly isAborted?: boolean | undefined;
   /** The client, as limits count it. */
   readonly client?: string | undefined;

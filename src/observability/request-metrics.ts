@@ -24,7 +24,7 @@ export function outcomeOf(status: number, codes: readonly string[]): string {
   return status < 500 ? 'HTTP_4XX' : 'HTTP_5XX';
 }
 
-/** Limits of buckets in milliseconds, from a hit (tens of microseconds) to a timeout of the upstream. */
+/** The limits of the buckets, in milliseconds: from a hit (tens of microseconds) to a timeout of the upstream. */
 const DURATIONS_MS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000];
 
 /** The counts of one cache result. Plain numbers: the counters of prom-client would add 5 % to the cost of a hit. */
