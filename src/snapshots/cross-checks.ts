@@ -28,7 +28,7 @@ export function assignCaip2(
     .map(({ row }) => row);
   // A chain that is now listed with another identifier has lost its earlier one.
   const listed = (before?.rows ?? []).filter((chain) => identifiers.get(chain.chainKey) === caip2Of(chain));
-  // Of several chains with one identifier, the last entry counts: a listed chain, or else the one that was removed first.
+  // If several chains have one identifier, the last entry is used: a listed chain, or else the chain removed first.
   const holders = new Map(
     [...gone.reverse(), ...listed]
       .filter(({ chainKey }) => !unnumberedBefore.has(chainKey))
@@ -53,7 +53,7 @@ export function assignCaip2(
 /**
  * Marks native assets whose decimals differ between both listings (one is wrong), unless a `keep` rule decides.
  *
- * @param known earlier listings. `since` is copied from the last of them that has marked the asset with these decimals
+ * @param known earlier listings: the last one that has marked the asset with these decimals gives `since`
  */
 export function compareNatives(
   listing: GuardedListing<Token>,
@@ -112,7 +112,7 @@ export async function guardPrices(listing: GuardedListing<Token>, before: Fetche
     const lastUsd = known ?? (served.has(key) ? null : (gone.get(key)?.price?.usd ?? null));
     const usd = token.price?.usd ?? null;
     if (usd === null) {
-      // The last price is remembered, to compare it with the next one that the upstream sends.
+      // The last price is remembered, to compare it with the next price that the upstream sends.
       if (lastUsd !== null) prices.push({ key, before: lastUsd, usd, since: takenAt });
       return token;
     }
@@ -146,7 +146,7 @@ export async function guardPrices(listing: GuardedListing<Token>, before: Fetche
 /** Median prices from which every price is far. */
 const NONE_NEAR = [0, 0] as const;
 
-/** The row, without its price if that is far from one of these median prices of its symbol. */
+/** The row, without its price if the price is far from one of these median prices of its symbol. */
 export function withComparedPrice(row: Token, medians: NonNullable<Fetched<Token>['medians']>): Token {
   if (row.price === null) return row;
   const { usd, asOf } = row.price;

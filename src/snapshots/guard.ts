@@ -69,7 +69,7 @@ const MAX_ACCEPTED = 200;
  *
  * @param sent the listing as the upstream sends it
  * @param before the guarded listing that is served; undefined for the first one
- * @param peer the guarded listing of the gateway that shared `sent`: its memory and accepted changes count here, too
+ * @param peer the guarded listing of the gateway that shared `sent`: its memory and accepted changes are used, too
  */
 export async function guardListing<Row extends ListingRow>(
   { kind, holdBackMs, rules, baseline }: GuardOptions<Row>,
@@ -100,7 +100,7 @@ export async function guardListing<Row extends ListingRow>(
     const row = among.get(key);
     return row && lookalikeOf(row);
   };
-  /** The looks of rows that are listed only because a new row may not replace them yet. */
+  /** The looks of rows that are listed only because a new row must not replace them yet. */
   const contested = new Set(
     memory.held.filter((each) => each.rows.length === 0).map(({ key }) => lookIn(served, key)),
   );
@@ -367,7 +367,7 @@ export function withKnownFacts<Row>(
     ...(own?.guard ?? EMPTY_GUARD_MEMORY),
     gone: [...gone, ...(own?.guard?.gone ?? [])],
     unnumbered,
-    // Rows removed before this time do not count as lost. The rows of the other listings are among them.
+    // Rows removed before this time, and thus the rows of the other listings, do not count as lost.
     lossAcceptedAt: Math.max(lossAcceptedAt, newest.takenAt),
   };
   const { history } = own && own.takenAt >= newest.takenAt ? own : newest;
@@ -399,7 +399,7 @@ export function heldBackIn<Row extends ListingRow>(
   );
   const alone = waiting.filter(({ rows }) => select(rows, guard).length > 0);
   const fact: GuardedFact = 'address';
-  // A new row waits because of removed rows with its symbol, or because of listed ones with a held-back fact.
+  // A new row waits because of removed rows with its symbol, or because of listed rows with a held-back fact.
   const causes = alone.length > 0 ? [...guard.gone.map(({ row }) => ({ row, fact })), ...factsIn(rows)] : [];
   const byLook = groupBy(causes, ({ row }) => lookalikeOf(row));
   const isOpen = ({ rows: [row] }: HeldRow<Row>) => !byLook.get(row && lookalikeOf(row))?.every(isKept);

@@ -13,7 +13,7 @@ import type { Sources } from './sources.js';
 export interface RoutesRead extends RouteAnswer {
   /** A response with these routes, or with the statement that there are none, is valid until this time. */
   readonly goodUntil: number;
-  /** The time from which the age of the routes counts; infinite if they need no request. */
+  /** The time at which the age of the routes begins; infinite if the routes need no request. */
   readonly ageFrom: number;
 }
 
@@ -115,7 +115,7 @@ export class View {
     return this.parts.currentRules();
   }
 
-  /** Those of these listings that are stale, and the routes if the oldest routes are stale. */
+  /** The stale listings among `read`, and the routes if the oldest routes are stale. */
   staleOf(read: readonly ListingName[], routesTakenAt: number, now: number): readonly StaleListing[] {
     const listings = read.filter((name) => this.snapshot(name));
     return freshnessOf((name) => this.snapshot(name), { listings, routesTakenAt }, this.parts.freshMs, now)
@@ -145,7 +145,7 @@ export class View {
     if (none) return none;
     const isKnown = tokens !== undefined && listedToken(tokens, request) !== undefined;
     const pending = this.parts.routes.tokens(request, this.client, isKnown);
-    // If the requests of an operation depend on each other, the operation itself causes a long wait.
+    // If an operation requests routes one after the other, the operation itself causes a long wait.
     const answer = await this.wait(pending, this.hasRoutes);
     this.hasRoutes = true;
     return this.reconciled(answer, tokens ?? (await this.listingFor(request)), request);
@@ -202,7 +202,7 @@ const NONE: readonly Token[] = Object.freeze([]);
 
 /**
  * The request to send: the chain key in lower case and, for a listed token, the address as the listing spells it. The
- * answer is cached for all spellings, so it must not depend on which one was asked for first.
+ * answer is cached for all spellings, so it must not depend on the spelling that came first.
  */
 function requestWith(tokens: TokenSnapshot | undefined, asked: RouteRequest): RouteRequest {
   const srcChainKey = asked.srcChainKey && foldChainKey(asked.srcChainKey);
@@ -211,7 +211,7 @@ function requestWith(tokens: TokenSnapshot | undefined, asked: RouteRequest): Ro
   return { srcChainKey, srcToken: (tokens && listedToken(tokens, asked))?.address ?? asGiven };
 }
 
-/** The listed token that the routes start from. Without a chain, any token with this address counts. */
+/** The listed token that the routes start from; without a chain, any listed token with this address. */
 function listedToken(listing: TokenSnapshot, { srcChainKey, srcToken }: RouteRequest): Token | undefined {
   if (srcChainKey !== undefined) return listing.byAddress(srcChainKey, srcToken);
   const { addresses, rowAt } = listing.indexes;

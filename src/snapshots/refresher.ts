@@ -159,7 +159,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   /**
    * Checks and serves a listing, one at a time, since each is compared with the one that is served. A listing from a peer
    * or from disk is guarded as if the upstream had sent it now, because the gateway that stored it may have had no earlier
-   * one to compare it with. With changed rules, the listing that is served is guarded again.
+   * listing to compare it with. With changed rules, the listing that is served is guarded again.
    *
    * @param listing called when it is the turn of this listing
    * @param known what to compare it with in place of the listing that is served
@@ -248,7 +248,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     log.info({ listing: name }, text);
   }
 
-  /** The stored and shared listings that may not be served. `isWhole` is false if the peers cannot be asked now. */
+  /** The stored and shared listings that must not be served. `isWhole` is false if the peers cannot be asked now. */
   async function readOthers() {
     const ofPeers = await peers.readOthers(name, kind);
     const others = [...((await disk?.readOthers(kind)) ?? []), ...(ofPeers ?? [])];

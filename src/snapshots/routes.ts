@@ -285,7 +285,7 @@ export function createReconcile(
 ) {
   // The outer key is the listing: cached routes outlive many listings, and must not keep them in memory.
   const remembered = new WeakMap<object, WeakMap<readonly Token[], ReconciledRows>>();
-  /** By rows: the `rowsDigest` of the last listing whose conflicts with them were logged. */
+  /** By rows: the `rowsDigest` of the last listing whose conflicts with these rows were logged. */
   const logged = new WeakMap<readonly Token[], string>();
 
   return function reconcile(
@@ -334,8 +334,8 @@ const NO_LISTING = {};
  * The decimals that a route to a token must have. Undefined (any) for a listed token with held-back facts, and for an
  * unknown token; NaN (none) for a new token that is held back or has contradictory rows.
  *
- * @param row the token in the listing, if it is listed. For a removed token, its last decimals count, and for any
- *   other token those of `baseline`, unless a `keep` rule of the operator has others
+ * @param row the token in the listing, if it is listed. Another token must have the decimals of a `keep` rule; without a
+ *   rule, a removed token must have its last decimals, and any other token those of `baseline`
  */
 export function decimalsOfRoutes(
   key: string,

@@ -176,8 +176,8 @@ export async function createTokenSnapshot(
 const textsOf = (chains: readonly EvmChain[] = []) => new Set(chains.map(String));
 
 /**
- * The state of the token list. A token snapshot that was made before the first chain listing has none: this
- * function then makes its first state, once there are chains.
+ * The state of the token list. A token snapshot that was made before the first chain listing has no state: once
+ * there are chains, this function makes the first state.
  */
 export function tokenListStateOf(
   tokens: TokenSnapshot,

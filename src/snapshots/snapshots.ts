@@ -185,7 +185,7 @@ export function createSnapshots(options: SnapshotsOptions) {
 
   /**
    * The present, by which the age of prices is computed (milliseconds since 1970). If the clock was set back after the
-   * token listing was fetched, the time that has really passed counts.
+   * token listing was fetched, the time that has really passed is used.
    */
   function now(): number {
     const { snapshot } = tokens;

@@ -24,7 +24,7 @@ export interface SourcesOptions {
 
 /** The sweep checks at least this often (ms) whether a token is due. */
 const IDLE_MS = 1_000;
-/** The shortest pause between two requests (ms). It matters only if the interval is very short for the many tokens. */
+/** The shortest pause between two requests (ms). It matters only if the interval is very short for the number of tokens. */
 const LEAST_PAUSE_MS = 10;
 /** The longest pause after a failure (ms), unless the error asks for more. */
 const MAX_FAILURE_PAUSE_MS = 5_000;
@@ -55,7 +55,7 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
   let isClosed = false;
 
   /**
-   * Of the bridgeable tokens that are due, finds the one whose last request is the longest ago. Counts all
+   * Of the bridgeable tokens that are due, finds the one whose last request was the longest ago. Counts all
    * bridgeable tokens. A failed request is repeated once within the interval, and after "gone" each time.
    */
   function nextOf({ rows }: TokenSnapshot) {
@@ -68,7 +68,7 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
       count++;
       const [known, failure] = [map.get(key), failures.get(key)];
       const askedAt = Math.max(known?.sentAt ?? 0, failure?.at ?? 0);
-      // After the clock was set back, `askedAt` can be in the future: by a whole interval or more, the token is due.
+      // After the clock was set back, `askedAt` can be in the future. If it is a whole interval ahead, the token is due.
       const isDue = failure?.isRepeatedEarly || Math.abs(now - askedAt) >= intervalMs;
       if (!isDue || askedAt >= earliest) continue;
       earliest = askedAt;
@@ -265,7 +265,7 @@ export function createRouteMap() {
     set(key: string, fetched: Pick<Fetched<Token>, 'takenAt' | 'upstreamAgeMs' | 'rows'>): boolean {
       const known = answers.get(key);
       const sentAt = sentAtOf(fetched);
-      // A known answer from the future does not count: after a clock was set back it would keep out all new answers.
+      // A known answer from the future is replaced: after a clock was set back, it would keep out all new answers.
       if (known && known.sentAt >= sentAt && known.sentAt <= Date.now()) return true;
       const rows = keyedRows(fetched.rows, TOKENS.keyOf);
       const names = Array.from(rows, ([destination, { decimals }]) => nameOf(destination, decimals));

@@ -8,7 +8,7 @@ import type { HeldBackLoss } from './listing-check.js';
 export interface DiskStore {
   /** The newest listing on disk that may be served. */
   read<Row>(kind: StoredKind<Row>): Promise<Fetched<Row> | undefined>;
-  /** The newest listings on disk that may not be served, such as those of other services. The guard uses their facts. */
+  /** The newest listings on disk that must not be served, such as those of other services. The guard uses their facts. */
   readOthers<Row>(kind: StoredKind<Row>): Promise<readonly Fetched<Row>[]>;
   /** Replaces the stored listing of this kind and service atomically. */
   write<Row>(kind: StoredKind<Row>, fetched: Fetched<Row>): Promise<void>;
@@ -55,7 +55,7 @@ export interface BackOff {
 export interface Peers {
   /**
    * Acquires the lease of a topic. While a peer has the lease, this call waits, but at most `withinMs`; then
-   * it returns a lease all the same. If a peer has a snapshot that was requested after `newerThan` (milliseconds
+   * it returns a lease nevertheless. If a peer has a snapshot that was requested after `newerThan` (milliseconds
    * since 1970), or a failure whose pause has not ended, it returns this result in place of a lease.
    */
   lease<Row>(
@@ -67,7 +67,7 @@ export interface Peers {
   /** The newest snapshot of a peer, if the store has one that was requested after `newerThan`. */
   newest<Row>(topic: string, kind: StoredKind<Row>, newerThan: number): Promise<Fetched<Row> | undefined>;
   /**
-   * The last shared listings that may not be served, such as that of another upstream. The guard uses their facts.
+   * The last shared listings that must not be served, such as that of another upstream. The guard uses their facts.
    * Undefined if the store does not answer.
    */
   readOthers<Row>(topic: string, kind: StoredKind<Row>): Promise<readonly Fetched<Row>[] | undefined>;

@@ -14,7 +14,7 @@ const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 /** A subset of the URIs of RFC 3986 that is enough for pictures and that strict readers of the list accept. */
 const URI = /^https?:\/\/(?:[\w\-.~:/?@!$&'()*+,;=]|%[0-9a-f]{2})+$/i;
 
-/** The EVM chains with listed tokens and a CAIP-2 identifier: without one, the `chainId` can be another chain's. */
+/** The EVM chains with listed tokens and a CAIP-2 identifier: without it, the `chainId` can be another chain's. */
 export function evmChainsOf(
   chains: readonly Chain[],
   hasTokens: { has(chainKey: string): boolean },
