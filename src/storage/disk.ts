@@ -16,7 +16,7 @@ const TEMPORARY = /^\w+-\w+\.\d+\.snapshot\.[0-9a-f]{16}\.tmp$/;
 
 /**
  * Opens the store, and creates the directory. If the directory cannot be used yet, this is logged, and each write tries
- * again, also to create it.
+ * again to create and to use it.
  *
  * @param services the services whose listings may be served
  * @throws an error of `node:fs` if the path is not the path of a directory
@@ -95,7 +95,7 @@ export async function openDiskStore(
     async readOthers(kind) {
       const isOther = (file: string) =>
         file.startsWith(`${kind.name}-`) && formatOf(file) <= RECORD_FORMAT && !usable.has(file);
-      // Facts are also read from a file that has the right name but may not be served: it can be of another service
+      // Facts are also read from a file that has the right name but must not be served: it can be of another service
       // at the same address, or from a time in the future because a clock was wrong.
       return readAll(kind, (await readdir(directory).catch(() => [])).filter(isOther), undefined);
     },

@@ -29,7 +29,7 @@ const history = v.object({
   ),
 });
 
-/** The rows in it are checked separately, like those of the listing. */
+/** The rows in the memory are checked separately, like the rows of the listing. */
 const guardMemory = v.object({
   beganAt: number,
   gone: v.array(v.object({ row: v.unknown(), at: number })),
@@ -116,7 +116,7 @@ function sha256(text: string | Buffer): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** Reads rows that a gateway has written: all of them are valid, or the stored listing must not be used. */
+/** Reads rows that a gateway has written. If one is not valid, the stored listing must not be used. */
 async function parseAll<Row>(kind: StoredKind<Row>, rows: readonly unknown[], sourceAndAge: SourceAndAge) {
   const read = await kind.parse(rows, sourceAndAge);
   if (read.rejected.count === 0) return read.rows;

@@ -32,7 +32,7 @@ const SHOWN_REJECTED_ROWS = 20;
 /** At most this many contradictory rows are stored for a key. Further ones are ignored. */
 const MAX_CONTRADICTORY = 10;
 
-/** A bounded text. If a text is too long, valibot's message about it does not contain it, so the log stays small. */
+/** A bounded text. If a text is too long, valibot's message does not contain the text, so the log stays small. */
 const text = (longest: number) => v.pipe(v.string(), v.maxLength(longest));
 const identifier = (longest: number) =>
   v.pipe(
@@ -97,7 +97,7 @@ export interface ListingKind<Row> {
   readonly keyOf: (row: Row) => string;
   /** The facts that do not change by themselves, unlike prices and names. */
   readonly guarded: readonly FactOf<Row>[];
-  /** Parses rows of this form, by default of v1 and stored rows. May reject with UPSTREAM_MALFORMED. */
+  /** Parses rows of the given form; unless given, that of v1 and of stored rows. May reject with UPSTREAM_MALFORMED. */
   readonly parse: (
     rows: readonly unknown[],
     sourceAndAge: SourceAndAge,

@@ -1,4 +1,4 @@
-/** The connection to Redis. If a command fails, it and all further ones return undefined for a while. */
+/** The connection to Redis. If a command fails, this and all further commands return undefined for a while. */
 import { EventEmitter, once } from 'node:events';
 import { createRequire } from 'node:module';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
@@ -29,7 +29,7 @@ const PING_MS = 10_000;
 /** The part of ioredis that handles the replies of one connection. The package does not export it. */
 const { default: DataHandler } = createRequire(import.meta.url)('ioredis/built/DataHandler.js');
 
-// ioredis throws if a complete reply has an unexpected form, from its own callback: nobody could catch the error, and it
+// If a complete reply has an unexpected form, ioredis throws from its own callback: nobody could catch the error, and it
 // would end the process. This replacement closes the connection instead.
 DataHandler.prototype.dispatch = function (this: { readonly redis: Redis }, passOn: () => void): void {
   try {

@@ -41,7 +41,7 @@ const WRITTEN_WITHIN_MS = 1_000;
 // listing, and `takenAt`, when it was requested), the last failure, the pause after that failure, and the lease.
 
 /**
- * Acquires a lease. ARGV gateway, lease in ms, time of the known snapshot, time of a refused one. Returns one of
+ * Acquires a lease. ARGV gateway, lease in ms, time of the known snapshot, time of a refused snapshot. Returns one of
  * `['newer', text]`, `['early', failure, ms left]`, `['ours', failure]`, `['theirs']`.
  */
 const LEASE = `
@@ -58,7 +58,7 @@ const RENEW = `if redis.call('GET', KEYS[4]) == ARGV[1] then redis.call('PEXPIRE
 
 /**
  * Writes a snapshot over an older one. A stored snapshot whose time is in the future counts as older. ARGV text,
- * takenAt, ms until it expires, channel, topic, the gateway whose lease it ends or an empty text.
+ * takenAt, ms until the snapshot expires, channel, topic, the gateway whose lease ends or an empty text.
  */
 const PUT = `
 local time = redis.call('TIME')

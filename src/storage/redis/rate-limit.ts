@@ -56,7 +56,7 @@ export function createSharedRateLimiter(
       const keys = [`${prefix}:places`, pauseKey(paused), `${prefix}:last`, ...waiting];
       const args = [requestsPerSecond, WINDOW_MS, randomUUID(), own];
       const sharedMs = Number((await call('EVAL', ACQUIRE_PERMIT, keys.length, ...keys, ...args)) ?? 0);
-      // Acquired only now, because a local permit would age during the round trip to Redis.
+      // The local permit is acquired only now, because it would age during the round trip to Redis.
       return sharedMs > 0 ? sharedMs : local.acquire();
     },
     answered: local.answered,

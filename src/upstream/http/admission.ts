@@ -17,7 +17,7 @@ export interface AdmissionOptions {
   readonly closing: AbortSignal;
 }
 
-/** An entry of the queue. A request has an entry for each of its clients, and is sent when the first has its turn. */
+/** An entry of the queue. A request has an entry for each of its clients, and is sent in the turn of the first entry. */
 interface Turn {
   begin(): void;
   /** Called when the queue has removed this entry, or not added it. A request without entries fails. */
@@ -37,10 +37,10 @@ const POLL_MS = 50;
 const LONGEST_PERMIT_WAIT_MS = 3_000;
 
 /**
- * Creates the admission to one service. Requests for listings go first. But after each of them, the next permit is for a
+ * Creates the admission to one service. Requests for listings go first. But after each such request, the next permit is for a
  * waiting request for routes: listings that are refreshed without a pause would otherwise use all permits. Routes from
  * listed tokens go before other routes, and those for the sweep in the background are last. Clients take turns, so that
- * a client with many requests delays only its own.
+ * a client with many requests delays only its own requests.
  */
 export function createAdmission(options: AdmissionOptions) {
   const { service, backoff, rateLimiter, maxRouteWaitMs = MAX_ROUTE_WAIT_MS, closing } = options;
@@ -58,7 +58,7 @@ export function createAdmission(options: AdmissionOptions) {
     for (const lane of LANES) endAll(lane, stoppingError());
   });
 
-  /** How long pauses and breakers delay a lane (ms). If its requests may not wait so long, all of them fail. */
+  /** How long pauses and breakers delay a lane (ms). If its requests must not wait so long, all of them fail. */
   function delayOf(lane: Lane): number {
     try {
       return backoff.delayBefore(lane, lane === 'listings');

@@ -13,7 +13,7 @@ export const LANES = ['listings', 'routes'] as const;
 
 export type Lane = (typeof LANES)[number];
 
-/** Closed: requests are sent. Open: none is sent. Half-open: one was sent as a probe, and its result decides. */
+/** Closed: requests are sent. Open: no request is sent. Half-open: a probe was sent, and its result decides. */
 export type BreakerState = 'closed' | 'half-open' | 'open';
 
 export interface LaneRequest {
@@ -31,8 +31,8 @@ const OPEN_MS = 2_000;
 /** The delay that is reported while the probe is in progress (ms). */
 const PROBE_DELAY_MS = 50;
 /**
- * While only one URL for routes has answered with Retry-After, it pauses all routes for this time at most (ms).
- * After a good answer the count begins again.
+ * While only one URL for routes has answered with Retry-After, all routes pause for this time at most (ms).
+ * After a good answer the count of URLs begins again.
  */
 const MAX_PAUSE_BY_ONE_ROUTE_MS = 30_000;
 interface Pause {
@@ -117,7 +117,7 @@ export function createBackoff(
 
   return {
     /**
-     * How long the requests of a lane have to wait, in milliseconds; 0 if one may be sent now.
+     * How long the requests of a lane have to wait, in milliseconds; 0 if a request may be sent now.
      *
      * @throws UpstreamError if a pause has more than `MAX_WAIT_MS` left, or if a breaker stops requests and `waits` is
      *   false: the error that is the cause, with the time left as `retryAfterMs`

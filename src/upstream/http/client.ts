@@ -172,7 +172,7 @@ export function createUpstreamHttp(options: UpstreamHttpOptions) {
     forgetGone: backoff.forgetGone,
     async close(): Promise<void> {
       closing.abort();
-      // Bun replaces undici by its own, whose agents have no connections and no `destroy`.
+      // Bun replaces undici by its own code, in which agents have no connections and no `destroy`.
       await (agent as Partial<Agent>).destroy?.();
     },
   };

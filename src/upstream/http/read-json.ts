@@ -71,7 +71,7 @@ export async function headOf({ body }: Readable): Promise<string> {
   return text;
 }
 
-/** The milliseconds of an `Age` header, as RFC 9111 reads it: the first of several values counts, an invalid one as 0. */
+/** The milliseconds of an `Age` header, as RFC 9111 reads it: the first of several values; 0 if this value is invalid. */
 export function ageOf(header: string | null): number {
   const [, seconds = 0] = /^\s*(\d+)\s*(?:,|$)/.exec(header ?? '') ?? [];
   return Math.min(Number(seconds) * 1000, MAX_AGE_MS);
