@@ -15,11 +15,11 @@ import type { ErrorCode } from '../domain/error-codes.js';
 import { TEXT_LIMITS } from '../domain/text-limits.js';
 
 export interface DocumentLimits {
-  /** An operation may have this many levels of fields. One with only introspection fields may have more. */
+  /** An operation may have this many levels of fields; with only introspection fields, it may have more. */
   readonly maxDepth: number;
   /** An operation may have this many aliases. The aliases of a fragment count once for each spread. */
   readonly maxAliases: number;
-  /** A document may have this many lexical tokens and lines, and an operation as many fields with fragments expanded. */
+  /** A document may have this many lexical tokens and lines, and an operation as many fields (fragments are expanded). */
   readonly maxQueryTokens: number;
 }
 

@@ -190,7 +190,7 @@ export class Plan {
   }
 }
 
-/** Makes the function that reads the arguments of a field as getArgumentValues does, but faster if all are variables. */
+/** Makes the function that reads the arguments of a field as getArgumentValues does; faster if all arguments are variables. */
 function argumentsOf(field: GraphQLField<unknown, unknown>, node: FieldNode) {
   if (field.args.length === 0) return () => NO_ARGUMENTS;
   const withDefault = field.args.filter(({ defaultValue }) => defaultValue !== undefined);

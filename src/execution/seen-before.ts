@@ -6,7 +6,7 @@ const SLOTS = 16_384;
 
 /**
  * Makes a function that tells whether it was called with a text before, since only repeated texts are worth caching. Its
- * memory is fixed, so it forgets old texts. Rarely, it is true for a new text.
+ * memory is fixed, so it forgets old texts. Rarely, the result is true for a new text.
  */
 export function createSeenBefore(): (text: string) => boolean {
   const digests = new Uint32Array(SLOTS);

@@ -42,9 +42,10 @@ export function createTrustedDocuments(options: TrustedDocumentsOptions) {
 
   return {
     /**
-     * Finds the trusted document that the parameters name, by `documentId`, `doc_id` or
-     * `extensions.persistedQuery.sha256Hash`, and returns the parameters with the document's text in place of its name.
-     * Other parameters that may be executed are returned unchanged, such as a hash beside another text.
+     * Finds the trusted document that the parameters name by `documentId`, `doc_id` or
+     * `extensions.persistedQuery.sha256Hash`, and returns them with the document's text in place of its name.
+     * Other parameters that may be executed are returned unchanged, such as the text of a trusted document with the
+     * hash of another document.
      *
      * @returns an error if the document must not be executed
      */
@@ -73,7 +74,7 @@ function textsByKey(manifest: ReadonlyMap<string, string>): ReadonlyMap<string, 
   return texts;
 }
 
-/** Makes a check that accepts trusted documents, also with other white space and comments, and SDL queries. */
+/** Makes a check that accepts SDL queries and trusted documents, even if white space and comments differ. */
 function createAcceptance(
   manifest: ReadonlyMap<string, string>,
   { pageDocuments = [], introspection }: TrustedDocumentsOptions,

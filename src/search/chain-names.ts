@@ -27,7 +27,7 @@ export type ChainNames = Awaited<ReturnType<typeof createChainNames>>;
 /** Indexes the names of chains: keys, short and full names, and nicknames, each also written as one word. */
 export async function createChainNames(chains: readonly Chain[]) {
   const names = new Map<string, string[]>();
-  /** The keys of chains by `chainId` and by CAIP-2 identifier. One map is enough: only the latter have a colon. */
+  /** The keys of chains by `chainId` and by CAIP-2 identifier. One map is enough: only the identifiers have a colon. */
   const identified = new Map<string, string[]>();
   const byCurrencySymbol = new Map<string, string[]>();
   for (const { chainKey, shortName, name, chainId, caip2, nativeCurrency } of chains) {

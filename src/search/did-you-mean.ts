@@ -24,12 +24,12 @@ const MAX_SUGGESTIONS = 3;
 /** At most 6 corrections are tried, and no further one after 12 words in all: each word is looked up in all texts. */
 const MAX_TRIED = 6;
 const MAX_WORDS_TRIED = 12;
-/** Of the first 20 tokens that a word finds, those with the word in their name count. 2 of their symbols are tried. */
+/** Of the first 20 tokens that a word finds, those with the word in their name are used. 2 of their symbols are tried. */
 const NAMED_LOOKED_AT = 20;
 const MAX_SYMBOLS = 2;
-/** A shorter word is corrected only if letters are swapped or doubled: it is often the symbol of an unlisted token. */
+/** Shorter corrections are made only for swapped or doubled letters: a short word is often an unlisted token's symbol. */
 const MIN_FOR_ANY_TYPO = 5;
-/** A typed word has at most this many candidates from chains, and this many from names. */
+/** A typed word has at most this many candidates from chains, and as many from names. */
 const MAX_NEAR = 12;
 /** A typed word has at most this many corrections. */
 const MAX_CORRECTED = 4;
@@ -132,7 +132,7 @@ function remembered<Result>(make: (text: string) => Result): (text: string) => R
   };
 }
 
-/** Joins each of the first texts with each of the second. The most likely pairs come first; at most {@link MAX_TRIED}. */
+/** Joins each of the first texts with each of the second. Returns the most likely pairs first, {@link MAX_TRIED} at most. */
 function combined(first: readonly string[], second: readonly string[], between: string): readonly string[] {
   const pairs = first.flatMap((one, nth) =>
     second.map((other, mth) => ({ text: one === '' ? other : one + between + other, order: nth + mth })),

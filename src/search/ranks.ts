@@ -9,7 +9,7 @@ export const SCORES = {
   wholeName: 1,
   symbolStart: 2,
   address: 3,
-  // Two scores for each match of a chain: native assets first, then other tokens.
+  // Each match of a chain has two scores: this one for native assets, and the next one for other tokens.
   chain: 4,
   symbolPart: 6,
   name: 7,

@@ -100,7 +100,7 @@ function pricedTokens(
   const states = Uint8Array.from(tokens, ({ isBridgeable }, place) =>
     stateOf(isBridgeable, !Number.isNaN(prices[place])),
   );
-  // Of the tokens with one symbol on one chain, the native asset comes first: it gets the best state that one of them has.
+  // Of the tokens with one symbol on one chain, the native asset comes first: it gets the best state of these tokens.
   for (const [native, twins] of nativeTwins) {
     states[native] = twins.reduce((least, twin) => Math.min(least, states[twin] ?? 0), states[native] ?? 0);
   }
@@ -110,7 +110,7 @@ function pricedTokens(
   };
 }
 
-/** The tokens that match all words of an interpretation, and those of them that also match the filter. */
+/** `matching`: the tokens that match all words of an interpretation. `found`: those that also match the filter. */
 interface Matches {
   readonly scored: readonly WordScores[];
   readonly matching: Places;

@@ -2,7 +2,7 @@
 import { forEachChunk } from '../scheduling/chunks.js';
 import { compare, firstIndex, sortInSteps } from './token-order.js';
 
-/** How letters match a text, the best first: its first word or the start of it, another word or its start, any part. */
+/** How letters match a text, the best first: the first word or its start, another word or its start, any part. */
 export const MATCH = { firstWord: 0, start: 1, word: 2, wordStart: 3, inside: 4 } as const;
 
 export type Match = (typeof MATCH)[keyof typeof MATCH];
@@ -30,7 +30,7 @@ export async function createWordStarts<Item>(
   const words: string[] = [];
   /** The items of the first word, then of the second, and so on: one array, because reading it is fast. */
   const items: Item[] = [];
-  /** For each word, how many of `items` come before its own. */
+  /** For each word, how many of `items` come before the items of this word. */
   const itemsBefore = [0];
   await forEachChunk(sorted, (chunk) => {
     for (const { word, ofWord } of chunk) {
