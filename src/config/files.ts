@@ -54,7 +54,7 @@ export function readSecret(name: string, path: string): string {
   return text;
 }
 
-/** The texts of documents, by the ids that clients send in place of them. */
+/** The texts of documents, by the ids that clients send in place of the texts. */
 export type DocumentManifest = ReadonlyMap<string, string>;
 
 const EXPECTED =

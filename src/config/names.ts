@@ -9,7 +9,7 @@ export interface NameWarning {
   readonly message: string;
 }
 
-/** Former settings that no fixed limit replaces, and what holds now. */
+/** Former settings that no fixed limit replaces, each with advice for the operator. */
 const FORMER_SETTINGS: Readonly<Record<string, string>> = {
   REDIS_SECRET: 'Protect Redis by a password and TLS.',
   REQUIRE_UPSTREAM:

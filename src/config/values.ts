@@ -8,7 +8,7 @@ export type Parse<Value> = (text: string) => Value;
 
 /** An invalid value. Its message names the expected value and the actual one. */
 export class SettingError extends Error {
-  /** @param actual describes a text that can hold a secret; otherwise the text itself, quoted */
+  /** @param actual a description, if the text can hold a secret; otherwise the text itself, quoted */
   constructor(expected: string, text: string, actual = shown(text)) {
     super(`expected ${expected}, got ${actual}`);
   }

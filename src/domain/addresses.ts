@@ -51,7 +51,7 @@ export function isNativePlaceholder(address: string): boolean {
 
 type WithNative = { readonly nativeCurrency: Pick<NativeCurrency, 'address'> };
 
-/** True if the token is the native asset of its chain. Without the chain, only placeholder and zero address count. */
+/** True if the token is the native asset of its chain. Without the chain: only for the placeholder and the zero address. */
 export function isNativeOf(chain: WithNative | null | undefined, { address }: Pick<Token, 'address'>) {
   if (isNativePlaceholder(address)) return true;
   const native = chain?.nativeCurrency.address;

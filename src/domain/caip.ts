@@ -38,7 +38,7 @@ const ASSETS: ReadonlyMap<string, { readonly namespace: string; readonly address
 
 /**
  * The CAIP-2 identifier that follows from the row of a chain, such as `eip155:1`; null if there is none. Several chains
- * can claim the same identifier, so serve `Chain.caip2` and not this one.
+ * can claim the same identifier, so serve `Chain.caip2` and not this identifier.
  */
 export function caip2Of(chain: Pick<Chain, 'chainKey' | 'chainType' | 'chainId'>): string | null {
   const { chainKey, chainType, chainId } = chain;

@@ -34,7 +34,7 @@ export const ERRORS = {
     'Ask for the other tokens in another operation.',
   ),
   LIMIT_EXCEEDED: meaning(
-    'The operation has too many levels, aliases, lexical tokens, lines, characters or rows, costs too much, contains a name of more than 200 characters, or would have too large a response. A request body that is too large, or would take too long to parse, is HTTP 413.',
+    'The operation has too many levels, aliases, lexical tokens, lines, characters or rows, costs too much, contains a name of more than 200 characters, or would have too large a response. A request body that is too large, or would take too long to parse, gets HTTP 413.',
     'Ask for less, or send several operations. The message names the limit.',
   ),
   BAD_USER_INPUT: meaning(

@@ -1,7 +1,7 @@
 /** The memory of the guard. It is stored and shared with the rows. Without a store, a restart forgets it. */
 
 /**
- * A row that is no longer listed, as it was last accepted; its price does not count. `at` is when it was
+ * A row that is no longer listed, as it was last accepted; usually without its price. `at` is when the row was
  * first missing, or last known at another gateway or upstream (milliseconds since 1970). It is 0 if another
  * row was accepted in its place.
  */
@@ -35,7 +35,7 @@ export interface DoubtedPrice {
   /** `before`: the last served price. `usd`: the doubted price. In US dollars; null if none. */
   readonly before: number | null;
   readonly usd: number | null;
-  /** Since when the upstream has sent prices that are less than ten times apart (milliseconds since 1970). */
+  /** Since when the upstream has sent prices that differ by less than ten times (milliseconds since 1970). */
   readonly since: number;
 }
 

@@ -45,7 +45,7 @@ interface FactForm {
   /** Completes "expected …". */
   readonly expected: string;
   readonly isValue: (text: string) => boolean;
-  /** Gives equal texts for values that mean the same. Without it, only equal values mean the same. */
+  /** Gives equal texts for values with the same meaning. If absent, only equal values have the same meaning. */
   readonly fold?: (value: string) => string;
 }
 

@@ -6,7 +6,7 @@ import type { Chain, GuardedFact, Token } from './listing.js';
 
 export interface ListingRules {
   readonly size: number;
-  /** Finds the rows that the rules name. If several `chains` have one CAIP-2 identifier, the last counts. */
+  /** Finds the rows that the rules name. If several `chains` have one CAIP-2 identifier, it names the last. */
   resolve(chains: readonly Chain[]): ResolvedRules;
 }
 
@@ -229,7 +229,7 @@ function resolve(rules: readonly Rule[], chains: readonly Chain[]): ResolvedRule
       if (!row) continue;
       if (rule.verb === 'hide') hidden.add(key);
       else if (rule.verb === 'accept') accepted.add(changeKey(key, rule.fact, rule.from, rule.value));
-      // Two rules can name one row, by its key and by CAIP: its first position counts, and its first `keep` value.
+      // Two rules can name one row, by its key and by CAIP: its first position and its first `keep` value are used.
       else if (rule.verb === 'chains') ranks?.set(key, ranks.get(key) ?? ranks.size);
       else kept.set(key, new Map([[rule.fact, rule.value], ...(kept.get(key) ?? [])]));
     }

@@ -77,7 +77,7 @@ export interface RouteRequest {
   readonly srcToken: string;
 }
 
-/** How many rows of an answer were left out, and the indexes and reasons of the first of them. */
+/** How many rows of an answer were left out, with the index and the reason of the first few. */
 export interface RejectedRows {
   readonly count: number;
   readonly first: readonly string[];
@@ -87,7 +87,7 @@ export interface RejectedRows {
 export interface UnreadableRows {
   readonly count: number;
   readonly keys: ReadonlySet<string>;
-  /** How many of them have no key that can be read. */
+  /** How many of these rows have no key that can be read. */
   readonly unnamed: number;
 }
 
@@ -110,7 +110,7 @@ export interface SourceAndAge {
 
 /**
  * When the request for rows was sent (milliseconds since 1970). Refreshes are scheduled, and shared listings compared,
- * by this time: by `takenAt`, an old answer from a cache would make the next refresh due at once.
+ * by this time, not by `takenAt`: after an old answer from a cache, the next refresh would be due at once.
  */
 export function sentAtOf({ takenAt, upstreamAgeMs = 0 }: Omit<SourceAndAge, 'source'>): number {
   return takenAt + upstreamAgeMs;
@@ -127,8 +127,8 @@ export interface Fetched<Row> extends SourceAndAge {
   /** The memory of the guard; undefined for a new answer, and for a listing that an older gateway has stored. */
   readonly guard?: GuardMemory<Row> | undefined;
   /**
-   * Only in a guarded token listing: the lower and the upper median price of each symbol (in lower case) as sent; 0 if all
-   * prices of the symbol are doubted.
+   * Only in a guarded token listing: the lower and the upper median of the prices that were sent for each symbol (in lower
+   * case); 0 if all prices of the symbol are doubted.
    */
   readonly medians?: ReadonlyMap<string, readonly [number, number]> | undefined;
   /** Only in a listing on disk: the largest listing that was served in the day before. */

@@ -18,7 +18,7 @@ import {
   SchemaMetaFieldDef,
   TypeMetaFieldDef,
 } from 'graphql';
-// Not exported by graphql's index. The executor uses it, too: the cost counts the fields that are executed.
+// Not exported by graphql's index. The executor uses this function, too, so the cost counts the fields that are executed.
 import { collectSubfields } from 'graphql/execution/collectFields.js';
 import { OperationLimitError, responseTooLong } from '../domain/errors.js';
 import { foldText } from '../domain/fold-text.js';

@@ -15,7 +15,7 @@ import type { DependencyTracker } from './dependency-tracker.js';
  */
 type SnapshotPart = 'state' | 'digest' | 'rowsDigest';
 
-/** While these are current, the response may be sent again: a new one could differ only in the times of routes. */
+/** While these are current, the response may be sent again: a new response could differ only in the times of routes. */
 export interface Dependencies {
   readonly listings: readonly ListingName[];
   readonly part: SnapshotPart;
@@ -129,8 +129,8 @@ const MAX_AGE_OF_SCHEMA = 300;
  * last fetch of its oldest listing: a fetch of the same rows validates the response (RFC 9111).
  *
  * @param madeAt when the response was made
- * @returns undefined if it is too old to be served, or if the clock was set back since: then its dependencies expire too
- *   late
+ * @returns undefined if the response is too old to be served, or if the clock was set back since: then the dependencies
+ *   expire too late
  */
 export function ageOf({ now, takenAt }: ResponseInfo, madeAt: number): number | undefined {
   if (now < madeAt) return undefined;
@@ -151,7 +151,7 @@ export function ageHeader(ageMs: number): string {
  * `max-age` is the sum of that time and the age, or 0 if no time is left. Caches that ignore `Age` keep a response too
  * long, but by one refresh interval at most, because the age starts again with each refresh.
  *
- * @param ageMs how old the response is; 0 for one that was just made
+ * @param ageMs how old the response is; 0 for a response that was just made
  */
 export function cachingHeaders(
   { freshForMs, pricesGoodForMs, takenAt }: ResponseInfo,

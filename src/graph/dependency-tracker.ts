@@ -67,7 +67,7 @@ export class DependencyTracker {
     this.noted[flag] = true;
   }
 
-  /** Notes the rules, which can change before the routes are read. @param routeMap its version, if the map is read */
+  /** Notes the rules, which can change before the routes are read. @param routeMap the version of this map, if it is read */
   noteRules(routeMap?: number): void {
     this.noted.rules ??= this.view.rules();
     this.noted.routeMap ??= routeMap;

@@ -50,7 +50,7 @@ export interface Waiting {
   /** Waits in the queue. Called after each wait for the upstream, since one answer can resume many operations. */
   readonly yieldToQueue: () => Promise<void>;
   /**
-   * Present for an operation that may not wait. In place of returning a promise or asking the upstream, a loader calls
+   * Present for an operation that must not wait. In place of returning a promise or asking the upstream, a loader calls
    * this function with the listing that the operation would wait for (undefined for routes), and throws.
    */
   readonly refuseToWait?: ((pendingListing: Promise<unknown> | undefined) => void) | undefined;
@@ -96,7 +96,7 @@ export class Loaders {
   /**
    * Passes the snapshot of a listing to `use`, and returns its result: at once, or when the listing is loaded.
    *
-   * @param instead for a read that each row can have: the result if the operation was refused for too many such reads
+   * @param instead given if each row can cause this read: the result after the operation was refused for its cost
    */
   read<Name extends ListingName, Result>(
     name: Name,
@@ -228,7 +228,7 @@ export class Loaders {
     return chains instanceof Promise && !request.filter.chainTypes ? chains.catch(() => undefined) : chains;
   }
 
-  /** Throws if the operation may not wait. @param pendingListing the listing to wait for; undefined for routes */
+  /** Throws if the operation must not wait. @param pendingListing the listing to wait for; undefined for routes */
   private beforeWait(pendingListing: Promise<unknown> | undefined): void {
     const { refuseToWait } = this.waiting;
     if (!refuseToWait) return;

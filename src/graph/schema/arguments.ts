@@ -6,7 +6,7 @@ import { MAX_CONDITIONS, TEXT_LIMITS } from '../../domain/text-limits.js';
 /** The descriptions of arguments that identify a chain or a token. */
 export const CHAIN_KEY = '`chainKey`, such as "ethereum"; letter case does not matter.';
 export const TOKEN_ADDRESS =
-  'Address of the token. In a hex address, letter case and zeros at its start do not matter. The zero address and the native placeholder (0xEeee…) mean the same.';
+  'Address of the token. In a hex address, letter case and zeros at its start do not matter. The zero address and the native placeholder (0xEeee…) count as the same address.';
 
 /** Checks the length of a text that is searched, cached or sent to the upstream. @throws GatewayError BAD_USER_INPUT */
 export function textWithin(

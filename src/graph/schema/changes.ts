@@ -52,7 +52,7 @@ const TokenChangesType = builder.objectRef<ListingChanges<Token>>('TokenChanges'
 });
 
 const SINCE =
-  '`cursor` of an earlier answer, from this gateway or from another one that shares its Redis. Null returns all rows.';
+  '`cursor` of an earlier answer, from this gateway or from another gateway that shares its Redis. Null returns all rows.';
 const REMEMBERED =
   'To update your copy, store each of `changed` by its `id`, and delete `removedIds`. The gateway remembers the last 200 changes of the listing, or fewer if the keys of the changed rows take more than 256 KiB (about 4,000 rows).';
 
