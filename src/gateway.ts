@@ -51,7 +51,7 @@ export type Answer =
  */
 type Result = WrittenResponse | Promise<unknown> | OperationLimitError | undefined;
 
-/** The parameters of a request, also those that the gateway does not know. */
+/** The parameters of a request, including those that the gateway does not know. */
 export type RequestParameters = OperationParameters & Readonly<Record<string, unknown>>;
 
 /** A request, in the form that the gateway needs. */

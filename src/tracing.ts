@@ -43,7 +43,7 @@ function createTracing(tracer: Tracer) {
       propagation.inject(own, headers);
       return context.with(own, () => run(ending(span), headers));
     },
-    /** Binds a function to the current span: it runs in that span, also if a queue calls it later. */
+    /** Binds a function to the current span: it runs in that span, even if a queue calls it later. */
     bind: <Task extends (...given: never[]) => unknown>(task: Task): Task =>
       context.bind(context.active(), task),
     /** The ids of the current span, for the log. Empty outside of spans. */

@@ -147,7 +147,7 @@ export function createYogaHandler(options: YogaOptions) {
       usePaths(pages, answers, path, picker),
       useParameters(),
       useExecution(),
-      // These find the document, and may refuse it.
+      // The next plugins find the document, and may refuse it.
       ...(options.trusted ? [useTrustedDocuments(options.trusted)] : []),
       // After useTrustedDocuments, which has replaced the ids of trusted documents by their texts.
       usePersistedQueries(),

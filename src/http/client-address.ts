@@ -1,4 +1,4 @@
-/** Tells clients apart by their addresses, also behind trusted proxies. */
+/** Tells clients apart by their addresses, even behind trusted proxies. */
 import { isIP } from 'node:net';
 import proxyaddr from 'proxy-addr';
 import { TEXT_LIMITS } from '../domain/text-limits.js';
@@ -9,7 +9,7 @@ const MAPPED_IPV4 = '0:0:0:0:0:ffff';
 const NETWORK_GROUPS = 4;
 
 /**
- * The client behind an address, for limits and fair queues: an IPv4 address, also if it is mapped into IPv6, or the /64
+ * The client behind an address, for limits and fair queues: an IPv4 address, even if it is mapped into IPv6, or the /64
  * network of an IPv6 address.
  *
  * @returns a text such as `192.0.2.1` or `2001:db8:0:7::/64`; empty for a closed socket; any other text unchanged

@@ -23,7 +23,7 @@ export const OPTIONAL_PATHS = [
 
 export type OptionalPath = (typeof OPTIONAL_PATHS)[number];
 
-/** The default paths of the library. `/metrics` is not among them: it shows how busy the gateway is. */
+/** The default paths of the library: all but `/metrics`, which shows how busy the gateway is. */
 export const PATHS_WITHOUT_METRICS: readonly OptionalPath[] = OPTIONAL_PATHS.filter(
   (path) => path !== '/metrics',
 );

@@ -40,8 +40,8 @@ export interface FetchContext {
   /**
    * The client: the address at the other end of the connection, or another text that tells clients apart, such as a
    * user's id. Clients take turns, and each has its own `rateLimit`. If this is the address of one of the
-   * `trustedProxies`, the client is the last address in `X-Forwarded-For` that is none of them. Requests without a client count as
-   * one client.
+   * `trustedProxies`, the client is the last address in `X-Forwarded-For` that is not one of these proxies. Requests
+   * without a client count as one client.
    */
   readonly client?: string | undefined;
 }

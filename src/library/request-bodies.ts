@@ -1,4 +1,4 @@
-/** Reads request bodies in the library, also those that a framework has parsed before. */
+/** Reads request bodies in the library, including those that a framework has parsed before. */
 import {
   MAX_UNANSWERED_REQUEST_BYTES,
   REFUSED_BODY_GRACE_MS,
@@ -37,7 +37,7 @@ export async function readRequest({ method, body }: Request, maxBodyBytes: numbe
 }
 
 /**
- * Creates the function that reads the bodies of node:http requests: within the limits of the server, and also if a
+ * Creates the function that reads the bodies of node:http requests: within the limits of the server, and even if a
  * framework has read and parsed them before. It never throws.
  */
 export function createBodyReader(maxBodyBytes: number) {

@@ -10,7 +10,7 @@ export type CacheResult = 'hit' | 'miss' | 'refused' | 'none';
 /** The part that executed an operation: the operation writer (from memory alone) or GraphQL Yoga. */
 export type Executor = 'writer' | 'yoga';
 
-/** The error codes with an outcome of their own, the most severe first. A response counts once, with the first of them. */
+/** The error codes with an outcome of their own, the most severe first. A response is counted once, with its most severe code. */
 const CODES: readonly string[] = [
   'INTERNAL_SERVER_ERROR' satisfies keyof typeof SERVER_ERRORS,
   ...ERROR_CODES,

@@ -226,7 +226,7 @@ const INTERNAL = {
     'Something went wrong in the gateway itself. Try again; if it persists, report it with the x-request-id of this response.',
 };
 
-/** Gives the error the code and message of its cause, and no cause or location. Changed in place, as above. */
+/** Gives the error the code and message of its cause, and no cause or location. The error is changed in place. */
 function withCode(error: GraphQLError, cause: unknown): GraphQLError {
   const { code, message } = cause instanceof GatewayError ? cause : INTERNAL;
   return Object.assign(error, {

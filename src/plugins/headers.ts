@@ -9,8 +9,8 @@ const METHODS = `GET, POST, ${QUERY}, OPTIONS`;
 const ALLOWED = `GET, HEAD, POST, ${QUERY}, OPTIONS`;
 const PREFLIGHT_SECONDS = '86400';
 /**
- * The types of responses. GraphQL Yoga names them once for each type in the Accept header of a refused request: so it
- * names them many times, or never if all types in the header have another charset.
+ * The types of responses. In a refusal, GraphQL Yoga names them once for each type in the Accept header of the request:
+ * many times, or never if all types in the header have another charset.
  */
 const RESPONSE_TYPES =
   'text/event-stream; charset=utf-8, multipart/mixed; charset=utf-8, application/graphql-response+json; charset=utf-8, application/json';
@@ -46,8 +46,8 @@ export function useHeaders(path: string, origins: CorsOrigins): Plugin {
 }
 
 /**
- * Refusals with status 405 and 406 get a message with the expected and the actual value. Those of GraphQL Yoga have no
- * such message. This plugin must be the first, because later plugins add headers to its responses.
+ * Refusals with status 405 and 406 get a message with the expected and the actual value, which GraphQL Yoga's messages
+ * lack. This plugin must be the first, because later plugins add headers to its responses.
  *
  * @param path the path of the GraphQL endpoint
  */

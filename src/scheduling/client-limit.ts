@@ -30,7 +30,7 @@ export function windowMs({ perSecond, burst }: Rate): number {
 
 /** Creates a limit that counts in the memory of this process. */
 export function createClientLimit(rate: Rate, maxClients = MAX_CLIENTS): ClientLimit {
-  /** By client: the operations in its window, which began with the first of them. */
+  /** By client: the number of operations in its window. The first operation begins the window. */
   const counted = new LRUCache<string, { operations: number }>({ max: maxClients, ttl: windowMs(rate) });
   return {
     rate,

@@ -8,8 +8,8 @@ type Client = string | null | undefined;
 
 /**
  * Creates a queue in which at most `maxWaiting` tasks wait. Within one priority the clients take turns (round-robin), so
- * that a client with many tasks delays only its own. `refuse` is called, with the number of waiting tasks, if a task is
- * removed for lack of room, or not added.
+ * that a client with many tasks delays only its own tasks. `refuse` is called, with the number of waiting tasks, if a
+ * task is removed for lack of room, or not added.
  */
 export function createFairQueue<Task extends { refuse(waiting: number): void }>(maxWaiting: number) {
   type TasksByClient = Map<Client, Task[]>;

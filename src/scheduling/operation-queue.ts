@@ -16,10 +16,10 @@ const SLICE_MS = 1;
 const PRIORITY = { begin: 0, resume: 1 } as const;
 
 /**
- * Creates the queue that all operations of a gateway share. It executes one after the other, and yields to
- * the event loop when an operation waits for something, and after a millisecond, between two operations:
- * health checks and cached responses are served then. Clients take turns (round-robin), so that a client
- * with many operations delays only its own.
+ * Creates the queue that all operations of a gateway share. It executes one after the other. To let health checks
+ * and cached responses be served, it yields to the event loop when an operation waits for something, and between
+ * two operations once a millisecond is over. Clients take turns (round-robin), so that a client with many
+ * operations delays only its own operations.
  *
  * @param maxWaitMs an operation that has waited longer to begin is refused
  * @param onWaited called when an operation has its turn, to begin or to be refused

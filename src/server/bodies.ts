@@ -6,7 +6,7 @@ import { type ServerRefusal, TOO_MANY_REQUEST_BYTES } from './refusals.js';
 
 /** The most memory for all requests that arrive in parts or wait for earlier requests: 32 of the largest bodies. */
 export const MAX_UNANSWERED_REQUEST_BYTES = 32 * 2 ** 20;
-/** After this time the connection of a client that is still sending a refused body closes. */
+/** If a client is still sending a refused body, its connection closes after this time. */
 export const REFUSED_BODY_GRACE_MS = 2_000;
 /** A body that arrives in parts gets a buffer of at least this many bytes. */
 const MIN_CAPACITY = 4_096;
@@ -117,7 +117,7 @@ export function readBody(
 const ENDED_AT_ONCE_BYTES = 65_536;
 /** A connection is cut after its client has read nothing for this long, or for up to twice as long (milliseconds). */
 const STILL_FOR_MS = 30_000;
-/** A client may take the time for this rate, plus {@link STILL_FOR_MS}, even if it reads a byte now and then. */
+/** A client has the time in which it would read the body at this rate, plus {@link STILL_FOR_MS}. */
 const MIN_BYTES_PER_SECOND = 16_384;
 
 /**

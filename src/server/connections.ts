@@ -37,7 +37,7 @@ export function createConnections(server: Server, maxConnections: number, onCut:
     return connection;
   }
 
-  /** Closes a connection, so that this client can have a new one. Returns false if none may be closed for that. */
+  /** Makes room for a connection of this client: closes another connection. Returns false if none may be closed. */
   function evict(client: string): boolean {
     const [, most] = clientWithMost(byClient, ({ size }) => size) ?? [];
     // At a difference of only one, two clients would evict each other alternately.
@@ -87,7 +87,7 @@ export class Connection {
   /**
    * Registers the response to a new request.
    *
-   * @returns the response that must be finished before this one; undefined if this one can be sent at once
+   * @returns the response that must be finished before this response; undefined if this response can be sent at once
    */
   begin(response: ServerResponse): ServerResponse | undefined {
     const earlier = this.#newest;
@@ -116,8 +116,8 @@ export class Connection {
   }
 
   /**
-   * Handles input that could not be parsed. Calls `refuse` once all valid requests are answered: an earlier
-   * refusal would be taken for their answer. Closes the connection if no wait is possible. Acts once.
+   * Handles input that could not be parsed. Calls `refuse` once all valid requests are answered: before that, a
+   * refusal would be taken for one of their answers. Closes the connection if no wait is possible. Acts once.
    *
    * @param isLate whether the error is a request timeout: then there is no wait
    */

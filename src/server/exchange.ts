@@ -31,7 +31,7 @@ export abstract class Exchange {
   abstract readonly method: string;
   /** The target of the request, as it was sent; in an exchange of `fetch`, its path and query string. */
   abstract readonly url: string;
-  /** When the request was complete and earlier ones of its connection were answered, by `performance.now()`. */
+  /** When the request was complete and the earlier requests of its connection were answered, by `performance.now()`. */
   startedAt = 0;
   read: ReadBody = { bytes: 0 };
   span: TraceSpan | undefined;

@@ -37,7 +37,7 @@ export function tooLargeBody(limit: string): ServerRefusal {
   return { status: 413, message, code: 'LIMIT_EXCEEDED' satisfies ErrorCode };
 }
 
-/** The refusal while unfinished requests use too much memory. After five seconds, some of them have probably ended. */
+/** The refusal while unfinished requests use too much memory. After five seconds, some of these requests have probably ended. */
 export const TOO_MANY_REQUEST_BYTES: ServerRefusal = {
   status: 503,
   message: 'The gateway is reading too many large requests at once; send a smaller one, or try again.',

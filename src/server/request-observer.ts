@@ -68,7 +68,7 @@ export function createRequestObserver(options: RequestObserverOptions) {
       const codes = refusal.code === undefined ? NO_CODES : [refusal.code];
       answered(exchange, { cache: refusal.status === 500 ? 'miss' : 'refused', codes, isByClient });
     },
-    /** Call it for input that is no request. It is only counted: bytes that are cheap to send must not fill the log. */
+    /** Call it for input that is no request. Such input is only counted: cheap bytes must not fill the log. */
     unreadable: (status: number) => metrics.answered('refused', outcomeOf(status, NO_CODES), 0, 0, true),
   };
 }

@@ -117,7 +117,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
     return sending;
   }
 
-  /** Sends the response of an equal request in progress. If none comes in time, executes the request or refuses it. */
+  /** Sends the response of an equal request in progress. If no response comes in time, executes or refuses the request. */
   async function executeAfterWaiting(key: string | undefined, exchange: Exchange) {
     const sameRequest = key === undefined ? undefined : executing.get(key);
     if (sameRequest) {
@@ -150,7 +150,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
     return answered(exchange, { cache: 'miss', executor, operation }, sending);
   }
 
-  /** Sends a response of GraphQL Yoga. A complete one is cached at the first request, since Yoga is slow. */
+  /** Sends a response of GraphQL Yoga. A complete response is cached at the first request, since Yoga is slow. */
   async function sendByYoga(
     key: string | undefined,
     exchange: Exchange,
@@ -160,7 +160,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
   ): Promise<void> {
     const { result } = outcome;
     if (headers && result && !outcome.codes && isSingleJson(response)) {
-      // Yoga holds the text. arrayBuffer() would copy its bytes once more.
+      // Yoga holds the body as a text: arrayBuffer() would make one more copy of its bytes.
       const body = [Buffer.from(await response.text())];
       const ownKey = result.dependencies && (key ?? cache.cacheKey(exchange.cacheable));
       return sendExecuted(ownKey, exchange, headers, { ...result, body }, 'yoga');
@@ -204,8 +204,8 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
     try {
       const key = cache.keyIfSeen(request);
       if (sendFromCache(key, exchange)) return;
-      // With ignored members, a new text can mean the same as a cached request. If it does not, the request is
-      // executed without a key, because the response to a new text is usually not worth caching.
+      // If only ignored members differ, a new text has the key of a cached request. Otherwise the request is executed
+      // without a key, because the response to a new text is usually not worth caching.
       if (key === undefined && hasIgnoredMembers(request, path)) {
         if (sendFromCache(cache.cacheKey(request), exchange)) return;
       }

@@ -99,7 +99,7 @@ function textOf({ method, url, accept, origin, contentType, body }: CacheableReq
 
 /**
  * The key of a request, the same for requests that differ only in white space, comments, the order of
- * members, or ignored members. With `extensions`, white space and comments in the document count. An unusual
+ * members, or ignored members. With `extensions`, white space and comments make a difference. An unusual
  * request has no key, and is executed each time.
  */
 function canonicalKey(
@@ -124,7 +124,7 @@ function canonicalKey(
   }
 }
 
-/** The document without white space and comments. Throws on a syntax error, or if it has too many tokens. */
+/** The document without white space and comments. Throws on a syntax error or too many tokens. */
 function stripped(document: string, maxQueryTokens: number): string {
   if (exceededTokenLimit(new Source(document), maxQueryTokens)) throw new RangeError('Expected fewer tokens');
   return stripIgnoredCharacters(document);

@@ -8,7 +8,7 @@ import type { CacheableRequest, Exchange } from './exchange.js';
 import type { CompleteResponse } from './response-cache.js';
 
 /**
- * Sends a complete response. Except for POST it adds caching headers and answers conditional requests.
+ * Sends a complete response. If the method is not POST, adds caching headers and answers conditional requests.
  *
  * @param staleListings the value of `x-stale-listings`; undefined if everything in the response is fresh
  * @param info undefined if caches must not store the response
