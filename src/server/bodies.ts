@@ -117,7 +117,7 @@ export function readBody(
 const ENDED_AT_ONCE_BYTES = 65_536;
 /** A connection is cut after its client has read nothing for this long, or for up to twice as long (milliseconds). */
 const STILL_FOR_MS = 30_000;
-/** A client has the time in which it would read the body at this rate, plus {@link STILL_FOR_MS}. */
+/** A client must read a body at this average rate or faster; {@link STILL_FOR_MS} is added to the time for that. */
 const MIN_BYTES_PER_SECOND = 16_384;
 
 /**
