@@ -343,12 +343,17 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     return error;
   }
 
+  /** Serves the newest listing of peers, if there is one that is not known yet. */
+  async function adoptNewest(): Promise<void> {
+    const fetched = await peers.newest(name, kind, newestAt);
+    if (fetched) await accept(() => fetched, 'peer');
+  }
+
   async function onPeerUpdate(): Promise<void> {
     if (!isRestored || refreshing || stopped) return;
     try {
       if (isUncompared) await compareLate();
-      const fetched = await peers.newest(name, kind, newestAt);
-      if (fetched) await accept(() => fetched, 'peer');
+      await adoptNewest();
     } catch (error) {
       onError(error);
     }
@@ -428,6 +433,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
       // Without `history`: the stored history belongs to the earlier rules.
       await accept(() => ({ ...(guarded ?? listing), history: undefined }), 'rules').catch(onError);
     },
+    adoptNewest,
     get guarded() {
       return guarded;
     },

@@ -85,6 +85,8 @@ export function createSnapshots(options: SnapshotsOptions) {
     kind: TOKENS,
     fetch: () => service.fetch('tokens'),
     async guard(sent, before, peer) {
+      // Rules, native assets and the token list depend on the chains, which peers can have before the upstream answers.
+      if (!chains.guarded) await chains.adoptNewest();
       const rules = resolved;
       const result = await guardListing({ kind: TOKENS, holdBackMs, rules, baseline }, sent, before, peer);
       usedFacts = factsNow();

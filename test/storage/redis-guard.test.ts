@@ -4,36 +4,38 @@ import { fingerprint } from '../../src/domain/digests.js';
 import { parseListingRules } from '../../src/domain/listing-rules.js';
 import { encodeListing } from '../../src/storage/stored-listing.js';
 import { TOKENS } from '../../src/upstream/listing-kinds.js';
-import { successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
+import { chainRow, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
 import { stopClocks, until } from '../support/clock.js';
-import { changesSince } from '../support/copies.js';
+import { changesSince, listOf } from '../support/copies.js';
 import { startFakeSuccessor } from '../support/fake-successor.js';
-import { json, late } from '../support/fake-upstream.js';
+import { type FakeListings, json, late } from '../support/fake-upstream.js';
 import {
   DAY,
   type GuardedGateway,
   HOUR,
   LISTINGS,
   MINUTE,
+  numbered,
   rowOf,
   startGuarded,
   WRONG,
 } from '../support/guarded-gateway.js';
 import { prefixOf } from '../support/peers.js';
 import { isRedisMissing, startRedis } from '../support/redis.js';
-import { refresh } from '../support/test-gateway.js';
+import { createTestGateway, refresh } from '../support/test-gateway.js';
 
 const [, ...REST] = LISTINGS.tokens;
 const takenAtOf = ({ snapshots }: GuardedGateway) => snapshots.status(Date.now())[1].takenAt;
+const NATIVE = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE';
 const HELD = { decimals: 6, price: null, heldBack: [{ fact: 'decimals', served: '6', upstream: '18' }] };
 
 /** A gateway whose listings are in Redis. Its clock starts 20 days behind, and stays behind Redis. */
-async function startSharing() {
+async function startSharing(listings: FakeListings = LISTINGS) {
   const { client, url, freeze } = await startRedis();
   const clock = stopClocks();
   clock.setBack(20 * DAY);
   const options = { clock, config: { redisUrl: url } };
-  const gateway = await startGuarded(LISTINGS, options);
+  const gateway = await startGuarded(listings, options);
   const prefix = prefixOf(gateway.upstream.url);
   const isShared = async () =>
     Number(await client.hget(`${prefix}tokens:snapshot`, 'takenAt')) === takenAtOf(gateway);
@@ -54,6 +56,24 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     expect(await rowOf(gateway)).toMatchObject(HELD);
     expect(gateway.heldBackRows()).toEqual([0, 1]);
     expect(await gateway.sample('gateway_held_back_rows{listing="tokens",fact="decimals"}')).toBe(1);
+  });
+
+  it('a gateway reads the chains of its peers before it guards their first tokens, which depend on the chains', async () => {
+    const tokens = [tokenRow('a', NATIVE), numbered(1, { address: `0x${'1'.repeat(40)}` })];
+    const { clock, options, gateway, isShared } = await startSharing({ chains: [chainRow('a')], tokens });
+    await gateway.bring({});
+    await until(isShared);
+    clock.advance(MINUTE);
+    const config = { ...options.config, tokensFreshMs: HOUR };
+    const other = await createTestGateway({ upstream: gateway.upstream, config });
+    const served = ({ query }: Pick<GuardedGateway, 'query'>) =>
+      query('{ tokens { address price { usd } heldBack { fact since } } }');
+    const first = await served(other);
+    expect(first).toMatchObject({
+      data: { tokens: [{ price: null, heldBack: [{ fact: 'decimals' }] }, {}] },
+    });
+    expect(first).toEqual(await served(gateway));
+    expect(await listOf(other)).toEqual(await listOf(gateway));
   });
 
   it('gateways accept at once a change that one of them has accepted', async () => {
