@@ -10,8 +10,8 @@ import type { Snapshots } from '../snapshots/snapshots.js';
 import type { DependencyTracker } from './dependency-tracker.js';
 
 /**
- * `state` if the response shows the time of a price, or hides a price as too old; else `digest` if prices were read; else
- * `rowsDigest`.
+ * `state` if the response shows the time of a price, hides a price as too old, or has prices in routes, which are
+ * compared with all sent prices; else `digest` if prices were read; else `rowsDigest`.
  */
 type SnapshotPart = 'state' | 'digest' | 'rowsDigest';
 
@@ -58,7 +58,7 @@ export function dependenciesOf(
   // Without a snapshot of a listing, the response will differ once there is one.
   if (reads.freshness || listings.some((name) => !view.snapshot(name))) return undefined;
   const { prices, priceTimes, pricesGoodUntil, rules, routesGoodUntil, routesTakenAt, routeMap } = reads;
-  const part = priceTimes ? 'state' : prices ? 'digest' : 'rowsDigest';
+  const part = priceTimes || (prices && rules) ? 'state' : prices ? 'digest' : 'rowsDigest';
   const tokens = view.snapshot('tokens');
   return {
     listings,

@@ -238,6 +238,31 @@ describe('a cached response', () => {
     await expect.poll(routes).toBeGreaterThan(0);
   });
 
+  it('a cached response with the price of an unlisted token is not sent after its symbol got a doubtful price', async () => {
+    const clock = stopClocks();
+    const source = tokenRow('base', '0x1', { symbol: 'SOURCE' });
+    const server = await startServer({
+      config: FRESH,
+      listings: { tokens: [source, tokenRow('base', '0x2')] },
+    });
+    server.upstream.plan('routes', json({ tokens: [tokenRow('sei', '0x3', { price: { usd: 2_500 } })] }));
+    await server.ask(BASE);
+    const asked = {
+      query: '{ destinations(srcChainKey: "base", srcToken: "0x1") { tokens { price { usd } } } }',
+    };
+    for (const [price, shown] of [
+      [null, { usd: 2_500 }],
+      [{ usd: 2_500 }, null],
+    ]) {
+      clock.advance(1_000);
+      await refreshWith(server, [source, tokenRow('base', '0x2', { price })]);
+      const { bodies } = await server.countExecuted(asked, asked);
+      expect(JSON.parse(bodies[0] ?? '')).toEqual({
+        data: { destinations: [{ tokens: [{ price: shown }] }] },
+      });
+    }
+  });
+
   it('a cached response with routes to a new token is not sent after the listing has the token and it is held back', async () => {
     const source = tokenRow('ethereum', '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48');
     const [old, replacing] = [tokenRow('a', '0x1'), tokenRow('a', '0x2')];
