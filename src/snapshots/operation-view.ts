@@ -189,10 +189,10 @@ export class View {
     const now = this.parts.now();
     // After the clock was set back, `answer.takenAt` would make the routes too young.
     const ageFrom = Math.min(answer.takenAt, now - (answer.ageAt?.(now) ?? 0));
-    // Without a token listing the response must not be reused: it can differ once there is a listing.
-    const read = { ...answer, ageFrom, goodUntil: tokens ? routes.goodUntil(request) : 0 };
-    if (answer.rows.length === 0)
-      return tokens && !listedToken(tokens, request) ? { ...read, isUnlisted: true } : read;
+    const isListed = tokens && listedToken(tokens, request) !== undefined;
+    // If no listing has the token, the response must not be reused: it can differ once there is a fresh listing.
+    const read = { ...answer, ageFrom, goodUntil: isListed ? routes.goodUntil(request) : 0 };
+    if (answer.rows.length === 0) return isListed === false ? { ...read, isUnlisted: true } : read;
     this.agree ??= createAgreement();
     return { ...read, rows: this.agree(reconcile(answer.rows, tokens, request)) };
   }

@@ -238,6 +238,18 @@ describe('a cached response', () => {
     await expect.poll(routes).toBeGreaterThan(0);
   });
 
+  it('a cached response with routes from an unlisted token is not sent after a fresh listing that lacks it', async () => {
+    const clock = stopClocks();
+    const server = await startServer({ config: { tokensFreshMs: 3_600_000 } });
+    await server.countExecuted(BASE, CHAINS);
+    clock.advance(3_600_001);
+    const asked = { query: '{ destinations(srcChainKey: "base", srcToken: "0x1") { chainKey } }' };
+    const { bodies } = await server.countExecuted(asked, asked, asked);
+    expect(bodies[2]).toContain('"chainKey":"ethereum"');
+    await refreshWith(server, demoTokens);
+    expect((await server.ask(asked)).body.toString()).toBe('{"data":{"destinations":null}}');
+  });
+
   it('a cached response with the price of an unlisted token is not sent after its symbol got a doubtful price', async () => {
     const clock = stopClocks();
     const source = tokenRow('base', '0x1', { symbol: 'SOURCE' });
