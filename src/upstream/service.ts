@@ -81,7 +81,9 @@ async function fetchRows(
     if (count > MAX_LISTING_ROWS)
       throw malformed(`expected at most ${MAX_LISTING_ROWS} rows in "${name}", got ${count}`);
     for (const row of more) rows.push(row);
-    const nextToken = isPaged ? nextTokenOf(page.json) : undefined;
+    const nextToken = nextTokenOf(page.json);
+    if (nextToken !== undefined && !isPaged)
+      throw malformed(`expected all rows of "${name}" in one answer, got the token of a further page`);
     const isRepeated = nextToken !== undefined && followed.has(nextToken);
     if (isRepeated) {
       const counts = { listing: name, pages: followed.size + 1, rows: rows.length };

@@ -219,6 +219,13 @@ describe('pages', () => {
     expect(await query(TOKENS)).toEqual(before);
   });
 
+  it('pages are refused in an answer of v1, which has only whole listings', async () => {
+    const upstream = await startSmall();
+    upstream.plan('tokens', pageSaying({ nextToken: 'more' }));
+    const { query } = await serve(upstream, { config: { upstreamProfile: 'v1' } });
+    expect(codesOf(await query(TOKENS))).toEqual(['UPSTREAM_MALFORMED']);
+  });
+
   it('pages are all as old as the oldest page', async () => {
     const upstream = await startSmall();
     const first = pageSaying({ nextToken: 'more' }, '0x1', { age: '60' });
