@@ -345,18 +345,17 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
 
   /** Serves the newest listing of peers, if there is one that is not known yet. */
   async function adoptNewest(): Promise<void> {
-    const fetched = await peers.newest(name, kind, newestAt);
-    if (fetched) await accept(() => fetched, 'peer');
-  }
-
-  async function onPeerUpdate(): Promise<void> {
-    if (!isRestored || refreshing || stopped) return;
     try {
       if (isUncompared) await compareLate();
-      await adoptNewest();
+      const fetched = await peers.newest(name, kind, newestAt);
+      if (fetched) await accept(() => fetched, 'peer');
     } catch (error) {
       onError(error);
     }
+  }
+
+  async function onPeerUpdate(): Promise<void> {
+    if (isRestored && !refreshing && !stopped) await adoptNewest();
   }
   peers.subscribe(name, onPeerUpdate);
 
