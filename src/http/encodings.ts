@@ -72,6 +72,10 @@ export function isIdentity(contentEncoding: string | undefined): boolean {
 /** Smaller bodies are not compressed, except files: one network packet holds them in any case. */
 const MIN_COMPRESSED_BYTES = 1_024;
 
+/** While bodies with more bytes are being compressed, others are not: each is copied, and waits for one of few threads. */
+const MAX_COMPRESSING_BYTES = 16 * 2 ** 20;
+let compressingBytes = 0;
+
 /** A body in one encoding, in parts that all clients share. */
 export interface EncodedBody {
   readonly encoding: Encoding;
@@ -94,7 +98,7 @@ export class Body {
     this.plain = { encoding: 'identity', parts, byteLength };
   }
 
-  /** The body in this encoding, or a promise of it; unchanged if it is small or does not shrink. */
+  /** The body in this encoding, or a promise of it. Unchanged if it is small or does not shrink, or beyond the limit. */
   encoded(encoding: Encoding): EncodedBody | Promise<EncodedBody> {
     const { plain, use } = this;
     const compress = COMPRESSORS.get(encoding);
@@ -104,9 +108,14 @@ export class Body {
     const encodings = this.#encoded;
     const found = encodings.get(encoding);
     if (found) return found;
+    if (compressingBytes > MAX_COMPRESSING_BYTES) return plain;
+    compressingBytes += plain.byteLength;
     const [only, ...others] = plain.parts;
     const compressing = compress(only && others.length === 0 ? only : Buffer.concat(plain.parts), use);
-    const encoded = compressing.then((bytes): EncodedBody => {
+    const ended = compressing.finally(() => {
+      compressingBytes -= plain.byteLength;
+    });
+    const encoded = ended.then((bytes): EncodedBody => {
       const { byteLength } = bytes;
       const parts = [bytes as Uint8Array<ArrayBuffer>];
       const smaller = byteLength < plain.byteLength ? { encoding, parts, byteLength } : plain;

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
+import { generatedListings } from '../fixtures/rows.js';
 import { stopClocks } from '../support/clock.js';
 import { startFakeUpstream } from '../support/fake-upstream.js';
 import { postOf, sendRaw } from '../support/raw-http.js';
@@ -152,6 +153,19 @@ describe('the headers Accept and Accept-Encoding', () => {
       }
     },
   );
+
+  it('while 16 MiB are compressed, further responses are not, so that they do not fill the memory', async () => {
+    const { ask } = await startServer({ listings: generatedListings(10, 2_000), config: FRESH });
+    const lists = Array.from({ length: 10 }, (_nothing, nth) => `a${nth}: tokens { id name address }`);
+    const encodingOf = async (nth: number) => {
+      const body = JSON.stringify({ query: `{ ${lists.join(' ')} }`, extensions: { nth } });
+      return (await ask({ body, headers: { 'accept-encoding': 'gzip' } })).headers['content-encoding'];
+    };
+    for (const nth of [1, 2, 3]) expect(await encodingOf(nth)).toBe('gzip');
+    const encodings = await Promise.all(Array.from({ length: 20 }, (_nothing, nth) => encodingOf(nth + 4)));
+    expect(new Set(encodings)).toEqual(new Set(['gzip', undefined]));
+    expect(await encodingOf(0)).toBe('gzip');
+  });
 });
 
 describe('the headers of a response', () => {
