@@ -1,4 +1,5 @@
 /** The queue of operations that wait for execution. One is executed at a time, and clients take turns. */
+import { subscribe } from 'node:diagnostics_channel';
 import { createFairQueue, type Priority } from './fair-queue.js';
 
 /** At most this many operations wait. Each holds its request and response: about 10 MB for all of them. */
@@ -12,8 +13,27 @@ const MAX_IN_PROGRESS_PER_CLIENT = MAX_IN_PROGRESS / 4;
  * about as long as one operation.
  */
 const SLICE_MS = 1;
+/** At most this many turns of the event loop are between two slices. */
+const MAX_TURNS = 100;
 /** Operations that resume have priority over operations that begin. */
 const PRIORITY = { begin: 0, resume: 1 } as const;
+
+/** How many connections the servers of this process have accepted. */
+let accepted = 0;
+subscribe('net.server.socket', () => {
+  accepted++;
+});
+
+/**
+ * Calls `next` after the event loop has handled other events. It accepts only one connection in a turn, so it turns until
+ * no connection arrives: otherwise a client that opens one for each operation would keep out all others.
+ */
+function afterEvents(next: () => void, acceptedBefore = -1, turnsLeft = MAX_TURNS): void {
+  setImmediate(() => {
+    if (accepted === acceptedBefore || turnsLeft === 0) next();
+    else afterEvents(next, accepted, turnsLeft - 1);
+  });
+}
 
 /**
  * Creates the queue that all operations of a gateway share. It executes one after the other. To let health checks
@@ -45,7 +65,7 @@ export function createOperationQueue(maxWaitMs: number, onWaited?: (waitedSecond
   /** Ends a task, and starts the next one: now, or after a yield if the slice of time is over. */
   function endTask(): void {
     if (performance.now() < sliceEnd) startNext();
-    else setImmediate(startNext);
+    else afterEvents(startNext);
   }
 
   /**

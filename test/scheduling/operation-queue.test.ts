@@ -2,9 +2,11 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { createOperationQueue } from '../../src/scheduling/operation-queue.js';
+import { generatedListings } from '../fixtures/rows.js';
 import { stopClock } from '../support/clock.js';
 import { startFakeUpstream, text } from '../support/fake-upstream.js';
 import { createTestGateway } from '../support/test-gateway.js';
+import { FRESH, startServer } from '../support/test-server.js';
 
 const MAX_WAIT_MS = 60_000;
 const refused = (isByClient: boolean) => (isByClient ? 'by the client' : 'by the process');
@@ -160,4 +162,17 @@ it('operations that wait for the upstream do not block others, and resume one by
   await stop();
   // The event loop handled connections between any two operations.
   expect(looks).toBeGreaterThanOrEqual(20);
+});
+
+it('a client that opens a connection for each of its operations does not keep out another client', async () => {
+  const { ask } = await startServer({ listings: generatedListings(10, 2_000), config: FRESH });
+  await ask({ query: '{ tokens { name } }' });
+  let answered = 0;
+  const attack = Array.from({ length: 40 }, async (_nothing, nth) => {
+    await ask({ query: `{ tokens { a${nth}: name symbol address } }` });
+    answered++;
+  });
+  await ask({ path: '/live', method: 'GET' });
+  expect(answered).toBeLessThan(10);
+  await Promise.all(attack);
 });
