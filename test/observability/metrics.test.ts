@@ -49,6 +49,15 @@ describe('/metrics', () => {
       expect(ofProcess).toContain(`# HELP ${name} `);
   });
 
+  it('/metrics is made once for many requests at the same time', async () => {
+    const gateway = await createTestGateway();
+    const read = vi.spyOn(gateway.snapshots, 'status');
+    await scrape(gateway);
+    const once = read.mock.calls.length;
+    await Promise.all(Array.from({ length: 100 }, () => scrape(gateway)));
+    expect(read.mock.calls.length).toBeLessThan(5 * once);
+  });
+
   it('/metrics reports a failure and logs its cause, without other effects', async () => {
     const gateway = await createTestGateway();
     const { fetch, query, logged, snapshots } = gateway;
