@@ -10,6 +10,8 @@ import { decodeListing, encodeListing, RECORD_FORMAT } from './stored-listing.js
 
 /** A temporary file older than this was left by a killed process, because a write takes less than a minute. */
 const LEFT_BEHIND_AFTER_MS = 60_000;
+/** The start waits for the directory. After this time (milliseconds), the log says so. */
+const WARN_SLOW_MS = 3_000;
 /** While writes fail, a warning is logged again only after this time (milliseconds). */
 const WARN_AGAIN_AFTER_MS = 3_600_000;
 const TEMPORARY = /^\w+-\w+\.\d+\.snapshot\.[0-9a-f]{16}\.tmp$/;
@@ -27,6 +29,10 @@ export async function openDiskStore(
   log: Logger,
   onStored?: (isStored: boolean) => void,
 ): Promise<DiskStore> {
+  // Such as a network file system that is down, or a path below /proc, which Node tries to create without end.
+  const slow =
+    'SNAPSHOT_DIR does not answer, and the gateway waits for it. If it stays so, set another directory';
+  const warning = setTimeout(() => log.warn({ directory }, slow), WARN_SLOW_MS);
   try {
     await mkdir(directory, { recursive: true });
     await sweep(directory);
@@ -34,6 +40,8 @@ export async function openDiskStore(
     // If the path is that of a file, the setting is wrong. Any other fault may pass, and the gateway serves meanwhile.
     if (['EEXIST', 'ENOTDIR'].includes(codeOf(error))) throw error;
     log.warn({ err: error, directory }, 'SNAPSHOT_DIR cannot be used yet: let the gateway read and write it');
+  } finally {
+    clearTimeout(warning);
   }
   /** By file: encodes the listing to write next. A newer listing takes its place. A file has one write at a time. */
   const waiting = new Map<string, () => Promise<Buffer>>();

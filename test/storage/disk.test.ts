@@ -176,6 +176,12 @@ describe('a directory that cannot be written', () => {
     expect(output()).toContain(`SNAPSHOT_DIR: expected a directory, got ${file}`);
   });
 
+  it('the log says that a start waits for SNAPSHOT_DIR', async () => {
+    const { child, output } = spawnGateway({ PORT: '0', SNAPSHOT_DIR: '/proc/none' });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    await expect.poll(output).toContain('SNAPSHOT_DIR does not answer');
+  });
+
   it('a directory that cannot be created does not stop a gateway from serving', async () => {
     const snapshotDir = join(temporaryDirectory(), 'x'.repeat(300));
     const { query, logged } = await createTestGateway({ config: { snapshotDir } });
