@@ -13,8 +13,8 @@ const MAX_IN_PROGRESS_PER_CLIENT = MAX_IN_PROGRESS / 4;
  * about as long as one operation.
  */
 const SLICE_MS = 1;
-/** At most this many turns of the event loop are between two slices. */
-const MAX_TURNS = 100;
+/** At most this many turns of the event loop are between two slices: a flood of connections must not stop operations. */
+const MAX_TURNS = 20;
 /** Operations that resume have priority over operations that begin. */
 const PRIORITY = { begin: 0, resume: 1 } as const;
 
