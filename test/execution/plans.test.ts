@@ -49,13 +49,6 @@ const executed = (schema: GraphQLSchema, text: string) =>
   JSON.stringify(execute({ schema, document: parse(text) }) as ExecutionResult);
 
 describe('a plan', () => {
-  it.each([
-    '{ text __schema { types { name } } }',
-    '{ ...F } fragment F on Query { __type(name: "Row") { name } }',
-  ])('a plan leaves introspection to graphql-js: %s', (text) =>
-    expect(written(schemaWith({}), text)).toBeUndefined(),
-  );
-
   it.each<[text: string, variables: object]>([
     ['query ($v: String) { echo(a: $v, b: $v) }', { v: 'x' }],
     ['query ($v: String) { echo(a: $v, b: $v) }', { v: null }],
