@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { chainRow, tokenRow } from '../../fixtures/rows.js';
 import { type Answer, json, status } from '../../support/fake-upstream.js';
 import { codesOf, dataOf, type TestGateway, type TestGatewayOptions } from '../../support/test-gateway.js';
-import { refreshWith, startServer } from '../../support/test-server.js';
+import { startServer } from '../../support/test-server.js';
 
 const HEX = '0x00000000000000000000000000000000000000';
 const SOURCE = { chainKey: 'a', address: `${HEX}A1` };
@@ -170,15 +170,4 @@ describe('the cost of a search among destinations', () => {
       expect(routesAsked()).toBe(0);
     },
   );
-});
-
-it('a cached search from an unlisted token expires when the token is listed', async () => {
-  const server = await serve({ tokensFreshMs: 3_600_000, destinationsFreshMs: 3_600_000 });
-  const late = { chainKey: 'a', address: `${HEX}A7` };
-  await server.query('{ chains { name } tokens { name } }');
-  const asked = { query: SEARCH, variables: { filter: { reachableFrom: late } } };
-  const { count, bodies } = await server.countExecuted(asked, asked, asked);
-  expect([count, bodies[2]]).toEqual([2, expect.stringContaining('"totalCount":0')]);
-  await refreshWith(server, [...LISTED, tokenRow(late.chainKey, late.address, { symbol: 'LATE' })], CHAINS);
-  expect((await server.countExecuted(asked)).bodies[0]).toContain('"totalCount":3');
 });
