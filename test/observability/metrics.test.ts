@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { createMetrics } from '../../src/observability/metrics.js';
 import { tokenRow } from '../fixtures/rows.js';
 import { stopDate } from '../support/clock.js';
-import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
+import { status } from '../support/fake-upstream.js';
 import { createTestGateway, type TestGateway } from '../support/test-gateway.js';
 
 const SAMPLE = /^([a-z_:][\w:]*(?:\{[a-z_]\w*="[^"]*"(?:,[a-z_]\w*="[^"]*")*\})?) (-?[\d.e+-]+|Nan|\+Inf)$/i;
@@ -116,9 +116,8 @@ describe('the metrics of listings', () => {
   });
 
   it('the metrics of listings show the state, the age and the rows of snapshots, also without the upstream', async () => {
-    const upstream = await startFakeUpstream();
-    upstream.plan('tokens', json({ tokens: [tokenRow('a', '0x1'), tokenRow('a', '0x1'), { odd: true }] }));
-    const gateway = await createTestGateway({ upstream });
+    const tokens = [tokenRow('a', '0x1'), tokenRow('a', '0x1'), { odd: true }];
+    const gateway = await createTestGateway({ listings: { tokens } });
     await gateway.query('{ chains { name } tokens { name } }');
     const fresh = await scrape(gateway);
     expect(fresh.get('gateway_listing_state{listing="tokens",state="FRESH"}')).toBe(1);
@@ -128,7 +127,7 @@ describe('the metrics of listings', () => {
       expect(fresh.get(`gateway_listing_rows${listing}`)).toBe(served);
       expect(fresh.get(`gateway_listing_rejected_rows${listing}`)).toBe(rejected);
     }
-    await upstream.close();
+    await gateway.upstream.close();
     stopDate().advance(95_000);
     const stale = await scrape(gateway);
     expect(startingWith(stale, 'gateway_listing_state')).toEqual(
@@ -201,11 +200,9 @@ describe('the metrics of guarded values', () => {
 
 describe('the metrics of the upstream', () => {
   it('the metrics of the upstream count the requests that the gateway sends', async () => {
-    const upstream = await startFakeUpstream();
-    upstream.plan('tokens', status(404));
     // With these settings no failed request is repeated before the counts are read.
-    const config = { upstreamRetries: 0 };
-    const gateway = await createTestGateway({ upstream, config, firstPauseMs: 3_600_000 });
+    const gateway = await createTestGateway({ config: { upstreamRetries: 0 }, firstPauseMs: 3_600_000 });
+    gateway.upstream.plan('tokens', status(404));
     const before = await scrape(gateway);
     expect(before.get('gateway_upstream_breaker_state{upstream="v1",state="closed"}')).toBe(1);
     await gateway.query('{ chains { name } tokens { name } }');

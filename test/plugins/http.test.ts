@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { getIntrospectionQuery } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { chainRow } from '../fixtures/rows.js';
-import { json, stall, startFakeUpstream, status } from '../support/fake-upstream.js';
+import { json, stall, status } from '../support/fake-upstream.js';
 import { codesOf, createTestGateway, isAtLeast } from '../support/test-gateway.js';
 import { startServer } from '../support/test-server.js';
 
@@ -151,10 +151,9 @@ it('the id of a request is its x-request-id if that is short and plain, otherwis
 
 describe('/live, /ready and /metrics', () => {
   it('/ready is 503 with the reason until both listings have a snapshot, also after a failure', async () => {
-    const upstream = await startFakeUpstream();
+    const { fetch, snapshots, upstream } = await createTestGateway({ firstPauseMs: 20 });
     upstream.plan('chains', status(404));
     upstream.plan('tokens', stall);
-    const { fetch, snapshots } = await createTestGateway({ upstream, firstPauseMs: 20 });
     snapshots.start();
     const reason = async () => ((await (await fetch('/ready')).json()) as { reason: string }).reason;
     await expect.poll(reason).toContain('There is no snapshot of the chains listing yet: UPSTREAM_STATUS: ');

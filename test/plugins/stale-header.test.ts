@@ -1,7 +1,7 @@
 /** The header x-stale-listings names exactly the stale listings that a response was made from, with their ages. */
 import { expect, it } from 'vitest';
 import { stopDate } from '../support/clock.js';
-import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
+import { json, status } from '../support/fake-upstream.js';
 import { createTestGateway, type TestGateway, type TestGatewayOptions } from '../support/test-gateway.js';
 
 const HEADER = 'x-stale-listings';
@@ -73,8 +73,7 @@ it('x-stale-listings names the listings behind routes (tokens) and joined chains
 });
 
 it('x-stale-listings does not name a listing that is missing', async () => {
-  const upstream = await startFakeUpstream();
-  upstream.plan('tokens', status(404));
-  const gateway = await createTestGateway({ upstream });
+  const gateway = await createTestGateway();
+  gateway.upstream.plan('tokens', status(404));
   expect(await headerOf(gateway, '{ tokens { name } }')).toBeNull();
 });

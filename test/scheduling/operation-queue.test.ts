@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { createOperationQueue } from '../../src/scheduling/operation-queue.js';
 import { generatedListings } from '../fixtures/rows.js';
 import { stopClock } from '../support/clock.js';
-import { startFakeUpstream, text } from '../support/fake-upstream.js';
+import { text } from '../support/fake-upstream.js';
 import { createTestGateway } from '../support/test-gateway.js';
 import { FRESH, startServer } from '../support/test-server.js';
 
@@ -141,8 +141,7 @@ describe('the operation queue', () => {
 });
 
 it('operations that wait for the upstream do not block others, and resume one by one', async () => {
-  const upstream = await startFakeUpstream();
-  const { query } = await createTestGateway({ upstream });
+  const { query, upstream } = await createTestGateway();
   await query('{ chains { name } tokens { name } }');
   let release = () => {};
   upstream.plan('routes', (...exchange) => {

@@ -1,7 +1,7 @@
 /** Names that every JavaScript object has, such as __proto__, are names like others. */
 import { expect, it } from 'vitest';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
-import { json, startFakeUpstream, text } from '../support/fake-upstream.js';
+import { json, text } from '../support/fake-upstream.js';
 import { createTestGateway } from '../support/test-gateway.js';
 
 /** Members that every object inherits. */
@@ -100,11 +100,10 @@ it.each(NAMES)(
 );
 
 it('odd names of fields in rows, of aliases and of operations do no harm', async () => {
-  const upstream = await startFakeUpstream();
+  const { query, snapshots, upstream } = await createTestGateway();
   const row = JSON.stringify(tokenRow('a', '0x1')).replace('{', '{"__proto__":{"price":1},"constructor":{},');
   const bad = `{"__proto__":${JSON.stringify(tokenRow('a', '0x2'))}}`;
   upstream.plan('tokens', text(`{"__proto__":null,"tokens":[${row},${bad}]}`));
-  const { query, snapshots } = await createTestGateway({ upstream });
   const answer = await query('query constructor { constructor: tokens { toString: address } }');
   expect(answer.data).toEqual({ constructor: [{ toString: '0x1' }] });
   expect(snapshots.status(Date.now())[1].rejectedRows).toBe(1);

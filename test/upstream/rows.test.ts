@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { MAX_LENGTHS } from '../../src/domain/text-limits.js';
 import { CHAINS, TOKENS } from '../../src/upstream/listing-kinds.js';
 import { chainRow, idOf, tokenRow } from '../fixtures/rows.js';
-import { json, startFakeUpstream, text } from '../support/fake-upstream.js';
+import { json, text } from '../support/fake-upstream.js';
 import { codesOf, createTestGateway } from '../support/test-gateway.js';
 
 const GOOD_CHAIN = chainRow('good');
@@ -116,9 +116,8 @@ describe('unusual rows that are served', () => {
     const { tokens, listings } = await serve({ tokens: rows });
     expect(tokens).toMatchObject(rows.map(({ address }) => ({ address, price: null })));
     expect(listings[1]).toMatchObject({ rows: prices.length, rejectedRows: 0 });
-    const upstream = await startFakeUpstream();
+    const { query, upstream } = await createTestGateway();
     upstream.plan('tokens', text(JSON.stringify({ tokens: [GOOD_TOKEN] }).replace('0.9998', '1e999')));
-    const { query } = await createTestGateway({ upstream });
     expect(await query('{ tokens { price { usd } } }')).toEqual({ data: { tokens: [{ price: null }] } });
   });
 
@@ -184,9 +183,8 @@ describe('a response in a wrong form', () => {
   ];
 
   it.each(ENVELOPES)('a response with %s is refused whole: there is no listing', async (_name, body) => {
-    const upstream = await startFakeUpstream();
+    const { query, snapshots, upstream } = await createTestGateway();
     upstream.plan('tokens', text(body));
-    const { query, snapshots } = await createTestGateway({ upstream });
     const answer = await query('{ tokens { symbol } chain(chainKey: "base") { name } }');
     expect(codesOf(answer)).toEqual(['UPSTREAM_MALFORMED']);
     expect(answer.data).toEqual({ tokens: null, chain: { name: 'Base' } });
@@ -194,12 +192,8 @@ describe('a response in a wrong form', () => {
   });
 
   it('a response of routes is served without the bad rows, which are logged', async () => {
-    const upstream = await startFakeUpstream();
-    upstream.plan(
-      'tokens',
-      json({ tokens: [GOOD_TOKEN, tokenRow('good', '0x1', { decimals: '6' }), GOOD_TOKEN] }),
-    );
-    const { query, logged } = await createTestGateway({ upstream });
+    const tokens = [GOOD_TOKEN, tokenRow('good', '0x1', { decimals: '6' }), GOOD_TOKEN];
+    const { query, logged } = await createTestGateway({ listings: { tokens } });
     expect(await query('{ tokens(srcToken: "0x1") { address } }')).toEqual({
       data: { tokens: [{ address: '0xAa' }] },
     });
@@ -211,9 +205,7 @@ describe('a response in a wrong form', () => {
   });
 
   it('a response of routes is refused if all of its rows are bad', async () => {
-    const upstream = await startFakeUpstream();
-    const { query } = await createTestGateway({ upstream });
-    upstream.plan('tokens', json({ tokens: [{}] }));
+    const { query } = await createTestGateway({ listings: { tokens: [{}] } });
     expect(codesOf(await query('{ tokens(srcToken: "0x1") { symbol } }'))).toEqual(['UPSTREAM_MALFORMED']);
   });
 });
@@ -271,12 +263,10 @@ describe('two spellings of one address are one token', () => {
 
 it('the key of a chain is served in lower case everywhere, also in routes', async () => {
   const native = { ...NATIVE_CURRENCY, chainKey: 'ETHEREUM' };
-  const upstream = await startFakeUpstream({
-    chains: [chainRow('Ethereum', { nativeCurrency: native })],
-    tokens: [tokenRow('ETHEREUM', USDC)],
-  });
+  const chains = [chainRow('Ethereum', { nativeCurrency: native })];
+  const listings = { chains, tokens: [tokenRow('ETHEREUM', USDC)] };
+  const { query, upstream } = await createTestGateway({ listings });
   upstream.plan('routes', json({ tokens: [tokenRow('B', '0x1')] }));
-  const { query } = await createTestGateway({ upstream });
   const { data } = await query(
     `{ chains { chainKey tokenCount nativeCurrency { chainKey } }
        tokens(srcChainKey: "eThereum") { chainKey chain { chainKey } }
