@@ -1,12 +1,6 @@
 /** The token list fits the schema of Uniswap, counts the omitted tokens, and is made once for each change. */
 import { describe, expect, it } from 'vitest';
-import {
-  createChainSnapshot,
-  createTokenSnapshot,
-  type TokenSnapshot,
-} from '../../src/snapshots/snapshot.js';
 import { createTokenListHandler } from '../../src/token-list/handler.js';
-import { CHAINS, TOKENS } from '../../src/upstream/listing-kinds.js';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
 import { chainRow, generatedListings, tokenRow } from '../fixtures/rows.js';
 import { type FakeListings, stall } from '../support/fake-upstream.js';
@@ -135,42 +129,34 @@ describe('the token list', () => {
   });
 
   it('the token list is made once for all chains and for each chain, however many ask, and again only if it changes', async () => {
-    const listings = generatedListings(20, 400);
-    const known = async (takenAt: number, changes: object, before?: TokenSnapshot) => {
-      const parsed = await CHAINS.parse(listings.chains, { source: 'v1', takenAt: 1 });
-      const rows = listings.tokens.map((row) => ({ ...row, ...changes }));
-      const chains = await createChainSnapshot(parsed);
-      const fetched = await TOKENS.parse(rows, { source: 'v1', takenAt });
-      return { chains, tokens: await createTokenSnapshot(fetched, before, chains) };
-    };
+    const { chains, tokens } = generatedListings(20, 400);
+    const gateway = await serve({ chains, tokens });
+    const refreshTo = (changes: object) =>
+      refreshWith(
+        gateway,
+        tokens.map((row) => ({ ...row, ...changes })),
+        chains,
+      );
     let made = 0;
-    let served = await known(1, {});
-    const fresh = { stale: [], freshForMs: 1, takenAt: 1 };
-    const handle = createTokenListHandler({
-      snapshots: { current: () => served, freshness: () => fresh },
-      metrics: { tokenListOmitted: () => void made++ },
-    });
-    const bodyOf = async (search = '') => {
-      return (await handle(new Request('http://gateway/tokenlist.json'), new URLSearchParams(search))).body;
-    };
+    const metrics = { tokenListOmitted: () => void made++ };
+    const handle = createTokenListHandler({ snapshots: gateway.snapshots, metrics });
+    const bodyOf = async (search = '') =>
+      (await handle(new Request(`http://gateway${PATH}`), new URLSearchParams(search))).body;
     const [whole] = await Promise.all([1, 2, 3].map(() => bodyOf()));
-    served = await known(2, { price: { usd: 3 } }, served.tokens);
+    await refreshTo({ price: { usd: 3 } });
     expect(await bodyOf()).toBe(whole);
-    const keys = listings.chains.map(({ chainKey }) => String(chainKey));
+    const keys = chains.map(({ chainKey }) => String(chainKey));
     const ofChains = await Promise.all(keys.map((key) => bodyOf(`chainKey=${key}`)));
     expect(new Set(ofChains).size).toBe(20);
     for (const [nth, key] of keys.entries())
       expect(await bodyOf(`chainKey=${key.toUpperCase()}`)).toBe(ofChains[nth]);
     expect(made).toBe(1);
-    served = await known(3, { name: 'Other' }, served.tokens);
-    expect(await bodyOf()).not.toBe(whole);
-    expect(made).toBe(2);
-    const { chains } = served;
-    const fetched = await TOKENS.parse(listings.tokens, { source: 'v1', takenAt: 4 });
-    served = { chains, tokens: await createTokenSnapshot(fetched) };
-    await bodyOf();
-    await bodyOf();
-    expect(made).toBe(3);
+    for (const [nth, changes] of [{ name: 'Other' }, {}].entries()) {
+      await refreshTo(changes);
+      expect(await bodyOf()).not.toBe(whole);
+      await bodyOf();
+      expect(made).toBe(2 + nth);
+    }
   });
 });
 
