@@ -4,6 +4,7 @@ import { createMetrics } from '../../src/observability/metrics.js';
 import { tokenRow } from '../fixtures/rows.js';
 import { stopDate } from '../support/clock.js';
 import { status } from '../support/fake-upstream.js';
+import { HOUR, LISTINGS, startGuarded, WRONG } from '../support/guarded-gateway.js';
 import { createTestGateway, type TestGateway } from '../support/test-gateway.js';
 
 const SAMPLE = /^([a-z_:][\w:]*(?:\{[a-z_]\w*="[^"]*"(?:,[a-z_]\w*="[^"]*")*\})?) (-?[\d.e+-]+|Nan|\+Inf)$/i;
@@ -188,12 +189,11 @@ describe('the metrics of guarded values', () => {
   });
 
   it('the metrics of guarded values show no age below zero after the clock was set back', async () => {
-    const metrics = createMetrics();
-    const heldBack = { rows: 2, rowsByFact: new Map(), oldestSince: Date.now() + 60_000 };
-    const names = ['chains', 'tokens'] as const;
-    const ofListings = () => names.map((listing) => ({ listing, ...heldBack }));
-    metrics.watchSnapshots({ status: () => [], heldBack: ofListings, sweepStatus: undefined } as never);
-    const samples = samplesOf((await metrics.expose()).text);
+    const gateway = await startGuarded(LISTINGS);
+    await gateway.bring({ tokens: WRONG });
+    expect(gateway.heldBackRows()).toEqual([0, 1]);
+    gateway.clock.setBack(HOUR);
+    const samples = await scrape(gateway);
     expect(startingWith(samples, 'gateway_held_back_oldest')).toEqual(Object.fromEntries(OLDEST));
   });
 });
