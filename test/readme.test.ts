@@ -19,7 +19,7 @@ const README = 'README.md';
 const STORAGE = 'src/storage/README.md';
 const GRAPH = 'src/graph/README.md';
 const MAX_WORDS = 1_500;
-const MAX_PICTURE_BYTES = 150_000;
+const MAX_PICTURE_BYTES = 200_000;
 
 const HERE = 'test/readme.test.ts';
 

@@ -28,10 +28,11 @@ subscribe('net.server.socket', () => {
  * Calls `next` after the event loop has handled other events. It accepts only one connection in a turn, so it turns until
  * no connection arrives: otherwise a client that opens one for each operation would keep out all others.
  */
-function afterEvents(next: () => void, acceptedBefore = -1, turnsLeft = MAX_TURNS): void {
+function afterEvents(next: () => void, turnsLeft = MAX_TURNS): void {
+  const before = accepted;
   setImmediate(() => {
-    if (accepted === acceptedBefore || turnsLeft === 0) next();
-    else afterEvents(next, accepted, turnsLeft - 1);
+    if (accepted === before || turnsLeft === 0) next();
+    else afterEvents(next, turnsLeft - 1);
   });
 }
 
