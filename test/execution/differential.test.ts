@@ -89,9 +89,13 @@ async function changeListings(server: TestServer): Promise<readonly string[]> {
 }
 
 let asked = 0;
-/** The response of graphql-js without caches: a comment makes the document unknown to them. */
+const numbered = (query: string, number: number) => `${query}# ${String(number).padStart(6, '0')}`;
+/**
+ * The response of graphql-js without caches: another number in the comment makes the document unknown to them. The length
+ * stays the same, because a long document is executed without locations.
+ */
 async function executed({ post }: TestServer, operation: Operation): Promise<unknown> {
-  const query = `${operation.query}\n# ${asked++}`;
+  const query = numbered(operation.query.replace(/# \d+$/, ''), ++asked);
   const response = await post({ ...operation, query });
   return comparable(response.status, await response.text());
 }
@@ -137,7 +141,8 @@ it.each(Object.entries(STATES))(
     const cursors = await changeListings(server);
     const operations = fc
       .constantFrom(true, 'often' as const)
-      .chain((hasRoutes) => operationsOf({ without, hasRoutes, cursors }));
+      .chain((hasRoutes) => operationsOf({ without, hasRoutes, cursors }))
+      .map(({ query, variables }) => ({ query: numbered(`${query}\n`, 0), variables }));
     let kept = 0;
     await fc.assert(
       fc.asyncProperty(operations, async (operation) => {
