@@ -80,7 +80,7 @@ export function createPage({ folder, base, otherFiles, texts, contentSecurityPol
   };
 }
 
-/** The types of the files of a folder that are served, by their endings. */
+/** The content type of each kind of file that is served, by the ending of its name. */
 const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css',
   '.js': 'text/javascript',

@@ -1,4 +1,4 @@
-/** The headers that every response of GraphQL Yoga has, preflight requests, and refusals that Yoga does not explain. */
+/** The common headers of GraphQL Yoga's responses, preflight requests, and refusals that Yoga does not explain. */
 import type { Plugin } from 'graphql-yoga';
 import { shown } from '../domain/text-limits.js';
 import { CACHE_STATUS, type CorsOrigins, corsHeaders, MISS } from '../http/headers.js';
@@ -16,7 +16,8 @@ const RESPONSE_TYPES =
   'text/event-stream; charset=utf-8, multipart/mixed; charset=utf-8, application/graphql-response+json; charset=utf-8, application/json';
 
 /**
- * Sets the headers of every response, and responds to preflight requests. The CORS of Yoga is not used: it repeats the
+ * Sets headers of Yoga's responses, and responds to preflight requests. Responses to operations without errors get theirs
+ * in `server/send-response.ts`, so a new header belongs there, too. The CORS of Yoga is not used: it repeats the
  * request's origin even if all are allowed, and then shared caches cannot reuse responses.
  *
  * @param path the path of the GraphQL endpoint

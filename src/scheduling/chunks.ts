@@ -15,7 +15,7 @@ export async function yieldToRequests(): Promise<void> {
   yieldedAt = performance.now();
 }
 
-/** Calls the function with small chunks of the rows, and {@link yieldToRequests} before each chunk. */
+/** Calls the function with each small chunk of the rows, and lets requests be served before each call. */
 export async function forEachChunk<Row>(
   rows: readonly Row[],
   each: (chunk: readonly Row[], offset: number) => void,
@@ -26,7 +26,7 @@ export async function forEachChunk<Row>(
   }
 }
 
-/** Calls {@link yieldToRequests}, then the function. Sorting 10,000 rows in one call takes 3 to 8 ms. */
+/** Lets requests be served, then calls the function. Use it for short work: to sort 10,000 rows takes 3 to 8 ms. */
 export async function yieldThen<Result>(make: () => Result): Promise<Result> {
   await yieldToRequests();
   return make();

@@ -76,7 +76,7 @@ export function withDidYouMean(search: TokenSearch, indexes: TokenIndexes): Sugg
     return isAllRight ? withSymbols(asTyped, chains) : ways;
   }
 
-  /** Replaces a word of a name by the symbol of the tokens with that name: "tether arb" may mean "USDT arb". */
+  /** Replaces a typed word from a token's name by the symbol of that token: "tether arb" may mean "USDT arb". */
   function withSymbols(words: readonly string[], chains: KnownChains | undefined): readonly string[] {
     if (words.length < 2) return [];
     const ways = words.flatMap((word, nth) => {

@@ -63,7 +63,7 @@ export function freshnessOf(
     const snapshot = snapshotOf(name);
     add(name, snapshot?.takenAt, snapshot?.ageAt(now) ?? Number.POSITIVE_INFINITY);
   }
-  // Without routes this adds nothing: their age is negative.
+  // Without routes, `routesTakenAt` is infinite, and this changes nothing.
   add('routes', routesTakenAt, now - routesTakenAt);
   return { stale, freshForMs, takenAt: oldestAt };
 }

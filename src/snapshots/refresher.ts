@@ -56,7 +56,7 @@ export interface RefreshOptions extends HoldBackRules {
 
 /** The pause after a first failed refresh (ms): enough for a short fault. Each further failure in a row doubles it. */
 const FIRST_PAUSE_MS = 1_000;
-/** The longest pause after a failed refresh (ms). It is shorter if `freshMs` is, and longer if the error says so. */
+/** The longest pause after a failed refresh (ms): at most `freshMs`, unless the error asks for a longer pause. */
 const MAX_PAUSE_MS = 30_000;
 /** After its own failure, a gateway waits up to this much longer than its peers, so that a peer tries next. */
 const STAND_BACK_MS = 1_000;

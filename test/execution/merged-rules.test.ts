@@ -19,7 +19,7 @@ const schema = extendSchema(
   parse('type Subscription { a: Int b: Int } extend schema { subscription: Subscription }'),
 );
 
-/** Documents by the rule that each breaks. */
+/** For each rule, a document that breaks it. */
 const INVALID: Readonly<Record<string, string>> = {
   ExecutableDefinitionsRule: '{ __typename } type X @a @a { x: Y @a @a }',
   SingleFieldSubscriptionsRule: 'subscription S { a b }',
