@@ -142,14 +142,6 @@ export function createCodePanel({ tab: first, onTab }) {
   show();
 
   return {
-    /** Shows the first query before its answer. @param {{ query: string, variables: object }} asked */
-    begin(asked) {
-      if (last) return;
-      afterPaint(() => {
-        last ??= { ...asked, text: '…', tookMs: 0, cacheStatus: '' };
-        show();
-      });
-    },
     /** Shows an answer, after the rows of it. @param {Answered} answered */
     show(answered) {
       last = { ...answered, text: answered.text || 'no answer' };

@@ -1,7 +1,7 @@
 /** The search box and its list: first the tokens that can be moved or reached, then those that are only listed. */
 import { afterPaint, age, button, byId, make, say, tell } from './dom.js';
 import { ask, isCancelled, QueryError, UNREACHABLE } from './graph.js';
-import { TOKENS, TOKENS_BY_KEY, TOKENS_OF_GROUP } from './queries.js';
+import { TOKENS, TOKENS_BY_KEY } from './queries.js';
 import { nameOf, rowOf } from './rows.js';
 import { countText, isMixed, lookOf, markedText, meantOf } from './text.js';
 
@@ -31,7 +31,7 @@ const MAX_REFRESHED = 300;
  * @property {Token | undefined} source the token whose destinations are searched
  * @property {string} chosenId
  */
-/** @typedef {{ filter: TokenFilter, total: number, cursor: string | null, element: HTMLElement, count: number, isOther: boolean, undrawn: Token[] }} Group undrawn: fetched tokens without a row */
+/** @typedef {{ filter: TokenFilter, total: number | undefined, cursor: string | null, element: HTMLElement, count: number, isOther: boolean, undrawn: Token[] }} Group cursor: empty before the first page, null after the last. undrawn: fetched tokens without a row */
 /** @typedef {{ token: Token, group: Group, place: number, element: HTMLElement }} Row place: its position in the group, from 1 */
 
 /**
@@ -40,11 +40,10 @@ const MAX_REFRESHED = 300;
  * @param {(token: Token) => void} options.onChoose
  * @param {() => void} options.onInput called when the text of the search changes
  * @param {() => void} options.onAllChains
- * @param {(asked: { query: string, variables: object }) => void} options.onAsked
  * @param {(answered: import('./graph.js').Answered) => void} options.onAnswered
  * @param {() => void} options.onUnreachable
  */
-export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onAnswered, onUnreachable }) {
+export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, onUnreachable }) {
   const box = byId('search', HTMLInputElement);
   const list = byId('tokens', HTMLElement);
   const status = byId('found', HTMLElement);
@@ -99,15 +98,19 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
   /** @param {string} sought @param {Scope} next @param {string} key */
   async function load(sought, next, key) {
     const { signal } = fetching;
-    const words = sought ? { query: sought } : {};
-    const variables = { ...words, filter: next.filter, others: next.others };
-    onAsked({ query: TOKENS, variables });
+    const words = sought || undefined;
+    const ofOthers = { query: words, filter: next.others };
     try {
-      const { found, others } = await ask(TOKENS, variables, { signal, onAnswered });
+      const [{ tokenSearch: found }, others] = await Promise.all([
+        ask(TOKENS, { query: words, filter: next.filter }, { signal, onAnswered }),
+        // While nothing is searched, the second group is only fetched at the end of the first.
+        sought || next.source ? ask(TOKENS, ofOthers, { signal }) : undefined,
+      ]);
+      const second = others ?? (found.totalCount ? undefined : await ask(TOKENS, ofOthers, { signal }));
       query = sought;
       scopeShown = next;
       shownKey = key;
-      draw(found, others);
+      draw(found, second?.tokenSearch);
       succeed();
     } catch (error) {
       if (isCancelled(error)) return;
@@ -138,20 +141,20 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
     markRows();
   }
 
-  /** @param {TokenPage} found @param {TokenPage} others */
+  /** @param {TokenPage} found @param {TokenPage} [others] if missing, the second group is fetched later */
   function draw(found, others) {
     const { filter, others: othersFilter, source } = scopeShown;
-    const onlyListed = others.totalCount - (source ? found.totalCount : 0);
-    const label = `Listed, but cannot be ${source ? 'reached' : 'moved'} (${onlyListed})`;
+    const onlyListed = others && others.totalCount - (source ? found.totalCount : 0);
     rows = [];
     ids = new Set();
     looks = new Map();
-    const first = group('Tokens that can be chosen', filter, found.totalCount, false);
-    groups = [first, group(label, othersFilter, onlyListed, true)];
+    const first = group(filter, found.totalCount, false);
+    groups = [first, group(othersFilter, onlyListed, true)];
     list.replaceChildren(...groups.map(({ element }) => element));
     held = others;
-    meant = meantOf(query, found.nodes, others.nodes, scopeShown.source === undefined);
-    noteLooks(others.nodes);
+    const only = others?.nodes ?? [];
+    meant = meantOf(query, found.nodes, only, source === undefined);
+    noteLooks(only);
     append(first, found);
     // On a phone the page scrolls, and the search stays in view: its best match must, too.
     requestAnimationFrame(() => rows[0]?.element.scrollIntoView({ block: 'nearest' }));
@@ -161,15 +164,18 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
     showPrices();
   }
 
-  /** @param {string} label @param {TokenFilter} filter @param {number} total @param {boolean} isOther @returns {Group} */
-  function group(label, filter, total, isOther) {
-    const element = make('div', {
-      role: 'group',
-      'aria-label': label,
-      class: isOther ? 'others' : 'found',
-      hidden: '',
-    });
-    return { filter, total, cursor: null, count: 0, element, isOther, undrawn: [] };
+  /** @param {TokenFilter} filter @param {number | undefined} total undefined until its first page is fetched @param {boolean} isOther @returns {Group} */
+  function group(filter, total, isOther) {
+    const element = make('div', { role: 'group', class: isOther ? 'others' : 'found', hidden: '' });
+    return {
+      filter,
+      total,
+      cursor: total === undefined ? '' : null,
+      count: 0,
+      element,
+      isOther,
+      undrawn: [],
+    };
   }
 
   /**
@@ -178,7 +184,10 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
    * @param {Group} group
    * @param {TokenPage} page
    */
-  function append(group, { nodes, pageInfo }) {
+  function append(group, { nodes, pageInfo, totalCount }) {
+    group.total ??= totalCount;
+    const only = `Listed, but cannot be ${scopeShown.source ? 'reached' : 'moved'} (${group.total})`;
+    group.element.ariaLabel = group.isOther ? only : 'Tokens that can be chosen';
     group.cursor = pageInfo.hasNextPage ? pageInfo.endCursor : null;
     noteLooks(nodes);
     group.undrawn.push(...nodes.filter(({ id }) => !ids.has(id) && ids.add(id)));
@@ -203,6 +212,9 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
     const elements = made.map(({ element }) => element);
     group.element.append(make('div', { role: 'none', class: 'chunk' }, ...elements));
     group.element.hidden = false;
+    // Shows the chosen row, unless the person has scrolled. On a phone the page scrolls, so this does nothing.
+    const chosen = made.find(({ token }) => token.id === scopeShown.chosenId)?.element;
+    if (chosen && !list.scrollTop) list.scrollTop = chosen.getBoundingClientRect().top - list.offsetTop - 99;
     return true;
   }
 
@@ -223,7 +235,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
     return rowOf(token, {
       id: `token-${isOther ? 'other-' : ''}${place}`,
       place,
-      count: total,
+      count: total ?? 0,
       query,
       twins: twinsOf(token),
       isChosen: token.id === chosenId,
@@ -258,7 +270,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
       place.replaceChildren(...(oldest ? ['prices ', age(oldest), ' old'] : []));
   }
 
-  /** @param {TokenPage} found @param {TokenPage} others @param {number} onlyListed */
+  /** @param {TokenPage} found @param {TokenPage | undefined} others @param {number | undefined} onlyListed */
   function describe(found, others, onlyListed) {
     const { source, filter } = scopeShown;
     const typed = query && `“${markedText(query)}”`;
@@ -266,14 +278,15 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
       status,
       source
         ? `${countText(found.totalCount, 'place')} for ${markedText(source.symbol)}${typed && ` and ${typed}`}`
-        : countText(found.totalCount + onlyListed, 'token') + (typed && ` for ${typed}`),
+        : countText(found.totalCount + (onlyListed ?? 0), 'token') +
+            (onlyListed === undefined ? ' can be moved' : typed && ` for ${typed}`),
     );
     note.replaceChildren();
     // The tokens that are only listed follow below, under a heading with the reason.
-    if (found.totalCount > 0 || (onlyListed > 0 && !source)) return;
+    if (found.totalCount > 0 || !others || (onlyListed && !source)) return;
     if (source && !query && !filter.chainKeys)
       note.append('The service lists nothing that this token can be moved to. ');
-    else note.append(onlyListed > 0 ? 'None of these can be reached. ' : 'No listed token matches. ');
+    else note.append(onlyListed ? 'None of these can be reached. ' : 'No listed token matches. ');
     const meant = [...found.didYouMean, ...others.didYouMean];
     // "usdc" and "USDC" find the same.
     const keys = meant.map((text) => text.toLowerCase());
@@ -359,8 +372,8 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAsked, onA
     if (!next || isLoading || askedKey !== shownKey) return;
     isLoading = true;
     try {
-      const variables = { query, filter: next.filter, after: next.cursor };
-      append(next, (await ask(TOKENS_OF_GROUP, variables, { signal: fetching.signal })).found);
+      const variables = { query: query || undefined, filter: next.filter, after: next.cursor || undefined };
+      append(next, (await ask(TOKENS, variables, { signal: fetching.signal })).tokenSearch);
       succeed();
     } catch (error) {
       if (!isCancelled(error)) fail(error, loadMore);

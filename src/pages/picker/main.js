@@ -4,7 +4,7 @@ import { button, byId, copy, listed, make, say, tell } from './dom.js';
 import { ask } from './graph.js';
 import { createList } from './list.js';
 import { watchListings } from './listings.js';
-import { CHAINS, TOKENS_BY_KEY, TOKENS_OF_GROUP } from './queries.js';
+import { CHAINS, TOKENS, TOKENS_BY_KEY } from './queries.js';
 import { chainMark, glyph, heldBackLines, nameOf, titleOf, warningsOf } from './rows.js';
 import { countText, markedText } from './text.js';
 
@@ -73,7 +73,6 @@ const list = createList({
   },
   onInput: () => writeState(false),
   onAllChains: () => chooseChain(''),
-  onAsked: panel.begin,
   onAnswered: panel.show,
   onUnreachable: () => pollNow(),
 });
@@ -121,10 +120,10 @@ async function checkRoute() {
   if (from.token && to.token) {
     const filter = { reachableFrom: keyOf(from.token), chainKeys: [to.token.chainKey] };
     const variables = { query: to.token.address, filter };
-    const { found } = await ask(TOKENS_OF_GROUP, variables).catch(() => ({}));
+    const { tokenSearch } = await ask(TOKENS, variables).catch(() => ({}));
     // Another pair may be chosen by now.
     if (from !== chosen.from || to !== chosen.to) return;
-    isRoute = found?.nodes.some((/** @type {Token} */ { id }) => id === to.token?.id);
+    isRoute = tokenSearch?.nodes.some((/** @type {Token} */ { id }) => id === to.token?.id);
   }
   showSlots();
 }

@@ -17,30 +17,21 @@
 const ROW = `symbol name address chainKey decimals isNative logoUrl id
     price { usd asOf }
     heldBack { fact served upstream since }
-    chain { name caip2 heldBack { fact served upstream since } }`;
+    chain {
+      name caip2
+      heldBack { fact served upstream since }
+    }`;
 
-const PAGE = `fragment Page on TokenConnection {
-  totalCount didYouMean
-  nodes {
-    ${ROW}
+/** A page of one group of the list: the first one, or the page after a cursor. */
+export const TOKENS = `query Tokens($query: String, $filter: TokenFilter, $after: String) {
+  tokenSearch(query: $query, filter: $filter, first: 50, after: $after) {
+    totalCount didYouMean
+    nodes {
+      ${ROW.replaceAll('\n', '\n  ')}
+    }
+    pageInfo { hasNextPage endCursor }
   }
-  pageInfo { hasNextPage endCursor }
 }`;
-
-/** The first pages of both groups of a list: tokens that can be moved or reached, and tokens that are only listed. */
-export const TOKENS = `query Tokens($query: String, $filter: TokenFilter, $others: TokenFilter) {
-  found: tokenSearch(query: $query, filter: $filter, first: 30) { ...Page }
-  others: tokenSearch(query: $query, filter: $others, first: 30) { ...Page }
-}
-
-${PAGE}`;
-
-/** A page of one group: the first one, or the page after a cursor. */
-export const TOKENS_OF_GROUP = `query TokensOfGroup($query: String, $filter: TokenFilter, $after: String) {
-  found: tokenSearch(query: $query, filter: $filter, first: 100, after: $after) { ...Page }
-}
-
-${PAGE}`;
 
 export const TOKENS_BY_KEY = `query TokensByKey($keys: [TokenKey!]!) {
   tokensByKey(keys: $keys) {

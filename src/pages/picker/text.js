@@ -3,26 +3,15 @@
 /** @typedef {import('./queries.js').Token} Token */
 
 // `Intl.NumberFormat` is not used: making the first formatters blocks the page for 40 ms.
-/** Rounds to at most `digits` decimals, keeps at least `least` of them, and groups thousands. */
-const decimalText = (/** @type {number} */ value, digits = 2, least = 2) => {
+/** Rounds to at most `digits` decimals, keeps at least two of them, and groups thousands. */
+const decimalText = (/** @type {number} */ value, digits = 2) => {
   const [whole = '', decimals = ''] = value.toFixed(digits).split('.');
-  const kept = decimals.slice(0, least) + decimals.slice(least).replace(/0+$/, '');
+  const kept = decimals.slice(0, 2) + decimals.slice(2).replace(/0+$/, '');
   return whole.replace(/\B(?=(?:\d{3})+$)/g, ',') + (kept && `.${kept}`);
 };
-/** @type {[number, string][]} */
-const LARGE = [
-  [1e12, 'T'],
-  [1e9, 'B'],
-  [1e6, 'M'],
-];
 
 /** Formats a price with as many digits as matter. @param {number} usd zero or more */
 export function priceText(usd) {
-  if (usd >= 1e7) {
-    // Takes the next unit if the number would be rounded to 1,000 of this one.
-    const [unit, letter] = LARGE.find(([size]) => usd >= 0.999995 * size) ?? [1, ''];
-    return `$${decimalText(usd / unit, 2, 0)}${letter}`;
-  }
   if (usd >= 0.99995 || usd === 0) return `$${decimalText(usd)}`;
   if (usd >= 0.1) return `$${decimalText(usd, 4)}`;
   return usd >= 1e-7 ? `$${decimalText(Number(usd.toPrecision(4)), 10)}` : '<$0.0000001';

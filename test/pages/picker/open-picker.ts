@@ -62,7 +62,10 @@ async function newPage(browser: Browser, options: BrowserContextOptions = {}) {
   });
   context.setDefaultTimeout(BROWSER_TIMEOUT_MS);
   const page = await context.newPage();
-  const sent: { query: string; variables: Record<string, unknown> }[] = [];
+  const sent: {
+    query: string;
+    variables: { after?: string; filter?: Record<string, unknown>; keys?: unknown };
+  }[] = [];
   const hosts = new Set<string>();
   const complaints: string[] = [];
   page.on('request', (request) => {
@@ -72,8 +75,12 @@ async function newPage(browser: Browser, options: BrowserContextOptions = {}) {
   });
   page.on('console', (message) => complaints.push(`${message.type()}: ${message.text()}`));
   page.on('pageerror', (error) => complaints.push(error.message));
-  /** The searches so far. Requests for new prices do not count: they can come at any time. */
-  const searches = () => sent.filter(({ query }) => query.startsWith('query Tokens('));
+  /** The searches so far: the requests for the first page of tokens that can be moved or reached. */
+  const searches = () =>
+    sent.filter(
+      ({ query, variables: { after, filter } }) =>
+        query.startsWith('query Tokens(') && !after && (filter?.isBridgeable || filter?.reachableFrom),
+    );
   return { page, sent, searches, hosts, complaints };
 }
 

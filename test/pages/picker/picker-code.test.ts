@@ -23,7 +23,6 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     expect({ query: await tab('Query'), variables: JSON.parse(await tab('Variables')) }).toEqual(last);
     expect(last?.variables).toEqual({
       filter: { reachableFrom: { chainKey: 'base', address: USDC_ON_BASE } },
-      others: {},
     });
     // Below the query are its variables and the beginning of its answer, and its lines do not wrap.
     await tab('Query');
@@ -33,7 +32,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       code.locator('.code-line').evaluateAll((lines) => lines.map(({ clientHeight }) => clientHeight)),
     ]);
     expect(JSON.parse(variables)).toEqual(last?.variables);
-    expect(shownAnswer).toMatch(/^\{\n {2}"data": \{\n {4}"found": \{\n[\s\S]*\n…$/);
+    expect(shownAnswer).toMatch(/^\{\n {2}"data": \{\n {4}"tokenSearch": \{\n[\s\S]*\n…$/);
     expect(new Set(heights.filter((height) => height > 0)).size).toBe(1);
     // If lines wrap in a narrow window, the wrapped parts are indented.
     const paddings = await code
@@ -44,7 +43,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     expect(paddings.map((padding) => Math.round((2 * padding) / least) - 2)).toEqual(indents);
     const answer = JSON.parse(await tab('Answer'));
     expect(await page.locator('#variables').isVisible()).toBe(false);
-    expect(answer.data.found.totalCount).toBe(35);
+    expect(answer.data.tokenSearch.totalCount).toBe(35);
 
     const same = (given: string) =>
       expect(withoutPrices(JSON.parse(given))).toEqual(withoutPrices(answer.data));
