@@ -61,7 +61,7 @@ type Rule =
   | { readonly verb: 'chains'; readonly places: readonly Place[] }
   | { readonly verb: 'hide'; readonly places: readonly Place[] };
 
-/** The longest text of rules (in UTF-16 code units), and file of rules (in bytes). */
+/** The limit on rules: UTF-16 code units of a text, bytes of a file. */
 export const MAX_RULES_LENGTH = 2_097_152;
 /** A text with more rules is refused. Services list far fewer tokens. */
 export const MAX_RULES = 20_000;

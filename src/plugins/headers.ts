@@ -1,4 +1,4 @@
-/** The common headers of GraphQL Yoga's responses, preflight requests, and refusals that Yoga does not explain. */
+/** Sets the common headers of GraphQL Yoga's responses, answers preflight requests, and explains Yoga's refusals. */
 import type { Plugin } from 'graphql-yoga';
 import { shown } from '../domain/text-limits.js';
 import { CACHE_STATUS, type CorsOrigins, corsHeaders, MISS } from '../http/headers.js';

@@ -3,7 +3,7 @@
 /** Tasks of a higher priority always go first. */
 export type Priority = 0 | 1 | 2;
 
-/** The client that a task is for. Undefined and null take turns like any other client. */
+/** The client that a task is for. Undefined (an unknown client) and null (the sweep of routes) take turns like any other client. */
 type Client = string | null | undefined;
 
 /**

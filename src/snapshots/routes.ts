@@ -334,8 +334,8 @@ const NO_LISTING = {};
  * The decimals that a route to a token must have. Undefined (any) for a listed token with held-back facts, and for an
  * unknown token; NaN (none) for a new token that is held back or has contradictory rows.
  *
- * @param row the token in the listing, if it is listed. Another token must have the decimals of a `keep` rule; without a
- *   rule, a removed token must have its last decimals, and any other token those of `baseline`
+ * @param row the token in the listing. Undefined for an unlisted token, which must have the decimals of its `keep` rule,
+ *   else its last decimals, else those of `baseline`
  */
 export function decimalsOfRoutes(
   key: string,

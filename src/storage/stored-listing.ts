@@ -7,7 +7,7 @@ import { type Fetched, type SourceAndAge, sentAtOf } from '../domain/listing.js'
 import { yieldThen } from '../scheduling/chunks.js';
 import type { StoredKind } from '../upstream/listing-kinds.js';
 
-/** The number of the format of stored listings. It changes when older gateways cannot read the new form. */
+/** The number of the format of stored listings. It changes when older and newer gateways cannot read each other's form. */
 export const RECORD_FORMAT = 1;
 const HEAD = `chains-and-tokens-gateway ${RECORD_FORMAT} `;
 /** The first line is shorter than this, in bytes. */

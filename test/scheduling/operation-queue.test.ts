@@ -21,7 +21,7 @@ function block(): void {
   while (performance.now() < until);
 }
 
-/** Counts the passes of the event loop over its connections; each immediate stands for one. */
+/** Calls `onLook` in each turn of the event loop, until the returned function is called. */
 function countLooks(onLook: () => void): () => Promise<void> {
   let isOver = false;
   const looking = (async () => {

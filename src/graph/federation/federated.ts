@@ -87,7 +87,7 @@ function entitiesOf(
 
 type Representation = Readonly<Record<string, unknown>>;
 
-/** Looks up the entity by the first key that is complete. @throws GatewayError for a malformed representation */
+/** Looks up the entity by its chain key (and address), else by `id`, else by its CAIP identifier. @throws GatewayError for a malformed representation */
 function entityOf(representation: Representation, loaders: GatewayContext['loaders']) {
   if (typeof representation !== 'object') {
     throw malformed('be an object with a __typename and a key', representation);

@@ -167,23 +167,10 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
   /** @param {TokenFilter} filter @param {number | undefined} total undefined until its first page is fetched @param {boolean} isOther @returns {Group} */
   function group(filter, total, isOther) {
     const element = make('div', { role: 'group', class: isOther ? 'others' : 'found', hidden: '' });
-    return {
-      filter,
-      total,
-      cursor: total === undefined ? '' : null,
-      count: 0,
-      element,
-      isOther,
-      undrawn: [],
-    };
+    return { filter, total, cursor: '', count: 0, element, isOther, undrawn: [] };
   }
 
-  /**
-   * Adds a page to a group. The other group follows when the first is whole: a token must not be in both.
-   *
-   * @param {Group} group
-   * @param {TokenPage} page
-   */
+  /** Adds a page to a group. The other group follows when the first is whole: a token must not be in both. @param {Group} group @param {TokenPage} page */
   function append(group, { nodes, pageInfo, totalCount }) {
     group.total ??= totalCount;
     const only = `Listed, but cannot be ${scopeShown.source ? 'reached' : 'moved'} (${group.total})`;

@@ -84,7 +84,7 @@ export function initialOf(text) {
 }
 
 /**
- * Whether a symbol has letters that look like others: Latin beside another script, or Greek or Cyrillic.
+ * Whether a symbol may have letters that look like others: Latin beside another script, or Greek or Cyrillic.
  *
  * @param {string} symbol
  */

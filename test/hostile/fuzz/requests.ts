@@ -300,7 +300,7 @@ const withHeaders = fc
   .tuple(byParameters, fc.oneof(weighted(3, usualHeaders), weighted(1, oddHeaders)))
   .map(([request, headers]) => ({ ...request, headers: [...request.headers, ...headers] }));
 
-/** A request that any HTTP client could send. */
+/** A request that `sendHttp` can send. */
 export const plainRequest: fc.Arbitrary<PlainRequest> = fc.oneof(
   weighted(70, withHeaders),
   weighted(
