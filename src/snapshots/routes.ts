@@ -150,9 +150,11 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
     }
     const answer = { rows, takenAt, ageAt: agingFrom(takenAt) };
     const ttl = Math.max(1, Math.min(freshMs, sentAtOf(fetched) + freshMs - Date.now()));
-    // An answer for no client is cached only if these routes are not cached and no other routes must make room.
+    // An answer for no client is cached only if these routes are not cached, or only old ones after a failure, and if no
+    // other routes must make room.
     const hasRoom = cache.calculatedSize + sizeOf(answer, key) <= MAX_BYTES;
-    if (!isForNobody || (hasRoom && !cache.has(key))) cache.set(key, answer, { ttl });
+    const isDue = takenAt - (cache.peek(key)?.takenAt ?? 0) > freshMs;
+    if (!isForNobody || (hasRoom && isDue)) cache.set(key, answer, { ttl });
     return answer;
   }
 

@@ -210,6 +210,26 @@ describe('sources', () => {
     await destinationsOf(gateway, 'c 0x2');
     expect(await sourcesOf(gateway, 'b 0x1')).toEqual(['c 0x2']);
   });
+
+  it('destinations have the last routes that the sweep has fetched, and not older ones that stayed cached while requests of clients failed', async () => {
+    const clock = stopClock();
+    const { date, upstream, gateway } = await sweep(undefined, { config: { destinationsFreshMs: HOUR } });
+    await untilAsked(upstream, TOKENS.length, clock, 50);
+    await untilComplete(gateway);
+    const askWhileDown = async () => {
+      upstream.planRoutes(() => status(404));
+      date.advance(2 * HOUR);
+      clock.advance(2 * HOUR);
+      await untilCachesSeeTheTime();
+      return (await destinationsOf(gateway, 'c 0x2')).data;
+    };
+    expect(await askWhileDown()).toEqual({ destinations: [{ chainKey: 'b' }] });
+    upstream.planRoutes(routesOf({ ...NETWORK, 'c 0x2': ['a 0x1'] }));
+    date.advance(HOUR / 2);
+    await untilAsked(upstream, upstream.asked().length + TOKENS.length, clock, 50);
+    await expect.poll(() => sourcesOf(gateway, 'a 0x1')).toEqual(['b 0x1', 'c 0x2']);
+    expect(await askWhileDown()).toEqual({ destinations: [{ chainKey: 'a' }] });
+  });
 });
 
 describe('the requests of the sweep', () => {
