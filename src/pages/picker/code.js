@@ -105,7 +105,7 @@ export function createCodePanel({ tab: first, onTab }) {
     if (tab !== 'Query') return;
     write(byId('variables', HTMLElement), pretty(variables));
     const lines = prettyText(last.text).split('\n');
-    if (lines.length > ANSWER_LINES) lines.splice(ANSWER_LINES, lines.length, '…');
+    if (lines.length > ANSWER_LINES) lines.splice(ANSWER_LINES, lines.length, '… shortened');
     write(byId('answer', HTMLElement), lines.join('\n'));
   }
 

@@ -261,12 +261,13 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
   function describe(found, others, onlyListed) {
     const { source, filter } = scopeShown;
     const typed = query && `“${markedText(query)}”`;
+    const all = countText(found.totalCount + (onlyListed ?? 0), 'token') + (typed && ` for ${typed}`);
+    const ofThese = onlyListed ? `, ${found.totalCount}` : '';
     say(
       status,
       source
         ? `${countText(found.totalCount, 'place')} for ${markedText(source.symbol)}${typed && ` and ${typed}`}`
-        : countText(found.totalCount + (onlyListed ?? 0), 'token') +
-            (onlyListed === undefined ? ' can be moved' : typed && ` for ${typed}`),
+        : all + (onlyListed === 0 ? '' : `${ofThese} can be moved`),
     );
     note.replaceChildren();
     // The tokens that are only listed follow below, under a heading with the reason.

@@ -27,7 +27,7 @@ const chips = byId('chains', HTMLElement);
 const shortcut = byId('shortcut', HTMLButtonElement);
 const hasMouse = matchMedia('(hover: hover)').matches;
 // Before the page changes: otherwise the browser would have to lay it out twice.
-if (hasMouse) box.focus({ preventScroll: true });
+if (hasMouse) box.focus();
 /** A token is undefined until it is loaded, and null if it is not listed. @type {Record<Side, { key?: TokenKey | undefined, token?: Token | null | undefined }>} */
 const chosen = { from: {}, to: {} };
 /** @type {Side} the side that the search is for */
@@ -225,7 +225,6 @@ function recentChoices() {
     store(RECENT, '');
     showPair();
   });
-  forget.ariaLabel = 'Forget the recent choices';
   const label = make('span', { class: 'label' }, 'Recent');
   return [
     make('div', { class: 'recent', role: 'group', 'aria-label': 'Recent choices' }, label, ...again, forget),

@@ -18,7 +18,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       await says(found, '350 tokens can be moved');
       expect(searches()).toHaveLength(1);
       await search.fill('usdc');
-      await says(found, '89 tokens for “usdc”');
+      await says(found, '89 tokens for “usdc”, 80 can be moved');
       const first = rows.first();
       expect((await rowTexts(first))[0]).toBe('USDC on Ethereum USD Coin · 0xA0b8…eB48 $0.9998');
       expect(await first.locator('mark').allInnerTexts()).toEqual(['USDC']);
@@ -26,7 +26,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       expect(await page.locator('.takes').count()).toBe(1);
 
       await search.fill('usdc base');
-      await says(found, / for “usdc base”$/);
+      await says(found, / for “usdc base”, \d+ can be moved$/);
       const listed = Number.parseInt(await found.innerText(), 10);
       const movable = await rows.count();
       expect(movable).toBeGreaterThan(0);
@@ -79,7 +79,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       expect(counts).toEqual(counts.toSorted((a, b) => b - a));
       expect(counts).not.toContain(Number.NaN);
       await chips.nth(20).check();
-      await page.getByRole('searchbox', { name: 'Find a chain' }).fill(' ARBI');
+      await page.getByRole('textbox', { name: 'Find a chain' }).fill(' ARBI');
       // The chosen chain stays, so that the keyboard reaches the group.
       await expect.poll(() => chips.count()).toBe(3);
       expect(await names()).toContain('Arbitrum');
@@ -147,7 +147,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       await page.waitForTimeout(500);
       answer();
       await expect.poll(opacity).toBe('1');
-      expect(await found.innerText()).toMatch(/ for “usdt”$/);
+      expect(await found.innerText()).toMatch(/ for “usdt”(, \d+ can be moved)?$/);
       const [slow, fast] = await page.locator('#took').evaluate((time) => {
         const color = getComputedStyle(time).color;
         time.classList.remove('slow');
@@ -361,7 +361,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       expect(new URL(page.url()).searchParams.get('side')).toBe('from');
       await search.fill('usdt ethereum');
       await page.getByRole('tab', { name: 'curl' }).click();
-      await says(found, /“usdt ethereum”$/);
+      await says(found, /“usdt ethereum”/);
       expect(new URL(page.url()).searchParams.get('q')).toBe('usdt ethereum');
       const seen = async () => [
         ...(await Promise.all([fromText, toText, found].map((place) => place.innerText()))),
@@ -419,7 +419,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       await says(fromText, /USDC/);
       expect(await places()).toEqual(before);
       await page.goto(demo.address);
-      await pair.getByRole('button', { name: 'Forget the recent choices' }).click();
+      await pair.getByRole('button', { name: 'Forget' }).click();
       expect(await pair.isVisible()).toBe(false);
       expect(await places()).toEqual(before);
       expect(await page.evaluate(() => localStorage.length)).toBe(0);
