@@ -8,7 +8,7 @@ import { createDependencyCheck } from './graph/dependencies.js';
 import type { Logger } from './logger/logger.js';
 import type { Metrics } from './observability/metrics.js';
 import { createMonitoring, notReadyReason } from './observability/monitoring.js';
-import { type ClientLimit, createClientLimit } from './scheduling/client-limit.js';
+import { createClientLimit } from './scheduling/client-limit.js';
 import { createSnapshots } from './snapshots/snapshots.js';
 import { openDiskStore } from './storage/disk.js';
 import { openRulesFile } from './storage/rules-file.js';
@@ -96,7 +96,8 @@ export async function assemble(options: AssembleOptions) {
     ? await (await import('./pages/page-documents.js')).pageDocuments(config.graphiql)
     : [];
   const gateway = createGateway({ ...config, pageDocuments, snapshots, monitoring, metrics, log, isDemo });
-  const clientLimit = await openClientLimit(config, log);
+  const localLimit = config.rateLimit && createClientLimit(config.rateLimit);
+  const clientLimit = localLimit && (redisPeers?.limitClients(localLimit) ?? localLimit);
   let loading: NodeJS.Timeout | undefined;
   return {
     gateway,
@@ -131,7 +132,6 @@ export async function assemble(options: AssembleOptions) {
     },
     /** Stops refreshing, closes the upstream and Redis, and waits a little for writes to the disk. */
     async close() {
-      clientLimit?.close();
       rulesFile?.close();
       snapshots.stop();
       await upstream.close();
@@ -139,16 +139,4 @@ export async function assemble(options: AssembleOptions) {
       if (disk) await Promise.race([disk.settled(), sleep(WRITTEN_WITHIN_MS, undefined, { ref: false })]);
     },
   };
-}
-
-/** Creates the limit on the operations of each client, if `RATE_LIMIT` is set. */
-async function openClientLimit(
-  { rateLimit, redisUrl }: Config,
-  log: Logger,
-): Promise<ClientLimit | undefined> {
-  if (rateLimit === undefined) return undefined;
-  const local = createClientLimit(rateLimit);
-  if (redisUrl === undefined) return local;
-  const { createSharedClientLimit } = await import('./storage/redis/client-limit.js');
-  return createSharedClientLimit(redisUrl, local, log);
 }

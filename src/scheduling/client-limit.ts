@@ -13,7 +13,6 @@ export interface ClientLimit {
    * Counts one operation. @returns 0 if it may be executed, otherwise the wait of the client (milliseconds)
    */
   take(client: string): Promise<number>;
-  close(): void;
 }
 
 /**
@@ -39,6 +38,5 @@ export function createClientLimit(rate: Rate, maxClients = MAX_CLIENTS): ClientL
       if (count.operations++ === 0) counted.set(client, count);
       return count.operations > rate.burst ? Math.max(1, counted.getRemainingTTL(client)) : 0;
     },
-    close() {},
   };
 }

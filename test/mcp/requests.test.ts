@@ -188,7 +188,7 @@ describe('an MCP message of a client', () => {
   });
 
   it('a message is refused by RATE_LIMIT, like other operations', async () => {
-    const clientLimit = { rate: { perSecond: 1, burst: 1 }, take: async () => 1_000, close() {} };
+    const clientLimit = { rate: { perSecond: 1, burst: 1 }, take: async () => 1_000 };
     const { status, headers, body } = await post(await startServer({ clientLimit }), LIST);
     expect([status, headers['retry-after']]).toEqual([429, '1']);
     expect(JSON.parse(body.toString())).toMatchObject({ errors: [{ extensions: { code: 'RATE_LIMITED' } }] });

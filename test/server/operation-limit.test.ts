@@ -2,6 +2,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type ClientLimit, createClientLimit } from '../../src/scheduling/client-limit.js';
 import { createSharedClientLimit } from '../../src/storage/redis/client-limit.js';
+import { createRedisConnection } from '../../src/storage/redis/connection.js';
 import { isRedisMissing, startRedis } from '../support/redis.js';
 import { sendHttp } from '../support/send-http.js';
 import { createTestLog } from '../support/test-gateway.js';
@@ -104,9 +105,9 @@ describe('the count', () => {
     async function share(url: string, timeoutMs?: number): Promise<ClientLimit> {
       const { log } = await createTestLog();
       const local = createClientLimit({ perSecond: 1, burst: 40 });
-      const limit = createSharedClientLimit(url, local, log, timeoutMs);
-      onTestFinished(() => limit.close());
-      return limit;
+      const connection = createRedisConnection({ url, channel: 'news', onSharing() {}, timeoutMs, log });
+      onTestFinished(connection.close);
+      return createSharedClientLimit(local, connection, log, timeoutMs);
     }
 
     /** Waits until an operation of this client reaches Redis, which then has this many keys. */

@@ -77,7 +77,7 @@ describe('the metrics of requests', () => {
   ] as const)(
     'the metrics and the log count operations that RATE_LIMIT refuses, behind %s proxy',
     async (_name, trustedProxies, counts, clients, warning?: string) => {
-      const clientLimit = { rate: { perSecond: 1, burst: 1 }, take: async () => 1_000, close() {} };
+      const clientLimit = { rate: { perSecond: 1, burst: 1 }, take: async () => 1_000 };
       const server = await startServer({ config: { ...FRESH, trustedProxies }, clientLimit });
       for (const client of ['192.0.2.7', '192.0.2.7', '192.0.2.8']) {
         const { body } = await server.ask({ ...NAMED, headers: { 'x-forwarded-for': client } });

@@ -2,7 +2,7 @@
 import { EventEmitter, once } from 'node:events';
 import { createRequire } from 'node:module';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import { Redis, type RedisOptions } from 'ioredis';
+import { Redis } from 'ioredis';
 import type { Logger } from '../../logger/logger.js';
 
 export interface RedisConnectionOptions {
@@ -16,7 +16,7 @@ export interface RedisConnectionOptions {
 }
 
 /** An attempt to connect may take this long, or as long as a command, if that is longer (milliseconds). */
-export const CONNECT_MS = 2_000;
+const CONNECT_MS = 2_000;
 /** The longest pause before a new attempt to connect, so that gateways share again soon after Redis is back. */
 const MAX_RECONNECT_MS = 1_000;
 /** After a failure, Redis is not used for this long (milliseconds). */
@@ -40,24 +40,6 @@ DataHandler.prototype.dispatch = function (this: { readonly redis: Redis }, pass
   }
 };
 
-/**
- * Opens a client, which reconnects until it is closed. While there is no connection, commands fail at once. A command
- * is never sent twice. The caller must listen to its event `error`.
- */
-export function openClient(
-  url: string,
-  timeouts: Required<Pick<RedisOptions, 'commandTimeout' | 'socketTimeout' | 'connectTimeout'>>,
-): Redis {
-  return new Redis(url, {
-    autoResubscribe: false,
-    enableOfflineQueue: false,
-    autoResendUnfulfilledCommands: false,
-    maxRetriesPerRequest: 0,
-    retryStrategy: (attempt: number) => Math.min(50 * 2 ** attempt, MAX_RECONNECT_MS),
-    ...timeouts,
-  });
-}
-
 export type RedisConnection = ReturnType<typeof createRedisConnection>;
 
 /** Connects, and reconnects until it is closed. The methods never reject. */
@@ -67,12 +49,18 @@ export function createRedisConnection(options: RedisConnectionOptions) {
   let isShared: boolean | undefined;
   let awayUntil = 0;
   let isClosed = false;
-  const timeouts = {
+  // While there is no connection, commands fail at once. A command is never sent twice.
+  const settings = {
+    autoResubscribe: false,
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    retryStrategy: (attempt: number) => Math.min(50 * 2 ** attempt, MAX_RECONNECT_MS),
     commandTimeout: timeoutMs,
     socketTimeout: 2 * timeoutMs,
     connectTimeout: Math.max(CONNECT_MS, timeoutMs),
   };
-  const client = openClient(url, timeouts);
+  const client = new Redis(url, settings);
   client.on('error', goAway);
   client.on('close', () => goAway(new Error('The connection is closed')));
   client.on('ready', () => {
@@ -81,7 +69,7 @@ export function createRedisConnection(options: RedisConnectionOptions) {
     events.emit('tried');
     events.emit('connected');
   });
-  const listener = openClient(url, timeouts);
+  const listener = new Redis(url, settings);
   // Ignored: the connection of `client` reports that Redis is unreachable.
   const ignore = () => {};
   listener.on('error', ignore);

@@ -5,10 +5,12 @@ import * as v from 'valibot';
 import type { ServiceFingerprints } from '../../domain/digests.js';
 import { type Fetched, sentAtOf } from '../../domain/listing.js';
 import { UPSTREAM_ERROR_CODES } from '../../domain/upstream-error.js';
+import type { ClientLimit } from '../../scheduling/client-limit.js';
 import type { LeaseResult, Peers, RefreshLease, SharedFailure } from '../../snapshots/stores.js';
 import type { LocalRateLimiter, RateLimiter } from '../../upstream/http/rate-limit.js';
 import type { StoredKind } from '../../upstream/listing-kinds.js';
 import { decodeListing, encodeListing, RECORD_FORMAT } from '../stored-listing.js';
+import { createSharedClientLimit } from './client-limit.js';
 import { createRedisConnection, type RedisConnectionOptions } from './connection.js';
 import { createSharedRateLimiter } from './rate-limit.js';
 
@@ -287,6 +289,7 @@ export function createRedisPeers(options: RedisPeersOptions) {
     ...peers,
     share: (local: LocalRateLimiter, requestsPerSecond: number): RateLimiter =>
       createSharedRateLimiter(local, requestsPerSecond, connection, prefix),
+    limitClients: (local: ClientLimit) => createSharedClientLimit(local, connection, log),
     giveUp() {
       hasGivenUp = true;
     },
