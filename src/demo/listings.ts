@@ -85,11 +85,8 @@ export function readDemoFacts(): DemoFacts {
   known = {
     chains,
     chainKeys: new Map(evm.map(({ caip2, chainKey }) => [caip2 ?? '', chainKey])),
-    tokens: new Map(
-      tokens.map(({ chainKey, address, decimals }) => [
-        tokenKey(chainKey, address),
-        new Map([['decimals', String(decimals)]]),
-      ]),
+    decimals: new Map(
+      tokens.map(({ chainKey, address, decimals }) => [tokenKey(chainKey, address), decimals]),
     ),
   };
   return known;

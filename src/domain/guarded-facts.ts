@@ -37,8 +37,8 @@ export interface DemoFacts {
   readonly chains: readonly Chain[];
   /** The keys of EVM chains, by CAIP-2 identifier. */
   readonly chainKeys: ReadonlyMap<string, string>;
-  /** The known facts of each token, by its `tokenKey`. */
-  readonly tokens: ReadonlyMap<string, ReadonlyMap<GuardedFact, string>>;
+  /** The decimals of tokens on EVM chains, by `tokenKey`. */
+  readonly decimals: ReadonlyMap<string, number>;
 }
 
 interface FactForm {

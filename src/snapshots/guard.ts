@@ -26,8 +26,8 @@ import type { ListingKind } from '../upstream/listing-kinds.js';
 /** The part of the operator's rules that decides on values. */
 export type GuardRules = Pick<ResolvedRules, 'verdictOn' | 'keptFacts'>;
 
-/** Facts to expect of a row that was not listed before, by its key. */
-export type Baseline = (key: string) => ReadonlyMap<GuardedFact, string> | undefined;
+/** The decimals to expect of a token that was not listed before, by its key. */
+export type Baseline = (key: string) => number | undefined;
 
 export interface GuardOptions<Row> {
   readonly kind: ListingKind<Row>;
@@ -127,7 +127,9 @@ export async function guardListing<Row extends ListingRow>(
     const known = served.get(key) ?? gone.get(key)?.row;
     // A `keep` rule on an address is left out: it does not describe this row, but keeps other rows from replacing it.
     const kept = [...(rules.keptFacts(key) ?? [])].filter(([fact]) => fact !== 'address');
-    const facts = new Map([...((!known && baseline?.(key)) || []), ...kept]);
+    const decimals = known ? undefined : baseline?.(key);
+    const facts = new Map(kept);
+    if (decimals !== undefined && !facts.has('decimals')) facts.set('decimals', String(decimals));
     const isUnknown = ({ fact }: FactOf<Row>) => !known && !facts.has(fact);
     if (others.some((other) => contradictedFacts(kind.guarded, first, other).some(isUnknown)))
       return undefined;

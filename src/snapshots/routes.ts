@@ -350,9 +350,8 @@ export function decimalsOfRoutes(
   const removed = listed?.unlisted.get(key);
   if (removed === null) return Number.NaN;
   const kept = rules.keptFacts(key)?.get('decimals');
-  if (kept === undefined && removed) return removed.decimals;
-  const known = kept ?? baseline(key)?.get('decimals');
-  return known === undefined ? undefined : Number(known);
+  if (kept !== undefined) return Number(kept);
+  return removed?.decimals ?? baseline(key);
 }
 
 /**

@@ -59,12 +59,9 @@ export function createSnapshots(options: SnapshotsOptions) {
   let usedFacts: string | undefined;
   const factsNow = () => chains.guarded && factsOf(chains.guarded.rows);
 
-  const baseline: Baseline = (key) => demoFacts().tokens.get(key);
+  const baseline: Baseline = (key) => demoFacts().decimals.get(key);
   /** Before the first token listing, routes are compared with the last accepted decimals of other upstreams, too. */
-  const baselineOfRoutes: Baseline = (key) => {
-    const row = tokens.earlier(key);
-    return row ? new Map([['decimals', String(row.decimals)]]) : baseline(key);
-  };
+  const baselineOfRoutes: Baseline = (key) => tokens.earlier(key)?.decimals ?? baseline(key);
 
   const chains = createRefresher<Chain, ChainSnapshot>({
     ...options,
