@@ -247,17 +247,12 @@ function knownKeys<Row>(kind: ListingKind<Row>, listing: Fetched<Row>): readonly
   return [...keyedRows(listing.rows, kind.keyOf).keys(), ...unlistedRows(kind, listing).keys()];
 }
 
-/** The facts of chains that tokens and the token list depend on, as a text that is equal for any order of the chains. */
+/** The guarded facts and CAIP-2 identifiers of chains, as a text that is equal for any order of the chains. */
 function factsOf(chains: readonly Chain[]): string {
-  const facts = chains.map(
-    ({ chainKey, chainId, chainType, caip2, nativeCurrency: { address, decimals } }) => [
-      chainKey,
-      chainId,
-      chainType,
-      caip2,
-      address,
-      decimals,
-    ],
-  );
-  return JSON.stringify(facts.toSorted());
+  const factsOfEach = chains.map((chain) => [
+    CHAINS.keyOf(chain),
+    chain.caip2,
+    ...CHAINS.guarded.map(({ of }) => of(chain)),
+  ]);
+  return JSON.stringify(factsOfEach.toSorted());
 }
