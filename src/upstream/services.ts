@@ -65,7 +65,8 @@ interface ServiceAddress {
   readonly createService: CreateService;
 }
 
-function chosenServices(addresses: Addresses): [ServiceAddress, ServiceAddress?] {
+/** The service that gets the requests, and its successor, if it has one. */
+function chosenServices(addresses: Addresses): readonly [ServiceAddress, ...ServiceAddress[]] {
   const { upstreamProfile: profile, upstreamUrl: url, upstreamSuccessorUrl: successorUrl } = addresses;
   if (url === undefined) return [{ source: 'demo', url: 'demo', createService: SERVICES.v1 }];
   const source = profile === AUTO ? 'v1' : profile;
@@ -77,14 +78,11 @@ function chosenServices(addresses: Addresses): [ServiceAddress, ServiceAddress?]
 
 /** The services whose stored rows may be served: by name, the fingerprints of their addresses. */
 export function fingerprintsOf(addresses: Addresses): ServiceFingerprints {
-  if (addresses.upstreamUrl === undefined) return { demo: 'demo' };
-  const services = chosenServices(addresses).filter((service) => service !== undefined);
-  return Object.fromEntries(services.map(({ source, url }) => [source, fingerprint(url)]));
+  return Object.fromEntries(chosenServices(addresses).map(({ source, url }) => [source, fingerprint(url)]));
 }
 
 /** A digest of the settings that must be equal for gateways to share snapshots. */
-export function peerScope({ upstreamProfile, upstreamUrl, upstreamSuccessorUrl = '' }: Addresses): string {
-  if (upstreamUrl === undefined) return 'demo';
+export function peerScope({ upstreamProfile, upstreamUrl = '', upstreamSuccessorUrl = '' }: Addresses) {
   const services = [upstreamProfile, fingerprint(upstreamUrl), fingerprint(upstreamSuccessorUrl)];
   return fingerprint(JSON.stringify(services));
 }
