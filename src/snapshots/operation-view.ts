@@ -3,7 +3,6 @@ import { foldAddress, foldChainKey, isNativePlaceholder, NATIVE_PLACEHOLDER } fr
 import type { RouteRequest, Service, Token } from '../domain/listing.js';
 import type { ResolvedRules } from '../domain/listing-rules.js';
 import { UpstreamError } from '../domain/upstream-error.js';
-import type { Logger } from '../logger/logger.js';
 import { type FreshMs, freshnessOf, type StaleListing } from './freshness.js';
 import { createAgreement, type Reconcile, type RouteAnswer, type Routes } from './routes.js';
 import { type IndexedListings, LISTING_NAMES, type ListingName, type TokenSnapshot } from './snapshot.js';
@@ -35,7 +34,6 @@ export interface ViewParts {
   readonly currentRules: () => Pick<ResolvedRules, 'hides'>;
   readonly now: () => number;
   readonly onWaited: (reason: 'upstream', seconds: number) => void;
-  readonly log: Logger;
 }
 
 /**
@@ -166,14 +164,13 @@ export class View {
   /** An answer without routes if a fresh listing lacks the token or the operator hides it; else undefined. */
   private noneIfUnlisted(tokens: TokenSnapshot | undefined, request: RouteRequest): RoutesRead | undefined {
     const { srcChainKey: chainKey, srcToken: address } = request;
-    const { service, freshMs, currentRules, now, log } = this.parts;
+    const { service, freshMs, currentRules, now } = this.parts;
     const isHidden = chainKey !== undefined && currentRules().hides({ chainKey, address });
     // The value-transfer service refuses a request without a chain: the client must get that error, not an empty list.
     const isUnanswerable = chainKey === undefined && service.source === 'value-transfer';
     const isUnlisted = tokens && !isUnanswerable && !listedToken(tokens, request);
     const certainMs = isHidden ? freshMs.tokens : isUnlisted ? freshMs.tokens - tokens.ageAt(Date.now()) : 0;
     if (certainMs <= 0) return undefined;
-    log.debug({ ...request }, 'No request for routes: the token is not listed, or it is hidden');
     const goodUntil = now() + certainMs;
     const takenAt = tokens?.takenAt ?? now();
     return { rows: NONE, takenAt, isUnlisted: true, goodUntil, ageFrom: Number.POSITIVE_INFINITY };

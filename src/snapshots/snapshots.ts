@@ -128,7 +128,6 @@ export function createSnapshots(options: SnapshotsOptions) {
     routes: destinationsFreshMs,
   };
   const reconcile = createReconcile(currentRules, baselineOfRoutes, metrics.conflictingRouteRows, log);
-  const onWaited = metrics.waited;
   const parts = {
     service,
     refreshers,
@@ -138,8 +137,7 @@ export function createSnapshots(options: SnapshotsOptions) {
     reconcile,
     currentRules,
     now,
-    onWaited,
-    log,
+    onWaited: metrics.waited,
   };
 
   /**

@@ -104,11 +104,11 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
       if (isClosed) return;
       const error = asUpstreamError(thrown);
       if (error !== thrown) log.error({ ...request, err: thrown }, 'Internal error while routes were swept');
-      onFailure(request, TOKENS.keyOf(token), error);
+      onFailure(TOKENS.keyOf(token), error);
     }
   }
 
-  function onFailure(request: RouteRequest, key: string, error: UpstreamError): void {
+  function onFailure(key: string, error: UpstreamError): void {
     const { code, status, detail, retryAfterMs, notSent, message } = error;
     lastError = error;
     if (notSent) {
@@ -120,11 +120,9 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
     const pauseMs = growingPause(LEAST_PAUSE_MS, MAX_FAILURE_PAUSE_MS, failedInARow++);
     nextAt = Math.max(nextAt, performance.now() + pauseMs);
     const isGone = code === 'UPSTREAM_GONE';
-    if (status !== 429) {
-      // A failed token is requested again after all others, so that one token that stays "gone" does not stop the sweep.
+    // A failed token is requested again after all others, so that one token that stays "gone" does not stop the sweep.
+    if (status !== 429)
       failures.set(key, { at: Date.now(), isRepeatedEarly: isGone || !failures.get(key)?.isRepeatedEarly });
-      log.debug({ ...request, code, detail }, 'The sweep could not fetch the routes of a token');
-    }
     if (isGone)
       stopFor(growingPause(FIRST_STOP_MS, LONGEST_PAUSE_MS, goneInARow++), message, { code, detail });
     else if (status === 429 || retryAfterMs)

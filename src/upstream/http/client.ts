@@ -106,8 +106,6 @@ export function createUpstreamHttp(options: UpstreamHttpOptions) {
         const error = asUpstreamError(thrown);
         const pauseMs = retryDelay(failures, error);
         if (closing.signal.aborted || failures >= maxFailures || pauseMs === undefined) throw error;
-        const { code, detail } = error;
-        log.debug({ url, attempt: failures, pauseMs, code, detail }, 'Retrying a request to the upstream');
         await sleep(pauseMs, undefined, { signal: closing.signal }).catch(() => {
           throw stoppingError();
         });
