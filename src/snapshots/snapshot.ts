@@ -61,9 +61,6 @@ export type ListingName = keyof IndexedListings;
 
 export const LISTING_NAMES = ['chains', 'tokens'] as const satisfies readonly ListingName[];
 
-/** A list with one value for each of these names, in their order. */
-export type EachOf<Names extends readonly unknown[], Value> = { readonly [Place in keyof Names]: Value };
-
 /** The snapshots that are served now; undefined for a listing that has no snapshot yet. */
 export type ServedSnapshots = { readonly [Name in ListingName]: IndexedListings[Name] | undefined };
 

@@ -5,7 +5,7 @@ import type { Chain, Fetched, Service, Token } from '../domain/listing.js';
 import { type ListingRules, NO_RULES } from '../domain/listing-rules.js';
 import { CHAINS, type ListingKind, TOKENS } from '../upstream/listing-kinds.js';
 import { assignCaip2, compareNatives, guardPrices } from './cross-checks.js';
-import { type FreshMs, freshnessOf, type ListingStatus, type Reads } from './freshness.js';
+import { type FreshMs, freshnessOf, type Reads } from './freshness.js';
 import { type Baseline, guardListing, unlistedRows } from './guard.js';
 import { MAX_UPSTREAM_WAIT_MS, View } from './operation-view.js';
 import { logUnknownRows } from './refresh-log.js';
@@ -15,7 +15,6 @@ import {
   type ChainSnapshot,
   createChainSnapshot,
   createTokenSnapshot,
-  type EachOf,
   LISTING_NAMES,
   type ListingName,
   type ServedSnapshots,
@@ -229,10 +228,8 @@ export function createSnapshots(options: SnapshotsOptions) {
     heldBack: () => LISTING_NAMES.map((name) => ({ listing: name, ...refreshers[name].heldBack })),
     /** The freshness of the data that was read; `now` is in milliseconds since 1970. */
     freshness: (read: Reads, now: number) => freshnessOf(snapshotOf, read, freshMs, now),
-    status(now: number) {
-      const statuses: readonly ListingStatus[] = each.map((refresher) => refresher.status(now));
-      return statuses as EachOf<typeof LISTING_NAMES, ListingStatus>;
-    },
+    /** The status of each listing, in the order of `LISTING_NAMES`. */
+    status: (now: number) => [chains.status(now), tokens.status(now)] as const,
     stop(): void {
       for (const refresher of each) refresher.stop();
       sources?.close();
