@@ -10,6 +10,7 @@ import type { Metrics } from './observability/metrics.js';
 import { createMonitoring, notReadyReason } from './observability/monitoring.js';
 import { createClientLimit } from './scheduling/client-limit.js';
 import { createSnapshots } from './snapshots/snapshots.js';
+import { NO_PEERS } from './snapshots/stores.js';
 import { openDiskStore } from './storage/disk.js';
 import { openRulesFile } from './storage/rules-file.js';
 import { createRateLimiter } from './upstream/http/rate-limit.js';
@@ -79,7 +80,7 @@ export async function assemble(options: AssembleOptions) {
     firstPauseMs: options.firstPauseMs,
     routesSweepMs: config.routesSweepMs ?? (isDemo ? DEMO_SWEEP_MS : undefined),
     service: decorate(upstream.service),
-    peers: redisPeers,
+    peers: redisPeers ?? NO_PEERS,
     disk,
     demoFacts: readDemoFacts,
     rules: rulesFile?.rules,

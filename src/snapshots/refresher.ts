@@ -48,7 +48,7 @@ export interface SnapshotMetrics {
 export interface RefreshOptions extends HoldBackRules {
   readonly service: Pick<Service, 'source' | 'delay' | 'switchTo'>;
   readonly firstPauseMs?: number | undefined;
-  readonly peers?: Peers | undefined;
+  readonly peers: Peers;
   readonly disk?: DiskStore | undefined;
   readonly metrics: SnapshotMetrics;
   readonly log: Logger;
@@ -87,7 +87,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   options: RefresherOptions<Row, Indexed>,
 ) {
   const { kind, fetch, guard, select, index, freshMs, service } = options;
-  const { firstPauseMs = FIRST_PAUSE_MS, peers = NO_PEERS, disk, metrics, log } = options;
+  const { firstPauseMs = FIRST_PAUSE_MS, peers, disk, metrics, log } = options;
   const { name } = kind;
   const maxPauseMs = Math.min(MAX_PAUSE_MS, Math.max(freshMs, firstPauseMs));
   const listingCheck = createListingCheck(kind, options);
@@ -113,8 +113,6 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   let requestedAt = 0;
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
-  /** When the snapshot that is served was requested; 0 without one. */
-  const servedAt = () => (snapshot ? sentAtOf(snapshot) : 0);
 
   /** Runs a refresh, or joins the one that is in progress. */
   function refresh(): Promise<Indexed> {
@@ -134,9 +132,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
       const known = withKnownFacts(kind, undefined, (await readOthers()).others);
       earlier = new Map(known?.guard?.gone.map(({ row }) => [kind.keyOf(row), row]));
     }
-    const leased = await peers.lease(name, kind, newestAt).catch((error) => {
-      throw onError(error);
-    });
+    const leased = await peers.lease(name, kind, newestAt);
     if (leased.is === 'too early') throw backOff(leased);
     try {
       if (leased.is === 'fetched') return await accept(() => leased.fetched, 'peer');
@@ -302,7 +298,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
 
   /** Continues the peer's count of failures and its held-back loss, if they are newer than the served snapshot. */
   function adoptPeerState(failure: SharedFailure | undefined): void {
-    if (!failure || failure.at <= servedAt()) return;
+    if (!failure || (snapshot && failure.at <= sentAtOf(snapshot))) return;
     failuresInARow = failure.failuresInARow;
     listingCheck.adoptPeerState(failure.heldBack);
   }

@@ -22,7 +22,6 @@ import {
   type TokenSnapshot,
 } from './snapshot.js';
 import { createSources } from './sources.js';
-import { NO_PEERS } from './stores.js';
 
 /** Times are in milliseconds. `chainsFreshMs` and `tokensFreshMs` say at which age a listing is refreshed. */
 export interface SnapshotsOptions extends RefreshOptions, Readonly<Record<`${ListingName}FreshMs`, number>> {
@@ -46,8 +45,7 @@ export type Snapshots = ReturnType<typeof createSnapshots>;
 
 /** Creates the snapshots and routes. Nothing is fetched before `start`. */
 export function createSnapshots(options: SnapshotsOptions) {
-  const { service, destinationsFreshMs, holdBackMs, demoFacts, routesSweepMs } = options;
-  const { peers = NO_PEERS, metrics, log } = options;
+  const { service, peers, destinationsFreshMs, holdBackMs, demoFacts, routesSweepMs, metrics, log } = options;
   let { rules = NO_RULES } = options;
   /** The operator's rules. Their CAIP identifiers are resolved to chains and tokens. */
   let resolved = rulesFor();

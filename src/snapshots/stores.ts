@@ -22,7 +22,7 @@ export interface SharedFailure {
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly failuresInARow: number;
-  readonly heldBack: HeldBackLoss | undefined;
+  readonly heldBack?: HeldBackLoss | undefined;
 }
 
 /**

@@ -106,7 +106,7 @@ const failureJson = v.pipe(
 
 function readFailure(text: unknown): SharedFailure | undefined {
   const { success, output } = v.safeParse(failureJson, String(text));
-  return success ? { ...output, heldBack: output.heldBack } : undefined;
+  return success ? output : undefined;
 }
 
 /** Connects, and reconnects until it is closed. While Redis is unavailable, each gateway continues alone. */
