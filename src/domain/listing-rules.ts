@@ -3,13 +3,9 @@ import { foldAddress, foldChainKey, rowName, tokenKey } from './addresses.js';
 import { isIdentifiedBy, parseCaip2, parseCaip19 } from './caip.js';
 import { FACT_FORMS, foldValue, GUARDED_FACTS } from './guarded-facts.js';
 import type { Chain, GuardedFact, Token } from './listing.js';
+import { MAX_SHOWN } from './text-limits.js';
 
-export interface ListingRules {
-  readonly size: number;
-  /** Finds the rows that the rules name. If several `chains` have one CAIP-2 identifier, it names the last. */
-  resolve(chains: readonly Chain[]): ResolvedRules;
-}
-
+/** The rules with the rows that they name. */
 export interface ResolvedRules {
   /** A text that is equal if the same rules name the same rows. */
   readonly rows: string;
@@ -61,12 +57,12 @@ type Rule =
   | { readonly verb: 'chains'; readonly places: readonly Place[] }
   | { readonly verb: 'hide'; readonly places: readonly Place[] };
 
-/** The limit on rules: UTF-16 code units of a text, bytes of a file. */
+export type ListingRules = readonly Rule[];
+
+/** The longest file of rules, in bytes. */
 export const MAX_RULES_LENGTH = 2_097_152;
 /** A text with more rules is refused. Services list far fewer tokens. */
 export const MAX_RULES = 20_000;
-/** A message shows at most this many characters of a line or word. */
-const SHOWN_LENGTH = 100;
 
 export class ListingRulesError extends Error {}
 
@@ -88,9 +84,6 @@ type Refuse = (expected: string, got?: string) => never;
  * @throws ListingRulesError for the first error: its line, the expected form and the found text
  */
 export function parseListingRules(text: string): ListingRules {
-  if (text.length > MAX_RULES_LENGTH) {
-    throw new ListingRulesError(`expected at most ${MAX_RULES_LENGTH} characters, got ${text.length}`);
-  }
   const rules: Rule[] = [];
   /** By fact and place: the rules that accept changes, then at most one `keep` rule. */
   const aboutOneFact = new Map<string, FactRule[]>();
@@ -99,7 +92,7 @@ export function parseListingRules(text: string): ListingRules {
   for (const [line] of text.matchAll(/[^\r\n]*(?:\r\n|[\r\n]|$)/g)) {
     number++;
     const refuse: Refuse = (expected, got = line.trim()) => {
-      const shown = quoted(got.slice(0, SHOWN_LENGTH));
+      const shown = quoted(got.slice(0, MAX_SHOWN));
       throw new ListingRulesError(`line ${number}: expected ${expected}; got ${shown}`);
     };
     const words = wordsOf(line) ?? refuse('a word that begins with a double quote to be a JSON string');
@@ -116,7 +109,7 @@ export function parseListingRules(text: string): ListingRules {
     if (other) refuse(`a rule that does not contradict line ${other.line}, which has "${other.verb}"`);
     if (!isKept && earlier.push(rule) === 1) aboutOneFact.set(key, earlier);
   }
-  return createListingRules(rules);
+  return rules;
 }
 
 const PLACE = 'chain (key or CAIP-2) or token (chain:address or CAIP-19)';
@@ -205,14 +198,8 @@ function isSameValue(fact: GuardedFact, one: string, other: string): boolean {
   return foldValue(fact, one) === foldValue(fact, other);
 }
 
-function createListingRules(rules: readonly Rule[]): ListingRules {
-  return { size: rules.length, resolve: (chains) => resolve(rules, chains) };
-}
-
-/** No rules: everything is served, in the upstream's order. */
-export const NO_RULES = createListingRules([]);
-
-function resolve(rules: readonly Rule[], chains: readonly Chain[]): ResolvedRules {
+/** Finds the rows that the rules name. If several `chains` have one CAIP-2 identifier, it names the last. */
+export function resolveRules(rules: ListingRules, chains: readonly Chain[]): ResolvedRules {
   const byCaip2 = new Map(chains.map((chain) => [chain.caip2, chain]));
   /** The place of each chain in the operator's order; undefined if the upstream's order holds. */
   let ranks: Map<string, number> | undefined;
@@ -295,7 +282,7 @@ export function ruleToPaste(
   const words = [verb, place, fact, served, ...(verb === 'accept' ? [upstream] : [])];
   const rule = words.map((word) => (BARE.test(word) ? word : quoted(word))).join(' ');
   try {
-    const { verdictOn, keptFacts } = parseListingRules(rule).resolve([]);
+    const { verdictOn, keptFacts } = resolveRules(parseListingRules(rule), []);
     const isKept = keptFacts(rowKey(row))?.get(fact) === served;
     const isAccepted = verdictOn(rowKey(row), fact, served, upstream) === 'accept';
     return (verb === 'accept' ? isAccepted : isKept) ? rule : undefined;

@@ -2,7 +2,7 @@
 import type { DemoFacts } from '../domain/guarded-facts.js';
 import { keyedRows } from '../domain/keyed-rows.js';
 import type { Chain, Fetched, Service, Token } from '../domain/listing.js';
-import { type ListingRules, NO_RULES } from '../domain/listing-rules.js';
+import { type ListingRules, resolveRules } from '../domain/listing-rules.js';
 import { CHAINS, type ListingKind, TOKENS } from '../upstream/listing-kinds.js';
 import { assignCaip2, compareNatives, guardPrices } from './cross-checks.js';
 import { type FreshMs, freshnessOf, type Reads } from './freshness.js';
@@ -46,7 +46,7 @@ export type Snapshots = ReturnType<typeof createSnapshots>;
 /** Creates the snapshots and routes. Nothing is fetched before `start`. */
 export function createSnapshots(options: SnapshotsOptions) {
   const { service, peers, destinationsFreshMs, holdBackMs, demoFacts, routesSweepMs, metrics, log } = options;
-  let { rules = NO_RULES } = options;
+  let { rules = [] } = options;
   /** The operator's rules. Their CAIP identifiers are resolved to chains and tokens. */
   let resolved = rulesFor();
   /**
@@ -153,7 +153,7 @@ export function createSnapshots(options: SnapshotsOptions) {
     const numbered = [...sent, ...known, ...gone, ...rows].filter(
       ({ chainKey }) => !unnumbered.has(chainKey),
     );
-    return rules.resolve([...ofDemo, ...numbered]);
+    return resolveRules(rules, [...ofDemo, ...numbered]);
   }
 
   /** Applies the rules to the tokens again if the rules now name other rows, or if native currencies have changed. */

@@ -39,7 +39,7 @@ export async function openRulesFile(
         log.error(facts, `LISTING_RULES has an error, and the last rules stay in force: ${found}`);
       return;
     }
-    const facts = { file: path, rules: found.rules.size };
+    const facts = { file: path, rules: found.rules.length };
     if (found.text !== text) {
       ({ text, rules } = found);
       log.info(facts, 'LISTING_RULES has changed, and its rules apply from now on');

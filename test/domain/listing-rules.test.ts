@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { foldChainKey, NATIVE_PLACEHOLDER, tokenKey } from '../../src/domain/addresses.js';
 import { caip2Of, caip19Of } from '../../src/domain/caip.js';
 import type { Chain, GuardedFact, Token } from '../../src/domain/listing.js';
-import { MAX_RULES, NO_RULES, parseListingRules, ruleToPaste } from '../../src/domain/listing-rules.js';
+import { MAX_RULES, parseListingRules, resolveRules, ruleToPaste } from '../../src/domain/listing-rules.js';
 import { CHAINS, TOKENS } from '../../src/upstream/listing-kinds.js';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
@@ -13,8 +13,8 @@ const ORIGIN = { source: 'v1', takenAt: 0 };
 const { rows: chains } = await CHAINS.parse(demoChains, ORIGIN);
 const { rows: tokens } = await TOKENS.parse(demoTokens, ORIGIN);
 /** The rules, resolved with all chains known. */
-const resolved = (text: string, known = chains) => parseListingRules(text).resolve(known);
-const noRules = NO_RULES.resolve(chains);
+const resolved = (text: string, known = chains) => resolveRules(parseListingRules(text), known);
+const noRules = resolveRules([], chains);
 const USDC_ON_BASE = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913';
 const USDC = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
 /** The rules, resolved without a known chain. */
@@ -62,9 +62,9 @@ describe('rules', () => {
     const token = { chainKey: 'a', address: '0x1' };
     const of = async (...rows: unknown[]) => {
       const { rows: known } = await CHAINS.parse(rows, ORIGIN);
-      return rules.resolve(known);
+      return resolveRules(rules, known);
     };
-    const none = rules.resolve([]);
+    const none = resolveRules(rules, []);
     const one = await of(chainRow('a', { chainId: 77 }));
     const other = await of(chainRow('a', { chainId: 78 }), chainRow('b', { chainId: 77 }));
     expect([none, one, other].map((each) => each.hides(token))).toEqual([false, true, false]);
@@ -246,22 +246,20 @@ describe('the text of rules', () => {
     ['accept ethereum:0x1 decimals 6 18', 'accept ethereum:0x1 decimals 18 6'],
     ['keep base nativeCurrency "ETH 18 0xAB"', 'keep base nativeCurrency "ETH 18 0xab"'],
   ])('the rules %s and %s can stand together', (one, other) => {
-    expect(parseListingRules(`${one}\n${other}`).size).toBe(2);
-    expect(parseListingRules(`${other}\n${one}`).size).toBe(2);
+    expect(parseListingRules(`${one}\n${other}`)).toHaveLength(2);
+    expect(parseListingRules(`${other}\n${one}`)).toHaveLength(2);
   });
 
-  it('the text of rules has at most two megabytes and 20,000 rules', () => {
+  it('the text of rules has at most 20,000 rules', () => {
     const rules = `accept ethereum:${USDC} decimals 6 18\n`.repeat(MAX_RULES);
-    expect(parseListingRules(rules).size).toBe(20_000);
+    expect(parseListingRules(rules)).toHaveLength(MAX_RULES);
     expect(errorOf(`${rules}\n# a comment\nhide b`)).toBe(
       'line 20003: expected at most 20000 rules; got "hide b"',
     );
-    expect(errorOf('#'.repeat(2 ** 21 + 1))).toBe('expected at most 2097152 characters, got 2097153');
-    expect(parseListingRules('#'.repeat(2 ** 21)).size).toBe(0);
   });
 
   it('the text of rules names a token by any text with a colon that is no identifier of a chain', () => {
-    expect(parseListingRules('keep eip155:abc:1 decimals 6').size).toBe(1);
+    expect(parseListingRules('keep eip155:abc:1 decimals 6')).toHaveLength(1);
     expect(errorOf('keep eip155:1 decimals 6')).toContain('expected a fact of this chain');
   });
 });

@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
-import type { ListingRules } from '../../src/domain/listing-rules.js';
+import { type ListingRules, resolveRules } from '../../src/domain/listing-rules.js';
 import { openRulesFile } from '../../src/storage/rules-file.js';
 import { temporaryDirectory, temporaryFile } from '../support/temporary-files.js';
 import { createTestLog } from '../support/test-gateway.js';
@@ -24,7 +24,7 @@ const SOME_LOOKS_MS = 300;
 
 /** Which of the chains a, b and c the rules hide. */
 const hiddenBy = (rules: ListingRules) =>
-  ['a', 'b', 'c'].filter((chainKey) => rules.resolve([]).hides({ chainKey, address: '0x1' }));
+  ['a', 'b', 'c'].filter((chainKey) => resolveRules(rules, []).hides({ chainKey, address: '0x1' }));
 
 async function watch(path: string, settleMs = SETTLE_MS) {
   const { log, logged } = await createTestLog();
