@@ -101,11 +101,7 @@ export function createUpstream(options: UpstreamOptions) {
   const [first, successor] = chosenServices(options);
   const service = open(first);
   return {
-    service: successor
-      ? createFailoverService(service, open(successor), log, () =>
-          options.onChangeOver(first.source, successor.source),
-        )
-      : service,
+    service: successor ? createFailoverService(service, open(successor), log, options.onChangeOver) : service,
     forgetGone() {
       for (const http of opened) http.forgetGone();
     },
@@ -129,7 +125,7 @@ function createFailoverService(
   v1: Service,
   successor: Service,
   log: Logger,
-  onChangeOver: () => void,
+  onChangeOver: UpstreamOptions['onChangeOver'],
 ): Service {
   let hasSwitched = false;
 
@@ -148,7 +144,7 @@ function createFailoverService(
           { code: error.code, detail: error.detail },
           `The v1 service says that it is gone, and its successor has answered: the listings are from the value-transfer service from now on. ${ADVICE}`,
         );
-        onChangeOver();
+        onChangeOver(v1.source, successor.source);
       }
       return answer;
     }
