@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ServiceFingerprints } from '../domain/digests.js';
+import type { Fetched } from '../domain/listing.js';
 import type { Logger } from '../logger/logger.js';
 import type { DiskStore } from '../snapshots/stores.js';
 import type { StoredKind } from '../upstream/listing-kinds.js';
@@ -72,27 +73,20 @@ export async function openDiskStore(
     }
   }
 
-  /** Reads a file; undefined if there is none, or if it is refused. */
-  async function readFrom<Row>(kind: StoredKind<Row>, file: string, of: ServiceFingerprints | undefined) {
-    try {
-      return await decodeListing(kind, await readFile(join(directory, file)), of, Date.now());
-    } catch (error) {
-      if (codeOf(error) === 'ENOENT') return undefined;
-      const reason = error instanceof Error ? error.message : String(error);
-      log.warn({ file, reason }, `A ${kind.name} listing on disk is refused, and not used: ${reason}`);
-      return undefined;
+  /** Reads files, the newest listing first, without refused ones. @param of as in {@link decodeListing} */
+  async function readAll<Row>(kind: StoredKind<Row>, files: readonly string[], of?: ServiceFingerprints) {
+    const read: Fetched<Row>[] = [];
+    for (const file of files) {
+      try {
+        read.push(await decodeListing(kind, await readFile(join(directory, file)), of, Date.now()));
+        if (of) usable.add(file);
+      } catch (error) {
+        if (codeOf(error) === 'ENOENT') continue;
+        const reason = error instanceof Error ? error.message : String(error);
+        log.warn({ file, reason }, `A ${kind.name} listing on disk is refused, and not used: ${reason}`);
+      }
     }
-  }
-
-  /** Reads files, the newest listing first. @param of as in {@link decodeListing} */
-  async function readAll<Row>(
-    kind: StoredKind<Row>,
-    files: readonly string[],
-    of: ServiceFingerprints | undefined,
-  ) {
-    const read = await Promise.all(files.map((file) => readFrom(kind, file, of)));
-    for (const [index, file] of files.entries()) if (of && read[index]) usable.add(file);
-    return read.filter((fetched) => fetched !== undefined).sort((one, other) => other.takenAt - one.takenAt);
+    return read.sort((one, other) => other.takenAt - one.takenAt);
   }
 
   return {
@@ -105,7 +99,7 @@ export async function openDiskStore(
         file.startsWith(`${kind.name}-`) && formatOf(file) <= RECORD_FORMAT && !usable.has(file);
       // Facts are also read from a file that has the right name but must not be served: it can be of another service
       // at the same address, or from a time in the future because a clock was wrong.
-      return readAll(kind, (await readdir(directory).catch(() => [])).filter(isOther), undefined);
+      return readAll(kind, (await readdir(directory).catch(() => [])).filter(isOther));
     },
     write(kind, fetched) {
       const file = fileOf(kind.name, services[fetched.source]);
