@@ -2,7 +2,7 @@
 import { foldAddress, isNativePlaceholder } from '../domain/addresses.js';
 import { append, groupBy } from '../domain/keyed-rows.js';
 import type { Chain, Token } from '../domain/listing.js';
-import { forEachChunk } from '../scheduling/chunks.js';
+import { forEachInSteps } from '../scheduling/steps.js';
 import { staticRankOf } from './ranks.js';
 import { foldSymbol, keyStarts, nameStarts, searchedPart, symbolStarts, wholeLetters } from './text.js';
 import {
@@ -41,20 +41,17 @@ export async function createTokenIndexes(rows: readonly Token[]) {
     { readonly all: number[]; readonly natives: number[]; bridgeable: number }
   >();
   const addresses = new Map<string, number[]>();
-  await forEachChunk(tokens, (chunk, offset) => {
-    for (const [nth, { symbol, name, chainKey, address, isBridgeable }] of chunk.entries()) {
-      const place = offset + nth;
-      append(bySymbol, symbol, place);
-      append(symbols, foldSymbol(symbol), place);
-      append(byName, searchedPart(name), place);
-      append(names, wholeLetters(searchedPart(name)), place);
-      append(addresses, foldAddress(address), place);
-      const chain = chains.get(chainKey) ?? { all: [], natives: [], bridgeable: 0 };
-      chains.set(chainKey, chain);
-      chain.all.push(place);
-      if (isNativePlaceholder(address)) chain.natives.push(place);
-      if (isBridgeable) chain.bridgeable++;
-    }
+  await forEachInSteps(tokens, ({ symbol, name, chainKey, address, isBridgeable }, place) => {
+    append(bySymbol, symbol, place);
+    append(symbols, foldSymbol(symbol), place);
+    append(byName, searchedPart(name), place);
+    append(names, wholeLetters(searchedPart(name)), place);
+    append(addresses, foldAddress(address), place);
+    const chain = chains.get(chainKey) ?? { all: [], natives: [], bridgeable: 0 };
+    chains.set(chainKey, chain);
+    chain.all.push(place);
+    if (isNativePlaceholder(address)) chain.natives.push(place);
+    if (isBridgeable) chain.bridgeable++;
   });
   return {
     /** The number of the row in the listing, by place. */
@@ -110,16 +107,14 @@ async function rankTokens(
   const isNative = (place: number) => isNativePlaceholder(tokens[place]?.address ?? '');
   const staticRanks = new Uint32Array(tokens.length);
   const nativeTwins = new Map<number, Places>();
-  await forEachChunk([...symbols.values()], (chunk) => {
-    for (const places of chunk) {
-      const byChain = groupBy(places, keyAt);
-      for (const [chainKey, onChain] of byChain) {
-        const native = onChain.length > 1 ? onChain.find(isNative) : undefined;
-        if (native !== undefined) nativeTwins.set(native, onChain);
-        for (const place of onChain) {
-          const isTwin = native !== undefined && place !== native;
-          staticRanks[place] = staticRankOf(chains.get(chainKey)?.bridgeable ?? 0, byChain.size, isTwin);
-        }
+  await forEachInSteps(symbols.values(), (places) => {
+    const byChain = groupBy(places, keyAt);
+    for (const [chainKey, onChain] of byChain) {
+      const native = onChain.length > 1 ? onChain.find(isNative) : undefined;
+      if (native !== undefined) nativeTwins.set(native, onChain);
+      for (const place of onChain) {
+        const isTwin = native !== undefined && place !== native;
+        staticRanks[place] = staticRankOf(chains.get(chainKey)?.bridgeable ?? 0, byChain.size, isTwin);
       }
     }
   });

@@ -1,6 +1,6 @@
 /** A list of words, which finds the words that differ from a given word by one typo. */
 import { foldText, isOneTypo } from '../domain/fold-text.js';
-import { forEachChunk } from '../scheduling/chunks.js';
+import { forEachInSteps } from '../scheduling/steps.js';
 import { HAS_LETTER, PUNCTUATION } from './text.js';
 
 /** Words of other lengths are left out: shorter words are too similar to others, and people rarely type longer ones. */
@@ -9,8 +9,8 @@ export const WORD_LENGTH = { min: 4, max: 24 } as const;
 /** Lists the words of texts, in their order. They are folded, and split at white space and punctuation. */
 export async function createWordList(texts: Iterable<string>) {
   const words = new Set<string>();
-  await forEachChunk([...texts], (chunk) => {
-    for (const word of chunk.flatMap((text) => foldText(text).split(PUNCTUATION))) {
+  await forEachInSteps(texts, (text) => {
+    for (const word of foldText(text).split(PUNCTUATION)) {
       const { length } = word;
       if (length >= WORD_LENGTH.min && length <= WORD_LENGTH.max && HAS_LETTER.test(word)) words.add(word);
     }

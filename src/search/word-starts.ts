@@ -1,5 +1,5 @@
 /** Finds items, such as tokens, by the starts of the words of their texts. */
-import { forEachChunk } from '../scheduling/chunks.js';
+import { forEachInSteps } from '../scheduling/steps.js';
 import { compare, firstIndex, sortInSteps } from './token-order.js';
 
 /** How letters match a text, the best first: the first word or its start, another word or its start, any part. */
@@ -23,8 +23,8 @@ export async function createWordStarts<Item>(
   wordsOf: (text: string) => readonly string[],
 ) {
   const sorted: { readonly word: string; readonly ofWord: readonly Item[] }[] = [];
-  await forEachChunk([...texts], (chunk) => {
-    for (const [text, ofWord] of chunk) for (const word of wordsOf(text)) sorted.push({ word, ofWord });
+  await forEachInSteps(texts, ([text, ofWord]) => {
+    for (const word of wordsOf(text)) sorted.push({ word, ofWord });
   });
   await sortInSteps(sorted, (a, b) => compare(a.word, b.word));
   const words: string[] = [];
@@ -32,12 +32,10 @@ export async function createWordStarts<Item>(
   const items: Item[] = [];
   /** For each word, how many of `items` come before the items of this word. */
   const itemsBefore = [0];
-  await forEachChunk(sorted, (chunk) => {
-    for (const { word, ofWord } of chunk) {
-      if (word !== words.at(-1)) words.push(word);
-      for (const item of ofWord) items.push(item);
-      itemsBefore[words.length] = items.length;
-    }
+  await forEachInSteps(sorted, ({ word, ofWord }) => {
+    if (word !== words.at(-1)) words.push(word);
+    for (const item of ofWord) items.push(item);
+    itemsBefore[words.length] = items.length;
   });
 
   function firstFrom(start: number, isBehind: (word: string) => boolean): number {

@@ -2,7 +2,7 @@
 import { textDigest } from '../domain/digests.js';
 import type { ChangeLog, ChangeStep } from '../domain/history.js';
 import { keyedRows } from '../domain/keyed-rows.js';
-import { forEachChunk, yieldThen } from '../scheduling/chunks.js';
+import { forEachInSteps, yieldThen } from '../scheduling/steps.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
 
 /** A listing remembers at most this many changes. */
@@ -87,11 +87,9 @@ async function changedKeys<Row>(kind: ListingKind<Row>, before: readonly Row[], 
   const known = keyedRows(before, kind.keyOf);
   const present = keyedRows(after, kind.keyOf);
   const keys = [...known.keys()].filter((key) => !present.has(key));
-  await forEachChunk([...present], (chunk) => {
-    for (const [key, row] of chunk) {
-      const old = known.get(key);
-      if (old === undefined || kind.contentOf(old) !== kind.contentOf(row)) keys.push(key);
-    }
+  await forEachInSteps(present, ([key, row]) => {
+    const old = known.get(key);
+    if (old === undefined || kind.contentOf(old) !== kind.contentOf(row)) keys.push(key);
   });
   return keys;
 }

@@ -4,7 +4,7 @@ import { caip2Of } from '../domain/caip.js';
 import { type DoubtedPrice, EMPTY_GUARD_MEMORY } from '../domain/guard-memory.js';
 import { groupBy, keyedRows } from '../domain/keyed-rows.js';
 import { type Chain, type Fetched, sentAtOf, type Token } from '../domain/listing.js';
-import { yieldThen } from '../scheduling/chunks.js';
+import { yieldThen } from '../scheduling/steps.js';
 import { TOKENS } from '../upstream/listing-kinds.js';
 import { clocksOf, type GuardedListing, type GuardRules } from './guard.js';
 

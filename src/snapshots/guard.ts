@@ -20,7 +20,7 @@ import {
   sentAtOf,
 } from '../domain/listing.js';
 import type { ResolvedRules } from '../domain/listing-rules.js';
-import { forEachChunk } from '../scheduling/chunks.js';
+import { forEachInSteps } from '../scheduling/steps.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
 
 /** The part of the operator's rules that decides on values. */
@@ -246,22 +246,18 @@ export async function guardListing<Row extends ListingRow>(
       const look = lookalikeOf(rows.get(key) as Row);
       return present.some((row) => lookalikeOf(row) === look) ? undefined : look;
     });
-    await forEachChunk(newcomers.size === 0 ? [] : [...gone], (chunk) => {
-      for (const [key, { row, at }] of chunk) {
-        const isOpen = (isRecent(at) || waited.length > 0) && !rows.has(key);
-        if (isOpen && !stays(key, served.get(key) ?? row, at) && settled.has(key))
-          gone.set(key, { row, at: 0 });
-      }
+    await forEachInSteps(newcomers.size === 0 ? [] : gone, ([key, { row, at }]) => {
+      const isOpen = (isRecent(at) || waited.length > 0) && !rows.has(key);
+      if (isOpen && !stays(key, served.get(key) ?? row, at) && settled.has(key))
+        gone.set(key, { row, at: 0 });
     });
-    await forEachChunk(departed, (chunk) => {
-      for (const [key, row] of chunk) {
-        const goneAt = gone.get(key)?.at;
-        if (goneAt === undefined && stays(key, row)) continue;
-        // If the memory is full, a row that was listed only briefly is not remembered: the other rows matter more.
-        const isForgotten = arrived.delete(key) && gone.size >= MAX_GONE;
-        const at = settled.has(key) ? 0 : (goneAt ?? takenAt);
-        if (!isForgotten) gone.set(key, { row: kind.heldBack(row, NOTHING_HELD_BACK), at });
-      }
+    await forEachInSteps(departed, ([key, row]) => {
+      const goneAt = gone.get(key)?.at;
+      if (goneAt === undefined && stays(key, row)) return;
+      // If the memory is full, a row that was listed only briefly is not remembered: the other rows matter more.
+      const isForgotten = arrived.delete(key) && gone.size >= MAX_GONE;
+      const at = settled.has(key) ? 0 : (goneAt ?? takenAt);
+      if (!isForgotten) gone.set(key, { row: kind.heldBack(row, NOTHING_HELD_BACK), at });
     });
     const ofLeft = [...new Set(left)].flatMap((look) => (look && newByLook.get(look)) || []);
     const ofCrowded = [...crowded].flatMap((look) => newByLook.get(look)?.slice(MAX_RIVALS) ?? []);
@@ -275,9 +271,7 @@ export async function guardListing<Row extends ListingRow>(
     for (const key of rows.keys()) gone.delete(key);
   }
 
-  await forEachChunk([...sentRows], (chunk) => {
-    for (const [key, row] of chunk) decide(key, [row]);
-  });
+  await forEachInSteps(sentRows, ([key, row]) => decide(key, [row]));
   for (const [key, [first, ...others]] of sent.contradictory ?? [])
     if (first) decide(key, [first, ...others]);
   await settleDepartures();

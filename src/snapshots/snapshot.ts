@@ -6,7 +6,7 @@ import type { EvmChain, ListingHistory, TokenListState } from '../domain/history
 import { append, keyedRows } from '../domain/keyed-rows.js';
 import type { Chain, Fetched, ListingRows, SourceAndAge, Token } from '../domain/listing.js';
 import { TEXT_LIMITS } from '../domain/text-limits.js';
-import { forEachChunk, yieldThen } from '../scheduling/chunks.js';
+import { forEachInSteps, yieldThen } from '../scheduling/steps.js';
 import { createChainNames } from '../search/chain-names.js';
 import { type SuggestingSearch, withDidYouMean } from '../search/did-you-mean.js';
 import { interpretationsOf } from '../search/text.js';
@@ -128,15 +128,13 @@ export async function createTokenSnapshot(
   const byChain = new Map<string, Token[]>();
   /** By address as the listing writes it: the token, or tokens of several chains by their chain keys. */
   const byAddress = new Map<string, Token | Map<string, Token>>();
-  await forEachChunk(rows, (chunk) => {
-    for (const token of chunk) {
-      const { chainKey, address } = token;
-      append(byChain, chainKey, token);
-      const other = byAddress.get(address);
-      if (other instanceof Map) other.set(chainKey, token);
-      else if (other) byAddress.set(address, new Map([other, token].map((each) => [each.chainKey, each])));
-      else byAddress.set(address, token);
-    }
+  await forEachInSteps(rows, (token) => {
+    const { chainKey, address } = token;
+    append(byChain, chainKey, token);
+    const other = byAddress.get(address);
+    if (other instanceof Map) other.set(chainKey, token);
+    else if (other) byAddress.set(address, new Map([other, token].map((each) => [each.chainKey, each])));
+    else byAddress.set(address, token);
   });
   for (const ofChain of byChain.values()) Object.freeze(ofChain);
   const state = before && tokenListStateOf(before, chains);

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { isNativeOf } from '../domain/addresses.js';
 import type { EvmChain, TokenListState, TokenListVersion } from '../domain/history.js';
 import type { Chain, Fetched, Token } from '../domain/listing.js';
-import { yieldThen, yieldToRequests } from '../scheduling/chunks.js';
+import { yieldThen, yieldToRequests } from '../scheduling/steps.js';
 
 // These limits are from tokenlist.schema.json. Lengths are in code points.
 const MAX_ENTRIES = 10_000;

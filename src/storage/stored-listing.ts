@@ -4,7 +4,7 @@ import * as v from 'valibot';
 import type { ServiceFingerprints } from '../domain/digests.js';
 import type { GuardMemory, HeldRow } from '../domain/guard-memory.js';
 import { type Fetched, type SourceAndAge, sentAtOf } from '../domain/listing.js';
-import { yieldThen } from '../scheduling/chunks.js';
+import { yieldThen } from '../scheduling/steps.js';
 import type { StoredKind } from '../upstream/listing-kinds.js';
 
 /** The number of the format of stored listings. It changes when older and newer gateways cannot read each other's form. */

@@ -1,6 +1,6 @@
 /** Logs when the fields of the upstream's rows change. */
 import type { Logger } from '../logger/logger.js';
-import { forEachChunk } from '../scheduling/chunks.js';
+import { forEachInSteps } from '../scheduling/steps.js';
 import { shortened } from './listing-kinds.js';
 
 export interface FieldWatchMetrics {
@@ -29,9 +29,7 @@ export function createFieldWatch(metrics: FieldWatchMetrics, log: Logger): Field
 
   return async (listing, rows) => {
     const counts = new Map<string, number>();
-    await forEachChunk(rows, (chunk) => {
-      for (const row of chunk) countFields(row, '', counts);
-    });
+    await forEachInSteps(rows, (row) => countFields(row, '', counts));
     if (!counts.has('')) return;
     // Compares with the number of objects: a row whose price is null does not lack `price.usd`.
     const isInEach = (name: string) => counts.get(name) === counts.get(name.replace(/[^.]*$/, ''));

@@ -22,7 +22,7 @@ import { INVISIBLE, lookalikeKey } from '../domain/lookalikes.js';
 import { chainFrom, tokenFrom } from '../domain/rows.js';
 import { MAX_LENGTHS } from '../domain/text-limits.js';
 import { malformed } from '../domain/upstream-error.js';
-import { forEachChunk } from '../scheduling/chunks.js';
+import { forEachInSteps } from '../scheduling/steps.js';
 import { logoUrlOf } from './logo-url.js';
 
 /** A higher price counts as an error of the upstream: the token is then served without a price. */
@@ -193,23 +193,20 @@ async function parseRows<Checked extends object, Row>(
   const parsed = new Map<string, [Parsed, ...Parsed[]]>();
   const unreadable = { count: 0, keys: new Set<string>(), unnamed: 0 };
   const rejected: { readonly index: number; readonly reason: () => string }[] = [];
-  await forEachChunk(unknownRows, (chunk, offset) => {
-    for (const [nth, unknownRow] of chunk.entries()) {
-      const index = offset + nth;
-      const { success, output, issues } = v.safeParse(form, unknownRow, { abortEarly: true });
-      if (success) {
-        const row = rowFrom(output);
-        const same = parsed.get(keyOf(row));
-        if (same) same.push({ index, row });
-        else parsed.set(keyOf(row), [{ index, row }]);
-        continue;
-      }
-      unreadable.count++;
-      const identity = identityOf(unknownRow, name === TOKENS.name);
-      if (identity) unreadable.keys.add(keyOf(identity as Row));
-      else unreadable.unnamed++;
-      rejected.push({ index, reason: () => reasonOf(issues[0]) });
+  await forEachInSteps(unknownRows, (unknownRow, index) => {
+    const { success, output, issues } = v.safeParse(form, unknownRow, { abortEarly: true });
+    if (success) {
+      const row = rowFrom(output);
+      const same = parsed.get(keyOf(row));
+      if (same) same.push({ index, row });
+      else parsed.set(keyOf(row), [{ index, row }]);
+      return;
     }
+    unreadable.count++;
+    const identity = identityOf(unknownRow, name === TOKENS.name);
+    if (identity) unreadable.keys.add(keyOf(identity as Row));
+    else unreadable.unnamed++;
+    rejected.push({ index, reason: () => reasonOf(issues[0]) });
   });
   const rows: Row[] = [];
   const contradictory = new Map<string, readonly Row[]>();

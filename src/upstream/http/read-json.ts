@@ -2,7 +2,7 @@
 import { createPartCheck } from '../../domain/json-parts.js';
 import { MAX_LISTING_ROWS } from '../../domain/listing.js';
 import { malformed } from '../../domain/upstream-error.js';
-import { yieldThen } from '../../scheduling/chunks.js';
+import { yieldThen } from '../../scheduling/steps.js';
 
 export interface Readable {
   readonly headers: { get(name: string): string | null };

@@ -1,8 +1,8 @@
 /** Splits long background work into short steps, so that requests are served in between. */
 import { setImmediate } from 'node:timers/promises';
 
-/** With this many rows, the work on a chunk takes a few milliseconds at most, with its garbage collection. */
-const CHUNK_ROWS = 100;
+/** The work on this many items takes a few milliseconds at most, with its garbage collection. */
+const ITEMS_OF_STEP = 100;
 /** Background work runs for this long before requests are served again (milliseconds). */
 const YIELD_AFTER_MS = 4;
 
@@ -15,14 +15,15 @@ export async function yieldToRequests(): Promise<void> {
   yieldedAt = performance.now();
 }
 
-/** Calls the function with each small chunk of the rows, and lets requests be served before each call. */
-export async function forEachChunk<Row>(
-  rows: readonly Row[],
-  each: (chunk: readonly Row[], offset: number) => void,
+/** Calls the function with each item, and lets requests be served before every hundredth call. */
+export async function forEachInSteps<Item>(
+  items: Iterable<Item>,
+  each: (item: Item, index: number) => void,
 ): Promise<void> {
-  for (let offset = 0; offset < rows.length; offset += CHUNK_ROWS) {
-    await yieldToRequests();
-    each(rows.slice(offset, offset + CHUNK_ROWS), offset);
+  let index = 0;
+  for (const item of items) {
+    if (index % ITEMS_OF_STEP === 0) await yieldToRequests();
+    each(item, index++);
   }
 }
 
