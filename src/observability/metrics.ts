@@ -246,18 +246,18 @@ export function createMetrics({ ofProcess = true } = {}) {
       const listings = () => snapshots.status(Date.now());
       const { heldBack, sweepStatus } = snapshots;
       computed('gateway_held_back_rows', () =>
-        heldBack().flatMap(({ listing, rowsByFact }) =>
+        heldBack().flatMap(({ listing, facts }) =>
           GUARDED_FACTS[listing].map((fact) => ({
             labels: { listing, fact },
-            value: rowsByFact.get(fact) ?? 0,
+            value: facts.filter((each) => each.fact === fact).length,
           })),
         ),
       );
       computed('gateway_held_back_oldest_seconds', () => {
         const now = Date.now();
-        return heldBack().map(({ listing, oldestSince }) => ({
+        return heldBack().map(({ listing, facts }) => ({
           labels: { listing },
-          value: Math.max(0, now - (oldestSince ?? now)) / 1000,
+          value: facts.reduce((oldest, { since }) => Math.max(oldest, now - since), 0) / 1000,
         }));
       });
       computed('gateway_listing_state', () =>

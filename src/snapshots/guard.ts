@@ -372,8 +372,7 @@ export function withKnownFacts<Row>(
 
 /**
  * Counts the held-back rows: listed rows, and new rows that wait, unless a fact of a listed row has their address.
- * `rowsByFact` and `oldestSince` leave out facts on which a `keep` rule decides. `oldestSince`: since when the first of
- * the other facts has been held back (milliseconds since 1970); undefined if there are none.
+ * `facts` has the held-back facts on which no `keep` rule decides.
  */
 export function heldBackIn<Row extends ListingRow>(
   kind: ListingKind<Row>,
@@ -399,14 +398,9 @@ export function heldBackIn<Row extends ListingRow>(
   const causes = alone.length > 0 ? [...guard.gone.map(({ row }) => ({ row, fact })), ...factsIn(rows)] : [];
   const byLook = groupBy(causes, ({ row }) => lookalikeOf(row));
   const isOpen = ({ rows: [row] }: HeldRow<Row>) => !byLook.get(row && lookalikeOf(row))?.every(isKept);
-  const open = [
+  const open: readonly Pick<HeldBackFact, 'fact' | 'since'>[] = [
     ...facts.filter((each) => !isKept(each)),
     ...alone.filter(isOpen).map(({ since }) => ({ fact, since })),
   ];
-  const rowsByFact = new Map<GuardedFact, number>();
-  for (const { fact } of open) rowsByFact.set(fact, (rowsByFact.get(fact) ?? 0) + 1);
-  const since = open.map((each) => each.since);
-  const rowsHeldBack = served.filter(({ heldBack }) => heldBack.length > 0).length + alone.length;
-  const oldestSince = since.length === 0 ? undefined : since.reduce((one, other) => Math.min(one, other));
-  return { rows: rowsHeldBack, rowsByFact: rowsByFact as ReadonlyMap<GuardedFact, number>, oldestSince };
+  return { rows: served.filter(({ heldBack }) => heldBack.length > 0).length + alone.length, facts: open };
 }

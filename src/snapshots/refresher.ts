@@ -94,7 +94,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   let snapshot: Indexed | undefined;
   /** The listing behind `snapshot`, with the rows that the operator hides; undefined before the first. */
   let guarded: GuardedListing<Row> | undefined;
-  let heldBack: ReturnType<typeof heldBackIn> = { rows: 0, rowsByFact: new Map(), oldestSince: undefined };
+  let heldBack: ReturnType<typeof heldBackIn> = { rows: 0, facts: [] };
   let lastFailure: { readonly error: UpstreamError; readonly at: number } | undefined;
   let failuresInARow = 0;
   /** When the newest known listing, accepted or not, was requested (milliseconds since 1970). */
