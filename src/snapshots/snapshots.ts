@@ -156,25 +156,23 @@ export function createSnapshots(options: SnapshotsOptions) {
     return resolveRules(rules, [...ofDemo, ...numbered]);
   }
 
-  /** Applies the rules to the tokens again if the rules now name other rows, or if native currencies have changed. */
+  /** The rules whose unknown rows were logged. */
+  let checkedRules: ListingRules | undefined;
+  /**
+   * Applies the rules to the tokens again if the rules now name other rows, or if facts of chains have changed. Otherwise,
+   * once there are both listings, logs the unknown rows that the rules name: once for each text of rules.
+   */
   function onPublished(): void {
     if (!chains.guarded) return;
     const next = rulesFor(chains.guarded);
-    if (next.rows === resolved.rows && usedFacts === factsNow()) {
-      logUnknown();
-      return;
+    if (next.rows !== resolved.rows || usedFacts !== factsNow()) {
+      resolved = next;
+      void tokens.applyRules();
+    } else if (tokens.guarded && checkedRules !== rules) {
+      checkedRules = rules;
+      const known = new Set([...knownKeys(CHAINS, chains.guarded), ...knownKeys(TOKENS, tokens.guarded)]);
+      logUnknownRows(log, resolved.unknown(known));
     }
-    resolved = next;
-    void tokens.applyRules();
-  }
-
-  let checkedRules: ListingRules | undefined;
-  /** Once there are both listings, logs the unknown rows that the rules name: once for each text of rules. */
-  function logUnknown(): void {
-    if (!chains.guarded || !tokens.guarded || checkedRules === rules) return;
-    checkedRules = rules;
-    const known = new Set([...knownKeys(CHAINS, chains.guarded), ...knownKeys(TOKENS, tokens.guarded)]);
-    logUnknownRows(log, resolved.unknown(known));
   }
 
   /**
