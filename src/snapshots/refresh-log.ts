@@ -97,15 +97,14 @@ export function logGuarded<Row extends ListingRow>(
 ): void {
   const { name, keyOf } = kind;
   const now = sentAtOf(listing);
-  const held = listing.rows
-    .map((row): Contradiction<Row> => ({ row, facts: row.heldBack }))
-    .filter(({ facts }) => facts.some(({ since }) => since === now));
+  const held: readonly Contradiction<Row>[] = listing.rows
+    .filter(({ heldBack }) => heldBack.some(({ since }) => since === now))
+    .map((row) => ({ row, facts: row.heldBack }));
   const news = [...held, ...waiting].flatMap(({ row, facts }) => facts.map((each) => ({ row, each })));
   const sent = new Map(listing.guard.held.map(({ key, rows }) => [key, rows]));
-  const isServed = new Set(held.map(({ row }) => row));
   for (const { row, each } of news.slice(0, MAX_LINES)) {
     const { fact, served, upstream } = each;
-    const state = isServed.has(row)
+    const state = row.heldBack.includes(each)
       ? `${served} is served as ${fact}`
       : `${served} was the last ${fact} of its symbol`;
     const advice = adviceOn(kind, row, each, sent.get(keyOf(row)) ?? []);
