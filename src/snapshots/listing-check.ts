@@ -62,16 +62,15 @@ export function createListingCheck<Row extends ListingRow>(
   { holdBackShrink, holdBackTimes }: HoldBackRules,
 ) {
   let heldBack: HeldBackLoss | undefined;
-  /** The sizes of served listings, the largest first, and when each size was last served (monotonic clock). */
-  let sizes: readonly { readonly rows: number; readonly until: number }[] = [];
+  /** The sizes of served listings, the largest first. */
+  let sizes: readonly LargestListing[] = [];
 
   /** The largest listing of the last day. @param servedRows how many rows are served now */
   function largest(servedRows: number): LargestListing {
-    const now = performance.now();
-    sizes = sizes.filter(({ until }) => until > now - DAY_MS);
+    const now = Date.now();
+    sizes = sizes.filter(({ at }) => at > now - DAY_MS);
     const [before] = sizes;
-    if (!before || before.rows <= servedRows) return { rows: servedRows, at: Date.now() };
-    return { rows: before.rows, at: Date.now() - (now - before.until) };
+    return before && before.rows > servedRows ? before : { rows: servedRows, at: now };
   }
 
   /** The large loss of a new listing, if any. `mayBeTrue` is false if unreadable rows may be its cause. */
@@ -145,15 +144,15 @@ export function createListingCheck<Row extends ListingRow>(
       if (isLossAccepted) sizes = [];
       else if (before) {
         const rows = before.rows.length;
-        sizes = [...sizes.filter((size) => size.rows > rows), { rows, until: performance.now() }];
+        sizes = [...sizes.filter((size) => size.rows > rows), { rows, at: Date.now() }];
       }
     },
     /** Continues from the loss that peers have held back; undefined changes nothing. */
     adoptPeerState(others: HeldBackLoss | undefined): void {
       heldBack = others ?? heldBack;
     },
-    restore({ rows, at }: LargestListing): void {
-      sizes = [{ rows, until: performance.now() - Math.max(0, Date.now() - at) }];
+    restore(stored: LargestListing): void {
+      sizes = [stored];
     },
     largest,
     get heldBack() {
