@@ -279,8 +279,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   /** The listing as it is stored and shared: including the rows that the operator hides. */
   function stored(indexed: Indexed): Fetched<Row> {
     const { rows = indexed.rows, guard } = guarded ?? {};
-    const { source, takenAt, upstreamAgeMs, rejected, contradictory, history } = indexed;
-    return { source, takenAt, upstreamAgeMs, rejected, contradictory, history, rows, guard };
+    return { ...indexed, rows, guard };
   }
 
   /** Keeps the served snapshot, because the fetched listing is older. This does not count as a failure. */
