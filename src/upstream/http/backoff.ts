@@ -1,7 +1,7 @@
 /** Decides when requests to a service must not be sent, after its failures. */
 import { LRUCache } from 'lru-cache';
 import type { RequestDelay, RouteClients } from '../../domain/listing.js';
-import { UpstreamError } from '../../domain/upstream-error.js';
+import { asUpstreamError, UpstreamError } from '../../domain/upstream-error.js';
 import { growingPause, LONGEST_PAUSE_MS } from '../../scheduling/growing-pause.js';
 import { GONE_PAUSE_MS, MAX_WAIT_MS } from './errors.js';
 
@@ -157,10 +157,9 @@ export function createBackoff(
         if (keyOf()) lanes[lane].pausing.clear();
         gone.delete(url);
         return answer;
-      } catch (error) {
-        const isFailure = error instanceof UpstreamError && isOfTheService(error);
-        noteOutcome(lane, isProbe, keyOf(), isFailure ? error : undefined);
-        if (!(error instanceof UpstreamError)) throw error;
+      } catch (thrown) {
+        const error = asUpstreamError(thrown);
+        noteOutcome(lane, isProbe, keyOf(), isOfTheService(error) ? error : undefined);
         if (error.code === 'UPSTREAM_GONE') throw noteGone(url, error);
         notePause(request, error);
         throw error;
