@@ -132,11 +132,6 @@ export function createYogaHandler(options: YogaOptions) {
   return createYoga<YogaContext, GatewayContext>({
     schema,
     graphqlEndpoint: path,
-    parserAndValidationCache: {
-      documentCache: documents.cache,
-      errorCache: documents.syntaxErrors,
-      validationCache: false,
-    },
     context: options.createContext,
     plugins: [
       useClearRefusals(path),
@@ -157,6 +152,7 @@ export function createYogaHandler(options: YogaOptions) {
     // Masks errors that useExecution does not see, whatever NODE_ENV is.
     maskedErrors: { isDev: false },
     // Features of Yoga that a plugin above replaces, or that are not offered.
+    parserAndValidationCache: false,
     cors: false,
     graphiql: false,
     landingPage: false,

@@ -43,9 +43,13 @@ export type Documents = ReturnType<typeof createDocuments>;
 
 /** Makes an empty cache of documents for one schema. */
 export function createDocuments({ schema, introspection, ...limits }: DocumentsOptions) {
-  /** The parsed documents, and the errors of texts that cannot be parsed, by text. */
-  const parsed = boundedByText<DocumentNode>();
-  const syntaxErrors = boundedByText<Error>();
+  /** The parsed documents, by text. */
+  const parsed = new LRUCache<string, DocumentNode>({
+    max: MAX_CACHED_DOCUMENTS,
+    maxSize: MAX_CACHED_LENGTH,
+    maxEntrySize: MAX_CACHED_TEXT,
+    sizeCalculation: (_document, text) => Math.max(1, text.length),
+  });
   const hasSeen = createSeenBefore();
   const errorsByDocument = new WeakMap<DocumentNode, readonly GraphQLError[]>();
   const rules = mergedRules([
@@ -67,35 +71,17 @@ export function createDocuments({ schema, introspection, ...limits }: DocumentsO
     return errors;
   }
 
-  function parseNew(text: string): DocumentNode | undefined {
-    if (syntaxErrors.has(text)) return undefined;
-    const source = new Source(text);
-    if (exceededTokenLimit(source, limits.maxQueryTokens)) return undefined;
-    try {
-      return parse(source);
-    } catch (error) {
-      if (error instanceof GraphQLError) return undefined;
-      throw error;
-    }
-  }
-
-  /** @throws GraphQLError LIMIT_EXCEEDED for too long a text or name, or for too many lexical tokens */
-  function checkTokens(source: Source): void {
-    const error = exceededTokenLimit(source, limits.maxQueryTokens);
-    if (error) throw error;
-  }
-
-  /** The newest document. After the operation writer, GraphQL Yoga often gets the same text. */
+  /** The newest parsed document. After the operation writer, GraphQL Yoga often gets the same text. */
   let newest: { readonly text: string; readonly document: DocumentNode } | undefined;
 
-  /** The parsed documents, also for GraphQL Yoga. A text that was sent only once is not cached: it would displace others. */
-  const cache = {
-    get: (text: string) => parsed.get(text) ?? (newest?.text === text ? newest.document : undefined),
-    set(text: string, document: DocumentNode) {
-      newest = { text, document };
-      if (hasSeen(text)) parsed.set(text, document);
-    },
-  };
+  /** Caches a document from its second request on: a text that was sent only once would displace others. */
+  function documentOf(text: string): DocumentNode {
+    const known = parsed.get(text);
+    if (known) return known;
+    if (newest?.text !== text) newest = { text, document: parseWithin(limits, text) };
+    if (hasSeen(text)) parsed.set(text, newest.document);
+    return newest.document;
+  }
 
   /** The last accepted document: most requests repeat it, and comparing two texts costs less than hashing one. */
   let last: { readonly text: string; readonly accepted: AcceptedDocument } | undefined;
@@ -103,16 +89,27 @@ export function createDocuments({ schema, introspection, ...limits }: DocumentsO
   /** The document, if it is valid and within the limits; for any other text GraphQL Yoga reports the errors. */
   function accepted(text: string): AcceptedDocument | undefined {
     if (last?.text === text) return last.accepted;
-    const document = cache.get(text) ?? parseNew(text);
-    if (!document) return undefined;
-    if (!parsed.has(text)) cache.set(text, document);
-    if (errorsOf(document).length > 0) return undefined;
-    const accepted = { document, isLasting: parsed.has(text) };
-    if (accepted.isLasting) last = { text, accepted };
-    return accepted;
+    try {
+      const document = documentOf(text);
+      if (errorsOf(document).length > 0) return undefined;
+      const accepted = { document, isLasting: parsed.has(text) };
+      if (accepted.isLasting) last = { text, accepted };
+      return accepted;
+    } catch {
+      return undefined;
+    }
   }
 
-  return { cache, syntaxErrors, errorsOf, checkTokens, accepted };
+  return {
+    errorsOf,
+    accepted,
+    /**
+     * Parses a document for GraphQL Yoga.
+     *
+     * @throws GraphQLError for a syntax error; LIMIT_EXCEEDED for too long a text or name, or for too many lexical tokens
+     */
+    parse: (text: string) => (newest?.text === text ? newest.document : documentOf(text)),
+  };
 }
 
 /** A longer document is executed without locations. */
@@ -138,13 +135,11 @@ interface AcceptedDocument {
   readonly isLasting: boolean;
 }
 
-function boundedByText<Value extends object>(): LRUCache<string, Value> {
-  return new LRUCache<string, Value>({
-    max: MAX_CACHED_DOCUMENTS,
-    maxSize: MAX_CACHED_LENGTH,
-    maxEntrySize: MAX_CACHED_TEXT,
-    sizeCalculation: (_value, text) => Math.max(1, text.length),
-  });
+function parseWithin({ maxQueryTokens }: DocumentLimits, text: string): DocumentNode {
+  const source = new Source(text);
+  const error = exceededTokenLimit(source, maxQueryTokens);
+  if (error) throw error;
+  return parse(source);
 }
 
 /** Refuses mutations and subscriptions, which the graph does not have. */

@@ -1,7 +1,7 @@
 /** Documents that clients may request by id, and the refusal of others with `TRUSTED_DOCUMENTS_ONLY`. */
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import { GraphQLError, getIntrospectionQuery, parse, Source, stripIgnoredCharacters } from 'graphql';
+import { GraphQLError, getIntrospectionQuery, stripIgnoredCharacters } from 'graphql';
 import type { ErrorCode } from '../domain/error-codes.js';
 import { shown } from '../domain/text-limits.js';
 import type { Documents } from './documents.js';
@@ -139,15 +139,14 @@ const MAX_LOGGED = 50;
 /** Logs which trusted documents are invalid, by their ids. It never rejects, and yields to requests. */
 export async function reportInvalidDocuments(
   manifest: ReadonlyMap<string, string>,
-  documents: Pick<Documents, 'checkTokens' | 'errorsOf'>,
+  documents: Pick<Documents, 'parse' | 'errorsOf'>,
   log: Record<'info' | 'warn', (facts: object, message: string) => void>,
 ): Promise<void> {
   const errors: [id: string, message: string][] = [];
   for (const [id, text] of manifest) {
     await setImmediate();
     try {
-      documents.checkTokens(new Source(text));
-      const [error] = documents.errorsOf(parse(text));
+      const [error] = documents.errorsOf(documents.parse(text));
       if (error) throw error;
     } catch (error) {
       errors.push([id, error instanceof Error ? error.message : String(error)]);

@@ -1,6 +1,6 @@
 /** Plugins that find the document of a request, and decide whether this document may be executed. */
 import { createHash } from 'node:crypto';
-import { GraphQLError, Source } from 'graphql';
+import { GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
 import { TEXT_LIMITS } from '../domain/text-limits.js';
@@ -69,7 +69,7 @@ function refusal(message: string, code: string, status: number): GraphQLError {
 }
 
 /** Refuses a long `operationName`, a document with too many lexical tokens, and an invalid document. */
-export function useValidation(documents: Pick<Documents, 'checkTokens' | 'errorsOf'>): Plugin {
+export function useValidation(documents: Pick<Documents, 'parse' | 'errorsOf'>): Plugin {
   return {
     onParams({ params }) {
       // This is not validated yet: the client can send any value.
@@ -78,8 +78,8 @@ export function useValidation(documents: Pick<Documents, 'checkTokens' | 'errors
       const message = `Expected at most ${TEXT_LIMITS.name} characters as "operationName", got ${name.length}.`;
       throw refusal(message, 'BAD_USER_INPUT', 400);
     },
-    onParse({ params: { source } }) {
-      documents.checkTokens(source instanceof Source ? source : new Source(String(source)));
+    onParse({ setParseFn }) {
+      setParseFn((text) => documents.parse(String(text)));
     },
     onValidate({ params: { documentAST }, setResult }) {
       setResult(documents.errorsOf(documentAST));

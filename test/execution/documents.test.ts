@@ -1,14 +1,14 @@
 /** Documents are cached from their second request on, and parsed once for both executors. */
 import { buildSchema } from 'graphql';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { createDocuments } from '../../src/execution/documents.js';
 
 const LIMITS = { maxDepth: 12, maxAliases: 30, maxQueryTokens: 2_000, introspection: true };
-const documents = () => createDocuments({ schema: buildSchema('type Query { a: Int }'), ...LIMITS });
+const schema = buildSchema('type Query { a: Int }');
 const long = (query: string) => `${query} #${'x'.repeat(90_000)}`;
 
 it('a document is cached from its second request on, and stays cached while others are sent once or are long', () => {
-  const { accepted } = documents();
+  const { accepted } = createDocuments({ schema, ...LIMITS });
   expect(accepted('{ a }')?.isLasting).toBe(false);
   const known = accepted('{ a }');
   expect(known?.isLasting).toBe(true);
@@ -19,10 +19,13 @@ it('a document is cached from its second request on, and stays cached while othe
   expect(accepted('{ a }')?.document).toBe(known?.document);
 });
 
-it('the newest document is parsed once for both executors, also if it is invalid or long', () => {
-  const { accepted, cache } = documents();
+it('the newest document is parsed and validated once for both executors, also if it is invalid or long', () => {
+  const validating = vi.spyOn(schema, 'getQueryType');
+  const { accepted, parse, errorsOf } = createDocuments({ schema, ...LIMITS });
   for (const query of ['{ a }', '{ b }', long('{ b }')]) {
     accepted(query);
-    expect(cache.get(query)).toBeDefined();
+    validating.mockClear();
+    errorsOf(parse(query));
+    expect(validating).not.toHaveBeenCalled();
   }
 });
