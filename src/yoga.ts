@@ -97,7 +97,6 @@ export function createYogaHandler(options: YogaOptions) {
   const monitored = MONITORING_PATHS.filter(
     (each) => servedPaths.includes(each) && (each !== '/metrics' || options.adminPort === undefined),
   );
-  const tokenList = createTokenListHandler(options);
   const base = basePath + PICKER_FILES;
   const playgroundBase = `${path}/playground/`;
   const pickerOptions = {
@@ -108,24 +107,14 @@ export function createYogaHandler(options: YogaOptions) {
     files,
     isDemo,
   };
-  const pages = [
-    // The second path is the first without its last "/", which people often leave out.
-    ...(picker ? [servePage([picker, basePath], base, async () => createPicker(pickerOptions))] : []),
-    ...(graphiql
-      ? [
-          servePage([path], playgroundBase, async () =>
-            createPlayground({ base: playgroundBase, picker, files, isDemo }),
-          ),
-        ]
-      : []),
-  ];
+  const playgroundOptions = { base: playgroundBase, picker, files, isDemo };
+  const pages: PathAnswer[] = [];
+  // The second path is the first without its last "/", which people often leave out.
+  if (picker) pages.push(servePage([picker, basePath], base, () => createPicker(pickerOptions)));
+  if (graphiql) pages.push(servePage([path], playgroundBase, () => createPlayground(playgroundOptions)));
   const answers = new Map<string, PathAnswer<ServerContext>>();
   if (options.mcp) answers.set(basePath + MCP_PATH, mcpAnswer(options));
-  if (tokenListPath)
-    answers.set(
-      tokenListPath,
-      forGet((request, { searchParams }) => tokenList(request, searchParams)),
-    );
+  if (tokenListPath) answers.set(tokenListPath, forGet(createTokenListHandler(options)));
   for (const file of files) answers.set(file.path, serveFile(file.make));
   for (const each of monitored)
     answers.set(basePath + each, ({ method }) => options.monitoring(method, each));
@@ -185,8 +174,8 @@ function filesOf(options: YogaOptions, pathOf: (path: OptionalPath) => string | 
     });
   const files = [
     // The schema without the fields for federation, as in `schema.graphql` of the repository.
-    { path: schema, label: 'Schema', make: async () => createTextFile(sdlOf(plainSchema)) },
-    { path: pathOf(LLMS_PATH), label: 'llms.txt', make: async () => createTextFile(text()) },
+    { path: schema, label: 'Schema', make: () => createTextFile(sdlOf(plainSchema)) },
+    { path: pathOf(LLMS_PATH), label: 'llms.txt', make: () => createTextFile(text()) },
   ];
   return files.flatMap(({ path, ...file }) => (path === undefined ? [] : [{ path, ...file }]));
 }

@@ -3,15 +3,12 @@ import type { Plugin } from 'graphql-yoga';
 import { type PlainResponse, plainRefusal } from '../http/refusal.js';
 import { fileResponse, type Page, type StaticFile } from '../pages/static-page.js';
 
-/**
- * Responds to a request. A HEAD request arrives as GET. Returns undefined for a path that it does not serve, and a
- * promise of undefined for a 404.
- */
+/** Responds to a request. A HEAD request arrives as GET. Returns undefined for a path that it does not serve. */
 export type PathAnswer<Context = unknown> = (
   request: Request,
   url: URL,
   context: Context,
-) => PlainResponse | Promise<PlainResponse | undefined> | undefined;
+) => PlainResponse | Promise<PlainResponse> | undefined;
 
 /**
  * Responds to requests without GraphQL. For unknown paths it responds with 404 and a list of the known ones.
@@ -61,23 +58,25 @@ export function useUncompressed(): Plugin {
  * @param assets the prefix of the paths of its assets
  * @param load called at the first request: most processes never need the page
  */
-export function servePage(paths: readonly string[], assets: string, load: () => Promise<Page>): PathAnswer {
-  const loaded = once(load);
+export function servePage(paths: readonly string[], assets: string, load: () => Page): PathAnswer {
+  let page: Page | undefined;
   return (request, { pathname }) => {
     const wantsHtml = request.headers.get('accept')?.includes('text/html');
     const isDocument = paths.includes(pathname) && wantsHtml === true;
     if (request.method !== 'GET' || !(isDocument || pathname.startsWith(assets))) return undefined;
-    return loaded().then(({ document, assets: files }) => {
-      const file = isDocument ? document : files.get(pathname);
-      return file && fileResponse(file, request);
-    });
+    page ??= load();
+    const file = isDocument ? page.document : page.assets.get(pathname);
+    return file && fileResponse(file, request);
   };
 }
 
 /** Serves one file. @param make called at the first request */
-export function serveFile(make: () => Promise<StaticFile>): PathAnswer {
-  const load = once(make);
-  return forGet((request) => load().then((file) => fileResponse(file, request)));
+export function serveFile(make: () => StaticFile): PathAnswer {
+  let file: StaticFile | undefined;
+  return forGet((request) => {
+    file ??= make();
+    return fileResponse(file, request);
+  });
 }
 
 /** Refuses other methods than GET and HEAD. */
@@ -86,17 +85,5 @@ export function forGet(answer: PathAnswer): PathAnswer {
     if (request.method === 'GET') return answer(request, url, context);
     const message = `Expected GET or HEAD, got ${request.method}.`;
     return plainRefusal({ status: 405, message, headers: { allow: 'GET, HEAD, OPTIONS' } });
-  };
-}
-
-/** Caches the result of an asynchronous function. After a failure, the next call tries again. */
-function once<Made>(make: () => Promise<Made>): () => Promise<Made> {
-  let making: Promise<Made> | undefined;
-  return () => {
-    making ??= make().catch((error) => {
-      making = undefined;
-      throw error;
-    });
-    return making;
   };
 }

@@ -88,8 +88,8 @@ export function createTokenListHandler({
     };
   }
 
-  /** Responds to a GET request. @param params the parameters of the query string */
-  return async (request: Request, params: URLSearchParams): Promise<PlainResponse> => {
+  /** Responds to a GET request. */
+  return async (request: Request, { searchParams: params }: URL): Promise<PlainResponse> => {
     const names = [...params.keys()];
     const [other] = names.filter((name) => name !== 'chainKey');
     if (other !== undefined) return refused(400, `Expected no parameter but chainKey, got ${shown(other)}.`);

@@ -140,8 +140,10 @@ describe('the token list', () => {
     let made = 0;
     const metrics = { tokenListOmitted: () => void made++ };
     const handle = createTokenListHandler({ snapshots: gateway.snapshots, metrics });
-    const bodyOf = async (search = '') =>
-      (await handle(new Request(`http://gateway${PATH}`), new URLSearchParams(search))).body;
+    const bodyOf = async (search = '') => {
+      const url = new URL(`http://gateway${PATH}?${search}`);
+      return (await handle(new Request(url), url)).body;
+    };
     const [whole] = await Promise.all([1, 2, 3].map(() => bodyOf()));
     await refreshTo({ price: { usd: 3 } });
     expect(await bodyOf()).toBe(whole);
