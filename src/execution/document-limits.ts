@@ -12,6 +12,7 @@ import {
   type TypeNode,
 } from 'graphql';
 import type { ErrorCode } from '../domain/error-codes.js';
+import { memoized } from '../domain/memoized.js';
 import { TEXT_LIMITS } from '../domain/text-limits.js';
 
 export interface DocumentLimits {
@@ -61,19 +62,14 @@ export function withReason(error: GraphQLError): GraphQLError {
 
 export type Fragments = Readonly<Record<string, FragmentDefinitionNode>>;
 
-const fragmentsOfDocuments = new WeakMap<DocumentNode, Fragments>();
-
-/** The fragments of a document, by name. They are collected once, however often the document is executed. */
-export function fragmentsOf(document: DocumentNode): Fragments {
-  const known = fragmentsOfDocuments.get(document);
-  if (known) return known;
+/** The fragments of a document, by name. */
+export const fragmentsOf = memoized((document: DocumentNode): Fragments => {
   const fragments: Record<string, FragmentDefinitionNode> = Object.create(null);
   for (const definition of document.definitions) {
     if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments[definition.name.value] = definition;
   }
-  fragmentsOfDocuments.set(document, fragments);
   return fragments;
-}
+});
 
 function limitExceeded(
   unit: string,

@@ -14,6 +14,7 @@ import {
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { ErrorCode } from '../domain/error-codes.js';
+import { memoized } from '../domain/memoized.js';
 import {
   type DocumentLimits,
   exceededTokenLimit,
@@ -51,7 +52,6 @@ export function createDocuments({ schema, introspection, ...limits }: DocumentsO
     sizeCalculation: (_document, text) => Math.max(1, text.length),
   });
   const hasSeen = createSeenBefore();
-  const errorsByDocument = new WeakMap<DocumentNode, readonly GraphQLError[]>();
   const rules = mergedRules([
     ...specifiedRules,
     queriesOnlyRule,
@@ -59,17 +59,12 @@ export function createDocuments({ schema, introspection, ...limits }: DocumentsO
   ]);
 
   /** The errors of a parsed document: those of the limits, or else those of validation. */
-  function errorsOf(document: DocumentNode): readonly GraphQLError[] {
-    const known = errorsByDocument.get(document);
-    if (known) return known;
-    let errors = limitErrors(document, limits);
-    if (errors.length === 0) {
-      errors = validate(schema, document, [rules], { maxErrors: MAX_ERRORS }).map(withReason);
-      if (!introspection) errors = errors.map(withoutSuggestion);
-    }
-    errorsByDocument.set(document, errors);
-    return errors;
-  }
+  const errorsOf = memoized((document: DocumentNode): readonly GraphQLError[] => {
+    const exceeded = limitErrors(document, limits);
+    if (exceeded.length > 0) return exceeded;
+    const errors = validate(schema, document, [rules], { maxErrors: MAX_ERRORS }).map(withReason);
+    return introspection ? errors : errors.map(withoutSuggestion);
+  });
 
   /** The newest parsed document. After the operation writer, GraphQL Yoga often gets the same text. */
   let newest: { readonly text: string; readonly document: DocumentNode } | undefined;
@@ -114,20 +109,16 @@ export function createDocuments({ schema, introspection, ...limits }: DocumentsO
 
 /** A longer document is executed without locations. */
 const MAX_LOCATED_LENGTH = 500;
-const withoutLocations = new WeakMap<DocumentNode, DocumentNode>();
 
 /**
  * The document as it should be executed: a long one without locations. With them, graphql-js counts the lines of the text
  * up to the field of each error: a thousand errors would take seconds. Clients would see such a location only if a
  * condition of `@skip` or `@include` is null.
  */
-export function executableDocument(document: DocumentNode): DocumentNode {
+export const executableDocument = memoized((document: DocumentNode): DocumentNode => {
   const { body = '' } = document.loc?.source ?? {};
-  if (body.length <= MAX_LOCATED_LENGTH) return document;
-  const known = withoutLocations.get(document) ?? parse(body, { noLocation: true });
-  withoutLocations.set(document, known);
-  return known;
-}
+  return body.length <= MAX_LOCATED_LENGTH ? document : parse(body, { noLocation: true });
+});
 
 interface AcceptedDocument {
   readonly document: DocumentNode;

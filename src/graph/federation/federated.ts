@@ -39,29 +39,18 @@ extend type Query {
 
 /** Adds the query fields for the combination with other graphs: two for Federation, and `_sdl` for stitching. */
 export function withFederation(schema: GraphQLSchema): GraphQLSchema {
-  const sdl = once(() => subgraphSdlOf(schema));
-  const stitchingSdl = once(() => stitchingSdlOf(schema));
   const graph = extendSchema(schema, EXTENSION);
   boundEnumValues(graph);
   const entity = graph.getType('_Entity');
   const { _service, _entities, _sdl } = graph.getQueryType()?.getFields() ?? {};
   if (!isUnionType(entity) || !_service || !_entities || !_sdl) throw new Error('Expected the extension');
   entity.resolveType = typeNameOf;
-  _service.resolve = () => ({ sdl: sdl() });
+  _service.resolve = () => ({ sdl: subgraphSdlOf(schema) });
   _entities.resolve = (_query, { representations }, context: GatewayContext, info) =>
     entitiesOf(representations, context, info);
   _sdl.resolve = (_query, _args, { introspection }: GatewayContext) =>
-    introspection ? stitchingSdl() : null;
+    introspection ? stitchingSdlOf(schema) : null;
   return graph;
-}
-
-/** Makes the text when it is first needed. To make both SDLs at the start would lengthen the start by a tenth. */
-function once(make: () => string): () => string {
-  let made: string | undefined;
-  return () => {
-    made ??= make();
-    return made;
-  };
 }
 
 /** Looks up entities: null for an unknown entity, and an error for a malformed representation. */

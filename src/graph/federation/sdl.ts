@@ -1,5 +1,6 @@
 /** The schema as other graphs compose it: as a subgraph of Federation, and as a subschema for stitching. */
 import { type GraphQLSchema, parse, print } from 'graphql';
+import { memoized } from '../../domain/memoized.js';
 import { plainSdlOf, withMarks } from '../schema/index.js';
 
 /**
@@ -17,7 +18,7 @@ const NOT_USED = ['@semanticNonNull', null] as const;
  * The SDL links a version of Federation that all tested composers support. The list sizes are estimates, with which a
  * router can refuse expensive operations.
  */
-export function subgraphSdlOf(schema: GraphQLSchema): string {
+export const subgraphSdlOf = memoized((schema: GraphQLSchema): string => {
   const link =
     'extend schema @link(url: "https://specs.apollo.dev/federation/v2.9", import: ["@cost", "@key", "@listSize", "@shareable"])';
   const marks = new Map([
@@ -43,7 +44,7 @@ export function subgraphSdlOf(schema: GraphQLSchema): string {
     ['Token.destinations', ROUTES],
   ]);
   return normalised(link + withMarks(plainSdlOf(schema), marks).replaceAll(' implements Node ', ' '));
-}
+});
 
 /** The directives of `@graphql-tools/stitching-directives` that this graph uses. */
 const PRELUDE = `
@@ -53,7 +54,7 @@ directive @merge(argsExpr: String, keyArg: String, keyField: String, key: [Strin
 `;
 
 /** The schema for stitching: Chain and Token are merged by look-ups. Their descriptions replace those of other graphs. */
-export function stitchingSdlOf(schema: GraphQLSchema): string {
+export const stitchingSdlOf = memoized((schema: GraphQLSchema): string => {
   const marks = new Map([
     NOT_USED,
     // With a @key on Chain, stitching would need that key for every look-up, even for the one by CAIP-2.
@@ -64,7 +65,7 @@ export function stitchingSdlOf(schema: GraphQLSchema): string {
     ['Query.tokensByKey', '@merge(key: ["chainKey", "address"], keyArg: "keys")'],
   ]);
   return normalised(PRELUDE + withMarks(plainSdlOf(schema), marks));
-}
+});
 
 function normalised(sdl: string): string {
   return `${print(parse(sdl))}\n`;

@@ -13,6 +13,7 @@ import {
 import { partsOfTokenKey, tokenKey } from '../../domain/addresses.js';
 import { GatewayError } from '../../domain/errors.js';
 import type { Chain, Token } from '../../domain/listing.js';
+import { memoized } from '../../domain/memoized.js';
 import { TEXT_LIMITS } from '../../domain/text-limits.js';
 import type { SortKey, TokenOrder } from '../../search/token-order.js';
 
@@ -21,23 +22,15 @@ export type Identity =
   | { readonly type: 'Chain'; readonly chainKey: string }
   | { readonly type: 'Token'; readonly chainKey: string; readonly address: string };
 
-/** The ids of rows: encoding is too slow to repeat for every operation. */
-const ids = new WeakMap<Chain | Token, string>();
+// The ids of rows are memoized, because encoding is too slow to repeat for every operation.
 
 /** The id of a chain. It depends only on the key of the chain. */
-export function idOfChain(chain: Chain): string {
-  return ids.get(chain) ?? remembered(chain, idOfChainKey(chain.chainKey));
-}
+export const idOfChain = memoized(({ chainKey }: Chain): string => idOfChainKey(chainKey));
 
 /** The id of a token, which is the same for all forms of its address. */
-export function idOfToken(token: Token): string {
-  return ids.get(token) ?? remembered(token, idOfTokenKey(tokenKey(token.chainKey, token.address)));
-}
-
-function remembered(row: Chain | Token, id: string): string {
-  ids.set(row, id);
-  return id;
-}
+export const idOfToken = memoized(({ chainKey, address }: Token): string =>
+  idOfTokenKey(tokenKey(chainKey, address)),
+);
 
 /** The id of a chain that may no longer be listed. */
 export function idOfChainKey(chainKey: string): string {
