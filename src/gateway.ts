@@ -4,7 +4,7 @@ import type { ErrorCode } from './domain/error-codes.js';
 import { GatewayError, OperationLimitError } from './domain/errors.js';
 import { MAX_SHOWN } from './domain/text-limits.js';
 import { createDocuments, type DocumentsOptions } from './execution/documents.js';
-import { createOperationWriter, type OperationParameters } from './execution/operation-writer.js';
+import { createOperationWriter, type RequestParameters } from './execution/operation-writer.js';
 import {
   createTrustedDocuments,
   reportInvalidDocuments,
@@ -51,9 +51,6 @@ export type Answer =
  */
 type Result = WrittenResponse | Promise<unknown> | OperationLimitError | undefined;
 
-/** The parameters of a request, including those that the gateway does not know. */
-export type RequestParameters = OperationParameters & Readonly<Record<string, unknown>>;
-
 /** A request, in the form that the gateway needs. */
 export interface GatewayRequest {
   /** Whether the request counts as an operation. Operations wait in a queue, other requests do not. */
@@ -95,7 +92,7 @@ export function createGateway(options: GatewayOptions) {
   const yieldToQueue = (client: string | undefined) => queue.resume(client, refuseToResume);
 
   /** Reads the parameters, with the document in place of its id. Undefined if GraphQL Yoga has to respond. */
-  function prepare({ parameters }: GatewayRequest): OperationParameters | undefined {
+  function prepare({ parameters }: GatewayRequest): RequestParameters | undefined {
     const given = parameters?.();
     const resolved = given && trusted ? trusted.resolve(given) : given;
     return resolved instanceof GraphQLError ? undefined : resolved;
@@ -103,7 +100,7 @@ export function createGateway(options: GatewayOptions) {
 
   /** Executes an operation from the snapshots and the cached routes, without waiting. The queue must allow it now. */
   function execute(
-    parameters: OperationParameters | undefined,
+    parameters: RequestParameters | undefined,
     client: string | undefined,
     waitsUntil?: number,
   ): Result {
@@ -142,7 +139,7 @@ export function createGateway(options: GatewayOptions) {
   function respond(request: GatewayRequest, context: ServerContext): Answer | Promise<Answer> {
     if (!request.isOperation) return respondByYoga(request, context);
     const { client } = context;
-    let parameters: OperationParameters | undefined;
+    let parameters: RequestParameters | undefined;
     const begin = () => {
       parameters = prepare(request);
       return execute(parameters, client);
@@ -161,7 +158,7 @@ export function createGateway(options: GatewayOptions) {
   async function respondLater(
     request: GatewayRequest,
     context: ServerContext,
-    parameters: OperationParameters | undefined,
+    parameters: RequestParameters | undefined,
     first: Result,
   ): Promise<Answer> {
     const waitsUntil = performance.now() + MAX_UPSTREAM_WAIT_MS;
@@ -189,7 +186,7 @@ export function createGateway(options: GatewayOptions) {
 
   /** Executes an operation for a tool of `/mcp`, without a turn: the request for the tool has had one. */
   async function executeForTool(
-    operation: OperationParameters,
+    operation: RequestParameters,
     { signal }: Request,
     { client, requestId, outcome: outer }: ServerContext,
   ): Promise<string> {

@@ -14,13 +14,8 @@ import type { Memory } from './kept-json.js';
 import { Plan } from './plan.js';
 import { coerceVariables, type Variables } from './variables.js';
 
-/** The parameters of a GraphQL request. The types of their values are not checked yet. */
-export interface OperationParameters {
-  readonly query?: unknown;
-  readonly operationName?: unknown;
-  readonly variables?: unknown;
-  readonly extensions?: unknown;
-}
+/** The parameters of a GraphQL request, also unknown ones. Their values are not checked yet. */
+export type RequestParameters = Readonly<Record<string, unknown>>;
 
 /** An operation of a validated document, with its coerced variables. */
 interface PreparedOperation {
@@ -41,7 +36,7 @@ export function createOperationWriter(schema: GraphQLSchema, documents: Pick<Doc
    *   that the writer does not know
    */
   return (
-    parameters: OperationParameters,
+    parameters: RequestParameters,
     prepare: (operation: PreparedOperation) => ExecutionContext | undefined,
   ): readonly Buffer[] | undefined => {
     const { query, operationName: name = null, variables: given = null } = parameters;
@@ -70,7 +65,7 @@ function isObjectOrNull(value: unknown): value is Variables | null {
 }
 
 /** Whether the extensions can change the operation. Other extensions are facts about the client, such as its name. */
-function isPersisted({ extensions = null }: OperationParameters): boolean {
+function isPersisted({ extensions = null }: RequestParameters): boolean {
   return !isObjectOrNull(extensions) || (extensions !== null && 'persistedQuery' in extensions);
 }
 

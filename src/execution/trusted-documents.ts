@@ -5,7 +5,7 @@ import { GraphQLError, getIntrospectionQuery, stripIgnoredCharacters } from 'gra
 import type { ErrorCode } from '../domain/error-codes.js';
 import { shown } from '../domain/text-limits.js';
 import type { Documents } from './documents.js';
-import type { OperationParameters } from './operation-writer.js';
+import type { RequestParameters } from './operation-writer.js';
 
 export interface TrustedDocumentsOptions {
   /** The texts of trusted documents by id. If undefined, clients cannot request documents by `documentId`. */
@@ -16,9 +16,6 @@ export interface TrustedDocumentsOptions {
   readonly pageDocuments?: readonly string[] | undefined;
   readonly introspection: boolean;
 }
-
-/** The parameters of a request, and all other members that it has. */
-type Parameters = OperationParameters & Readonly<Record<string, unknown>>;
 
 /** Matches a query for the SDL alone, as routers send it. Such a query is always accepted. */
 const SDL_ONLY = /^(?:query(?: \w+)?)?\{(?:\w+:)?(?:_service\{sdl\}|_sdl)\}$/;
@@ -49,7 +46,7 @@ export function createTrustedDocuments(options: TrustedDocumentsOptions) {
      *
      * @returns an error if the document must not be executed
      */
-    resolve(parameters: Parameters): Parameters | GraphQLError {
+    resolve(parameters: RequestParameters): RequestParameters | GraphQLError {
       const { documentId, doc_id, ...others } = parameters;
       const { query = null, extensions } = others;
       const id = documentId ?? doc_id ?? undefined;
@@ -102,7 +99,7 @@ function withoutIgnored(text: string): string | undefined {
   }
 }
 
-function withText(query: string, { extensions, ...others }: Parameters): Parameters {
+function withText(query: string, { extensions, ...others }: RequestParameters): RequestParameters {
   if (typeof extensions !== 'object' || extensions === null) return { ...others, query };
   const { persistedQuery: _, ...rest } = extensions as Readonly<Record<string, unknown>>;
   return Object.keys(rest).length > 0 ? { ...others, query, extensions: rest } : { ...others, query };

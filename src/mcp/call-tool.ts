@@ -5,11 +5,11 @@ import { dataSchema, type ObjectSchema, variablesSchema } from './json-schemas.j
 import type { Tool } from './tools.js';
 
 /** An operation of a tool. Its members are checked like the parameters of any request. */
-export interface ToolOperation {
+export type ToolOperation = {
   readonly query: unknown;
   readonly operationName?: string;
   readonly variables?: unknown;
-}
+};
 
 /** Executes an operation as if a client had requested it. Resolves with the JSON of the response. */
 export type ExecuteOperation = (operation: ToolOperation) => Promise<string>;

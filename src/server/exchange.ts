@@ -1,6 +1,6 @@
 /** One request and its response, of node:http or of `fetch`. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { RequestParameters } from '../gateway.js';
+import type { RequestParameters } from '../execution/operation-writer.js';
 import type { ClientFinder } from '../http/client-address.js';
 import { requestIdFrom } from '../http/headers.js';
 import type { TraceSpan } from '../tracing.js';
