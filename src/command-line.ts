@@ -1,7 +1,6 @@
 /** The texts that the process prints for the options of its command line. */
-import { readFileSync } from 'node:fs';
 import { SETTING_GROUPS } from './config/config.js';
-import { REVISION, VERSION } from './observability/version.js';
+import { PACKAGE, REVISION, VERSION } from './observability/version.js';
 
 /**
  * The text for the option `--help` (`-h`) or `--version` (`-v`). Anything else is an error: settings are
@@ -11,14 +10,14 @@ export function replyTo(options: readonly string[]): { readonly text: string; re
   const option = options.join(' ');
   if (option === '--help' || option === '-h') return { text: help(), isError: false };
   if (option === '--version' || option === '-v')
-    return { text: `${readPackage().name} ${VERSION} (${REVISION})\n`, isError: false };
+    return { text: `${PACKAGE.name} ${VERSION} (${REVISION})\n`, isError: false };
   const text = `Unknown options: ${option}\nSettings are environment variables; --help lists them.\n`;
   return { text, isError: true };
 }
 
 /** The text of `--help`: every setting with its default, by groups. */
 function help(): string {
-  const { name, description } = readPackage();
+  const { name, description } = PACKAGE;
   const groups = SETTING_GROUPS.map(({ title, settings }) => {
     const lines = settings.map(({ name: variable, shownDefault, meaning }) => {
       const shown = shownDefault && ` (default ${shownDefault})`;
@@ -36,8 +35,4 @@ Settings, as environment variables:
 
 ${groups.join('\n\n')}
 `;
-}
-
-function readPackage(): { readonly name: string; readonly description: string } {
-  return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
 }

@@ -1,9 +1,11 @@
-/** The version of the gateway, and the commit that was built. */
+/** The package, its version, and the commit that was built. */
 import { createRequire } from 'node:module';
 
 const require = createRequire(import.meta.url);
 
-export const VERSION = (require('../../package.json') as { readonly version: string }).version;
+export const PACKAGE = require('../../package.json') as Record<'name' | 'description' | 'version', string>;
+
+export const VERSION = PACKAGE.version;
 
 /** The hash of the commit that was built. `unknown` if the build had neither git nor REVISION. */
 export const REVISION = readRevision();
