@@ -22,7 +22,6 @@ import type { ToolOperation } from './mcp/call-tool.js';
 import { createMcp } from './mcp/mcp-handler.js';
 import type { Metrics } from './observability/metrics.js';
 import type { Monitoring } from './observability/monitoring.js';
-import { VERSION } from './observability/version.js';
 import { llmsText } from './pages/llms-text.js';
 import { createPicker } from './pages/picker-page.js';
 import { createPlayground } from './pages/playground-page.js';
@@ -186,5 +185,5 @@ function mcpAnswer(options: YogaOptions): PathAnswer<ServerContext> {
   const hasSchema = options.introspection && !options.trustedDocumentsOnly;
   const sdl = hasSchema ? () => sdlOf(plainSchema) : undefined;
   const onError = (err: Error) => log.debug({ err }, 'A message to /mcp was refused or has failed');
-  return createMcp({ schema, sdl, version: VERSION, corsOrigins, execute: executeForTool, onError });
+  return createMcp({ schema, sdl, corsOrigins, execute: executeForTool, onError });
 }

@@ -29,7 +29,7 @@ const ALLOWED_IMPORTS = table(`
   graph/federation: domain graph graph/schema
   execution: domain
   plugins: domain execution graph http logger observability pages/static-page
-  mcp: domain http
+  mcp: domain http observability/version
   token-list: domain graph/dependencies http pages/static-page scheduling snapshots
   pages/static-page: http
   pages/llms-text: demo domain/listing

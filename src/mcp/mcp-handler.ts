@@ -7,6 +7,7 @@ import { object, optional, record, string, unknown } from 'valibot';
 import { shown } from '../domain/text-limits.js';
 import type { CorsOrigins } from '../http/headers.js';
 import { type PlainResponse, plainRefusal } from '../http/refusal.js';
+import { VERSION } from '../observability/version.js';
 import {
   callTool,
   type ExecuteOperation,
@@ -22,7 +23,6 @@ export interface McpOptions<Context> {
   readonly schema: GraphQLSchema;
   /** Makes the schema as text, for the tool `query`. If undefined, that tool is not offered. */
   readonly sdl: (() => string) | undefined;
-  readonly version: string;
   /** Decides which pages may send messages: see `isForeignOrigin`. */
   readonly corsOrigins: CorsOrigins;
   /** Executes the operation of a tool. */
@@ -36,19 +36,6 @@ export interface ToolFacts {
   operation?: string;
   codes?: readonly string[];
 }
-
-/**
- * Responds to one message in the client's revision of the protocol. It keeps no state between messages.
- *
- * @param request its body is not read
- * @param message the body, parsed; not an array
- */
-type McpHandler = (
-  request: Request,
-  message: unknown,
-  execute: ExecuteOperation,
-  facts: ToolFacts,
-) => Promise<Response>;
 
 /** Agents may cache the list of tools for an hour: it depends only on version and settings of the gateway. */
 const CACHED = { ttlMs: 3_600_000, cacheScope: 'public' } as const;
@@ -85,7 +72,7 @@ const HEADERS = { 'content-type': 'application/json; charset=utf-8', 'cache-cont
  * tools from the graph.
  */
 export function createMcp<Context extends { readonly outcome: ToolFacts }>(options: McpOptions<Context>) {
-  let handler: McpHandler | undefined;
+  let handler: ReturnType<typeof createHandler> | undefined;
   return async (request: Request, _url: URL, context: Context): Promise<PlainResponse> => {
     const refusal = refusalOf(request, options.corsOrigins);
     if (refusal) return plainRefusal(refusal);
@@ -101,10 +88,7 @@ export function createMcp<Context extends { readonly outcome: ToolFacts }>(optio
   };
 }
 
-function createHandler(
-  { schema, sdl, version, onError }: Omit<McpOptions<never>, 'execute'>,
-  protocol: Protocol,
-): McpHandler {
+function createHandler({ schema, sdl, onError }: Omit<McpOptions<never>, 'execute'>, protocol: Protocol) {
   const { createMcpHandler, isLegacyRequest, ProtocolError, ProtocolErrorCode } = protocol;
   const prepared = TOOLS.map((tool) => prepareTool(schema, tool));
   if (sdl) prepared.push(queryTool(sdl()));
@@ -127,7 +111,7 @@ function createHandler(
 
   function createServer(execute: ExecuteOperation, facts: ToolFacts): Server {
     const server = new protocol.Server(
-      { name: 'chains-and-tokens-gateway', title: 'Chains and tokens', version },
+      { name: 'chains-and-tokens-gateway', title: 'Chains and tokens', version: VERSION },
       {
         capabilities: { tools: {} },
         instructions: INSTRUCTIONS,
@@ -166,7 +150,13 @@ function createHandler(
     }
   }
 
-  return async (request, message, execute, facts) => {
+  /**
+   * Responds to one message in the client's revision of the protocol. It keeps no state between messages.
+   *
+   * @param request its body is not read
+   * @param message the body, parsed; not an array
+   */
+  return async (request: Request, message: unknown, execute: ExecuteOperation, facts: ToolFacts) => {
     const server = createServer(execute, facts);
     if (await isLegacyRequest(request, message)) return respondLegacy(request, message, server);
     const handler = createMcpHandler(() => server, {
