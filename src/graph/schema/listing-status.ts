@@ -1,5 +1,4 @@
 /** The query for the status of the listings. */
-import { Kind } from 'graphql';
 import type { ListingState, ListingStatus } from '../../snapshots/freshness.js';
 import { builder } from './builder.js';
 
@@ -84,10 +83,8 @@ builder.queryField('listings', (t) =>
     resolve: (_query, _args, { listings, cost, loaders }, info) => {
       const read = () => cost.chargeRows([...listings()], info);
       // Without a first snapshot, wait for the listings that other fields of the operation load.
-      const [first, second] = info.operation.selectionSet.selections;
-      const isAlone = first?.kind === Kind.FIELD && !second;
-      const isEmpty = () => listings().some(({ state }) => state === 'EMPTY');
-      return !isAlone && isEmpty() ? loaders.settled().then(read) : read();
+      const isEmpty = listings().some(({ state }) => state === 'EMPTY');
+      return isEmpty ? loaders.settled().then(read) : read();
     },
   }),
 );
