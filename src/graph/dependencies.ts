@@ -139,11 +139,6 @@ export function ageOf({ now, takenAt }: ResponseInfo, madeAt: number): number | 
   return hasListings || ageMs < 1000 * MAX_AGE_OF_SCHEMA ? ageMs : undefined;
 }
 
-/** The value of an `Age` header: whole seconds. */
-export function ageHeader(ageMs: number): string {
-  return String(Math.floor(ageMs / 1000));
-}
-
 /**
  * The headers for browser and CDN caches, as alternating names and values.
  *

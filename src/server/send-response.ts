@@ -1,6 +1,6 @@
 /** Sends responses: complete ones with their caching headers, and all other responses of the gateway. */
 import { TEXT_LIMITS } from '../domain/text-limits.js';
-import { ageHeader, cachingHeaders, type ResponseInfo } from '../graph/dependencies.js';
+import { cachingHeaders, type ResponseInfo } from '../graph/dependencies.js';
 import type { EncodedBody, Encoding } from '../http/encodings.js';
 import { CACHE_STATUS, type CorsOrigins, corsHeaders, HIT, hasTag, MISS } from '../http/headers.js';
 import { isCacheableMethod, QUERY_TYPE } from '../http/operations.js';
@@ -42,7 +42,7 @@ export function sendComplete(
         exchange.send(304, headers);
         return;
       }
-    } else if (ageMs !== undefined) headers.push('age', ageHeader(ageMs));
+    } else if (ageMs !== undefined) headers.push('age', String(Math.floor(ageMs / 1000)));
     headers.push('content-length', String(encoded.byteLength));
     exchange.send(200, headers, encoded.parts);
   };
