@@ -62,9 +62,8 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
   // use up the file handles.
   if (isShort) await parts.gateway.load();
   const address = await server.listen(config.host, config.port);
-  let stopping = false;
   let signal: NodeJS.Signals | undefined;
-  let stoppingSince = 0;
+  let stoppingSince: number | undefined;
   const { close: stop } = closeWithGrace(
     {
       delay: config.drainMs + STOP_WITHIN_MS,
@@ -75,7 +74,6 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
     async (reason) => {
       if (reason.err) log.fatal({ err: reason.err }, 'Stopping because of an unexpected error');
       else log.info({ signal: signal ?? reason.signal }, 'Stopping: open requests are still answered');
-      stopping = true;
       stoppingSince = performance.now();
       parts.stop();
       // SIGINT usually comes from a terminal (Ctrl-C), where no load balancer needs time to notice the stop.
@@ -92,7 +90,7 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
   );
   // Set before the log says "Listening": a supervisor may send a signal as soon as it reads that line.
   onSignal((received) => {
-    if (!stopping) {
+    if (stoppingSince === undefined) {
       signal = received;
       stop();
     } else if (received === 'SIGINT' && performance.now() - stoppingSince > SAME_SIGNAL_MS) {
