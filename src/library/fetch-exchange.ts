@@ -19,7 +19,6 @@ export class FetchExchange extends Exchange {
     given: string | undefined,
     findClient: ClientFinder,
     private readonly resolve: (response: Response) => void,
-    private readonly reject: (reason: unknown) => void,
   ) {
     super();
     this.startedAt = performance.now();
@@ -66,9 +65,5 @@ export class FetchExchange extends Exchange {
     const body = others.length > 0 ? Buffer.concat(parts) : first;
     this.resolve(new Response(hasBody ? body : null, { status, headers: given }));
     return true;
-  }
-
-  destroy(error: Error): void {
-    this.reject(error);
   }
 }

@@ -100,9 +100,8 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
         throw new TypeError(`Expected a Request, got ${request}. Write new Request(url).`);
       const aborted = rejectWhenAborted(request);
       const read = await Promise.race([readRequest(request, maxBodyBytes), aborted]);
-      const responded = new Promise<Response>((resolve, reject) => {
-        const { findClient } = facts;
-        respond(new FetchExchange(request, read, context?.client, findClient, resolve, reject));
+      const responded = new Promise<Response>((resolve) => {
+        respond(new FetchExchange(request, read, context?.client, facts.findClient, resolve));
       });
       return Promise.race([responded, aborted]);
     },

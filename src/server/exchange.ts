@@ -102,9 +102,6 @@ export abstract class Exchange {
     parts?: readonly Uint8Array<ArrayBuffer>[],
     isLast?: boolean,
   ): boolean;
-
-  /** Ends the exchange without a response. */
-  abstract destroy(error: Error): void;
 }
 
 /** A request of node:http, with the members that frameworks add to it. */
@@ -202,10 +199,6 @@ export class NodeExchange extends Exchange {
     response.writeHead(status, headers);
     this.bodyBytes = sendBody(this.connection, response, parts, server.unread);
     return true;
-  }
-
-  destroy(error: Error): void {
-    this.response.destroy(error);
   }
 }
 

@@ -47,7 +47,7 @@ export function sendComplete(
     exchange.send(200, headers, encoded.parts);
   };
   const encoded = body.encoded(encoding);
-  if (encoded instanceof Promise) return encoded.then(send, (error: Error) => exchange.destroy(error));
+  if (encoded instanceof Promise) return encoded.then(send);
   send(encoded);
   return undefined;
 }
