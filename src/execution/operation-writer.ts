@@ -12,7 +12,7 @@ import type { Documents } from './documents.js';
 import { Execution, type ExecutionContext } from './execution.js';
 import type { Memory } from './kept-json.js';
 import { Plan } from './plan.js';
-import { coerceVariables, type Variables } from './variables.js';
+import { createCoercion, type Variables } from './variables.js';
 
 /** The parameters of a GraphQL request, also unknown ones. Their values are not checked yet. */
 export type RequestParameters = Readonly<Record<string, unknown>>;
@@ -27,6 +27,7 @@ interface PreparedOperation {
 
 export function createOperationWriter(schema: GraphQLSchema, documents: Pick<Documents, 'accepted'>) {
   const plans = new Plans(schema);
+  const coerceVariables = createCoercion(schema);
 
   /**
    * Writes the response body of an operation if the operation succeeds synchronously and without errors.
@@ -49,7 +50,7 @@ export function createOperationWriter(schema: GraphQLSchema, documents: Pick<Doc
     const { document, isLasting } = accepted;
     const operation = getOperationAST(document, name);
     if (operation?.operation !== OperationTypeNode.QUERY) return undefined;
-    const variables = coerceVariables(schema, operation, given ?? {});
+    const variables = coerceVariables(operation, given ?? {});
     if (!variables) return undefined;
     const context = prepare({ schema, fragments: fragmentsOf(document), operation, variables });
     if (!context) return undefined;

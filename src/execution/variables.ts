@@ -13,6 +13,7 @@ import {
   typeFromAST,
   valueFromAST,
 } from 'graphql';
+import { memoized } from '../domain/memoized.js';
 import { fallBack } from './execution.js';
 
 export type Variables = Readonly<Record<string, unknown>>;
@@ -29,43 +30,33 @@ interface Input {
   readonly coerce: Coerce;
 }
 
-/** The variables of operations. A document belongs to one schema. */
-const variablesOf = new WeakMap<OperationDefinitionNode, readonly Input[]>();
-
 /**
- * Coerces variables as getVariableValues of graphql-js does, several times as fast: the types are read only once for each
- * operation, and the paths of values, which errors need, are not recorded. Undefined if a variable is invalid or unusual.
+ * Creates the function that coerces variables as getVariableValues of graphql-js does, several times as fast: the types
+ * are read only once for each operation, and the paths of values, which errors need, are not recorded. It returns
+ * undefined if a variable is invalid or unusual.
  */
-export function coerceVariables(
-  schema: GraphQLSchema,
-  operation: OperationDefinitionNode,
-  given: Variables,
-): Variables | undefined {
-  const coerced: Record<string, unknown> = {};
-  try {
-    for (const { name, defaultValue, isRequired, coerce } of variablesIn(schema, operation)) {
-      if (Object.hasOwn(given, name)) coerced[name] = coerce(given[name]);
-      else if (defaultValue !== undefined) coerced[name] = defaultValue;
-      else if (isRequired) return undefined;
-    }
-    return coerced;
-  } catch {
-    return undefined;
-  }
-}
-
-function variablesIn(schema: GraphQLSchema, operation: OperationDefinitionNode): readonly Input[] {
-  const known = variablesOf.get(operation);
-  if (known) return known;
-  const variables = (operation.variableDefinitions ?? []).map(
-    ({ variable, type: node, defaultValue }): Input => {
+export function createCoercion(schema: GraphQLSchema) {
+  const variablesOf = memoized((operation: OperationDefinitionNode): readonly Input[] =>
+    (operation.variableDefinitions ?? []).map(({ variable, type: node, defaultValue }) => {
       const type = typeFromAST(schema, node);
       if (!isInputType(type) || variable.name.value === '__proto__') return fallBack();
       return inputOf(variable.name.value, type, defaultValue && valueFromAST(defaultValue, type));
-    },
+    }),
   );
-  variablesOf.set(operation, variables);
-  return variables;
+
+  return (operation: OperationDefinitionNode, given: Variables): Variables | undefined => {
+    const coerced: Record<string, unknown> = {};
+    try {
+      for (const { name, defaultValue, isRequired, coerce } of variablesOf(operation)) {
+        if (Object.hasOwn(given, name)) coerced[name] = coerce(given[name]);
+        else if (defaultValue !== undefined) coerced[name] = defaultValue;
+        else if (isRequired) return undefined;
+      }
+      return coerced;
+    } catch {
+      return undefined;
+    }
+  };
 }
 
 function inputOf(name: string, type: GraphQLInputType, defaultValue: unknown): Input {
