@@ -70,34 +70,28 @@ export function plainSdlOf(schema: GraphQLSchema): string {
  */
 export function withMarks(sdl: string, marks: ReadonlyMap<string, string | null>): string {
   const missing = new Set(marks.keys());
-  const edits: { readonly from: number; readonly to: number; readonly text: string }[] = [];
+  let marked = sdl;
 
-  function mark(name: string, { loc }: ASTNode, head: ASTNode | undefined): void {
+  /** @param head the part of the node after which directives are added */
+  function mark(name: string, node: ASTNode, head = node): void {
     const directives = marks.get(name);
     if (directives === undefined) return;
     missing.delete(name);
-    const { start = 0, end = 0 } = loc ?? {};
-    const to = head?.loc?.end ?? end;
-    edits.push(
-      directives === null ? { from: start, to: end, text: '' } : { from: to, to, text: ` ${directives}` },
-    );
+    const { start = 0, end = 0 } = node.loc ?? {};
+    const headEnd = head.loc?.end ?? end;
+    if (directives === null) marked = marked.slice(0, start) + marked.slice(end);
+    else marked = `${marked.slice(0, headEnd)} ${directives}${marked.slice(headEnd)}`;
   }
 
-  for (const definition of parse(sdl).definitions) {
-    if (definition.kind === Kind.DIRECTIVE_DEFINITION)
-      mark(`@${definition.name.value}`, definition, undefined);
+  // From the end to the beginning, so that an edit moves no part that is still to be edited.
+  for (const definition of parse(sdl).definitions.toReversed()) {
+    if (definition.kind === Kind.DIRECTIVE_DEFINITION) mark(`@${definition.name.value}`, definition);
     if (definition.kind !== Kind.OBJECT_TYPE_DEFINITION && definition.kind !== Kind.INTERFACE_TYPE_DEFINITION)
       continue;
     const { name, interfaces = [], fields = [] } = definition;
+    for (const field of fields.toReversed()) mark(`${name.value}.${field.name.value}`, field);
     mark(name.value, definition, interfaces.at(-1) ?? name);
-    for (const field of fields) mark(`${name.value}.${field.name.value}`, field, undefined);
   }
   if (missing.size > 0) throw new Error(`The schema lacks: ${[...missing].join(', ')}`);
-  let marked = '';
-  let at = 0;
-  for (const { from, to, text } of edits.sort((one, other) => one.from - other.from)) {
-    marked += sdl.slice(at, from) + text;
-    at = to;
-  }
-  return marked + sdl.slice(at);
+  return marked;
 }
