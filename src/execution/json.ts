@@ -31,23 +31,18 @@ export function exceedsBytes(result: unknown, max: number): boolean {
   function add(value: unknown): void {
     if (typeof value === 'string') bytes += Buffer.byteLength(quote(value));
     else if (typeof value !== 'object' || value === null) bytes += String(value).length;
-    else if (Array.isArray(value)) addItems(value);
-    else addMembers(value as Readonly<Record<string, unknown>>);
-  }
-
-  function addItems(items: readonly unknown[]): void {
-    bytes += 1 + Math.max(1, items.length);
-    for (let index = 0; index < items.length && bytes <= max; index++) add(items[index]);
-  }
-
-  function addMembers(members: Readonly<Record<string, unknown>>): void {
-    const names = Object.keys(members);
-    bytes += names.length > 0 ? 1 : 2;
-    for (const name of names) {
-      if (bytes > max) return;
-      // Plus two quotes, a colon, and the comma or brace after the value.
-      bytes += name.length + 4;
-      add(members[name]);
+    else if (Array.isArray(value)) {
+      bytes += 1 + Math.max(1, value.length);
+      for (let index = 0; index < value.length && bytes <= max; index++) add(value[index]);
+    } else {
+      const names = Object.keys(value);
+      bytes += 1 + Math.max(1, names.length);
+      for (const name of names) {
+        if (bytes > max) return;
+        // Plus two quotes and a colon.
+        bytes += name.length + 3;
+        add((value as Readonly<Record<string, unknown>>)[name]);
+      }
     }
   }
 
