@@ -56,7 +56,7 @@ export function createTrustedDocuments(options: TrustedDocumentsOptions) {
       if (id === undefined) return isAccepted(query) ? parameters : notTrusted(query);
       if (text === undefined) return unknownId(id);
       const message = 'Expected a "documentId" or a "query", got both, and the id stands for another text.';
-      return refusal(message, 'BAD_USER_INPUT', 400);
+      return requestError(message, 'BAD_USER_INPUT', 400);
     },
   };
 }
@@ -112,22 +112,19 @@ export function persistedHash(extensions: unknown): string | undefined {
   return version === 1 && typeof sha256Hash === 'string' ? sha256Hash : undefined;
 }
 
-function refusal(
-  message: string,
-  code: ErrorCode | 'PERSISTED_QUERY_NOT_FOUND',
-  status: number,
-): GraphQLError {
+/** The error of a whole request, with its HTTP status. */
+export function requestError(message: string, code: string, status: number): GraphQLError {
   return new GraphQLError(message, { extensions: { code, http: { status } } });
 }
 
 function unknownId(id: unknown): GraphQLError {
   const message = `Expected the id of a document that this gateway knows, got ${typeof id === 'string' ? shown(id) : `a ${typeof id}`}. Ask its operator to add the document (TRUSTED_DOCUMENTS).`;
-  return refusal(message, 'PERSISTED_QUERY_NOT_FOUND', 400);
+  return requestError(message, 'PERSISTED_QUERY_NOT_FOUND', 400);
 }
 
 function notTrusted(query: unknown): GraphQLError {
   const message = `This gateway executes only documents that it knows (TRUSTED_DOCUMENTS_ONLY), got ${query === null ? 'no document' : 'another one'}. Ask for a known one by its "documentId", or ask the operator to add yours.`;
-  return refusal(message, 'DOCUMENT_NOT_TRUSTED', 403);
+  return requestError(message, 'DOCUMENT_NOT_TRUSTED' satisfies ErrorCode, 403);
 }
 
 /** The log names at most this many invalid documents. */

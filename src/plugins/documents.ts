@@ -5,7 +5,7 @@ import type { Plugin } from 'graphql-yoga';
 import { LRUCache } from 'lru-cache';
 import { TEXT_LIMITS } from '../domain/text-limits.js';
 import type { Documents } from '../execution/documents.js';
-import { persistedHash, type TrustedDocuments } from '../execution/trusted-documents.js';
+import { persistedHash, requestError, type TrustedDocuments } from '../execution/trusted-documents.js';
 
 /** Puts the text of a trusted document in place of its id, and refuses documents that must not be executed. */
 export function useTrustedDocuments(
@@ -50,22 +50,19 @@ export function usePersistedQueries(): Plugin {
       if (query === undefined) {
         const known = texts.get(hash);
         // Clients recognise this error by exactly this message, or by its code.
-        if (known === undefined) throw refusal('PersistedQueryNotFound', 'PERSISTED_QUERY_NOT_FOUND', 200);
+        if (known === undefined)
+          throw requestError('PersistedQueryNotFound', 'PERSISTED_QUERY_NOT_FOUND', 200);
         setParams({ ...params, query: known });
         return;
       }
       if (typeof query !== 'string') return;
       if (createHash('sha256').update(query).digest('hex') !== hash) {
         const message = 'Expected the SHA-256 of the query, in hex, as its "sha256Hash"; got another.';
-        throw refusal(message, 'PERSISTED_QUERY_MISMATCH', 400);
+        throw requestError(message, 'PERSISTED_QUERY_MISMATCH', 400);
       }
       texts.set(hash, query);
     },
   };
-}
-
-function refusal(message: string, code: string, status: number): GraphQLError {
-  return new GraphQLError(message, { extensions: { code, http: { status } } });
 }
 
 /** Refuses a long `operationName`, a document with too many lexical tokens, and an invalid document. */
@@ -76,7 +73,7 @@ export function useValidation(documents: Pick<Documents, 'parse' | 'errorsOf'>):
       const name: unknown = params.operationName;
       if (typeof name !== 'string' || name.length <= TEXT_LIMITS.name) return;
       const message = `Expected at most ${TEXT_LIMITS.name} characters as "operationName", got ${name.length}.`;
-      throw refusal(message, 'BAD_USER_INPUT', 400);
+      throw requestError(message, 'BAD_USER_INPUT', 400);
     },
     onParse({ setParseFn }) {
       setParseFn((text) => documents.parse(String(text)));
