@@ -73,7 +73,12 @@ export function createDocuments({ schema, introspection, ...limits }: DocumentsO
   function documentOf(text: string): DocumentNode {
     const known = parsed.get(text);
     if (known) return known;
-    if (newest?.text !== text) newest = { text, document: parseWithin(limits, text) };
+    if (newest?.text !== text) {
+      const source = new Source(text);
+      const error = exceededTokenLimit(source, limits.maxQueryTokens);
+      if (error) throw error;
+      newest = { text, document: parse(source) };
+    }
     if (hasSeen(text)) parsed.set(text, newest.document);
     return newest.document;
   }
@@ -124,13 +129,6 @@ interface AcceptedDocument {
   readonly document: DocumentNode;
   /** Whether the document is cached, so that the same text gives the same object. */
   readonly isLasting: boolean;
-}
-
-function parseWithin({ maxQueryTokens }: DocumentLimits, text: string): DocumentNode {
-  const source = new Source(text);
-  const error = exceededTokenLimit(source, maxQueryTokens);
-  if (error) throw error;
-  return parse(source);
 }
 
 /** Refuses mutations and subscriptions, which the graph does not have. */
