@@ -112,6 +112,10 @@ export interface Sample {
 const stateSamples = (states: readonly string[], current: string, labels: Sample['labels']) =>
   states.map((state): Sample => ({ labels: { ...labels, state }, value: Number(state === current) }));
 
+/** The sample of a value; none for null and undefined. */
+const samplesOf = (value: number | null | undefined, labels = {}): readonly Sample[] =>
+  value == null ? [] : [{ labels, value }];
+
 /** The gauges with one value for each listing; null if there is none. */
 const LISTING_GAUGES: readonly (readonly [Name, (status: ListingStatus) => number | null])[] = [
   ['gateway_listing_age_seconds', ({ ageMs }) => ageMs && ageMs / 1000],
@@ -165,7 +169,7 @@ export function createMetrics({ ofProcess = true } = {}) {
   /** Adds a gauge, and returns the function that sets its value. The gauge is absent until this function is called. */
   function settable(name: Name): (value: number | boolean) => void {
     let current: number | undefined;
-    computed(name, () => (current === undefined ? [] : [{ value: current }]));
+    computed(name, () => samplesOf(current));
     return (value) => {
       current = Number(value);
     };
@@ -268,17 +272,10 @@ export function createMetrics({ ofProcess = true } = {}) {
       );
       for (const [gauge, read] of LISTING_GAUGES)
         computed(gauge, () =>
-          listings().flatMap((status) => {
-            const value = read(status);
-            return value === null ? [] : [{ labels: { listing: status.name }, value }];
-          }),
+          listings().flatMap((status) => samplesOf(read(status), { listing: status.name })),
         );
       if (!sweepStatus) return;
-      for (const [name, read] of SWEEP_GAUGES)
-        computed(name, () => {
-          const value = read(sweepStatus());
-          return value === undefined ? [] : [{ value }];
-        });
+      for (const [name, read] of SWEEP_GAUGES) computed(name, () => samplesOf(read(sweepStatus())));
     },
     watchCache(size: () => { readonly bytes: number; readonly entries: number }) {
       computed('gateway_response_cache_bytes', () => [{ value: size().bytes }]);
