@@ -110,18 +110,18 @@ export class Body {
     if (found) return found;
     if (compressingBytes > MAX_COMPRESSING_BYTES) return plain;
     compressingBytes += plain.byteLength;
-    const [only, ...others] = plain.parts;
-    const compressing = compress(only && others.length === 0 ? only : Buffer.concat(plain.parts), use);
-    const ended = compressing.finally(() => {
+    const encoded = (async (): Promise<EncodedBody> => {
+      const [only, ...others] = plain.parts;
+      const body = only && others.length === 0 ? only : Buffer.concat(plain.parts);
+      // After a failure, such as too little memory, the body is sent as it is.
+      const bytes = await compress(body, use).catch(() => body);
       compressingBytes -= plain.byteLength;
-    });
-    const encoded = ended.then((bytes): EncodedBody => {
       const { byteLength } = bytes;
       const parts = [bytes as Uint8Array<ArrayBuffer>];
       const smaller = byteLength < plain.byteLength ? { encoding, parts, byteLength } : plain;
       encodings.set(encoding, smaller);
       return smaller;
-    });
+    })();
     encodings.set(encoding, encoded);
     return encoded;
   }
