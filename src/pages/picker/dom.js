@@ -125,7 +125,7 @@ export function setClock(date) {
 
 /** An element with an age such as "12 s", which updates itself. @param {string} iso */
 export function age(iso) {
-  const made = make('time', { datetime: iso, title: new Date(iso).toUTCString() });
+  const made = make('time', { datetime: iso });
   show(made);
   return made;
 }

@@ -431,6 +431,7 @@ byId('more-chains', HTMLButtonElement).addEventListener('click', () => {
   areAllChains = !areAllChains;
   finder.value = '';
   makeChips();
+  if (areAllChains && hasMouse) finder.focus();
 });
 chips.addEventListener('change', ({ target }) => {
   if (target instanceof HTMLInputElement) chooseChain(target.value);
