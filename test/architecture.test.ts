@@ -125,7 +125,7 @@ function moduleOf(name: string): string | undefined {
     .sort((a, b) => b.length - a.length)[0];
 }
 
-/** Whether a file is in one of these places. A folder does not include the subfolders that the table above names. */
+/** Whether a file is in one of these places. A folder does not include those of its subfolders that `ALLOWED_IMPORTS` names. */
 function isAllowed(name: string, places: readonly string[]): boolean {
   const module = moduleOf(name);
   return places.some((place) => isIn(name, place) && (module === undefined || place.length >= module.length));

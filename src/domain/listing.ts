@@ -37,7 +37,7 @@ export interface Chain {
   readonly shortName: string;
   readonly name: string;
   readonly nativeCurrency: NativeCurrency;
-  /** Null if the row gives none, or if other chains claim the same identifier and this chain does not have it. */
+  /** Null if the row does not lead to an identifier, or if several chains claim it and this chain did not get it. */
   readonly caip2: string | null;
   readonly heldBack: readonly HeldBackFact[];
 }

@@ -43,7 +43,7 @@ const CACHED = { ttlMs: 3_600_000, cacheScope: 'public' } as const;
 const CallParams = object({ name: string(), arguments: optional(record(string(), unknown())) });
 const ListParams = object({});
 
-/** The package uses a validator only for the replies of people to questions of a server. This server asks none. */
+/** The package uses a validator only if the server asks the user something (elicitation), which this server never does. */
 const NO_VALIDATOR = {
   getValidator(): never {
     throw new TypeError('Expected no schema to validate');

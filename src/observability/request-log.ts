@@ -40,7 +40,7 @@ interface RequestLine extends Omit<AnsweredFacts, 'isByClient'> {
   readonly count?: number | undefined;
 }
 
-/** Long enough for every path of the gateway. A longer path is a text that a client has made up, and is cut. */
+/** Long enough for every path of the gateway. A longer path is cut: a client has made it up. */
 const MAX_PATH_LENGTH = 200;
 /** One line a second for each refused client: often enough to show the client, seldom enough not to fill the log. */
 const REFUSALS_EVERY_MS = 1_000;

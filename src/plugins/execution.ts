@@ -74,7 +74,7 @@ export function useExecution(): Plugin<ExecutionContext, OutcomeContext> {
           error.message = `Expected the name of an operation in the document as "operationName", got ${got}. Leave it out only if there is one operation.`;
         }
         shorten(error);
-        // The GraphQL server gives an unexpected error no code.
+        // Some errors of GraphQL Yoga have no code.
         codes.add(String(error.extensions?.code ?? INTERNAL.code));
       }
       // GraphQL Yoga would copy each GraphQLError, with a stack. Errors of fields have no HTTP status.

@@ -208,8 +208,8 @@ const MAX_SHOWN = 500;
 /**
  * The URL of a request, with a fixed host. Undefined if its target is neither a path nor an http URL.
  *
- * Two kinds of targets become a path that does not exist: a URL whose host is not that of the Host header, and a path
- * that normalisation would change, such as `/x/../metrics`, since a proxy may block `/metrics` by comparing paths.
+ * These become a path that does not exist: a URL with another host than the Host header; and a path that normalisation
+ * would change, such as `/x/../metrics`. A proxy may block `/metrics` only by comparing paths.
  */
 function urlOf(target: string, host = ''): URL | undefined {
   const [origin = '', authority] = /^https?:\/\/([^/?#]*)/i.exec(target) ?? ['', host];

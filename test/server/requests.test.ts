@@ -133,7 +133,7 @@ describe('the metrics of requests', () => {
     stopClock();
     upstream.plan('tokens', status(500));
     for (let times = 0; times < 20; times++) await fast.askAs('192.0.2.1', 0);
-    // After the second failure the gateway reports that it waits; a single failure can be chance.
+    // After two failures the gateway sends no request for a while: who asks again then causes the error.
     expect(await count(fast.server, `${STATUS}"process"}`)).toBe(2);
     expect(await count(fast.server, `${STATUS}"client"}`)).toBe(18);
   });

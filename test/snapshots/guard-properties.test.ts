@@ -266,7 +266,7 @@ it('guarded values are remembered for 10,000 removed rows if an upstream changes
   expect(served.rows).toHaveLength(2000);
   const { gone, held, arrived } = served.guard;
   expect([gone.length, held.length, arrived.length]).toEqual([10_000, 0, 2000]);
-  // The first rows are remembered, and not the rows that were listed only briefly.
+  // The first rows stay remembered: once the memory is full, rows that were listed only briefly are not added.
   expect(gone.slice(0, 2000).map(({ row }) => row.symbol)).toEqual(listings[0]?.map(({ symbol }) => symbol));
 });
 

@@ -1,4 +1,4 @@
-/** The rate limit that gateways share through Redis is fair between them, and exact although Redis answers late. */
+/** The shared rate limit: listings of one gateway do not hold up routes of another, and Redis may answer late. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { createSharedRateLimiter } from '../../src/storage/redis/rate-limit.js';

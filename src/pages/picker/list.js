@@ -243,7 +243,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
     element.replaceChildren(...next.childNodes);
   }
 
-  /** The addresses of tokens in the list that look the same. @param {Token} token */
+  /** The addresses of the other tokens in the list that look like this one. @param {Token} token */
   function twinsOf(token) {
     const alike = [...(looks.get(lookOf(token)) ?? [])];
     return alike.flatMap(([id, address]) => (id === token.id ? [] : address));

@@ -164,20 +164,19 @@ function showSlots() {
 function showPair() {
   const place = byId('pair', HTMLElement);
   const { from, to } = chosen;
-  const summary = from.token && to.token ? summaryOf(from.token, to.token) : [];
-  const isDone = summary.length > 0;
+  const isDone = from.token && to.token;
   const parts = [
-    ...summary,
+    ...(from.token ? summaryOf(from.token, to.token) : []),
     ...SIDES.flatMap((one) => (chosen[one].token ? identifiersOf(LABELS[one], chosen[one].token) : [])),
     ...(isDone ? [] : recentChoices()),
   ];
   place.replaceChildren(...parts);
-  place.classList.toggle('done', isDone);
   place.hidden = parts.length === 0;
 }
 
-/** Names both tokens, and says what to know before a transfer. @param {Token} from @param {Token} to */
+/** Names both tokens, and says what to know before a transfer. @param {Token} from @param {Token | null} [to] */
 function summaryOf(from, to) {
+  if (!to) return [make('h2', {}, ...titleOf(from), ' → …')];
   const decimals = [from, to].map((token) => `${token.decimals} on ${token.chain?.name || token.chainKey}`);
   /** @type {[string, string | false | undefined][]} */
   const lines = [

@@ -138,7 +138,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       const polls = () => sent.filter(({ query }) => query.startsWith('query Listings')).length;
       const polled = polls();
       await says(found, /^\d+ tokens for “usdt”(, \d+ can be moved)?$/);
-      // One of these polls can have begun before.
+      // One of these polls can have been sent before the gateway was back.
       expect(polls() - polled).toBeLessThanOrEqual(2);
       expect(await fault.innerText()).toBe('');
     });
