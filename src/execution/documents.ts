@@ -104,7 +104,7 @@ export function createDocuments({ schema, introspection, ...limits }: DocumentsO
     errorsOf,
     accepted,
     /**
-     * Parses a document for GraphQL Yoga.
+     * Parses a document for GraphQL Yoga. The writer has mostly parsed it for the same request, which must not count twice.
      *
      * @throws GraphQLError for a syntax error; LIMIT_EXCEEDED for too long a text or name, or for too many lexical tokens
      */

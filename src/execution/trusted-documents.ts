@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { GraphQLError, getIntrospectionQuery, stripIgnoredCharacters } from 'graphql';
-import type { ErrorCode } from '../domain/error-codes.js';
+import type { ErrorCode, SERVER_ERRORS } from '../domain/error-codes.js';
 import { shown } from '../domain/text-limits.js';
 import type { Documents } from './documents.js';
 import type { RequestParameters } from './operation-writer.js';
@@ -113,7 +113,11 @@ export function persistedHash(extensions: unknown): string | undefined {
 }
 
 /** The error of a whole request, with its HTTP status. */
-export function requestError(message: string, code: string, status: number): GraphQLError {
+export function requestError(
+  message: string,
+  code: ErrorCode | keyof typeof SERVER_ERRORS,
+  status: number,
+): GraphQLError {
   return new GraphQLError(message, { extensions: { code, http: { status } } });
 }
 
@@ -124,7 +128,7 @@ function unknownId(id: unknown): GraphQLError {
 
 function notTrusted(query: unknown): GraphQLError {
   const message = `This gateway executes only documents that it knows (TRUSTED_DOCUMENTS_ONLY), got ${query === null ? 'no document' : 'another one'}. Ask for a known one by its "documentId", or ask the operator to add yours.`;
-  return requestError(message, 'DOCUMENT_NOT_TRUSTED' satisfies ErrorCode, 403);
+  return requestError(message, 'DOCUMENT_NOT_TRUSTED', 403);
 }
 
 /** The log names at most this many invalid documents. */

@@ -92,6 +92,9 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     await expect.poll(async () => (await search.boundingBox())?.y).toBeLessThan(20);
     expect(await code.isVisible()).toBe(false);
     await rows.first().tap();
+    // The bar names the first choice, since the slots can be scrolled away.
+    const chosen = pair.getByRole('heading', { name: 'on Ethereum → …' });
+    await chosen.waitFor();
     const toggle = page.getByRole('button', { name: 'Code' });
     const close = page.getByRole('button', { name: 'Close' });
     const shade = () => page.touchscreen.tap(180, 20);
@@ -107,6 +110,13 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
         const { x, width } = (await tab.boundingBox()) ?? { x: 0, width: 360 };
         expect(x + width).toBeLessThan(360);
       }
+      // The tabs stay under the thumb, however long the code is.
+      const tops = [];
+      for (const name of ['Variables', 'Answer', 'Query']) {
+        await page.getByRole('tab', { name }).tap();
+        tops.push((await page.getByRole('tablist').boundingBox())?.y);
+      }
+      expect(new Set(tops).size).toBe(1);
       expect((await pair.locator('.id').boundingBox())?.height).toBeLessThan(24);
       await says(page.locator('#answered-by'), /^from the (cache of the )?gateway$/);
       expect(await smallTargets(page)).toEqual([]);

@@ -72,6 +72,8 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
 
       await more.click();
       await expect.poll(() => chips.count()).toBe(chains.length + 1);
+      const finder = page.getByRole('textbox', { name: 'Find a chain' });
+      expect(await hasFocus(finder)).toBe(true);
       const movable = new Map(
         chains.map(({ name, tokens }) => [name, tokens.filter((token) => token.isBridgeable).length]),
       );
@@ -79,7 +81,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       expect(counts).toEqual(counts.toSorted((a, b) => b - a));
       expect(counts).not.toContain(Number.NaN);
       await chips.nth(20).check();
-      await page.getByRole('textbox', { name: 'Find a chain' }).fill(' ARBI');
+      await finder.fill(' ARBI');
       // The chosen chain stays, so that the keyboard reaches the group.
       await expect.poll(() => chips.count()).toBe(3);
       expect(await names()).toContain('Arbitrum');
@@ -354,6 +356,14 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       const { page, rows, from, search, found, note, complaints, hosts, fromText, toText } = await open(link);
       await says(found, '35 places for USDC');
       expect(page.url()).toBe(demo.address + link);
+      await rows.filter({ hasText: 'on Linea' }).click();
+      await says(toText, /Linea/);
+      // After a reload the chosen row is in view, though many rows are above it.
+      await page.reload();
+      const chosenRow = page.getByRole('option', { selected: true });
+      await expect
+        .poll(() => chosenRow.evaluate((row) => row.getBoundingClientRect().bottom))
+        .toBeLessThan(700);
       await rows.filter({ hasText: 'on Arbitrum' }).click();
       await says(toText, /Arbitrum/);
       await from.click();
