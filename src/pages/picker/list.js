@@ -301,7 +301,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
   function sayWhyNot(token, isOther = true) {
     const { source } = scopeShown;
     const text = isOther
-      ? `${nameOf(token)} is listed, but cannot be ${source ? `reached from ${nameOf(source)}` : 'moved'}.`
+      ? `${nameOf(token)} is listed, but cannot be ${source ? `reached from ${nameOf(source)}` : 'moved'}. Choose another one.`
       : twinsOf(token).length > 0
         ? 'Two tokens look alike here: check the address, then choose one in the list.'
         : 'This symbol has letters that look like others: check the address, then choose it in the list.';

@@ -313,7 +313,7 @@ function showChips() {
     input.checked = value === chain;
     const isShown = areAllChains
       ? `${value} ${label?.textContent}`.toLowerCase().includes(sought)
-      : index <= CHIPS;
+      : index <= CHIPS || label?.style.order === '0';
     // The Tab key reaches a radio group only by its chosen radio, so that one is always shown.
     label?.toggleAttribute('hidden', !isShown && value !== '' && value !== chain);
     if (isShown && value) count++;
@@ -333,10 +333,13 @@ function labelMore() {
   // If a chip in another line had the focus, the browser has scrolled to that line.
   if (!areAllChains) chips.scrollTop = 0;
   more.ariaExpanded = String(areAllChains);
-  const [all, ...ofChains] = [...chips.querySelectorAll('label:not([hidden])')].map((label) =>
-    Math.round(label.getBoundingClientRect().top),
-  );
-  const left = chains.length - ofChains.filter((top) => top === all).length;
+  const labels = [...chips.querySelectorAll('label')];
+  const inLine = () => labels.filter(({ offsetTop }) => offsetTop === labels[0]?.offsetTop);
+  const picked = chips.querySelector('label:has(:checked)');
+  // A chosen chip in another line comes to the front. One that is visible keeps its place.
+  if (!areAllChains && !inLine().some((label) => label === picked))
+    for (const [at, label] of labels.entries()) label.style.order = at && label !== picked ? '1' : '0';
+  const left = chains.length + 1 - inLine().length;
   more.ariaLabel = areAllChains ? 'Fewer chains' : `${left} more chains`;
   say(more, areAllChains ? 'Fewer' : `+${left}`);
 }

@@ -9,7 +9,7 @@ const SIGNS = [
   [/USDT|USD₮|^USDt/, '#168363', 'M7 7.2h10M12 7.2V18M8.4 12.3l7.2-2M8.4 15.1l7.2-2'],
   [
     /USD|DAI$/i,
-    '#2775ca',
+    '',
     'M15.6 9.2C15.2 7.9 13.8 7 12 7c-2 0-3.5 1-3.5 2.5 0 3.6 7.2 1.6 7.2 5.1 0 1.5-1.5 2.5-3.6 2.5-1.9 0-3.3-.9-3.8-2.3M12 5v14',
   ],
   [/EUR/i, '#2b4fa8', 'M16.4 8a5.2 5.2 0 1 0 0 8M6 10.6h7.5M6 13.4h7.5'],
@@ -72,7 +72,7 @@ export function glyph({ symbol, chain, chainKey, logoUrl }) {
   const [, color, sign] = SIGNS.find(([pattern]) => pattern.test(symbol) && !isMixed(symbol)) ?? [];
   const place = onColor(
     'glyph',
-    color ?? colorOf(symbol),
+    color || (/^USDC(\.e)?$/.test(symbol) ? '#2775ca' : colorOf(symbol)),
     sign
       ? draw('svg', { viewBox: '0 0 24 24' }, draw('path', { d: sign, 'stroke-width': '1.9' }))
       : initialOf(symbol).toUpperCase(),

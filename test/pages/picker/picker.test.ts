@@ -91,6 +91,12 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       expect(await chips.last().isChecked()).toBe(true);
       // The chosen chip, the last of the page, is in the visible line.
       expect((await inLine()).at(-1)).toBe(true);
+      // A visible chip keeps its place when it is chosen: a second click hits the same one.
+      const places = () => Promise.all([0, 1, 2, 9].map((at) => chips.nth(at).boundingBox()));
+      const before = await places();
+      await chips.nth(1).check({ force: true });
+      await says(found, /^\d+ tokens? can be moved$/);
+      await expect.poll(places).toEqual(before);
       await chips.first().check({ force: true });
       await says(found, '350 tokens can be moved');
 
@@ -253,8 +259,8 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       for (const [text, name] of typed) {
         await search.fill('');
         await page.keyboard.type(`${text}\n`);
-        await says(note, new RegExp(`^⚠? ?${name} is listed, but cannot be moved\\.$`));
-        await says(page.locator('#said'), `${name} is listed, but cannot be moved.`);
+        await says(note, new RegExp(`^⚠? ?${name} is listed, but cannot be moved\\. Choose another one\\.$`));
+        await says(page.locator('#said'), `${name} is listed, but cannot be moved. Choose another one.`);
         await says(fromText, 'From Choose a token');
         // The note can still be that of the text before.
         await expect.poll(async () => [await takes.count(), await search.inputValue()]).toEqual([0, text]);
@@ -267,7 +273,12 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
         // The name of a chain means a token on it.
         if (text === 'pol' || text === 'optimism') await says(toText, /^To USDC on (Polygon|OP Mainnet)$/);
         else
-          await says(note, new RegExp(`^⚠? ?${name} is listed, but cannot be reached from USDC on Base\\.$`));
+          await says(
+            note,
+            new RegExp(
+              `^⚠? ?${name} is listed, but cannot be reached from USDC on Base\\. Choose another one\\.$`,
+            ),
+          );
       }
     });
 
@@ -275,7 +286,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       const { page, search, found, note, otherRows, others, fromText, toText } =
         await open('/?q=s*usdc+base');
       await otherRows.first().click({ force: true });
-      await says(note, /^⚠? ?S\*USDC on Base is listed, but cannot be moved\.$/);
+      await says(note, /^⚠? ?S\*USDC on Base is listed, but cannot be moved\. Choose another one\.$/);
       // Enter chooses no row; the arrow keys select USDC, and then S*USDC.
       await search.press('Enter');
       await search.press('ArrowDown');
@@ -291,7 +302,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       expect(await other.getAttribute('aria-disabled')).toBe('true');
       const name = inOneLine((await other.locator('.title').textContent()) ?? '');
       await other.click({ force: true });
-      await says(note, `${name} is listed, but cannot be reached from USDC on Base.`);
+      await says(note, `${name} is listed, but cannot be reached from USDC on Base. Choose another one.`);
       expect(await toText.innerText()).toContain('Choose a token');
       await search.fill('wbtc');
       await says(found, / for USDC and “wbtc”$/);
