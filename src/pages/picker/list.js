@@ -41,9 +41,10 @@ const MAX_REFRESHED = 300;
  * @param {() => void} options.onInput called when the text of the search changes
  * @param {() => void} options.onAllChains
  * @param {(answered: import('./graph.js').Answered) => void} options.onAnswered
+ * @param {(oldest: string | undefined) => void} options.onPrices called with the time of the oldest shown price
  * @param {() => void} options.onUnreachable
  */
-export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, onUnreachable }) {
+export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, onPrices, onUnreachable }) {
   const box = byId('search', HTMLInputElement);
   const list = byId('tokens', HTMLElement);
   const status = byId('found', HTMLElement);
@@ -255,6 +256,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
     const place = byId('prices', HTMLElement);
     if (place.querySelector('time')?.dateTime !== oldest)
       place.replaceChildren(...(oldest ? ['prices ', age(oldest), ' old'] : []));
+    onPrices(oldest);
   }
 
   /** @param {TokenPage} found @param {TokenPage | undefined} others @param {number | undefined} onlyListed */

@@ -74,6 +74,8 @@ const list = createList({
   onInput: () => writeState(false),
   onAllChains: () => chooseChain(''),
   onAnswered: panel.show,
+  // The rows are newer than the age of the listing below the code.
+  onPrices: (oldest = '') => shownFrom && oldest > shownFrom && pollNow(),
   onUnreachable: () => pollNow(),
 });
 
@@ -458,7 +460,9 @@ const pollNow = watchListings(async ([ofChains, ofTokens]) => {
     makeChips();
   }
   const now = `${ofTokens?.takenAt}`;
-  if (shownFrom && now !== shownFrom) {
+  const was = shownFrom;
+  shownFrom = now;
+  if (was && now !== was) {
     const sides = SIDES.map((one) => chosen[one]).filter(({ token }) => token);
     const fresh = await list.refresh(sides.flatMap(({ token }) => token ?? []));
     for (const [index, token] of fresh.entries()) {
@@ -467,5 +471,4 @@ const pollNow = watchListings(async ([ofChains, ofTokens]) => {
     }
     showPair();
   }
-  shownFrom = now;
 });
