@@ -50,7 +50,7 @@ export async function assemble(options: AssembleOptions) {
   const isDemo = config.upstreamUrl === undefined;
   const services = fingerprintsOf(config);
   const disk = snapshotDir ? await openDiskStore(snapshotDir, services, log, metrics.stored) : undefined;
-  // Loaded only if needed: loading it makes the time until the first response a tenth longer.
+  // Redis is loaded only if it is used: otherwise the first response would take a tenth longer.
   const redis = redisUrl ? await import('./storage/redis/peers.js') : undefined;
   const redisPeers = redis?.createRedisPeers({
     url: redisUrl ?? '',

@@ -184,7 +184,7 @@ export function createGateway(options: GatewayOptions) {
     return { response: await handleRequest(toRequest(fetchAPI.Request), context) };
   }
 
-  /** Executes an operation for a tool of `/mcp`, without a turn: the request for the tool has had one. */
+  /** Executes an operation for a tool of `/mcp` at once: the request to `/mcp` has already waited for its turn. */
   async function executeForTool(
     operation: RequestParameters,
     { signal }: Request,

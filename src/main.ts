@@ -7,10 +7,10 @@ import { setFlagsFromString } from 'node:v8';
 let stop: (signal: NodeJS.Signals) => void = () => process.exit(0);
 process.on('SIGTERM', (signal) => stop(signal));
 process.on('SIGINT', (signal) => stop(signal));
-// SIGHUP does not stop the process. A closed terminal sends it, or a supervisor that asks to reload settings.
+// SIGHUP does not stop the process. It is sent when a terminal closes, or by a supervisor to reload settings.
 process.on('SIGHUP', () => {});
 
-// Copied before NODE_ENV gets its default: demo data is served by default, unless the operator has set `production`.
+// Copied before NODE_ENV gets its default below: demo data is refused only if the operator has set `production`.
 const env = { ...process.env };
 // Without this, graphql-js repeats many checks that only help during development.
 process.env.NODE_ENV ??= 'production';

@@ -32,7 +32,7 @@ function createTracing(tracer: Tracer) {
       const span = tracer.startSpan('request', { kind: SpanKind.SERVER }, parent);
       return context.with(trace.setSpan(parent, span), () => run(ending(span)));
     },
-    /** Runs the function in a span for one attempt at the upstream. Its headers carry the trace to the upstream. */
+    /** Runs the function in a span for one attempt at the upstream. `headers` carry the trace to the upstream. */
     inAttempt<Result>(
       attributes: Attributes,
       run: (span: TraceSpan, headers: Readonly<Record<string, string>>) => Result,

@@ -20,15 +20,18 @@ export interface DocumentLimits {
   readonly maxDepth: number;
   /** An operation may have this many aliases. The aliases of a fragment count once for each spread. */
   readonly maxAliases: number;
-  /** A document may have this many lexical tokens and lines, and an operation as many fields (fragments are expanded). */
+  /**
+   * The limit on the lexical tokens and lines of a document, and on the fields of an operation (with fragments
+   * expanded).
+   */
   readonly maxQueryTokens: number;
 }
 
 /** At most this many errors of a document are made: each takes time, and holds memory. */
 export const MAX_ERRORS = 10;
 /**
- * In a list of lists, GraphQL puts each single value into a list of its own for each level: with 900 levels, a body of
- * 16 kB makes millions of lists. No argument of the graph has more than one level.
+ * For a list type of many levels, GraphQL wraps a single value into one list for each level: with 900 levels, a body of
+ * 16 kB becomes millions of lists. No argument of the graph has more than one level.
  */
 const MAX_LIST_LEVELS = 2;
 
@@ -139,7 +142,10 @@ function listLevels(type: TypeNode): number {
 }
 
 const NAME_TOO_LONG = `Expected names of at most ${TEXT_LIMITS.name} characters in the document, such as aliases; got a longer one.`;
-/** A pre-check that also finds long words in strings and comments. The look-behind keeps its time linear. */
+/**
+ * A quick first check. It also matches long words in strings and comments, which are allowed. The look-behind keeps its
+ * time linear.
+ */
 const LONG_WORD = new RegExp(`(?<!\\w)\\w{${TEXT_LIMITS.name + 1}}`);
 
 /**

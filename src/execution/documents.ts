@@ -32,8 +32,8 @@ export interface DocumentsOptions extends DocumentLimits {
 }
 
 /**
- * Beyond this many characters in all, or this many documents, those unused for longest are dropped. A parsed document
- * takes about fifty times the memory of its text: so all take about 5 MB.
+ * The limits of the cache: beyond them, the documents that were unused for longest are dropped. A parsed document takes
+ * about fifty times the memory of its text, so all take about 5 MB.
  */
 const MAX_CACHED_LENGTH = 100_000;
 const MAX_CACHED_DOCUMENTS = 300;
@@ -104,9 +104,11 @@ export function createDocuments({ schema, introspection, ...limits }: DocumentsO
     errorsOf,
     accepted,
     /**
-     * Parses a document for GraphQL Yoga. The writer has mostly parsed it for the same request, which must not count twice.
+     * Parses a document for GraphQL Yoga. Usually the operation writer has just parsed it: one request must not count
+     * as two.
      *
-     * @throws GraphQLError for a syntax error; LIMIT_EXCEEDED for too long a text or name, or for too many lexical tokens
+     * @throws GraphQLError for a syntax error; LIMIT_EXCEEDED for too long a text or name, or for too many lexical
+     *   tokens
      */
     parse: (text: string) => (newest?.text === text ? newest.document : documentOf(text)),
   };

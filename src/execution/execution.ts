@@ -32,7 +32,7 @@ export interface Tracker {
   /**
    * Adds the reads of kept JSON to those of this operation, which then uses the JSON.
    *
-   * @returns false, and adds nothing, if this operation would read something else
+   * @returns false if this operation would read other data; nothing is added then
    */
   repeat(reads: object): boolean;
 }
@@ -41,16 +41,18 @@ export interface Tracker {
 export interface ExecutionContext {
   /** Tracks what kept JSON depends on. If undefined, JSON is not kept. */
   readonly tracker?: Tracker;
-  /** Limit on the bytes of the response. Called only for more than {@link MIN_RESPONSE_LIMIT} bytes. */
+  /** Limit on the bytes of the response. Called only for a response of more than {@link MIN_RESPONSE_LIMIT} bytes. */
   readonly maxResponseBytes?: () => number;
 }
 
 /** Appends the JSON of a value to the response. */
 export type Write = (value: unknown, execution: Execution) => void;
 
-/** Kept JSON of at least this many bytes is stored as bytes: sending one more part costs less than copying its text. */
+/**
+ * Kept JSON of at least this many bytes is stored as a Buffer: sending one more part costs less than copying a text.
+ */
 const MIN_PART = 8_192;
-/** If the text is longer than this (in UTF-16 units) between two items of a list, it is converted to bytes. */
+/** After an item of a list, a text longer than this (in UTF-16 units) is converted to bytes. */
 const MAX_TEXT = 32_768;
 
 /** One execution of an operation, and its response so far: finished parts in UTF-8, and then the text. */
@@ -61,7 +63,7 @@ export class Execution {
   private bytes = 0;
   /** True once something written depends on variables: such JSON is not kept. */
   usesVariables = false;
-  /** Undefined if no JSON is kept, and inside a value whose JSON is kept as a whole. */
+  /** Undefined if no JSON is kept, and while `track` runs: a value's JSON is kept as a whole, not also in parts. */
   tracker: Tracker | undefined;
 
   /** @param keepsJson whether to keep JSON, because the operation is likely to be repeated */

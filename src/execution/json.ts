@@ -11,7 +11,10 @@ export function quote(text: string): string {
   return ESCAPED.test(text) ? JSON.stringify(text) : `"${text}"`;
 }
 
-/** Gives the JSON of non-null values of a scalar or enum. Falls back for values or results such as objects. */
+/**
+ * Gives the JSON of non-null values of a scalar or enum. Falls back for an object or function, and for a result that is
+ * no text, boolean or finite number.
+ */
 export function leafJsonOf(type: GraphQLLeafType): (value: unknown) => string {
   const isText = type === GraphQLString || type === GraphQLID;
   return (value) => {

@@ -163,7 +163,7 @@ export class Plan {
   }
 
   private object(type: GraphQLObjectType, { nodes }: Place): Write {
-    // No type of the graph has this function.
+    // No type of the graph has `isTypeOf`.
     if (type.isTypeOf) return fallBack;
     const write = this.fields(type, nodes);
     return (value, execution) => {

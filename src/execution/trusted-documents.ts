@@ -40,9 +40,8 @@ export function createTrustedDocuments(options: TrustedDocumentsOptions) {
   return {
     /**
      * Finds the trusted document that the parameters name by `documentId`, `doc_id` or
-     * `extensions.persistedQuery.sha256Hash`, and returns them with the document's text in place of its name.
-     * Other parameters that may be executed are returned unchanged, such as the text of a trusted document with the
-     * hash of another document.
+     * `extensions.persistedQuery.sha256Hash`, and returns the parameters with its text in place of that id. Other
+     * parameters are returned unchanged if they may be executed.
      *
      * @returns an error if the document must not be executed
      */

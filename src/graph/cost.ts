@@ -87,7 +87,7 @@ export class CostMeter {
   }
 
   /**
-   * Adds the cost of the objects of a field: of their selected fields, and of inner objects outside of lists.
+   * Adds the cost of a field's objects: their selected fields, and the objects within them that are not in lists.
    * Look-ups pass keys in place of objects: with too many keys, the operation fails before any object is read.
    *
    * @param typeOf gives the object type of each row, for a field of an abstract type
@@ -102,7 +102,7 @@ export class CostMeter {
     if (this.refusal) return [];
     if (rows.length === 0) return rows;
     const perRow = isListType(getNullableType(info.returnType)) ? 1 : 0;
-    // Counts, not lists of rows: V8 can place such lists among long-lived objects, which would also keep the rows alive.
+    // Counts, not lists of rows: V8 can treat such a list as long-lived, and then its rows stay in memory, too.
     const counts = new Map<string, number>();
     if (!typeOf) counts.set(getNamedType(info.returnType).name, rows.length);
     else for (const name of rows.map(typeOf)) counts.set(name, (counts.get(name) ?? 0) + 1);
@@ -205,7 +205,7 @@ function costOfObject(type: GraphQLObjectType, nodes: readonly FieldNode[], sele
     const below = isIntrospected ? getNamedType(field.type) : nullable;
     const { units, bytes } = isObjectType(below) ? costOfObject(below, nodesOfField, selections) : NOTHING;
     cost.units += 1 + units * (isIntrospected && isListType(nullable) ? INTROSPECTION_ROWS : 1);
-    // Plus two quotes, a colon, and a comma or brace. A list of the introspection can be null.
+    // Plus two quotes, a colon, and a comma or brace. Introspection has no bytes below its fields: these can be null.
     cost.bytes += (isIntrospected ? 0 : bytes) + key.length + 4;
   }
   return cost;
@@ -226,6 +226,6 @@ export function unitsOfWholeObject(type: GraphQLObjectType): number {
 
 /** Units for a search: one for each row, and one more for each row and word. Measured with 10,000 tokens. */
 export function searchUnits(rows: number, query: string): number {
-  // Folded first, as for the search: one character can stand for several words.
+  // Folded first, as the search does: folding can make several words of one character.
   return rows * (1 + foldText(query).split(PUNCTUATION).filter(Boolean).length);
 }

@@ -10,8 +10,8 @@ import type { Snapshots } from '../snapshots/snapshots.js';
 import type { DependencyTracker } from './dependency-tracker.js';
 
 /**
- * `state` if the response shows the time of a price, hides a price as too old, or has prices in routes, which are
- * compared with all sent prices; else `digest` if prices were read; else `rowsDigest`.
+ * `state` if the response shows the time of a price, hides a price as too old, or has prices of routes: all prices that
+ * the upstream sent decide whether these are hidden. Otherwise `digest` if prices were read, else `rowsDigest`.
  */
 type SnapshotPart = 'state' | 'digest' | 'rowsDigest';
 
@@ -19,7 +19,7 @@ type SnapshotPart = 'state' | 'digest' | 'rowsDigest';
 export interface Dependencies {
   readonly listings: readonly ListingName[];
   readonly part: SnapshotPart;
-  /** The values of this part of the listings when the response was made. */
+  /** For each listing, the value of `part` when the response was made. */
   readonly values: readonly (string | undefined)[];
   /**
    * The operator's rules and the unlisted tokens, which both hide routes; undefined without routes. Weak references,
@@ -28,7 +28,7 @@ export interface Dependencies {
   readonly hiding:
     | { readonly rules: WeakRef<object>; readonly unlisted: WeakRef<object> | undefined }
     | undefined;
-  /** The version of the route map; undefined if it was not read. */
+  /** The version of the map of all swept routes, for `sources`; undefined if it was not read. */
   readonly routeMap: number | undefined;
   /** When the dependencies expire even if everything above stays the same. */
   readonly goodUntil: number;
@@ -125,8 +125,8 @@ const STALE_IF_ERROR = 86_400;
 const MAX_AGE_OF_SCHEMA = 300;
 
 /**
- * How old a stored response is. The age counts from the time when the response was made or, if that was later, from the
- * last fetch of its oldest listing: a fetch of the same rows validates the response (RFC 9111).
+ * How old a stored response is. The age counts from the time when the response was made, or from the last fetch of its
+ * oldest listing if this fetch was later: a fetch of the same rows validates the response (RFC 9111).
  *
  * @param madeAt when the response was made
  * @returns undefined if the response is too old to be served, or if the clock was set back since: then the dependencies

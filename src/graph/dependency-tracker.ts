@@ -18,13 +18,13 @@ export class TrackedReads {
   pricesGoodUntil = Number.POSITIVE_INFINITY;
   /** Whether the status of the listings was read, which changes every second. */
   freshness = false;
-  /** The operator's rules, which hide routes, when the first routes were read; undefined without routes. */
+  /** The operator's rules (they hide routes) as they were when the first routes were read; undefined without routes. */
   rules: object | undefined = undefined;
-  /** Until when the routes that were read are right. */
+  /** Until when a response with the routes that were read is valid. */
   routesGoodUntil = Number.POSITIVE_INFINITY;
   /** When the oldest routes that were read were fetched. */
   routesTakenAt = Number.POSITIVE_INFINITY;
-  /** The version of the route map; undefined if it was not read. */
+  /** The version of the map of all swept routes, for `sources`; undefined if it was not read. */
   routeMap: number | undefined = undefined;
 }
 
@@ -67,7 +67,11 @@ export class DependencyTracker {
     this.noted[flag] = true;
   }
 
-  /** Notes the rules, which can change before the routes are read. @param routeMap the version of this map, if it is read */
+  /**
+   * Notes the present rules: they can change while the operation waits for routes.
+   *
+   * @param routeMap the version of the map of all swept routes, if it is read
+   */
   noteRules(routeMap?: number): void {
     this.noted.rules ??= this.view.rules();
     this.noted.routeMap ??= routeMap;

@@ -47,7 +47,7 @@ const FREE_WAITS = 500;
 
 /** How an operation waits. */
 export interface Waiting {
-  /** Waits in the queue. Called after each wait for the upstream, since one answer can resume many operations. */
+  /** Waits for a turn in the queue. Called after each wait for the upstream: one answer can resume many operations. */
   readonly yieldToQueue: () => Promise<void>;
   /**
    * Present for an operation that must not wait. In place of returning a promise or asking the upstream, a loader calls
@@ -96,7 +96,7 @@ export class Loaders {
   /**
    * Passes the snapshot of a listing to `use`, and returns its result: at once, or when the listing is loaded.
    *
-   * @param instead given if each row can cause this read: the result after the operation was refused for its cost
+   * @param instead the result if the operation was refused for its cost; given for reads that each row can cause
    */
   read<Name extends ListingName, Result>(
     name: Name,

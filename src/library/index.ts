@@ -48,7 +48,7 @@ export interface FetchContext {
 
 /** A gateway inside another server. No function of it uses `this`. */
 export interface OpenedGateway {
-  /** Responds to a request. Rejects if the request is aborted, or its body was read before or breaks off. */
+  /** Responds to a request. Rejects if the request is aborted, or if its body was read before or is cut off. */
   readonly fetch: (request: Request, context?: FetchContext) => Promise<Response>;
   /**
    * Responds to a request of node:http or Express, or to the raw request of Fastify. It never throws: if a framework has
@@ -129,7 +129,7 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
   };
 }
 
-/** Rejects when the request is aborted. Some servers do not end the stream of its body then. */
+/** Rejects when the request is aborted: some servers then leave the stream of its body open. */
 function rejectWhenAborted({ signal }: Request): Promise<never> {
   return new Promise((_resolve, reject) => {
     if (signal.aborted) reject(signal.reason);

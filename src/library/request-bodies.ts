@@ -84,7 +84,7 @@ function textOf(parsed: unknown): string {
   if (typeof parsed === 'string') return parsed;
   if (parsed instanceof Uint8Array) return Buffer.from(parsed).toString();
   const json: unknown = JSON.stringify(parsed, (_name, value: unknown) =>
-    // JSON.parse reads 1e999 as Infinity. JSON.stringify would write null; a text in its place is refused later.
+    // JSON.parse reads 1e999 as Infinity, which JSON.stringify would write as null. Its text is refused later.
     typeof value === 'number' && !Number.isFinite(value) ? String(value) : value,
   );
   if (typeof json !== 'string') throw new TypeError(`it is a ${typeof parsed}`);

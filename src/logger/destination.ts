@@ -26,7 +26,7 @@ export function openLogDestination(fd: number, onDrop: () => void): LogDestinati
   return { write: (line) => file.write(line), flushNow() {}, async flush() {} };
 }
 
-/** Opens the same pipe again: in non-blocking mode, the given descriptor would affect other processes that share it. */
+/** Opens the same pipe again: non-blocking mode on the given descriptor would affect other processes that share it. */
 function ownPipe(fd: number): number {
   try {
     return openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK);

@@ -36,8 +36,8 @@ const SCALARS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * The schema of an operation's variables. Each has the type, the description and the default of the argument with the
- * same name, to which it is given. Null is not allowed for an optional variable: to omit it means the same.
+ * The schema of an operation's variables. Each variable is passed to the argument of the same name, and has its type,
+ * description and default. Null is not allowed for an optional variable: to omit it means the same.
  */
 export function variablesSchema(schema: GraphQLSchema, operation: OperationDefinitionNode): ObjectSchema {
   const fields = schema.getQueryType()?.getFields() ?? {};

@@ -56,9 +56,9 @@ const require = createRequire(import.meta.url);
 const PACKAGE = require.resolve('@modelcontextprotocol/server');
 
 /**
- * Loads the package of the protocol, which takes 20 MB of memory and which most processes never need.
- * `require` opens one file after another; import() would open a hundred at once. If no file handle is free,
- * this throws before `require`, whose failure Node would remember: so a later call can still succeed.
+ * Loads the package of the protocol, which takes 20 MB of memory and which most processes never need. `require` opens
+ * one file after another; import() would open a hundred at once. The file is opened once before `require`: if no file
+ * handle is free, this fails, and a later call can succeed. Node would remember a failure of `require`.
  */
 function loadProtocol(): Protocol {
   closeSync(openSync(PACKAGE, 'r'));

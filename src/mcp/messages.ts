@@ -15,7 +15,11 @@ const LIMITS = { containers: 5_000, commas: 5_000, names: 5_000, levels: 64 };
 const PARSE_ERROR = -32_700;
 const INVALID_REQUEST = -32_600;
 
-/** The refusal of a request that cannot have a message. @param corsOrigins decides which pages may send messages */
+/**
+ * The refusal of a request that is not a POST of JSON, or that comes from the page of a foreign origin.
+ *
+ * @param corsOrigins decides which pages may send messages
+ */
 export function refusalOf({ method, headers }: Request, corsOrigins: CorsOrigins): Refusal | undefined {
   if (method !== 'POST') {
     const message = `Expected POST with a message of the Model Context Protocol, got ${method}.`;

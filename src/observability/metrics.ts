@@ -10,7 +10,7 @@ import type { Snapshots } from '../snapshots/snapshots.js';
 import { createRequestMetrics } from './request-metrics.js';
 import { REVISION, VERSION } from './version.js';
 
-/** How the gateway knows a client that `RATE_LIMIT` refused. README.md explains the values. */
+/** How the gateway identified a client that `RATE_LIMIT` refused. README.md explains the values. */
 export type ClientSource = (typeof SOURCES)[number];
 
 const SOURCES = ['known', 'forwarded', 'unknown'] as const;

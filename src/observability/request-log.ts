@@ -19,7 +19,7 @@ export interface AnsweredFacts {
   readonly operation?: string | undefined;
   /** The distinct codes of its errors. */
   readonly codes?: readonly string[] | undefined;
-  /** Whether the client itself caused those errors in `codes` that are overloads or failures of the upstream. */
+  /** If `codes` has overloads or failures of the upstream: whether the client itself caused all of them. */
   readonly isByClient?: boolean | undefined;
 }
 

@@ -31,7 +31,7 @@ const DURATIONS_MS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_00
 class Counts {
   seconds = 0;
   bytes = 0;
-  /** By bucket: how many requests took at most its limit, and longer than the limit of the bucket before. */
+  /** By bucket: how many requests took longer than the previous limit, and at most as long as its own. */
   readonly durations = new Array<number>(DURATIONS_MS.length + 1).fill(0);
   /** The samples of the counter of requests, by outcome, and by who has caused it. */
   readonly requests = new Map<string, { readonly labels: Record<string, string>; value: number }>();

@@ -29,8 +29,8 @@ function withColours(css: string): string {
 }
 
 /**
- * Adds GraphiQL's history panel. The package contains it but shows only its explorer, and has no option to show both. A
- * script of another form is returned unchanged.
+ * Adds GraphiQL's history panel: the package contains this panel, but shows only the explorer, and has no option to
+ * show both. Returns the script unchanged if it does not have the expected form.
  */
 function withHistory(script: string): string {
   const name = /\b([\w$]+)=\{title:"History",icon:/.exec(script)?.[1];
@@ -42,8 +42,8 @@ function withHistory(script: string): string {
 }
 
 /**
- * Wraps long lines in all editors, and shows each character as it is: ligatures would make 0× of the beginning of an
- * address. On phones the letters are smaller, and there are no line numbers and no signs to fold lines. GraphiQL has no
+ * Wraps long lines in all editors, and shows each character as it is: a ligature would show the `0x` of an address as
+ * `0×`. On phones the letters are smaller, and there are no line numbers and no signs to fold lines. GraphiQL has no
  * options for these.
  */
 function withEditorOptions(script: string): string {

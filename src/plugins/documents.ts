@@ -37,7 +37,7 @@ const HASH = /^[0-9a-f]{64}$/;
 export function usePersistedQueries(): Plugin {
   const texts = new LRUCache<string, string>({
     maxSize: MAX_STORED_LENGTH,
-    // A longer text is no document, and would displace many others.
+    // A longer text is refused as a document, and would displace many others here.
     maxEntrySize: TEXT_LIMITS.document + 64,
     sizeCalculation: (text) => text.length + 64,
   });

@@ -31,7 +31,7 @@ export interface OperationOutcome {
   codes?: readonly string[];
   /** True if the operation was refused before it had data. */
   isRefused?: boolean;
-  /** Whether the client itself caused those errors in `codes` that are overloads or failures of the upstream. */
+  /** If `codes` has overloads or failures of the upstream: whether the client itself caused all of them. */
   isByClient?: boolean;
   /** Present if the document was valid. */
   result?: ResultFacts;
@@ -196,7 +196,7 @@ function withCodes(
   errors: readonly GraphQLError[],
   log: () => Logger,
 ): ExecutionResult {
-  // An OperationLimitError replaces all other errors. The search for it comes first: there can be thousands of others.
+  // An OperationLimitError replaces all other errors, and is looked for first: there can be thousands of others.
   const limit = errors.map(causeOf).find((cause) => cause instanceof OperationLimitError);
   if (limit) return refusedBy(limit);
   const logged = new Set<unknown>();

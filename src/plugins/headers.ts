@@ -9,8 +9,8 @@ const METHODS = `GET, POST, ${QUERY}, OPTIONS`;
 const ALLOWED = `GET, HEAD, POST, ${QUERY}, OPTIONS`;
 const PREFLIGHT_SECONDS = '86400';
 /**
- * The types of responses. In a refusal, GraphQL Yoga names them once for each type in the Accept header of the request:
- * many times, or never if all types in the header have another charset.
+ * The types of responses, for a refusal with status 406. Yoga's own refusal repeats this list for each type in the
+ * request's Accept header, and lacks it if all types there have another charset.
  */
 const RESPONSE_TYPES =
   'text/event-stream; charset=utf-8, multipart/mixed; charset=utf-8, application/graphql-response+json; charset=utf-8, application/json';

@@ -21,7 +21,7 @@ export type SuggestingSearch = (request: TokenSearchRequest, chains: KnownChains
 
 /** More suggestions than a line "Did you mean …?" can show do not help. */
 const MAX_SUGGESTIONS = 3;
-/** At most 6 corrections are tried, and no further one after 12 words in all: each word is looked up in all texts. */
+/** Tries at most 6 corrected queries, and stops after 12 words in all: each word is looked up in all texts. */
 const MAX_TRIED = 6;
 const MAX_WORDS_TRIED = 12;
 /** Of the first 20 tokens that a word finds, those with the word in their name are used. 2 of their symbols are tried. */
@@ -191,7 +191,10 @@ function correctedWords(
   return [...respelledWords, ...others.map(({ word }) => word)].slice(0, MAX_CORRECTED);
 }
 
-/** How many tokens and chains a word finds, and whether it is a whole word, or the first word of a symbol. */
+/**
+ * How many tokens and chains a word finds. `isWord`: it is a whole word of one of them. `isSymbol`: it is the first
+ * word of a symbol.
+ */
 function usesOf(word: string, { symbolStarts, nameStarts, chainKeyStarts }: TokenIndexes) {
   const ofSymbols = symbolStarts.find(word);
   const found = [...ofSymbols, ...nameStarts.find(word), ...chainKeyStarts.find(word)];

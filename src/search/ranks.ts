@@ -43,7 +43,7 @@ export function staticRankOf(bridgeableOnChain: number, chainsOfSymbol: number, 
   return (ofChain * FREQUENCY_CLASSES + Math.clz32(chainsOfSymbol)) * 2 + Number(isTwin);
 }
 
-/** The rank in a cursor, with the static rank that its token has now. Other tokens of the chain can change that rank. */
+/** Replaces the static rank in a cursor's rank by the token's present one: other tokens can have changed it. */
 export function withStaticRank(rank: number, staticRank: number): number {
   return rank - (rank % STATIC_RANK_LIMIT) + staticRank;
 }

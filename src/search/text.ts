@@ -16,7 +16,7 @@ export interface SearchWord {
   readonly identifier: Identifier | undefined;
 }
 
-/** One way to understand a query. It finds the rows that match every word. */
+/** One way to understand a query: it finds the rows that match every word. */
 export interface Interpretation {
   readonly words: readonly SearchWord[];
   /** Whether a chain is also named by the symbol of its native currency. */
@@ -71,15 +71,15 @@ export function interpretationsOf(typed: string): readonly Interpretation[] {
 }
 
 /**
- * The form in which symbols are compared: `USDT0` and `USD₮0` are equal. Folding turns some letters into 18: a symbol of
- * many such letters is compared as it is, since thousands of forms of this length would fill the memory.
+ * The form in which symbols are compared: `USDT0` and `USD₮0` are equal. Folding can make 18 letters of one. A symbol
+ * that becomes too long is compared as it is: thousands of such forms would fill the memory.
  */
 export function foldSymbol(symbol: string): string {
   const folded = foldText(symbol).trim();
   return folded.length > MAX_LENGTHS.symbol ? symbol : folded;
 }
 
-/** The part of a name by which it is found: a query is not longer, and folding turns some letters into 18. */
+/** The part of a name by which it is found. A query is never longer, and folding can make 18 letters of one. */
 export function searchedPart(name: string): string {
   return name.slice(0, TEXT_LIMITS.search);
 }

@@ -30,7 +30,7 @@ const NATIVE_NAMES: ReadonlyMap<string, string> = new Map([
   ['pol', 'polygon'],
 ]);
 
-/** The matches of each word. Neighbouring words that are the whole name of a token score almost like its symbol. */
+/** The matches of each word. Neighbouring words that are a token's whole name score almost as well as its symbol. */
 export function scoresOf(
   { words, byCurrency }: Interpretation,
   indexes: TokenIndexes,

@@ -90,7 +90,7 @@ export function readBody(
       // Most bodies arrive as one chunk, and need no reservation.
       if (request.complete || Number(request.headers['content-length']) === bytes) return;
       reserve(bytes);
-      // Releases the memory if the request ends early. After `done`, the receiver of the body releases it.
+      // Releases the memory if the request ends early. After `done`, the caller releases the memory.
       request.once('close', () => {
         if (!isDone) release?.();
       });
@@ -117,7 +117,7 @@ export function readBody(
 const ENDED_AT_ONCE_BYTES = 65_536;
 /** A connection is cut after its client has read nothing for this long, or for up to twice as long (milliseconds). */
 const STILL_FOR_MS = 30_000;
-/** A client must read a body at this average rate or faster; {@link STILL_FOR_MS} is added to the time for that. */
+/** A client must read a body at this average rate or faster, with {@link STILL_FOR_MS} as extra time. */
 const MIN_BYTES_PER_SECOND = 16_384;
 
 /**

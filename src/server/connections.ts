@@ -116,8 +116,8 @@ export class Connection {
   }
 
   /**
-   * Handles input that could not be parsed. Calls `refuse` once all valid requests are answered: before that, a
-   * refusal would be taken for one of their answers. Closes the connection if no wait is possible. Acts once.
+   * Handles input that could not be parsed. Calls `refuse` once all valid requests are answered: before that, a refusal
+   * would be taken for one of their answers. Closes the connection if it cannot wait. Only the first call counts.
    *
    * @param isLate whether the error is a request timeout: then there is no wait
    */

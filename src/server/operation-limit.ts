@@ -46,7 +46,7 @@ const UNKNOWN_CLIENT =
 /** The name of the only policy in the `RateLimit` headers. */
 const POLICY = '"operations"';
 
-/** Makes the refusal of an operation that has to wait. Its headers follow draft-ietf-httpapi-ratelimit-headers-10. */
+/** Makes the refusal of an operation beyond the limit. Its headers follow draft-ietf-httpapi-ratelimit-headers-10. */
 function refusal({ rate: { perSecond, burst } }: ClientLimit, waitMs: number): ServerRefusal {
   const seconds = Math.ceil(waitMs / 1_000);
   return {

@@ -37,11 +37,11 @@ export interface ResponderOptions {
   readonly log: Logger;
 }
 
-/** The most parts of a body longer than {@link MAX_SHORT_LENGTH}. 13,000 keys of tokens fit into 1 MiB. */
+/** The most parts of a body longer than {@link MAX_SHORT_LENGTH}: a body of 1 MiB can have 13,000 keys of tokens. */
 const MAX_PARTS = { containers: 25_000, commas: Number.POSITIVE_INFINITY, names: 1_000, levels: 64 };
 /** The default size of the response cache: an eighth of the memory that `.deploy` reserves for a gateway. */
 const MAX_CACHE_BYTES = 24 * 2 ** 20;
-/** A request waits at most this long (ms), as for a turn, for an equal one that is executing. Then it is executed. */
+/** A request waits at most this long (ms) for an equal one in progress. Then it is executed. */
 const COALESCE_WITHIN_MS = 1_000;
 
 /** Creates the function that responds to a request after its body was read. Its response cache is empty at first. */

@@ -41,7 +41,8 @@ const ENTRY_BYTES = 500;
  * @param maxBytes the limit on the estimated size of everything in it
  * @param path the path of the GraphQL endpoint, such as `/graphql`
  * @param maxQueryTokens a document with more lexical tokens has no key; the gateway refuses it
- * @param trusted looks up documents by id: an id has the key of its document, and a refused document no key
+ * @param trusted looks up documents by id: a request by id has the same key as one with the text, and a refused
+ *   document has none
  */
 export function createResponseCache(
   maxBytes: number,
@@ -90,8 +91,8 @@ export function createResponseCache(
 }
 
 /**
- * Everything in a request that its response varies by (RFC 9111), as one text. Headers contain no line break. A template
- * would be slower: V8 first makes a tree of its parts, and copies that into one text when it is looked up.
+ * Everything in a request that its response varies by (RFC 9111), as one text. Headers contain no line break. A
+ * template would be slower: V8 makes a tree of its parts, and copies the tree into one text when the cache looks it up.
  */
 function textOf({ method, url, accept, origin, contentType, body }: CacheableRequest): string {
   return [method, url, accept, origin, contentType, body].join('\n');

@@ -124,7 +124,7 @@ const TokenConnectionType = builder.objectRef<FoundTokens>('TokenConnection').im
   }),
 });
 
-/** Units for each character of a symbol in a filter: to fold a character into 18 letters takes a microsecond. */
+/** Units for each character of a symbol in a filter: folding it into up to 18 letters takes a microsecond. */
 const FOLDING_UNITS = 3;
 /** The size of a page, unless given: more rows than a list on a screen shows at once. */
 const DEFAULT_FIRST = 20;
