@@ -44,7 +44,7 @@ function optional<Value>(parse: Parse<Value>, meaning: string): Setting<Value | 
   return { fallback: undefined, parse, meaning };
 }
 
-/** The environment variable of a key, such as `UPSTREAM_URL` of `upstreamUrl`. */
+/** The environment variable of a key: `UPSTREAM_URL` for `upstreamUrl`. */
 export function variableOf(key: string): string {
   return key.replace(/[A-Z]/g, '_$&').toUpperCase();
 }
@@ -234,7 +234,7 @@ export const FIXED_LIMITS = {
   holdBackTimes: 3,
   /** One operation may request the routes of this many tokens. For further tokens it gets an error. */
   maxRoutesPerOperation: 10,
-  /** Rows nest without end, so an operation with more levels of fields is refused, except introspection. */
+  /** Fields can nest without end (`chain { tokens { chain …`): a deeper operation is refused, except introspection. */
   maxDepth: 12,
   /** An operation with more aliases is refused. To read many objects, a client can use a look-up by keys. */
   maxAliases: 30,

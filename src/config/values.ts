@@ -95,7 +95,7 @@ export function baseUrl(text: string): string {
   throw new SettingError(
     'an address such as https://example.org/v1, without "?", "#", user name and password (send keys by UPSTREAM_HEADERS)',
     text,
-    // A mistyped address with a password or a key has one of these characters, too.
+    // The message must not show a password or a key: an address with one has such a character, even if it is mistyped.
     /[@?#]/.test(text) ? 'another address' : undefined,
   );
 }
@@ -137,7 +137,7 @@ export function headers(text: string): Readonly<Record<string, string>> {
   );
 }
 
-// Headers that a setting must not set: those of one connection, and those about encodings that the gateway can read.
+// Headers that a setting must not set: those of the connection, and those that say which encodings the gateway reads.
 const UNSENDABLE = new Set(
   'accept-encoding connection content-length expect host keep-alive te trailer transfer-encoding upgrade'.split(
     ' ',
@@ -157,9 +157,7 @@ function succeeds(attempt: () => unknown): boolean {
   }
 }
 
-/**
- * Networks such as `10.0.0.0/8`, addresses, or, in any letter case, the names that `proxy-addr` has for private networks.
- */
+/** Networks such as `10.0.0.0/8`, addresses, and the names of `proxy-addr` for private networks in any letter case. */
 export function networks(text: string): readonly string[] {
   const listed = text.split(',').map((network) => network.trim().toLowerCase());
   for (const network of listed) {

@@ -38,7 +38,7 @@ export function foldAddress(address: string): string {
   return address.replace(MOVE_ADDRESSES, (_address, within: string) => foldDigits(within, 1));
 }
 
-/** Writes hex with at least `fewest` digits, or with 64 if it has more than 40: so most addresses keep their length. */
+/** Writes hex without zeros at its start, then fills it up to `fewest` digits, or to 64 if more than 40 are left. */
 function foldDigits(digits: string, fewest: number): string {
   const significant = digits.replace(/^0+/, '').toLowerCase();
   return `0x${significant.padStart(significant.length > SHORT_DIGITS ? LONG_DIGITS : fewest, '0')}`;
@@ -51,14 +51,14 @@ export function isNativePlaceholder(address: string): boolean {
 
 type WithNative = { readonly nativeCurrency: Pick<NativeCurrency, 'address'> };
 
-/** True if the token is the native asset of its chain. Without the chain: only for the placeholder and the zero address. */
+/** True for the native asset of the chain. If the chain is unknown: only for the placeholder and the zero address. */
 export function isNativeOf(chain: WithNative | null | undefined, { address }: Pick<Token, 'address'>) {
   if (isNativePlaceholder(address)) return true;
   const native = chain?.nativeCurrency.address;
   return native !== undefined && !isNativePlaceholder(native) && foldAddress(native) === foldAddress(address);
 }
 
-/** The key of a chain in lower case, as in rows, to compare keys. A text that is too long stays unchanged. */
+/** A chain key in lower case, as in rows: compare keys in this form. A text that is too long stays unchanged. */
 export function foldChainKey(chainKey: string): string {
   return chainKey.length > MAX_LENGTHS.chainKey ? chainKey : chainKey.toLowerCase();
 }

@@ -1,21 +1,22 @@
 /**
- * Identifiers of the Chain Agnostic Standards Alliance: CAIP-2 for chains, CAIP-19 for tokens. A namespace is used only
- * if it is registered (https://github.com/ChainAgnostic/namespaces) and the reference is in the row or in a table below.
- * Nothing is guessed: a wrong identifier would join the data of different chains or tokens.
+ * Identifiers of the Chain Agnostic Standards Alliance: CAIP-2 for chains (`namespace:reference`, such as `eip155:1`),
+ * CAIP-19 for tokens. A namespace is used only if it is registered (https://github.com/ChainAgnostic/namespaces) and
+ * the reference is in the row or in a table below. Nothing is guessed: a wrong identifier would join the data of
+ * different chains or tokens.
  */
 import { isNativeOf } from './addresses.js';
 import type { Chain, Token } from './listing.js';
 import { TEXT_LIMITS } from './text-limits.js';
 
-/** Namespaces whose reference is the `chainId` in decimal, by `chainType`. */
+/** By `chainType`: the namespaces in which the `chainId`, in decimal, is the reference. */
 const NUMBERED: ReadonlyMap<string, string> = new Map([
   ['evm', 'eip155'], // eip155/caip2
   ['tron', 'tron'], // tron/caip2: the value of eth_chainId, in decimal
 ]);
 
 /**
- * The CAIP-2 identifiers of chains whose reference is not in their row, by `chainKey`. Only a chain whose `chainType`
- * equals its `chainKey` has one. Another chain of that type, such as Movement (`aptos`), has another reference.
+ * The CAIP-2 identifiers of chains whose reference is not in their row, by `chainKey`. They are only for chains whose
+ * `chainType` equals the `chainKey`: another chain of the type `aptos`, such as Movement, has another reference.
  */
 const MAINNETS: ReadonlyMap<string, string> = new Map([
   ['aptos', 'aptos:1'], // aptos/caip2: the chain id of the node API

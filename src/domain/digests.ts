@@ -10,7 +10,7 @@ export function digestOf(content: unknown): string {
   return textDigest(JSON.stringify(content));
 }
 
-/** The {@link fingerprint}s of the addresses of services, by name. Stored rows of other services are not served. */
+/** By name of a service: the {@link fingerprint} of its address. Stored rows of other services are not served. */
 export type ServiceFingerprints = Readonly<Record<string, string>>;
 
 /** Identifies an upstream without revealing its address. A trailing slash is ignored. */

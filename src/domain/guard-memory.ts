@@ -1,16 +1,16 @@
 /** The memory of the guard. It is stored and shared with the rows. Without a store, a restart forgets it. */
 
 /**
- * A row that is no longer listed, as it was last accepted; usually without its price. `at` is when the row was
- * first missing, or last known at another gateway or upstream (milliseconds since 1970). It is 0 if another
- * row was accepted in its place.
+ * A row that is no longer listed, as it was last accepted; usually without its price. `at` (milliseconds since 1970) is
+ * when the row was first missing. For a row of another upstream, it is `takenAt` of that listing; for a row that only
+ * another gateway lists, when that gateway first held it back. It is 0 if another row was accepted in its place.
  */
 export interface GoneRow<Row> {
   readonly row: Row;
   readonly at: number;
 }
 
-/** A row that is held back, with the rows that the upstream sends for it; or a new row that is not listed yet. */
+/** A listed row that is held back, or a new row that is not listed yet. */
 export interface HeldRow<Row> {
   readonly key: string;
   /** The rows that the upstream sends: none if it no longer sends the row, several if they contradict each other. */
@@ -29,13 +29,16 @@ export interface AcceptedChange {
   readonly by: AcceptedBy;
 }
 
-/** A doubted price, which is not served for ten minutes; or the last price of a token that has none now. */
+/**
+ * A price that the next prices of the token are compared with. Either `usd` is doubted, and not served for ten minutes;
+ * or the upstream sends no price now (`usd` is null), and `before` was the last one.
+ */
 export interface DoubtedPrice {
   readonly key: string;
-  /** `before`: the last served price. `usd`: the doubted price. In US dollars; null if none. */
+  /** In US dollars; null without a price. `before`: the last served price. `usd`: the price that the upstream sends. */
   readonly before: number | null;
   readonly usd: number | null;
-  /** Since when the upstream has sent prices that differ by less than ten times (milliseconds since 1970). */
+  /** Since when the upstream has sent prices near `usd`, less than a factor of ten away (milliseconds since 1970). */
   readonly since: number;
 }
 
@@ -54,8 +57,8 @@ export interface GuardMemory<Row> {
   readonly accepted: readonly AcceptedChange[];
   readonly prices: readonly DoubtedPrice[];
   /**
-   * Rows that were removed by this time do not count as lost. It is the `takenAt` of the last accepted large loss, or
-   * of the newest listing of another upstream whose facts are known; 0 without either.
+   * Rows that were removed before this time no longer count as lost. It is the later one of two times: `takenAt` of the
+   * last listing with an accepted large loss, and of the newest known listing of another upstream. 0 without both.
    */
   readonly lossAcceptedAt: number;
   /** Keys of chains that claim a CAIP-2 identifier and do not have it, because other chains claim it, too. */

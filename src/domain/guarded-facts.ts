@@ -80,7 +80,7 @@ export const FACT_FORMS: Readonly<Record<GuardedFact, FactForm>> = {
   },
 };
 
-/** The guarded facts of each listing. `address`: the address to which a symbol on a chain belongs. */
+/** The guarded facts of each listing. `address`: at which address a symbol is listed on a chain. */
 export const GUARDED_FACTS: Readonly<Record<keyof ListingRows, readonly GuardedFact[]>> = {
   chains: ['chainId', 'chainType', 'nativeCurrency'],
   tokens: ['decimals', 'symbol', 'address'],

@@ -1,6 +1,6 @@
 /** Finds rows by key or by group. */
 
-/** The maps that were made, by their arrays of rows. Arrays of rows are frozen, so each map stays correct. */
+/** By array of rows: the map that was made from it. Arrays of rows are frozen, so each map stays correct. */
 const cached = new WeakMap<readonly unknown[], ReadonlyMap<string, unknown>>();
 
 /** The rows by key, in their order. Making keys is slow, so the map is cached for each array of rows. */

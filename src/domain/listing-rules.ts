@@ -7,9 +7,9 @@ import { MAX_SHOWN } from './text-limits.js';
 
 /** The rules with the rows that they name. */
 export interface ResolvedRules {
-  /** A text that is equal if the same rules name the same rows. */
+  /** The keys of the rows that the rules name, as a text: it differs if a rule now names another row. */
   readonly rows: string;
-  /** The names of the chains and tokens in rules whose keys are not among `known`. */
+  /** The chains and tokens in the rules whose keys are not in `known`, as the rules spell them. */
   unknown(known: ReadonlySet<string>): readonly string[];
   /** The chains to serve, in the operator's order if there is one. Returns `rows` itself if the rules change nothing. */
   selectChains(rows: readonly Chain[]): readonly Chain[];
@@ -85,7 +85,7 @@ type Refuse = (expected: string, got?: string) => never;
  */
 export function parseListingRules(text: string): ListingRules {
   const rules: Rule[] = [];
-  /** By fact and place: the rules that accept changes, then at most one `keep` rule. */
+  /** By fact and row: all `accept` rules, then at most one `keep` rule. */
   const aboutOneFact = new Map<string, FactRule[]>();
   let number = 0;
   // Each match is one line with its line break.
@@ -198,7 +198,7 @@ function isSameValue(fact: GuardedFact, one: string, other: string): boolean {
   return foldValue(fact, one) === foldValue(fact, other);
 }
 
-/** Finds the rows that the rules name. If several `chains` have one CAIP-2 identifier, it names the last. */
+/** Finds the rows that the rules name. If several `chains` have the same CAIP-2 identifier, it means the last one. */
 export function resolveRules(rules: ListingRules, chains: readonly Chain[]): ResolvedRules {
   const byCaip2 = new Map(chains.map((chain) => [chain.caip2, chain]));
   /** The place of each chain in the operator's order; undefined if the upstream's order holds. */

@@ -109,8 +109,8 @@ export interface SourceAndAge {
 }
 
 /**
- * When the request for rows was sent (milliseconds since 1970). Refreshes are scheduled, and shared listings compared,
- * by this time, not by `takenAt`: after an old answer from a cache, the next refresh would be due at once.
+ * When the request for rows was sent (milliseconds since 1970). Shared listings are compared by this time, and
+ * refreshes are scheduled by it: by `takenAt`, a refresh would be due at once after an old answer from a cache.
  */
 export function sentAtOf({ takenAt, upstreamAgeMs = 0 }: Omit<SourceAndAge, 'source'>): number {
   return takenAt + upstreamAgeMs;
@@ -127,8 +127,8 @@ export interface Fetched<Row> extends SourceAndAge {
   /** The memory of the guard; undefined for a new answer, and for a listing that an older gateway has stored. */
   readonly guard?: GuardMemory<Row> | undefined;
   /**
-   * Only in a guarded token listing: the lower and the upper median of the prices that were sent for each symbol (in lower
-   * case); 0 if all prices of the symbol are doubted.
+   * Only in a guarded token listing. By symbol, in lower case: the lower and the upper median of its prices in the
+   * answer; both are 0 if all of these prices are doubted.
    */
   readonly medians?: ReadonlyMap<string, readonly [number, number]> | undefined;
   /** Only in a listing on disk: the largest listing that was served in the day before. */
@@ -150,7 +150,7 @@ export type RouteClient = string | undefined | null;
 export interface RouteClients {
   /** Whether the token listing has the token. Requests for routes from other tokens have lower priority. */
   readonly isListed: boolean;
-  /** Whether only the sweep waits. Then there is no retry, and only a failed probe counts for the breaker. */
+  /** True if only the sweep waits. Then there is no retry, and the breaker counts a failure only if it is a probe's. */
   readonly isForNobody: boolean;
   /** Calls the listener with each client that waits, and with each one that joins later. */
   watch(listener: (client: RouteClient) => void): void;
@@ -178,7 +178,7 @@ export interface Service {
   routes(request: RouteRequest, clients?: RouteClients): Promise<Fetched<Token>>;
   /** The delay of requests for whole listings now; undefined if there is none. */
   delay?(): RequestDelay | undefined;
-  /** Tells which service sent shared or stored rows. If that is the successor, failover switches to it. */
+  /** Called with the service that sent shared or stored rows: if it is the successor, failover switches to it. */
   switchTo?(source: ServiceName): void;
 }
 

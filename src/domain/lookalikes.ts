@@ -24,8 +24,9 @@ export const INVISIBLE = /[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]
 
 /**
  * A text that is equal for symbols that look alike. It has no letter case, accents, white space or invisible
- * characters. Greek and Cyrillic letters are replaced by the Latin ones that they look like, and, as in
- * confusables.txt, `0` by `o`, and `1` and `I` (thus `i`) by `l`. Only for symbols, which are short. Never show it.
+ * characters. Greek and Cyrillic letters become the Latin ones that they look like. As in confusables.txt, `0` becomes
+ * `o`, and `1` and `I` become `l`; so `i` becomes `l`, too, because letter case is ignored. Only for symbols, which are
+ * short. Never show it.
  */
 export function lookalikeKey(symbol: string): string {
   // Letters are replaced before the change to lower case, because "Ν" looks like "N", but "ν" like "v". They are

@@ -33,7 +33,7 @@ export const TEXT_LIMITS = {
 /** The most texts in a condition such as `filter.symbols`. Keys to look up count as rows of the response instead. */
 export const MAX_CONDITIONS = 500;
 
-/** The limit on the bytes of a response if few tokens are listed: MAX_COST does not limit aliases and values. */
+/** The limit on the bytes of a response if few tokens are listed: MAX_COST ignores the length of aliases and values. */
 export const MIN_RESPONSE_LIMIT = 8_388_608;
 /** The bytes that are allowed for one token. A token with every field and its chain has about 700. */
 const BYTES_OF_WHOLE_TOKEN = 1_000;

@@ -7,9 +7,9 @@ export type Priority = 0 | 1 | 2;
 type Client = string | null | undefined;
 
 /**
- * Creates a queue in which at most `maxWaiting` tasks wait. Within one priority the clients take turns (round-robin), so
- * that a client with many tasks delays only its own tasks. `refuse` is called, with the number of waiting tasks, if a
- * task is removed for lack of room, or not added.
+ * Creates a queue in which at most `maxWaiting` tasks wait. Within one priority the clients take turns (round-robin),
+ * so that a client with many tasks delays only its own tasks. A full queue calls `refuse` of the task that it removes
+ * or does not add, with the number of waiting tasks.
  */
 export function createFairQueue<Task extends { refuse(waiting: number): void }>(maxWaiting: number) {
   type TasksByClient = Map<Client, Task[]>;
@@ -66,9 +66,8 @@ export function createFairQueue<Task extends { refuse(waiting: number): void }>(
       return next;
     },
     /**
-     * Adds a task. A full queue refuses a task of its lowest priority: the newest one of the client with the most tasks.
-     * It refuses the given task instead if the priority of this task is lower; or if the priority is equal, and the
-     * client of this task has as many waiting tasks as that client, or one fewer.
+     * Adds a task. A full queue refuses one task of the lowest priority, which can be the given one: the newest task of
+     * the client that has the most of them, and of two such clients, the client of the given task.
      *
      * @returns a function that removes the task, if it still waits
      */

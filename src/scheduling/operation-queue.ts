@@ -13,7 +13,9 @@ const MAX_IN_PROGRESS_PER_CLIENT = MAX_IN_PROGRESS / 4;
  * about as long as one operation.
  */
 const SLICE_MS = 1;
-/** At most this many turns of the event loop are between two slices: a flood of connections must not stop operations. */
+/**
+ * Between two slices are at most this many turns of the event loop: a flood of connections must not stop operations.
+ */
 const MAX_TURNS = 20;
 /** Operations that resume have priority over operations that begin. */
 const PRIORITY = { begin: 0, resume: 1 } as const;
@@ -25,8 +27,9 @@ subscribe('net.server.socket', () => {
 });
 
 /**
- * Calls `next` after the event loop has handled other events. It accepts only one connection in a turn, so it turns until
- * no connection arrives: otherwise a client that opens one for each operation would keep out all others.
+ * Calls `next` after the event loop has handled other events. The loop accepts only one connection in each turn, so
+ * this function waits for a turn without a new connection: otherwise a client that opens one for each operation would
+ * keep out all others.
  */
 function afterEvents(next: () => void, turnsLeft = MAX_TURNS): void {
   const before = accepted;
@@ -37,10 +40,10 @@ function afterEvents(next: () => void, turnsLeft = MAX_TURNS): void {
 }
 
 /**
- * Creates the queue that all operations of a gateway share. It executes one after the other. To let health checks
- * and cached responses be served, it yields to the event loop when an operation waits for something, and between
- * two operations once a millisecond is over. Clients take turns (round-robin), so that a client with many
- * operations delays only its own operations.
+ * Creates the queue that all operations of a gateway share. It executes one after the other. In between, it lets the
+ * event loop serve health checks and cached responses: whenever an operation waits for something, and before the next
+ * operation if a millisecond is over. Clients take turns (round-robin), so that a client with many operations delays
+ * only its own operations.
  *
  * @param maxWaitMs an operation that has waited longer to begin is refused
  * @param onWaited called when an operation has its turn, to begin or to be refused
@@ -106,7 +109,7 @@ export function createOperationQueue(maxWaitMs: number, onWaited?: (waitedSecond
   function start<Result>(client: string | undefined, execute: () => Result | Promise<Result>) {
     const result = execute();
     if (!(result instanceof Promise)) return result;
-    // Ends the slice: most of the operation's work may follow in microtasks, before the next tick.
+    // Ends the slice: most of the operation's work may still follow in microtasks, before other events.
     sliceEnd = 0;
     inProgress++;
     inProgressByClient.set(client, ownInProgress(client) + 1);
@@ -164,7 +167,7 @@ export function createOperationQueue(maxWaitMs: number, onWaited?: (waitedSecond
       refuse: (isByClient: boolean) => Refusal,
     ): Promise<Refusal | undefined> {
       const resumed = () => {
-        // The operation resumes in a microtask after this task. An ended slice makes the next task wait for a yield.
+        // Ends the slice: the operation resumes in a microtask, and the next task begins only after other events.
         sliceEnd = 0;
         return undefined;
       };

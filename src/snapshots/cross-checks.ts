@@ -53,7 +53,8 @@ export function assignCaip2(
 /**
  * Marks native assets whose decimals differ between both listings (one is wrong), unless a `keep` rule decides.
  *
- * @param known earlier listings: the last one that has marked the asset with these decimals gives `since`
+ * @param known earlier listings; `since` is from the last of them in which the asset was held back with the same
+ *   decimals
  */
 export function compareNatives(
   listing: GuardedListing<Token>,
@@ -158,7 +159,7 @@ function isFarFrom(one: number, other: number): boolean {
   return Math.max(one, other) >= DOUBTED_TIMES * Math.min(one, other);
 }
 
-/** The lower and the upper median price of each symbol. Two prices far apart are each far from one of the medians. */
+/** The lower and the upper median price of each symbol. So of two prices, each is compared with the other. */
 export function mediansBySymbol(tokens: readonly Token[]): NonNullable<Fetched<Token>['medians']> {
   const priced = tokens.filter(({ price }) => price !== null);
   return new Map(

@@ -27,7 +27,7 @@ export interface ListingStatus {
   readonly ageMs: number | null;
   readonly rows: number;
   readonly rejectedRows: number;
-  /** Listed rows with held-back facts, and new rows that wait. A new row is not counted if such a fact has its address. */
+  /** Listed rows with held-back facts, and new rows that wait, except those that wait to replace a listed row. */
   readonly heldBackRows: number;
   readonly version: string | null;
   /** Whether a new listing is held back as a whole, so that an older snapshot is served. */

@@ -48,13 +48,13 @@ export interface Contradiction<Row> {
 
 export interface GuardResult<Row> {
   readonly listing: GuardedListing<Row>;
-  /** Removed rows that a new row would replace. The new row is held back from this listing on. */
+  /** Removed rows that a new row would replace. The new row is held back, in this listing for the first time. */
   readonly waiting: readonly Contradiction<Row>[];
   readonly accepted: readonly (Contradiction<Row> & AcceptedChange)[];
   readonly rules: GuardRules;
 }
 
-/** At most this many removed rows are remembered, and as many new ones: twice the number for which speed is promised. */
+/** At most this many removed rows are remembered, and as many new ones: twice the rows for which speed is promised. */
 const MAX_GONE = 10_000;
 /**
  * An old row is compared with at most this many new rows of its symbol, and as many recently added rows.
@@ -138,7 +138,7 @@ export async function guardListing<Row extends ListingRow>(
     return expected;
   }
 
-  /** Since when every known listing had these rows under this key (milliseconds since 1970). */
+  /** Since when each listing has had exactly these rows under this key (milliseconds since 1970). */
   function sinceOf(key: string, present: readonly Row[]): number {
     const values = JSON.stringify(present.map(factsKeyOf));
     const sinceIn = (known: ReadonlyMap<string, HeldRow<Row>>) => {
@@ -147,7 +147,7 @@ export async function guardListing<Row extends ListingRow>(
     };
     const [own, ofPeer = 0] = [sinceIn(clocks), sinceIn(peerClocks)];
     if (own !== undefined) return Math.min(sentAt, Math.max(own, ofPeer));
-    // The last listing had other rows, so the time of a peer counts only if it is later than that listing.
+    // The last listing had other rows under the key, so a peer's time counts only if it is later than that listing.
     return ofPeer > (before?.takenAt ?? 0) ? Math.min(sentAt, ofPeer) : sentAt;
   }
 
@@ -336,9 +336,9 @@ export function asSent<Row>(kind: ListingKind<Row>, listing: Fetched<Row>): Fetc
 }
 
 /**
- * The listing to compare a first listing with: `own`, the listing that is continued, if any. The rows of `others`, such
- * as the listing of another upstream, are added as removed rows, so that the guard knows their facts and last prices. The
- * history is that of the newest listing: it has the last version of the token list.
+ * Returns a listing to compare a first listing with: `own`, the listing that is continued, if any. The rows of
+ * `others`, such as listings of another upstream, are added as removed rows, so that the guard knows their facts and
+ * last prices. The history is from the newest of all these listings, because it has the last version of the token list.
  */
 export function withKnownFacts<Row>(
   kind: Pick<ListingKind<Row>, 'keyOf' | 'priceOf' | 'withPrice'>,
@@ -371,7 +371,7 @@ export function withKnownFacts<Row>(
 }
 
 /**
- * Counts the held-back rows: listed rows, and new rows that wait, unless a fact of a listed row has their address.
+ * Counts the held-back rows: listed rows, and new rows that wait, except those that wait to replace a listed row.
  * `facts` has the held-back facts on which no `keep` rule decides.
  */
 export function heldBackIn<Row extends ListingRow>(

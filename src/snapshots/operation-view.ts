@@ -12,7 +12,7 @@ import type { Sources } from './sources.js';
 export interface RoutesRead extends RouteAnswer {
   /** A response with these routes, or with the statement that there are none, is valid until this time. */
   readonly goodUntil: number;
-  /** The time at which the age of the routes begins; infinite if the routes need no request. */
+  /** The time from which the routes age; infinite for the statement that there are none. */
   readonly ageFrom: number;
 }
 
@@ -143,7 +143,7 @@ export class View {
     if (none) return none;
     const isKnown = tokens !== undefined && listedToken(tokens, request) !== undefined;
     const pending = this.parts.routes.tokens(request, this.client, isKnown);
-    // If an operation requests routes one after the other, the operation itself causes a long wait.
+    // If the operation has waited for other routes before, it counts as the cause of a timeout.
     const answer = await this.wait(pending, this.hasRoutes);
     this.hasRoutes = true;
     return this.reconciled(answer, tokens ?? (await this.listingFor(request)), request);
@@ -156,12 +156,12 @@ export class View {
 
   /** Like `tokensIfPresent`, but waits for the first listing if the request needs it; undefined if this wait fails. */
   private async listingFor({ srcChainKey }: RouteRequest): Promise<TokenSnapshot | undefined> {
-    // A request without a chain is sent even if no listed token has the address, so the listing is not needed.
+    // A request without a chain does not wait for the first listing: it is then sent as the client wrote it.
     const tokens = srcChainKey === undefined ? this.tokensIfPresent() : this.read('tokens');
     return Promise.resolve(tokens).catch(() => undefined);
   }
 
-  /** An answer without routes if a fresh listing lacks the token or the operator hides it; else undefined. */
+  /** An answer without routes, if a fresh listing lacks the token or the operator hides the token; else undefined. */
   private noneIfUnlisted(tokens: TokenSnapshot | undefined, request: RouteRequest): RoutesRead | undefined {
     const { srcChainKey: chainKey, srcToken: address } = request;
     const { service, freshMs, currentRules, now } = this.parts;
@@ -184,10 +184,10 @@ export class View {
   ): RoutesRead {
     const { routes, reconcile } = this.parts;
     const now = this.parts.now();
-    // After the clock was set back, `answer.takenAt` would make the routes too young.
+    // If the clock was set back since then, `answer.takenAt` is too late a time, and the routes would seem too young.
     const ageFrom = Math.min(answer.takenAt, now - (answer.ageAt?.(now) ?? 0));
     const isListed = tokens && listedToken(tokens, request) !== undefined;
-    // If no listing has the token, the response must not be reused: it can differ once there is a fresh listing.
+    // If the token is not listed, the response must not be reused: it can differ once there is a fresh listing.
     const read = { ...answer, ageFrom, goodUntil: isListed ? routes.goodUntil(request) : 0 };
     if (answer.rows.length === 0) return isListed === false ? { ...read, isUnlisted: true } : read;
     this.agree ??= createAgreement();

@@ -17,7 +17,7 @@ import type { Contradiction, GuardResult } from './guard.js';
 import type { HoldBackReason } from './listing-check.js';
 import type { Snapshot } from './snapshot.js';
 
-/** Where a snapshot is from, as log lines say it. `rules` and `late`: made again from the served listing. */
+/** Where a snapshot is from, as log lines say it. `rules` and `late`: the served listing is guarded again. */
 const ORIGINS = {
   upstream: 'from the upstream',
   peer: 'from another gateway',
@@ -136,7 +136,8 @@ function adviceOn<Row extends ListingRow>(
 ): string {
   // A rule cannot accept rows that contradict each other.
   if (others.length > 0) return '';
-  // If this listing still has the served value, only the other listing contradicts it: there is no change to accept.
+  // If the upstream still sends the served value in this listing, the other listing differs: there is no change to
+  // accept.
   const isSentSo = first !== undefined && guarded.find((each) => each.fact === fact)?.of(first) === served;
   const rule = ruleToPaste(isSentSo ? 'keep' : 'accept', row, fact, served, upstream);
   const right = isSentSo ? 'value that is served' : 'upstream';

@@ -61,8 +61,8 @@ const MAX_PAUSE_MS = 30_000;
 /** After its own failure, a gateway waits up to this much longer than its peers, so that a peer tries next. */
 const STAND_BACK_MS = 1_000;
 /**
- * After a very first snapshot from a peer or from disk, the next refresh begins after this time at the earliest. After a
- * snapshot from a peer whose guard memory began later, it begins after exactly this time.
+ * The shortest pause between a first snapshot, if it is from a peer or from disk, and the next refresh (ms). After a
+ * snapshot from a peer whose guard memory began later than ours, the next refresh follows after exactly this pause.
  */
 const LEAST_PAUSE_MS = 100;
 
@@ -220,18 +220,18 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     const isSenior =
       origin === 'peer' && (fetched.guard?.beganAt || fetched.takenAt) < (guarded?.guard.beganAt ?? 0);
     if (guarded && !isSenior) return guard(sent, guarded, origin === 'peer' ? fetched : undefined);
-    // For a listing from disk or from such a peer, or the first one from any peer, its stored guard memory is continued.
+    // A listing from disk or from a peer has its own guard memory, which is continued. A new answer has none.
     const own = origin === 'upstream' ? undefined : fetched;
     const { known, isWhole } = await acceptedBefore(own);
-    // Stored demo data gives nothing to compare with.
+    // Of stored demo data, only the history is used: there is nothing to compare with.
     if (known && known !== own && (known.rows.length > 0 || known.guard?.gone.length)) logCompared();
     if (origin === 'upstream') isUncompared = !isWhole;
     return guard({ ...sent, history: known?.history }, known);
   }
 
   /**
-   * The listing to compare a first listing with: what earlier gateways have accepted. `own` is the listing that is
-   * continued; unless given, the newest listing of a peer is. `isWhole` is false if the peers cannot be asked now.
+   * What earlier gateways have accepted, as one listing to compare a first listing with. It continues `own`, or else
+   * the newest listing of a peer. `isWhole` is false if the peers cannot be asked now.
    */
   async function acceptedBefore(own?: Fetched<Row>) {
     const continued = own ?? (await peers.newest(name, kind, 0));
@@ -244,7 +244,9 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     log.info({ listing: name }, text);
   }
 
-  /** The stored and shared listings that must not be served. `isWhole` is false if the peers cannot be asked now. */
+  /**
+   * The stored and shared listings to compare with, not to serve. `isWhole` is false if the peers cannot be asked now.
+   */
   async function readOthers() {
     const ofPeers = await peers.readOthers(name, kind);
     const others = [...((await disk?.readOthers(kind)) ?? []), ...(ofPeers ?? [])];
@@ -380,7 +382,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     if (stopped) return;
     timer = setTimeout(async () => {
       timer = undefined;
-      // If a listing of a peer is being accepted, that schedules the next refresh.
+      // If a listing of a peer is being checked now, its acceptance schedules the next refresh.
       await lastAccept;
       if (!timer && !stopped) refresh();
     }, delayMs).unref();

@@ -150,8 +150,8 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
     }
     const answer = { rows, takenAt, ageAt: agingFrom(takenAt) };
     const ttl = Math.max(1, Math.min(freshMs, sentAtOf(fetched) + freshMs - Date.now()));
-    // An answer for no client is cached only if these routes are not cached, or only old ones after a failure, and if no
-    // other routes must make room.
+    // An answer for the sweep alone is cached only if there is room without removing other routes, and if these routes
+    // are not cached yet, or are out of date.
     const hasRoom = cache.calculatedSize + sizeOf(answer, key) <= MAX_BYTES;
     const isDue = takenAt - (cache.peek(key)?.takenAt ?? 0) > freshMs;
     if (!isForNobody || (hasRoom && isDue)) cache.set(key, answer, { ttl });
@@ -159,7 +159,8 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
   }
 
   /**
-   * Notes and logs a failure. A request that was not sent is only logged, at debug level: clients could fill the log.
+   * Notes and logs a failure. A request that was not sent is no failure. It is logged at debug level, because clients
+   * could fill the log.
    */
   function noteFailure(key: string, request: RouteRequest, error: unknown): void {
     if (!(error instanceof UpstreamError)) {
@@ -178,7 +179,7 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
     failures.set(key, { error, inARow: before + 1, until });
   }
 
-  /** The cached routes, even if they are no longer fresh. They then stay cached for another `freshMs`. */
+  /** The cached routes, even if they are no longer fresh: this call prolongs them by `freshMs`. */
   function oldRoutes(key: string): RouteAnswer | undefined {
     const cached = cache.get(key, { allowStale: true });
     const old = cached && byPresentClock(cached);
@@ -189,11 +190,11 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
   return {
     /** The cached routes; undefined if a request would be needed. */
     cached: (request: RouteRequest) => cache.get(keyOf(request)),
-    /** Until when the routes stay cached (milliseconds since 1970); the present if they are not cached. */
+    /** Until when the routes stay cached (milliseconds since 1970); the present time if they are not cached. */
     goodUntil: (request: RouteRequest) => Date.now() + cache.getRemainingTTL(keyOf(request)),
     /**
      * The routes as the upstream sends them. If cached routes cannot be refreshed, the old ones are served for another
-     * `freshMs`, and again after each further failure. After two failures in a row, or a Retry-After, no
+     * `freshMs`, and again after each further failure. After two failures in a row, a Retry-After or UPSTREAM_GONE, no
      * request is sent for a while.
      *
      * @param isListed whether the routes start from a listed token. If not, the client may have made up the token, so a
@@ -333,11 +334,11 @@ export function createReconcile(
 const NO_LISTING = {};
 
 /**
- * The decimals that a route to a token must have. Undefined (any) for a listed token with held-back facts, and for an
- * unknown token; NaN (none) for a new token that is held back or has contradictory rows.
+ * The decimals that a route to a token must have. Undefined means any: for a listed token with held-back facts, and for
+ * an unknown token. NaN means none: for a new token that is held back or has contradictory rows.
  *
- * @param row the token in the listing. Undefined for an unlisted token, which must have the decimals of its `keep` rule,
- *   else its last decimals, else those of `baseline`
+ * @param row the token in the listing. If it is undefined, the decimals are those of a `keep` rule, else the last ones
+ *   of the removed token, else those of `baseline`
  */
 export function decimalsOfRoutes(
   key: string,
@@ -355,8 +356,8 @@ export function decimalsOfRoutes(
 }
 
 /**
- * Creates the function that makes the routes of one operation consistent on tokens that the listing lacks: the first
- * row of a token is served everywhere, and rows with other decimals are left out.
+ * Creates a function for the routes of one operation, which shows each unlisted token in one form: its first row is
+ * served everywhere, and rows with other decimals are left out.
  */
 export function createAgreement(): (reconciled: ReconciledRows) => readonly Token[] {
   const first = new Map<string, Token>();

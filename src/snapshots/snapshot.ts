@@ -126,7 +126,7 @@ export async function createTokenSnapshot(
   const isSame = before?.rowsDigest === snapshot.rowsDigest;
   const byKey = await yieldThen(() => keyedRows(rows, TOKENS.keyOf));
   const byChain = new Map<string, Token[]>();
-  /** By address as the listing writes it: the token, or tokens of several chains by their chain keys. */
+  /** By address, as the listing writes it: the token; or, if several chains have the address, tokens by chain key. */
   const byAddress = new Map<string, Token | Map<string, Token>>();
   await forEachInSteps(rows, (token) => {
     const { chainKey, address } = token;
@@ -140,8 +140,8 @@ export async function createTokenSnapshot(
   const state = before && tokenListStateOf(before, chains);
   const stored = fetched.history?.tokenList;
   const ownChains = chains && evmChainsOf(chains.rows, byChain);
-  // The stored version belongs to the stored rows. With other rules, or another guard, other rows can be served. After a
-  // start with other rules, or at a peer, the chains can differ, too.
+  // The stored version is only for the stored rows and chains. Other rules, or another guard memory, can lead to other
+  // rows. After a start with other rules, or at a peer, the chains can differ, too.
   const isStored = fetched.history?.changes.cursor === snapshot.history.changes.cursor;
   const isOfOwnChains = !ownChains || isDeepStrictEqual(textsOf(ownChains), textsOf(stored?.chains));
   const shared = isStored && isOfOwnChains ? stored : undefined;
@@ -167,7 +167,7 @@ export async function createTokenSnapshot(
   };
 }
 
-/** Equal for the same chains in any order. */
+/** The chains as a set of texts: equal for the same chains in any order. */
 const textsOf = (chains: readonly EvmChain[] = []) => new Set(chains.map(String));
 
 /**
@@ -201,7 +201,7 @@ export function isOlder({ takenAt, upstreamAgeMs = 0 }: SourceAndAge, served: Sn
   return upstreamAgeMs > 0 && now - takenAt > served.ageAt(now) + AGE_STEP_MS;
 }
 
-/** Makes {@link Snapshot.ageAt}. Two snapshots of the same answer share it. */
+/** Makes {@link Snapshot.ageAt}. Two snapshots of the same answer share one function. */
 export function agingFrom(takenAt: number, before?: Snapshot<unknown>): (now: number) => number {
   if (before && before.takenAt === takenAt) return before.ageAt;
   const ageThen = Math.max(0, Date.now() - takenAt);

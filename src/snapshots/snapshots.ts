@@ -79,7 +79,7 @@ export function createSnapshots(options: SnapshotsOptions) {
     kind: TOKENS,
     fetch: () => service.fetch('tokens'),
     async guard(sent, before, peer) {
-      // Rules, native assets and the token list depend on the chains, which peers can have before the upstream answers.
+      // Rules, native assets and the token list need the chains. Peers may have them before the upstream answers.
       if (!chains.guarded) await chains.adoptNewest();
       const rules = resolved;
       const result = await guardListing({ kind: TOKENS, holdBackMs, rules, baseline }, sent, before, peer);
@@ -139,9 +139,9 @@ export function createSnapshots(options: SnapshotsOptions) {
 
   /**
    * Resolves the CAIP identifiers in the rules: by the listed chains, else by removed chains, else by chains that were
-   * sent but are not listed yet, else by the chains of the demo data. A sent chain that is also in the demo data has the
-   * identifier of the demo data, and counts before other sent chains. So rules apply even before the first chain listing,
-   * and a chain that only claims an identifier does not get the rules for this identifier.
+   * sent but are not listed yet, else by the chains of the demo data. If a sent chain has the identifier in the demo
+   * data, too, it goes before other sent chains. So rules apply even before the first chain listing, and a chain that
+   * only claims an identifier does not get the rules for it.
    */
   function rulesFor({ rows = [], guard }: Partial<Fetched<Chain>> = {}, sent: readonly Chain[] = []) {
     const gone = guard?.gone.map(({ row }) => row) ?? [];
@@ -159,8 +159,8 @@ export function createSnapshots(options: SnapshotsOptions) {
   /** The rules whose unknown rows were logged. */
   let checkedRules: ListingRules | undefined;
   /**
-   * Applies the rules to the tokens again if the rules now name other rows, or if facts of chains have changed. Otherwise,
-   * once there are both listings, logs the unknown rows that the rules name: once for each text of rules.
+   * Applies the rules to the tokens again if the rules now name other rows, or if facts of chains have changed.
+   * Otherwise, once both listings are loaded, logs which rows in the rules are unknown: once until the rules change.
    */
   function onPublished(): void {
     if (!chains.guarded) return;
@@ -176,8 +176,8 @@ export function createSnapshots(options: SnapshotsOptions) {
   }
 
   /**
-   * The present, by which the age of prices is computed (milliseconds since 1970). If the clock was set back after the
-   * token listing was fetched, the time that has really passed is used.
+   * The present time, for the age of prices (milliseconds since 1970). If the clock was set back after the token
+   * listing was fetched, the time that has really passed is used.
    */
   function now(): number {
     const { snapshot } = tokens;
@@ -216,7 +216,7 @@ export function createSnapshots(options: SnapshotsOptions) {
       new View(parts, client, waitsUntil),
     current: (): ServedSnapshots => ({ chains: chains.snapshot, tokens: tokens.snapshot }),
     snapshotOf,
-    /** An object that stands for the operator's rules and the rows that they name. A change makes a new object. */
+    /** The operator's rules with the rows that they name: a new object after each change. */
     rules: (): object => resolved,
     /** The version of the route map. Without a sweep it is undefined, and so is `sweepStatus`. */
     routeMap: () => sources?.version(),

@@ -55,8 +55,8 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
   let isClosed = false;
 
   /**
-   * Of the bridgeable tokens that are due, finds the one whose last request was the longest ago. Counts all
-   * bridgeable tokens. A failed request is repeated once within the interval, and after "gone" each time.
+   * Of the bridgeable tokens that are due, finds the one whose last request was the longest ago. Counts all bridgeable
+   * tokens. A failed request is repeated before the interval is over: once, or after "gone" each time.
    */
   function nextOf({ rows }: TokenSnapshot) {
     const now = Date.now();
@@ -285,7 +285,9 @@ export function createRouteMap() {
         this.changeCount++;
       }
     },
-    /** The keys of the source tokens with a route to this destination: to a row with these decimals, if given. */
+    /**
+     * The keys of the source tokens with a route to this destination; with `decimals`, only to a row that has these.
+     */
     sourcesOf(key: string, decimals: number | undefined): readonly string[] {
       const name = nameOf(key, decimals ?? '');
       const wanted = decimals === undefined ? [] : [numbers.get(name) ?? -1];

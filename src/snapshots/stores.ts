@@ -67,7 +67,7 @@ export interface Peers {
   /** The newest snapshot of a peer, if the store has one that was requested after `newerThan`. */
   newest<Row>(topic: string, kind: StoredKind<Row>, newerThan: number): Promise<Fetched<Row> | undefined>;
   /**
-   * The last shared listings that must not be served, such as that of another upstream. The guard uses their facts.
+   * The last shared listings that must not be served, such as those of another upstream. The guard uses their facts.
    * Undefined if the store does not answer.
    */
   readOthers<Row>(topic: string, kind: StoredKind<Row>): Promise<readonly Fetched<Row>[] | undefined>;

@@ -75,9 +75,8 @@ export const FIRST_VERSION: TokenListVersion = { major: 1, minor: 0, patch: 0 };
  * Makes the state of the token list for a new token listing, by the rules of Uniswap's token lists, which ignore the
  * order of tokens. It yields to requests.
  *
- * @param shared the state that was stored or shared with exactly these rows. It is used unless its version is lower than
- *   the one made here, so that a running gateway never lowers its version, and gateways that share rows agree on the
- *   highest one
+ * @param shared the state that was stored or shared with exactly these rows. The higher of its version and of the one
+ *   made here is used: so a running gateway never lowers its version, and gateways that share rows agree
  * @param isSame true if the rows are known to differ from the older ones only in prices
  */
 export async function nextTokenListState(
@@ -88,7 +87,7 @@ export async function nextTokenListState(
   isSame: boolean,
 ): Promise<TokenListState> {
   if (!before) {
-    // The stored version belongs to other rows. These rows may lack some of its tokens, so the major number rises.
+    // Without `shared`, the stored version is of other rows: some can be missing now, so the major number rises.
     const older = history?.tokenList?.version;
     const version = older ? { major: older.major + 1, minor: 0, patch: 0 } : FIRST_VERSION;
     return shared ?? { version, at: takenAt, chains };

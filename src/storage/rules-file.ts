@@ -71,7 +71,7 @@ export async function openRulesFile(
 }
 
 async function read(path: string): Promise<{ readonly text: string; readonly rules: ListingRules }> {
-  // Another file may be in its place now, such as a log with more bytes than the process may take.
+  // Checks the size first: a file that is too large for the memory, such as a log, can be there by mistake.
   const { size } = await stat(path);
   if (size > MAX_RULES_LENGTH)
     throw new ListingRulesError(`expected at most ${MAX_RULES_LENGTH} bytes, got ${size}`);

@@ -15,7 +15,7 @@ const NAME = 'Chains and Tokens';
 
 type TokenListDocument = Awaited<ReturnType<typeof createDocument>>;
 
-/** Makes a token list, and counts the tokens of its chains that it has and leaves out (see `tokenListContentOf`). */
+/** Makes a token list. `count`: the tokens in it. `omitted`: the tokens left out (see `tokenListContentOf`). */
 async function createDocument(
   rows: readonly Token[],
   chains: readonly EvmChain[],
@@ -38,7 +38,7 @@ export function createTokenListHandler({
   readonly metrics: { tokenListOmitted(rows: number): void };
 }) {
   let state: TokenListState | undefined;
-  /** The lists of `state` by the lower-case key of their chain; the list of all chains by undefined. */
+  /** The lists of `state` by the lower-case key of their chain; the key of the list of all chains is undefined. */
   let documents = new Map<string | undefined, Promise<TokenListDocument>>();
 
   /**

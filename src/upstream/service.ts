@@ -26,7 +26,7 @@ export interface ServiceOptions {
 export type CreateService = (options: ServiceOptions) => Service;
 
 interface ServiceForm {
-  /** The schemas of the rows, by listing, where they differ from those of v1. */
+  /** By listing: the schema of its rows, if it differs from that of v1. */
   readonly forms: Readonly<Partial<Record<keyof ListingRows, v.GenericSchema>>>;
   readonly isPaged: boolean;
   /** @throws GatewayError BAD_USER_INPUT for a request that the service does not support */
@@ -59,8 +59,8 @@ const MAX_PAGES = 100;
 const MAX_TOKEN_LENGTH = 8_192;
 
 /**
- * Fetches the unchecked rows of all pages. All rows get the age that the oldest page had at the first request. If a page
- * cannot be fetched, the whole listing fails: the missing rows would look as if they were removed.
+ * Fetches the unchecked rows of all pages. All rows get the same age: that of the oldest page, at the time of the first
+ * request. If a page cannot be fetched, the whole listing fails: the missing rows would look as if they were removed.
  *
  * @param request the request for the first page; its path is also the name of the array of rows
  */

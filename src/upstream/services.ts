@@ -44,7 +44,7 @@ export const SERVICES = {
 /** The profile that uses v1 until it is gone, and the value-transfer service from then on. */
 export const AUTO = 'auto';
 
-/** The settings that choose the services. Without `upstreamUrl` these are the demo listings, which have the form of v1. */
+/** The settings that choose the services. Without `upstreamUrl`, the one service is the demo data in the form of v1. */
 export interface Addresses {
   readonly upstreamProfile: keyof typeof SERVICES | typeof AUTO;
   readonly upstreamUrl?: string | undefined;

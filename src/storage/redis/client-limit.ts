@@ -12,8 +12,8 @@ return { redis.call('INCR', KEYS[1]), redis.call('PTTL', KEYS[1]) }`;
 
 /**
  * Counts the operations of each client at all gateways with this Redis and this rate. A client that exceeds the limit
- * at this gateway is refused without a request to Redis, so that a flood does not reach Redis. After Redis has not
- * answered within `answerMs`, only the limit of this gateway (`local`) applies for a while.
+ * at this gateway is refused without a request to Redis, so that a flood does not reach Redis. If Redis does not answer
+ * within `answerMs`, only the limit of this gateway (`local`) applies for a while.
  */
 export function createSharedClientLimit(
   local: ClientLimit,

@@ -10,7 +10,7 @@ export interface RedisConnectionOptions {
   /** Each message names a topic whose snapshot or lease has changed, or whose snapshot a gateway asks for. */
   readonly channel: string;
   readonly onSharing: (isShared: boolean) => void;
-  /** A command, or the first connection, counts as failed after this time; a second unless given. */
+  /** A command, or the first connection, counts as failed after this time; 1,000 unless given. */
   readonly timeoutMs?: number | undefined;
   readonly log: Logger;
 }
@@ -21,7 +21,7 @@ const CONNECT_MS = 2_000;
 const MAX_RECONNECT_MS = 1_000;
 /** After a failure, Redis is not used for this long (milliseconds). */
 export const AWAY_MS = 1_000;
-/** After AWAY_MS, Redis counts as available again once no command has failed for this long. */
+/** After AWAY_MS, commands are sent again. Redis counts as available once none has failed for this time, too (ms). */
 const STEADY_MS = 2_000;
 /** The subscribed connection sends a ping this often (milliseconds), to notice that Redis is gone. */
 const PING_MS = 10_000;

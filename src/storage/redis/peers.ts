@@ -120,8 +120,8 @@ export function createRedisPeers(options: RedisPeersOptions) {
   const snapshotKey = (topic: string, ofScope = scope) => `${prefixOf(ofScope)}:${topic}:snapshot`;
   const backOffKeys = (topic: string) => [`${prefix}:${topic}:failure`, `${prefix}:${topic}:pause`];
   /**
-   * The key of the scope that shared the topic last. All scopes use the same key, so that facts survive a change
-   * of the scope.
+   * The key that holds the name of the scope that shared the topic last. All scopes use the same key: after a change of
+   * the scope, gateways find the facts of the last one.
    */
   const scopeKey = (topic: string) => `chains-and-tokens-gateway:${RECORD_FORMAT}:last-scope:${topic}`;
   const connection = createRedisConnection({ ...options, channel });

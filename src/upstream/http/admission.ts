@@ -26,14 +26,14 @@ interface Turn {
 }
 
 /**
- * A request for routes fails if it was not sent within this time. As many of these requests may wait as can
- * be sent in this time. If one more would wait, one of the lowest priority fails: one of the client that has the
- * most. Requests for listings have neither limit.
+ * A request for routes fails if it was not sent within this time. As many of these requests may wait as can be sent in
+ * this time. If one more would wait, one of the lowest priority fails: the newest one of the client that has most of
+ * them. Requests for listings have neither limit.
  */
 const MAX_ROUTE_WAIT_MS = 20_000;
 /** While no request may be sent, the lanes are checked again after this time (milliseconds). */
 const POLL_MS = 50;
-/** A permit is free after at most about 1.2 s. A longer wait than this (ms) is a pause that another gateway has set. */
+/** The wait for a permit is at most about 1.2 s. If it is longer than this (ms), another gateway has set a pause. */
 const LONGEST_PERMIT_WAIT_MS = 3_000;
 
 /**

@@ -31,8 +31,8 @@ const OPEN_MS = 2_000;
 /** The delay that is reported while the probe is in progress (ms). */
 const PROBE_DELAY_MS = 50;
 /**
- * While only one URL for routes has answered with Retry-After, all routes pause for this time at most (ms).
- * After a good answer the count of URLs begins again.
+ * The longest pause of routes if only one of their URLs has answered with Retry-After (ms): it may be a fault of this
+ * URL. A good answer resets the count of URLs.
  */
 const MAX_PAUSE_BY_ONE_ROUTE_MS = 30_000;
 interface Pause {
@@ -119,8 +119,9 @@ export function createBackoff(
     /**
      * How long the requests of a lane have to wait, in milliseconds; 0 if a request may be sent now.
      *
-     * @throws UpstreamError if a pause has more than `MAX_WAIT_MS` left, or if a breaker stops requests and `waits` is
-     *   false: the error that is the cause, with the time left as `retryAfterMs`
+     * @throws UpstreamError if a pause lasts longer than `MAX_WAIT_MS` from now, or if a breaker stops requests and
+     *   `waits` is false. It is the error that began the pause or opened the breaker, with the time left as
+     *   `retryAfterMs`
      */
     delayBefore(lane: Lane, waits: boolean): number {
       const delays = LANES.slice(0, LANES.indexOf(lane) + 1).map((each) => {

@@ -45,8 +45,8 @@ export async function readJson({ headers, body }: Readable, url: string, maxByte
 }
 
 /**
- * The most parts of a body. A row has two objects or arrays and about ten commas. Names count once, however many rows
- * have them. A deeply nested row is only left out, as other bad rows are.
+ * The most parts of a body. A row has two objects or arrays and about ten commas. A name counts once, however many rows
+ * have it. Many levels are allowed: a deeply nested row is left out later, like other bad rows.
  */
 const MAX_PARTS = {
   containers: 5 * MAX_LISTING_ROWS,
