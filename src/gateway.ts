@@ -131,10 +131,10 @@ export function createGateway(options: GatewayOptions) {
   }
 
   /**
-   * Responds to a request: from memory if possible, otherwise by GraphQL Yoga. Yoga is slower, mostly because
-   * of the request and response objects of `fetch`.
+   * Responds to a request: from memory if possible, otherwise by GraphQL Yoga. Yoga is slower, mostly because of the
+   * request and response objects of `fetch`.
    *
-   * @returns no promise if the response was written at once: a promise would make up a quarter of the whole time
+   * @returns no promise if the response was written at once: a promise would take a quarter of the whole time
    */
   function respond(request: GatewayRequest, context: ServerContext): Answer | Promise<Answer> {
     if (!request.isOperation) return respondByYoga(request, context);

@@ -179,7 +179,10 @@ function filesOf(options: YogaOptions, pathOf: (path: OptionalPath) => string | 
   return files.flatMap(({ path, ...file }) => (path === undefined ? [] : [{ path, ...file }]));
 }
 
-/** The answers of the tools for agents. They show the schema if clients may read it and send any document. */
+/**
+ * The answers at `/mcp`. The tool `query`, which shows the schema, is offered if clients may read it and send any
+ * document.
+ */
 function mcpAnswer(options: YogaOptions): PathAnswer<ServerContext> {
   const { schema, log, executeForTool, corsOrigins } = options;
   const hasSchema = options.introspection && !options.trustedDocumentsOnly;

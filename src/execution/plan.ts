@@ -38,7 +38,7 @@ const NO_ARGUMENTS: Variables = Object.freeze({});
 const BYTES_OF_PLAN = 2_000;
 const BYTES_OF_FIELD = 1_000;
 
-/** The plan of a query. It calls resolvers as graphql-js does, and falls back where it cannot simply write a value. */
+/** The plan of a query calls resolvers as graphql-js does, and falls back where it cannot simply write a value. */
 export class Plan {
   private readonly fragments: Fragments;
   private readonly root: Write;
@@ -56,8 +56,8 @@ export class Plan {
   }
 
   /**
-   * Writes the whole response body `{"data":{…}}`. It does not throw, whatever resolvers do. All executions of a plan
-   * must have the same values of the variables of `@skip` and `@include`.
+   * Writes the whole response body `{"data":{…}}`. Never throws, whatever resolvers do. All executions of a plan must
+   * have the same values of the variables of `@skip` and `@include`.
    *
    * @returns parts that must not be changed; undefined if graphql-js has to execute the operation
    */

@@ -1,7 +1,7 @@
 /** Recognises repeated texts. */
 import { crc32 } from 'node:zlib';
 
-/** The number of texts that are remembered, in 64 kB. It must be a power of two. */
+/** At most this many texts are remembered, in 64 kB. The number must be a power of two. */
 const SLOTS = 16_384;
 
 /**

@@ -42,7 +42,9 @@ interface Selections {
 }
 
 export interface CostLimits {
-  /** An operation with more units is refused. If the whole token listing costs more, its cost is the limit. */
+  /**
+   * An operation with more units is refused. If a query for the whole token listing costs more, that cost is the limit.
+   */
   readonly maxCost: number;
   /** An operation whose lists have more rows together is refused. This also bounds responses. */
   readonly maxRows: number;
@@ -118,7 +120,9 @@ export class CostMeter {
     this.add({ ...NOTHING, units });
   }
 
-  /** Adds a cost. @throws OperationLimitError if the operation is over a limit, even if it was over it before the call */
+  /**
+   * Adds a cost. @throws OperationLimitError if the operation is over a limit, even if it already was before the call
+   */
   add(cost: Readonly<Cost>): void {
     this.count(cost);
     if (this.refusal) throw this.refusal;

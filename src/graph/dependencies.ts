@@ -129,8 +129,8 @@ const MAX_AGE_OF_SCHEMA = 300;
  * oldest listing if this fetch was later: a fetch of the same rows validates the response (RFC 9111).
  *
  * @param madeAt when the response was made
- * @returns undefined if the response is too old to be served, or if the clock was set back since: then the dependencies
- *   expire too late
+ * @returns undefined if the response is too old to be served, or if the clock was set back after it was made: the
+ *   dependencies would then expire too late
  */
 export function ageOf({ now, takenAt }: ResponseInfo, madeAt: number): number | undefined {
   if (now < madeAt) return undefined;

@@ -46,8 +46,8 @@ export type ClientFinder = (
 ) => string | undefined;
 
 /**
- * Creates the finder. The client is the last address in `X-Forwarded-For` that is not a trusted proxy's: a client can
- * write anything into the header before it. If a proxy adds no address, the proxy counts as the client.
+ * Creates the finder. The client is the last address in `X-Forwarded-For` that is not a trusted proxy's: clients can
+ * make up all addresses before it. If a proxy adds no address, the proxy counts as the client.
  *
  * @param trustedProxies networks as `proxy-addr` reads them
  */

@@ -10,7 +10,7 @@ let count = 0;
 export function requestIdFrom(given: string | null | undefined): string {
   if (given && given.length <= TEXT_LIMITS.requestId && REQUEST_ID.test(given)) return given;
   count += 1;
-  // It has the form of a UUID. A random UUID would make cache hits noticeably slower.
+  // The id has the form of a UUID. A random UUID would make cache hits noticeably slower.
   return `${PROCESS_ID}${count.toString(16).padStart(12, '0')}`;
 }
 

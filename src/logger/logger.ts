@@ -28,8 +28,8 @@ export interface LoggerOptions {
 export async function createLogger(options: LoggerOptions): Promise<Logger> {
   const { level, readable, secrets = [], destination } = options;
   const hidden = secretParts(secrets);
-  // Loaded only for a terminal: it slows down the start. It is a development dependency; without it, a terminal gets
-  // JSON lines.
+  // pino-pretty is loaded only for a terminal, since it slows down the start. It is a development dependency: if it is
+  // not installed, a terminal gets JSON lines.
   const pretty = readable
     ? await import('pino-pretty').then(
         (loaded) => loaded.default,

@@ -121,7 +121,7 @@ function createHandler({ schema, sdl, onError }: Omit<McpOptions<never>, 'execut
     );
     server.setRequestHandler('tools/list', { params: ListParams }, () => ({ tools: listed }));
     server.setRequestHandler('tools/call', { params: CallParams }, async (params) => {
-      // This is the code of a call that throws before it has a result.
+      // The code if the call throws before it has a result.
       facts.codes = ['BAD_USER_INPUT'];
       const tool = toolNamed(params.name);
       facts.operation = tool.operation;

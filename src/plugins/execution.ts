@@ -25,7 +25,10 @@ import type { Logger } from '../logger/logger.js';
  * the closure of a callback kept all later requests alive (a leak).
  */
 export interface OperationOutcome {
-  /** The `operationName` of the request, cut to 100 characters; at `/mcp` the name of the called tool. */
+  /**
+   * The `operationName` of the request, cut to 100 characters; at `/mcp` the name of the tool's operation, such as
+   * `FindTokens`.
+   */
   operation?: string;
   /** The distinct codes of its errors. */
   codes?: readonly string[];

@@ -21,7 +21,7 @@ export const NOT_NATIVE = 1;
 
 /** The number of states of a token: bridgeable or not, and with or without a price. */
 const STATES = 4;
-// Each of these exceeds all values of its kind. SUM_LIMIT is for the sum of the scores of all words.
+// Each limit exceeds all values of its kind. SUM_LIMIT is for the sum of the scores of all words.
 const SCORE_LIMIT = 17;
 const SUM_LIMIT = MAX_WORDS * SCORE_LIMIT + 1;
 /** `Math.clz32` has this many results: 0 to 32. */

@@ -26,7 +26,7 @@ export interface ChainsByKey {
 
 export type TokenIndexes = Awaited<ReturnType<typeof createTokenIndexes>>;
 
-/** Makes everything that a search needs besides rows and prices. It keeps no rows alive, and yields to requests. */
+/** Makes everything that a search needs besides rows and prices. The result holds no rows. Yields to requests. */
 export async function createTokenIndexes(rows: readonly Token[]) {
   const sorted = [...rows.entries()].map(([row, token]) => ({ row, token, tieBreaker: tieBreakerOf(token) }));
   await sortInSteps(sorted, (a, b) => compareTieBreakers(a.tieBreaker, b.tieBreaker));

@@ -6,7 +6,7 @@ import { HAS_LETTER, PUNCTUATION } from './text.js';
 /** Words of other lengths are left out: shorter words are too similar to others, and people rarely type longer ones. */
 export const WORD_LENGTH = { min: 4, max: 24 } as const;
 
-/** Lists the words of texts, in their order. They are folded, and split at white space and punctuation. */
+/** Lists the words of texts, in their order. The texts are folded, and split at white space and punctuation. */
 export async function createWordList(texts: Iterable<string>) {
   const words = new Set<string>();
   await forEachInSteps(texts, (text) => {

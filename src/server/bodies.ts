@@ -115,7 +115,9 @@ export function readBody(
  * could close its connection as idle.
  */
 const ENDED_AT_ONCE_BYTES = 65_536;
-/** A connection is cut after its client has read nothing for this long, or for up to twice as long (milliseconds). */
+/**
+ * A connection is cut if its client reads nothing for this long (milliseconds); at the latest after twice this time.
+ */
 const STILL_FOR_MS = 30_000;
 /** A client must read a body at this average rate or faster, with {@link STILL_FOR_MS} as extra time. */
 const MIN_BYTES_PER_SECOND = 16_384;

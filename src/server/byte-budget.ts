@@ -39,8 +39,8 @@ class Holdings {
 export type ByteBudget = ReturnType<typeof createByteBudget>;
 
 /**
- * Creates a bound on how many bytes all clients together hold in memory. It must be several times as large as the largest
- * buffer: otherwise large buffers would evict each other.
+ * Creates a bound on how many bytes all clients together hold in memory. The bound must be several times as large as
+ * the largest buffer: otherwise large buffers would evict each other.
  */
 export function createByteBudget(maxBytes: number) {
   const all = new Holdings();

@@ -71,7 +71,7 @@ export abstract class Exchange {
   abstract header(name: string): string | undefined;
 
   /**
-   * Creates the request for GraphQL Yoga. It is aborted when the client no longer waits for the response.
+   * Creates the request for GraphQL Yoga. The request is aborted when the client no longer waits for the response.
    *
    * @throws NotAPath if the target of the request is not a path
    */

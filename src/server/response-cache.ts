@@ -36,7 +36,8 @@ const MAX_KEYED_LENGTH = 65_536;
 const ENTRY_BYTES = 500;
 
 /**
- * Creates an empty cache of responses by cache key, of bounded size. It does not check whether an entry is current.
+ * Creates an empty cache of responses by cache key, of bounded size. The cache does not check whether an entry is
+ * current.
  *
  * @param maxBytes the limit on the estimated size of everything in it
  * @param path the path of the GraphQL endpoint, such as `/graphql`

@@ -24,7 +24,7 @@ export type Identity =
 
 // The ids of rows are memoized, because encoding is too slow to repeat for every operation.
 
-/** The id of a chain. It depends only on the key of the chain. */
+/** The id of a chain, which depends only on the chain's key. */
 export const idOfChain = memoized(({ chainKey }: Chain): string => idOfChainKey(chainKey));
 
 /** The id of a token, which is the same for all forms of its address. */
