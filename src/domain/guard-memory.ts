@@ -15,7 +15,7 @@ export interface HeldRow<Row> {
   readonly key: string;
   /** The rows that the upstream sends: none if it no longer sends the row, several if they contradict each other. */
   readonly rows: readonly Row[];
-  /** Since when every listing had these values (milliseconds since 1970). */
+  /** Since when every new listing has had these values (milliseconds since 1970). */
   readonly since: number;
 }
 

@@ -21,7 +21,7 @@ export interface HeldBackFact {
   readonly served: string;
   /** The value that the upstream sends. Several values are joined by "and". */
   readonly upstream: string;
-  /** Since when every listing had this value (milliseconds since 1970). */
+  /** Since when every new listing has had this value (milliseconds since 1970). */
   readonly since: number;
 }
 

@@ -66,8 +66,9 @@ export function createFairQueue<Task extends { refuse(waiting: number): void }>(
       return next;
     },
     /**
-     * Adds a task. A full queue refuses one task of the lowest priority, which can be the given one: the newest task of
-     * the client that has the most of them, and of two such clients, the client of the given task.
+     * Adds a task. A full queue refuses one task of the lowest priority, perhaps the given one: the newest task of the
+     * client with the most such tasks. If two clients have the most, and one of them adds the given task, this task is
+     * refused.
      *
      * @returns a function that removes the task, if it still waits
      */

@@ -138,7 +138,7 @@ export async function guardListing<Row extends ListingRow>(
     return expected;
   }
 
-  /** Since when each listing has had exactly these rows under this key (milliseconds since 1970). */
+  /** Since when every new listing has had exactly these rows under this key (milliseconds since 1970). */
   function sinceOf(key: string, present: readonly Row[]): number {
     const values = JSON.stringify(present.map(factsKeyOf));
     const sinceIn = (known: ReadonlyMap<string, HeldRow<Row>>) => {
