@@ -41,7 +41,7 @@ const MAX_REFRESHED = 300;
  * @param {() => void} options.onInput called when the text of the search changes
  * @param {() => void} options.onAllChains
  * @param {(answered: import('./graph.js').Answered) => void} options.onAnswered
- * @param {(oldest: string | undefined) => void} options.onPrices called with the time of the oldest shown price
+ * @param {(oldest: string | undefined) => void} options.onPrices called for each search with the time of its oldest price
  * @param {() => void} options.onUnreachable
  */
 export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, onPrices, onUnreachable }) {
@@ -162,7 +162,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
     afterPaint(loadNearEnd);
     setActive(undefined);
     describe(found, others, onlyListed);
-    showPrices();
+    onPrices(showPrices());
   }
 
   /** @param {TokenFilter} filter @param {number | undefined} total undefined until its first page is fetched @param {boolean} isOther @returns {Group} */
@@ -256,7 +256,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
     const place = byId('prices', HTMLElement);
     if (place.querySelector('time')?.dateTime !== oldest)
       place.replaceChildren(...(oldest ? ['prices ', age(oldest), ' old'] : []));
-    onPrices(oldest);
+    return oldest;
   }
 
   /** @param {TokenPage} found @param {TokenPage | undefined} others @param {number | undefined} onlyListed */
