@@ -76,12 +76,12 @@ export const SERVER_ERRORS = {
   ),
   PERSISTED_QUERY_MISMATCH: meaning('The hash is not the SHA-256 of the document.', 'Correct the hash.', 400),
   BAD_REQUEST: meaning(
-    'The HTTP request is not a valid GraphQL request. The status is 405 for its method, 406 for its `Accept`, 415 for its `Content-Type` or `Content-Encoding`, and 200 if only `query` is missing.',
+    'The HTTP request is not a valid GraphQL request. A wrong method gets 405, a wrong `Accept` 406, a wrong `Content-Type` or `Content-Encoding` 415. If only `query` is missing, the status is 200.',
     'Correct the request. The message names the expected form.',
     400,
   ),
   INTERNAL_SERVER_ERROR: meaning(
-    'The gateway has a fault; its log has the details. Without any data, HTTP 500 is possible.',
+    'The gateway has a fault; its log has the details. If the response has no data, its status can be 500.',
     'Tell the operator, with the `x-request-id`.',
   ),
 };

@@ -56,7 +56,7 @@ function errorCodesGuide(): string {
   };
   return `# Error codes
 
-Each GraphQL error has a code in \`extensions.code\`. With HTTP status 200, a field that failed is null, and the other fields have their values. An operation that is refused as a whole, such as with \`LIMIT_EXCEEDED\`, has no data. Clients that accept \`application/graphql-response+json\` then get the status 400.
+Each GraphQL error has a code in \`extensions.code\`. With HTTP status 200, a field that failed is null, and the other fields have their values. An operation that is refused as a whole, such as with \`LIMIT_EXCEEDED\`, has no data. Clients that accept \`application/graphql-response+json\` then get 400 in place of 200.
 
 ${tableOf(ERRORS)}
 

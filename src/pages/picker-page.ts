@@ -58,7 +58,7 @@ export function createPicker(options: PickerOptions): Page {
   });
 }
 
-/** @param links to other paths of the gateway, since the files in the repository that the guide names are not served */
+/** @param links to paths of the gateway. The guide names files of the repository, which the gateway does not serve */
 function guide(links: string): PageFile {
   const content = readFileSync(GUIDE, 'utf8').replace('{{links}}', links);
   return { name: 'guide.html', type: 'text/html', content };

@@ -6,7 +6,7 @@ import { Body, encodingFor } from '../http/encodings.js';
 import { hasTag } from '../http/headers.js';
 import type { PlainResponse } from '../http/refusal.js';
 
-/** A file, compressed once for each encoding, and its headers except those of an encoding. */
+/** A file, compressed once for each encoding, and its headers but `etag` and `content-encoding`. */
 export interface StaticFile {
   readonly body: Body;
   readonly headers: Readonly<Record<string, string>>;
@@ -27,7 +27,7 @@ export interface FileLink {
 
 /** A file that is served beside the document of a page. */
 export interface PageFile {
-  /** The path of the file, below the path of all files of the page. */
+  /** The path of the file, below the path that all assets of the page share. */
   readonly name: string;
   readonly type: string;
   readonly content: string | Uint8Array<ArrayBuffer>;

@@ -59,7 +59,7 @@ const ListingStatusType = builder.objectRef<ListingStatus>('ListingStatus').impl
     }),
     heldBackRows: t.exposeInt('heldBackRows', {
       description:
-        'Number of held-back rows: listed rows with facts in `heldBack`, and new rows that wait to be listed, unless `heldBack` of a listed row names them.',
+        'Number of held-back rows: listed rows with facts in `heldBack`, and new rows that wait to be listed. A new row is not counted if `heldBack` of a listed row already has its address.',
     }),
     version: t.exposeString('version', {
       nullable: true,

@@ -111,7 +111,7 @@ export function createCodePanel({ tab: first, onTab }) {
 
   const nameCopy = () => say(copyButton, `Copy ${tab === 'Apollo' ? tab : tab.toLowerCase()}`);
   copyButton.addEventListener('click', () => {
-    // Without a clipboard, `copy` selects the text: it must be visible.
+    // Without a clipboard, `copy` selects the text: open the sheet, so that the person sees it.
     if (!navigator.clipboard && toggle.checkVisibility()) open(true);
     void copy(copyButton, code.textContent ?? '', code, nameCopy);
   });
@@ -142,7 +142,7 @@ export function createCodePanel({ tab: first, onTab }) {
   show();
 
   return {
-    /** Shows an answer, after the rows of it. @param {Answered} answered */
+    /** Shows an answer, after the list has shown its rows. @param {Answered} answered */
     show(answered) {
       last = { ...answered, text: answered.text || 'no answer' };
       afterPaint(() => showAnswer(answered));
@@ -161,7 +161,7 @@ export function createCodePanel({ tab: first, onTab }) {
   }
 }
 
-/** Says who answered, by the header Cache-Status. Its last cache with a hit is the nearest one. @param {string} status */
+/** Says who answered: of the caches with a hit in Cache-Status, the last is the nearest. @param {string} status */
 function answererOf(status) {
   const [, cache] = /(?:.*,)?\s*([^,;\s]+)[^,]*;\s*hit/.exec(status) ?? [];
   if (cache) return `from the cache of ${cache === 'gateway' ? 'the gateway' : cache}`;
@@ -219,7 +219,7 @@ function lineOf(text) {
   return line;
 }
 
-/** The classes of parts of a line. `url` has no colour: without it, parts of a URL would count as keys. */
+/** The classes of parts of a line. `url` has no colour: it keeps parts of a URL from counting as keys. */
 const KINDS = Object.entries({
   url: /https?:[^\s']+/,
   key: /"\w+"(?=:)|\b\w+(?=:)/,

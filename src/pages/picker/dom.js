@@ -15,7 +15,7 @@ export function byId(id, type) {
   throw new Error(`The page has no element "${id}" of this type.`);
 }
 
-/** @typedef {Record<string, string | undefined>} Attributes undefined leaves one out */
+/** @typedef {Record<string, string | undefined>} Attributes an undefined one is left out */
 
 /**
  * @template {keyof HTMLElementTagNameMap} Name

@@ -32,9 +32,9 @@ export class QueryError extends Error {
  *
  * @param {string} query
  * @param {object} variables
- * @param {{ signal?: AbortSignal, onAnswered?: (answered: Answered) => void }} [options] onAnswered also gets answers with errors, and an empty text without an answer
- * @returns {Promise<any>} the data, with no root field that is null because of an error
- * @throws {QueryError} or an AbortError
+ * @param {{ signal?: AbortSignal, onAnswered?: (answered: Answered) => void }} [options] onAnswered is called for answers with errors, too; if no answer comes, with an empty text
+ * @returns {Promise<any>} the data
+ * @throws {QueryError} also if there are errors and a root field is null; or an AbortError
  */
 export async function ask(query, variables, { signal, onAnswered } = {}) {
   const limit = AbortSignal.timeout(TIME_LIMIT_MS);

@@ -54,7 +54,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
   /** @type {Row[]} in their order on the page */
   let rows = [];
   let ids = new Set();
-  /** @type {Map<string, Map<string, string>>} by the result of `lookOf`: the addresses of all tokens with it, by id */
+  /** @type {Map<string, Map<string, string>>} addresses of tokens that look alike: by the result of `lookOf`, then by id */
   let looks = new Map();
   /** @type {TokenPage | undefined} the first page of tokens that are only listed, until it is shown */
   let held;
@@ -104,7 +104,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
     try {
       const [{ tokenSearch: found }, others] = await Promise.all([
         ask(TOKENS, { query: words, filter: next.filter }, { signal, onAnswered }),
-        // While nothing is searched, the second group is only fetched at the end of the first.
+        // Without words and without a source, the second group is fetched at the end of the first.
         sought || next.source ? ask(TOKENS, ofOthers, { signal }) : undefined,
       ]);
       const second = others ?? (found.totalCount ? undefined : await ask(TOKENS, ofOthers, { signal }));
@@ -157,7 +157,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
     meant = meantOf(query, found.nodes, only, source === undefined);
     noteLooks(only);
     append(first, found);
-    // On a phone the page scrolls, and the search stays in view: its best match must, too.
+    // On a phone the page may be scrolled down: this shows the best match.
     requestAnimationFrame(() => rows[0]?.element.scrollIntoView({ block: 'nearest' }));
     afterPaint(loadNearEnd);
     setActive(undefined);
@@ -171,7 +171,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
     return { filter, total, cursor: '', count: 0, element, isOther, undrawn: [] };
   }
 
-  /** Adds a page to a group. The other group follows when the first is whole: a token must not be in both. @param {Group} group @param {TokenPage} page */
+  /** Adds a page to a group. The second group begins after the last page of the first, so that no token is in both. @param {Group} group @param {TokenPage} page */
   function append(group, { nodes, pageInfo, totalCount }) {
     group.total ??= totalCount;
     const only = `Listed, but cannot be ${scopeShown.source ? 'reached' : 'moved'} (${group.total})`;
@@ -200,13 +200,13 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
     const elements = made.map(({ element }) => element);
     group.element.append(make('div', { role: 'none', class: 'chunk' }, ...elements));
     group.element.hidden = false;
-    // Shows the chosen row, unless the person has scrolled. On a phone the page scrolls, so this does nothing.
+    // Shows the chosen row, unless the person has scrolled. On a phone only the page scrolls: this does nothing.
     const chosen = made.find(({ token }) => token.id === scopeShown.chosenId)?.element;
     if (chosen && !list.scrollTop) list.scrollTop = chosen.getBoundingClientRect().top - list.offsetTop - 99;
     return true;
   }
 
-  /** Remembers how tokens look, and marks rows that now have another twin. @param {Token[]} tokens */
+  /** Remembers how tokens look, and draws rows again that now look like one more token. @param {Token[]} tokens */
   function noteLooks(tokens) {
     for (const token of tokens) {
       const look = lookOf(token);
@@ -286,7 +286,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
     if (query) note.append(button('Clear the search', () => searchFor('')));
   }
 
-  /** @param {string} text the page enters it for the person */
+  /** Searches for a text that the person has not typed. @param {string} text */
   function searchFor(text) {
     box.value = text;
     box.focus();
@@ -439,7 +439,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
   });
   byId('clear', HTMLButtonElement).addEventListener('click', () => searchFor(''));
   box.addEventListener('input', () => {
-    // It was selected among the results of another text.
+    // The selected row was a result of another text.
     setActive(undefined);
     onInput();
     if (waiting > 0) return;

@@ -6,7 +6,7 @@ import { countText } from './text.js';
 
 /** The pause between two polls: a third of the time in which the token listing is refreshed by default. */
 const POLL_MS = 10_000;
-/** While something is missing, the pause between two polls grows from a quarter of this to this. */
+/** While something is missing, the longest pause between two polls. The first pause is a quarter of it. */
 const POLL_SOON_MS = 2000;
 /** How the sentence about old prices begins. */
 const OLD_PRICES = 'Prices are ';
@@ -17,7 +17,7 @@ const OLD_PRICES = 'Prices are ';
  * Shows the status of the listings, and polls it while the page is visible.
  *
  * @param {(listings: Listing[]) => Promise<void>} onAnswer
- * @returns {() => void} to call when the gateway did not answer another request: polls now, and soon again
+ * @returns {() => void} to call when another request got no answer: polls now, or soon after the poll that is running
  */
 export function watchListings(onAnswer) {
   const line = byId('state', HTMLElement);
@@ -33,7 +33,7 @@ export function watchListings(onAnswer) {
     try {
       /** @type {Listing[]} */
       const listings = (await ask(LISTINGS, {})).listings;
-      // Of several old listings (their sentences have an age), the line names the last: the prices.
+      // Only sentences about old listings have several parts. If both listings are old, the line names only the prices.
       const wrong = new Map(listings.flatMap(wrongOf).map((one) => [one.length > 1 ? 'old' : one[0], one]));
       show([...wrong.values()], listings);
       isWell = listings.every(({ state }) => state !== 'EMPTY');

@@ -40,7 +40,7 @@ let chains = [];
 let areAllChains = false;
 /** Whether the tokens that the page's address names could not be loaded. The next poll tries again. */
 let isUnopened = false;
-/** How often a state was read or changed: an older link must not replace a newer choice. */
+/** Counts choices and openings of links: a link that loads slowly must not replace a newer choice. */
 let reads = 0;
 
 const panel = createCodePanel({
@@ -326,7 +326,7 @@ function showChips() {
   return count;
 }
 
-/** Says on the button below the chips how many chains have none in the line: how many fit depends on the window. */
+/** Writes on the button how many chains have no visible chip. How many fit depends on the window. */
 function labelMore() {
   const more = byId('more-chains', HTMLButtonElement);
   // Even two chips may not fit.

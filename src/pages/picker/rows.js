@@ -68,7 +68,7 @@ function onColor(name, color, content) {
  * @param {Token} token
  */
 export function glyph({ symbol, chain, chainKey, logoUrl }) {
-  // A symbol that only looks like a well-known one must not get its sign.
+  // A symbol that only looks like a well-known one must not get its logo.
   const [, color, sign] = SIGNS.find(([pattern]) => pattern.test(symbol) && !isMixed(symbol)) ?? [];
   const place = onColor(
     'glyph',

@@ -112,7 +112,7 @@ function latinOf(text) {
  * @param {{ chainKey: string, symbol: string }} token
  */
 export function lookOf({ chainKey, symbol }) {
-  // NFKD makes other letters of some, and removes the accents of others: letters are replaced before it and after it.
+  // NFKD changes some letters into others, and splits accents off: letters are replaced before it and after it.
   const latin = latinOf(latinOf(symbol).normalize('NFKD')).toLowerCase().normalize('NFKD');
   const plain = latin.replaceAll(UNSEEN, '').replaceAll(/[\p{M}\s]/gu, '');
   return `${chainKey} ${plain.replaceAll('0', 'o').replaceAll(/[1i]/g, 'l')}`;
@@ -154,9 +154,9 @@ export function differingParts(address, others) {
 }
 
 /**
- * The token that was probably meant, if it is only listed. It has the typed symbol or name, which no token that can be
- * chosen has; or it is the native asset of the chain that was typed. In the slot To, the name of a chain means any token
- * on it.
+ * The token that was probably meant, if it cannot be chosen. Either its symbol or name was typed, and no token that can
+ * be chosen has this symbol or name; or it is the native asset of the chain that was typed. In the slot To, the name of
+ * a chain means any token on it.
  *
  * @param {string} query
  * @param {Token[]} found the tokens that can be chosen, the best match first

@@ -22,7 +22,7 @@ Object.assign(self, {
 
 const { searchParams } = new URL(location.href);
 const query = searchParams.get('query');
-// GraphiQL ignores the variables of the first tab. A browser that has opened it before has tabs of its own.
+// GraphiQL ignores the variables of the first tab. A browser that has opened GraphiQL before shows its own tabs.
 let isFirstVisit = true;
 try {
   isFirstVisit = localStorage.getItem('graphiql:tabState') === null;
