@@ -54,7 +54,7 @@ export function createPlayground({ base, picker, files, isDemo }: PlaygroundOpti
   });
 }
 
-/** The build has adapted them to this gateway. They stay bytes: to decode 9 MB would keep other requests waiting. */
+/** The files of GraphiQL as bytes: to decode 9 MB would keep other requests waiting. */
 function graphiqlFiles(): readonly PageFile[] {
   const file = (name: string, type: string): PageFile => ({
     name,

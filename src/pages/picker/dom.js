@@ -12,7 +12,7 @@ import { ageText, markedParts, matchedParts } from './text.js';
 export function byId(id, type) {
   const found = document.getElementById(id);
   if (found instanceof type) return found;
-  throw new Error(`The page has no element "${id}" of this type.`);
+  throw new Error(`No "${id}" of this type.`);
 }
 
 /** @typedef {Record<string, string | undefined>} Attributes an undefined one is left out */
@@ -102,7 +102,7 @@ export async function copy(pressed, text, source, rest) {
     pressed.textContent = 'Copied';
   } catch {
     getSelection()?.selectAllChildren(source);
-    tell('The browser does not let this page copy. The text is selected: copy it by hand.');
+    tell('The browser forbids this: copy the selected text yourself.');
     pressed.textContent = 'Selected';
   }
   setTimeout(rest, 2000);
