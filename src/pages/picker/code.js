@@ -4,8 +4,8 @@ import { factsOf, UNSEEN } from './text.js';
 
 /** @typedef {import('./graph.js').Answered} Answered */
 
-/** A longer text, such as an answer of a hundred rows, has one colour. */
-const MAX_COLOURED = 6000;
+/** Further lines, such as those of an answer of fifty rows, have one colour: spans are slow to lay out. */
+const COLOURED_LINES = 200;
 /** The Query tab shows at most this many lines of the answer. */
 const ANSWER_LINES = 40;
 /** A time up to this one is shown in green, if the answer has data. */
@@ -208,8 +208,10 @@ function inShell(value) {
 function write(place, text) {
   // Do not replace the same text: the person may be selecting a part of it.
   if (place.textContent === text) return;
-  if (text.length > MAX_COLOURED) place.replaceChildren(text);
-  else place.replaceChildren(...text.split('\n').flatMap((line, index) => [index ? '\n' : '', lineOf(line)]));
+  const lines = text.split('\n');
+  const rest = lines.splice(COLOURED_LINES).join('\n');
+  const coloured = lines.flatMap((line, index) => [index ? '\n' : '', lineOf(line)]);
+  place.replaceChildren(...coloured, rest && `\n${rest}`);
 }
 
 /** @param {string} text */

@@ -274,7 +274,11 @@ function store(name, value) {
 /** @param {string} chainKey */
 function chooseChain(chainKey) {
   chain = chainKey;
-  showChips();
+  if (areAllChains && !hasMouse) {
+    // The list of all chains would leave a phone little place for the tokens.
+    areAllChains = false;
+    makeChips();
+  } else showChips();
   writeState(true);
   void list.find();
 }
@@ -321,7 +325,6 @@ function showChips() {
     if (isShown && value) count++;
   }
   byId('chips', HTMLElement).classList.toggle('all', areAllChains);
-  chips.classList.toggle('none', areAllChains && count === 0);
   labelMore();
   return count;
 }
@@ -440,6 +443,8 @@ byId('more-chains', HTMLButtonElement).addEventListener('click', () => {
 chips.addEventListener('change', ({ target }) => {
   if (target instanceof HTMLInputElement) chooseChain(target.value);
 });
+// After a press of the mouse, the next thing is often to type. The keys that choose a chip send clicks without detail.
+chips.addEventListener('click', ({ detail }) => detail && hasMouse && box.focus());
 finder.addEventListener('input', () => tell(countText(showChips(), 'chain')));
 addEventListener('popstate', readState);
 

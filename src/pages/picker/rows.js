@@ -21,20 +21,22 @@ const SIGNS = [
   [/^(|w|st|wst|r|we|cb|m|S\*)ETH$/i, '#5569d8', 'M7 8.8V7.2h10v1.6M9.6 12h4.8M7 15.2v1.6h10v-1.6'],
 ];
 
-/** Colours of the chains with most tokens. @type {Record<string, string>} */
-const COLORS = {
-  ethereum: '#4f6ad8',
-  optimism: '#e5031c',
-  base: '#0052ff',
-  arbitrum: '#1a78bb',
-  avalanche: '#d93c3d',
-  bsc: '#946600',
-  plasma: '#0b7f6e',
-  unichain: '#d60d91',
-  mantle: '#5f6b7a',
-  polygon: '#7b3fe4',
-  solana: '#8a3ff0',
-};
+/** Colours of the chains with most tokens. */
+const COLORS = new Map(
+  Object.entries({
+    ethereum: '#4f6ad8',
+    optimism: '#e5031c',
+    base: '#0052ff',
+    arbitrum: '#1a78bb',
+    avalanche: '#d93c3d',
+    bsc: '#946600',
+    plasma: '#0b7f6e',
+    unichain: '#d60d91',
+    mantle: '#5f6b7a',
+    polygon: '#7b3fe4',
+    solana: '#8a3ff0',
+  }),
+);
 
 /** A colour that depends only on the name. @param {string} name */
 function colorOf(name) {
@@ -45,8 +47,11 @@ function colorOf(name) {
 
 /** Draws the mark of a chain: its initial. @param {string} chainKey @param {string} name */
 export function chainMark(chainKey, name) {
-  const color = (Object.hasOwn(COLORS, chainKey) && COLORS[chainKey]) || colorOf(chainKey);
-  return onColor('mark', color, initialOf(name || chainKey).toUpperCase());
+  return onColor(
+    'mark',
+    COLORS.get(chainKey) ?? colorOf(chainKey),
+    initialOf(name || chainKey).toUpperCase(),
+  );
 }
 
 /**
@@ -111,16 +116,13 @@ export function warningsOf({ symbol, heldBack, chain }) {
   ].map((line) => make('span', { class: 'warning' }, line));
 }
 
-/** @type {Record<string, string>} */
-const FACTS = { chainId: 'chain id', chainType: 'chain type', nativeCurrency: 'native currency' };
-
 /** @param {import('./queries.js').HeldBackFact[]} facts @param {string} [who] */
 export function heldBackLines(facts, who = 'The service') {
   return facts.map(({ fact, served, upstream, since }) =>
     make(
       'span',
       {},
-      `${who} now says ${FACTS[fact] ?? fact} `,
+      `${who} now says ${fact.replace(/[A-Z]/, ' $&').toLowerCase()} `,
       listed(upstream),
       ' (first ',
       age(since),

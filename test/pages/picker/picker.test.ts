@@ -47,7 +47,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     });
 
     it('the picker offers chains by their movable tokens in one line, and the rest behind a button', async () => {
-      const { page, rows, found, searches } = await open();
+      const { page, search, rows, found, searches } = await open();
       const { chains } = (
         await ask<{ chains: { name: string; tokens: { isBridgeable: boolean }[] }[] }>(
           demo.address,
@@ -97,6 +97,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       await chips.nth(1).check({ force: true });
       await says(found, /^\d+ tokens? can be moved$/);
       await expect.poll(places).toEqual(before);
+      expect(await hasFocus(search)).toBe(true);
       await chips.first().check({ force: true });
       await says(found, '350 tokens can be moved');
 
