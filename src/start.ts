@@ -4,6 +4,7 @@ import { assemble } from './assemble.js';
 import { type Config, readConfig, secretsOf } from './config/config.js';
 import { nameWarnings } from './config/names.js';
 import { DEMO_LABEL } from './demo/listings.js';
+import { REQUEST_IDS } from './http/headers.js';
 import { GRAPHQL_PATH } from './http/paths.js';
 import { openLogDestination } from './logger/destination.js';
 import { createLogger } from './logger/logger.js';
@@ -105,8 +106,15 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
   const base = address + config.basePath;
   if (isTerminal) process.stdout.write(screen(base, upstream, isDemo, config.graphiql));
   else {
-    const build = { version: VERSION, revision: REVISION };
-    log.info({ address: base + GRAPHQL_PATH, upstream, isDemo, adminAddress, ...build }, 'Listening');
+    const facts = {
+      upstream,
+      isDemo,
+      adminAddress,
+      requestIds: REQUEST_IDS,
+      version: VERSION,
+      revision: REVISION,
+    };
+    log.info({ address: base + GRAPHQL_PATH, ...facts }, 'Listening');
   }
 }
 

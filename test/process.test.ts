@@ -53,6 +53,14 @@ describe('the command line', () => {
   });
 });
 
+it('the line "Listening" of the log has the beginning of all request ids of the process', async () => {
+  const { address, output } = await startGatewayProcess();
+  const [, requestIds = ''] = /"requestIds":"([^"]+)"/.exec(output()) ?? [];
+  expect(requestIds).toHaveLength(24);
+  const { headers } = await fetch(`${address}/graphql?query={__typename}`);
+  expect(headers.get('x-request-id')).toMatch(new RegExp(`^${requestIds}\\w{12}$`));
+});
+
 describe('a signal', () => {
   it.each([0, 60, 600])(
     'SIGTERM %i ms after its handler is set ends the gateway with status 0',

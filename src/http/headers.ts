@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { TEXT_LIMITS } from '../domain/text-limits.js';
 
 const REQUEST_ID = /^[\w.:/+=-]+$/;
-const PROCESS_ID = randomUUID().slice(0, 24);
+/** How all ids of this process begin. */
+export const REQUEST_IDS = randomUUID().slice(0, 24);
 let count = 0;
 
 /** The id of a request, for logs and for `x-request-id`: the client's own if it is short and plain, otherwise a new one. */
@@ -11,7 +12,7 @@ export function requestIdFrom(given: string | null | undefined): string {
   if (given && given.length <= TEXT_LIMITS.requestId && REQUEST_ID.test(given)) return given;
   count += 1;
   // The id has the form of a UUID. A random UUID would make cache hits noticeably slower.
-  return `${PROCESS_ID}${count.toString(16).padStart(12, '0')}`;
+  return `${REQUEST_IDS}${count.toString(16).padStart(12, '0')}`;
 }
 
 /** The header that says whether the response cache was used (RFC 9211). Each response of the endpoint has it. */

@@ -40,7 +40,7 @@ export interface PageOptions {
   readonly base: string;
   /** Assets besides the files of the folder. */
   readonly otherFiles: readonly PageFile[];
-  /** The texts that replace placeholders such as `{{links}}` in `index.html`, besides `{{preloads}}`. */
+  /** The texts that replace placeholders such as `{{links}}` in `index.html`, besides `{{preloads}}`. They are markup. */
   readonly texts: Readonly<Record<string, string>>;
   readonly contentSecurityPolicy: readonly string[];
 }

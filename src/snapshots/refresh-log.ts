@@ -92,7 +92,7 @@ export function logAccepted<Row>(
 export function logGuarded<Row extends ListingRow>(
   log: Logger,
   kind: ListingKind<Row>,
-  { listing, waiting, accepted }: GuardResult<Row>,
+  { listing, waiting, accepted, rules }: GuardResult<Row>,
   onAccepted: (listing: string, fact: GuardedFact, by: AcceptedBy) => void,
 ): void {
   const { name, keyOf } = kind;
@@ -107,7 +107,10 @@ export function logGuarded<Row extends ListingRow>(
     const state = row.heldBack.includes(each)
       ? `${served} is served as ${fact}`
       : `${served} was the last ${fact} of its symbol`;
-    const advice = adviceOn(kind, row, each, sent.get(keyOf(row)) ?? []);
+    const advice =
+      rules.verdictOn(keyOf(row), fact, served, upstream) === 'keep'
+        ? ' A keep rule of LISTING_RULES decides so.'
+        : adviceOn(kind, row, each, sent.get(keyOf(row)) ?? []);
     log.warn(
       { listing: name, chainKey: row.chainKey, address: row.address, fact, served, upstream },
       `Held back in the ${name} listing: ${state}, and the upstream now sends ${upstream}.${advice}`,
