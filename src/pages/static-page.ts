@@ -54,10 +54,11 @@ export function createPage({ folder, base, otherFiles, texts, contentSecurityPol
   const preloads = files
     .filter(({ name }) => name.endsWith('.js') && name !== 'main.js')
     .map(({ name }) => `<link rel="modulepreload" href="./${name}">`);
-  const allTexts: PageOptions['texts'] = { ...texts, preloads: preloads.join('\n    ') };
+  const allTexts: PageOptions['texts'] = { ...texts, preloads: preloads.join('\n') };
   const html = read(folder, 'index.html')
     .replaceAll(/\{\{([\w ]+)\}\}/g, (_, name: string) => allTexts[name] ?? '')
-    .replaceAll(/(?<=(?:href|src)=")\.\//g, path);
+    .replaceAll(/(?<=(?:href|src)=")\.\//g, path)
+    .replaceAll(/^ +/gm, '');
   return {
     // It varies by Accept, since the path of the playground also serves GraphQL clients.
     document: createFile(html, {

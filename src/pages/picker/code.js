@@ -22,8 +22,8 @@ const TABS = {
   method: 'POST',
   headers: { 'content-type': 'application/json' },
   body: JSON.stringify({
-    query: \`${query}\`,
-    variables: ${pretty(variables, 4)},
+    query: \`${indented(query, 4)}\`,
+    variables: ${indented(pretty(variables), 4)},
   }),
 });
 const { data, errors } = await response.json();`,
@@ -37,8 +37,8 @@ const client = new ApolloClient({
   cache: new InMemoryCache(),
 });
 const { data } = await client.query({
-  query: gql\`${query}\`,
-  variables: ${pretty(variables, 2)},
+  query: gql\`${indented(query, 2)}\`,
+  variables: ${indented(pretty(variables), 2)},
 });`,
 };
 
@@ -164,7 +164,7 @@ export function createCodePanel({ tab: first, onTab }) {
 /** Says who answered: of the caches with a hit in Cache-Status, the last is the nearest. @param {string} status */
 function answererOf(status) {
   const [, cache] = /(?:.*,)?\s*([^,;\s]+)[^,]*;\s*hit/.exec(status) ?? [];
-  if (cache) return `from the cache of ${cache === 'gateway' ? 'the gateway' : cache}`;
+  if (cache) return `from the ${cache} cache`;
   return status && 'from the gateway';
 }
 
@@ -180,14 +180,20 @@ function escaped(json) {
   );
 }
 
-/** Makes JSON with short objects and arrays in one line. @param {unknown} value @param {number} [indent] */
-function pretty(value, indent = 0) {
-  return escaped(JSON.stringify(value, null, 2))
-    .replaceAll(/([[{])\n\s+([^[\]{}]{1,60}?)\n\s+([\]}])/g, (_, start, content, end) => {
+/** Makes JSON with short objects and arrays in one line. @param {unknown} value */
+function pretty(value) {
+  return escaped(JSON.stringify(value, null, 2)).replaceAll(
+    /([[{])\n\s+([^[\]{}]{1,60}?)\n\s+([\]}])/g,
+    (_, start, content, end) => {
       const line = content.replaceAll(/\n\s+/g, ' ');
       return start === '{' ? `{ ${line} }` : `[${line}${end}`;
-    })
-    .replaceAll('\n', `\n${' '.repeat(indent)}`);
+    },
+  );
+}
+
+/** Indents all lines but the first. @param {string} text @param {number} by */
+function indented(text, by) {
+  return text.replaceAll('\n', `\n${' '.repeat(by)}`);
 }
 
 /** @param {string} text */

@@ -3,7 +3,7 @@ import { afterPaint, age, button, byId, make, say, tell } from './dom.js';
 import { ask, isCancelled, QueryError, UNREACHABLE } from './graph.js';
 import { TOKENS, TOKENS_BY_KEY } from './queries.js';
 import { nameOf, rowOf } from './rows.js';
-import { countText, isMixed, lookOf, markedText, meantOf } from './text.js';
+import { countText, isMixed, lookOf, markedText, meantOf, shortAddress } from './text.js';
 
 /** The search begins this long after the last key press (milliseconds). */
 const TYPING_MS = 120;
@@ -262,7 +262,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
   /** @param {TokenPage} found @param {TokenPage | undefined} others @param {number | undefined} onlyListed */
   function describe(found, others, onlyListed) {
     const { source, filter } = scopeShown;
-    const typed = query && `“${markedText(query)}”`;
+    const typed = query && `“${markedText(query.length > 24 ? shortAddress(query) : query)}”`;
     const all = countText(found.totalCount + (onlyListed ?? 0), 'token') + (typed && ` for ${typed}`);
     const ofThese = onlyListed ? `, ${found.totalCount}` : '';
     say(

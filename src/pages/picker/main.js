@@ -178,7 +178,7 @@ function showPair() {
 
 /** Names both tokens, and says what to know before a transfer. @param {Token} from @param {Token | null} [to] */
 function summaryOf(from, to) {
-  if (!to) return [make('h2', {}, ...titleOf(from), ' → …')];
+  if (!to) return [make('h2', {}, ...titleOf(from))];
   const decimals = [from, to].map((token) => `${token.decimals} on ${token.chain?.name || token.chainKey}`);
   /** @type {[string, string | false | undefined][]} */
   const lines = [

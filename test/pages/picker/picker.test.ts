@@ -43,6 +43,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       // A pasted address, in any letter case.
       await search.fill(USDC_ON_ETHEREUM.toLowerCase());
       await expect.poll(() => rowTexts(rows)).toEqual([expect.stringMatching(/^USDC on Ethereum\s/)]);
+      await says(found, '1 token for “0xa0b8…eb48”');
       expect(searches()).toHaveLength(5);
     });
 
