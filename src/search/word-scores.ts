@@ -1,6 +1,7 @@
 /** Scores how well each word of a query matches each token. */
 import { foldAddress } from '../domain/addresses.js';
 import type { ChainNames } from './chain-names.js';
+import { withoutPunctuationAround } from './identifiers.js';
 import { chainScore, NOT_NATIVE, nameScore, SCORES, symbolScore } from './ranks.js';
 import type { Interpretation, SearchWord } from './text.js';
 import { type ChainsByKey, nativesOn, type Places, type TokenIndexes } from './token-indexes.js';
@@ -74,7 +75,9 @@ function scoresOfWord(
     improve(indexes.chains.get(chainKey)?.all, chainScore(match) + NOT_NATIVE);
   };
 
-  if (letters !== '') improve(indexes.symbols.get(folded), SCORES.symbol);
+  const ofSymbol =
+    indexes.symbols.get(folded) ?? indexes.symbols.get(withoutPunctuationAround(folded) || folded);
+  if (letters !== '') improve(ofSymbol, SCORES.symbol);
   improve(named, SCORES.wholeName);
   for (const { match, items } of indexes.symbolStarts.find(letters)) improve(items, symbolScore(match));
   for (const { match, items } of indexes.nameStarts.find(letters)) improve(items, nameScore(match));

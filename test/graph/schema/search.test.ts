@@ -284,6 +284,12 @@ describe('a query as a person types it', () => {
     }
   });
 
+  it('a search compares a word with whole symbols without the punctuation around it', async () => {
+    const found = namesOf(await search('eth'));
+    for (const typed of ['eth,', '"eth"', '$eth', '(Eth)', 'eth.'])
+      expect(namesOf(await search(typed))).toEqual(found);
+  });
+
   it('a search tries looser interpretations if the filter removes all matches', async () => {
     // A token AVAX is listed, but it is not bridgeable.
     const { chainKeys } = await search('avax', { isBridgeable: true });
