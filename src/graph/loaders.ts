@@ -172,8 +172,14 @@ export class Loaders {
   }
 
   tokenSearch(request: Omit<TokenSearchRequest, 'pricesUsable'>): MaybePromise<FoundTokens> {
+    const { tracker, view } = this.context;
     const chains = this.chainsFor(request);
     return this.read('tokens', (tokens) => {
+      if (request.order === 'RELEVANCE') {
+        tracker.note('chains');
+        // The order will change when the tokens are indexed with these chains.
+        if (tokens.natives !== view.snapshot('chains')?.natives) tracker.note('freshness');
+      }
       this.context.cost.spend(searchUnits(tokens.rows.length, request.query));
       const searchRequest = { ...request, pricesUsable: this.context.isPriceFresh(tokens.takenAt) };
       return whenReady(chains, (known) => tokens.search(searchRequest, known));

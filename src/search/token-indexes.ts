@@ -1,5 +1,5 @@
 /** The indexes of a token listing. */
-import { foldAddress, isNativePlaceholder } from '../domain/addresses.js';
+import { foldAddress, isNativeOf, isNativePlaceholder } from '../domain/addresses.js';
 import { append, groupBy } from '../domain/keyed-rows.js';
 import type { Chain, Token } from '../domain/listing.js';
 import { forEachInSteps } from '../scheduling/steps.js';
@@ -26,8 +26,12 @@ export interface ChainsByKey {
 
 export type TokenIndexes = Awaited<ReturnType<typeof createTokenIndexes>>;
 
-/** Makes everything that a search needs besides rows and prices. The result holds no rows. Yields to requests. */
-export async function createTokenIndexes(rows: readonly Token[]) {
+/**
+ * Makes everything that a search needs besides rows and prices. The result holds no rows. Yields to requests.
+ *
+ * @param known the chains, if they are loaded: they say which tokens are native assets
+ */
+export async function createTokenIndexes(rows: readonly Token[], known?: ChainsByKey) {
   const sorted = [...rows.entries()].map(([row, token]) => ({ row, token, tieBreaker: tieBreakerOf(token) }));
   await sortInSteps(sorted, (a, b) => compareTieBreakers(a.tieBreaker, b.tieBreaker));
   const tokens = sorted.map(({ token }) => token);
@@ -71,7 +75,7 @@ export async function createTokenIndexes(rows: readonly Token[]) {
       address.startsWith('0x') ? [MARK.rest + address.toLowerCase()] : [],
     ),
     ...(await orderNames(byName, rows.length)),
-    ...(await rankTokens(tokens, symbols, chains)),
+    ...(await rankTokens(tokens, symbols, chains, known)),
     /** The words of chain keys and names, to correct typos. The order of the rows decides between equal suggestions. */
     words: await createWordList(
       new Set([...rows.map(({ chainKey }) => chainKey), ...rows.map(({ name }) => searchedPart(name))]),
@@ -102,14 +106,15 @@ async function rankTokens(
   tokens: readonly Token[],
   symbols: ReadonlyMap<string, Places>,
   chains: ReadonlyMap<string, { readonly bridgeable: number }>,
+  known: ChainsByKey | undefined,
 ) {
   const keyAt = (place: number) => tokens[place]?.chainKey ?? '';
-  const isNative = (place: number) => isNativePlaceholder(tokens[place]?.address ?? '');
   const staticRanks = new Uint32Array(tokens.length);
   const nativeTwins = new Map<number, Places>();
   await forEachInSteps(symbols.values(), (places) => {
     const byChain = groupBy(places, keyAt);
     for (const [chainKey, onChain] of byChain) {
+      const isNative = (place: number) => isNativeOf(known?.byKey(chainKey), tokens[place] as Token);
       const native = onChain.length > 1 ? onChain.find(isNative) : undefined;
       if (native !== undefined) nativeTwins.set(native, onChain);
       for (const place of onChain) {

@@ -3,10 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { foldSymbol } from '../../../src/search/text.js';
 import { demoChains, demoTokens } from '../../fixtures/demo.js';
-import { tokenRow } from '../../fixtures/rows.js';
+import { chainRow, tokenRow } from '../../fixtures/rows.js';
 import { share } from '../../support/ends.js';
 import { startFakeUpstream, status } from '../../support/fake-upstream.js';
 import { createTestGateway, dataOf } from '../../support/test-gateway.js';
+import { refreshWith, startServer, UNGUARDED } from '../../support/test-server.js';
 
 interface Found {
   readonly totalCount: number;
@@ -288,6 +289,33 @@ describe('a query as a person types it', () => {
     const found = namesOf(await search('eth'));
     for (const typed of ['eth,', '"eth"', '$eth', '(Eth)', 'eth.'])
       expect(namesOf(await search(typed))).toEqual(found);
+  });
+
+  it('a search puts the native asset first by the address of the native currency, too, as soon as this is known', async () => {
+    const withNative = (address: string) => [
+      chainRow('a', { nativeCurrency: { chainKey: 'a', name: 'A', symbol: 'A', decimals: 6, address } }),
+    ];
+    const tokens = [tokenRow('a', '0x1', { isBridgeable: false }), tokenRow('a', '0x2')];
+    const upstream = await startFakeUpstream({ tokens });
+    upstream.plan('chains', status(404));
+    const server = await startServer({ upstream, config: UNGUARDED });
+    const first = async (query: string) => {
+      const { body } = await server.ask({
+        query: `{ tokenSearch(query: "${query}") { nodes { address } } }`,
+      });
+      const { data } = JSON.parse(String(body)) as { data: { tokenSearch: Found } };
+      return data.tokenSearch.nodes[0]?.address;
+    };
+    for (const [native, address] of [
+      ['', '0x2'],
+      ['0x1', '0x1'],
+      ['0x3', '0x2'],
+    ] as const) {
+      if (native) await refreshWith(server, tokens, withNative(native));
+      // The third response to each query is cached.
+      for (const query of ['', '', '', 'usdc', 'usdc', 'usdc'])
+        await expect.poll(() => first(query)).toBe(address);
+    }
   });
 
   it('a search tries looser interpretations if the filter removes all matches', async () => {
