@@ -1,4 +1,5 @@
 /** The log lines about refreshes and guarded values. */
+import { isDeepStrictEqual } from 'node:util';
 import { rowName } from '../domain/addresses.js';
 import type { AcceptedBy } from '../domain/guard-memory.js';
 import { keyedRows } from '../domain/keyed-rows.js';
@@ -65,7 +66,7 @@ export function logAccepted<Row>(
     warn(
       `The ${name} listing has more than ${PROMISED_ROWS} rows: it is served, but no speed is promised. To hide rows that nobody needs, use LISTING_RULES`,
     );
-  if (rejected.count > 0 && origin === 'upstream')
+  if (rejected.count > 0 && origin === 'upstream' && !isDeepStrictEqual(rejected, before?.rejected))
     warn(`Left out bad rows of the ${name} listing`, { rejected: rejected.first });
   // The refreshes succeed, so no other line says why the listing is stale. Logged once, when it becomes stale.
   const age = seconds(upstreamAgeMs);
