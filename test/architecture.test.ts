@@ -33,7 +33,7 @@ const ALLOWED_IMPORTS = table(`
   token-list: domain graph/dependencies http pages/static-page scheduling snapshots
   pages/static-page: http
   pages/llms-text: demo domain/listing
-  pages/page-documents:
+  pages/page-documents: pages/llms-text
   pages/picker-page: demo pages/static-page
   pages/picker:
   pages/playground:

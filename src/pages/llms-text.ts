@@ -18,7 +18,7 @@ export interface LlmsTextOptions {
 }
 
 /** The queries that language models get as examples. */
-const EXAMPLES: readonly (readonly [title: string, query: string])[] = [
+export const EXAMPLES: readonly (readonly [title: string, query: string])[] = [
   [
     'Find a token as a person would name it, and how old its price is:',
     `{

@@ -1,12 +1,14 @@
 /** The documents of the gateway's own pages. */
+import { EXAMPLES } from './llms-text.js';
 
-/** The texts of the documents; those of the playground only if it is served. */
+/** The texts of the documents, also those in `/llms.txt`; those of the playground only if it is served. */
 export async function pageDocuments(hasPlayground: boolean): Promise<readonly string[]> {
   const queries = await load<Readonly<Record<string, string>>>('./picker/queries.js');
   const { TABS } = await load<{ readonly TABS: readonly { readonly query: string }[] }>(
     './playground/tabs.js',
   );
-  return [...Object.values(queries), ...(hasPlayground ? TABS.map(({ query }) => query) : [])];
+  const examples = EXAMPLES.map(([, query]) => query);
+  return [...Object.values(queries), ...examples, ...(hasPlayground ? TABS.map(({ query }) => query) : [])];
 }
 
 /** Loads a script of a page, which the build copies beside the compiled code. */

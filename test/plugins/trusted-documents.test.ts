@@ -169,6 +169,14 @@ describe('with TRUSTED_DOCUMENTS_ONLY', () => {
     await expectAnswered(server, getIntrospectionQuery(options));
   });
 
+  it('TRUSTED_DOCUMENTS_ONLY allows the examples of /llms.txt', async () => {
+    const { ask } = await start(true);
+    const { body } = await ask({ method: 'GET', path: '/llms.txt' });
+    const examples = [...String(body).matchAll(/```graphql\n(.*?)```/gs)].map(([, query = '']) => query);
+    expect(examples).toHaveLength(3);
+    for (const query of examples) expect(jsonOf(await ask({ query })).errors).toBeUndefined();
+  });
+
   it('TRUSTED_DOCUMENTS_ONLY gives routers the SDL, and entities by known documents', async () => {
     const server = await start(true);
     for (const query of ['{ _service { sdl } }', 'query Sdl { _service { sdl } }', '{ _sdl }', ENTITIES]) {
