@@ -1,6 +1,5 @@
 /** Facts and prices that contradict other facts or earlier prices are not served as if they were right. */
 import { describe, expect, it } from 'vitest';
-import { parseListingRules } from '../../src/domain/listing-rules.js';
 import { demoChains } from '../fixtures/demo.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { until } from '../support/clock.js';
@@ -154,7 +153,7 @@ describe("the decimals of a chain's native asset on which both listings disagree
     const gateway = await startGuarded({}, { upstream });
     await expect.poll(async () => (await gateway.tokens())[0]).toMatchObject({ heldBack: [held] });
     await expect.poll(gateway.ruleInLog).toBe(`keep a:${NATIVE} decimals 6`);
-    await gateway.snapshots.applyRules(parseListingRules(gateway.ruleInLog() ?? ''));
+    await gateway.apply(gateway.ruleInLog() ?? '');
     expect((await gateway.tokens())[0]).toMatchObject({ decimals: 6, price: { usd: 2 }, heldBack: [] });
     expect(gateway.heldBackRows()).toEqual([0, 0]);
   });

@@ -1,6 +1,5 @@
 /** A changed guarded value is held back in its row, until every listing of HOLD_BACK_MS has had it. */
 import { describe, expect, it } from 'vitest';
-import { parseListingRules } from '../../src/domain/listing-rules.js';
 import { chainRow } from '../fixtures/rows.js';
 import type { FakeListings } from '../support/fake-upstream.js';
 import {
@@ -158,7 +157,7 @@ describe('a change of a guarded value', () => {
       expect(gateway.heldBackRows()[listing]).toBe(1);
       expect(await gateway.sample(`gateway_held_back_rows{listing="${name}",fact="${fact}"}`)).toBe(1);
       expect(gateway.heldBackLines()).toHaveLength(1);
-      await gateway.snapshots.applyRules(parseListingRules(gateway.ruleInLog() ?? ''));
+      await gateway.apply(gateway.ruleInLog() ?? '');
       expect((await all()).flatMap(({ heldBack }) => heldBack)).toEqual([]);
       expect(await all()).not.toEqual(before);
       const accepted = `gateway_accepted_changes_total{listing="${name}",fact="${fact}",by="operator"}`;

@@ -1,8 +1,6 @@
 /** The operator's rules "accept" and "keep" decide about guarded values, and "hide" hides them without a loss. */
-import { writeFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { chainRow } from '../fixtures/rows.js';
-import { until } from '../support/clock.js';
 import { json } from '../support/fake-upstream.js';
 import {
   DAY,
@@ -19,18 +17,8 @@ const { tokens: RIGHT } = LISTINGS;
 const [, ...REST] = RIGHT;
 const first = async (gateway: GuardedGateway) => (await gateway.tokens())[0];
 
-/** Starts a gateway with a file of rules. @returns it, with a function that changes the rules */
-async function serve(text: string, listings = LISTINGS) {
-  const listingRules = temporaryFile(text);
-  const gateway = await startGuarded(listings, { config: { listingRules } });
-  const write = async (rules: string) => {
-    writeFileSync(listingRules, rules);
-    const changes = () => gateway.logged.filter(({ msg }) => msg.startsWith('LISTING_RULES has changed'));
-    const before = changes().length;
-    await until(async () => changes().length > before);
-  };
-  return { ...gateway, write };
-}
+const serve = (rules: string, listings = LISTINGS) =>
+  startGuarded(listings, { config: { listingRules: temporaryFile(rules) } });
 
 it('the rule "accept" accepts a change at once, without a refresh if it is already held back', async () => {
   const gateway = await serve('accept a:0x1 decimals 6 18 # right\n');
@@ -41,15 +29,14 @@ it('the rule "accept" accepts a change at once, without a refresh if it is alrea
   await later.bring({ tokens: WRONG });
   expect(await first(later)).toMatchObject({ decimals: 6 });
   const asked = later.upstream.count('tokens');
-  await later.write(`# pasted\n${later.ruleInLog()}\n`);
-  await until(async () => (await first(later))?.decimals === 18);
-  expect(await first(later)).toMatchObject({ price: { usd: 1 }, heldBack: [] });
+  await later.apply(`# pasted\n${later.ruleInLog()}\n`);
+  expect(await first(later)).toMatchObject({ decimals: 18, price: { usd: 1 }, heldBack: [] });
   expect(later.upstream.count('tokens')).toBe(asked);
   expect(later.heldBackRows()).toEqual([0, 0]);
   const by = 'gateway_accepted_changes_total{listing="tokens",fact="decimals",by="operator"}';
   expect(await later.sample(by)).toBe(1);
   // It stays accepted without the rule.
-  await later.write('');
+  await later.apply('');
   await later.bring({});
   expect(await first(later)).toMatchObject({ decimals: 18, heldBack: [] });
 });
@@ -143,15 +130,14 @@ it('the rule "keep" ends the alert: the metrics do not count facts that such a r
   await gateway.bring({ tokens: WRONG, chains: [chainRow('a', { chainId: 8 })] });
   await gateway.bring({}, 3_600_000);
   expect(await counts()).toEqual([1, 0, 1, 3_600, 3_600]);
-  await gateway.write('keep a:0x1 decimals 6\nkeep a chainId 7');
-  await until(async () => (await counts())[0] === 0);
+  await gateway.apply('keep a:0x1 decimals 6\nkeep a chainId 7');
   expect(await counts()).toEqual([0, 0, 0, 0, 0]);
   expect(gateway.heldBackRows()).toEqual([1, 1]);
   await gateway.bring({ tokens: [{ ...WRONG[0], symbol: 'X' }, ...REST] });
   await gateway.bring({}, 60_000);
   expect(await counts()).toEqual([0, 1, 0, 60, 0]);
-  await gateway.write('');
-  await until(async () => (await counts())[0] === 1);
+  await gateway.apply('');
+  expect((await counts())[0]).toBe(1);
 });
 
 it('the rule "keep" applies in the first listing, and restores a value after another one was accepted', async () => {
@@ -159,8 +145,8 @@ it('the rule "keep" applies in the first listing, and restores a value after ano
   expect(await first(gateway)).toMatchObject({ decimals: 6, heldBack: [{ served: '6', upstream: '18' }] });
   const later = await serve('', { ...LISTINGS, tokens: WRONG });
   expect(await first(later)).toMatchObject({ decimals: 18 });
-  await later.write('keep a:0x1 decimals 6\n');
-  await until(async () => (await first(later))?.decimals === 6);
+  await later.apply('keep a:0x1 decimals 6\n');
+  expect(await first(later)).toMatchObject({ decimals: 6 });
   await later.bring({ tokens: RIGHT });
   expect(await first(later)).toMatchObject({ decimals: 6, price: { usd: 1 }, heldBack: [] });
 });
@@ -172,7 +158,7 @@ it('a rule that hides a row hides its held-back values, and does not count as a 
   expect(gateway.heldBackRows()).toEqual([0, 0]);
   expect(await gateway.sample('gateway_held_back_rows{listing="tokens",fact="decimals"}')).toBe(0);
   // The row is guarded nevertheless.
-  await gateway.write('');
-  await until(async () => (await gateway.tokens()).length === 11);
+  await gateway.apply('');
+  expect(await gateway.tokens()).toHaveLength(11);
   expect(await first(gateway)).toMatchObject({ decimals: 6, heldBack: [{ upstream: '18' }] });
 });

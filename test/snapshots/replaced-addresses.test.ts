@@ -1,6 +1,5 @@
 /** If a token's address is replaced, the old row stays without a price, and the new one waits. */
 import { expect, it } from 'vitest';
-import { parseListingRules } from '../../src/domain/listing-rules.js';
 import { chainRow } from '../fixtures/rows.js';
 import { DAY, HOUR, numbered, startGuarded } from '../support/guarded-gateway.js';
 
@@ -80,9 +79,9 @@ it('the log does not warn that a removed address is not listed if a rule that it
   const gateway = await start([ONE, ...REST]);
   await gateway.bring({ tokens: REST });
   await gateway.bring({ tokens: [TWO, ...REST] });
-  await gateway.snapshots.applyRules(parseListingRules(`${gateway.ruleInLog()}\nhide a:0x2`));
+  await gateway.apply(`${gateway.ruleInLog()}\nhide a:0x2`);
   expect(gateway.logged.filter(({ msg }) => msg.startsWith('LISTING_RULES names'))).toEqual([]);
-  await gateway.snapshots.applyRules(parseListingRules('hide a:0x1\nhide "o & c"'));
+  await gateway.apply('hide a:0x1\nhide "o & c"');
   const warned = gateway.logged.filter(({ msg }) => msg.startsWith('LISTING_RULES names'));
   expect(warned).toMatchObject([{ count: 1, first: ['o & c'] }]);
 });
@@ -129,7 +128,7 @@ it('a dozen new addresses in one refresh all wait', async () => {
 it('a new address waits until the operator accepts it in place of one of two old ones', async () => {
   const gateway = await start([ONE, TWO, ...REST]);
   await gateway.bring({ tokens: [THREE, ...REST] });
-  await gateway.snapshots.applyRules(parseListingRules('accept a:0x1 address 0x1 0x3'));
+  await gateway.apply('accept a:0x1 address 0x1 0x3');
   expect(await served(gateway)).toEqual({ listed: [2, 3], held: [2] });
 });
 
@@ -151,9 +150,9 @@ it.each<[string, string, readonly Rows[], number]>([
     const [address = 0, symbol = 0] = await inMetrics();
     expect(address + symbol).toBe(rows);
     // A rule about another token decides nothing.
-    await gateway.snapshots.applyRules(parseListingRules('keep a:0x2 address 0x2\nkeep a:0x2 symbol USDC'));
+    await gateway.apply('keep a:0x2 address 0x2\nkeep a:0x2 symbol USDC');
     expect(await inMetrics()).toEqual([address, symbol]);
-    await gateway.snapshots.applyRules(parseListingRules(rule));
+    await gateway.apply(rule);
     await gateway.bring({}, 10 * DAY);
     expect(gateway.heldBackRows()).toEqual([0, rows]);
     expect(await inMetrics()).toEqual([0, 0]);
@@ -164,7 +163,7 @@ it.each<[string, string, readonly Rows[], number]>([
 it('a new address waits until it is accepted in place of one of two removed ones, although a rule keeps the other', async () => {
   const gateway = await start([ONE, TWO, ...REST]);
   await gateway.bring({ tokens: REST });
-  await gateway.snapshots.applyRules(parseListingRules('keep a:0x1 address 0x1'));
+  await gateway.apply('keep a:0x1 address 0x1');
   await gateway.bring({ tokens: [THREE, ...REST] });
   const count = () => gateway.sample('gateway_held_back_rows{listing="tokens",fact="address"}');
   expect(await count()).toBe(1);

@@ -1,7 +1,6 @@
 /** Sources are the inverted routes of all bridgeable tokens, which a sweep requests behind the requests of clients. */
 import { describe, expect, it } from 'vitest';
 import type { Token } from '../../src/domain/listing.js';
-import { parseListingRules } from '../../src/domain/listing-rules.js';
 import { createRouteMap } from '../../src/snapshots/sources.js';
 import {
   manyRounds,
@@ -117,7 +116,7 @@ describe('sources', () => {
   it('the sources of a token that the operator hides are empty, although the upstream has routes to it', async () => {
     const { gateway } = await startSwept();
     expect(await sourcesOf(gateway, 'b 0x1')).toEqual(['a 0x1', 'c 0x2']);
-    await gateway.snapshots.applyRules(parseListingRules('hide b:0x1'));
+    await gateway.apply('hide b:0x1');
     expect(await sourcesOf(gateway, 'b 0x1')).toEqual([]);
   });
 

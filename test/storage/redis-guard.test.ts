@@ -1,7 +1,6 @@
 /** Gateways that share a Redis also share guarded values and hold-back periods. */
 import { describe, expect, it } from 'vitest';
 import { fingerprint } from '../../src/domain/digests.js';
-import { parseListingRules } from '../../src/domain/listing-rules.js';
 import { encodeListing } from '../../src/storage/stored-listing.js';
 import { TOKENS } from '../../src/upstream/listing-kinds.js';
 import { chainRow, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
@@ -79,7 +78,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
   it('gateways accept at once a change that one of them has accepted', async () => {
     const { options, gateway } = await startSharing();
     const other = await startGuarded({}, { ...options, upstream: gateway.upstream });
-    await gateway.snapshots.applyRules(parseListingRules('accept a:0x1 decimals 6 18'));
+    await gateway.apply('accept a:0x1 decimals 6 18');
     await gateway.bring({ tokens: WRONG }, HOUR);
     await until(async () => takenAtOf(other) === takenAtOf(gateway));
     expect(await rowOf(other)).toMatchObject({ decimals: 18, heldBack: [] });

@@ -1,7 +1,6 @@
 /** Gateways with one Redis give clients the same changes and the same token list. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { parseListingRules } from '../../src/domain/listing-rules.js';
 import { chainRow } from '../fixtures/rows.js';
 import { address, changesSince, listOf, rows } from '../support/copies.js';
 import { json, startFakeUpstream } from '../support/fake-upstream.js';
@@ -93,7 +92,7 @@ describe.skipIf(isRedisMissing)('gateways with one Redis', () => {
     await expect.poll(() => gateways.every(isServed)).toBe(true);
     // The operator's rules have changed, and only one gateway has read them.
     await second.query('{ chains { chainKey } }');
-    await second.snapshots.applyRules(parseListingRules('keep a chainId 8'));
+    await second.apply('keep a chainId 8');
     expect((await listOf(second)).list.tokens[0]).toMatchObject({ chainId: 8 });
     const { takenAt } = statusOf(second).tokens;
     first.snapshots.refreshNow();
@@ -113,7 +112,7 @@ describe.skipIf(isRedisMissing)('gateways with one Redis', () => {
     await before.query('{ chains { chainKey } tokens { symbol } }');
     for (const index of [1, 2]) {
       writeFileSync(rules, `hide a:${address(index)}`);
-      await before.snapshots.applyRules(parseListingRules(`hide a:${address(index)}`));
+      await before.apply(`hide a:${address(index)}`);
     }
     const { version } = (await listOf(before)).list;
     expect(version).toEqual({ major: 3, minor: 0, patch: 0 });

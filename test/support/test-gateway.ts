@@ -5,6 +5,7 @@ import { expect, onTestFinished } from 'vitest';
 import { assemble } from '../../src/assemble.js';
 import { type Config, readConfig } from '../../src/config/config.js';
 import type { Service } from '../../src/domain/listing.js';
+import { parseListingRules } from '../../src/domain/listing-rules.js';
 import type { Gateway } from '../../src/gateway.js';
 import { requestIdFrom } from '../../src/http/headers.js';
 import { OPTIONAL_PATHS } from '../../src/http/paths.js';
@@ -134,6 +135,8 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     checkDependencies,
     upstream,
     metrics,
+    /** Changes the operator's rules. */
+    apply: (rules: string) => snapshots.applyRules(parseListingRules(rules)),
     /** Refreshes both listings now, as `POST /refresh` does. */
     refreshOnRequest,
     /** How many changes from one service to its successor were counted. */
