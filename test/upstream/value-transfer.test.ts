@@ -16,15 +16,6 @@ const TOKENS = '{ tokens { chainKey address } }';
 
 type Rows = Readonly<Record<'chains' | 'tokens' | 'listings', readonly Record<string, unknown>[]>>;
 
-/** A whole gateway with the successor as its upstream. */
-async function serve(upstream: FakeUpstream, { config, ...options }: TestGatewayOptions = {}) {
-  return createTestGateway({
-    upstream,
-    config: { upstreamRetries: 0, upstreamProfile: 'value-transfer', ...config },
-    ...options,
-  });
-}
-
 const chain = (chainKey: string, changes: Record<string, unknown> = {}) => ({
   ...successorChain(chainRow(chainKey)),
   ...changes,
@@ -45,8 +36,14 @@ function planPages(upstream: FakeUpstream, first: Answer, further: Answer): void
   );
 }
 
-async function startSmall(listings: FakeSuccessorListings = {}) {
-  return startFakeSuccessor({ chains: [chain('a')], tokens: [token('a', '0x1')], ...listings });
+/** A whole gateway with the successor as its upstream, which has one chain and one token unless others are given. */
+async function serve(listings: FakeSuccessorListings = {}, config: TestGatewayOptions['config'] = {}) {
+  return createTestGateway({
+    upstream: await startFakeSuccessor({ chains: [chain('a')], tokens: [token('a', '0x1')], ...listings }),
+    config: { upstreamRetries: 0, upstreamProfile: 'value-transfer', ...config },
+    // After a failure it refreshes only on request, and not while its requests are counted.
+    firstPauseMs: 3_600_000,
+  });
 }
 
 describe('the rows of the successor', () => {
@@ -56,9 +53,10 @@ describe('the rows of the successor', () => {
       chains { chainKey chainType chainId shortName name nativeCurrency { chainKey name symbol decimals address } }
       tokens { isBridgeable chainKey address decimals symbol name price { usd } }
     }`;
+    const rows = { chains: demoChains.map(successorChain), tokens: demoTokens.map(successorToken) };
     const versions = [];
     for (const [source, { query }] of [
-      ['value-transfer', await serve(await startFakeSuccessor())],
+      ['value-transfer', await serve(rows)],
       ['v1', await createTestGateway()],
     ] as const) {
       const listings = Array(2).fill({ source });
@@ -71,7 +69,7 @@ describe('the rows of the successor', () => {
   it('rows of tokens without isSupported are served as not bridgeable', async () => {
     const odd = { isSupported: undefined };
     const tokens = [token('a', '0x1', odd), token('a', '0x2', { ...odd, isBridgeable: true })];
-    const { query } = await serve(await startSmall({ tokens }));
+    const { query } = await serve({ tokens });
     const { data } = await query<Rows>('{ tokens { isBridgeable } }');
     expect(data?.tokens).toEqual([{ isBridgeable: false }, { isBridgeable: false }]);
   });
@@ -84,8 +82,7 @@ describe('the rows of the successor', () => {
     'a row with %s is left out, counted and logged, also on a further page',
     async (_name, name, row, reason) => {
       const good = { chains: [chain('a')], tokens: [token('a', '0x1')] };
-      const upstream = await startSmall({ [name]: [...good[name], row], pageSize: 1 });
-      const { query, logged } = await serve(upstream);
+      const { query, logged, upstream } = await serve({ [name]: [...good[name], row], pageSize: 1 });
       await query('{ chains { name } tokens { name } }');
       const { data } = await query<Rows>('{ listings { name rows rejectedRows } }');
       expect(data?.listings).toContainEqual({ name, rows: 1, rejectedRows: 1 });
@@ -100,8 +97,7 @@ describe('the rows of the successor', () => {
 describe('pages', () => {
   it('pages are followed to the last one, each requested once and with its token encoded', async () => {
     const rows = Array.from({ length: 5 }, (_, index) => token('a', `0x${index + 1}`));
-    const upstream = await startSmall({ tokens: rows, pageSize: 2 });
-    const { query } = await serve(upstream);
+    const { query, upstream } = await serve({ tokens: rows, pageSize: 2 });
     const { data } = await query<Rows>(TOKENS);
     expect(data?.tokens.map(({ address }) => address)).toEqual(['0x1', '0x2', '0x3', '0x4', '0x5']);
     expect(upstream.seen.map(({ url }) => url)).toEqual([
@@ -112,23 +108,22 @@ describe('pages', () => {
   });
 
   it('pages may have tokens of 8,192 characters, but not longer ones, which are neither sent nor logged', async () => {
-    const upstream = await startSmall();
-    planPages(upstream, pageSaying({ nextToken: 'x'.repeat(8_192) }), pageSaying({}, '0x2'));
-    expect((await (await serve(upstream)).query<Rows>(TOKENS)).data?.tokens).toHaveLength(2);
-    const other = await startSmall();
-    planPages(other, pageSaying({ nextToken: 'x'.repeat(1_000_000) }), status(414));
-    const { query, logged } = await serve(other, { firstPauseMs: 3_600_000 });
+    const within = await serve();
+    planPages(within.upstream, pageSaying({ nextToken: 'x'.repeat(8_192) }), pageSaying({}, '0x2'));
+    expect((await within.query<Rows>(TOKENS)).data?.tokens).toHaveLength(2);
+    const { query, logged, upstream } = await serve();
+    planPages(upstream, pageSaying({ nextToken: 'x'.repeat(1_000_000) }), status(414));
     expect((await query(TOKENS)).errors).toMatchObject([
       { message: expect.stringContaining('at most 8192 characters in "pagination.nextToken", got 1000000') },
     ]);
-    expect(other.count('tokens')).toBe(1);
+    expect(upstream.count('tokens')).toBe(1);
     expect(Math.max(...logged.map((line) => JSON.stringify(line).length))).toBeLessThan(2_000);
   });
 
   it('pages may be empty before the last', async () => {
-    const upstream = await startSmall();
+    const { query, upstream } = await serve();
     planPages(upstream, json({ tokens: [], pagination: { nextToken: 'more' } }), pageSaying({}));
-    expect((await (await serve(upstream)).query<Rows>(TOKENS)).data?.tokens).toHaveLength(1);
+    expect((await query<Rows>(TOKENS)).data?.tokens).toHaveLength(1);
   });
 
   it.each<[pagination: unknown, message?: string]>([
@@ -142,16 +137,16 @@ describe('pages', () => {
     ['more', 'expected an object "pagination", got a value of type string'],
     [[], 'expected an object "pagination", got an array'],
   ])('pages end with %j, or are refused whole: %s', async (pagination, message) => {
-    const upstream = await startSmall();
+    const { query, upstream } = await serve();
     upstream.plan('tokens', pageSaying(pagination));
-    const { data, errors } = await (await serve(upstream)).query<Rows>(TOKENS);
+    const { data, errors } = await query<Rows>(TOKENS);
     if (message === undefined) expect(data?.tokens).toHaveLength(1);
     else expect(errors).toMatchObject([{ message: expect.stringContaining(message) }]);
     expect(upstream.count('tokens')).toBe(1);
   });
 
   it('pages are followed until a page is named again, which is logged; the pages so far are used', async () => {
-    const upstream = await startSmall();
+    const { query, logged, upstream } = await serve();
     upstream.plan('tokens', (response, request, nth) => {
       const next: Record<string, string> = { one: 'two', two: 'one' };
       pageSaying({ nextToken: next[tokenOf(request.url) ?? ''] ?? 'one' }, `0x${nth}`)(
@@ -160,7 +155,6 @@ describe('pages', () => {
         nth,
       );
     });
-    const { query, logged } = await serve(upstream);
     const { data } = await query<Rows>(TOKENS);
     expect(data?.tokens.map(({ address }) => address)).toEqual(['0x1', '0x2', '0x3']);
     expect(upstream.count('tokens')).toBe(3);
@@ -171,9 +165,7 @@ describe('pages', () => {
 
   it('pages may be a hundred, but not more', async () => {
     const rows = Array.from({ length: 101 }, (_, index) => token('a', `0x${index + 1}`));
-    const upstream = await startSmall();
-    // It refreshes only on request, and not while its requests are counted.
-    const { query, snapshots } = await serve(upstream, { firstPauseMs: 3_600_000 });
+    const { query, snapshots, upstream } = await serve();
     upstream.plan('tokens', paged('tokens', rows, 1));
     const answer = await query(TOKENS);
     expect(codesOf(answer)).toEqual(['UPSTREAM_MALFORMED']);
@@ -194,11 +186,9 @@ describe('pages', () => {
       const pagination = page < 4 ? { nextToken: `from ${2 * page + 2}/` } : {};
       return JSON.stringify({ tokens: rows.slice(2 * page, 2 * page + 2), pagination }).length;
     }).reduce((sum, length) => sum + length, 0);
-    const exact = await startSmall({ tokens: rows, pageSize: 2 });
-    const within = await serve(exact, { config: { upstreamMaxBytes: bytes } });
+    const within = await serve({ tokens: rows, pageSize: 2 }, { upstreamMaxBytes: bytes });
     expect((await within.query<Rows>(TOKENS)).data?.tokens).toHaveLength(10);
-    const upstream = await startSmall({ tokens: rows, pageSize: 2 });
-    const beyond = await serve(upstream, { config: { upstreamMaxBytes: bytes - 1 } });
+    const beyond = await serve({ tokens: rows, pageSize: 2 }, { upstreamMaxBytes: bytes - 1 });
     const answer = await beyond.query(TOKENS);
     expect(codesOf(answer)).toEqual(['UPSTREAM_MALFORMED']);
     expect(answer.errors?.[0]?.message).toContain(
@@ -211,8 +201,7 @@ describe('pages', () => {
     ['gets HTTP 422', status(422), 'UPSTREAM_STATUS'],
     ['has another form', json({ rows: [] }), 'UPSTREAM_MALFORMED'],
   ])('pages are all refused if one %s, and the last good listing stays', async (_name, fault, code) => {
-    const upstream = await startSmall();
-    const { query, snapshots } = await serve(upstream, { config: { tokensFreshMs: 20 } });
+    const { query, snapshots, upstream } = await serve({}, { tokensFreshMs: 20 });
     const before = await query(TOKENS);
     planPages(upstream, pageSaying({ nextToken: 'more' }, '0x2'), fault);
     await expect.poll(() => snapshots.status(Date.now())[1].lastFailure?.code).toBe(code);
@@ -220,17 +209,15 @@ describe('pages', () => {
   });
 
   it('pages are refused in an answer of v1, which has only whole listings', async () => {
-    const upstream = await startSmall();
+    const { query, upstream } = await serve({}, { upstreamProfile: 'v1' });
     upstream.plan('tokens', pageSaying({ nextToken: 'more' }));
-    const { query } = await serve(upstream, { config: { upstreamProfile: 'v1' } });
     expect(codesOf(await query(TOKENS))).toEqual(['UPSTREAM_MALFORMED']);
   });
 
   it('pages are all as old as the oldest page', async () => {
-    const upstream = await startSmall();
+    const { query, upstream } = await serve({}, { priceMaxAgeMs: 86_400_000 });
     const first = pageSaying({ nextToken: 'more' }, '0x1', { age: '60' });
     planPages(upstream, late(50, first), pageSaying({}, '0x2', { age: '7200' }));
-    const { query } = await serve(upstream, { config: { priceMaxAgeMs: 86_400_000 } });
     const before = Date.now();
     const { data } = await query<{ tokens: { price: { asOf: string } }[] }>('{ tokens { price { asOf } } }');
     const times = data?.tokens.map(({ price }) => Date.parse(price.asOf) + 7_200_000) ?? [];
@@ -246,8 +233,7 @@ describe('a request for routes', () => {
 
   it('a request for routes has both parameters of the successor, on every page', async () => {
     const reachable = [token('b', '0x2'), token('a', '0x3')];
-    const upstream = await startSmall();
-    const { query } = await serve(upstream);
+    const { query, upstream } = await serve();
     await query(TOKENS);
     upstream.plan('tokens', paged('tokens', reachable, 1));
     expect((await query<Rows>(ROUTES)).data?.tokens).toEqual([
@@ -263,8 +249,7 @@ describe('a request for routes', () => {
   });
 
   it('a request for routes from a token without its chain is refused with a message', async () => {
-    const upstream = await startSmall();
-    const { query, logged } = await serve(upstream);
+    const { query, logged, upstream } = await serve();
     const answer = await query('{ tokens(srcToken: "0x1") { address } chains { chainKey } }');
     expect(codesOf(answer)).toEqual(['BAD_USER_INPUT']);
     expect(answer).toMatchObject({
@@ -278,8 +263,7 @@ describe('a request for routes', () => {
   });
 
   it('a request for routes is answered with no tokens if there are none, or if HTTP 422 says that the token is unknown', async () => {
-    const upstream = await startSmall();
-    const { query } = await serve(upstream);
+    const { query, upstream } = await serve();
     upstream.plan('tokens', status(422, {}, '{"error":{"message":"unsupported token"}}'));
     expect(await query(ROUTES)).toEqual({ data: { tokens: [] } });
     expect(codesOf(await query(TOKENS))).toEqual(['UPSTREAM_STATUS']);
@@ -288,9 +272,8 @@ describe('a request for routes', () => {
   });
 
   it('a request for routes is refused if the pages of routes are incomplete', async () => {
-    const upstream = await startSmall();
+    const { query, upstream } = await serve();
     planPages(upstream, pageSaying({ nextToken: 'more' }), status(422));
-    const { query } = await serve(upstream);
     expect(codesOf(await query(ROUTES))).toEqual(['UPSTREAM_STATUS']);
   });
 });
