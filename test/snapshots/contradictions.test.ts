@@ -109,14 +109,3 @@ describe('rows with one key and different facts in one answer', () => {
     expect(await gateway.sample('gateway_contradictory_rows_total{listing="chains"}')).toBe(1);
   });
 });
-it('a second spelling of a key is the same token: served once, and guarded', async () => {
-  const known = tokenRow('ethereum', EMBEDDED);
-  const place = { chainKey: 'Ethereum', address: `0x${EMBEDDED.slice(2).padStart(64, '0')}` };
-  const gateway = await startGuarded({ chains: CHAINS, tokens: [known, ...GOOD] });
-  await gateway.bring({ tokens: [known, { ...known, ...place }, ...GOOD] });
-  expect(await gateway.tokens()).toHaveLength(3);
-  expect(gateway.heldBackRows()).toEqual([0, 0]);
-  await gateway.bring({ tokens: [{ ...known, ...place, decimals: 18 }, ...GOOD] });
-  const held = { decimals: 6, price: null, heldBack: [{ upstream: '18' }] };
-  expect((await gateway.tokens())[0]).toMatchObject(held);
-});

@@ -67,14 +67,6 @@ describe('an answer that a cache has stored for long', () => {
     },
   );
 
-  it('an answer that a cache has stored has prices with their true time if PRICE_MAX_AGE_MS allows it', async () => {
-    const before = Date.now();
-    const { price } = await seenBy(await serve(listingAt(1, 7_200), { priceMaxAgeMs: 86_400_000 }));
-    const asOf = Date.parse(price?.asOf ?? '') + 7_200_000;
-    expect(asOf).toBeGreaterThanOrEqual(before);
-    expect(asOf).toBeLessThanOrEqual(Date.now());
-  });
-
   it('an old answer is requested as often as a fresh one, and the log says once why it is old', async () => {
     const gateway = await serve(listingAt(1, 7_200), { tokensFreshMs: 600 });
     await expectUsualGaps(gateway);
