@@ -77,26 +77,6 @@ describe('two EVM chains with one chainId', () => {
     await gateway.bring({}, 1);
     expect(await numbersOf(gateway)).toMatchObject({ two: 'eip155:5' });
   });
-
-  it('solana sent as evm with the chainId 1 is served as before, and ethereum keeps its number', async () => {
-    const solana = chainRow('solana', { chainType: 'solana', chainId: 1 });
-    const gateway = await startGuarded({ chains: [ETHEREUM, solana], tokens: TOKENS });
-    const before = await numbersOf(gateway);
-    await gateway.bring({ chains: [{ ...solana, chainType: 'evm' }, ETHEREUM] });
-    expect(await numbersOf(gateway)).toEqual(before);
-    expect(await gateway.chains()).toContainEqual(
-      expect.objectContaining({
-        chainType: 'solana',
-        heldBack: [expect.objectContaining({ fact: 'chainType', served: 'solana', upstream: 'evm' })],
-      }),
-    );
-    // In a first listing, the demo data decides which chain has the identifier.
-    const first = await startGuarded(
-      { chains: [{ ...solana, chainType: 'evm' }, ETHEREUM], tokens: TOKENS },
-      { clock: gateway.clock },
-    );
-    expect(await numbersOf(first)).toEqual({ ethereum: 'eip155:1', solana: null });
-  });
 });
 
 describe("the decimals of a chain's native asset on which both listings disagree", () => {
