@@ -144,75 +144,73 @@ const token = (number: number, usd: number | null, symbol = `S${number}`) =>
   numbered(number, { symbol, price: usd === null ? null : { usd } });
 const tokens = (price: (number: number) => number | null) =>
   Array.from({ length: 10 }, (_, index) => token(index + 1, price(index + 1)));
-const GOOD = tokens((number) => number);
+/** The same tokens, with prices this many times as high. */
+const times = (factor: number) => tokens((number) => number * factor);
+const [GOOD, HIGH] = [times(1), times(1000)];
 const sentIn = (rows: typeof GOOD) => rows.map(({ price }) => (price as { usd: number }).usd);
 const pricesOf = async (gateway: GuardedGateway) =>
   (await gateway.tokens()).map(({ price }) => price?.usd ?? null);
 const NONE = GOOD.map(() => null);
 
+/** The prices that are served after a refresh with these tokens. */
+async function bring(gateway: GuardedGateway, rows: typeof GOOD, afterMs?: number) {
+  await gateway.bring({ tokens: rows }, afterMs);
+  return pricesOf(gateway);
+}
+
+/** The prices that are served after a refresh with the same tokens as before. */
+async function again(gateway: GuardedGateway, afterMs?: number) {
+  await gateway.bring({}, afterMs);
+  return pricesOf(gateway);
+}
+
 describe('prices that are a thousand times as high in one refresh', () => {
   it('prices a thousand times as high are null until the upstream has sent them for ten minutes', async () => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: GOOD });
-    const high = tokens((number) => number * 1000);
-    await gateway.bring({ tokens: high });
-    expect(await pricesOf(gateway)).toEqual(NONE);
+    expect(await bring(gateway, HIGH)).toEqual(NONE);
     await gateway.bring({}, 5 * MINUTE);
-    await gateway.bring({}, 5 * MINUTE - 1);
-    expect(await pricesOf(gateway)).toEqual(NONE);
-    await gateway.bring({}, 1);
-    expect(await pricesOf(gateway)).toEqual(sentIn(high));
+    expect(await again(gateway, 5 * MINUTE - 1)).toEqual(NONE);
+    expect(await again(gateway, 1)).toEqual(sentIn(HIGH));
     // Decimals and the rest were never in doubt.
     expect(gateway.heldBackRows()).toEqual([0, 0]);
   });
 
   it('far higher prices are null for ten minutes if the clock is set back during this time', async () => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: GOOD });
-    const high = tokens((number) => number * 1000);
-    await gateway.bring({ tokens: high });
+    await gateway.bring({ tokens: HIGH });
     gateway.clock.setBack(2 * DAY);
-    await gateway.bring({});
-    expect(await pricesOf(gateway)).toEqual(NONE);
-    await gateway.bring({}, 10 * MINUTE);
-    expect(await pricesOf(gateway)).toEqual(sentIn(high));
+    expect(await again(gateway)).toEqual(NONE);
+    expect(await again(gateway, 10 * MINUTE)).toEqual(sentIn(HIGH));
   });
 
   it('far higher prices are null for ten minutes after their request, even if a cache had the first answer for an hour', async () => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: GOOD });
-    const high = tokens((number) => number * 1000);
-    await gateway.bring({ tokens: high }, 61 * MINUTE, { age: '3600' });
-    await gateway.bring({ tokens: high });
-    expect(await pricesOf(gateway)).toEqual(NONE);
-    await gateway.bring({}, 9.5 * MINUTE);
-    expect(await pricesOf(gateway)).toEqual(sentIn(high));
+    await gateway.bring({ tokens: HIGH }, 61 * MINUTE, { age: '3600' });
+    expect(await bring(gateway, HIGH)).toEqual(NONE);
+    expect(await again(gateway, 9.5 * MINUTE)).toEqual(sentIn(HIGH));
   });
 
   it('far higher prices are served after ten minutes even if they change a little, but not if much', async () => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: GOOD });
-    await gateway.bring({ tokens: tokens((number) => number * 1000) });
-    await gateway.bring({ tokens: tokens((number) => number * 1100) }, 6 * MINUTE);
-    await gateway.bring({ tokens: tokens((number) => number * 900) }, 4 * MINUTE);
-    expect(await pricesOf(gateway)).toEqual(sentIn(tokens((number) => number * 900)));
+    await gateway.bring({ tokens: HIGH });
+    await gateway.bring({ tokens: times(1100) }, 6 * MINUTE);
+    expect(await bring(gateway, times(900), 4 * MINUTE)).toEqual(sentIn(times(900)));
     await gateway.bring({ tokens: GOOD });
-    await gateway.bring({ tokens: tokens((number) => number * 900) });
-    expect(await pricesOf(gateway)).toEqual(sentIn(tokens((number) => number * 900)));
+    expect(await bring(gateway, times(900))).toEqual(sentIn(times(900)));
     await gateway.bring({ tokens: GOOD });
-    await gateway.bring({ tokens: tokens((number) => number / 100) }, 6 * MINUTE);
-    await gateway.bring({ tokens: GOOD }, 6 * MINUTE);
-    expect(await pricesOf(gateway)).toEqual(NONE);
+    await gateway.bring({ tokens: times(0.01) }, 6 * MINUTE);
+    expect(await bring(gateway, GOOD, 6 * MINUTE)).toEqual(NONE);
   });
 
   it('prices are compared with the last ones also after refreshes without prices, and after a restart', async () => {
     const before = await startGuarded({ chains: CHAINS, tokens: GOOD }, onDisk());
     await before.bring({ tokens: tokens(() => null) });
-    await before.bring({ tokens: tokens((number) => number * 1000) });
-    expect(await pricesOf(before)).toEqual(NONE);
+    expect(await bring(before, HIGH)).toEqual(NONE);
     const after = await restart(before);
     expect(await pricesOf(after)).toEqual(NONE);
     // The ten minutes continue.
-    await after.bring({}, 10 * MINUTE - 1);
-    expect(await pricesOf(after)).toEqual(NONE);
-    await after.bring({}, 1);
-    expect((await pricesOf(after))[0]).toBe(1000);
+    expect(await again(after, 10 * MINUTE - 1)).toEqual(NONE);
+    expect((await again(after, 1))[0]).toBe(1000);
   });
 });
 
@@ -222,29 +220,21 @@ describe('a price', () => {
     await before.bring({ tokens: GOOD.slice(1) });
     await before.bring({}, 20 * MINUTE);
     const after = await restart(before);
-    await after.bring({ tokens: [token(1, 1000), ...GOOD.slice(1)] });
-    expect((await pricesOf(after))[0]).toBeNull();
-    await after.bring({ tokens: GOOD });
-    expect(await pricesOf(after)).toEqual(sentIn(GOOD));
+    expect((await bring(after, [token(1, 1000), ...GOOD.slice(1)]))[0]).toBeNull();
+    expect(await bring(after, GOOD)).toEqual(sentIn(GOOD));
   });
 
   it('a price that is higher or lower by a factor of nine is served', async () => {
     const gateway = await startGuarded({ chains: CHAINS, tokens: GOOD });
-    for (const factor of [9, 1]) {
-      const moved = tokens((number) => number * factor);
-      await gateway.bring({ tokens: moved });
-      expect(await pricesOf(gateway)).toEqual(sentIn(moved));
-    }
+    for (const factor of [9, 1]) expect(await bring(gateway, times(factor))).toEqual(sentIn(times(factor)));
   });
 
   it('the price of one USDC at 2,500 beside others at 1 is null in the first listing, and the others are served', async () => {
     const usdc = [1, 0.999, 2500, 1.001, 1].map((usd, index) => token(index + 1, usd, 'USDC'));
     const gateway = await startGuarded({ chains: CHAINS, tokens: [...usdc, token(9, 2500, 'ETH')] });
     expect(await pricesOf(gateway)).toEqual([1, 0.999, null, 1.001, 1, 2500]);
-    await gateway.bring({}, 10 * MINUTE - 1);
-    expect((await pricesOf(gateway))[2]).toBeNull();
-    await gateway.bring({}, 1);
-    expect((await pricesOf(gateway))[2]).toBe(2500);
+    expect((await again(gateway, 10 * MINUTE - 1))[2]).toBeNull();
+    expect((await again(gateway, 1))[2]).toBe(2500);
   });
 
   it.each([

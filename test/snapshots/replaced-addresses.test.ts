@@ -8,7 +8,7 @@ const token = (number: number, symbol = 'USDC') => numbered(number, { symbol, pr
 const [ONE, TWO, THREE] = [token(1), token(2), token(3)];
 const REST = Array.from({ length: 10 }, (_, index) => token(index + 10, `S${index}`));
 type Rows = readonly unknown[];
-const start = (tokens: Rows, config = {}) => startGuarded({ chains: CHAINS, tokens }, { config });
+const start = (rows: Rows) => startGuarded({ chains: CHAINS, tokens: [...rows, ...REST] });
 type Gateway = Awaited<ReturnType<typeof start>>;
 
 /**
@@ -22,6 +22,18 @@ async function served({ tokens }: Gateway) {
   return { listed: numbers(listed), held: numbers(held) };
 }
 
+/** As `served`, after a refresh with these tokens. */
+async function bring(gateway: Gateway, rows: Rows, afterMs?: number) {
+  await gateway.bring({ tokens: [...rows, ...REST] }, afterMs);
+  return served(gateway);
+}
+
+/** As `served`, after a refresh with the same tokens as before. */
+async function again(gateway: Gateway, afterMs: number) {
+  await gateway.bring({}, afterMs);
+  return served(gateway);
+}
+
 it.each<[string, Rows, Rows, readonly number[]]>([
   ['under the same symbol', [ONE], [THREE], [1]],
   ['under a Cyrillic look-alike of USDC', [ONE], [{ ...THREE, symbol: 'USD\u0421' }], [1]],
@@ -33,20 +45,17 @@ it.each<[string, Rows, Rows, readonly number[]]>([
 ])(
   'the old row of a replaced address stays, and the new one waits: %s',
   async (_what, before, after, listed) => {
-    const gateway = await start([...before, ...REST]);
-    await gateway.bring({ tokens: [...after, ...REST] });
+    const gateway = await start(before);
     const held = listed.filter((number) => !(number === 2 && after.includes(TWO)));
-    expect(await served(gateway)).toEqual({ listed, held });
+    expect(await bring(gateway, after)).toEqual({ listed, held });
     // The new token waits, and is not found by its key.
     const { data } = await gateway.query('{ token(chainKey: "a", address: "0x3") { symbol } }');
     expect(data).toEqual({ token: null });
     const count = await gateway.sample('gateway_held_back_rows{listing="tokens",fact="address"}');
     expect(count).toBeGreaterThanOrEqual(held.length);
-    await gateway.bring({}, DAY - 1);
-    expect((await served(gateway)).listed).toEqual(listed);
-    await gateway.bring({}, 1);
+    expect((await again(gateway, DAY - 1)).listed).toEqual(listed);
     const accepted = (after as (typeof ONE)[]).map(({ address }) => Number(address)).sort();
-    expect(await served(gateway)).toEqual({ listed: accepted, held: [] });
+    expect(await again(gateway, 1)).toEqual({ listed: accepted, held: [] });
   },
 );
 
@@ -57,28 +66,24 @@ it.each<[string, Rows, Rows, number]>([
   ['the new address has another symbol', [ONE], [{ ...TWO, symbol: 'DAI' }], 1],
   ['there is no symbol', [{ ...ONE, symbol: '' }], [{ ...TWO, symbol: '' }], 1],
 ])('nothing is held back if %s', async (_what, before, after, count) => {
-  const gateway = await start([...before, ...REST]);
-  await gateway.bring({ tokens: [...after, ...REST] });
+  const gateway = await start(before);
+  expect((await bring(gateway, after)).listed).toHaveLength(count);
   expect(gateway.heldBackRows()).toEqual([0, 0]);
-  expect((await served(gateway)).listed).toHaveLength(count);
 });
 
 it('a new address that is listed first waits, too: its hold-back period begins when the old one is removed', async () => {
-  const gateway = await start([ONE, ...REST]);
-  await gateway.bring({ tokens: [ONE, TWO, ...REST] });
+  const gateway = await start([ONE]);
+  await bring(gateway, [ONE, TWO]);
   expect(gateway.heldBackRows()).toEqual([0, 0]);
-  await gateway.bring({ tokens: [TWO, ...REST] }, 23 * HOUR);
-  expect(await served(gateway)).toEqual({ listed: [1, 2], held: [1] });
-  await gateway.bring({}, DAY - 1);
-  expect((await served(gateway)).listed).toEqual([1, 2]);
-  await gateway.bring({}, 1);
-  expect(await served(gateway)).toEqual({ listed: [2], held: [] });
+  expect(await bring(gateway, [TWO], 23 * HOUR)).toEqual({ listed: [1, 2], held: [1] });
+  expect((await again(gateway, DAY - 1)).listed).toEqual([1, 2]);
+  expect(await again(gateway, 1)).toEqual({ listed: [2], held: [] });
 });
 
 it('the log does not warn that a removed address is not listed if a rule that it has proposed names the address', async () => {
-  const gateway = await start([ONE, ...REST]);
-  await gateway.bring({ tokens: REST });
-  await gateway.bring({ tokens: [TWO, ...REST] });
+  const gateway = await start([ONE]);
+  await bring(gateway, []);
+  await bring(gateway, [TWO]);
   await gateway.apply(`${gateway.ruleInLog()}\nhide a:0x2`);
   expect(gateway.logged.filter(({ msg }) => msg.startsWith('LISTING_RULES names'))).toEqual([]);
   await gateway.apply('hide a:0x1\nhide "o & c"');
@@ -87,35 +92,30 @@ it('the log does not warn that a removed address is not listed if a rule that it
 });
 
 it('a new address waits alone if the old one is removed first, and is counted and logged', async () => {
-  const gateway = await start([ONE, ...REST]);
-  await gateway.bring({ tokens: REST });
-  await gateway.bring({ tokens: [TWO, ...REST] }, HOUR);
-  expect(await served(gateway)).toEqual({ listed: [], held: [] });
+  const gateway = await start([ONE]);
+  await bring(gateway, []);
+  expect(await bring(gateway, [TWO], HOUR)).toEqual({ listed: [], held: [] });
   expect(gateway.heldBackRows()).toEqual([0, 1]);
   expect(await gateway.sample('gateway_held_back_rows{listing="tokens",fact="address"}')).toBe(1);
   expect(gateway.ruleInLog()).toBe('accept a:0x1 address 0x1 0x2');
   expect(gateway.heldBackLines()[0]).toContain(': 0x1 was the last address of its symbol, and');
-  await gateway.bring({}, DAY - 1);
-  expect(await served(gateway)).toEqual({ listed: [], held: [] });
-  await gateway.bring({}, 1);
-  expect(await served(gateway)).toEqual({ listed: [2], held: [] });
+  expect(await again(gateway, DAY - 1)).toEqual({ listed: [], held: [] });
+  expect(await again(gateway, 1)).toEqual({ listed: [2], held: [] });
   expect(gateway.heldBackRows()).toEqual([0, 0]);
 });
 
 it('a new address waits, too, if the old one is still listed under another symbol, which is held back', async () => {
-  const gateway = await start([ONE, ...REST]);
-  await gateway.bring({ tokens: [{ ...ONE, symbol: 'OLD' }, TWO, ...REST] });
-  expect(await served(gateway)).toEqual({ listed: [1], held: [1] });
-  await gateway.bring({}, DAY);
-  expect(await served(gateway)).toEqual({ listed: [1, 2], held: [] });
+  const gateway = await start([ONE]);
+  expect(await bring(gateway, [{ ...ONE, symbol: 'OLD' }, TWO])).toEqual({ listed: [1], held: [1] });
+  expect(await again(gateway, DAY)).toEqual({ listed: [1, 2], held: [] });
 });
 
 it('a dozen new addresses in one refresh all wait', async () => {
   const dozen = Array.from({ length: 12 }, (_, index) => token(index + 100));
-  const gateway = await start([ONE, ...REST]);
+  const gateway = await start([ONE]);
   const others = async () =>
     (await gateway.tokens()).filter(({ address }) => Number(address) < 10 || Number(address) >= 100);
-  await gateway.bring({ tokens: [...dozen, ...REST] });
+  await bring(gateway, dozen);
   expect(await others()).toMatchObject([{ address: ONE.address, price: null }]);
   await gateway.bring({}, DAY - 1);
   expect(await others()).toHaveLength(1);
@@ -126,8 +126,8 @@ it('a dozen new addresses in one refresh all wait', async () => {
 });
 
 it('a new address waits until the operator accepts it in place of one of two old ones', async () => {
-  const gateway = await start([ONE, TWO, ...REST]);
-  await gateway.bring({ tokens: [THREE, ...REST] });
+  const gateway = await start([ONE, TWO]);
+  await bring(gateway, [THREE]);
   await gateway.apply('accept a:0x1 address 0x1 0x3');
   expect(await served(gateway)).toEqual({ listed: [2, 3], held: [2] });
 });
@@ -139,13 +139,13 @@ it.each<[string, string, readonly Rows[], number]>([
 ])(
   'a new address waits for ever if a keep rule names %s, and the metrics no longer count it',
   async (_what, rule, sent, rows) => {
-    const gateway = await start([ONE, ...REST]);
+    const gateway = await start([ONE]);
     const inMetrics = () =>
       Promise.all([
         gateway.sample('gateway_held_back_rows{listing="tokens",fact="address"}'),
         gateway.sample('gateway_held_back_rows{listing="tokens",fact="symbol"}'),
       ]);
-    for (const tokens of sent) await gateway.bring({ tokens: [...tokens, ...REST] });
+    for (const tokens of sent) await bring(gateway, tokens);
     expect(gateway.heldBackRows()).toEqual([0, rows]);
     const [address = 0, symbol = 0] = await inMetrics();
     expect(address + symbol).toBe(rows);
@@ -161,25 +161,22 @@ it.each<[string, string, readonly Rows[], number]>([
 );
 
 it('a new address waits until it is accepted in place of one of two removed ones, although a rule keeps the other', async () => {
-  const gateway = await start([ONE, TWO, ...REST]);
-  await gateway.bring({ tokens: REST });
+  const gateway = await start([ONE, TWO]);
+  await bring(gateway, []);
   await gateway.apply('keep a:0x1 address 0x1');
-  await gateway.bring({ tokens: [THREE, ...REST] });
+  await bring(gateway, [THREE]);
   const count = () => gateway.sample('gateway_held_back_rows{listing="tokens",fact="address"}');
   expect(await count()).toBe(1);
-  await gateway.bring({}, DAY);
-  expect(await served(gateway)).toEqual({ listed: [3], held: [] });
+  expect(await again(gateway, DAY)).toEqual({ listed: [3], held: [] });
   expect(await count()).toBe(0);
 });
 
 it('a new address waits until it is accepted; a move back to the old address is held back, too', async () => {
-  const gateway = await start([ONE, ...REST]);
-  await gateway.bring({ tokens: [TWO, ...REST] });
+  const gateway = await start([ONE]);
+  await bring(gateway, [TWO]);
   await gateway.bring({}, DAY);
-  await gateway.bring({ tokens: [TWO, THREE, ...REST] });
-  expect(await served(gateway)).toEqual({ listed: [2, 3], held: [] });
-  await gateway.bring({ tokens: [ONE, THREE, ...REST] });
-  expect(await served(gateway)).toEqual({ listed: [2, 3], held: [2] });
+  expect(await bring(gateway, [TWO, THREE])).toEqual({ listed: [2, 3], held: [] });
+  expect(await bring(gateway, [ONE, THREE])).toEqual({ listed: [2, 3], held: [2] });
 });
 
 it('a new address has the same hold-back period while other rows change, until the old one is listed again', async () => {
