@@ -123,42 +123,26 @@ const some = numberedRows;
 const unnamed = Array.from({ length: 6 }, () => ({ decimals: 6 }));
 const mostlyGone = [...some(10), unreadable(numbered(11)), null];
 
-it.each<[what: string, first: Rows, config: object, steps: readonly Step[]]>([
-  ['of half is accepted', some(10), {}, [accepted(some(5))]],
-  [
-    'of nine in ten is accepted if HOLD_BACK_SHRINK is 0.9',
-    some(10),
-    { holdBackShrink: 0.9 },
-    [accepted(some(1))],
-  ],
-  ['of nine in ten is accepted if HOLD_BACK_TIMES is 1', some(10), { holdBackTimes: 1 }, [accepted(some(1))]],
-  [
-    'of one is held back if HOLD_BACK_SHRINK is 0',
-    some(10),
-    { holdBackShrink: 0 },
-    [held(some(9), '1 of 10')],
-  ],
+it.each<[what: string, first: Rows, steps: readonly Step[]]>([
+  ['of half is accepted', some(10), [accepted(some(5))]],
   [
     'is held back even if there are as many new rows',
     some(10),
-    {},
     [held(some(10, 101), 'it lacks 10 of 10 known rows')],
   ],
   [
     'is counted anew after another loss, and after a good listing',
     some(10),
-    { holdBackTimes: 4 },
     [
-      ...[4, 4, 3, 4, 4, 4].map((left) => held(some(left))),
+      ...[4, 4, 3, 4, 4].map((left) => held(some(left))),
       accepted(some(10)),
-      ...times(3, held(some(4))),
+      ...times(2, held(some(4))),
       accepted(some(4)),
     ],
   ],
   [
     'step by step is measured against the largest listing, and a day later against the smaller one',
     some(64),
-    {},
     [
       accepted(some(32)),
       held(some(31), "it lacks 33 of the 64 rows of the last day's largest listing"),
@@ -170,13 +154,11 @@ it.each<[what: string, first: Rows, config: object, steps: readonly Step[]]>([
   [
     'adds up over two refreshes, even if there are as many new rows',
     some(60),
-    {},
     [accepted(some(60, 21)), held(some(60, 41))],
   ],
   [
     'that is accepted becomes the new measure',
     some(64),
-    {},
     [
       accepted(some(32)),
       ...times(2, held(some(16))),
@@ -187,58 +169,46 @@ it.each<[what: string, first: Rows, config: object, steps: readonly Step[]]>([
   [
     'ends when the rows are listed again',
     some(64),
-    {},
     [40, 64, 40, 64, 40].map((count) => accepted(some(count))),
   ],
   [
     'of all five tokens of a chain is accepted the third time in a row',
     [...REST, ...ofChain('b', 5)],
-    {},
     [
       ...times(2, held(REST, 'it lacks all tokens of 1 of the known chains. It is accepted once')),
       accepted(REST),
     ],
   ],
-  ['of all four tokens of a chain is accepted', [...REST, ...ofChain('b', 4)], {}, [accepted(REST)]],
+  ['of all four tokens of a chain is accepted', [...REST, ...ofChain('b', 4)], [accepted(REST)]],
   [
     'of all but one token of a chain is accepted',
     [...REST, ...ofChain('b', 5)],
-    {},
     [accepted([...REST, ...ofChain('b', 1)])],
   ],
   [
     'of a chain whose rows cannot be read is never accepted',
     [...REST, ...ofChain('b', 5)],
-    {},
     times(5, held([...REST, ...ofChain('b', 5).map(unreadable)])),
   ],
-  [
-    'of rows that cannot be identified is never accepted',
-    some(10),
-    {},
-    times(5, held([...some(4), ...unnamed])),
-  ],
+  ['of rows that cannot be identified is never accepted', some(10), times(5, held([...some(4), ...unnamed]))],
   [
     'of ever more rows that cannot be read is never accepted',
     some(10),
-    {},
     [accepted(readableUntil(6)), ...times(5, held(readableUntil(4))), accepted(some(10))],
   ],
-  ['of half is accepted, even if the rows cannot be read', some(10), {}, [accepted(readableUntil(5))]],
+  ['of half is accepted, even if the rows cannot be read', some(10), [accepted(readableUntil(5))]],
   [
     'of rows that are gone is accepted the third time, although a few others cannot be read',
     some(40),
-    {},
     [...times(2, held(mostlyGone)), accepted(mostlyGone)],
   ],
   [
     'does not include unknown rows that cannot be read',
     some(10),
-    {},
     [accepted([...some(10), ...some(300, 101).map(unreadable)])],
   ],
-])('a loss of rows %s', async (_what, first, config, steps) => {
-  const gateway = await startGuarded({ chains: CHAINS, tokens: first }, { config });
+])('a loss of rows %s', async (_what, first, steps) => {
+  const gateway = await startGuarded({ chains: CHAINS, tokens: first });
   for (const { rows, isHeldBack, because = '', afterMs } of steps) {
     const before = statusOf(gateway).rows;
     const status = await bring(gateway, rows, afterMs);
