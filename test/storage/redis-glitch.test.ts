@@ -19,6 +19,7 @@ import {
 import { isRedisMissing, startRedis } from '../support/redis.js';
 import { codesOf, type TestGateway } from '../support/test-gateway.js';
 
+const HOUR = 3_600_000;
 const PATIENT = { config: { tokensFreshMs: 600_000 } };
 /** A wrong listing that the upstream sends for a while. */
 const GLITCH = json({
@@ -30,7 +31,7 @@ async function decimalsOf(gateway: TestGateway): Promise<number | undefined> {
   return data?.tokens[0]?.decimals;
 }
 
-describe.skipIf(isRedisMissing)('a glitch of the upstream', () => {
+describe.skipIf(isRedisMissing)('gateways that share', () => {
   it('a glitch that a gateway accepted as its first listing is held back by gateways with an earlier one, which correct it at once', async () => {
     const { redis, upstream, gateways, join, key } = await startPeers(1, PATIENT);
     const [good] = gateways as [TestGateway];
@@ -58,9 +59,7 @@ describe.skipIf(isRedisMissing)('a glitch of the upstream', () => {
       expect(await decimalsOf(each)).toBe(6);
     }
   });
-});
 
-describe.skipIf(isRedisMissing)('a gateway without a snapshot', () => {
   it('a gateway without a snapshot gets the listing of a peer that Redis has lost, although the upstream fails', async () => {
     const { redis, upstream, gateways, join, key } = await startPeers(1, { config: { tokensFreshMs: 300 } });
     const [good] = gateways as [TestGateway];
@@ -72,9 +71,7 @@ describe.skipIf(isRedisMissing)('a gateway without a snapshot', () => {
     await expect.poll(() => decimalsOf(fresh)).toBe(6);
     expect(statusOf(fresh).tokens.takenAt).toBe(statusOf(good).tokens.takenAt);
   });
-});
 
-describe.skipIf(isRedisMissing)('a listing of a gateway whose clock is ahead', () => {
   it('a listing of a gateway whose clock is ahead is accepted once, and does not replace newer ones later', async () => {
     const { redis, upstream, gateways, key } = await startPeers(1, { config: { tokensFreshMs: 200 } });
     const [gateway] = gateways as [TestGateway];
@@ -99,9 +96,7 @@ describe.skipIf(isRedisMissing)('a listing of a gateway whose clock is ahead', (
       await sleep(10);
     }
   });
-});
 
-describe.skipIf(isRedisMissing)('a gateway whose upstream hangs', () => {
   it('a gateway whose upstream hangs does not stop refreshes of others, and serves their listings', async () => {
     const redis = await startRedis();
     const upstream = await startMovingUpstream();
@@ -125,10 +120,6 @@ describe.skipIf(isRedisMissing)('a gateway whose upstream hangs', () => {
     expect(oldest).toBeLessThan(1000 + 15_000 + 3000);
     expect(statusOf(good).tokens.ageMs).toBeLessThan(19_000);
   });
-});
-
-describe.skipIf(isRedisMissing)('invalid data in Redis', () => {
-  const HOUR = 3_600_000;
 
   it.each([
     ['altered', 0],
