@@ -95,17 +95,4 @@ describe('rows with one key and different facts in one answer', () => {
     const other = await startGuarded(listings, { clock: gateway.clock });
     expect(await other.tokens()).toHaveLength(2);
   });
-
-  it('contradictory rows of a chain become the known chain', async () => {
-    const gateway = await startGuarded({ chains: CHAINS, tokens: GOOD });
-    await gateway.bring({ chains: [chainRow('A', { chainId: 1 }), ...CHAINS] });
-    expect(await gateway.chains()).toContainEqual(
-      expect.objectContaining({
-        chainKey: 'a',
-        chainId: 7,
-        heldBack: [expect.objectContaining({ fact: 'chainId', upstream: '1 and 7' })],
-      }),
-    );
-    expect(await gateway.sample('gateway_contradictory_rows_total{listing="chains"}')).toBe(1);
-  });
 });

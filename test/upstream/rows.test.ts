@@ -146,17 +146,6 @@ describe('unusual rows that are served', () => {
   });
 });
 
-it('the first of several rows with one chain key is served, and the others count as rejected', async () => {
-  const { chains, warnings } = await serve({
-    chains: [chainRow('a', { name: 'first' }), chainRow('A', { name: 'second' }), chainRow('b')],
-  });
-  expect(chains.map(({ chainKey, name }) => [chainKey, name])).toEqual([
-    ['a', 'first'],
-    ['b', 'The b chain'],
-  ]);
-  expect(warnings).toEqual([['chains[1]: duplicate of chains[0]']]);
-});
-
 it('one log line names the first twenty of many bad rows', async () => {
   const good = Array.from({ length: 50 }, (_, index) => tokenRow('good', `0x${index}`));
   const { warnings } = await serve({ tokens: [...good, ...good.map(() => null)] });

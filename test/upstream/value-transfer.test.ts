@@ -74,24 +74,19 @@ describe('the rows of the successor', () => {
     expect(data?.tokens).toEqual([{ isBridgeable: false }, { isBridgeable: false }]);
   });
 
-  it.each<[string, 'chains' | 'tokens', unknown, RegExp]>([
-    ['isSupported "true"', 'tokens', token('a', '0x2', { isSupported: 'true' }), /^tokens\[1\]: isSupported/],
-    ['the same token', 'tokens', token('a', '0x1', { name: 'B' }), /^tokens\[1\]: duplicate of tokens\[0\]$/],
-    ['the same chain', 'chains', chain('a'), /^chains\[1\]: duplicate of chains\[0\]$/],
-  ])(
-    'a row with %s is left out, counted and logged, also on a further page',
-    async (_name, name, row, reason) => {
-      const good = { chains: [chain('a')], tokens: [token('a', '0x1')] };
-      const { query, logged, upstream } = await serve({ [name]: [...good[name], row], pageSize: 1 });
-      await query('{ chains { name } tokens { name } }');
-      const { data } = await query<Rows>('{ listings { name rows rejectedRows } }');
-      expect(data?.listings).toContainEqual({ name, rows: 1, rejectedRows: 1 });
-      expect(upstream.count(name)).toBe(2);
-      expect(logged.find(({ msg }) => msg.startsWith('Left out bad rows'))).toMatchObject({
-        rejected: [expect.stringMatching(reason)],
-      });
-    },
-  );
+  it.each<[string, unknown, RegExp]>([
+    ['isSupported "true"', token('a', '0x2', { isSupported: 'true' }), /^tokens\[1\]: isSupported/],
+    ['the same token', token('a', '0x1', { name: 'B' }), /^tokens\[1\]: duplicate of tokens\[0\]$/],
+  ])('a row with %s is left out, counted and logged, also on a further page', async (_name, row, reason) => {
+    const { query, logged, upstream } = await serve({ tokens: [token('a', '0x1'), row], pageSize: 1 });
+    await query('{ chains { name } tokens { name } }');
+    const { data } = await query<Rows>('{ listings { name rows rejectedRows } }');
+    expect(data?.listings).toContainEqual({ name: 'tokens', rows: 1, rejectedRows: 1 });
+    expect(upstream.count('tokens')).toBe(2);
+    expect(logged.find(({ msg }) => msg.startsWith('Left out bad rows'))).toMatchObject({
+      rejected: [expect.stringMatching(reason)],
+    });
+  });
 });
 
 describe('pages', () => {
@@ -260,15 +255,6 @@ describe('a request for routes', () => {
     });
     expect(upstream.count('tokens')).toBe(0);
     expect(logged.filter((line) => isAtLeast(line, 'warn'))).toEqual([]);
-  });
-
-  it('a request for routes is answered with no tokens if there are none, or if HTTP 422 says that the token is unknown', async () => {
-    const { query, upstream } = await serve();
-    upstream.plan('tokens', status(422, {}, '{"error":{"message":"unsupported token"}}'));
-    expect(await query(ROUTES)).toEqual({ data: { tokens: [] } });
-    expect(codesOf(await query(TOKENS))).toEqual(['UPSTREAM_STATUS']);
-    upstream.plan('tokens', json({ tokens: [], pagination: {} }));
-    expect(await query(ROUTES.replace('0x1', '0x2'))).toEqual({ data: { tokens: [] } });
   });
 
   it('a request for routes is refused if the pages of routes are incomplete', async () => {
