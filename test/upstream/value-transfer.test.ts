@@ -257,6 +257,15 @@ describe('a request for routes', () => {
     expect(logged.filter((line) => isAtLeast(line, 'warn'))).toEqual([]);
   });
 
+  it('a request for routes is answered with no tokens if there are none, or if HTTP 422 says that the token is unknown', async () => {
+    const { query, upstream } = await serve();
+    upstream.plan('tokens', status(422, {}, '{"error":{"message":"unsupported token"}}'));
+    expect(await query(ROUTES)).toEqual({ data: { tokens: [] } });
+    expect(codesOf(await query(TOKENS))).toEqual(['UPSTREAM_STATUS']);
+    upstream.plan('tokens', json({ tokens: [], pagination: {} }));
+    expect(await query(ROUTES.replace('0x1', '0x2'))).toEqual({ data: { tokens: [] } });
+  });
+
   it('a request for routes is refused if the pages of routes are incomplete', async () => {
     const { query, upstream } = await serve();
     planPages(upstream, pageSaying({ nextToken: 'more' }), status(422));
