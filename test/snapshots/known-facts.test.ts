@@ -221,25 +221,3 @@ describe('a change of the upstream settings, with the same disk', () => {
     }
   });
 });
-
-it('UPSTREAM_PROFILE=auto guards the values of v1 when its successor takes over', async () => {
-  const successor = await startFakeSuccessor({
-    chains: [successorChain(CHAINS[0] as never), successorChain({ ...CHAINS[1], chainId: 8 } as never)],
-    tokens: [{ ...numbered(1), symbol: 'OTHER' }, ...OTHERS].map(successorToken),
-  });
-  const config = { upstreamProfile: 'auto' as const, upstreamSuccessorUrl: successor.url };
-  const { upstream, snapshots, clock, ...gateway } = await startGuarded(
-    { chains: CHAINS, tokens: REST },
-    { config },
-  );
-  upstream.planBoth(status(410));
-  clock.advance(HOUR);
-  snapshots.refreshNow();
-  await until(async () => snapshots.status(Date.now()).every(({ source }) => source === 'value-transfer'));
-  expect((await gateway.tokens())[0]).toMatchObject({
-    symbol: 'S1',
-    heldBack: [{ fact: 'symbol', served: 'S1', upstream: 'OTHER' }],
-  });
-  expect(gateway.heldBackRows()).toEqual([1, 1]);
-  await successor.close();
-});
