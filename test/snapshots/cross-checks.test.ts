@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { demoChains } from '../fixtures/demo.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { until } from '../support/clock.js';
-import { json, late, startFakeUpstream, status } from '../support/fake-upstream.js';
+import { json, late, startFakeUpstream } from '../support/fake-upstream.js';
 import {
   DAY,
   type GuardedGateway,
@@ -117,14 +117,6 @@ describe("the decimals of a chain's native asset on which both listings disagree
     });
     await until(async () => gateway.heldBackRows()[1] === 1);
     expect(await gateway.tokens()).toMatchObject([{ decimals: 6, heldBack: [held] }, { heldBack: [] }]);
-  });
-
-  it('disputed decimals are reported as soon as the chain is listed, even if no newer token listing comes', async () => {
-    const gateway = await startGuarded({ chains: [chainRow('b')], tokens: [ether(6)] });
-    gateway.upstream.plan('tokens', status(500));
-    await gateway.bring({ chains: [chainRow('b'), chainRow('a', { chainId: 8 })] });
-    const facts = { decimals: 6, price: null, heldBack: [{ served: '6', upstream: '18' }] };
-    await expect.poll(() => gateway.tokens()).toMatchObject([facts]);
   });
 
   it('disputed decimals are reported if the chains are fetched last, and settled by the rule that the log gives', async () => {
