@@ -13,10 +13,10 @@ import {
   type TestGatewayOptions,
 } from '../support/test-gateway.js';
 
-const TOKENS = '{ tokens { price { usd asOf } } listings { state takenAt ageSeconds lastFailure { code } } }';
+const TOKENS = '{ tokens { price { usd } } listings { state takenAt ageSeconds lastFailure { code } } }';
 
 interface Data {
-  readonly tokens: readonly { readonly price: { readonly usd: number; readonly asOf: string } | null }[];
+  readonly tokens: readonly { readonly price: { readonly usd: number } | null }[];
   readonly listings: readonly {
     readonly state: string;
     readonly takenAt: string;
@@ -50,22 +50,16 @@ async function expectUsualGaps({ snapshots, upstream }: TestGateway): Promise<vo
 const linesOf = ({ logged }: TestGateway, text: string) => logged.filter(({ msg }) => msg.includes(text));
 
 describe('an answer that a cache has stored for long', () => {
-  it.each([
-    ['two hours', 7_200, 7_200],
-    ['ten years, which count as one', 315_360_000, 31_536_000],
-  ])(
-    'an answer that a cache has stored for long makes the listing stale and its price null, with an Age of %s',
-    async (_age, sent, age) => {
-      const gateway = await serve(listingAt(1, sent));
-      const { price, listing } = await seenBy(gateway);
-      expect(price).toBeNull();
-      expect(listing).toMatchObject({ state: 'STALE', lastFailure: null });
-      expect(listing?.ageSeconds).toBeGreaterThanOrEqual(age);
-      expect(Date.now() - Date.parse(listing?.takenAt ?? '')).toBeGreaterThanOrEqual(1_000 * age);
-      const response = await gateway.fetch(`/graphql?query=${encodeURIComponent('{ tokens { name } }')}`);
-      expect(response.headers.get('x-stale-listings')).toMatch(/^tokens;age=(72\d\d|315360\d\d)$/);
-    },
-  );
+  it('an answer that a cache has stored for two hours makes the listing stale and its price null', async () => {
+    const gateway = await serve(listingAt(1, 7_200));
+    const { price, listing } = await seenBy(gateway);
+    expect(price).toBeNull();
+    expect(listing).toMatchObject({ state: 'STALE', lastFailure: null });
+    expect(listing?.ageSeconds).toBeGreaterThanOrEqual(7_200);
+    expect(Date.now() - Date.parse(listing?.takenAt ?? '')).toBeGreaterThanOrEqual(7_200_000);
+    const response = await gateway.fetch(`/graphql?query=${encodeURIComponent('{ tokens { name } }')}`);
+    expect(response.headers.get('x-stale-listings')).toMatch(/^tokens;age=72\d\d$/);
+  });
 
   it('an old answer is requested as often as a fresh one, and the log says once why it is old', async () => {
     const gateway = await serve(listingAt(1, 7_200), { tokensFreshMs: 600 });
