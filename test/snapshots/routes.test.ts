@@ -100,19 +100,6 @@ describe('routes from a token that is not listed as written', () => {
 });
 
 describe('rows of routes', () => {
-  const rowFields = 'id decimals symbol name isBridgeable price { usd }';
-
-  it('rows of routes equal those of the token listing', async () => {
-    const odd = { symbol: 'ODD', name: 'Odd', isBridgeable: false, price: { usd: 9 } };
-    const { query } = await serve(() => json({ tokens: [tokenRow('b', '0x2', odd)] }));
-    const answer = await query<{ routes: object[]; token: object }>(`{
-      routes: tokens(srcChainKey: "c", srcToken: "0x64") { ${rowFields} }
-      token(chainKey: "b", address: "0x2") { ${rowFields} }
-    }`);
-    expect(answer.data?.routes).toEqual([answer.data?.token]);
-    expect(answer.data?.token).toMatchObject({ symbol: 'TWO', price: { usd: 2 } });
-  });
-
   it('rows of routes with other decimals than in the listing are left out, counted and logged once', async () => {
     const rows = [tokenRow('b', '0x2', { decimals: 18 }), tokenRow('d', '0x3'), tokenRow('c', '0x64')];
     const { query, metrics, logged } = await serve(() => json({ tokens: rows }));
