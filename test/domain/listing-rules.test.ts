@@ -7,7 +7,7 @@ import type { Chain, GuardedFact, Token } from '../../src/domain/listing.js';
 import { MAX_RULES, parseListingRules, resolveRules, ruleToPaste } from '../../src/domain/listing-rules.js';
 import { CHAINS, TOKENS } from '../../src/upstream/listing-kinds.js';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
-import { chainRow, tokenRow } from '../fixtures/rows.js';
+import { chainRow } from '../fixtures/rows.js';
 
 const ORIGIN = { source: 'v1', takenAt: 0 };
 const { rows: chains } = await CHAINS.parse(demoChains, ORIGIN);
@@ -48,13 +48,6 @@ describe('rules', () => {
     const all = resolved('hide solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp\nhide aptos:1');
     expect(all.hides({ chainKey: 'solana', address: '0x1' })).toBe(true);
     expect(all.hides({ chainKey: 'aptos', address: '0x1' })).toBe(true);
-  });
-
-  it('rules apply also to tokens of unlisted chains', async () => {
-    const { rows } = await TOKENS.parse([tokenRow('lost', '0x1'), tokenRow('base', '0x2')], ORIGIN);
-    expect(resolved('hide lost').selectTokens(rows)).toEqual([rows[1]]);
-    expect(resolved('chains base').selectTokens(rows)).toEqual([rows[1]]);
-    expect(resolved('chains base', []).selectTokens(rows)).toEqual([rows[1]]);
   });
 
   it('a rule by CAIP-2 applies to the chain that has the identifier in the listing', async () => {
