@@ -97,6 +97,33 @@ describe('routes from a token that is not listed as written', () => {
     expect(codesOf(await query(`{ ${unlisted.join(' ')} b: ${pair('0x64').slice(2)}`))).toEqual([]);
     expect(asked()).toHaveLength(1);
   });
+
+  it('routes from unlisted tokens are requested after those from listed tokens while the listing is stale', async () => {
+    const gateway = await serve(one, { tokensFreshMs: 100, upstreamRequestsPerSecond: 1 });
+    gateway.upstream.plan('tokens', status(404));
+    await expect.poll(() => gateway.snapshots.status(Date.now())[1].state, { interval: 10 }).toBe('STALE');
+    const clock = stopClock();
+    const questions = ['0xbad1', '0xbad2', '0xbad3', '0xbad4', '0x64', '0x65'];
+    const answers = Promise.all(questions.map((address) => gateway.query(pair(address))));
+    await manyRounds();
+    await expect
+      .poll(
+        () => {
+          clock.advance(1_050);
+          return gateway.asked().length;
+        },
+        { interval: 30 },
+      )
+      .toBe(6);
+    await answers;
+    // The refresh of the listing may have left a permit for routes, and the first request may have got it.
+    const [first, ...others] = gateway.asked();
+    expect([first, ...others].filter((address) => address !== '0xbad1').slice(0, 2)).toEqual([
+      '0x64',
+      '0x65',
+    ]);
+    expect(others.slice(0, 2)).toContain('0x65');
+  });
 });
 
 describe('rows of routes', () => {
