@@ -38,7 +38,6 @@ const LONG = [
   'chaos',
   'hostile/slow-clients',
   'storage/redis',
-  'hostile/routes',
   'hostile/long-texts',
   'hostile/connections',
   'hostile/operations',

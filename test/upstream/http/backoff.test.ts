@@ -198,6 +198,16 @@ describe('routes that fail', () => {
     expect(await breakers()).toEqual(['closed', 'closed']);
     expect(await codeOfPair(1)).toBeUndefined();
   });
+
+  it('routes that fail for many unlisted tokens while the listing is stale do not stop those from listed tokens', async () => {
+    const { upstream, codeOfPair, routeCode, breakers, snapshots } = await serve({ tokensFreshMs: 50 });
+    upstream.plan('tokens', status(404));
+    upstream.plan('routes', forUrls(['0xbad'], status(500)));
+    await expect.poll(() => snapshots.status(Date.now())[1].state, { interval: 10 }).toBe('STALE');
+    for (let nth = 0; nth < 8; nth++) expect(await codeOfPair(`0xbad${nth}`)).toBe('UPSTREAM_STATUS');
+    expect(await breakers()).toEqual(['closed', 'closed']);
+    expect(await routeCode()).toBeUndefined();
+  });
 });
 
 it.each<[string, Answer, number]>([
