@@ -7,7 +7,7 @@ import { demoTokens } from '../fixtures/demo.js';
 import { stopClock } from '../support/clock.js';
 import { stall, status } from '../support/fake-upstream.js';
 import { ROOT } from '../support/readme.js';
-import { createTestGateway, isAtLeast, type LogLine } from '../support/test-gateway.js';
+import { createTestGateway, isAtLeast, type LogLine, sampleOf } from '../support/test-gateway.js';
 import { type Received, shareServer, startServer, type TestServer } from '../support/test-server.js';
 import { callOf, connect } from './support.js';
 
@@ -163,28 +163,40 @@ describe('a request to /mcp', () => {
 });
 
 describe('an MCP message of a client', () => {
-  it('a message counts as an operation in progress, and is refused as OVERLOADED beyond the limit', async () => {
-    const { fetch, upstream } = await createTestGateway({ config: { upstreamRetries: 0 } });
-    upstream.plan('chains', stall);
-    upstream.plan('tokens', stall);
-    const send = (path: string, body: string, client: string) => {
-      const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body };
-      return fetch(path, init, client);
-    };
-    const query = JSON.stringify({ query: '{ tokens { name } }' });
+  it('a message counts as an operation in progress, and is refused as OVERLOADED beyond the limit, as operations are', async () => {
+    const server = await startServer({ config: { upstreamRetries: 0, trustedProxies: ['127.0.0.1'] } });
+    server.upstream.planBoth(stall);
+    const send = (path: string, body: string, client = '192.0.2.1') =>
+      server.ask({ path, body, headers: { 'x-forwarded-for': client } });
+    const queryOf = (nth: number) => JSON.stringify({ query: `{ a${nth}: tokens { name } }` });
     const calls = [
       callOf('get_token', { chainKey: 'base', address: '0x1' }),
       callOf('query', { query: '{ tokens { symbol } }' }),
     ];
     const waiting = Array.from({ length: 250 }, (_, nth) =>
-      nth % 2 ? send('/graphql', query, 'a') : send('/mcp', calls[nth % 4 ? 1 : 0] ?? '', 'a'),
+      nth % 2 ? send('/graphql', queryOf(nth)) : send('/mcp', calls[nth % 4 ? 1 : 0] ?? ''),
     );
-    const refused = await send('/mcp', LIST, 'a');
-    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
-    expect(await refused.json()).toMatchObject({ errors: [{ extensions: { code: 'OVERLOADED' } }] });
-    expect((await send('/mcp', LIST, 'b')).status).toBe(200);
-    await upstream.refuse();
-    for (const response of await Promise.all(waiting)) expect(response.status).toBe(200);
+    await expect.poll(() => sampleOf(server, 'gateway_requests_in_flight')).toBe(250);
+    for (const { status, headers, body } of [
+      await send('/mcp', LIST),
+      await send('/graphql', queryOf(250)),
+    ]) {
+      expect(status).toBe(503);
+      expect(headers).toMatchObject({
+        'retry-after': '1',
+        'cache-control': 'no-store',
+        'access-control-allow-origin': '*',
+        'access-control-expose-headers': expect.stringContaining('retry-after'),
+        'x-request-id': expect.any(String),
+      });
+      const message = expect.stringContaining('The gateway is busy');
+      expect(JSON.parse(body.toString())).toEqual({
+        errors: [{ message, extensions: { code: 'OVERLOADED' } }],
+      });
+    }
+    expect((await send('/mcp', LIST, '192.0.2.2')).status).toBe(200);
+    await server.upstream.refuse();
+    for (const { status } of await Promise.all(waiting)) expect(status).toBe(200);
   });
 
   it('a message is refused by RATE_LIMIT, like other operations', async () => {

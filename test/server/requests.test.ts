@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { createRequestLog } from '../../src/observability/request-log.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
+import { callOf } from '../mcp/support.js';
 import { stopClock } from '../support/clock.js';
 import { stall, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { openRaw, postOf } from '../support/raw-http.js';
@@ -154,20 +155,25 @@ describe('the metrics of requests', () => {
     });
   });
 
-  it('the metrics count a connection as cut for pipelining, also if its waiting requests have an expectation', async () => {
-    const upstream = await startFakeUpstream();
-    upstream.plan('tokens', stall);
-    const server = await startServer({ upstream, config: FRESH });
-    const connection = await openRaw(server.address);
-    const expecting = 'GET /live HTTP/1.1\r\nHost: x\r\nExpect: tea\r\n\r\n';
-    await connection.send(postOf('{ tokens { name } }') + expecting.repeat(101));
-    await expect.poll(connection.isClosed).toBe(true);
-    expect(connection.received()).toBe('');
-    await upstream.close();
-    expect(await samples(server, 'gateway_http_connections_cut_total')).toEqual({
-      '{reason="pipelining"}': 1,
-    });
-  });
+  it.each([
+    ['usual ones', postOf('{ tokens { name } }')],
+    ['ones with an expectation', 'GET /live HTTP/1.1\r\nHost: x\r\nExpect: tea\r\n\r\n'],
+  ])(
+    'the metrics count a connection as cut for pipelining if 101 requests wait: %s',
+    async (_kind, further) => {
+      const upstream = await startFakeUpstream();
+      upstream.plan('tokens', stall);
+      const server = await startServer({ upstream, config: FRESH });
+      const connection = await openRaw(server.address);
+      await connection.send(postOf('{ tokens { name } }') + further.repeat(101));
+      await expect.poll(connection.isClosed).toBe(true);
+      expect(connection.received()).toBe('');
+      await upstream.close();
+      expect(await samples(server, 'gateway_http_connections_cut_total')).toEqual({
+        '{reason="pipelining"}': 1,
+      });
+    },
+  );
 
   it('the metrics get no new series and no text from a client, whatever it sends', async () => {
     const server = await startServer({ config: FRESH });
@@ -253,17 +259,29 @@ describe('the log line of a request', () => {
     expect(logged.reduce((sum, { count = 1 }) => sum + Number(count), 0)).toBe(10_000);
   });
 
-  it('the log line of a request has about a kilobyte at most, and is not written for input that is not a request', async () => {
-    const server = await startServer({ config: FRESH });
+  it('the log line of a request has about a kilobyte at most, whatever the client sends, and is not written for input that is not a request', async () => {
+    const server = await startServer({ config: { ...FRESH, trustedProxies: ['loopback'] } });
     const long = 'x'.repeat(8_000);
-    await server.ask({ query: `query ${long} { no ${long} }`, operationName: long });
-    await server.ask({ path: `/${long}`, method: 'GET' });
+    const odd = 'x\n\u001b[31m\u2028'.repeat(1_000);
+    const asked: readonly Asked[] = [
+      { query: `query ${long} { no ${long} }`, operationName: long },
+      { query: `query { tokenChanges(since: ${JSON.stringify(odd)}) { cursor } }` },
+      { path: `/${long}`, method: 'GET' },
+      { path: `/tokenlist.json?chainKey=${encodeURIComponent(odd.slice(0, 1_000))}`, method: 'GET' },
+      { path: '/mcp', body: callOf(odd) },
+      { path: '/mcp', body: callOf('find_tokens', { [odd]: 1 }) },
+      { path: '/mcp', body: JSON.stringify({ jsonrpc: '2.0', id: odd, method: odd }) },
+      { path: '/mcp', body: `{${odd}` },
+    ];
+    // Refused requests of one client would share a line.
+    for (const [nth, each] of asked.entries())
+      await server.ask({ ...each, headers: { 'x-forwarded-for': `192.0.2.${nth}` } });
     const connection = await openRaw(server.address);
     await connection.send('NO HTTP\r\n\r\n');
     await expect.poll(connection.received).toContain('400');
-    await expect.poll(() => linesOf(server)).toHaveLength(2);
-    const lines = linesOf(server);
-    for (const line of lines) expect(JSON.stringify(line).length).toBeLessThan(1_024);
-    expect((await samples(server, 'gateway_requests_total'))['{cache="refused",outcome="HTTP_4XX"}']).toBe(1);
+    await expect.poll(() => linesOf(server)).toHaveLength(asked.length);
+    for (const line of [...server.logged, ...server.serverLog])
+      expect(JSON.stringify(line).length).toBeLessThan(1_024);
+    expect((await samples(server, 'gateway_requests_total'))['{cache="refused",outcome="HTTP_4XX"}']).toBe(2);
   });
 });
