@@ -36,8 +36,10 @@ describe('a POST request', () => {
     ['GRAPHQL_VALIDATION_FAILED', { query: '{ nope }' }],
     ['OPERATION_RESOLUTION_FAILURE', { query: 'query A { __typename }', operationName: 'B' }],
     ['PERSISTED_QUERY_NOT_FOUND', { extensions }],
+    ['PERSISTED_QUERY_NOT_FOUND', { query: null, extensions }],
     ['PERSISTED_QUERY_MISMATCH', { query: QUERY, extensions }],
     ['BAD_REQUEST', { query: 5 }],
+    ['BAD_REQUEST', { query: 5, extensions }],
   ])('a POST request can get the code %s, which the guide names', async (code, body) => {
     const { post } = await createTestGateway();
     expect(await (await post(body)).json()).toMatchObject({ errors: [{ extensions: { code } }] });

@@ -45,29 +45,6 @@ it('a persisted query stays stored while others send long texts that are no docu
 });
 
 it.each([
-  ['null', null, 'PERSISTED_QUERY_NOT_FOUND'],
-  ['a number', 5, 'BAD_REQUEST'],
-])('a persisted query whose text is %s is not an error of the gateway', async (_name, query, code) => {
-  const { post } = await createTestGateway();
-  const extensions = { persistedQuery: { version: 1, sha256Hash: sha256(QUERY) } };
-  const answer = await post({ query, extensions });
-  expect(await answer.json()).toMatchObject({ errors: [{ extensions: { code } }] });
-});
-
-it('a persisted query is refused with the hash of another text, and not stored', async () => {
-  const gateway = await createTestGateway();
-  const other = sha256('something else');
-  const refused = await ask(gateway, other, QUERY);
-  expect(refused.status).toBe(400);
-  expect(await refused.json()).toMatchObject({
-    errors: [{ extensions: { code: 'PERSISTED_QUERY_MISMATCH' } }],
-  });
-  expect(await (await ask(gateway, other)).json()).toMatchObject({
-    errors: [{ extensions: { code: 'PERSISTED_QUERY_NOT_FOUND' } }],
-  });
-});
-
-it.each([
   ['no hash', 5, 1],
   ['another version', sha256(QUERY), 2],
   ['a hash of another form', 'ABC', 1],

@@ -6,6 +6,7 @@ import { generatedListings } from '../fixtures/rows.js';
 import { stopClocks } from '../support/clock.js';
 import { startFakeUpstream } from '../support/fake-upstream.js';
 import { postOf, sendRaw } from '../support/raw-http.js';
+import { codesOf } from '../support/test-gateway.js';
 import {
   type Asked,
   FRESH,
@@ -86,17 +87,19 @@ describe('a request never gets the response to another one', () => {
     for (let nth = 0; nth < 2; nth++) expect(comparable(await ask(other))).toEqual(expected);
   });
 
-  it('a request with a hash never gets the response to another text', async () => {
+  it('a request with a hash never gets the response to another text, and no text is stored by another hash', async () => {
     const { ask } = server;
-    const sha256Hash = createHash('sha256').update(SMALL).digest('hex');
+    const [own, other] = [createHash('sha256').update(SMALL).digest('hex'), 'b'.repeat(64)];
     const asked = (query: string | null, sha256Hash: string) => ({
       body: JSON.stringify({ query, extensions: { persistedQuery: { version: 1, sha256Hash } } }),
     });
-    for (let nth = 0; nth < 2; nth++) expect((await ask(asked(SMALL, sha256Hash))).status).toBe(200);
-    for (const query of [`${SMALL} `, `${SMALL}#`])
-      expect((await ask(asked(query, sha256Hash))).status).toBe(400);
-    expect((await ask(asked(null, sha256Hash))).body.toString()).toContain('"Base"');
-    expect((await ask(asked(null, 'b'.repeat(64)))).body.toString()).toContain('PERSISTED_QUERY_NOT_FOUND');
+    for (let nth = 0; nth < 2; nth++) expect((await ask(asked(SMALL, own))).status).toBe(200);
+    for (const refused of [asked(`${SMALL} `, own), asked(`${SMALL}#`, own), asked(SMALL, other)]) {
+      const { status, body } = await ask(refused);
+      expect([status, codesOf(JSON.parse(String(body)))]).toEqual([400, ['PERSISTED_QUERY_MISMATCH']]);
+    }
+    expect((await ask(asked(null, own))).body.toString()).toContain('"Base"');
+    expect((await ask(asked(null, other))).body.toString()).toContain('PERSISTED_QUERY_NOT_FOUND');
   });
 });
 
