@@ -1,11 +1,9 @@
 /** A text or list that exceeds its limit is unknown as a key and refused elsewhere, and messages shorten it. */
 import { describe, expect, it } from 'vitest';
-import { idOf } from '../fixtures/rows.js';
 import { share } from '../support/ends.js';
 import { codesOf, createTestGateway } from '../support/test-gateway.js';
 
 const LONG = 'x'.repeat(10_000);
-const LONG_ID = idOf('Token', 'ethereum', LONG);
 
 const gateway = share((atEnd) => createTestGateway({ atEnd }));
 const query = (text: string, variables?: object) => gateway.query(text, variables);
@@ -26,12 +24,6 @@ describe('a text or list that exceeds its limit', () => {
   ])('a long text is unknown as a key, without an error: %s', async (field, found) => {
     const answer = await query(`query ($v: String!) { found: ${field} }`, { v: LONG });
     expect(answer).toEqual({ data: { found } });
-  });
-
-  it('a long text is an unknown id', async () => {
-    const text = 'query ($v: ID!) { node(id: $v) { id } nodes(ids: [$v]) { id } }';
-    for (const v of [LONG, LONG_ID])
-      expect(await query(text, { v })).toEqual({ data: { node: null, nodes: [null] } });
   });
 
   it.each([

@@ -82,8 +82,7 @@ it.each([
   ['something that is no JSON', text('hunter2-key')],
   ['rows', text('{"chains":[{"chainKey":"a","chainType":"b","chainId":"hunter2-key"}]}')],
 ])('the log of the process does not contain a key that the upstream repeats in %s', async (_name, answer) => {
-  const upstream = await startFakeUpstream();
-  onTestFinished(upstream.close);
+  const upstream = await startFakeUpstream({}, onTestFinished);
   upstream.plan('chains', answer);
   const { output } = await startGatewayProcess({
     UPSTREAM_URL: upstream.url,

@@ -46,8 +46,7 @@ it('ADMIN_PORT serves /metrics and the probes without the base path, and closes 
 });
 
 it('POST /refresh at ADMIN_PORT refreshes both listings, one refresh at a time, and responds with the outcomes', async () => {
-  const upstream = await startFakeUpstream();
-  onTestFinished(upstream.close);
+  const upstream = await startFakeUpstream({}, onTestFinished);
   const { address, admin } = await startGatewayProcess({ ADMIN_PORT: '0', UPSTREAM_URL: upstream.url });
   await expect.poll(async () => (await fetch(`${admin}/ready`)).status).toBe(200);
   const refresh = async (init: RequestInit = {}) => {

@@ -60,8 +60,7 @@ it('a stop sends an error to a client that waits for an upstream that never resp
 
 it('a stop does not wait beyond 10 s for clients that send nothing, half a request, or do not read', async () => {
   const tokens = generatedListings(1, 4_000).tokens.map((row) => ({ ...row, name: 'x'.repeat(1000) }));
-  const upstream = await startFakeUpstream({ tokens });
-  onTestFinished(upstream.close);
+  const upstream = await startFakeUpstream({ tokens }, onTestFinished);
   const { address, child, exited, output } = await startGatewayProcess({ UPSTREAM_URL: upstream.url });
   await expect.poll(async () => (await fetch(`${address}/ready`)).status).toBe(200);
   const { hostname, port } = new URL(address);
@@ -89,8 +88,7 @@ it('a stop does not wait beyond 10 s for clients that send nothing, half a reque
 });
 
 it('a stop does not wait for the upstream if no client does', async () => {
-  const upstream = await startFakeUpstream();
-  onTestFinished(upstream.close);
+  const upstream = await startFakeUpstream({}, onTestFinished);
   upstream.plan('tokens', stall);
   const { child, exited } = await startGatewayProcess({
     UPSTREAM_URL: upstream.url,

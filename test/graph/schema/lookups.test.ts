@@ -75,6 +75,7 @@ describe('node and nodes', () => {
       `${ethereum}==`,
       `${ethereum} `,
       'A'.repeat(100_000),
+      idOf('Token', 'ethereum', 'x'.repeat(10_000)),
     ];
     const unknown = [...parts, ...json, ...others];
     const answer = await query(NODES, { ids: unknown });

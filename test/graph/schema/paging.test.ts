@@ -184,6 +184,7 @@ describe('an argument of tokenSearch', () => {
       { orderBy: 'NAME', after: cursorOf(['PRICE_ASC', 1, 'a', 'b', 'c']) },
       'one of the order NAME, got one of the order PRICE_ASC',
     ],
+    [{ query: 'a b c d e f g h i' }, 'Expected at most 8 words to search for, got 9.'],
   ])('the arguments %j are refused as BAD_USER_INPUT, with what was expected', async (variables, message) => {
     const answer = await gateway.query<{ tokenSearch: null }>(PAGE, variables);
     expect(answer.data?.tokenSearch).toBeNull();
