@@ -28,14 +28,7 @@ it('ADMIN_PORT serves /metrics and the probes without the base path, and closes 
   const busy = await openRaw(address);
   await busy.send('POST /graphql HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\n');
   child.kill('SIGTERM');
-  await expect
-    .poll(() =>
-      fetch(`${address}/live`).then(
-        ({ status }) => status,
-        () => 0,
-      ),
-    )
-    .toBe(0);
+  await expect.poll(() => statusOf(`${address}/live`).catch(() => 0)).toBe(0);
   const response = await fetch(`${admin}/ready`);
   expect([response.status, await response.json()]).toEqual([
     503,
