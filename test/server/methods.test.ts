@@ -80,7 +80,7 @@ describe('HEAD', () => {
     expect(Number(metrics.headers['content-length'])).toBeGreaterThan(1_000);
   });
 
-  it('HEAD shares the cache with GET, gets 304 for a known tag, and is logged as HEAD without bytes', async () => {
+  it('HEAD shares the cache with GET, and is logged as HEAD without bytes', async () => {
     const query = '{ tokens { own: symbol } }';
     const [got, head] = [
       { query, method: 'GET' },
@@ -89,11 +89,6 @@ describe('HEAD', () => {
     expect((await server.countExecuted(head, got, head, got, head)).count).toBe(2);
     const { headers } = await server.ask(head);
     expect(headers['cache-status']).toBe('gateway; hit');
-    for (const path of [pathOf({ query }), '/tokenlist.json', '/llms.txt']) {
-      const { etag = '' } = (await server.ask({ method: 'HEAD', path })).headers;
-      const known = await server.ask({ method: 'HEAD', path, headers: { 'if-none-match': etag } });
-      expect([known.status, known.headers.etag]).toEqual([304, etag]);
-    }
     const line = server.serverLog.find(({ requestId }) => requestId === 'a-head');
     expect(line).toMatchObject({ method: 'HEAD', status: 200, bytes: 0 });
   });

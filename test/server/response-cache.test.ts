@@ -118,17 +118,24 @@ const TIMES = {
 };
 const SEARCH = { query: '{ tokenSearch(query: "usdc") { edges { node { symbol } } } }' };
 const NATIVE = { query: '{ tokenSearch(filter: { isNative: true }) { totalCount } }' };
+const CHANGES = { query: '{ tokenChanges(since: "x") { cursor changed { name } } }' };
 
 it.each([
   ['equal content', {}, {}, [TIMES], ''],
   ['other prices', { price: { usd: 7 } }, {}, [BASE, TIMES, SEARCH, NATIVE], '"usd":7}'],
-  ['other tokens', { name: 'New' }, {}, [BASE, WITHOUT_PRICES, TIMES, SEARCH, NATIVE], '"name":"New"'],
-  ['other chains', {}, { name: 'Chain' }, [CHAINS, TIMES, SEARCH, NATIVE], '"name":"Chain"'],
+  [
+    'other tokens',
+    { name: 'New' },
+    {},
+    [BASE, WITHOUT_PRICES, TIMES, SEARCH, NATIVE, CHANGES],
+    '"name":"New"',
+  ],
+  ['other chains', {}, { name: 'Chain' }, [CHAINS, TIMES, SEARCH, NATIVE, CHANGES], '"name":"Chain"'],
 ])(
   'a refresh with %s causes a new execution only of requests that read the difference',
   async (_name, ofToken, ofChain, again, text) => {
     const server = await startServer(LONG);
-    const all = [BASE, WITHOUT_PRICES, CHAINS, TIMES, SEARCH, NATIVE];
+    const all = [BASE, WITHOUT_PRICES, CHAINS, TIMES, SEARCH, NATIVE, CHANGES];
     await server.countExecuted(...all, ...all);
     const tokens = demoTokens.map((token) => ({ ...token, ...ofToken }));
     await refreshWith(

@@ -10,7 +10,7 @@ import {
   type TestGateway,
   type TestGatewayOptions,
 } from '../../support/test-gateway.js';
-import { refreshWith, startServer, UNGUARDED } from '../../support/test-server.js';
+import { refreshWith, UNGUARDED } from '../../support/test-server.js';
 
 const CHAINS = [chainRow('a'), chainRow('b')];
 const token = (index: number, changes: Parameters<typeof tokenRow>[2] = {}) =>
@@ -174,23 +174,4 @@ it('changes of the chain listing are the added, changed and removed chains', asy
   });
   await refreshWith(gateway, [token(2)], [other, chainRow('c')]);
   expect(await chainChanges(gateway, cursor)).toMatchObject({ cursor, changed: [] });
-});
-
-it('queries for changes are cached until anything but prices changes, and cost the upstream nothing', async () => {
-  const listings = { chains: CHAINS, tokens: [token(1), token(2)] };
-  const server = await startServer({ listings, config: UNGUARDED });
-  const { cursor } = await tokenChanges(server);
-  const asked = { query: TOKEN_CHANGES, variables: { since: cursor } };
-  expect(await server.countExecuted(asked, asked, asked)).toMatchObject({ count: 2 });
-  await refreshWith(server, [token(1, { price: { usd: 9 } }), token(2)], CHAINS);
-  expect(await server.countExecuted(asked)).toMatchObject({ count: 0 });
-  await refreshWith(server, [token(2)], CHAINS);
-  const { count, bodies } = await server.countExecuted(asked);
-  expect(count).toBe(1);
-  // The operation writer and GraphQL Yoga return the same data.
-  expect(JSON.parse(bodies[0] ?? '')).toEqual({
-    data: { tokenChanges: await tokenChanges(server, cursor) },
-  });
-  expect((await tokenChanges(server, cursor)).removedIds).toHaveLength(1);
-  expect(server.upstream.count()).toBe(5);
 });
