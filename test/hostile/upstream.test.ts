@@ -21,16 +21,6 @@ const MAX_STALL_MS = 700;
 const MAX_GUARD_STALL_MS = 150;
 const MAX_MEMORY_MB = 420;
 
-interface Listings {
-  readonly listings: readonly {
-    readonly name: string;
-    readonly state: string;
-    readonly rows: number;
-    readonly version: string;
-    readonly lastFailure: { readonly code: string; readonly message: string } | null;
-  }[];
-}
-
 /** As many copies of a part as fit into a response. */
 const filled = (part: string) => part.repeat(Math.floor(FULL / part.length));
 const rows = (body: string) => text(`{"tokens":[${body}]}`);
@@ -105,7 +95,8 @@ describe('a hostile upstream', () => {
       };
       const tokens = async () => {
         const query = '{ listings { name state rows version lastFailure { code message } } }';
-        return (await ask<Listings>(target.address, query)).data.listings[1];
+        const { data } = await ask<{ listings: { version: string }[] }>(target.address, query);
+        return data.listings[1];
       };
       const before = await tokens();
       const hostile = answer();

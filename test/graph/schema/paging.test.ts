@@ -9,26 +9,17 @@ import { share } from '../../support/ends.js';
 import { codesOf, createTestGateway, dataOf, type TestGateway } from '../../support/test-gateway.js';
 import { refreshWith, UNGUARDED } from '../../support/test-server.js';
 
-interface FoundToken {
+type FoundToken = Omit<RawToken, 'price'> & {
   readonly id: string;
-  readonly chainKey: string;
-  readonly address: string;
-  readonly symbol: string;
-  readonly name: string;
-  readonly isBridgeable: boolean;
   readonly isNative: boolean;
-  readonly price: { readonly usd: number } | null;
-}
+  readonly price: RawToken['price'] | null;
+};
 
 interface Connection {
   readonly totalCount: number;
   readonly edges: readonly { readonly cursor: string; readonly node: FoundToken }[];
-  readonly pageInfo: {
-    readonly hasNextPage: boolean;
-    readonly hasPreviousPage: boolean;
-    readonly startCursor: string | null;
-    readonly endCursor: string | null;
-  };
+  readonly pageInfo: Readonly<Record<'hasNextPage' | 'hasPreviousPage', boolean>> &
+    Readonly<Record<'startCursor' | 'endCursor', string | null>>;
 }
 
 const PAGE = `query Page($query: String, $filter: TokenFilter, $orderBy: TokenOrder, $first: Int, $after: String) {

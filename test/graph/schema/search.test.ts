@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { foldSymbol } from '../../../src/search/text.js';
-import { demoChains, demoTokens } from '../../fixtures/demo.js';
+import { demoChains, demoTokens, type RawToken } from '../../fixtures/demo.js';
 import { chainRow, tokenRow } from '../../fixtures/rows.js';
 import { share } from '../../support/ends.js';
 import { startFakeUpstream, status } from '../../support/fake-upstream.js';
@@ -11,12 +11,7 @@ import { refreshWith, startServer, UNGUARDED } from '../../support/test-server.j
 
 interface Found {
   readonly totalCount: number;
-  readonly nodes: readonly {
-    readonly symbol: string;
-    readonly name: string;
-    readonly chainKey: string;
-    readonly address: string;
-  }[];
+  readonly nodes: readonly Pick<RawToken, 'symbol' | 'name' | 'chainKey' | 'address'>[];
 }
 
 const HEX = '0x00000000000000000000000000000000000000';
@@ -48,7 +43,7 @@ async function search(query: string, filter = {}, { query: ask }: Pick<typeof ga
   return { found, totalCount, chainKeys: found.map(({ chainKey }) => chainKey) };
 }
 
-const keyOf = ({ chainKey, address }: { chainKey: string; address: string }) => `${chainKey} ${address}`;
+const keyOf = ({ chainKey, address }: Pick<RawToken, 'chainKey' | 'address'>) => `${chainKey} ${address}`;
 
 /** Starts another gateway with these tokens. */
 const serve = (tokens: readonly object[], chains: readonly object[] = demoChains) =>
