@@ -1,12 +1,12 @@
 /** A stop loses no request, ends with status 0, and waits only a bounded time for clients and the upstream. */
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { expect, it, onTestFinished } from 'vitest';
 import { generatedListings } from '../fixtures/rows.js';
 import { stall, startFakeUpstream } from '../support/fake-upstream.js';
 import { startGatewayProcess } from '../support/gateway-process.js';
+import { openRaw, postOf } from '../support/raw-http.js';
 import { startWaitingGateway } from '../support/waiting-gateway.js';
 
 const BODY = JSON.stringify({ query: '{ tokens(srcChainKey: "ethereum") { symbol } }' });
@@ -63,20 +63,16 @@ it('a stop does not wait beyond 10 s for clients that send nothing, half a reque
   const upstream = await startFakeUpstream({ tokens }, onTestFinished);
   const { address, child, exited, output } = await startGatewayProcess({ UPSTREAM_URL: upstream.url });
   await expect.poll(async () => (await fetch(`${address}/ready`)).status).toBe(200);
-  const { hostname, port } = new URL(address);
-  const body = JSON.stringify({ query: '{ a: tokens { name } b: tokens { name } }' });
-  const sockets = [
-    '',
-    'POST /graphql HTTP/1.1\r\nHost:',
-    'POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{',
-    `POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
-  ].map((bytes) => {
-    const socket = connect(Number(port), hostname).on('error', () => {});
-    socket.write(bytes);
-    return socket;
-  });
+  const open = async (bytes: string) => {
+    const connection = await openRaw(address, { isReading: false });
+    connection.socket.write(bytes);
+    return connection.socket;
+  };
+  await open('');
+  await open('POST /graphql HTTP/1.1\r\nHost:');
+  await open('POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{');
   // After the first bytes, the rest fills the buffers.
-  await once(sockets.at(-1) as Socket, 'readable');
+  await once(await open(postOf('{ a: tokens { name } b: tokens { name } }')), 'readable');
   await sleep(300);
   const stoppedAt = performance.now();
   child.kill('SIGTERM');

@@ -1,3 +1,5 @@
+const always = (value: unknown) => () => value;
+
 /** Values that a resolver can return in place of its usual one. Calls make new values: a promise has a state. */
 export const ODD_VALUES: readonly ((usual: unknown) => unknown)[] = [
   () => {
@@ -13,22 +15,10 @@ export const ODD_VALUES: readonly ((usual: unknown) => unknown)[] = [
     // biome-ignore lint/suspicious/noThenProperty: an unusual promise.
     then: (resolve: (value: unknown) => void) => resolve(usual),
   }),
-  () => undefined,
-  () => null,
   () => () => 'called',
-  () => Number.NaN,
-  () => Number.POSITIVE_INFINITY,
+  ...[undefined, null, true, Number.NaN, Number.POSITIVE_INFINITY, -0, 1.5, 2 ** 31, 1e21, 10n].map(always),
+  ...['12', 'a "quote"\\, \n\u0000\u001f\u2028\u007fé☃\u{1f41f}', 'lone \ud800', '__proto__'].map(always),
   () => Symbol('symbol'),
-  () => 10n,
-  () => -0,
-  () => 1.5,
-  () => 2 ** 31,
-  () => 1e21,
-  () => '12',
-  () => true,
-  () => 'a "quote"\\, \n\u0000\u001f\u2028\u007fé☃\u{1f41f}',
-  () => 'lone \ud800',
-  () => '__proto__',
   () => ({}),
   () => Object.create(null) as object,
   () => ({ valueOf: () => 3 }),

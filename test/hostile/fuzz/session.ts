@@ -1,6 +1,5 @@
 /** Runs exchanges against the built gateway, and reports their faults and their CPU time. */
 import { Agent } from 'node:http';
-import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { demoChains, demoTokens } from '../../fixtures/demo.js';
@@ -8,6 +7,7 @@ import { generatedListings } from '../../fixtures/rows.js';
 import { json } from '../../support/fake-upstream.js';
 import { startTarget } from '../../support/hostile.js';
 import { isIdle, megabytesOf } from '../../support/process-facts.js';
+import { openRaw } from '../../support/raw-http.js';
 import { sendHttp } from '../../support/send-http.js';
 import { faultsOf } from './checks.js';
 import type { Exchange, PlainRequest, RawBytes } from './exchange.js';
@@ -109,16 +109,8 @@ export async function openSession(tokenCount: number, missing?: 'chains' | 'toke
 
   /** What the gateway sends until the connection ends; empty if `isCut`. */
   async function sendRaw({ writes, isCut, answersAtLeast }: RawBytes): Promise<string> {
-    const socket = connect({ port: Number(new URL(address).port), host: '127.0.0.1', allowHalfOpen: true });
-    const received: Buffer[] = [];
-    const ended = new Promise<void>((resolve) => {
-      socket
-        .on('data', (chunk) => received.push(chunk))
-        .once('end', resolve)
-        .once('close', resolve);
-      // The answers that arrived before the connection ended decide whether an error is a fault.
-      socket.on('error', () => {});
-    });
+    const { socket, received } = await openRaw(address);
+    const closed = new Promise((resolve) => socket.once('close', resolve));
     for (const part of writes) socket.write(part, 'latin1');
     if (isCut) {
       await sleep(CUT_AFTER_MS);
@@ -131,10 +123,9 @@ export async function openSession(tokenCount: number, missing?: 'chains' | 'toke
       isHung = true;
       socket.destroy();
     }, ANSWER_WITHIN_MS);
-    await ended;
+    await closed;
     clearTimeout(timer);
-    socket.destroy();
-    return Buffer.concat(received).toString('latin1');
+    return received();
   }
 
   async function outcomeOfRaw(raw: RawBytes): Promise<Omit<Outcome, 'cpuMs'>> {
