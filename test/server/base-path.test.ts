@@ -54,12 +54,4 @@ describe('SERVED_PATHS', () => {
       expect((await fetch(address + path, { headers: HTML })).status).toBe(404);
     expect((await fetch(`${address}/graphql`, { headers: HTML })).status).toBe(200);
   });
-
-  it('SERVED_PATHS includes /metrics in the library only if named', async () => {
-    const gateway = await openGateway({ demo: true, logLevel: 'silent' });
-    const statusOf = async (path: string) =>
-      (await gateway.fetch(new Request(`http://gateway${path}`))).status;
-    expect([await statusOf('/live'), await statusOf('/metrics')]).toEqual([200, 404]);
-    await gateway.close();
-  });
 });
