@@ -5,11 +5,12 @@ import { createTestGateway, type TestGateway } from '../support/test-gateway.js'
 
 const QUERY = 'query Chain($key: String!) { chain(chainKey: $key) { name } }';
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+const byHash = (sha256Hash: unknown, version: unknown = 1) => ({ persistedQuery: { version, sha256Hash } });
 
-function ask({ fetch }: TestGateway, hash: unknown, query?: string, version: unknown = 1): Promise<Response> {
+function ask({ fetch }: TestGateway, hash: unknown, query?: string, version?: unknown): Promise<Response> {
   const parameters = new URLSearchParams({
     variables: '{"key":"base"}',
-    extensions: JSON.stringify({ persistedQuery: { version, sha256Hash: hash } }),
+    extensions: JSON.stringify(byHash(hash, version)),
   });
   if (query !== undefined) parameters.set('query', query);
   return fetch(`/graphql?${parameters}`);
@@ -26,10 +27,7 @@ it('a persisted query must be sent once, and is then executed by its hash, also 
     const answer = await ask(gateway, sha256(QUERY), query);
     expect(await answer.json()).toEqual({ data: { chain: { name: 'Base' } } });
   }
-  const posted = await gateway.post({
-    variables: { key: 'sei' },
-    extensions: { persistedQuery: { version: 1, sha256Hash: sha256(QUERY) } },
-  });
+  const posted = await gateway.post({ variables: { key: 'sei' }, extensions: byHash(sha256(QUERY)) });
   expect(await posted.json()).toEqual({ data: { chain: { name: 'SEI' } } });
 });
 
@@ -38,8 +36,7 @@ it('a persisted query stays stored while others send long texts that are no docu
   await ask(gateway, sha256(QUERY), QUERY);
   for (const letter of 'abc') {
     const query = letter.repeat(900_000);
-    const extensions = { persistedQuery: { version: 1, sha256Hash: sha256(query) } };
-    await gateway.post({ query, extensions });
+    await gateway.post({ query, extensions: byHash(sha256(query)) });
   }
   expect(await (await ask(gateway, sha256(QUERY))).json()).toEqual({ data: { chain: { name: 'Base' } } });
 });
@@ -61,12 +58,8 @@ it('persisted queries are stored in bounded memory: clients send evicted ones ag
   const gateway = await createTestGateway();
   const long = (nth: number) => `# ${'x'.repeat(90_000)}${nth}\n${QUERY}`;
   for (let nth = 0; nth < 30; nth++) {
-    const posted = await gateway.post({
-      query: long(nth),
-      variables: { key: 'base' },
-      extensions: { persistedQuery: { version: 1, sha256Hash: sha256(long(nth)) } },
-    });
-    expect(posted.status).toBe(200);
+    const asked = { query: long(nth), variables: { key: 'base' }, extensions: byHash(sha256(long(nth))) };
+    expect((await gateway.post(asked)).status).toBe(200);
   }
   expect(await (await ask(gateway, sha256(long(29)))).json()).toHaveProperty('data');
   expect(await (await ask(gateway, sha256(long(0)))).json()).toHaveProperty('errors');
