@@ -1,7 +1,6 @@
 /** Tests of HEAD and QUERY, and of the headers that the response has with each method. */
 import { METHODS } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { answerOf } from '../support/test-gateway.js';
 import {
   type Asked,
   FRESH,
@@ -253,25 +252,23 @@ it.each([
 ])(
   'a response written without GraphQL Yoga has the headers of Yoga for %s, with any Accept header',
   async (_name, corsOrigins) => {
-    const { ask, gateway, executed } = await startServer({ config: { ...FRESH, corsOrigins } });
+    const { ask, fetch, executed } = await startServer({ config: { ...FRESH, corsOrigins } });
     let nth = 0;
     for (const method of ['GET', 'POST', ...(isQueryKnown ? ['QUERY'] : [])])
       for (const accept of ACCEPTED)
         for (const origin of [undefined, 'https://a.example', 'https://b.example']) {
           const headers = { ...(accept ? { accept } : {}), ...(origin ? { origin } : {}) };
-          const isGet = method === 'GET';
-          const askedOf = (query: string): Asked =>
-            isGet
-              ? { query, method, headers }
-              : { method, headers, path: '/graphql', body: JSON.stringify({ query }) };
-          const { path = pathOf({ query: QUERY }), body } = askedOf(QUERY);
-          const type = isGet ? {} : { 'content-type': 'application/json' };
-          const init = { method, headers: { ...headers, ...type }, ...(body ? { body } : {}) };
-          const byYoga = await answerOf(gateway, new Request(`http://gateway${path}`, init));
+          const partsOf = (query: string) =>
+            method === 'GET'
+              ? { path: pathOf({ query }) }
+              : { path: '/graphql', body: JSON.stringify({ query }) };
+          const { path, ...body } = partsOf(QUERY);
+          const type = method === 'GET' ? {} : { 'content-type': 'application/json' };
+          const byYoga = await fetch(path, { method, headers: { ...type, ...headers }, ...body });
           const before = executed();
           // Yoga responds to the first request of an unusual kind, the writer to the next ones.
-          await ask(askedOf(`${QUERY} # ${nth++}`));
-          const written = await ask(askedOf(`${QUERY} # ${nth++}`));
+          await ask({ method, headers, ...partsOf(`${QUERY} # ${nth++}`) });
+          const written = await ask({ method, headers, ...partsOf(`${QUERY} # ${nth++}`) });
           expect(executed() - before).toBe(2);
           const what = `${method} ${accept} ${origin}`;
           expect(comparable(Object.entries(written.headers)), what).toEqual(comparable(byYoga.headers));
