@@ -1,4 +1,4 @@
-/** Fields and parameters called `then`, and defaults of non-null variables, are nothing special. */
+/** Fields called `then`, and defaults of non-null variables, are nothing special. */
 import { expect, it } from 'vitest';
 import { startServer } from '../support/test-server.js';
 
@@ -11,10 +11,4 @@ it.each([
   const { post, countExecuted } = await startServer();
   for (let nth = 0; nth < 2; nth++) expect(await (await post({ query })).text()).toBe(body);
   expect((await countExecuted({ query }, { query }, { query })).bodies).toEqual([body, body, body]);
-});
-
-it('a parameter `then` is ignored like any other unknown parameter', async () => {
-  const { ask } = await startServer();
-  const { body } = await ask({ body: '{"query":"{ __typename }","then":1}' });
-  expect(String(body)).toBe('{"data":{"__typename":"Query"}}');
 });
