@@ -162,49 +162,37 @@ describe('a request to /mcp', () => {
   });
 });
 
-describe('an MCP message of a client', () => {
-  it('a message counts as an operation in progress, and is refused as OVERLOADED beyond the limit, as operations are', async () => {
-    const server = await startServer({ config: { upstreamRetries: 0, trustedProxies: ['127.0.0.1'] } });
-    server.upstream.planBoth(stall);
-    const send = (path: string, body: string, client = '192.0.2.1') =>
-      server.ask({ path, body, headers: { 'x-forwarded-for': client } });
-    const queryOf = (nth: number) => JSON.stringify({ query: `{ a${nth}: tokens { name } }` });
-    const calls = [
-      callOf('get_token', { chainKey: 'base', address: '0x1' }),
-      callOf('query', { query: '{ tokens { symbol } }' }),
-    ];
-    const waiting = Array.from({ length: 250 }, (_, nth) =>
-      nth % 2 ? send('/graphql', queryOf(nth)) : send('/mcp', calls[nth % 4 ? 1 : 0] ?? ''),
-    );
-    await expect.poll(() => sampleOf(server, 'gateway_requests_in_flight')).toBe(250);
-    for (const { status, headers, body } of [
-      await send('/mcp', LIST),
-      await send('/graphql', queryOf(250)),
-    ]) {
-      expect(status).toBe(503);
-      expect(headers).toMatchObject({
-        'retry-after': '1',
-        'cache-control': 'no-store',
-        'access-control-allow-origin': '*',
-        'access-control-expose-headers': expect.stringContaining('retry-after'),
-        'x-request-id': expect.any(String),
-      });
-      const message = expect.stringContaining('The gateway is busy');
-      expect(JSON.parse(body.toString())).toEqual({
-        errors: [{ message, extensions: { code: 'OVERLOADED' } }],
-      });
-    }
-    expect((await send('/mcp', LIST, '192.0.2.2')).status).toBe(200);
-    await server.upstream.refuse();
-    for (const { status } of await Promise.all(waiting)) expect(status).toBe(200);
-  });
-
-  it('a message is refused by RATE_LIMIT, like other operations', async () => {
-    const clientLimit = { rate: { perSecond: 1, burst: 1 }, take: async () => 1_000 };
-    const { status, headers, body } = await post(await startServer({ clientLimit }), LIST);
-    expect([status, headers['retry-after']]).toEqual([429, '1']);
-    expect(JSON.parse(body.toString())).toMatchObject({ errors: [{ extensions: { code: 'RATE_LIMITED' } }] });
-  });
+it('a message counts as an operation in progress, and is refused as OVERLOADED beyond the limit, as operations are', async () => {
+  const server = await startServer({ config: { upstreamRetries: 0, trustedProxies: ['127.0.0.1'] } });
+  server.upstream.planBoth(stall);
+  const send = (path: string, body: string, client = '192.0.2.1') =>
+    server.ask({ path, body, headers: { 'x-forwarded-for': client } });
+  const queryOf = (nth: number) => JSON.stringify({ query: `{ a${nth}: tokens { name } }` });
+  const calls = [
+    callOf('get_token', { chainKey: 'base', address: '0x1' }),
+    callOf('query', { query: '{ tokens { symbol } }' }),
+  ];
+  const waiting = Array.from({ length: 250 }, (_, nth) =>
+    nth % 2 ? send('/graphql', queryOf(nth)) : send('/mcp', calls[nth % 4 ? 1 : 0] ?? ''),
+  );
+  await expect.poll(() => sampleOf(server, 'gateway_requests_in_flight')).toBe(250);
+  for (const { status, headers, body } of [await send('/mcp', LIST), await send('/graphql', queryOf(250))]) {
+    expect(status).toBe(503);
+    expect(headers).toMatchObject({
+      'retry-after': '1',
+      'cache-control': 'no-store',
+      'access-control-allow-origin': '*',
+      'access-control-expose-headers': expect.stringContaining('retry-after'),
+      'x-request-id': expect.any(String),
+    });
+    const message = expect.stringContaining('The gateway is busy');
+    expect(JSON.parse(body.toString())).toEqual({
+      errors: [{ message, extensions: { code: 'OVERLOADED' } }],
+    });
+  }
+  expect((await send('/mcp', LIST, '192.0.2.2')).status).toBe(200);
+  await server.upstream.refuse();
+  for (const { status } of await Promise.all(waiting)) expect(status).toBe(200);
 });
 
 describe('the log and the metrics', () => {

@@ -5,7 +5,7 @@ import { createSharedClientLimit } from '../../src/storage/redis/client-limit.js
 import { createRedisConnection } from '../../src/storage/redis/connection.js';
 import { isRedisMissing, startRedis } from '../support/redis.js';
 import { sendHttp } from '../support/send-http.js';
-import { createTestLog } from '../support/test-gateway.js';
+import { codesOf, createTestLog } from '../support/test-gateway.js';
 import { startServer } from '../support/test-server.js';
 
 const HOUR = 3_600;
@@ -65,11 +65,14 @@ describe('a client at its limit', () => {
     ['a GET', { method: 'GET', query: query(9) }],
     ['a HEAD', { method: 'HEAD', path: '/graphql' }],
     ['a form', { body: 'query={a}', headers: { 'content-type': 'application/x-www-form-urlencoded' } }],
+    ['a message of an agent', { path: '/mcp', body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}' }],
     ['a page that is not served', { method: 'GET', query: query(9), headers: { accept: 'text/html' } }],
   ])('a client at its limit cannot bypass it by %s', async (_name, asked) => {
     const { ask, address } = await startServer({ clientLimit: limitOf(1), config: { graphiql: false } });
     await ask({ query: query(0) });
-    expect((await ask(asked)).status).toBe(429);
+    const { status, headers, body } = await ask(asked);
+    expect([status, headers.ratelimit]).toEqual([429, `"operations";r=0;t=${headers['retry-after']}`]);
+    if (body.byteLength > 0) expect(codesOf(JSON.parse(String(body)))).toEqual(['RATE_LIMITED']);
     // Nor by an absolute URL.
     const path = `${address}/graphql?query=${encodeURIComponent(query(9))}`;
     expect((await sendHttp(address, { path })).status).toBe(429);
