@@ -42,7 +42,7 @@ describe('a request that was answered before', () => {
     ['with members in another order', { body: JSON.stringify({ variables: BASE.variables, query: TOKENS }) }],
     ['with null members', { body: JSON.stringify({ ...BASE, operationName: null, extensions: null }) }],
     ['with other white space in its JSON', { body: JSON.stringify(BASE, null, 4) }],
-    ['with unknown members', { body: JSON.stringify({ ...BASE, id: 7, others: [{}], then: 1 }) }],
+    ['with unknown members', { body: `{"then":1,"others":[{}],${JSON.stringify(BASE).slice(1)}` }],
     ['with null as ids of documents', { body: JSON.stringify({ documentId: null, doc_id: null, ...BASE }) }],
     [
       'with its content type in other letter case',
