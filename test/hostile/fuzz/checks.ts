@@ -1,11 +1,10 @@
 /** Finds faults in an answer: a body that contradicts its headers, or an error without a known code. */
-import { ERROR_CODES } from '../../../src/domain/error-codes.js';
+import { ERRORS, SERVER_ERRORS } from '../../../src/domain/error-codes.js';
 import { plainOf, type Received } from '../../support/send-http.js';
 
-/** Codes of the GraphQL server and of persisted queries, but not INTERNAL_SERVER_ERROR, which is always a fault. */
-const SERVER_CODES =
-  'GRAPHQL_PARSE_FAILED GRAPHQL_VALIDATION_FAILED BAD_REQUEST OPERATION_RESOLUTION_FAILURE PERSISTED_QUERY_NOT_FOUND PERSISTED_QUERY_MISMATCH OVERLOADED';
-const CODES: ReadonlySet<unknown> = new Set([...ERROR_CODES, ...SERVER_CODES.split(' ')]);
+/** All codes but INTERNAL_SERVER_ERROR, which is always a fault. */
+const { INTERNAL_SERVER_ERROR: _fault, ...codes } = { ...ERRORS, ...SERVER_ERRORS };
+const CODES: ReadonlySet<unknown> = new Set(Object.keys(codes));
 
 /** The JSON documents in a body. @throws Error if the body is not what its content type says */
 function documentsOf(answer: Received): readonly unknown[] {
