@@ -381,10 +381,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
   }
 
   function enter() {
-    if (active) {
-      choose(active);
-      return;
-    }
+    if (active) return choose(active);
     // From now on the box accepts the next search, so that fast typing does not wait for an answer.
     const text = box.value;
     box.value = '';
@@ -397,10 +394,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
     await find(text);
     waiting--;
     const row = failed ? undefined : rowOfEnter();
-    if (row) {
-      onChoose(row.token);
-      return;
-    }
+    if (row) return onChoose(row.token);
     if (box.value) void find();
     else box.value = text;
     const [first] = rows;
@@ -410,10 +404,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
 
   /** @param {Row} row */
   function choose(row) {
-    if (row.element.ariaDisabled) {
-      sayWhyNot(row.token);
-      return;
-    }
+    if (row.element.ariaDisabled) return sayWhyNot(row.token);
     box.value = '';
     onChoose(row.token);
   }
