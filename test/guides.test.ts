@@ -3,7 +3,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { buildSchema } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { blocksOf, ROOT, readmes, readText } from './support/readme.js';
+import { blockOf, blocksOf, ROOT, readmes, readText } from './support/readme.js';
 import { shareGateway } from './support/shared-gateway.js';
 
 const README = 'README.md';
@@ -12,13 +12,13 @@ const MAX_PICTURE_BYTES = 200_000;
 
 const COMMANDS = 'test/readme.test.ts';
 
-/** The blocks of every README, by the test that runs them. */
+/** The blocks of every README, by the test that runs them, or by the folder of the files that they show and tests run. */
 const RUN_BY: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   [README]: {
     [COMMANDS]:
       'start, tests, rest, query, answer, real upstream, ChainPicker, TokenPicker, DestinationPicker',
-    'test/clients/recipes.test.ts': 'recipes/fetch.ts, recipes/apollo.ts',
-    'test/library/hosts.test.ts': 'hosts/node-http.js',
+    'test/clients': 'recipes/fetch.ts, recipes/apollo.ts',
+    'test/library': 'hosts/node-http.js',
   },
   'src/graph/README.md': {
     [COMMANDS]: 'Listings, Identifiers, Sources, machines',
@@ -31,29 +31,40 @@ const RUN_BY: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'test/storage/cores.test.ts': 'cluster',
   },
   'src/library/README.md': {
-    'test/library/hosts.test.ts': 'hosts/next/app/tokens/[[...path]]/route.js, hosts/next/next.config.js',
+    'test/library': 'hosts/next/app/tokens/[[...path]]/route.js, hosts/next/next.config.js',
   },
   'src/graph/federation/README.md': {
-    'test/federation/recipes.test.ts':
+    'test/federation/recipes':
       'apollo-router.yaml, chain-facts.js, hive-gateway.js, mesh.config.js, router.yaml, cosmo.yaml, stitching.js',
   },
   '.deploy/README.md': { 'test/deploy/prometheus.test.ts': 'prometheus.yaml' },
   'test/clients/README.md': {
-    'test/clients/recipes.test.ts':
+    'test/clients':
       'recipes/urql.ts, projects/relay/relay.config.json, projects/relay/src/TokenPicker.ts, projects/codegen/codegen.json, projects/tada/tada.json, projects/tada/src/graphql.ts',
     'test/clients/nullability.test.ts': 'codegen-nullability.json, semantic-to-strict',
   },
 };
+const BLOCKS = Object.entries(RUN_BY).flatMap(([guide, blocks]) =>
+  Object.entries(blocks).flatMap(([by, names]) => names.split(', ').map((name) => ({ guide, by, name }))),
+);
 
 describe('every guide', () => {
   it('every guide has only blocks that a test runs', () => {
     const found = readmes().flatMap((path) => blocksOf(path).map(({ name }) => `${path}: ${name}`));
-    const known = Object.entries(RUN_BY).flatMap(([path, blocks]) =>
-      Object.values(blocks).flatMap((names) => names.split(', ').map((name) => `${path}: ${name}`)),
-    );
+    const known = BLOCKS.map(({ guide, name }) => `${guide}: ${name}`);
     const hint = 'Put <!-- test: name --> above the block, run it in a test, and add it to RUN_BY here.';
     expect(found.toSorted(), hint).toEqual(known.toSorted());
   });
+
+  it.each(BLOCKS.filter(({ by }) => !by.endsWith('.test.ts')))(
+    '$guide shows $name as in the file that tests run, in few lines',
+    ({ guide, by, name }) => {
+      const file = readText(`${by}/${name}`);
+      const copyIt = `Copy ${by}/${name} into ${guide}, below <!-- test: ${name} -->.`;
+      expect(blockOf(guide, name), copyIt).toBe(file);
+      expect(file.trimEnd().split('\n').length).toBeLessThanOrEqual(by === 'test/clients' ? 15 : 20);
+    },
+  );
 
   it('every guide names only scripts that exist', () => {
     const { scripts } = JSON.parse(readText('package.json')) as { scripts: Record<string, string> };
