@@ -36,8 +36,6 @@ export interface OperationsOptions {
   readonly hasRoutes?: boolean | 'often';
   /** Cursors of earlier states of the listings, for queries of changes. */
   readonly cursors?: readonly string[];
-  /** Further aliases. Each is used at most once in an operation, so that few fields conflict. */
-  readonly aliases?: readonly string[];
 }
 
 const KEYS = ['ethereum', 'base', 'solana', 'nope', '', 'été "☃" \u{1f41f}'];
@@ -119,9 +117,8 @@ type Choose = <Item>(items: readonly Item[]) => Item;
 
 function operationOf(
   choose: Choose,
-  { without = [], hasRoutes = false, cursors = [], aliases: furtherAliases = [] }: OperationsOptions,
+  { without = [], hasRoutes = false, cursors = [] }: OperationsOptions,
 ): Operation {
-  const aliases = [...furtherAliases];
   const outOf = (times: number) => choose(Array.from({ length: times }, (_, nth) => nth)) === 0;
   const variables: Record<string, unknown> = {};
   let definitions: string[] = [];
@@ -134,10 +131,6 @@ function operationOf(
     const name = `${letter}${named++}`;
     if (!outOf(12)) return name;
     return name.padEnd(outOf(20) ? MAX_NAME_LENGTH + 1 : MAX_NAME_LENGTH, 'x');
-  }
-
-  function alias(): string {
-    return (outOf(4) && aliases.pop()) || nameOf('a');
   }
 
   function define(type: string, value: unknown, defaultTo?: string): string {
@@ -293,14 +286,14 @@ function operationOf(
     );
     const isAsking = hasRoutes === 'often' && asking.length > 0 && outOf(2);
     const field = choose(isAsking ? asking : [undefined, ...fields]);
-    if (!field) return outOf(2) ? '__typename' : `${alias()}: __typename${directives()}`;
+    if (!field) return outOf(2) ? '__typename' : `${nameOf('a')}: __typename${directives()}`;
     const below = getNamedType(field.type);
     const args = field.args
       .filter((argument) => !isRouteArgument(argument) || (hasRoutes && !isInList))
       .map(argumentOf)
       .filter((argument) => argument !== undefined);
     const isPlain = isLeafType(below) && args.length === 0;
-    const head = `${isPlain && outOf(2) ? '' : `${alias()}: `}${field.name}${args.length ? `(${args.join(', ')})` : ''}`;
+    const head = `${isPlain && outOf(2) ? '' : `${nameOf('a')}: `}${field.name}${args.length ? `(${args.join(', ')})` : ''}`;
     if (isLeafType(below)) return outOf(8) ? `${head}${directives()} ${head}` : head + directives();
     const list = isNonNullType(field.type) ? field.type.ofType : field.type;
     const inner = () => selectionOf(below, depth + 1, isInList || isListType(list));
