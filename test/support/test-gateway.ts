@@ -91,24 +91,14 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
   const config = { ...defaultConfig(), ...FAR_LIMITS, ...options.config };
   // Metrics of the process would keep every gateway in memory until the end of the test run.
   const metrics = createMetrics({ ofProcess: false });
-  let changeOvers = 0;
-  let isSharing: number | boolean | undefined;
   const refreshes: { readonly listing: string; readonly outcome: string }[] = [];
   const { gateway, snapshots, checkDependencies, refreshOnRequest, close } = await assemble({
     config: { ...config, upstreamUrl: upstream.url },
     metrics: {
       ...metrics,
-      changedOver(from, to) {
-        changeOvers++;
-        metrics.changedOver(from, to);
-      },
       refresh(listing, outcome, heldBackFor) {
         refreshes.push({ listing, outcome });
         metrics.refresh(listing, outcome, heldBackFor);
-      },
-      sharing(isShared) {
-        isSharing = isShared;
-        metrics.sharing(isShared);
       },
     },
     firstPauseMs: options.firstPauseMs,
@@ -139,12 +129,8 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     apply: (rules: string) => snapshots.applyRules(parseListingRules(rules)),
     /** Refreshes both listings now, as `POST /refresh` does. */
     refreshOnRequest,
-    /** How many changes from one service to its successor were counted. */
-    changeOvers: () => changeOvers,
     /** The refreshes that ended so far, as they are counted in the metrics. */
     refreshes: refreshes as readonly (typeof refreshes)[number][],
-    /** Whether it shares through Redis now; undefined before the first connection. */
-    isSharing: () => isSharing,
     logged,
     fetch,
     post,
