@@ -2,7 +2,6 @@
 import { ApolloClient, gql, HttpLink, InMemoryCache, type ObservableQuery } from '@apollo/client';
 import { filter, firstValueFrom, from } from 'rxjs';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { startGatewayProcess } from '../support/gateway-process.js';
 import { watchRequests } from '../support/seen-requests.js';
 import { shareGateway } from '../support/shared-gateway.js';
 import {
@@ -73,24 +72,6 @@ describe('Apollo Client', () => {
     expect(kept.filter(([, entry]) => entry?.name === 'Ethereum')).toEqual([
       [expect.stringMatching(/^Chain:./), expect.objectContaining({ chainKey: 'ethereum' })],
     ]);
-  });
-
-  it('Apollo Client updates a token in all queries when one of them refetches it', async () => {
-    const { address } = await startGatewayProcess({ TOKENS_FRESH_MS: '100' });
-    const client = createPlainClient(`${address}/graphql`);
-    const one = client.watchQuery<{ token: PricedToken }>({ query: TOKEN, variables: USDC });
-    const many = client.watchQuery<{ tokens: PricedToken[] }>({ query: USDC_ROWS });
-    await Promise.all([show(one), show(many)]);
-    const shown = () => {
-      const rows = many.getCurrentResult().data?.tokens ?? [];
-      return rows.find((row) => row?.symbol === 'USDC')?.price;
-    };
-    const before = shown();
-    expect(before?.usd).toBeGreaterThan(0);
-
-    await expect.poll(async () => (await one.refetch()).data?.token.price?.asOf).not.toBe(before?.asOf);
-    await expect.poll(shown).toEqual(one.getCurrentResult().data?.token?.price);
-    expect(shown()).not.toEqual(before);
   });
 
   it('Apollo Client joins the pages of a search to one list, with each token once, apart from other searches', async () => {
