@@ -11,7 +11,7 @@ import { freePort } from '../support/free-port.js';
 import { ask, post } from '../support/gateway-process.js';
 import { megabytesOf } from '../support/process-facts.js';
 import { ROOT, readText } from '../support/readme.js';
-import { spawnKept } from '../support/server-process.js';
+import { spawnGroup } from '../support/server-process.js';
 import { temporaryDirectory } from '../support/temporary-files.js';
 import { bytesOf, deployed, gatewayContainer, imageEnv } from './files.js';
 
@@ -34,12 +34,7 @@ const healthCheck = JSON.parse(/^HEALTHCHECK .*? CMD (.*)$/m.exec(dockerfile)?.[
 function run(settings: Readonly<Record<string, string>>) {
   const program = CAN_CHANGE_USER ? AS_USER.split(' ') : [];
   const [first = '', ...args] = [...program, ...command];
-  const started = spawnKept(first, args, { cwd: ROOT, env: { PATH, ...imageEnv, ...settings } });
-  onTestFinished(async () => {
-    started.child.kill('SIGKILL');
-    await started.exited;
-  });
-  return started;
+  return spawnGroup(first, args, { cwd: ROOT, env: { PATH, ...imageEnv, ...settings } });
 }
 
 /** Runs the command of the image on free ports with a folder for snapshots, and waits until the gateway listens. */

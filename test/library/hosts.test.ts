@@ -13,6 +13,7 @@ import { startGatewayProcess } from '../support/gateway-process.js';
 import { isMissing } from '../support/missing.js';
 import { readText } from '../support/readme.js';
 import { sendHttp } from '../support/send-http.js';
+import { spawnGroup } from '../support/server-process.js';
 import { plainOf } from '../support/test-server.js';
 import { type Asked, answersOf, got, LONG, posted, QUERY, REQUESTS } from './requests.js';
 import { HOSTS, installPacked, installRuntime, startHost, startNext } from './support.js';
@@ -114,15 +115,11 @@ describe.skipIf(isMissing(canInstall, 'other servers (the npm registry does not 
     it('the packed gateway has a command that starts the process', async () => {
       const program = join(folder, 'node_modules/.bin/chains-and-tokens-gateway');
       const env = { PATH: process.env.PATH ?? '', PORT: '0' };
-      const started = promisify(execFile)(program, { env, cwd: folder });
-      let output = '';
-      let isStopping = false;
-      started.child.stdout?.on('data', (chunk) => {
-        output += String(chunk);
-        if (!isStopping && output.includes('"Listening"')) isStopping = started.child.kill('SIGINT');
-      });
-      await started;
-      expect(output).toContain('"Stopped"');
+      const { child, output, exited } = spawnGroup(program, [], { env, cwd: folder });
+      await expect.poll(output).toContain('"Listening"');
+      child.kill('SIGINT');
+      expect(await exited, output()).toBe(0);
+      expect(output()).toContain('"Stopped"');
     });
 
     it.each(['bun', 'deno'] as const)(
