@@ -120,6 +120,7 @@ const EVERYTHING = `{
     base: tokens(srcChainKey: "base") { symbol isNative chain { name } }
     chain(chainKey: "base") { tokens { symbol } }
     token(chainKey: "ethereum", address: "${USDC}") { chain { tokenCount } }
+    _entities(representations: [{ __typename: "Chain", chainKey: "base" }, { __typename: "Token", chainKey: "ethereum", address: "${USDC}" }]) { __typename }
     listings { state }
   }`;
 

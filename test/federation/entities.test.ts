@@ -1,6 +1,5 @@
 /** _entities finds chains and tokens by each key, and a malformed representation costs only itself. */
 import { expect, it } from 'vitest';
-import { demoChains, demoTokens } from '../fixtures/demo.js';
 import { idOf } from '../fixtures/rows.js';
 import { type Answered, codesOf, createTestGateway } from '../support/test-gateway.js';
 
@@ -125,17 +124,6 @@ it('_entities keeps messages short if malformed values are long, deep or frequen
   expect(data).toEqual({ _entities: Array(200).fill(null) });
   expect(errors).toHaveLength(200);
   for (const { message } of errors ?? []) expect(message.length).toBeLessThan(250);
-});
-
-it('_entities costs one request for each listing, however many representations there are', async () => {
-  const { query, upstream } = await createTestGateway();
-  const tokens = demoTokens.map(({ chainKey, address }) => token(chainKey, address));
-  await query(ENTITIES, { representations: tokens });
-  expect(upstream.seen.map(({ path }) => path)).toEqual(['tokens']);
-  const mixed = [...tokens, ...demoChains.map(({ chainKey }) => chain(chainKey)), ...tokens];
-  const { data } = await query<Entities>(ENTITIES, { representations: mixed });
-  expect(data?._entities).toEqual(mixed);
-  expect(upstream.seen.map(({ path }) => path)).toEqual(['tokens', 'chains']);
 });
 
 it('_entities charges for each malformed representation, also of several fields', async () => {
