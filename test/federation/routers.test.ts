@@ -10,10 +10,10 @@ import { fixedLimits } from '../support/fixed-limits.js';
 import { ask, post } from '../support/gateway-process.js';
 import { operationsOf } from '../support/generated-operations.js';
 import type { AtEnd } from '../support/server-process.js';
-import type { PassedRequest } from './support/counting-proxy.js';
 import {
   areRoutersMissing,
   composeByMesh,
+  type PassedRequest,
   recipe,
   runScript,
   type Subgraphs,
@@ -21,8 +21,7 @@ import {
   startSubgraphRecipe,
   startSubgraphs,
 } from './support/routers.js';
-import { serveGraph } from './support/serve-graph.js';
-import { holdersOf, tvlUsdOf } from './support/stats-subgraph.js';
+import { holdersOf, serveGraph, tvlUsdOf } from './support/stats-subgraph.js';
 
 const ROUTERS = ['apollo-gateway', 'hive-gateway', 'stitching'] as const;
 type Router = (typeof ROUTERS)[number];

@@ -1,7 +1,7 @@
-/** The subgraph of another team, with invented numbers about chains and tokens. */
-import { buildSchema } from 'graphql';
+/** Graphs of another team: one of them has invented numbers about chains and tokens. */
+import { buildSchema, type GraphQLSchema, graphql } from 'graphql';
+import { startAround } from '../../support/open-gateway.js';
 import type { AtEnd } from '../../support/server-process.js';
-import { serveGraph } from './serve-graph.js';
 
 interface ChainKey {
   readonly chainKey: string;
@@ -92,4 +92,16 @@ const rootValue = {
 /** Starts another team's subgraph, which adds `tvlUsd` to chains and `holders` to tokens and refers to both. */
 export function startStatsSubgraph(atEnd: AtEnd) {
   return serveGraph(schema, rootValue, atEnd);
+}
+
+/** Serves a graph of another team on a free port. @returns its address */
+export async function serveGraph(schema: GraphQLSchema, rootValue: unknown, atEnd: AtEnd) {
+  const url = await startAround(async (request, response) => {
+    const asked = new URL(request.url ?? '', 'http://graph').searchParams.get('query');
+    const body = Buffer.concat(await request.toArray()).toString();
+    const { query, variables } = asked === null ? JSON.parse(body) : { query: asked, variables: {} };
+    const answer = await graphql({ schema, source: query, variableValues: variables, rootValue });
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+  }, atEnd);
+  return { url };
 }
