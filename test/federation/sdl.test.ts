@@ -1,9 +1,10 @@
 /** The SDLs for Federation and for stitching agree with the schema and have the directives that routers need. */
-import { readFileSync } from 'node:fs';
 import { buildSchema, isInterfaceType, isNonNullType, isObjectType, Kind, parse, print } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { schema, sdlOf, withMarks } from '../../src/graph/schema/index.js';
 import { PRINTED_FILES } from '../../src/packaging/printed-files.js';
+import { share } from '../support/ends.js';
+import { readText } from '../support/readme.js';
 import { createTestGateway } from '../support/test-gateway.js';
 
 const SDLS = '{ _service { sdl } _sdl }';
@@ -14,14 +15,11 @@ interface Sdls {
 }
 
 /** The two SDLs for larger graphs: for Federation and for stitching. */
-async function sdls(): Promise<{ subgraph: string; stitching: string }> {
-  const { query } = await createTestGateway();
+const sdls = share(async (atEnd) => {
+  const { query } = await createTestGateway({ atEnd });
   const { data } = await query<Sdls>(SDLS);
   return { subgraph: data?._service.sdl ?? '', stitching: data?._sdl ?? '' };
-}
-
-const ROOT = new URL('../../', import.meta.url);
-const read = (path: string) => readFileSync(new URL(path, ROOT), 'utf8');
+});
 
 /** The type names of an SDL, in its order. */
 const typesOf = (sdl: string) =>
@@ -31,9 +29,8 @@ const typesOf = (sdl: string) =>
 
 describe('the SDL for other graphs', () => {
   // `released.test.ts` checks the directives that the last release had.
-  it('the SDL has the directives that are newer than the release', async () => {
-    const { subgraph, stitching } = await sdls();
-    const lines = [...subgraph.split('\n'), ...stitching.split('\n')];
+  it('the SDL has the directives that are newer than the release', () => {
+    const lines = [...sdls.subgraph.split('\n'), ...sdls.stitching.split('\n')];
     for (const line of [
       'type Chain @key(fields: "chainKey") @key(fields: "id") @key(fields: "caip2") {',
       'type Token @key(fields: "chainKey address") @key(fields: "id") @key(fields: "caip19") {',
@@ -43,29 +40,26 @@ describe('the SDL for other graphs', () => {
       expect(lines).toContain(line);
   });
 
-  it('the SDL leaves out Node for Federation, and is a schema of its own for stitching', async () => {
-    const { subgraph, stitching } = await sdls();
-    expect(typesOf(subgraph)).not.toContain('Node');
-    expect(subgraph).not.toMatch(/^ {2}(nodes?\(|_)/m);
-    expect(() => buildSchema(stitching)).not.toThrow();
+  it('the SDL leaves out Node for Federation, and is a schema of its own for stitching', () => {
+    expect(typesOf(sdls.subgraph)).not.toContain('Node');
+    expect(sdls.subgraph).not.toMatch(/^ {2}(nodes?\(|_)/m);
+    expect(() => buildSchema(sdls.stitching)).not.toThrow();
   });
 
-  it('the SDL agrees with schema.graphql', async () => {
+  it('the SDL agrees with schema.graphql', () => {
     const withoutDirectives = (sdl: string) => {
       const definitions = parse(sdl).definitions.filter(({ kind }) => kind !== 'DirectiveDefinition');
       const plain = print({ kind: Kind.DOCUMENT, definitions });
       return plain.replace(/ @(?!specifiedBy|deprecated)\w+(\([^)]*\))?/g, '');
     };
-    const file = read('schema.graphql');
-    const { stitching } = await sdls();
-    expect(withoutDirectives(stitching)).toBe(withoutDirectives(file));
+    const file = readText('schema.graphql');
+    expect(withoutDirectives(sdls.stitching)).toBe(withoutDirectives(file));
     expect(file).not.toMatch(/\b_\w+[({:]/);
   });
 
-  it('the SDL is written to files by `npm run schema`', async () => {
-    const { subgraph, stitching } = await sdls();
-    expect(PRINTED_FILES['build/subgraph.graphql']?.()).toBe(subgraph);
-    expect(PRINTED_FILES['build/stitching.graphql']?.()).toBe(stitching);
+  it('the SDL is written to files by `npm run schema`', () => {
+    expect(PRINTED_FILES['build/subgraph.graphql']?.()).toBe(sdls.subgraph);
+    expect(PRINTED_FILES['build/stitching.graphql']?.()).toBe(sdls.stitching);
   });
 
   it('the SDL is available without introspection for Federation, but not for stitching', async () => {
@@ -73,7 +67,7 @@ describe('the SDL for other graphs', () => {
     const { data, errors } = await query<Sdls>(SDLS);
     expect(errors).toBeUndefined();
     expect(data?._sdl).toBeNull();
-    expect(data?._service.sdl).toBe((await sdls()).subgraph);
+    expect(data?._service.sdl).toBe(sdls.subgraph);
     expect((await query('{ __schema { types { name } } }')).data).toBeUndefined();
   });
 
