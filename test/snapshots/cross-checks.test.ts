@@ -87,7 +87,7 @@ describe("the decimals of a chain's native asset on which both listings disagree
 
   it('native assets with disputed decimals are served without a price, reported and counted while the listings disagree', async () => {
     const gateway = await startGuarded(LISTINGS);
-    const since = new Date().toISOString();
+    const since = new Date(Date.now()).toISOString();
     // The listings are compared once both are fetched.
     await until(async () => gateway.heldBackRows()[1] === 1);
     for (let days = 0; days < 3; days++) {

@@ -1,6 +1,6 @@
 /** Stopped clocks of this process, which only a test advances, and waits in real time beside them. */
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import { onTestFinished, vi } from 'vitest';
+import { expect, onTestFinished, vi } from 'vitest';
 
 /** The monotonic clock of this process, stopped: only `advance` moves the clock. Timers still run. */
 export type StoppedClock = ReturnType<typeof stopClock>;
@@ -51,28 +51,22 @@ export function stopDate() {
 /** Both clocks of this process, stopped. */
 export type StoppedClocks = ReturnType<typeof stopClocks>;
 
-/** Stops `performance.now` and `Date`. */
+/** Stops `performance.now` and `Date.now`. */
 export function stopClocks() {
   const clock = stopClock();
-  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() });
-  onTestFinished(() => void vi.useRealTimers());
+  const date = stopDate();
   return {
     advance(ms: number) {
       clock.advance(ms);
-      vi.setSystemTime(Date.now() + ms);
+      date.advance(ms);
     },
     /** Sets the date back, but not the monotonic clock, as a system does that corrects a clock that was ahead. */
-    setBack: (ms: number) => void vi.setSystemTime(Date.now() - ms),
+    setBack: date.setBack,
   };
 }
 
-/** Waits in real time until the condition is true. `expect.poll` is not used, because it moves a stopped `Date`. */
-export async function until(isSo: () => Promise<boolean>): Promise<void> {
-  for (let times = 0; !(await isSo()); times++) {
-    if (times > 5_000) throw new Error('Expected it within 5,000 looks');
-    await sleep(2);
-  }
-}
+/** Waits in real time until the condition is true. */
+export const until = (isSo: () => Promise<boolean>) => expect.poll(isSo, { interval: 2 }).toBe(true);
 
 /** Waits for 300 rounds of the event loop: until all has run that waits only for a round, as 300 operations in a row do. */
 export async function manyRounds(): Promise<void> {
