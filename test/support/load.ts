@@ -126,19 +126,16 @@ async function failureOf(
   nth: number,
 ): Promise<string | undefined> {
   const sent = isNew ? { ...variables, nth } : variables;
-  const isGet = nth % 5 === 0;
   const parameters = new URLSearchParams({ query, variables: JSON.stringify(sent ?? {}) });
+  const posted = {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ query, variables: sent }),
+  };
+  const [search, init] = nth % 5 === 0 ? [`?${parameters}`, {}] : ['', posted];
   try {
-    const response = await fetch(`${address}/graphql${isGet ? `?${parameters}` : ''}`, {
-      ...(isGet
-        ? {}
-        : {
-            method: 'POST',
-            headers: { 'content-type': 'application/json' },
-            body: JSON.stringify({ query, variables: sent }),
-          }),
-      signal: AbortSignal.timeout(MAX_ANSWER_MS),
-    });
+    const signal = AbortSignal.timeout(MAX_ANSWER_MS);
+    const response = await fetch(`${address}/graphql${search}`, { ...init, signal });
     const body = await response.text();
     if (response.status === 200 && body === right) return undefined;
     return `${query} got HTTP ${response.status}, ${difference(body, right)}`;
