@@ -3,7 +3,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { buildSchema } from 'graphql';
 import { describe, expect, it } from 'vitest';
-import { blockOf, blocksOf, ROOT, readmes, readText } from './support/readme.js';
+import { blockOf, blocksOf, PACKAGE, ROOT, readmes, readText } from './support/readme.js';
 import { shareGateway } from './support/shared-gateway.js';
 
 const README = 'README.md';
@@ -67,11 +67,10 @@ describe('every guide', () => {
   );
 
   it('every guide names only scripts that exist', () => {
-    const { scripts } = JSON.parse(readText('package.json')) as { scripts: Record<string, string> };
     const named = readmes().flatMap((path) =>
       [...readText(path).matchAll(/npm run ([\w:]+)/g)].map(([, script]) => `${path}: ${script}`),
     );
-    const isThere = (name: string) => (name.split(': ')[1] ?? '') in scripts;
+    const isThere = (name: string) => (name.split(': ')[1] ?? '') in PACKAGE.scripts;
     expect(named.filter((name) => !isThere(name))).toEqual([]);
   });
 

@@ -1,6 +1,5 @@
 /** The process obeys its command line, and SIGTERM or SIGINT ends it in order without a lost request. */
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
@@ -8,12 +7,10 @@ import { SETTING_NAMES } from '../src/config/config.js';
 import { demoTokens } from './fixtures/demo.js';
 import { json, late, stall } from './support/fake-upstream.js';
 import { freePort } from './support/free-port.js';
-import { spawnGateway, startGatewayProcess } from './support/gateway-process.js';
-import { ROOT } from './support/readme.js';
+import { MAIN, spawnGateway, startGatewayProcess } from './support/gateway-process.js';
+import { PACKAGE, ROOT } from './support/readme.js';
 import { spawnGroup } from './support/server-process.js';
 import { startWaitingGateway } from './support/waiting-gateway.js';
-
-const { version } = JSON.parse(readFileSync(`${ROOT}/package.json`, 'utf8')) as { version: string };
 
 /** Code that is loaded before the gateway. It reports when a handler of SIGTERM is set, which the gateway does first. */
 const SAY_WHEN_ARMED = `data:text/javascript,${encodeURIComponent(`
@@ -28,7 +25,7 @@ const SAY_WHEN_ARMED = `data:text/javascript,${encodeURIComponent(`
 
 /** Runs the built gateway with options. */
 const runWith = (...options: string[]) =>
-  promisify(execFile)(process.execPath, [`${ROOT}/dist/main.js`, ...options]).then(
+  promisify(execFile)(process.execPath, [MAIN, ...options]).then(
     ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
     ({ code, stdout, stderr }) => ({ code, stdout, stderr }),
   );
@@ -42,7 +39,7 @@ describe('the command line', () => {
   });
 
   it('--version prints the version of the package and the commit that was built', async () => {
-    const stdout = `^chains-and-tokens-gateway ${version} \\([0-9a-f]{40}(-dirty)?\\)\n$`;
+    const stdout = `^chains-and-tokens-gateway ${PACKAGE.version} \\([0-9a-f]{40}(-dirty)?\\)\n$`;
     const expected = { code: 0, stdout: expect.stringMatching(stdout), stderr: '' };
     expect(await runWith('--version')).toEqual(expected);
   });

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { getAsBrowser } from './support/browser-get.js';
 import { freePort } from './support/free-port.js';
 import { ask } from './support/gateway-process.js';
-import { ROOT, tableBelow } from './support/readme.js';
+import { PACKAGE, ROOT, tableBelow } from './support/readme.js';
 import { spawnGroup } from './support/server-process.js';
 import { temporaryDirectory } from './support/temporary-files.js';
 
@@ -19,11 +19,8 @@ const MAX_PACKAGES = 100;
 
 const ENV = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', npm_config_prefer_offline: 'true' };
 const run = promisify(execFile);
-const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
-  dependencies: object;
-};
 /** Packages that the code imports. Others are in package.json only to fix their versions for GraphQL Yoga with Node 20. */
-const DEPENDENCIES = Object.keys(dependencies).filter((name) => !name.startsWith('@graphql-tools/'));
+const DEPENDENCIES = Object.keys(PACKAGE.dependencies).filter((name) => !name.startsWith('@graphql-tools/'));
 
 /** The files of a container: the built gateway, and the packages of `npm ci --omit=dev --omit=optional`. */
 let folder: string;

@@ -1,18 +1,14 @@
 /** A log that nobody reads does not block the gateway. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
 import { fixedLimits } from './support/fixed-limits.js';
 import { freePort } from './support/free-port.js';
+import { MAIN } from './support/gateway-process.js';
 import { postOf } from './support/raw-http.js';
+import { PACKAGE } from './support/readme.js';
 
-const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
-const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
-  version: string;
-};
 /** The number of pipelined requests that are sent together: few enough for one TCP segment. */
 const AT_ONCE = 50;
 /** An id is in the log line of its request, so a few thousand requests fill any buffer. */
@@ -73,7 +69,7 @@ async function fillLog(address: string): Promise<string> {
 it('a log that is not read does not block requests or SIGTERM, and lost lines are counted', async () => {
   const { address, errors } = await startUnread(true);
   const metrics = await fillLog(address);
-  expect(metrics).toContain(`gateway_build_info{version="${version}",revision="`);
+  expect(metrics).toContain(`gateway_build_info{version="${PACKAGE.version}",revision="`);
   const [, pid] = /pid (\d+)/.exec(errors()) ?? [];
   process.kill(Number(pid), 'SIGTERM');
   // A stop that takes longer than ten seconds ends with status 1.

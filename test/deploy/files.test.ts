@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { readConfig, SETTING_NAMES } from '../../src/config/config.js';
 import { MONITORING_PATHS } from '../../src/http/paths.js';
 import { MAX_UPSTREAM_WAIT_MS } from '../../src/snapshots/operation-view.js';
-import { ROOT, readText } from '../support/readme.js';
+import { PACKAGE, ROOT, readText } from '../support/readme.js';
 import {
   alerts,
   bytesOf,
@@ -106,7 +106,7 @@ describe('compose.yaml and kubernetes.yaml', () => {
   });
 
   it('both files run the image of this version, with a read-only root and a folder for snapshots', () => {
-    const { version } = JSON.parse(readText('package.json')) as { version: string };
+    const { version } = PACKAGE;
     for (const gateway of [first, second]) {
       expect(gateway).toMatchObject({ image: `chains-and-tokens-gateway:${version}`, read_only: true });
       expect(gateway.volumes[0]).toMatch(new RegExp(`:${gateway.environment.SNAPSHOT_DIR}$`));

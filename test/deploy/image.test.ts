@@ -10,7 +10,7 @@ import { fixedLimits } from '../support/fixed-limits.js';
 import { freePort } from '../support/free-port.js';
 import { ask, post } from '../support/gateway-process.js';
 import { megabytesOf } from '../support/process-facts.js';
-import { ROOT, readText } from '../support/readme.js';
+import { PACKAGE, ROOT } from '../support/readme.js';
 import { spawnGroup } from '../support/server-process.js';
 import { temporaryDirectory } from '../support/temporary-files.js';
 import { bytesOf, deployed, gatewayContainer, imageEnv } from './files.js';
@@ -64,8 +64,7 @@ async function startImage(settings: Readonly<Record<string, string>>) {
 
 describe('the command of the image', () => {
   it('the command of the image is that of npm start', () => {
-    const { scripts } = JSON.parse(readText('package.json')) as { scripts: { start: string } };
-    expect(`exec ${command.join(' ')}`).toBe(scripts.start);
+    expect(`exec ${command.join(' ')}`).toBe(PACKAGE.scripts.start);
   });
 
   it('the command of the image refuses to start without an upstream', async () => {

@@ -1,18 +1,13 @@
 /** The built gateway as a process of its own, as `npm start` runs it. */
-import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { fixedLimits } from './fixed-limits.js';
+import { PACKAGE, ROOT } from './readme.js';
 import { spawnKept } from './server-process.js';
 
-const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
-const PACKAGE = new URL('../../package.json', import.meta.url);
+export const MAIN = join(ROOT, 'dist/main.js');
 /** The flags that `npm start` gives Node. Without them the process can take 100 MB more memory with Node 24. */
-export const FLAGS = (
-  JSON.parse(readFileSync(PACKAGE, 'utf8')) as { scripts: { start: string } }
-).scripts.start
-  .split(' ')
-  .filter((word) => word.startsWith('--'));
+export const FLAGS = (PACKAGE.scripts.start ?? '').split(' ').filter((word) => word.startsWith('--'));
 
 export type GatewayProcess = Awaited<ReturnType<typeof startGatewayProcess>>;
 

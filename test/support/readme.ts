@@ -35,6 +35,13 @@ export function readText(path: string): string {
   return readFileSync(join(ROOT, path), 'utf8');
 }
 
+/** The content of package.json. */
+export const PACKAGE = JSON.parse(readText('package.json')) as {
+  readonly version: string;
+  readonly scripts: Readonly<Record<string, string>>;
+  readonly dependencies: object;
+};
+
 /** The blocks of a README. A block with several operations is returned once for each operation. */
 export function blocksOf(path: string): readonly Block[] {
   const found = readText(path).matchAll(/(?:^<!-- test: ([^\n]+) -->\n)?^```(\w*)\n(.*?)^```$/gms);
