@@ -29,13 +29,8 @@ const [token] = demoTokens.filter(({ chainKey }) => chainKey === 'ethereum');
 const ADDRESS = token?.address ?? '';
 /** Queries without times, which differ between gateways. */
 const QUERIES: Readonly<Record<string, string>> = {
-  tokenChanges: '{ tokenChanges { cursor isReset removedIds changed { id caip19 } } }',
-  chainChanges: '{ chainChanges(since: "nope") { cursor isReset removedIds changed { id caip2 } } }',
   sources: `{ sources(dstChainKey: "ethereum", dstToken: "${ADDRESS}") { isComplete asOf chains { chainKey } } }`,
   nodes: '{ tokenSearch(query: "usdc") { totalCount nodes { id symbol } didYouMean } }',
-  didYouMean: '{ tokenSearch(query: "ehtereum") { nodes { id } didYouMean } }',
-  chainsByCaip2: '{ chainsByCaip2(caip2s: ["eip155:1", "nope"]) { name caip2 } }',
-  tokensByCaip19: `{ tokensByCaip19(caip19s: ["eip155:1/erc20:${ADDRESS}", "nope"]) { symbol caip19 } }`,
   destinations: `{ token(chainKey: "ethereum", address: "${ADDRESS}") { destinations { chainKey chain { name } tokens { id } } } }`,
 };
 
