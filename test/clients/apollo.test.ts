@@ -47,7 +47,7 @@ describe('Apollo Client', () => {
       const { data } = await client.query<never>({ query: gql(query), variables });
       return data;
     });
-    expect(sent).toHaveLength(3);
+    expect(sent()).toHaveLength(3);
   });
 
   it('Apollo Client normalises the results of several queries by id, without configuration', async () => {

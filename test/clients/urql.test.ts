@@ -71,7 +71,7 @@ describe('urql', () => {
       expect(error?.message).toBeUndefined();
       return data;
     });
-    expect(sent).toMatchObject(
+    expect(sent()).toMatchObject(
       ['ChainPicker', 'TokenPicker', 'DestinationPicker'].map((name) => ({
         method: 'GET',
         url: expect.stringContaining(`operationName=${name}&`),
@@ -87,7 +87,7 @@ describe('urql', () => {
     });
     expect(error?.message).toBeUndefined();
     expect(data?.tokenSearch.totalCount).toBe(4);
-    expect(sent.map(({ method }) => method)).toEqual(['POST']);
+    expect(sent().map(({ method }) => method)).toEqual(['POST']);
   });
 
   it('urql normalises the results of several queries by id, and updates a token in all of them', async () => {
