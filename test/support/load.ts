@@ -77,16 +77,13 @@ export function startLoad(
   const inProgress = new Set<Promise<void>>();
   let asked = 0;
   let answered = 0;
-  let longestMs = 0;
   let isOver = false;
 
   async function askNext(): Promise<void> {
     const nth = asked++;
     const question = questions[nth % questions.length];
     if (!question) return;
-    const began = performance.now();
     const failure = await failureOf(address, question, texts[nth % questions.length] ?? '', nth);
-    longestMs = Math.max(longestMs, performance.now() - began);
     if (failure) failures.push(failure);
     else answered++;
   }
@@ -103,9 +100,6 @@ export function startLoad(
     /** How many questions got a right answer. */
     get answered() {
       return answered;
-    },
-    get longestMs() {
-      return longestMs;
     },
     /** A line for every error and every wrong answer. */
     failures: failures as readonly string[],
