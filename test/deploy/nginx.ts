@@ -45,15 +45,5 @@ export async function startNginx(
       );
     })
     .toBe(200);
-  return {
-    address,
-    /** How many attempts of nginx at a gateway failed, by reason. */
-    failedAttempts(): Readonly<Record<string, number>> {
-      const counts: Record<string, number> = {};
-      for (const [, reason = ''] of output().matchAll(/\[error\] .*?\d+ ([^,]*?) while /g)) {
-        counts[reason] = (counts[reason] ?? 0) + 1;
-      }
-      return counts;
-    },
-  };
+  return { address, output };
 }
