@@ -227,7 +227,8 @@ describe('rows of routes that no listing has had', () => {
     const asOf = new Date(Date.now() - 3_600_000).toISOString();
     clock.setBack(3_600_000);
     await refresh(gateway);
-    gateway.upstream.plan('routes', status(500));
+    // The second time, the pause that the upstream asked for is not over, and no request is sent.
+    gateway.upstream.plan('routes', status(500, { 'retry-after': '600' }));
     for (const price of [{ usd: 1 }, null]) {
       clock.advance(61_000);
       await untilCachesSeeTheTime();
