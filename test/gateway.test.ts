@@ -96,7 +96,8 @@ describe('the field tokens', () => {
   });
 
   it('the field tokens returns an empty list if routes are answered with 422 or without rows', async () => {
-    const { query, upstream } = await createTestGateway();
+    const tokens = [tokenRow('x', '0x1'), tokenRow('x', '0x2')];
+    const { query, upstream } = await createTestGateway({ listings: { tokens } });
     await query('{ tokens { symbol } }');
     for (const [token, answer] of [
       ['0x1', status(422)],
