@@ -125,7 +125,7 @@ describe('destinations', () => {
 it('the age of routes counts from their request, and is not in the header while they are fresh', async () => {
   const clock = stopClocks();
   const { post } = await serve(ROUTES, { ...FRESH, destinationsFreshMs: 60_000 });
-  const groups = Array(2).fill({ asOf: new Date().toISOString() });
+  const groups = Array(2).fill({ asOf: new Date(Date.now()).toISOString() });
   const query = `query ($srcChainKey: String!, $srcToken: String!) {
     destinations(srcChainKey: $srcChainKey, srcToken: $srcToken) { asOf }
     token(chainKey: $srcChainKey, address: $srcToken) { destinations { asOf } }
