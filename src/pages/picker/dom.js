@@ -15,6 +15,9 @@ export function byId(id, type) {
   throw new Error(`No "${id}" of this type.`);
 }
 
+/** Without a mouse, a focused field brings a keyboard that hides the rows. */
+export const hasMouse = matchMedia('(hover: hover)').matches;
+
 /** @typedef {Record<string, string | undefined>} Attributes an undefined one is left out */
 
 /**

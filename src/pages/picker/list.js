@@ -1,5 +1,5 @@
 /** The search box and its list: first the tokens that can be moved or reached, then those that are only listed. */
-import { afterPaint, age, button, byId, make, say, tell } from './dom.js';
+import { afterPaint, age, button, byId, hasMouse, make, say, tell } from './dom.js';
 import { ask, isCancelled, QueryError, UNREACHABLE } from './graph.js';
 import { TOKENS, TOKENS_BY_KEY } from './queries.js';
 import { nameOf, rowOf } from './rows.js';
@@ -438,7 +438,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
     typing = setTimeout(find, TYPING_MS);
   });
   // Pressing a row keeps the focus in the search.
-  list.addEventListener('mousedown', (event) => event.preventDefault());
+  list.addEventListener('mousedown', (event) => hasMouse && event.preventDefault());
   list.addEventListener('click', ({ target }) => {
     const pressed = target instanceof Element ? target.closest('.row') : null;
     const row = rows.find(({ element }) => element === pressed);

@@ -1,6 +1,6 @@
 /** Puts the page together: the two slots, the chips of chains, the recent choices, and the page's address. */
 import { createCodePanel } from './code.js';
-import { button, byId, copy, listed, make, say, tell } from './dom.js';
+import { button, byId, copy, hasMouse, listed, make, say, tell } from './dom.js';
 import { ask } from './graph.js';
 import { createList } from './list.js';
 import { watchListings } from './listings.js';
@@ -25,7 +25,6 @@ const box = byId('search', HTMLInputElement);
 const finder = byId('find-chain', HTMLInputElement);
 const chips = byId('chains', HTMLElement);
 const shortcut = byId('shortcut', HTMLButtonElement);
-const hasMouse = matchMedia('(hover: hover)').matches;
 // Before the page changes: otherwise the browser would have to lay it out twice.
 if (hasMouse) box.focus();
 /** A token is undefined until it is loaded, and null if it is not listed. @type {Record<Side, { key?: TokenKey | undefined, token?: Token | null | undefined }>} */

@@ -101,10 +101,13 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     await page.evaluate(() => scrollTo(0, 1500));
     await expect.poll(async () => (await search.boundingBox())?.y).toBeLessThan(20);
     expect(await code.isVisible()).toBe(false);
+    await search.tap();
     await rows.first().tap();
     // The bar names the first choice, since the slots can be scrolled away.
     const chosen = pair.getByRole('heading', { name: 'on Ethereum' });
     await chosen.waitFor();
+    // The keyboard of the phone would hide the bar.
+    expect(await hasFocus(search)).toBe(false);
     const toggle = page.getByRole('button', { name: 'Code' });
     const close = page.getByRole('button', { name: 'Close' });
     const shade = () => page.touchscreen.tap(180, 20);
