@@ -41,7 +41,8 @@ const HeldBackFactType = builder.objectRef<HeldBackFact>('HeldBackFact').impleme
     }),
     since: t.expose('since', {
       type: 'DateTime',
-      description: 'The time since which every listing of the upstream has had the value in `upstream`.',
+      description:
+        'The time since which every listing of the upstream has had the same held-back values of this row.',
     }),
   }),
 });
