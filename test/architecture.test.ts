@@ -74,7 +74,7 @@ const PACKAGES = table(`
   fs: packaging
 `);
 
-/** Reads lines of a name and its places. Several lines can have the same name. */
+/** Reads lines of the form `name: place place …`. Lines with the same name are joined. */
 function table(text: string): Readonly<Record<string, readonly string[]>> {
   const places: Record<string, string[]> = {};
   for (const [, name = '', rest = ''] of text.matchAll(/^ *([^\s#]+):(.*)$/gm))
@@ -86,7 +86,7 @@ interface SourceFile {
   /** Path below src, without its ending. */
   readonly name: string;
   readonly text: string;
-  /** Files below src, written like `name`, and packages. */
+  /** The imported files, as paths like `name`, and the imported packages. */
   readonly imports: readonly string[];
 }
 
@@ -112,7 +112,7 @@ const isOurs = (name: string) => files.some((file) => file.name === name);
 const isIn = (name: string, place: string) => name === place || name.startsWith(`${place}/`);
 /** The files whose text matches. */
 const filesWith = (pattern: RegExp) => files.filter(({ text }) => pattern.test(text)).map(({ name }) => name);
-/** The imports of our files that are refused, as "a → b". */
+/** The refused imports of one file of src by another, as "importer → imported". */
 const strays = (isRefused: (name: string, path: string) => boolean) =>
   files.flatMap(({ name, imports }) =>
     imports.filter((path) => isOurs(path) && isRefused(name, path)).map((path) => `${name} → ${path}`),
@@ -190,7 +190,8 @@ it('modules do not import each other in cycles', () => {
   const edges = files.flatMap(({ name, imports }) =>
     imports.filter(isOurs).map((path) => ({ from: moduleOf(name), to: moduleOf(path) })),
   );
-  // A module that imports none, or that none imports, is in no cycle: without its edges, others follow.
+  // In a cycle, each module imports another and is imported by another. Remove the edges of all other modules, until no
+  // edge can be removed.
   let left = edges.filter(({ from, to }) => from !== to);
   for (let before = 0; before !== left.length; ) {
     before = left.length;

@@ -30,9 +30,9 @@ interface World {
 type AtEnd = (end: () => Promise<void>) => void;
 
 const GOOD = { chains, tokens };
-/** The questions for each gateway. They are so few that all gateways together do not keep the machine busy. */
+/** Clients send each gateway only this many, so that all gateways together do not keep the machine busy. */
 const QUESTIONS_PER_SECOND = 10;
-/** More questions than this must be answered during a fault. */
+/** More queries than this must be answered during a fault. */
 const ANSWERED = 10;
 const CEILING = 3;
 /** Without faults the two listings cost 2.5 requests a second, which is below the rate limit. */
@@ -58,12 +58,15 @@ const FAULT_MS = 1_500;
  */
 const NEW_WITHIN_MS = 120_000;
 /**
- * The highest allowed growth of memory. An answer at the limit of 8 MB takes about a tenth of it: as chunks, one buffer,
- * text, and garbage of earlier attempts. Reading all of the 200 MB that are sent would exceed it.
+ * The highest allowed growth of memory. Faults send 200 MB. A gateway that stops at its limit of 8 MB grows by far less
+ * than this; one that reads everything grows by more.
  */
 const GROWN_AT_MOST_MB = 150;
 
-/** When requests are counted, a second is shortened by this time: a busy machine can delay some of them. */
+/**
+ * Requests are counted over a second that is shorter by this time: on a busy machine, delayed requests arrive together
+ * with later ones.
+ */
 const BUNCHED_MS = 600;
 
 const OUTAGES = Object.values(FAULTS)
@@ -133,12 +136,12 @@ async function outlive(world: World, fault: Fault, lastsMs: number, expect: Expe
   const told = { state: 'STALE', failure: fault.code };
   await expect.poll(() => standings(world, began)).toMatchObject([told, told]);
   await sleep(Math.max(0, began + lastsMs - Date.now()));
-  // Without questions during the fault, the checks could pass without testing anything.
+  // Without queries during the fault, the checks could pass without testing anything.
   await expect.poll(() => load.answered - answeredBefore).toBeGreaterThan(ANSWERED);
   await expectAlive(world, expect);
 
   const requests = upstream.seen.slice(seenBefore);
-  // The fault's requests can have been sent earlier, while this process was blocked: count that time, too.
+  // If this process was blocked, the first requests can have arrived before `beganAt`: count that time, too.
   const seconds = (performance.now() - Math.min(beganAt, requests[0]?.notBefore ?? beganAt)) / 1000;
   // While the upstream refuses connections, it sees no requests.
   if (fault.name !== 'a refused connection') expect(requests.length).toBeGreaterThan(0);
@@ -156,7 +159,7 @@ async function recover(world: World, expect: ExpectStatic): Promise<void> {
   await expectAlive(world, expect);
 }
 
-/** Fails if clients have got further wrong answers after the first `since`. */
+/** Fails if clients have got wrong answers. The first `since` of them are ignored. */
 function expectNoFailures({ load }: World, expect: ExpectStatic, since = 0): void {
   expect(load.failures.slice(since, since + 3)).toEqual([]);
 }

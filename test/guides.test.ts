@@ -12,7 +12,10 @@ const MAX_PICTURE_BYTES = 200_000;
 
 const COMMANDS = 'test/readme.test.ts';
 
-/** The blocks of every README, by the test that runs them, or by the folder of the files that they show and tests run. */
+/**
+ * The names of the blocks of each guide, by the test that runs them. A folder means that the blocks show files of this
+ * folder, which tests run.
+ */
 const RUN_BY: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   [README]: {
     [COMMANDS]:

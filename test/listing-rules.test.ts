@@ -52,7 +52,7 @@ const pairs = (chain: string, token: string) =>
   }));
 const TYPED = ['xanadu', 'concealed', 'concaeled', 'xandau', 'concealed base', 'eip155:100100', '100100'];
 
-/** The arguments that the walk gives each root field. Most of them name hidden rows. */
+/** The arguments with which the test queries each root field. Most of them name hidden rows. */
 const WALK: Readonly<Record<string, readonly object[]>> = {
   chain: ['xanadu', 'XANADU', 'base'].map((chainKey) => ({ chainKey })),
   chains: [{}, ...TYPED.map((search) => ({ search })), { chainTypes: ['evm'] }],
@@ -152,7 +152,7 @@ describe('rules that hide rows or order chains', () => {
       }
       if (name !== 'listings') expect(shown, name).toContain('"chainKey":"base"');
     }
-    // Neither the sweep nor the walk has requested routes of hidden tokens.
+    // Neither the sweep of routes nor these queries have requested routes of hidden tokens.
     for (const { url } of upstream.seen) expectNothingHidden(url, url);
     type Listed = readonly { readonly chainKey: string; readonly address: string }[];
     const { data } = await query<Record<string, Listed> & { sources: { chains: Listed } }>(`{

@@ -122,7 +122,7 @@ export async function startGateway(upstream: Target, options: GatewayOptions, op
     PORT: String(port),
     UPSTREAM_URL: address,
     LOG_LEVEL: 'warn',
-    // An earlier checkout has a setting in place of this limit, and allows larger responses of the upstream.
+    // An earlier checkout has the setting MAX_WAIT_MS, and accepts such large responses of the upstream.
     ...(options.root === undefined ? fixedLimits(LIMITS, root) : { MAX_WAIT_MS: '60000' }),
     ...settings,
   };

@@ -28,7 +28,7 @@ export function table(
   return [head, rule, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
-/** A table of contests. The line of an entry says how many times as good the entry `against` is. */
+/** A table of contests. Each line says by what factor the entry `against` is better than the entry of that line. */
 export function contestTable(contests: readonly Contest[]): string {
   return table(
     ['', 'server', 'req/s', 'p50 ms', 'p99 ms', 'CPU µs/req', 'MB', 'upstream', '× by CPU', '× by req/s'],

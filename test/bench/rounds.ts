@@ -3,7 +3,7 @@ import { cpuMicrosOf, megabytesOf } from '../support/process-facts.js';
 import { ask, type Load, runLoad } from './load.js';
 import { requestsOf, type Target } from './processes.js';
 
-/** The measurements of one run. NaN if the system does not report them. */
+/** The measurements of one run; NaN for those that the system does not report. */
 export interface Sample {
   readonly perSecond: number;
   readonly p50: number;

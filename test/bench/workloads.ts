@@ -21,7 +21,7 @@ export interface Workload {
 export interface NewVariables {
   readonly name: string;
   readonly connections: number;
-  /** Returns a function that gives the next body. Equal numbers give equal series; some kinds have only one series. */
+  /** Returns a function that gives the next body of a series. Equal numbers give equal series (some kinds have one). */
   series(number: number): () => string;
 }
 
@@ -105,7 +105,7 @@ export const wholeList: Workload = {
   bodies: [bodyOf(`query Whole { tokens ${ALL_FIELDS} }`)],
 };
 
-/** The bare server has one answer for each body, so the longer list has a body of its own. */
+/** The bare server finds an answer by the body, so this list needs another body than {@link wholeList}. */
 export const longList: Workload = {
   ...wholeList,
   name: 'whole list x10k',
@@ -123,7 +123,7 @@ export const keySets: Workload = {
 
 export const repeated: readonly Workload[] = [chainNames, ofChain, wholeList, longList, keySets];
 
-/** `sets` bodies, each for 20 rows by their keys. */
+/** Makes `sets` bodies. Each asks for 20 tokens by their keys. */
 export function keySetsIn(listed: number, sets: number): readonly string[] {
   const { tokens } = listingsOf(listed);
   const apart = Math.floor(tokens.length / PAGE);
@@ -190,7 +190,7 @@ export const searchMix = withTokens('search mix', (token, random) => {
   let asked = 0;
   return () => {
     const [text, filter = null] = at(kinds, asked++ % kinds.length)();
-    // Added spaces make most requests new, and find the same tokens.
+    // Spaces at the end make most requests new, and do not change what they find.
     return searchWith({ query: inCase(text, below(2 ** 30)) + ' '.repeat(below(80)), filter });
   };
 });

@@ -1,4 +1,4 @@
-/** Code generators that know @semanticNonNull make fields non-null that are null only with an error. */
+/** Code generators that know @semanticNonNull make a field non-null if it is null only with an error. */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createClientProject, isHeavyMissing } from '../support/heavy-clients.js';
 import { blockOf } from '../support/readme.js';
@@ -22,7 +22,7 @@ const USE_MARKED = `
   export const cursors: string = data.tokenChanges.cursor + data.chainChanges.cursor;
   export const routes: number | undefined = data.token?.destinations.length;
 `;
-/** A program with a type error: it uses two fields as non-null that can be null without an error. */
+/** A program with type errors: its two fields can be null without an error, and are used as non-null. */
 const USE_OTHERS = `
   export const name: string = data.token.destinations.length > 0 ? 'some' : 'none';
   export const count: number = data.destinations.length;
@@ -97,7 +97,7 @@ describe.skipIf(isHeavyMissing)('a client that handles errors before it reads da
     },
   );
 
-  // For the other clients, `typed.test.ts` shows this.
+  // `typed.test.ts` tests the same for the other clients.
   it('a page needs null checks everywhere if it does not declare to Relay that it handles errors', async () => {
     const usual = await compiled(['relay'], relayFiles(''), ['relay-compiler']);
     expect(complaintsIn(usual, 'marked')).toBeGreaterThanOrEqual(6);

@@ -1,4 +1,4 @@
-/** Typed clients get types from the schema with which right pages compile and wrong ones do not. */
+/** Typed clients make types from the schema: correct pages compile with them, and wrong ones do not. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { afterTests } from '../support/ends.js';
 import { startGatewayProcess } from '../support/gateway-process.js';

@@ -36,7 +36,7 @@ const wrongSeries = (series: string, bad: number, good: number, waits: number): 
   at(waits > 0 ? 9 + waits : 9, 11 + waits, 40, { [series]: `${good}x9 ${bad}x20 ${good}x60` });
 const wrong = (name: string, labels: string, bad = 1, good = 0, waits = 5) =>
   wrongSeries(own(name, labels), bad, good, waits);
-/** The same for a metric of every process. */
+/** The same for a metric that not only gateways have, such as `up`. */
 const wrongProcess = (name: string, bad: number, good: number, waits = 5) =>
   wrongSeries(`${name}{${GATEWAY}}`, bad, good, waits);
 

@@ -15,7 +15,7 @@ async function testRules(...tests: readonly object[]): Promise<string> {
   return stdout;
 }
 
-/** A test that an alert fires once at one time, and not at two others. */
+/** A test that an alert fires at `firing` (or not, if `fires` is false), and not at `quiet` and `cleared`. */
 function promtoolTest(alert: string, { series, quiet, firing, cleared }: AlertCase, fires = true) {
   const expectation = (minutes: number, isFiring: boolean) => ({
     expr: `count(ALERTS{alertname="${alert}", alertstate="firing"})`,

@@ -130,7 +130,7 @@ describe('compose.yaml and kubernetes.yaml', () => {
       expect(environment.LISTING_RULES).toBe(path);
       expect(volumes).toContain(`./${dirname(files[0] ?? '')}:${dirname(path)}:ro`);
     }
-    // With a digest in the name, only new pods would get another ConfigMap.
+    // If the name had a digest, a change would make a new ConfigMap, which only new pods get.
     expect(options).toEqual({ disableNameSuffixHash: true });
     expect(deployment.spec.template.spec.volumes).toContainEqual({ name: 'rules', configMap: { name } });
     // Kubernetes does not update a mount with `subPath`.
@@ -159,7 +159,7 @@ describe('compose.yaml', () => {
   });
 
   it('compose.yaml starts nginx after the gateways, also while the upstream is down and they are not healthy', () => {
-    // The short form waits until the gateways are started: nginx then finds them.
+    // A plain list waits only until the gateways are started, so that nginx finds their names.
     expect(compose.services.nginx?.depends_on).toEqual(['gateway-1', 'gateway-2']);
   });
 });
@@ -178,7 +178,8 @@ describe('nginx.conf', () => {
     expect(config).toContain(`client_max_body_size ${maxBodyBytes / 2 ** 20}m;`);
     const secondsOf = (name: string) => Number(new RegExp(`${name} (\\d+)s;`).exec(config)?.[1]);
     const [, equal = ''] = /COALESCE_WITHIN_MS = ([\d_]+)/.exec(readText('src/server/responder.ts')) ?? [];
-    // An operation can wait for an equal request, in the queue and for the upstream. Its execution has the rest of 30 s.
+    // An operation can wait three times: for an equal request, in the queue, and for the upstream. Its execution has
+    // the rest of 30 s.
     const waitMs = Number(equal.replace('_', '')) + maxWaitMs + MAX_UPSTREAM_WAIT_MS;
     expect(waitMs).toBeGreaterThan(MAX_UPSTREAM_WAIT_MS + 1_000);
     expect(waitMs).toBeLessThan(28_000);

@@ -98,7 +98,7 @@ describe('the command of the image', () => {
         spawnSync('sh', ['-c', `${AS_USER} test -w ${join(ROOT, path)}`]).status === 0;
       expect(['dist', 'dist/main.js', 'node_modules', '.'].filter(canWrite)).toEqual([]);
     }
-    // The command of the guide, which runs in the container.
+    // The guide to troubleshooting has this command for a running container.
     const [command = ''] = /node -e "fetch[^`]*/.exec(deployed('troubleshooting.md')) ?? [];
     const refresh = command.replace('http://127.0.0.1:4001', admin);
     const { stdout } = await promisify(execFile)('sh', ['-c', refresh]);

@@ -124,7 +124,7 @@ async function startBusyGateway() {
     ];
     const asked = [...questions.map((query) => ask(address, query)), fetch(`${address}/live`)];
     await Promise.all(asked.map((each: Promise<unknown>) => each.catch(() => {})));
-    // One connection too many: the gateway then closes an idle connection of this address, perhaps one of `ask`.
+    // This opens one connection too many: the gateway then closes an idle one of this client, perhaps one of `ask`.
     const { hostname, port } = new URL(address);
     const sockets = Array.from({ length: MAX_CONNECTIONS + 1 }, () =>
       connect({ host: hostname, port: Number(port) }).on('error', () => {}),

@@ -22,7 +22,7 @@ const FROM = process.env.UPGRADE_FROM ?? 'HEAD~1';
 
 const all = questionsAbout({ chains, tokens });
 const [lists, single] = [all.slice(0, 3), all.slice(3)];
-/** A third of the questions is new each time, so that the gateway must execute it. One of 16 answers is long. */
+/** A third of the queries has a new variable each time, so the gateway must execute them. One of 16 answers is long. */
 const QUESTIONS = Array.from({ length: 48 }, (_, nth) => {
   const question = nth % 16 === 0 ? lists[nth / 16] : single[nth % single.length];
   return { query: '', expected: null, ...question, isNew: nth % 3 === 0 };
@@ -134,7 +134,7 @@ describe.skipIf(areMissing('nginx') || isRedisMissing)('two gateways behind ngin
       `${load.answered} requests in ${seconds.toFixed(0)} s (${Math.round(load.answered / seconds)}/s): ${failed}.\n`,
     );
     expect(load.failures).toEqual([]);
-    // Some requests met a stopped gateway and could have been lost, and each gateway answered a part of the requests.
+    // nginx sent some requests to a stopped gateway, and could have lost them. Each gateway answered many.
     expect(nginx.output()).toMatch(/\[error\] .*Connection refused\) while /);
     for (const replica of [one, other]) {
       expect(await replica.end('SIGTERM')).toBe(0);

@@ -35,7 +35,7 @@ const TYPES: Readonly<Record<string, string>> = {
   'networking.k8s.io/v1': 'networking/v1',
 };
 
-/** The errors of TypeScript if the objects are written as literals of their types, which allows no unknown names. */
+/** Writes the objects as literals of their types, so that unknown names are errors. @returns TypeScript's errors */
 function typeErrors(objects: readonly KubernetesObject[], isPatch = false): readonly string[] {
   // In the folder of the packages, so that TypeScript finds them.
   mkdirSync(join(PACKAGES, '.objects'), { recursive: true });

@@ -83,7 +83,7 @@ describe('rules', () => {
     expect(rules.verdictOn(usdc, 'decimals', '6', '9')).toBeUndefined();
     expect(rules.verdictOn(usdc, 'decimals', '18', '6')).toBeUndefined();
     expect(rules.verdictOn(usdc, 'symbol', 'USDC', 'usdc')).toBe('keep');
-    // This change goes back to the value of the rule.
+    // This change brings back the value that the rule keeps.
     expect(rules.verdictOn(usdc, 'symbol', 'usdc', 'USDC')).toBe('accept');
 
     expect(rules.verdictOn('ethereum', 'chainId', '1', '5')).toBe('keep');
@@ -277,7 +277,7 @@ describe('the rule to paste', () => {
   });
 
   const texts = fc.oneof(
-    // The unit `binary` would take two seconds to make.
+    // fast-check takes two seconds to make its unit `binary`.
     fc.string({ unit: fc.nat(0x10ffff).map((code) => String.fromCodePoint(code)) }),
     fc.string({ unit: fc.constantFrom(...'ab:/#"\\ \n\r\t\u00a0\u2028\ufeff\ud800') }),
   );

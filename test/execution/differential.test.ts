@@ -135,7 +135,8 @@ function variantsOf({ query, variables }: Operation): readonly Operation[] {
 it.each(Object.entries(STATES))(
   'a generated operation is answered as by graphql-js, however it is sent, %s',
   async (name, state) => {
-    // For an unlisted token, all routes use the row that was read first, which is the cached one if there is one.
+    // All routes of an operation show an unlisted token as in the first row that they read. If this row is cached, its
+    // price is older.
     const without = name === 'without a token listing' ? [...WITHOUT, 'Price.asOf'] : WITHOUT;
     const server = await startWith(state);
     const cursors = await changeListings(server);

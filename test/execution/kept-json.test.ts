@@ -18,9 +18,9 @@ const MANY = frozen(100, (nth) => `row ${nth} ${'x'.repeat(300)}`);
 const TEXT = '{ rows { a b state } __typename }';
 
 /**
- * Creates a writer of one operation on a list of rows. The fields `state` and `with` of a row read a text outside the row.
+ * Creates a writer of one operation on a list of rows. The fields `state` and `with` read a text outside of their row.
  *
- * @returns the writer. It gets the text, checks the response, and returns how often these two fields were resolved
+ * @returns a function of this text: it writes and checks the response, and returns how often the fields were resolved
  */
 function callsOf(rows: () => readonly Row[], maxBytes = 1e6, text = TEXT) {
   let [state, noted, calls] = ['', '', 0];
@@ -148,7 +148,7 @@ describe('JSON that is used again', () => {
     const tokens = Array.from({ length: 4 }, (_, nth) => tokenRow('ethereum', `0x${nth + 1}`));
     const decorate = withHeldBack({ USDC: [{ fact: 'decimals', served: '6', upstream: '7', since: 1 }] });
     const listings = { chains: [chainRow('ethereum')], tokens };
-    // Eight rows each time: four tokens, and one fact of each.
+    // Each of the two lists has eight rows: four tokens, each with one fact.
     const server = await startServer({ listings, decorate, config: { ...FRESH, maxRows: 15 } });
     const field = 'tokens { symbol heldBack { fact } }';
     const query = `query ($other: String!) { ${field} again: ${field} other: chain(chainKey: $other) { name } }`;

@@ -235,7 +235,7 @@ describe('the limit on the bytes of a response', () => {
 
   it('the limit on bytes is checked exactly, without making the JSON', () => {
     const values = [
-      // The unit `binary` would take two seconds to make.
+      // fast-check takes two seconds to make its unit `binary`.
       fc.string({ unit: fc.nat(0x10ffff).map((code) => String.fromCodePoint(code)) }),
       fc.double({ noNaN: true, noDefaultInfinity: true }),
       fc.boolean(),

@@ -1,4 +1,4 @@
-/** _entities finds chains and tokens by each key, and a malformed representation costs only itself. */
+/** _entities finds chains and tokens by each key. A malformed representation is an error; the others are resolved. */
 import { expect, it } from 'vitest';
 import { idOf } from '../fixtures/rows.js';
 import { type Answered, codesOf, createTestGateway } from '../support/test-gateway.js';

@@ -1,4 +1,4 @@
-/** No operation costs less than its response, and MAX_COST and the limit on rows refuse operations beyond them. */
+/** An operation costs at least as much as its response, and is refused beyond MAX_COST or the limit on rows. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
@@ -97,7 +97,7 @@ describe('MAX_COST', () => {
     expect(codesOf(await query(searches(20, 'a b')))).toEqual([]);
     expect(codesOf(await query(searches(21, 'a b')))).toEqual(['LIMIT_EXCEEDED']);
     expect(codesOf(await query(searches(20, 'a b c')))).toEqual(['LIMIT_EXCEEDED']);
-    // Each of these characters stands for a letter in brackets.
+    // Each of these characters is folded to a letter in brackets, so the query has two words.
     expect(codesOf(await query(searches(21, '⒜⒝')))).toEqual(['LIMIT_EXCEEDED']);
   });
 

@@ -19,7 +19,7 @@ describe('request bodies', () => {
     for (let nth = 0; nth < 5; nth++) await Promise.all(senders.map((sender) => sender.send(piece)));
     expect((await target.ask({ query: '{ chains { chainKey } }' })).status).toBe(200);
     const seen = await watch.stop();
-    // In addition to the buffer of the body, each chunk becomes garbage after it is read.
+    // Memory holds the buffers of the bodies, and also the chunks that were read and are not collected yet.
     expectAlive(seen, before + 80);
     expect(seen.liveMs).toBeLessThan(1500);
   });
@@ -55,7 +55,7 @@ describe('request bodies', () => {
 });
 
 it('unread responses do not fill the memory, and cost only clients that do not read their connection', async () => {
-  // Even on a busy machine no operation may be refused, because a refusal takes no memory.
+  // Even on a busy machine, all operations must be executed: a refused one would not fill the memory.
   const target = await startTarget({ env: fixedLimits({ maxWaitMs: 600_000 }) });
   const watch = target.watch();
   const { body } = await target.ask({ query: FULL });
@@ -77,7 +77,7 @@ it('unread responses do not fill the memory, and cost only clients that do not r
     await reader.send(queries.map((query) => postOf(query)).join(''));
   }
   honest.socket.resume();
-  // The others are cut later, as slow readers.
+  // The other clients that do not read are cut later, as slow readers.
   await expect.poll(() => target.cuts('response_bytes')).toBeGreaterThan(READERS / 4);
   await expect.poll(() => bytes).toBeGreaterThan(2 * body.length);
   expect(honest.isClosed()).toBe(false);

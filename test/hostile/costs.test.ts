@@ -119,7 +119,7 @@ describe('one request costs little', () => {
   });
 
   it('one request costs little, however long the document of many errors is', async () => {
-    // The error of a null condition is copied several times.
+    // The error for a `@skip` whose condition is null is copied several times.
     const document =
       'query ($r: [_Any!]!, $on: Boolean = true) { _entities(representations: $r) { ... on Chain { name @skip(if: $on) } } }';
     const r = Array(600).fill({ __typename: 'Chain', chainKey: 'ethereum' });
@@ -159,7 +159,8 @@ describe('one request costs little', () => {
     const sources = (nth: number) =>
       `sources(dstChainKey: "ethereum", dstToken: "0x9${nth}") { chains { chainKey } }`;
     const asMany = graph('{ tokens { symbol isNative } }');
-    // The request costs about twice as much as that list. If each source made its own lists of tokens, it would cost 15 times as much.
+    // The 30 fields cost about twice as much as the whole list. If each made its own lists of tokens, they would cost
+    // 15 times as much.
     expect(await leastCost(target, graph(aliased(30, sources)))).toBeLessThan(
       5 * (await leastCost(target, asMany)),
     );

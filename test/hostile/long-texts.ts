@@ -126,7 +126,7 @@ const REPEATED = 120;
  * @param bytes the size of all texts of one request
  */
 export function* longRequests(material: Material, bytes: number): Generator<LongRequest> {
-  /** The types that literals were made of: the same literal costs the same in other fields, or as another key of an entity. */
+  /** The places, by type, that have had a literal: it costs the same in other fields and as other keys of an entity. */
   const asLiteral = new Set<string>();
   for (const { field, argument } of allArguments()) {
     for (const { path, fill } of placesIn(argument.type, `${field.name}.${argument.name}`)) {
@@ -135,7 +135,7 @@ export function* longRequests(material: Material, bytes: number): Generator<Long
       const value = fill(material, bytes);
       const name = `${path}: ${material.name}`;
       const call = callOf(field, argument, '$v');
-      // Thirty times a list of thousands would exceed the limit on rows, and not be read.
+      // If 30 fields used a list of thousands, the operation would exceed the limit on rows, and not read the list.
       const aliases = Array.from({ length: isMany ? 1 : 30 }, (_nothing, nth) => `a${nth}: ${call}`);
       yield request(name, `($v: ${argument.type}) { ${aliases.join(' ')} }`, { v: value });
       if (isMany || !isText(argument.type)) continue;

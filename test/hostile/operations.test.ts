@@ -104,6 +104,6 @@ it('a client that sends as many requests as it can slows down itself, and not a 
     waits.push(cpuMs);
   }
   await attacked;
-  // An operation waits for the one in progress when it arrives, and for one of the attacker.
+  // An operation waits until the running one ends, and then for at most one operation of the attacker.
   expect(Math.max(...waits)).toBeLessThan(3 * MOST_STALL_MS);
 });

@@ -12,12 +12,10 @@ const FULL = 8 * MB - 1000;
 /** The tokens that the gateway serves. */
 const TOKENS = generatedListings(20, 1_000).tokens;
 
-/**
- * One response may cost this CPU time, in all and without a pause: little more than the largest valid one.
- */
+/** The highest CPU time for one response, in all and without a pause: little more than the largest valid one needs. */
 const MAX_CPU_MS = 3_000;
 const MAX_STALL_MS = 700;
-/** A valid response may cost this CPU time without a pause: about twice that of parsing it. */
+/** The highest CPU time without a pause for a valid response: about twice the time to parse it. */
 const MAX_GUARD_STALL_MS = 150;
 const MAX_MEMORY_MB = 420;
 

@@ -66,7 +66,7 @@ describe('a body that a framework has parsed', () => {
       expect(errors[0]?.message).toMatch(/^Expected a body that can be written as JSON, got one that /);
     }
     expect(thrown).toEqual([]);
-    // The second refusal has its line only in the next second.
+    // The log has at most one line a second about refusals of a client, so the second line comes later.
     await expect.poll(() => lines.filter((line) => line.includes('"status":400'))).toHaveLength(2);
     expect(lines.join('')).not.toContain('Internal error');
   });

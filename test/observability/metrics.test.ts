@@ -1,4 +1,4 @@
-/** /metrics shows the state of listings, guarded values and the upstream from the start, and for one gateway alone. */
+/** /metrics shows the state of one gateway from its start: its listings, held-back values and upstream. */
 import { describe, expect, it, vi } from 'vitest';
 import { createMetrics } from '../../src/observability/metrics.js';
 import { tokenRow } from '../fixtures/rows.js';
@@ -93,7 +93,7 @@ it('the metrics of waiting show how long operations wait for their turn and for 
 
 describe('the metrics of listings', () => {
   const STATES = ['FRESH', 'STALE', 'EMPTY'];
-  /** The series of the state of a listing: 1 for this one. */
+  /** The series for the state of a listing: 1 for this state, and 0 for the others. */
   const stateOf = (listing: string, state: string) =>
     STATES.map((each) => [
       `gateway_listing_state{listing="${listing}",state="${each}"}`,

@@ -1,4 +1,4 @@
-/** Pages and files are revalidated and compressed, linked where they are served, and not found elsewhere. */
+/** Pages and files are revalidated and compressed, and only served files are linked. */
 import { describe, expect, it } from 'vitest';
 import { share } from '../support/ends.js';
 import { createTestGateway } from '../support/test-gateway.js';

@@ -27,7 +27,7 @@ export const against: Part = async (bench) => {
     gateways.set(listed, [own, await startGateway(bench.upstream, { listed, root })]);
   }
   const contests: Contest[] = [];
-  /** Adds a contest in which both gateways run equally often. @param load gives the requests of one entry */
+  /** Adds a contest in which both gateways run equally often. @param load returns the requests of the nth entry */
   function add(label: string, listed: number, load: (nth: number) => Load): void {
     const [own, other] = gateways.get(listed) ?? [];
     if (!own || !other) throw new Error(`Expected gateways with ${listed} tokens`);

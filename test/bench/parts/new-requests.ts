@@ -20,7 +20,7 @@ import {
 
 const CHECKED = 8;
 const CHECKED_SERIES = 9;
-/** The goal: the upstream gets at most this many refreshes during the measurements of known documents. */
+/** The goal: during all measurements of known documents, the upstream gets at most this many requests. */
 const MOST_REFRESHES = 40;
 
 /** Measures the gateway beside another server, which gets requests of the same kind. */

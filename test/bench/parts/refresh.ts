@@ -15,7 +15,7 @@ const SIZES = [
   { listed: 2_000, refreshes: 6, goalMs: 30 },
   { listed: 5_000, refreshes: 6, goalMs: 40 },
   { listed: 10_000, refreshes: 6, goalMs: 30 },
-  // More tokens than any service lists. The gateway need not be fast with them.
+  // No service lists so many tokens, so the gateway need not be fast here.
   { listed: 100_000, refreshes: 2, goalMs: 1000 },
 ];
 const FRESH_MS = 1000;
@@ -79,7 +79,7 @@ Each refresh is written to disk${REDIS_URL ? ' and to Redis' : ''}, and changes 
   };
 };
 
-/** Sends one request after the other, each of them new. The searches match every token. */
+/** Returns a function that sends a look-up and then a search, both new each time. The search matches every token. */
 function requestsTo({ url }: Target, listed: number): () => Promise<void> {
   const nextLookUp = asNewDocuments(keySetsIn(listed, 5));
   let asked = 0;
@@ -106,7 +106,7 @@ async function watchLoop(upstream: Target, gateway: Target, wanted: number, mean
   const blocked = await blocks(gateway);
   return {
     refreshes,
-    /** The longest blocks, as many as there were refreshes, the longest first. */
+    /** The longest blocks in descending order, as many as there were refreshes. */
     blockedMs: blocked.toSorted((a, b) => b - a).slice(0, Math.max(1, refreshes)),
     cpuMs: (cpuMicrosOf(gateway.child.pid) - cpuBefore) / 1000,
   };

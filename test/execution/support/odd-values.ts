@@ -1,6 +1,6 @@
 const always = (value: unknown) => () => value;
 
-/** Values that a resolver can return in place of its usual one. Calls make new values: a promise has a state. */
+/** Each makes a value that a resolver can return in place of its usual one: a new one, as a promise has a state. */
 export const ODD_VALUES: readonly ((usual: unknown) => unknown)[] = [
   () => {
     throw new Error('thrown');

@@ -186,7 +186,7 @@ describe('the budget for routes', () => {
   });
 
   it('an operation is charged for each field whose routes fail, also if one request fails for all', async () => {
-    // More than one whole listing costs, which is always allowed.
+    // More than the cost of the whole listing, which is always allowed: a lower limit would have no effect.
     const { query, routesAsked } = await serve(status(400), { maxCost: 40_000 });
     const failing = (count: number) =>
       query('query ($keys: [TokenKey!]!) { tokensByKey(keys: $keys) { destinations { chainKey } } }', {

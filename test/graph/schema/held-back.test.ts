@@ -89,7 +89,7 @@ it('heldBack counts each fact as a row, without cost for the facts', async () =>
     expect(codesOf(answer)).toEqual(['LIMIT_EXCEEDED']);
     expect(answer).not.toHaveProperty('data');
   }
-  // This is the dearest operation that is allowed without facts.
+  // Even without held-back facts, this operation costs exactly the limit.
   const dearest = `{ tokenChanges { cursor isReset removedIds changed ${EVERY_FIELD} } }`;
   expect(codesOf(await (await serve(held, { maxCost: 1 })).query(dearest))).toEqual([]);
 });

@@ -245,7 +245,7 @@ describe('a refresh between two pages', () => {
   it.each(['RELEVANCE', 'NAME'])(
     'a refresh between two pages repeats or misses no token that stays listed while others change, by %s',
     async (orderBy) => {
-      // Rows that change no other token's rank: they count neither for their chain nor for another chain of their symbol.
+      // Without these rows, all others keep their rank: they are not bridgeable, and no other row has their symbol.
       const isLeaving = ({ isBridgeable, symbol }: RawToken) =>
         !isBridgeable && demoTokens.filter((token) => token.symbol === symbol).length === 1;
       const keys = await pagesWhile(orderBy, (nth) => {

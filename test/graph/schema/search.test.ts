@@ -155,7 +155,7 @@ describe('a query as a person types it', () => {
     ['USDC ethereum', '"0xa0b86991c6…cE3606eB48" ethereum'],
     ['USDC ethereum', `0x${USDC_ON_ETHEREUM.slice(2).padStart(64, '0')}`],
     ['USDC ethereum', USDC_ON_ETHEREUM.slice(2)],
-    // The start and end of a Move type, as the picker shows them.
+    // A token's address in Move is a type. The picker shows its start and end.
     ['APT aptos', '0x1::a…Coin aptos'],
     ['ETH ethereum', `0x${'0'.repeat(40)} ethereum`],
   ])('only %s is found by %s', async (token, typed) => {

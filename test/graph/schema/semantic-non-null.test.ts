@@ -50,7 +50,7 @@ const without = (failing: keyof ListingRows) => (service: Service) => ({
   fetch: ((name) => (name === failing ? down() : service.fetch(name))) as Service['fetch'],
 });
 
-/** The states of a gateway: a name, a change of its upstream service, and settings. */
+/** The states of a gateway. Each has a name, a change of the upstream service, and settings. */
 const STATES: readonly (readonly [string, change: (service: Service) => Partial<Service>, config: object])[] =
   [
     ['all is well', () => ({}), {}],

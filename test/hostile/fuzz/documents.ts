@@ -5,9 +5,9 @@ import { untypedOf } from '../../support/generated-operations.js';
 import { many, nested, oddName, oddText, opaque, representation, size, times } from './values.js';
 
 /**
- * Each template begins with the greatest size. `«a¦b»` becomes as many parts as the document's size, each of them one of the
- * alternatives; `‹open¦core¦close›` is nested as deeply. `<n>` is the number of a part, `<m>` the next number, and after the
- * last part `<n>` is their count. Other names in angle brackets are {@link HOLES}.
+ * Each template begins with the greatest size n of its documents. `«a¦b»` becomes n parts, each of them one of the
+ * alternatives. `‹open¦core¦close›` becomes n times `open`, then `core`, then n times `close`. In a part, `<n>` is its
+ * number and `<m>` the next number; outside of parts, `<n>` is n. Other names in angle brackets are {@link HOLES}.
  */
 const TEMPLATES = [
   // Nesting.
@@ -161,7 +161,7 @@ const oddToken = fc.oneof(
   fc.constantFrom('0', '-1', '1e999', '2147483648', 'null', 'true', 'Token', 'Chain', 'query', 'fragment'),
 );
 
-/** What replaces some tokens of a document: nothing, themselves repeated, an odd token, or tokens of another document. */
+/** What replaces some tokens of a document, such as nothing, the same tokens twice, or tokens of another document. */
 const EDITS: readonly ((
   part: readonly string[],
   odd: string,

@@ -28,7 +28,10 @@ export interface Outcome {
 
 export type Session = Awaited<ReturnType<typeof openSession>>;
 
-/** With these limits, operations that wait for a missing listing are often refused after some of their rows. */
+/**
+ * With so few tokens and so low a MAX_COST, operations that wait for the missing listing are often refused only when
+ * some of their rows are already resolved.
+ */
 const TOKENS_WITHOUT_CHAINS = 100;
 const LOW_MAX_COST = { MAX_COST: '5000' };
 
