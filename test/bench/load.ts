@@ -102,7 +102,7 @@ function askOn(
       port: Number(port),
       noDelay: true,
       onread: {
-        // One buffer for all input: the load must cost less than the servers.
+        // The connection reuses one buffer for its input, so that the load costs less than the servers.
         buffer: Buffer.allocUnsafe(BUFFER_BYTES),
         callback(count, { buffer, byteOffset }) {
           try {

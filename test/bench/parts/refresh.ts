@@ -101,7 +101,7 @@ async function watchLoop(upstream: Target, gateway: Target, wanted: number, mean
     await sleep(POLL_MS);
     refreshes = (await requestsOf(upstream, gateway, 'tokens')) - before;
   }
-  // The upstream counts a refresh at its request, so wait until the gateway has finished the last one.
+  // The upstream counts a refresh when the request for it arrives. Wait until the gateway has finished the last one.
   await sleep(500);
   const blocked = await blocks(gateway);
   return {

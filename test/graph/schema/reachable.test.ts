@@ -151,7 +151,7 @@ describe('the cost of a search among destinations', () => {
     expect(codesOf(await query(searches(3), variables))).toEqual(['LIMIT_EXCEEDED']);
     const fitting = await serve({ maxCost: 1_000 + 3 * 14 });
     expect(codesOf(await fitting.query(searches(3), variables))).toEqual([]);
-    // If the routes are cached, only their rows cost units.
+    // Cached routes cost a unit for each row, and nothing for a request.
     expect(codesOf(await fitting.query(searches(30), variables))).toEqual([]);
   });
 
