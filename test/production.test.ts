@@ -19,7 +19,10 @@ const MAX_PACKAGES = 100;
 
 const ENV = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', npm_config_prefer_offline: 'true' };
 const run = promisify(execFile);
-/** Packages that the code imports. Others are in package.json only to fix their versions for GraphQL Yoga with Node 20. */
+/**
+ * Packages that the code imports. Those of @graphql-tools are in package.json only to fix their versions for GraphQL
+ * Yoga with Node 20.
+ */
 const DEPENDENCIES = Object.keys(PACKAGE.dependencies).filter((name) => !name.startsWith('@graphql-tools/'));
 
 /** The files of a container: the built gateway, and the packages of `npm ci --omit=dev --omit=optional`. */
@@ -169,7 +172,7 @@ function installedPackages(project: string): readonly string[] {
   return Object.keys(packages);
 }
 
-/** The folders of a package and of its dependencies. Peers are left out: the project itself chooses them. */
+/** The folders of a package and of its dependencies. Peer dependencies are left out: the project itself chooses them. */
 function broughtBy(project: string, name: string): readonly string[] {
   const { packages } = readJson(join(project, 'node_modules/.package-lock.json'));
   const found = new Set<string>();

@@ -18,7 +18,9 @@ const README = 'README.md';
 const STORAGE = 'src/storage/README.md';
 const GRAPH = 'src/graph/README.md';
 
-/** A copy of the project as a newcomer has it: without anything installed or built, unless it is named. */
+/**
+ * A copy of the project as a newcomer has it, with nothing installed or built. The folders in `withLinks` are linked.
+ */
 function copyProject(withLinks: readonly string[] = []): string {
   const copy = temporaryDirectory();
   const left = new Set(['.git', 'build', 'dist', 'snapshots'].map((name) => join(ROOT, name)));

@@ -33,7 +33,7 @@ function token(...row: Parameters<typeof tokenRow>): RawToken {
   return tokenRow(...row) as RawToken;
 }
 
-/** The changes of rows before the next refresh. `nth` chooses a row, and `stamp` is different each time. */
+/** Changes rows of the upstream before a refresh. `nth` chooses a row, and `stamp` is different each time. */
 type Change = (world: World, nth: number, stamp: number) => Partial<World>;
 
 const changeAt = <Row>(rows: readonly Row[], nth: number, change: (row: Row) => Partial<Row>) =>
@@ -43,7 +43,7 @@ const ofToken =
   ({ tokens }, nth, stamp) => ({ tokens: changeAt(tokens, nth, (row) => change(stamp, row)) });
 const address = (stamp: number, filler: string) => `0x${stamp.toString(16).padStart(40, filler)}`;
 
-/** Each changes one listing at most. So an answer during the refresh is of the state before it or after it. */
+/** Each changes one listing at most. So an answer during the refresh shows the rows before it or after it. */
 const CHANGES: Readonly<Record<string, Change>> = {
   nothing: () => ({}),
   'a name': ofToken((stamp) => ({ name: `Name ${stamp}` })),
@@ -73,7 +73,10 @@ const FIELDS = [
   'tokenSearch(filter: { minPriceUsd: 50 }, first: 100) { totalCount edges { node { address } } }',
   'chain(chainKey: "beta") { name tokenCount tokens { address decimals heldBack { upstream } price { usd asOf } } }',
 ];
-/** Each field alone, so that the response is cached, and beside one whose variable is different each time. */
+/**
+ * Each field twice: alone, so that the response is cached; and with a variable that is different each time, so that
+ * no cached response fits.
+ */
 const QUESTIONS = FIELDS.flatMap((field) => [
   `{ ${field} }`,
   `query ($new: String!) { ${field} nobody: chain(chainKey: $new) { name } }`,
@@ -113,7 +116,7 @@ async function start() {
   });
   await refresh(server);
   const execute = await createExecutor(server);
-  /** The body by graphql-js from the listings that are served now. */
+  /** The body that graphql-js makes from the listings that are served now. */
   const executed = (question: Parameters<typeof execute>[0]) => {
     const result = execute(question);
     return async () => JSON.stringify({ data: (await result)?.data });
@@ -157,7 +160,7 @@ const versions = ({ status }: TestServer['snapshots']) =>
     .join();
 
 const event = (change: string, failing = '') => ({ change, nth: 1, failing, meanwhile: [] });
-/** Always included: each change of listings whose answers are cached, and changes of one listing alone. */
+/** Always included: each change while all answers are cached, and each change while the refresh of one listing fails. */
 const EACH = ['nothing', ...Object.keys(CHANGES)].flatMap((change) => [event('nothing'), event(change)]);
 const ONE_ALONE = ['chains', 'tokens'].flatMap((failing) => [
   event('nothing'),
@@ -181,7 +184,8 @@ it('an answer is the one of graphql-js from the served listings, in any order of
         const { change, nth, failing, meanwhile } = event;
         const next = { ...world, ...CHANGES[change]?.(world, nth, stamp) };
         for (const path of ['chains', 'tokens'] as const) {
-          // Not 500: several in a row open the circuit breaker, and then a waiting refresh seems to have ended.
+          // Not 500: several in a row would open the circuit breaker, and a refresh that waits for it would
+          // count as ended.
           const fails = failing.includes(path);
           upstream.plan(path, fails ? status(404) : late(nth % 4, json({ [path]: next[path] })));
           if (!fails) world = { ...world, [path]: next[path] };

@@ -11,7 +11,7 @@ import { PACKAGE } from './support/readme.js';
 
 /** The number of pipelined requests that are sent together: few enough for one TCP segment. */
 const AT_ONCE = 50;
-/** An id is in the log line of its request, so a few thousand requests fill any buffer. */
+/** Each log line contains the id of its request. With a long id, a few thousand lines fill any buffer. */
 const LONG_ID = 'x'.repeat(128);
 
 /** Starts a gateway whose log is not read yet. The log is a pipe with `throughPipe`, otherwise a socket. */
@@ -24,7 +24,8 @@ async function startUnread(throughPipe: boolean) {
     // Time for the reader to start reading after the signal to stop.
     ...(throughPipe ? {} : { DRAIN_MS: '5000' }),
   };
-  // The reader is the sleep. The gateway's id and its status come by standard error.
+  // `sleep` holds the pipe open without reading. Standard error gets the process id of the gateway, and its
+  // exit status.
   const piped = '{ "$0" "$1" & echo "pid $!" >&2; wait $!; echo "status $?" >&2; } | sleep 600';
   const [command = '', ...args] = [...(throughPipe ? ['bash', '-c', piped] : []), process.execPath, MAIN];
   const child = spawn(command, args, { env, detached: throughPipe });

@@ -13,7 +13,7 @@ import type { AtEnd } from '../support/server-process.js';
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 const BROWSER_TEST = { timeout: 300_000 };
 
-/** The tabs; for each, a part of its answer to wait for, and what the answer then contains. */
+/** By tab: a part of the answer that the test waits for, and what the whole answer then contains. */
 const TABS: Record<string, [string, RegExp]> = {
   FindTokens: [
     '"totalCount"',
@@ -51,7 +51,7 @@ beforeAll(async () => {
   demo = await startGatewayProcess({ TOKENS_FRESH_MS: '3600000' }, atEnd);
 });
 
-/** Opens an empty page as a new visitor, whom the end of the test or of several tests closes. */
+/** Opens an empty page in a new browser profile. `end` decides when it is closed: by default after the test. */
 async function newVisitor(options: BrowserContextOptions = {}, end: AtEnd = onTestFinished): Promise<Page> {
   browser ??= await launchBrowser(atEnd);
   const visitor = await browser.newContext(options);
@@ -118,7 +118,7 @@ describe.skipIf(isBrowserMissing)('the playground in a real browser', BROWSER_TE
 
   it('the playground shows whole lines of the query and several lines of the answer on phones', async () => {
     const page = await newVisitor({ hasTouch: true, isMobile: true });
-    // The first query is run only where no tabs are stored.
+    // The page runs the first query only if no tabs are stored.
     await page.addInitScript(() => localStorage.clear());
     for (const viewport of [
       { width: 320, height: 640 },

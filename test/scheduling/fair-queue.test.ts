@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { createFairQueue, type Priority } from '../../src/scheduling/fair-queue.js';
 
-/** A queue of names, such as `b2`: a task of the client `b`. */
+/** A queue of tasks with names: `b2` is a task of the client `b`. */
 function start(maxWaiting = 1000) {
   const queue = createFairQueue<{ name: string; refuse(waiting: number): void }>(maxWaiting);
   const refused: string[] = [];

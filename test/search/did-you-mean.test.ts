@@ -146,7 +146,7 @@ describe('suggestions of a search that finds nothing', () => {
     // The longest words that may be corrected.
     [`${'ab'.repeat(12)} ${'cd'.repeat(12)} `.repeat(4), 2],
     ['gatewx9 '.repeat(25), 7],
-    // Words of names that find something only apart.
+    // Each word finds a token, but together they find none.
     ['gatewaa gatewba gatewca gatewda gatewea gatewfa', 14],
     ['gatewa9/gatewb9/gatewc9/gatewd9/gatewe9/gatewf9/gatewg9/gatewh9', 11],
   ])('the hostile query "%s" causes at most %i further searches', async (query, most) => {
@@ -186,7 +186,7 @@ it('the field didYouMean costs a unit, and another search if nothing was found',
   };
   const addedBy = async (typed: string) =>
     (await unitsOf(typed, 'totalCount didYouMean')) - (await unitsOf(typed, 'totalCount'));
-  // A unit for the field, and two for each token: one for the row, and one for the word.
+  // A unit for the field, and two for each token: one for the row, and one for the only word of the query.
   expect(await addedBy('usdcc')).toBe(1 + 2 * demoTokens.length);
   expect(await addedBy('usdc')).toBe(1);
 });

@@ -2,8 +2,8 @@
 export interface TypedQuery {
   readonly typed: string;
   /**
-   * The rows meant, as `SYMBOL chainKey`, of the demo listing. One row must come first; several must be the first
-   * three or among them; none means that nothing may be found, since any row would be a guess.
+   * The rows of the demo listing that are meant, as `SYMBOL chainKey`. A single row must come first. Several rows
+   * must be among the first three. No rows: nothing may be found, since any row would be a guess.
    */
   readonly rows: readonly string[];
   /** The suggestion that must be given if nothing is found. Without it, there must be none. */

@@ -24,7 +24,7 @@ it('ADMIN_PORT serves /metrics and the probes without the base path, and closes 
     expect([status, headers.get('x-request-id'), headers.get('vary')]).toEqual([404, null, null]);
   }
 
-  // A request that is never finished keeps the public port busy, and the admin port answers.
+  // The stop waits for a request that is never finished. Meanwhile the admin port answers.
   const busy = await openRaw(address);
   await busy.send('POST /graphql HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\n');
   child.kill('SIGTERM');
@@ -47,7 +47,7 @@ it('POST /refresh at ADMIN_PORT refreshes both listings, one refresh at a time, 
     return [response.status, (await response.json()) as unknown] as const;
   };
   const before = upstream.count();
-  // The upstream answers so late that all requests arrive before.
+  // The upstream answers only after all requests have arrived.
   upstream.plan('tokens', late(2_000, status(410)));
   const [first, ...others] = await Promise.all(Array.from({ length: 20 }, () => refresh()));
   expect(upstream.count() - before).toBe(2);

@@ -122,7 +122,8 @@ describe('the age of a stored response', () => {
       // Rounded down.
       expect(keptFor(answer)).toBeOneOf([left, left - 1]);
     }
-    // Without time left no cache may keep it, not even a cache that ignores its age.
+    // The listing is no longer fresh, so max-age is 0: not even a cache that ignores the age may keep the
+    // response.
     clock.advance(3_000);
     const stale = await ask(asked);
     expect([statusOf(stale), stale.headers.age]).toEqual([HIT, '101']);

@@ -134,7 +134,8 @@ describe('the metrics of requests', () => {
     stopClock();
     upstream.plan('tokens', status(500));
     for (let times = 0; times < 20; times++) await fast.askAs('192.0.2.1', 0);
-    // After two failures the gateway sends no request for a while: who asks again then causes the error.
+    // After two failures the gateway sends no request for a while. An error during this time counts as caused
+    // by the client that asks again.
     expect(await count(fast.server, `${STATUS}"process"}`)).toBe(2);
     expect(await count(fast.server, `${STATUS}"client"}`)).toBe(18);
   });
@@ -224,7 +225,7 @@ describe('the log line of a request', () => {
     const server = await startServer({ config: { ...FRESH, logRequests } });
     const asked: Asked[] = [NAMED, NAMED, { query: '{ no }' }, { path: '/nowhere', method: 'GET' }];
     for (const each of asked) await server.ask(each);
-    // The line of the next second contains the second refusal of a client.
+    // The second refusal of a client is logged only in the next second.
     await expect.poll(() => linesOf(server)).toHaveLength(count);
   });
 
@@ -240,7 +241,7 @@ describe('the log line of a request', () => {
     const lines = linesOf(server);
     const second = lines.filter(({ client }) => client === '192.0.2.2');
     expect(second).toMatchObject([{ requestId: 'of-192.0.2.2' }]);
-    // As many lines as seconds; a busy machine takes more of them.
+    // One line for each second, of which a busy machine needs more.
     expect(lines.length).toBeLessThan(10);
     expect(lines.at(-1)).toMatchObject({ client: '192.0.2.1', cache: 'refused', count: expect.any(Number) });
   });
@@ -273,7 +274,7 @@ describe('the log line of a request', () => {
       { path: '/mcp', body: JSON.stringify({ jsonrpc: '2.0', id: odd, method: odd }) },
       { path: '/mcp', body: `{${odd}` },
     ];
-    // Refused requests of one client would share a line.
+    // Each request is from another client: refused requests of one client share a line.
     for (const [nth, each] of asked.entries())
       await server.ask({ ...each, headers: { 'x-forwarded-for': `192.0.2.${nth}` } });
     const connection = await openRaw(server.address);

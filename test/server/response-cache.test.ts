@@ -27,7 +27,8 @@ describe('a request that was answered before', () => {
 
   it('a request is executed at most twice, however many clients send it at the same moment', async () => {
     const { ask, executed } = await startServer(LONG);
-    // The listings are fetched before, so that no request waits too long for the first one and is executed, too.
+    // The listings are fetched first. Otherwise requests could wait too long for the first one, and be
+    // executed, too.
     await ask({ query: '{ chains { name } tokens { name } }' });
     const before = executed();
     const received = await Promise.all(Array.from({ length: 20 }, () => ask(BASE)));
@@ -77,7 +78,7 @@ describe('a request that was answered before', () => {
     expect((await countExecuted(numbered(BASE, 1), numbered(BASE, 2))).count).toBe(0);
     const other = { ...BASE, variables: { key: 'sei' } };
     expect((await countExecuted(numbered(other, 1), numbered(other, 2))).count).toBe(2);
-    // A longer request that is new is parsed only in its turn, so its unknown members are not noticed.
+    // A long new request is parsed only in its turn. So its unknown member is not ignored, and it is executed.
     const long = { body: JSON.stringify({ ...BASE, id: 'x'.repeat(16_384) }) };
     expect((await countExecuted(long)).count).toBe(1);
     expect((await metrics.expose()).text).toContain('gateway_response_cache_entries 1');

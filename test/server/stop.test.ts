@@ -71,13 +71,13 @@ it('a stop does not wait beyond 10 s for clients that send nothing, half a reque
   await open('');
   await open('POST /graphql HTTP/1.1\r\nHost:');
   await open('POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{');
-  // After the first bytes, the rest fills the buffers.
+  // The first bytes have arrived, and the rest then fills the buffers.
   await once(await open(postOf('{ a: tokens { name } b: tokens { name } }')), 'readable');
   await sleep(300);
   const stoppedAt = performance.now();
   child.kill('SIGTERM');
   expect(await exited).toBe(0);
-  // In less time no connection would have been cut: the buffers would have held the whole response.
+  // A faster stop would mean that the buffers held the whole response, and no connection was cut.
   expect(performance.now() - stoppedAt).toBeGreaterThan(5000);
   expect(performance.now() - stoppedAt).toBeLessThan(STOPPED_WITHIN_MS);
   expect(output()).toContain('"msg":"Stopped"');

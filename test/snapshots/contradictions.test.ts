@@ -1,4 +1,4 @@
-/** Rows with one key and different facts in one answer never decide which facts are served. */
+/** If an answer has several rows with one key but different facts, none of them decides which facts are served. */
 import { describe, expect, it } from 'vitest';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { json } from '../support/fake-upstream.js';

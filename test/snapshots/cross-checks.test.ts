@@ -102,7 +102,7 @@ describe("the decimals of a chain's native asset on which both listings disagree
       await gateway.bring({}, DAY);
     }
     await gateway.bring({ tokens: [ether(18)] });
-    // What the token listing has sent so far is guarded like any other value.
+    // The listings now agree, but the change from 6 to 18 is held back, like any change of the token listing.
     expect((await gateway.tokens())[0]).toMatchObject({ decimals: 6, heldBack: [held] });
     await gateway.bring({}, DAY);
     expect((await gateway.tokens())[0]).toMatchObject({ decimals: 18, heldBack: [] });
@@ -163,7 +163,7 @@ describe('prices that are a thousand times as high in one refresh', () => {
     await gateway.bring({}, 5 * MINUTE);
     expect(await again(gateway, 5 * MINUTE - 1)).toEqual(NONE);
     expect(await again(gateway, 1)).toEqual(sentIn(HIGH));
-    // Decimals and the rest were never in doubt.
+    // Only prices were in doubt: no row is held back.
     expect(gateway.heldBackRows()).toEqual([0, 0]);
   });
 

@@ -29,7 +29,7 @@ class Gateway {
     this.listing = (await guardListing(options, asSent(TOKENS, sent), before, peer)).listing;
   }
 
-  /** The served rows. For a replaced row the start time is left out: it changes once the new row is listed. */
+  /** The served rows, without the start time of replaced ones, which changes once the new row is listed. */
   served() {
     return this.listing?.rows.map(({ heldBack, ...row }) => ({
       ...row,
@@ -47,7 +47,7 @@ class Upstream {
   readonly rows = new Map<string, { decimals: number; symbol: string }>();
   /** By row: its facts in the last answer, and since when all answers have had them. */
   readonly runs = new Map<string, { facts: string; since: number }>();
-  /** By row: the facts that may be served, which were the first ones or steady for the hold-back period. */
+  /** By row: the facts that may be served. They were the first ones, or steady for the hold-back period. */
   private readonly allowed = new Map<string, Set<string>>();
   /** The last served symbol of each row. */
   private readonly everServed = new Map<string, string>();
@@ -87,22 +87,24 @@ class Upstream {
       const { address, heldBack, price } = row;
       const sent = this.rows.get(address);
       const differing = (['decimals', 'symbol'] as const).filter((fact) => row[fact] !== sent?.[fact]);
-      // The served values are the first ones or were steady. A row that differs from the sent one shows this, and has no price.
+      // Served values must be the first ones, or have been steady. A row that differs from the sent one must
+      // show this, and have no price.
       if (sent && !firstFacts.has(address)) firstFacts.set(address, factsOf(sent));
-      // A gateway that has missed listings may have begun with other facts than the gateway that had them.
+      // After a missed listing, the two gateways may have served a row with different facts at first.
       const first = missedAt > 0 ? [firstFacts.get(address)] : [];
       expect([...(this.allowed.get(address) ?? []), ...first]).toContain(factsOf(row));
       expect(heldBack.map(({ fact }) => fact)).toEqual(sent ? differing : ['address']);
       expect(price === null).toBe(heldBack.length > 0);
       const run = this.runs.get(address);
       if (sent && run && run.since > missedAt) {
-        // A period that began before can have been interrupted by a listing that this gateway has missed.
+        // The missed listing may have interrupted periods that began earlier, so these are not compared.
         for (const { since } of heldBack) if (since > missedAt) expect(since).toBe(run.since);
         if (this.ageOf(address) >= HOLD_BACK_MS) expect(heldBack).toEqual([]);
       }
       if (!this.everServed.has(address) && !isFirst) newcomers.push(row);
     }
-    // A gateway that has missed a listing of the last period may not know the last symbol of a removed row.
+    // If a gateway missed a listing within the last hold-back period, it may not know the last symbol of a
+    // removed row.
     const knowsAll = missedAt === 0 || this.now - missedAt >= HOLD_BACK_MS;
     for (const { address, symbol } of knowsAll ? newcomers : []) {
       const alike = this.withLook.get(lookalikeKey(symbol)) ?? [];
@@ -229,7 +231,7 @@ function alone(minutes: number, symbols: Readonly<Record<string, string | null>>
   }));
   return { after: minutes * 60_000, changes, asks: 0, isMissed: true, isRestarted: true };
 }
-/** Always included: restarts after which other values were served. */
+/** Always included: cases in which a gateway once served other values after a restart. */
 const RESTARTS = [
   // The symbol of a row changes while the row is a reason to keep another one listed.
   [

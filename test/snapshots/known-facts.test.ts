@@ -25,7 +25,7 @@ const usdc = (decimals: number) => tokenRow('ethereum', USDC, { decimals, price:
 const REST = numberedRows(20);
 const [ONE, ...OTHERS] = REST;
 const isSnapshot = (file: string) => file.endsWith('.snapshot');
-/** A row that is held back with 6 decimals in place of 18. */
+/** A held-back row: the upstream sends 18 decimals, and 6 are served. */
 const HELD = { decimals: 6, price: null, heldBack: [{ fact: 'decimals', served: '6', upstream: '18' }] };
 
 const COMPARED = 'The first tokens listing is compared with what earlier gateways have served';

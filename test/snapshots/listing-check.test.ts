@@ -25,7 +25,7 @@ async function bring(gateway: GuardedGateway, rows: Rows, afterMs?: number) {
   await gateway.bring({ tokens: rows }, afterMs);
   return statusOf(gateway);
 }
-/** The counted reasons to hold a listing back. */
+/** The reasons for which the metrics have counted held-back listings. */
 async function reasons({ metrics }: GuardedGateway) {
   const { text } = await metrics.expose();
   return [...text.matchAll(/^gateway_listing_hold_backs_total\{listing="\w+",reason="(\w+)"\} \d+$/gm)]
@@ -90,7 +90,7 @@ const ofChain = (chainKey: string, count: number) =>
 const REST = [...numberedRows(100), ...ofChain('c', 1)];
 
 const unreadable = (row: object) => ({ ...row, decimals: '6' });
-/** Ten rows, of which those from here on cannot be read. */
+/** Ten rows, of which those from this index on cannot be read. */
 const readableUntil = (from: number) =>
   numberedRows(10).map((row, index) => (index < from ? row : unreadable(row)));
 

@@ -57,7 +57,7 @@ it('the rule "keep" never accepts a change, however long it is sent, and the row
   expect(await gateway.chains()).toMatchObject([{ chainId: 7, heldBack: [{ upstream: '8' }] }]);
   expect(await first(gateway)).toMatchObject({ decimals: 6, price: null, heldBack: [{ upstream: '18' }] });
   expect(gateway.heldBackRows()).toEqual([1, 1]);
-  // The log gives no rule to paste: it would contradict the rule that is there.
+  // The log suggests no rule: it would contradict the operator's.
   expect(gateway.heldBackLines()).toEqual([
     'Held back in the chains listing: 7 is served as chainId, and the upstream now sends 8. A keep rule of LISTING_RULES decides so.',
     'Held back in the tokens listing: 6 is served as decimals, and the upstream now sends 18. A keep rule of LISTING_RULES decides so.',

@@ -25,7 +25,10 @@ async function start() {
     clock,
     /** The status of the chains and of the tokens. */
     listings,
-    /** Refreshes until the tokens wait for this long (milliseconds), for the reason of this code. */
+    /**
+     * Refreshes until the tokens wait because of an error with this code, and checks that they wait for `ms`
+     * milliseconds.
+     */
     async expectWait(code: string, ms: number, reason = '') {
       // The first refresh may have begun before the chains failed: repeat it.
       await until(async () => {
@@ -55,7 +58,8 @@ describe('a refresh that waits because the other listing failed', () => {
 
   it('a refresh that waits for an open circuit breaker is reported until it is sent, and does not count as failed', async () => {
     const { snapshots, upstream, metrics, clock, listings, expectWait } = await start();
-    // Chains alone open the breaker: the request for tokens waits for its answer meanwhile.
+    // Only failed requests for chains open the breaker. Meanwhile the upstream does not answer the request
+    // for tokens.
     const answers: (() => void)[] = [];
     upstream.plan('tokens', (...exchange) => answers.push(() => json({ tokens: TOKENS })(...exchange)));
     upstream.plan('chains', status(503));

@@ -116,7 +116,8 @@ describe('routes from a token that is not listed as written', () => {
       )
       .toBe(6);
     await answers;
-    // The refresh of the listing may have left a permit for routes, and the first request may have got it.
+    // A permit for a route may have been left from before. Then the first request, for 0xbad1, was sent at
+    // once.
     const [first, ...others] = gateway.asked();
     expect([first, ...others].filter((address) => address !== '0xbad1').slice(0, 2)).toEqual([
       '0x64',

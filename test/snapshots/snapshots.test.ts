@@ -140,7 +140,7 @@ it('a clock that is set back does not make a listing or a price younger: a price
     upstreamRetries: 0,
   });
   const monotonic = stopClock();
-  // The clock is stopped, so that the listing has no age before it is set back.
+  // The date is stopped, so that the age of the listing is 0 when the date is set back.
   const date = stopDate();
   date.advance(7_200_000);
   expect((await query<Tokens>(TOKENS)).data?.tokens[0]?.price?.usd).toBe(1);

@@ -240,7 +240,7 @@ describe('the requests of the sweep', () => {
     const gateway = await startSweeping(upstream, {
       config: { upstreamRequestsPerSecond: 4, routesSweepMs: 1 },
     });
-    // Together with the listings these are all requests of a second.
+    // These two requests and those for the two listings are all that one second allows.
     await untilAsked(upstream, 2, clock, 1);
     // GraphQL Yoga is loaded at the first operation; those after it begin in the next rounds of the event loop.
     await gateway.query('{ __typename }');

@@ -40,7 +40,7 @@ async function seenBy({ query }: TestGateway) {
   return { price: data?.tokens[0]?.price, listing: data?.listings[1] };
 }
 
-/** Starts refreshes at an interval of 600 ms. A slow answer would halve the interval. */
+/** Starts refreshes, and expects the usual interval of 600 ms. After a slow answer it would be half as long. */
 async function expectUsualGaps({ snapshots, upstream }: TestGateway): Promise<void> {
   snapshots.start();
   await expect.poll(() => upstream.count('tokens'), { timeout: 10_000 }).toBe(4);

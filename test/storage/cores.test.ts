@@ -1,4 +1,4 @@
-/** Processes of node:cluster with one Redis share their port and their refreshes, and survive each other. */
+/** Processes of node:cluster with one Redis share their port and their refreshes, and continue if one is killed. */
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';

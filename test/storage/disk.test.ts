@@ -49,7 +49,8 @@ async function fill() {
   const { query } = await createTestGateway({ upstream, config: { snapshotDir: directory } });
   const answer = await query(BOTH);
   await expect.poll(() => filesIn(directory).names).toHaveLength(2);
-  // If the tokens came before the chains, they are written once more, with a version of the token list.
+  // The token list gets a version only with the chains. If the tokens came first, they are then written once
+  // more.
   await expect.poll(() => readFileSync(filesIn(directory).tokens, 'utf8')).toContain('"tokenList"');
   upstream.planBoth(DEAD);
   const restart = (config: TestGatewayOptions['config'] = {}) =>
@@ -205,7 +206,8 @@ describe('a process that is killed', () => {
     for (let time = 0; time < 4 || (cutWrites < 2 && time < 500); time++) {
       const writer = spawn(process.execPath, [WRITER, DIST, directory, '2500'], { stdio: 'pipe' });
       const exited = once(writer, 'exit');
-      // At any point after the first complete write, or, every second time, when another write has begun.
+      // The kill comes at any time after the first complete write; every second time it comes during another
+      // write.
       await once(writer.stdout, 'data');
       await sleep(Math.random() * 60);
       while (time % 2 > 0 && unfinished().length === 0) await setImmediate();

@@ -42,7 +42,8 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
       each.refreshes.find(({ listing }) => listing === 'tokens')?.outcome === 'upstream';
     const joinAfterRestart = async () => {
       // A gateway also gets the message about its own snapshot, and offers the snapshot again if Redis has
-      // none then. On a busy machine this can be so late that the new gateway gets the good snapshot.
+      // lost it. So wait for the message. If it comes still later, on a busy machine, the new gateway gets
+      // the good snapshot, and the next try follows.
       await sleep(1_000);
       // Redis has lost all data, as after a restart, but the connections stay.
       await redis.client.flushall();
@@ -86,7 +87,8 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     while (shared() === 0) {
       const before = upstream.count('tokens');
       await redis.client.hset(key('tokens:snapshot'), { takenAt: ahead.takenAt, text });
-      // After two further requests, a refresh in progress has replaced this listing in Redis, so try again.
+      // If two further requests come first, a refresh in progress has replaced this listing in Redis. Then
+      // try again.
       await expect.poll(() => upstream.count('tokens') > before + 1 || shared() > 0).toBe(true);
     }
     await expect.poll(() => statusOf(gateway).tokens.rows).toBe(4);

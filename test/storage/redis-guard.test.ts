@@ -118,7 +118,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     const { isReset, changed } = await changesSince(after, before.cursor);
     expect([isReset, changed.map((row) => row.address)]).toEqual([false, ['0x1', '0x13']]);
     expect(await shared()).toContain(ofTokens);
-    // The hold-back period of the peer and its removed rows are continued.
+    // This gateway continues the peer's hold-back period, and knows the rows that were removed there.
     await after.bring({ tokens: [...WRONG.slice(0, 10), { ...REST.at(-1), decimals: 3 }] }, DAY);
     const served = await after.tokens();
     expect(served[0]).toMatchObject({ decimals: 18, heldBack: [] });
@@ -135,7 +135,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     await gateway.bring({ tokens: [native, ...LISTINGS.tokens] }, HOUR);
     await gateway.bring({}, HOUR);
     await until(isShared);
-    // This gateway has the tokens before the chains, so that it compares them later.
+    // This gateway gets the chains after the tokens, so it compares the two later than its peer did.
     await client.del(`${prefix}chains:snapshot`);
     gateway.upstream.plan('chains', late(200, json({ chains: LISTINGS.chains })));
     const other = await startGuarded({}, { ...options, upstream: gateway.upstream });

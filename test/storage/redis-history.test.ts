@@ -104,7 +104,7 @@ describe.skipIf(isRedisMissing)('gateways with one Redis', () => {
   it('after a restart, the version of the token list is the one on disk, if Redis has an earlier one of the same listing', async () => {
     const rules = temporaryFile('');
     const config = { ...UNGUARDED, listingRules: rules, snapshotDir: temporaryDirectory() };
-    // So many rows that Redis answers before the file is read.
+    // So many rows that reading the file takes longer than the answer of Redis.
     const tokens = rows(...Array.from({ length: 2_000 }, (_, index) => index + 1));
     const upstream = await startFakeUpstream({ chains: [chainRow('a')], tokens });
     const { gateways, join } = await startPeers(1, { upstream, config });

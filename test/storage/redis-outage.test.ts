@@ -6,10 +6,11 @@ import { isRedisMissing, startRedis, type TestRedis } from '../support/redis.js'
 import { sampleOf, type TestGateway } from '../support/test-gateway.js';
 
 /**
- * A command to Redis may take this long: long enough for a busy machine, and for the test to notice a wait.
+ * The time limit of a command to Redis: enough for a busy machine, and so long that the test notices a client that
+ * waits.
  */
 const REDIS_TIMEOUT_MS = 8_000;
-/** A client that waits for Redis waits longer than this. */
+/** An answer takes less than this, unless it waits for Redis. */
 const AT_ONCE_MS = 500;
 
 interface Outage {
@@ -37,7 +38,7 @@ const OUTAGES: readonly [string, Outage][] = [
   ['is killed and started again, empty', { begin: (redis) => redis.kill(), end: (redis) => redis.start() }],
 ];
 
-/** How often each gateway has logged a message that begins like this. */
+/** How many messages that begin with `start` each gateway has logged. */
 function said(gateways: readonly TestGateway[], start: string): readonly number[] {
   return gateways.map(({ logged }) => logged.filter(({ msg }) => msg.startsWith(start)).length);
 }
@@ -68,7 +69,8 @@ describe.skipIf(isRedisMissing)('while Redis', () => {
           .poll(() => refreshes([gateway], 'tokens', 'upstream'))
           .toBeGreaterThan((alone[index] ?? 0) + 3);
       }
-      // If Redis can still be read, a listing that was just shared may be served once more.
+      // If Redis can still be read, a gateway may log once more that it shares, and then that it continues
+      // alone.
       const times = said(gateways, ALONE);
       for (const each of times) expect(each).toBeLessThan(canBeRead ? 4 : 3);
       // On a busy machine a gateway may log at its start that it continues alone, and share after that.

@@ -42,8 +42,8 @@ it.skipIf(isRedisMissing)(
     await expect.poll(() => listings).toBeGreaterThan(PER_SECOND);
     const before = listings;
     for (let route = 0; route < 6; route++) await permitOfOther(false);
-    // Without delays one listing precedes each route. A late call, as on a busy machine, misses its permit.
-    // A route without a reserved permit would wait for about 40 listings.
+    // Usually one listing is sent before each route. On a busy machine a call can be too late for its permit.
+    // If routes had no reserved permits, about 40 listings would be sent before each route.
     expect(listings - before).toBeGreaterThanOrEqual(1);
     expect(listings - before).toBeLessThanOrEqual(60);
   },

@@ -70,7 +70,8 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     const [refreshIfDue] = timers.mock.calls.findLast(([, ms = 0]) => ms > 3e6 && ms <= 3.6e6) ?? [];
     expect(refreshIfDue).toBeTypeOf('function');
     timers.mockRestore();
-    // When in the last round the other gateway served the listing, after the active one (ms).
+    // How much later than the active gateway the other one served the listing in the last round, in
+    // milliseconds.
     let servedAfterMs = 0;
     for (const share of [0, 0.4, 0.6, 0.8]) {
       const { takenAt } = statusOf(other).tokens;
@@ -198,8 +199,8 @@ describe.skipIf(isRedisMissing)('failures', () => {
     upstream.plan('tokens', status(500));
     const { gateways } = await startPeers(3, { upstream, firstPauseMs: 300 });
     await expect.poll(() => upstream.count('tokens')).toBeGreaterThan(3);
-    // A pause has a random length, between half and all of its value, and each failure doubles the value for
-    // all gateways. Three gateways that counted only their own failures would try more often.
+    // The length of a pause is random, between half of its value and all of it. Each failure doubles the
+    // value for all gateways. Three gateways that counted only their own failures would try more often.
     for (const [nth, shortest] of [150, 300, 600].entries())
       expect(gapsBetween(upstream)[nth]).toBeGreaterThan(shortest - 2);
     await expect.poll(() => new Set(gateways.map((gateway) => failureOf(gateway)?.at)).size).toBe(1);
@@ -276,7 +277,7 @@ describe.skipIf(isRedisMissing)('routes', () => {
   const ask = ({ query }: TestGateway) =>
     query(`{ tokens(srcChainKey: "${CHAIN}", srcToken: "0x1") { symbol } }`);
   const answered = (...symbols: string[]) => ({ data: { tokens: symbols.map((symbol) => ({ symbol })) } });
-  /** Stops the clocks, so that each gateway waits for the request of another, on any machine. */
+  /** Stops the clocks, so that a gateway waits for the request of another, however slow the machine is. */
   async function withRoutes(routes: Answer, config: { destinationsFreshMs?: number } = {}) {
     const sharing = await startPeers(3, { config: { tokensFreshMs: 600_000, ...config } });
     for (const gateway of sharing.gateways)
@@ -347,8 +348,8 @@ describe.skipIf(isRedisMissing)('the rate limit', () => {
     for (const answer of await Promise.all(answers)) expect(answer).toEqual({ data: { tokens: [] } });
     const { seen } = upstream;
     expect(seen).toHaveLength(17);
-    // Every 1.2 s, three permits are given. On a busy machine some are used so late that they meet the
-    // next three; without a common limit, nine requests would go at once.
+    // Every 1.2 s, three permits are given. On a busy machine some are used so late that they fall into one
+    // second with the next three. Without a common limit, nine requests would be sent at once.
     expect(mostInASecond(seen, 300)).toBeLessThanOrEqual(6);
     expect((seen.at(-1)?.at ?? 0) - (seen[0]?.notBefore ?? 0)).toBeGreaterThan(5 * 1200 - 500);
   });
@@ -396,7 +397,7 @@ describe.skipIf(isRedisMissing)('the lease of a refresh', () => {
     expect(upstream.count('tokens')).toBe(1);
     const tookMs = performance.now() - startedAt;
     expect(tookMs).toBeGreaterThan(4900);
-    // Later, the gateways would fetch without a lease.
+    // After 16 s, the gateways would fetch without a lease.
     expect(tookMs).toBeLessThan(15_000);
   });
 

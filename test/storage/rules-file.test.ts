@@ -43,7 +43,7 @@ it('a file of rules is read at once, and again when it is written or another fil
   expect(hidden()).toEqual(['b', 'c']);
   for (const key of ['c', 'a']) {
     writeFileSync(`${path}.new`, `hide ${key}`);
-    // The same time and length: only the file is another one.
+    // The second new file has the same time and length as the first.
     utimesSync(`${path}.new`, 1, 1);
     renameSync(`${path}.new`, path);
     await expect.poll(() => changes.at(-1)).toEqual([key]);
@@ -87,7 +87,7 @@ it('a file of rules is read again when a link on its path changes, as in Kuberne
 
 it('a file of rules is not read while it is being written', async () => {
   const path = temporaryFile('hide a');
-  // As in production: a busy machine can pause the writes, but hardly for a second.
+  // One second, as in production: a busy machine hardly pauses the writes for so long.
   const { changes } = await watch(path, 1_000);
   truncateSync(path);
   for (let written = 0; written < 50; written++) {

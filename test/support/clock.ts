@@ -1,4 +1,4 @@
-/** Stopped clocks of this process, which only a test advances, and waits in real time beside them. */
+/** Stops the clocks of this process, which then only a test advances. Waits in real time. */
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, vi } from 'vitest';
 
@@ -26,8 +26,8 @@ export function stopClock() {
 }
 
 /**
- * Resolves when caches with a limit on age see the advanced time: lru-cache caches the time until its timer of one
- * millisecond ends. This timer of the same length starts later, so it ends later, even on a busy machine.
+ * Resolves when caches with a limit on age see the advanced time. They use lru-cache, which stores the time until its
+ * timer of one millisecond ends. This timer is as long but starts later, so it ends later, even on a busy machine.
  */
 export function untilCachesSeeTheTime(): Promise<void> {
   return sleep(1);
@@ -60,7 +60,7 @@ export function stopClocks() {
       clock.advance(ms);
       date.advance(ms);
     },
-    /** Sets the date back, but not the monotonic clock, as a system does that corrects a clock that was ahead. */
+    /** Sets the date back, but not the monotonic clock, as when a system corrects a clock that was ahead. */
     setBack: date.setBack,
   };
 }
@@ -68,7 +68,7 @@ export function stopClocks() {
 /** Waits in real time until the condition is true. */
 export const until = (isSo: () => Promise<boolean>) => expect.poll(isSo, { interval: 2 }).toBe(true);
 
-/** Waits for 300 rounds of the event loop: until all has run that waits only for a round, as 300 operations in a row do. */
+/** Waits for 300 rounds of the event loop: enough for 300 operations that run one in each round. */
 export async function manyRounds(): Promise<void> {
   for (let round = 0; round < 300; round++) await setImmediate();
 }

@@ -35,7 +35,7 @@ export function paged(
   return (response, request, nth) => {
     const from = Number(/^from (\d+)\/$/.exec(tokenOf(request.url) ?? '')?.[1] ?? 0);
     const to = from + pageSize;
-    // The space and the slash have a meaning in URLs. Real tokens of pages can contain such characters, too.
+    // The space and the slash have a meaning in URLs. A real `nextToken` can contain such characters, too.
     const pagination = to < rows.length ? { nextToken: `from ${to}/` } : {};
     json({ [name]: rows.slice(from, to), pagination })(response, request, nth);
   };

@@ -25,7 +25,7 @@ export interface FakeListings {
   readonly tokens?: readonly unknown[];
 }
 
-/** A timer of the event loop records the time at this interval, and this many of the times are stored. */
+/** A timer records the time every BEAT_MS, and the last BEATS times are stored. */
 const BEAT_MS = 20;
 const BEATS = 5;
 
@@ -97,7 +97,7 @@ export async function startFakeUpstream(
 const isForRoutes = (url: string) => url.includes('srcToken=');
 
 let demoAnswers: Promise<Record<'chains' | 'tokens', Answer>> | undefined;
-/** The demo listings. They are read only if needed: they are not found from the folder of compiled tests. */
+/** The demo listings. Their file is read only if needed: compiled tests do not find it. */
 function demo() {
   demoAnswers ??= import('../fixtures/demo.js').then(({ demoChains, demoTokens }) => ({
     chains: json({ chains: demoChains }),
@@ -107,8 +107,8 @@ function demo() {
 }
 
 /**
- * The most requests that certainly arrived within one second. Delays of this process are taken into account. The second
- * is shortened by `slackMs`, because on a busy machine other processes can delay evenly sent requests.
+ * The largest number of requests that certainly arrived within one second, even if this process read them late. The
+ * second is shortened by `slackMs`, because on a busy machine other processes can delay evenly sent requests.
  */
 export function mostInASecond(seen: readonly SeenRequest[], slackMs = 100): number {
   let most = 0;

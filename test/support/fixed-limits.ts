@@ -5,8 +5,8 @@ import { pathToFileURL } from 'node:url';
 const OF_TESTS = { maxWaitMs: 60_000 };
 
 /**
- * Environment variables that change the fixed limits of a process: Node loads a module that sets them. An unknown name
- * ends the process.
+ * The environment variable that changes the fixed limits of a process: it lets Node load a module that sets them. An
+ * unknown name ends the process.
  *
  * @param root the folder of the built checkout
  */

@@ -6,9 +6,7 @@ import { createServer } from 'node:net';
 /** The first port. All ports are below the range from which systems choose free ports. */
 const FIRST_PORT = 20_000;
 const PORTS = 12_000;
-/**
- * This many workers of vitest have their own ports. Otherwise two workers could choose the same free port.
- */
+/** Each of this many workers of vitest has its own ports, so that no two workers choose the same one. */
 const WORKERS = 12;
 const WORKER = Number(process.env.VITEST_POOL_ID ?? 0) % WORKERS;
 /** Ports that this process has returned before: a server may be about to listen on them. */

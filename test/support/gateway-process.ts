@@ -15,7 +15,7 @@ export type GatewayProcess = Awaited<ReturnType<typeof startGatewayProcess>>;
  * Starts the built gateway on a free port, as `npm start` runs it. The end of the test ends the process.
  *
  * @param atEnd registers the function that ends it; concurrent tests pass the `onTestFinished` of their context
- * @param wrapper a command that runs the gateway, whose command follows it
+ * @param wrapper a program with arguments that runs the command after it, which is that of the gateway
  */
 export async function startGatewayProcess(
   env: Record<string, string> = {},

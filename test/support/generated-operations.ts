@@ -183,7 +183,10 @@ function operationOf(
     return choose(name === 'since' ? [...values, ...cursors] : values);
   }
 
-  /** A JSON value as a literal. @param inPart writes its items and fields; without it, some become variables */
+  /**
+   * A JSON value as a literal. @param inPart writes the items and fields of the value; the default makes variables of
+   * some
+   */
   function literalOf(type: GraphQLInputType, name: string, value: unknown, inPart = partOf): string {
     const inner = isNonNullType(type) ? type.ofType : type;
     if (value === null) return 'null';

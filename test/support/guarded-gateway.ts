@@ -32,7 +32,7 @@ export interface GuardedOptions extends TestGatewayOptions {
 const LONG = 20 * DAY;
 const SELDOM = { chainsFreshMs: LONG, tokensFreshMs: LONG, upstreamRetries: 0 };
 
-/** Starts a gateway with both listings. The clocks of this process are stopped; refreshes advance them. */
+/** Starts a gateway with both listings. The clocks of this process are stopped; `bring` advances them. */
 export async function startGuarded(listings: FakeListings, options: GuardedOptions = {}) {
   const {
     clock = stopClocks(),

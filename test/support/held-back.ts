@@ -1,4 +1,4 @@
-/** Makes a service whose rows are held back, without a refresh that contradicts another. */
+/** Makes a service whose rows are held back, without refreshes that contradict each other. */
 import type { Fetched, HeldBackFact, ListingRows, Service } from '../../src/domain/listing.js';
 
 /** The facts that are held back, by row. The key of a row is the `chainKey` of a chain or the `symbol` of a token. */

@@ -1,4 +1,7 @@
-/** Gateways whose operator's rules hide some of their rows. Each text of a hidden row shows that it is hidden. */
+/**
+ * Gateways whose operator's rules hide some of their rows. Each text of a hidden row contains a word that tells it
+ * apart.
+ */
 import { expect } from 'vitest';
 import { parseListingRules } from '../../src/domain/listing-rules.js';
 import { chainRow, idOf, tokenRow } from '../fixtures/rows.js';

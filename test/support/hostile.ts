@@ -128,9 +128,9 @@ export async function attack(
 function watch(address: string, pid: number | undefined) {
   const agent = new Agent({ keepAlive: true, maxSockets: 2 });
   const worst = {
-    /** CPU time that the process spent between a request to `/live` and its answer, in milliseconds. */
+    /** The most CPU time of the main thread between a request to `/live` and its answer, in milliseconds. */
     liveMs: 0,
-    /** The same time for an operation whose response is cached. */
+    /** The same for an operation whose response is cached. */
     cachedMs: 0,
     memoryMb: 0,
     /** How many probes failed or got another status than 200. */
@@ -167,7 +167,7 @@ function watch(address: string, pid: number | undefined) {
 /** Fails unless all probes of a watch got a response, and the memory stayed within this limit. */
 export function expectAlive({ failed, probes, memoryMb }: Watched, atMostMb: number): void {
   expect(failed).toBe(0);
-  // A probe of each kind. On a busy machine, one can take as long as the whole attack.
+  // At least one probe of each kind. On a busy machine, a probe can take as long as the whole attack.
   expect(probes).toBeGreaterThan(1);
   expect(memoryMb).toBeLessThan(atMostMb);
 }
@@ -190,7 +190,10 @@ function slowness(): number {
 const MOST_MEMORY_MB = 300;
 const TIMES = 4;
 
-/** Sends a request. Resolves with its answer, and with its CPU time of the main thread in milliseconds. */
+/**
+ * Sends a request. Resolves with its answer, and with the CPU time that the main thread spent meanwhile, in
+ * milliseconds.
+ */
 export async function costOf(target: Target, asked: Asked) {
   const before = target.cpuMs();
   const answer = await target.send(asked);
@@ -198,8 +201,8 @@ export async function costOf(target: Target, asked: Asked) {
 }
 
 /**
- * Fails unless a request costs at most this CPU time of the main thread. Of up to four attempts the cheapest counts, to
- * leave out other work of the process. A slow machine may take longer in proportion.
+ * Fails unless a request costs at most this CPU time of the main thread. The cheapest of up to four attempts counts,
+ * to leave out other work of the process. A slow machine may take longer in proportion.
  *
  * @param control a request whose cost is subtracted, such as one of the same size whose text is ignored
  * @returns the body of the answer

@@ -6,7 +6,9 @@ export interface Question {
   readonly query: string;
   readonly variables?: object;
   readonly expected: unknown;
-  /** Whether to send another variable each time, which the query does not use: then no cached response fits. */
+  /**
+   * Whether to add a variable with a new value each time, which the query does not use: then no cached response fits.
+   */
   readonly isNew?: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Whether to skip tests because a program or package is not installed; if so, writes a line about it. In CI it
- * never skips them: they fail.
+ * Whether to skip tests because a program or package is not installed; if so, writes a line about it. In CI the
+ * result is always false: the tests fail.
  *
  * @param what its name, and how to install it
  */

@@ -30,7 +30,7 @@ export async function startPeers(count: number, options: TestPeersOptions = {}) 
     /** They refresh their listings automatically. */
     gateways,
     join,
-    /** The full name of a key in Redis whose name without prefix is, for example, `tokens:snapshot`. */
+    /** The full name of a key in Redis: the prefix of these gateways, and a name such as `tokens:snapshot`. */
     key: (name: string) => prefixOf(upstream.url) + name,
   };
 }

@@ -1,7 +1,5 @@
-/** CPU time and memory of another process on Linux. */
+/** CPU time and memory of another process on Linux. NaN or false on other systems, and if the process has ended. */
 import { readFileSync } from 'node:fs';
-
-/** Measurements of another process on Linux. They are NaN or false if the process has ended, and on other systems. */
 
 /** CPU time of the main thread since the start, in milliseconds. The main thread handles all requests. */
 export function mainThreadMs(pid: number | undefined): number {

@@ -1,4 +1,4 @@
-/** Processes that a test starts: it waits for their answers, reads their output, and ends them. */
+/** Starts processes for a test, waits for their answers, reads their output, and ends them. */
 import { type SpawnOptionsWithoutStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';

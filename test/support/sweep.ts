@@ -21,7 +21,7 @@ export function rowOf(token: string, changes: Parameters<typeof tokenRow>[2] = {
   return tokenRow(chainKey, address, { symbol: token, ...changes });
 }
 
-/** The answer to a request for the routes of a token, by the token. */
+/** By token: the answer to a request for its routes. */
 export function routesOf(network: Network): (token: string) => Answer {
   return (token) => json({ tokens: (network[token] ?? []).map((destination) => rowOf(destination)) });
 }

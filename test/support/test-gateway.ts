@@ -180,7 +180,7 @@ export async function refresh({
 }: Pick<TestGateway, 'snapshots' | 'refreshes'>): Promise<void> {
   const ended = (name: string) => refreshes.filter(({ listing }) => listing === name).length;
   const [chains, tokens] = [ended('chains'), ended('tokens')];
-  // Two snapshots must differ in their millisecond.
+  // Two snapshots must not have the same `takenAt`, which is in milliseconds.
   await sleep(2);
   snapshots.refreshNow();
   await until(async () => ended('chains') > chains && ended('tokens') > tokens);

@@ -29,7 +29,7 @@ export interface Asked {
 }
 
 export interface TestServerOptions extends TestGatewayOptions {
-  /** The limit on the operations that each client may have executed. */
+  /** The limit on executed operations of each client. */
   readonly clientLimit?: ClientLimit;
   /** The size of the response cache in bytes. With 1, nothing is cached. */
   readonly maxCacheBytes?: number;

@@ -59,7 +59,7 @@ describe('the token list', () => {
     const gateway = await serve({
       chains: [
         chainRow('a', { nativeCurrency: { ...demoChains[0]?.nativeCurrency, address: address(99) } }),
-        // Two chains with one number: neither gets the identifier.
+        // Two chains with one chainId: neither gets a `caip2`.
         chainRow('one', { chainId: 9 }),
         chainRow('two', { chainId: 9 }),
         chainRow('zero', { chainId: 0 }),
@@ -78,7 +78,7 @@ describe('the token list', () => {
       [address(4), 'USDC', 'https://example.org/%C3%BC.png?a=%20'],
       [address(5), 'USDC', undefined],
     ]);
-    // Tokens of chains without an identifier, and of other chains, do not count as omitted.
+    // Tokens of chains without `caip2`, and of chains that are not EVM or not listed, do not count as omitted.
     expect((await gateway.fetch(PATH)).headers.get('x-omitted-rows')).toBe(String(odd.length));
     expect(await sampleOf(gateway, 'gateway_token_list_omitted_rows')).toBe(odd.length);
   });

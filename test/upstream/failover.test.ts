@@ -32,7 +32,7 @@ async function serve({ config, ...options }: TestGatewayOptions = {}) {
       upstreamRetries: 0,
       upstreamProfile: 'auto',
       upstreamSuccessorUrl: successor.url,
-      // Tests recognise its rows by their symbols. A changed symbol would be held back.
+      // Tests recognise the successor's rows by their symbols. A changed symbol would otherwise be held back.
       holdBackTimes: 1,
       holdBackMs: 0,
       ...config,
@@ -160,7 +160,8 @@ describe('once v1 says that it is gone', () => {
           `{ chains { name } tokens { symbol } token(chainKey: "a", address: "0x1") { chain { name } } }`,
         );
         answered++;
-        // Without this, cached answers would leave no time for the answers of the services.
+        // Lets the event loop read the answers of the services: answers from memory alone would leave it no
+        // time.
         await setImmediate();
         if (answer.errors) failed.push(answer);
       }
@@ -239,7 +240,7 @@ it('a request for routes that v1 says is gone is answered by the successor, and 
   const { query, v1, successor, sources, failovers, service } = await serve();
   await query(BOTH);
   v1.plan('routes', GONE);
-  // The row equals that of the listing, which is still from v1.
+  // The row has the symbol of the listing, which is still from v1.
   expect(await query(ROUTES)).toEqual({ data: { tokens: [{ symbol: 'OLD' }] } });
   expect(await sources()).toEqual(['v1', 'v1']);
   expect((await service()?.fetch('tokens'))?.source).toBe('v1');

@@ -309,7 +309,7 @@ describe('white space or an invisible character in a key or an address rejects t
       `tokens[3]: address: ${reason}`,
     ]);
     expect(contradictory?.size).toBe(0);
-    // Each of the three stands for the token as it would be without the mark.
+    // Each of the three counts as an unreadable row of the token that it would name without the mark.
     expect(unreadable).toEqual({ count: 3, unnamed: 0, keys: new Set([`1 a ${USDC.toLowerCase()}`]) });
   });
 

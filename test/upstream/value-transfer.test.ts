@@ -41,7 +41,7 @@ async function serve(listings: FakeSuccessorListings = {}, config: TestGatewayOp
   return createTestGateway({
     upstream: await startFakeSuccessor({ chains: [chain('a')], tokens: [token('a', '0x1')], ...listings }),
     config: { upstreamRetries: 0, upstreamProfile: 'value-transfer', ...config },
-    // After a failure it refreshes only on request, and not while its requests are counted.
+    // After a failure no automatic refresh adds requests to those that a test counts.
     firstPauseMs: 3_600_000,
   });
 }

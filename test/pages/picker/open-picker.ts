@@ -23,7 +23,7 @@ export function usePicker() {
     demo.address = (await startGatewayProcess({}, atEnd)).address;
   });
 
-  /** Opens an address, or a path of the demo. Only calls with options get a browser profile of their own. */
+  /** Opens an address, or a path of the demo. With options, the page gets a browser profile of its own. */
   async function open(path = '/', options?: BrowserContextOptions) {
     const opened = options ? await newPage(browser, options) : shared;
     const { page, sent, hosts, complaints } = opened;
@@ -96,7 +96,7 @@ function partsOf(page: Page) {
     /** The row that Enter chooses. */
     takes: list.locator('.takes'),
     from: page.getByRole('button', { name: /^From/ }),
-    /** The texts without the letters in glyphs. */
+    /** The text of the button, without the letters in its icon. */
     fromText: page.locator('#from .what'),
     toText: page.locator('#to .what'),
     pair: page.getByRole('region', { name: 'Chosen tokens' }),
@@ -126,7 +126,7 @@ export const copied = (page: Page) => page.evaluate(() => navigator.clipboard.re
 /** A text in single spaces. */
 export const inOneLine = (text: string): string => text.replace(/\s+/g, ' ').trim();
 
-/** The texts of rows without the letters in their glyphs. */
+/** The texts of rows, without the letters in their icons. */
 export async function rowTexts(rows: Locator): Promise<string[]> {
   // innerText is not used, because it leaves out rows that are not visible.
   const texts = await rows.evaluateAll((all) =>

@@ -1,4 +1,4 @@
-/** The picker shows code that runs, and has a bar with it on a phone. */
+/** The picker shows code that runs; on a phone, a button in a bar opens it. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
@@ -89,7 +89,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     await expect.poll(() => links.allInnerTexts()).toEqual(['Playground', 'Schema', 'llms.txt', 'Guide']);
     expect(await smallTargets(page)).toEqual([]);
     await page.keyboard.press('Escape');
-    // A choice from the list of all chains closes it.
+    // The list of all chains closes when a chain is chosen.
     await page.getByRole('button', { name: 'More chains' }).tap();
     await page.getByRole('radio', { name: 'Polygon', exact: true }).tap({ force: true });
     const finder = page.getByRole('textbox', { name: 'Find a chain' });
@@ -103,7 +103,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     expect(await code.isVisible()).toBe(false);
     await search.tap();
     await rows.first().tap();
-    // The bar names the first choice, since the slots can be scrolled away.
+    // The bar names the first choice: the buttons "From" and "To" can be out of view.
     const chosen = pair.getByRole('heading', { name: 'on Ethereum' });
     await chosen.waitFor();
     // The keyboard of the phone would hide the bar.

@@ -18,7 +18,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       const { page, sent, state } = await open();
       await says(state, /^fresh, \d+ (s|min) old$/);
       await says(page.locator('#prices'), /^prices \d+ (s|min) old$/);
-      // This is retried, because the page queries the listings every ten seconds, and this query can come between.
+      // Retried: the page queries the listings every ten seconds, and this query would be counted here.
       await expect
         .poll(async () => {
           const [before, asked] = [await state.innerText(), sent.length];
@@ -107,7 +107,8 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       expect(await kept?.evaluate((row) => row.className)).toBe('row takes');
       expect(searches()).toHaveLength(1);
       await says(page.locator('#prices'), /^prices \d s old$/);
-      // A search with newer rows asks for the state of the listings at once, so that both ages agree.
+      // When a search gets newer rows, the page queries the state of the listings at once: the ages of both
+      // must agree.
       const polls = () => sent.filter(({ query }) => query.startsWith('query Listings')).length;
       await page.waitForTimeout(500);
       const earlier = polls();
@@ -130,7 +131,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       await expect
         .poll(async () => [await page.locator('.takes').count(), await search.inputValue()])
         .toEqual([0, 'usdt']);
-      // The panel shows the query without an answer, not the earlier one, and no time in green.
+      // The panel shows the new query, and "no answer" in place of the earlier answer and its time.
       await says(page.locator('#took'), 'no answer');
       expect(await page.locator('#took').getAttribute('class')).toBe('slow');
       expect(await page.locator('#variables').textContent()).toContain('"usdt"');
@@ -138,7 +139,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       // The card already says that the gateway does not answer, so the line of the state is hidden.
       await state.and(page.locator('.warned')).waitFor({ state: 'attached', timeout: 3000 });
       expect(await state.isVisible()).toBe(false);
-      // It tries again soon, but not often, and by itself when the gateway is back.
+      // The page tries again soon, but not often, and shows results by itself when the gateway is back.
       const already = sent.length;
       await page.waitForTimeout(6000);
       const tries = sent.length - already;
@@ -170,7 +171,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
           viewport: { width, height: 800 },
         });
         await page.addScriptTag({ path: AXE });
-        // Of the plain rows of a group, the first ones stand for all.
+        // Checks only the first rows of a group, and selected ones: the other rows have the same form.
         const violations = (options: object) =>
           page.evaluate(`axe.run({ exclude: '.row:nth-of-type(n + 6):not(.takes, [aria-selected=true])' }, ${JSON.stringify(options)}).then(({ violations }) =>
           violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]))`);
@@ -245,7 +246,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
           CSSStyleDeclaration.prototype.getPropertyValue = function (name) {
             return getPropertyValue.call(this, name === '-webkit-text-fill-color' ? 'color' : name);
           };
-          // axe does not decide about letters in the colour of their ground.
+          // axe reports letters in the colour of their background only as "incomplete".
           const isInvisible = ({ any }) => any.some(({ data }) => data?.messageKey === 'equalRatio');
           return axe.run().then(({ violations, incomplete }) => [
             ...violations.flatMap(({ nodes }) => nodes),
@@ -253,7 +254,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
           ].map(({ html }) => html));
         })()`);
         expect(faults).toEqual([]);
-        // The borders that enlarge targets are not drawn.
+        // Transparent borders enlarge the targets. Forced colours would draw them, so they must be thin.
         const borders = await page
           .locator('#chains label')
           .evaluateAll((all) => all.map((one) => getComputedStyle(one).borderTopWidth));

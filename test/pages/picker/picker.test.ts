@@ -83,14 +83,14 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       expect(counts).not.toContain(Number.NaN);
       await chips.nth(20).check();
       await finder.fill(' ARBI');
-      // The chosen chain stays, so that the keyboard reaches the group.
+      // The chosen chain stays, though it does not match, so that the keyboard reaches the group.
       await expect.poll(() => chips.count()).toBe(3);
       expect(await names()).toContain('Arbitrum');
       expect(await page.locator('#said').innerText()).toBe('1 chain');
       await page.getByRole('button', { name: 'Fewer chains' }).click();
       await expect.poll(() => chips.count()).toBe(10);
       expect(await chips.last().isChecked()).toBe(true);
-      // The chosen chip, the last of the page, is in the visible line.
+      // The chosen chip is now the last one, and in the visible line.
       expect((await inLine()).at(-1)).toBe(true);
       // A visible chip keeps its place when it is chosen: a second click hits the same one.
       const places = () => Promise.all([0, 1, 2, 9].map((at) => chips.nth(at).boundingBox()));
@@ -264,7 +264,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
         await says(note, new RegExp(`^⚠? ?${name} is listed, but cannot be moved\\. Choose another one\\.$`));
         await says(page.locator('#said'), `${name} is listed, but cannot be moved. Choose another one.`);
         await says(fromText, 'From Choose a token');
-        // The note can still be that of the text before.
+        // The note can still be about the previous text, so wait for the effect of this one.
         await expect.poll(async () => [await takes.count(), await search.inputValue()]).toEqual([0, text]);
       }
       await page.goto(demo.address + FROM_USDC);
@@ -272,7 +272,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       for (const [text, name] of typed) {
         await search.fill('');
         await page.keyboard.type(`${text}\n`);
-        // The name of a chain means a token on it.
+        // These two texts also name chains: Enter chooses the USDC of that chain.
         if (text === 'pol' || text === 'optimism') await says(toText, /^To USDC on (Polygon|OP Mainnet)$/);
         else
           await says(
@@ -338,7 +338,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       const loaded = page.waitForResponse((response) => isOfLink(response.request().postData()));
       load();
       await (await loaded).finished();
-      // After the page has read the answer.
+      // Leaves the page time to read the answer.
       await page.evaluate(() => new Promise((next) => setTimeout(next, 100)));
       await says(fromText, 'From USDT on Ethereum');
     });

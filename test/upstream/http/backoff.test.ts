@@ -1,4 +1,4 @@
-/** After failures the gateway pauses requests to the upstream, no longer and no more of them than necessary. */
+/** After failures the gateway pauses only the requests that it must, and for no longer than necessary. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { chainRow, tokenRow } from '../../fixtures/rows.js';
@@ -24,10 +24,10 @@ const forUrls =
   (texts: readonly string[], answer: Answer, others: Answer = GOOD): Answer =>
   (response, request, nth) =>
     (texts.some((each) => request.url?.includes(each)) ? answer : others)(response, request, nth);
-/** The codes of requests that all failed with this code. */
+/** A list that has this code `count` times. */
 const allWith = (code: string, count: number) => Array.from({ length: count }, () => code);
 
-/** A gateway whose listings stay fresh during the test, for requests for routes. */
+/** A gateway for tests of routes. Its listings stay fresh during the test, unless `config` says otherwise. */
 async function serve(config: TestGatewayOptions['config'] = {}) {
   const gateway = await createTestGateway({
     listings: { chains: [chainRow('a')], tokens: LISTED },
@@ -42,7 +42,7 @@ async function serve(config: TestGatewayOptions['config'] = {}) {
     const address = typeof token === 'number' ? addressOf(token) : token;
     return codesOf(await query(`{ tokens(srcChainKey: "a", srcToken: "${address}") { symbol } }`))[0];
   };
-  /** The code of the answer to a new request for routes. */
+  /** The same for the next listed token. */
   const routeCode = () => codeOfPair(requested++);
   const stateIn = (text: string, breaker: string) =>
     new RegExp(`^gateway_upstream_${breaker}_state\\{.*state="([\\w-]+)"\\} 1$`, 'm').exec(text)?.[1];
@@ -277,7 +277,7 @@ describe('Retry-After', () => {
     expect(asked()).toBe(before + 1);
     clock.advance(31_000);
     expect(await codeOfPair(1)).toBeUndefined();
-    // That token gets no request for the whole Retry-After.
+    // No request for token 400 is sent until its Retry-After is over.
     expect(await codeOfPair(400)).toBe('UPSTREAM_STATUS');
     expect(asked()).toBe(before + 2);
     expect(await codeOfPair(401)).toBe('UPSTREAM_STATUS');

@@ -1,4 +1,7 @@
-/** Requests to the upstream are retried after transient faults alone, within the rate limit, and end when it closes. */
+/**
+ * Requests to the upstream are retried only after transient faults, within the rate limit, and end when the client
+ * closes.
+ */
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { UpstreamError } from '../../../src/domain/upstream-error.js';
