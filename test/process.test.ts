@@ -1,4 +1,4 @@
-/** The process obeys its command line, and SIGTERM or SIGINT ends it in order without a lost request. */
+/** The process obeys its command line, and SIGTERM or SIGINT ends it without a lost request. */
 import { execFile } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';

@@ -120,7 +120,7 @@ describe('npm ci --omit=dev --omit=optional beside a dist', () => {
       ])
       .map(([, name = '']) => name)
       .filter((name) => !isBuiltin(name));
-    // Optional: without it a terminal gets JSON lines.
+    // pino-pretty is optional: without it a terminal gets JSON lines.
     const expected = [...DEPENDENCIES, 'pino-pretty'];
     expect([...new Set(imported)].toSorted()).toEqual(expected.toSorted());
   });

@@ -192,7 +192,8 @@ it('an answer is the one of graphql-js from the served listings, in any order of
         }
         const before = versions(snapshots);
         const inFlight = refresh({ snapshots, ...server });
-        // One after the other, so that some are sent before the refresh ends, and some at about that time.
+        // Questions are sent in turn, so that some are sent before the refresh ends, and some at about that
+        // time.
         const asking = (async () => {
           for (const choice of meanwhile) await Promise.all([check(choice), check(choice)]);
         })();

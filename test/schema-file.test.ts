@@ -7,7 +7,7 @@ const committed = Object.entries(PRINTED_FILES).filter(([path]) => !path.startsW
 
 it.each(committed)('%s is equal to the file that the code prints', (path, print) => {
   const file = readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
-  // In this order the difference shows what the code adds as received ("+").
+  // In this order, the printed difference marks with "+" what the code adds.
   expect(
     print(),
     `The code prints another ${path}. If that is intended, run \`npm run schema\` and commit the file.`,

@@ -1,4 +1,4 @@
-/** What people type finds first the rows that they mean. */
+/** A search for what people type finds the rows that they mean first. */
 import { describe, expect, it } from 'vitest';
 import { share } from '../support/ends.js';
 import { createTestGateway, dataOf } from '../support/test-gateway.js';

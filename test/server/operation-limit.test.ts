@@ -1,4 +1,4 @@
-/** RATE_LIMIT counts the operations of each client that are not cached, and refuses further ones early. */
+/** RATE_LIMIT counts the operations of each client that are not cached, and refuses those beyond the limit early. */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type ClientLimit, createClientLimit } from '../../src/scheduling/client-limit.js';
 import { createSharedClientLimit } from '../../src/storage/redis/client-limit.js';

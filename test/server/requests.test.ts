@@ -1,4 +1,4 @@
-/** Each request is counted once and logged once, whichever part of the gateway responds, in bounded space. */
+/** Each request is counted once and logged once, whichever part of the gateway responds. Both take bounded space. */
 import { describe, expect, it } from 'vitest';
 import { createRequestLog } from '../../src/observability/request-log.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';

@@ -33,7 +33,7 @@ describe('a request that was answered before', () => {
     const before = executed();
     const received = await Promise.all(Array.from({ length: 20 }, () => ask(BASE)));
     expect(new Set(received.map(({ body }) => body.toString())).size).toBe(1);
-    // The first one is not shared: its text is new.
+    // The execution of the first request is not shared, because its text is new.
     expect(executed() - before).toBeLessThanOrEqual(2);
   });
 
@@ -95,12 +95,12 @@ describe('a request that was answered before', () => {
     const upstream = await startFakeUpstream();
     const { ask, serverLog } = await startServer({ ...LONG, upstream });
     upstream.plan('tokens', async (...given) => {
-      // All three requests are read within these ticks, however slow the machine is.
+      // All three requests are read within these rounds of the event loop, however slow the machine is.
       for (let round = 0; round < 200; round++) await setImmediate();
       await sleep(300);
       json({ tokens: demoTokens })(...given);
     });
-    // The first of three is not shared: its text is new.
+    // The execution of the first request is not shared, because its text is new.
     await Promise.all([ask(BASE), ask(BASE), ask(BASE)]);
     await ask(BASE);
     const times = serverLog.filter(({ msg }) => msg === 'Answered').map(({ ms }) => Number(ms));

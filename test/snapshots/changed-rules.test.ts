@@ -98,7 +98,7 @@ describe('a change of the rules', () => {
       config: { chainsFreshMs: 20, tokensFreshMs: 400, holdBackMs: 0, holdBackShrink: 1 },
     });
     gateway.snapshots.start();
-    // In each response another chain has the identifier, so that the rules match other rows again and again.
+    // In each response another chain has this chainId, so that the rule hides another chain each time.
     upstream.plan('chains', (response, request, nth) =>
       json({ chains: [...chains.slice(1), chainRow(`swap-${nth}`, { chainId: HIDDEN_CHAIN.id })] })(
         response,

@@ -1,4 +1,4 @@
-/** A changed guarded value is held back in its row, until every listing of HOLD_BACK_MS has had it. */
+/** A changed guarded value is held back in its row, until all listings have had it for HOLD_BACK_MS. */
 import { describe, expect, it } from 'vitest';
 import { chainRow } from '../fixtures/rows.js';
 import type { FakeListings } from '../support/fake-upstream.js';

@@ -1,4 +1,4 @@
-/** Guarded values are known from the demo data, and stay known over restarts and other upstream settings. */
+/** Guarded values are known from the demo data, and stay known after restarts and changes of upstream settings. */
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../fixtures/demo.js';

@@ -1,4 +1,4 @@
-/** A refresh that lacks many rows is held back whole, until it has come often enough in a row. */
+/** A refresh that lacks many rows is held back whole, until the same rows have been missing often enough in a row. */
 import { describe, expect, it } from 'vitest';
 import { chainRow } from '../fixtures/rows.js';
 import { status } from '../support/fake-upstream.js';

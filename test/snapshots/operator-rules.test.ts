@@ -1,4 +1,4 @@
-/** The operator's rules "accept" and "keep" decide about guarded values, and "hide" hides them without a loss. */
+/** The operator's rules "accept" and "keep" decide about guarded values; rows hidden by "hide" do not count as lost. */
 import { expect, it } from 'vitest';
 import { chainRow } from '../fixtures/rows.js';
 import { json } from '../support/fake-upstream.js';

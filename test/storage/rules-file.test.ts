@@ -17,7 +17,7 @@ import { openRulesFile } from '../../src/storage/rules-file.js';
 import { temporaryDirectory, temporaryFile } from '../support/temporary-files.js';
 import { createTestLog } from '../support/test-gateway.js';
 
-/** Long enough for a busy machine to poll twice in it. */
+/** Long enough for a busy machine to poll twice in this time. */
 const SETTLE_MS = 40;
 /** Long enough for several polls of the file. */
 const SOME_LOOKS_MS = 300;

@@ -1,8 +1,8 @@
 /**
- * Measures the first view of the picker page in Chromium: `node test/pages/picker/first-view.js <address>`, with a gateway at
- * that address and nothing else running. It prints one line for each size: medians in milliseconds, and each task that
- * blocked the page for over 50 ms. With two cores, most of the time of these tasks is a wait for a core. `own-core` after the
- * address gives the main thread of the page a core of its own (only on Linux).
+ * Measures the first view of the picker page in Chromium: `node test/pages/picker/first-view.js <address>`, with a
+ * gateway at that address and nothing else running. It prints one line for each size: medians in milliseconds, and
+ * each task that blocked the page for over 50 ms. With two cores, these tasks mostly wait for a core. `own-core`
+ * after the address gives the main thread of the page a core of its own (only on Linux).
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';

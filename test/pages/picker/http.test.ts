@@ -1,4 +1,6 @@
-/** The picker is a small page whose files are all served, and which loads nothing else unless the operator allows it. */
+/**
+ * The picker is a small page. The gateway serves all its files, and it loads no others unless the operator allows it.
+ */
 import { readdirSync } from 'node:fs';
 import { beforeAll, expect, it } from 'vitest';
 import { getAsBrowser } from '../../support/browser-get.js';

@@ -24,7 +24,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     expect(last?.variables).toEqual({
       filter: { reachableFrom: { chainKey: 'base', address: USDC_ON_BASE } },
     });
-    // Below the query are its variables and the beginning of its answer, and its lines do not wrap.
+    // Below the query are its variables and the beginning of its answer. The lines of the query do not wrap.
     await tab('Query');
     const [variables, shownAnswer, heights] = await Promise.all([
       page.locator('#variables').innerText(),
@@ -144,7 +144,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     );
     const copies = page.getByRole('button', { name: /^Copy (?!the address)/ });
     await pair.getByText('Decimals differ: 6 on Base, 18 on BNB Chain.').waitFor();
-    // The code is not found by its role, because the closed sheet hides it.
+    // The closed sheet hides the code, so it cannot be found by its role.
     await expect.poll(() => page.locator('#code').textContent()).toContain('tokensByKey(');
     expect([await code.isVisible(), await copies.allInnerTexts()]).toEqual([false, ['Copy query']]);
     await copies.tap();
@@ -161,7 +161,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     await pair.getByText('USDC on Arbitrum').waitFor();
     expect(await pair.getByText('Decimals differ').count()).toBe(0);
 
-    // Without a clipboard the code is selected, in the open sheet.
+    // If the browser has no clipboard, "Copy" opens the sheet and selects the code.
     await page.evaluate(() => Object.defineProperty(navigator, 'clipboard', { value: undefined }));
     await copies.tap();
     await expect.poll(() => code.isVisible()).toBe(true);
