@@ -135,7 +135,7 @@ function bestMatches(
   return inOrder.find(({ found }) => found.length > 0) ?? (byCurrency ? matchesOf(byCurrency) : strict);
 }
 
-/** Whether a token that matches all words has a symbol match. */
+/** Whether any of the matching tokens has a symbol match: see `symbolMatchOf`. */
 function namesSymbol({ scored, matching }: Matches): boolean {
   return matching.some((place) => symbolMatchAt(scored, place) < NO_SYMBOL_MATCH);
 }

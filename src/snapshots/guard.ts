@@ -228,7 +228,7 @@ export async function guardListing<Row extends ListingRow>(
           settled.add(key);
         }
       }
-      // Equal times are sorted by address: the order of the rows changes when a listing is stored.
+      // Equal times are sorted by address, because `asSent` changes the order of the rows.
       const [fact] = open.sort(
         (one, other) => one.since - other.since || (one.upstream < other.upstream ? -1 : 1),
       );

@@ -59,7 +59,7 @@ const sizeOf = ({ rows }: RouteAnswer, key: string) =>
 const FIRST_PAUSE_MS = 1_000;
 /** The longest pause: as long as routes are cached. */
 const MAX_PAUSE_MS = 60_000;
-/** How many failures are remembered, and how long (ms): repeated requests must not use up the rate limit. */
+/** How many failures are remembered, and how long (ms): longer than their longest pause. */
 const FAILURES = { max: 1_000, ttl: 2 * LONGEST_PAUSE_MS };
 
 /** A smaller difference (ms) does not show that a clock was set back: the two clocks of a machine drift apart. */

@@ -126,7 +126,7 @@ const REPEATED = 120;
  * @param bytes the size of all texts of one request
  */
 export function* longRequests(material: Material, bytes: number): Generator<LongRequest> {
-  /** The places, by type, that have had a literal: it costs the same in other fields and as other keys of an entity. */
+  /** The paths that have had a literal, by type of argument: it costs the same in other fields, and at other keys of an entity. */
   const asLiteral = new Set<string>();
   for (const { field, argument } of allArguments()) {
     for (const { path, fill } of placesIn(argument.type, `${field.name}.${argument.name}`)) {

@@ -1,6 +1,6 @@
 /**
- * Gateways whose operator's rules hide some of their rows. Each text of a hidden row contains a word that tells it
- * apart.
+ * Gateways whose operator's rules hide some of their rows. The names of hidden rows contain words that no
+ * other row has.
  */
 import { expect } from 'vitest';
 import { parseListingRules } from '../../src/domain/listing-rules.js';
@@ -13,7 +13,7 @@ import { FRESH } from './test-server.js';
 export const address = (digits: string) => `0x${digits.padStart(40, '0')}`;
 export const NATIVE = '0xEeeeeEeeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE';
 
-/** Each text of a hidden row contains one of these words. */
+/** The name of each hidden row contains one of these words. */
 const HIDDEN = ['xanadu', 'concealed'];
 export const HIDDEN_CHAIN = { id: 100_100, key: 'xanadu' };
 export const SHOWN = address('b1');

@@ -161,7 +161,7 @@ export function createCodePanel({ tab: first, onTab }) {
   }
 }
 
-/** Says who answered: of the caches with a hit in Cache-Status, the last is the nearest. @param {string} status */
+/** Says who answered: the last cache with a hit in Cache-Status, which is nearest to the browser. @param {string} status */
 function answererOf(status) {
   const [, cache] = /(?:.*,)?\s*([^,;\s]+)[^,]*;\s*hit/.exec(status) ?? [];
   if (cache) return `from the ${cache} cache`;

@@ -151,7 +151,7 @@ export function createAdmission(options: AdmissionOptions) {
   };
 }
 
-/** The key by which the rate limiter pauses a lane. */
+/** The key of a lane's pause in the rate limiter that gateways share. */
 export function pauseKey(service: ServiceName, lane: Lane): string {
   return lane === 'listings' ? service : `${service}:${lane}`;
 }

@@ -6,8 +6,8 @@ import { growingPause, withJitter } from '../../scheduling/growing-pause.js';
 /** The pause before the first retry, in milliseconds: long enough for a short fault, short enough for a client. */
 const FIRST_RETRY_PAUSE_MS = 200;
 /**
- * A request waits for the end of a pause, and is retried, only within this time. Before a longer delay it
- * fails, and the caller decides when to try again.
+ * The longest wait for the end of a pause, or before a retry. If the delay is longer, the request fails, and the caller
+ * decides when to try again.
  */
 export const MAX_WAIT_MS = 10_000;
 /** An address that is gone gets no requests for this long; each further such answer in a row doubles the time. */
