@@ -41,8 +41,9 @@ const COLORS = new Map(
 /** A colour that depends only on the name. @param {string} name */
 function colorOf(name) {
   let hash = 0;
-  for (const letter of name) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) % 360;
-  return `oklch(50% 0.13 ${hash})`;
+  for (const letter of name) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) % 250;
+  // From green over blue to red: the colours between red and green would be olive and brown.
+  return `oklch(50% 0.13 ${hash + 150})`;
 }
 
 /** Draws the mark of a chain: its initial. @param {string} chainKey @param {string} name */
