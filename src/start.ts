@@ -57,12 +57,13 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
     log,
   });
   parts.start();
-  const adminAddress =
-    config.adminPort === undefined ? undefined : await admin.listen(config.host, config.adminPort);
   // Loads GraphQL Yoga before the port opens: loading opens hundreds of files at once, and connections can
   // use up the file handles.
   if (isShort) await parts.gateway.load();
   const address = await server.listen(config.host, config.port);
+  // The admin port opens last: what it calls ready must accept connections.
+  const adminAddress =
+    config.adminPort === undefined ? undefined : await admin.listen(config.host, config.adminPort);
   let signal: NodeJS.Signals | undefined;
   let stoppingSince: number | undefined;
   const { close: stop } = closeWithGrace(

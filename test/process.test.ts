@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { SETTING_NAMES } from '../src/config/config.js';
 import { demoTokens } from './fixtures/demo.js';
 import { json, late, stall } from './support/fake-upstream.js';
@@ -56,6 +56,21 @@ it('the line "Listening" of the log has the beginning of all request ids of the 
   expect(requestIds).toHaveLength(24);
   const { headers } = await fetch(`${address}/graphql?query={__typename}`);
   expect(headers.get('x-request-id')).toMatch(new RegExp(`^${requestIds}\\w{12}$`));
+});
+
+it('the admin port answers only when the public port is open: a gateway that it calls ready accepts connections', async () => {
+  const [port, adminPort] = [await freePort(), await freePort()];
+  const env = { PORT: String(port), ADMIN_PORT: String(adminPort) };
+  // With so few file handles, the gateway loads GraphQL Yoga before its public port opens, which takes a while.
+  const few = ['sh', '-c', 'ulimit -n 250; exec "$0" "$@"'];
+  const { child, exited } = spawnGateway(env, undefined, few);
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await exited;
+  });
+  const statusOf = (address: string) => fetch(address).then(({ status }) => status, String);
+  await expect.poll(() => statusOf(`http://127.0.0.1:${adminPort}/ready`), { interval: 5 }).toBe(200);
+  expect(await statusOf(`http://127.0.0.1:${port}/live`)).toBe(200);
 });
 
 describe('a signal', () => {
