@@ -121,7 +121,7 @@ export function createCodePanel({ tab: first, onTab }) {
     if (key === 'Escape' && !document.querySelector(':popover-open')) open(false);
   });
   // In a large window there is no sheet.
-  matchMedia('(min-width: 900px) and (min-height: 520px)').addEventListener('change', () => open(false));
+  matchMedia('(min-width: 960px) and (min-height: 520px)').addEventListener('change', () => open(false));
   document.addEventListener('click', ({ target }) => {
     if (target instanceof Element && !target.closest('#side, #status')) open(false);
   });
@@ -164,8 +164,7 @@ export function createCodePanel({ tab: first, onTab }) {
 /** Says who answered: the last cache with a hit in Cache-Status, which is nearest to the browser. @param {string} status */
 function answererOf(status) {
   const [, cache] = /(?:.*,)?\s*([^,;\s]+)[^,]*;\s*hit/.exec(status) ?? [];
-  if (cache) return `from the ${cache} cache`;
-  return status && 'from the gateway';
+  return cache ? `${cache} cache` : status && 'gateway';
 }
 
 /** Escapes characters that people cannot see, except the line breaks between values. @param {string} json */

@@ -66,7 +66,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     expect(await page.getByRole('tab', { selected: true }).innerText()).toBe('Query');
     await says(
       page.locator('footer'),
-      /\d+ ms [\d.]+ kB fresh, \d+ s old from the gateway( cache)? Open in the playground/,
+      /\d+ ms [\d.]+ kB fresh, \d+ s old gateway( cache)? Open in the playground/,
     );
     await rows.first().waitFor();
     const [request] = await Promise.all([
@@ -169,6 +169,13 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     await expect
       .poll(() => compact(page.evaluate(() => `${getSelection()}`)))
       .toBe(await compact(code.innerText()));
+
+    // A long identifier of a chain leaves place for the address.
+    await page.goto(`${demo.address}/?token=solana:EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v`);
+    await toggle.tap();
+    const id = pair.locator('.id').filter({ hasText: 'yTDt1v' });
+    await id.waitFor();
+    expect(await id.evaluate((line) => line.scrollWidth - line.clientWidth)).toBe(0);
   });
 
   it('the picker shows the best match of a new search, wherever the page was scrolled before', async () => {

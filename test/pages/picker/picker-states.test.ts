@@ -56,7 +56,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
         .toMatch(/^Prices are \d+ (s|min) old\. The token service answers with an error\.$/);
       expect(await state.getAttribute('class')).toBe('warned');
       expect(await warned.count()).toBe(1);
-      expect(await page.locator('#answered-by').innerText()).toMatch(/^from the gateway( cache)?$/);
+      expect(await page.locator('#answered-by').innerText()).toMatch(/^gateway( cache)?$/);
       await state.click();
       await page
         .getByRole('dialog', { name: 'Listings' })
