@@ -437,6 +437,8 @@ byId('more-chains', HTMLButtonElement).addEventListener('click', () => {
   areAllChains = !areAllChains;
   finder.value = '';
   makeChips();
+  // The list of all chains may be long.
+  chips.querySelector(':checked')?.scrollIntoView({ block: 'nearest' });
   if (areAllChains && hasMouse) finder.focus();
 });
 chips.addEventListener('change', ({ target }) => {
