@@ -92,6 +92,18 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       expect(await chips.last().isChecked()).toBe(true);
       // The chosen chip is now the last one, and in the visible line.
       expect((await inLine()).at(-1)).toBe(true);
+      // Opened again, the list is scrolled to it.
+      await more.click();
+      const isChosenVisible = () =>
+        page.locator('#chains').evaluate((list) => {
+          const { top, bottom } = list.getBoundingClientRect();
+          const chip = list.querySelector('label:has(:checked)')?.getBoundingClientRect();
+          // Browsers scroll by whole pixels.
+          return chip !== undefined && chip.top >= top - 1 && chip.bottom <= bottom + 1;
+        });
+      await expect.poll(isChosenVisible, { timeout: 5000 }).toBe(true);
+      await page.getByRole('button', { name: 'Fewer chains' }).click();
+      await expect.poll(() => chips.count()).toBe(10);
       // A visible chip keeps its place when it is chosen: a second click hits the same one.
       const places = () => Promise.all([0, 1, 2, 9].map((at) => chips.nth(at).boundingBox()));
       const before = await places();
