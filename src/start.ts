@@ -61,7 +61,7 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
   // use up the file handles.
   if (isShort) await parts.gateway.load();
   const address = await server.listen(config.host, config.port);
-  // The admin port opens last: what it calls ready must accept connections.
+  // The admin port opens after the public port: a gateway whose `/ready` answers 200 must accept connections.
   const adminAddress =
     config.adminPort === undefined ? undefined : await admin.listen(config.host, config.adminPort);
   let signal: NodeJS.Signals | undefined;
@@ -107,15 +107,8 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
   const base = address + config.basePath;
   if (isTerminal) process.stdout.write(screen(base, upstream, isDemo, config.graphiql));
   else {
-    const facts = {
-      upstream,
-      isDemo,
-      adminAddress,
-      requestIds: REQUEST_IDS,
-      version: VERSION,
-      revision: REVISION,
-    };
-    log.info({ address: base + GRAPHQL_PATH, ...facts }, 'Listening');
+    const own = { requestIds: REQUEST_IDS, version: VERSION, revision: REVISION };
+    log.info({ address: base + GRAPHQL_PATH, upstream, isDemo, adminAddress, ...own }, 'Listening');
   }
 }
 

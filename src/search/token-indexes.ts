@@ -114,7 +114,8 @@ async function rankTokens(
   await forEachInSteps(symbols.values(), (places) => {
     const byChain = groupBy(places, keyAt);
     for (const [chainKey, onChain] of byChain) {
-      const isNative = (place: number) => isNativeOf(known?.byKey(chainKey), tokens[place] as Token);
+      const chain = known?.byKey(chainKey);
+      const isNative = (place: number) => isNativeOf(chain, tokens[place] as Token);
       const native = onChain.length > 1 ? onChain.find(isNative) : undefined;
       if (native !== undefined) nativeTwins.set(native, onChain);
       for (const place of onChain) {

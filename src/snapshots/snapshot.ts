@@ -158,8 +158,8 @@ export async function createTokenSnapshot(
   const earlier = before && state && { rows: before.rows, state };
   const tokenList = evmChains && (await nextTokenListState(fetched, evmChains, shared, earlier, isSame));
   const natives = chains?.natives;
-  const isIndexed = isSame && before.natives === natives;
-  const indexes = isIndexed ? before.indexes : await createTokenIndexes(rows, chains);
+  const indexes =
+    isSame && before.natives === natives ? before.indexes : await createTokenIndexes(rows, chains);
   const unlisted = unlistedRows(TOKENS, fetched);
   return {
     ...snapshot,

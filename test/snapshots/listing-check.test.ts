@@ -90,7 +90,7 @@ const ofChain = (chainKey: string, count: number) =>
 const REST = [...numberedRows(100), ...ofChain('c', 1)];
 
 const unreadable = (row: object) => ({ ...row, decimals: '6' });
-/** Ten rows, of which those from this index on cannot be read. */
+/** Makes ten rows. The rows before the index `from` can be read, the others cannot. */
 const readableUntil = (from: number) =>
   numberedRows(10).map((row, index) => (index < from ? row : unreadable(row)));
 
