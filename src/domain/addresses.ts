@@ -38,7 +38,7 @@ export function foldAddress(address: string): string {
   return address.replace(MOVE_ADDRESSES, (_address, within: string) => foldDigits(within, 1));
 }
 
-/** Writes hex without zeros at its start, then fills it up to `fewest` digits, or to 64 if more than 40 are left. */
+/** Writes hex without zeros at its start. Fills it up to `fewest` digits if at most 40 are left, otherwise to 64. */
 function foldDigits(digits: string, fewest: number): string {
   const significant = digits.replace(/^0+/, '').toLowerCase();
   return `0x${significant.padStart(significant.length > SHORT_DIGITS ? LONG_DIGITS : fewest, '0')}`;

@@ -3,7 +3,7 @@
  * checked first: to split, fold, decode or repeat a megabyte takes longer than the rest of a request.
  */
 
-/** Texts of an upstream's rows. A row with a longer text is rejected. */
+/** Texts of an upstream's rows. A row with a longer text is rejected, unless the check of the field has a fallback. */
 export const MAX_LENGTHS = { chainKey: 256, chainType: 64, address: 512, symbol: 256, name: 1024 } as const;
 
 /**

@@ -107,7 +107,7 @@ export function keyStarts(chainKey: string): readonly string[] {
 }
 
 /**
- * The indexed words of a name. It is found by the parts of its words, which begin after punctuation and at capitals:
+ * The indexed words of a name. A name is found by the parts of its words, which begin after punctuation and at capitals:
  * "finance" finds "yearn.finance", and "zero" finds "LayerZero". It is also found as one word: "usdcoin" finds
  * "USD Coin".
  */

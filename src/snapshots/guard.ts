@@ -233,7 +233,8 @@ export async function guardListing<Row extends ListingRow>(
         (one, other) => one.since - other.since || (one.upstream < other.upstream ? -1 : 1),
       );
       if (fact === undefined || open.length < rivals.length) return false;
-      // Returned rows are held back only while the old row is listed: otherwise `rivals` has none of them.
+      // A row that was removed and is sent again (`returned`) waits, too, but only while the old row is listed: otherwise
+      // `rivals` has none of them.
       for (const rivalKey of rivals) if (returned.has(rivalKey)) waits.add(rivalKey);
       if (goneAt === undefined) {
         rows.set(key, kind.heldBack(row, [fact]));
@@ -241,7 +242,8 @@ export async function guardListing<Row extends ListingRow>(
       } else if (fact.since === sentAt) waiting.push({ row, facts: [fact] });
       return true;
     }
-    // While a row's new symbol is held back, its old symbol is served. New rows with the old symbol are held back, too.
+    // While a row's new symbol is held back, the row is served with its old symbol. So new rows that have this old
+    // symbol are held back, too.
     const left = [...held.values()].map(({ key, rows: present }) => {
       const look = lookalikeOf(rows.get(key) as Row);
       return present.some((row) => lookalikeOf(row) === look) ? undefined : look;

@@ -25,7 +25,7 @@ const createFurtherService: CreateService = ({ http, source }) => ({
     return ROUTES.parse(rowsOf('assets', json), { source, takenAt: sentAt });
   },
 });
-/** The row that the service adds to the table. */
+/** The one row that a further service needs in `SERVICES`. */
 Object.assign(SERVICES, { further: createFurtherService });
 
 async function startFurtherUpstream() {
