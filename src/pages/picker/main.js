@@ -147,7 +147,7 @@ function showSlots() {
       make(
         'span',
         { class: 'what' },
-        make('span', { class: token ? 'unseen' : 'label' }, `${LABELS[one]} `),
+        make('span', { class: 'label' }, `${LABELS[one]} `),
         ...(token
           ? titleOf(token)
           : [make('b', {}, key ? (token === null ? 'Not listed' : 'Loading…') : 'Choose a token')]),
@@ -177,7 +177,8 @@ function showPair() {
 
 /** Names both tokens, and says what to know before a transfer. @param {Token} from @param {Token | null} [to] */
 function summaryOf(from, to) {
-  if (!to) return [make('h2', {}, ...titleOf(from))];
+  const next = make('span', { class: 'on' }, ' → choose where to');
+  if (!to) return [make('h2', {}, glyph(from), ...titleOf(from), next)];
   const decimals = [from, to].map((token) => `${token.decimals} on ${token.chain?.name || token.chainKey}`);
   /** @type {[string, string | false | undefined][]} */
   const lines = [
@@ -186,7 +187,7 @@ function summaryOf(from, to) {
     ['warning', from.decimals !== to.decimals && `Decimals differ: ${markedText(decimals.join(', '))}.`],
   ];
   return [
-    make('h2', {}, ...titleOf(from), ' → ', ...titleOf(to)),
+    make('h2', {}, glyph(from), ...titleOf(from), ' → ', glyph(to), ...titleOf(to)),
     ...lines.flatMap(([name, text]) => (text ? make('p', { class: name }, text) : [])),
   ];
 }
@@ -273,13 +274,17 @@ function store(name, value) {
 /** @param {string} chainKey */
 function chooseChain(chainKey) {
   chain = chainKey;
-  if (areAllChains && !hasMouse) {
-    // The list of all chains would leave a phone little place for the tokens.
-    areAllChains = false;
-    makeChips();
-  } else showChips();
+  showChips();
+  if (!hasMouse) closeChains();
   writeState(true);
   void list.find();
+}
+
+/** The list of all chains is in the place of the tokens. */
+function closeChains() {
+  if (!areAllChains) return;
+  areAllChains = false;
+  makeChips();
 }
 
 /** Makes the chips of the first chains, or of all. Hidden chips would delay the first view. */
@@ -432,6 +437,8 @@ addEventListener('keydown', (event) => {
   box.select();
 });
 for (const one of SIDES) byId(one, HTMLButtonElement).addEventListener('click', () => turnTo(one));
+// Later: a chip that was pressed must still be in the page to report its change.
+box.addEventListener('focus', () => setTimeout(closeChains));
 byId('swap', HTMLButtonElement).addEventListener('click', swap);
 byId('more-chains', HTMLButtonElement).addEventListener('click', () => {
   areAllChains = !areAllChains;

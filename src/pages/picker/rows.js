@@ -18,7 +18,7 @@ const SIGNS = [
     '#c96a07',
     'M9 6.6v10.8M10.6 4.8v1.8m2.6-1.8v1.8m-2.6 10.8v1.8m2.6-1.8v1.8M7.6 6.6h5.2a2.6 2.6 0 0 1 0 5.2H9m4.2 0a2.8 2.8 0 0 1 0 5.6H7.6',
   ],
-  [/^(|w|st|wst|r|we|cb|m|S\*)ETH$/i, '#5569d8', 'M7 8.8V7.2h10v1.6M9.6 12h4.8M7 15.2v1.6h10v-1.6'],
+  [/^(|w|st|wst|r|we|cb|m|S\*)ETH$/i, '#5569d8', 'M7 7h10M8.5 12h7M7 17h10'],
 ];
 
 /** Colours of the chains with most tokens. */
@@ -46,13 +46,9 @@ function colorOf(name) {
   return `oklch(50% 0.13 ${hash + 150})`;
 }
 
-/** Draws the mark of a chain: its initial. @param {string} chainKey @param {string} name */
+/** Draws the mark of a chain: two letters, since many chains have the same initial. @param {string} chainKey @param {string} name */
 export function chainMark(chainKey, name) {
-  return onColor(
-    'mark',
-    COLORS.get(chainKey) ?? colorOf(chainKey),
-    initialOf(name || chainKey).toUpperCase(),
-  );
+  return onColor('mark', COLORS.get(chainKey) ?? colorOf(chainKey), initialOf(name || chainKey, 2));
 }
 
 /**

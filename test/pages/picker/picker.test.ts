@@ -81,7 +81,9 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       const counts = (await names()).slice(1).map((name) => movable.get(name) ?? Number.NaN);
       expect(counts).toEqual(counts.toSorted((a, b) => b - a));
       expect(counts).not.toContain(Number.NaN);
-      await chips.nth(20).check();
+      // A choice with the keyboard keeps the list open, a press of the mouse closes it.
+      await chips.nth(20).focus();
+      await page.keyboard.press('Space');
       await finder.fill(' ARBI');
       // The chosen chain stays, though it does not match, so that the keyboard reaches the group.
       await expect.poll(() => chips.count()).toBe(3);
@@ -102,7 +104,9 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
           return chip !== undefined && chip.top >= top - 1 && chip.bottom <= bottom + 1;
         });
       await expect.poll(isChosenVisible, { timeout: 5000 }).toBe(true);
-      await page.getByRole('button', { name: 'Fewer chains' }).click();
+      expect(await rows.first().isVisible()).toBe(false);
+      await search.focus();
+      await rows.first().waitFor();
       await expect.poll(() => chips.count()).toBe(10);
       // A visible chip keeps its place when it is chosen: a second click hits the same one.
       const places = () => Promise.all([0, 1, 2, 9].map((at) => chips.nth(at).boundingBox()));
