@@ -199,7 +199,7 @@ function identifiersOf(label, token) {
   const text = make('code', {}, listed(address.slice(0, -6)), listed(address.slice(-6)));
   const press = button('Copy', () => copy(press, address, text, () => say(press, 'Copy')));
   press.ariaLabel = `Copy the address of ${nameOf(token)}`;
-  const chainId = make('span', {}, listed(token.chain?.caip2 ?? token.chainKey), ' · ');
+  const chainId = make('span', {}, listed(token.chain?.caip2 ?? token.chainKey), ' ');
   return [
     make('span', { class: 'label' }, label),
     make('span', { class: 'id' }, chainId, text),
