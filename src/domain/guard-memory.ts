@@ -2,8 +2,9 @@
 
 /**
  * A row that is no longer listed, as it was last accepted; usually without its price. `at` (milliseconds since 1970) is
- * when the row was first missing. For a row of another upstream, it is `takenAt` of that listing; for a row that only
- * another gateway lists, when that gateway first held it back. It is 0 if another row was accepted in its place.
+ * when the row was first missing. For a row of another upstream, `at` is `takenAt` of that listing; for a row that
+ * only another gateway lists, when that gateway first held it back. `at` is 0 if another row was accepted in place of
+ * this one.
  */
 export interface GoneRow<Row> {
   readonly row: Row;

@@ -35,10 +35,10 @@ function groupsOf(address: string): readonly string[] {
 }
 
 /**
- * Finds the client for whom trusted proxies have sent a request.
+ * Finds the client whose request came through trusted proxies.
  *
  * @param address the address at the other end of the connection; undefined once the connection is closed
- * @returns undefined if no trusted proxy sent the request: its client is then found by the connection's address
+ * @returns undefined if no trusted proxy sent the request: the client is then the address of the connection
  */
 export type ClientFinder = (
   address: string | undefined,

@@ -26,7 +26,7 @@ import type { ListingKind } from '../upstream/listing-kinds.js';
 /** The part of the operator's rules that decides on values. */
 export type GuardRules = Pick<ResolvedRules, 'verdictOn' | 'keptFacts'>;
 
-/** The decimals to expect of a token that was not listed before, by its key. */
+/** Finds, by its key, which decimals a token that was not listed before should have; undefined if nothing is known. */
 export type Baseline = (key: string) => number | undefined;
 
 export interface GuardOptions<Row> {

@@ -140,8 +140,8 @@ function adviceOn<Row extends ListingRow>(
 ): string {
   // A rule cannot accept rows that contradict each other.
   if (others.length > 0) return '';
-  // If the upstream still sends the served value in this listing, the other listing differs: there is no change to
-  // accept.
+  // If this listing still has the served value, the row is held back because the other listing has another value. Then
+  // there is no change to accept.
   const isSentSo = first !== undefined && guarded.find((each) => each.fact === fact)?.of(first) === served;
   const rule = ruleToPaste(isSentSo ? 'keep' : 'accept', row, fact, served, upstream);
   const right = isSentSo ? 'value that is served' : 'upstream';

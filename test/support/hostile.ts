@@ -42,7 +42,7 @@ const CACHED = JSON.stringify({ query: '{ chains { chainKey } }' });
 
 export type Target = Awaited<ReturnType<typeof startTarget>>;
 
-/** Starts one target for all tests of a file or `describe`. Call this function there, not in a hook. */
+/** Starts one gateway, the target of the attacks, for all tests of a file or `describe`. Call this function there, not in a hook. */
 export const shareTarget = (options: TargetOptions = {}): Target =>
   share((atEnd) => startTarget({ ...options, atEnd }));
 
