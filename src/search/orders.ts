@@ -1,6 +1,6 @@
 /** Turns an order into numbers to sort by and into cursors, and picks one page by these numbers. */
 import type { Token } from '../domain/listing.js';
-import { withStaticRank } from './ranks.js';
+import { chainShift } from './ranks.js';
 import type { TokenIndexes } from './token-indexes.js';
 import {
   compareTieBreakers,
@@ -23,20 +23,12 @@ interface Ordered {
 interface Scale {
   keyAt(place: number): number;
   cursorValue(key: number): SortKey['value'];
-  /** @param place the place of the cursor's token; undefined if it is no longer listed */
-  keyOf(value: SortKey['value'], place?: number): number;
+  keyOf(value: SortKey['value']): number;
 }
 
 function scaleOf(order: TokenOrder, { indexes, prices, rankAt }: Ordered): Scale {
-  const { nameAt, nameKeys, staticRanks } = indexes;
-  if (order === 'RELEVANCE') {
-    return {
-      keyAt: rankAt,
-      cursorValue: (key) => key,
-      keyOf: (value, place) =>
-        place === undefined ? Number(value) : withStaticRank(Number(value), staticRanks[place] ?? 0),
-    };
-  }
+  const { nameAt, nameKeys } = indexes;
+  if (order === 'RELEVANCE') return { keyAt: rankAt, cursorValue: (key) => key, keyOf: Number };
   if (order === 'SYMBOL') return { keyAt: () => 0, cursorValue: () => null, keyOf: () => 0 };
   if (order === 'NAME') {
     return {
@@ -62,19 +54,23 @@ function scaleOf(order: TokenOrder, { indexes, prices, rankAt }: Ordered): Scale
 /** Orders tokens by numbers, then by place, and converts positions to and from cursors. */
 export function orderOf(order: TokenOrder, ordered: Ordered) {
   const { keyAt, cursorValue, keyOf } = scaleOf(order, ordered);
-  const { tokens } = ordered;
+  const { tokens, indexes } = ordered;
   const tieBreakerAt = (place: number) => tieBreakerOf(tokens[place] as Token);
   return {
     keyAt,
     sortKeyOf({ key, place }: Position): SortKey {
       return { order, value: cursorValue(key), tieBreaker: tieBreakerAt(place) };
     },
-    /** The position after this cursor. */
-    positionAfter({ value, tieBreaker }: SortKey): Position {
+    /** Makes the test whether the token with this key, at this place, comes before the end of this cursor's page. */
+    isSeenBy({ value, tieBreaker }: SortKey): (key: number, place: number) => boolean {
       const isAfter = (place: number) => compareTieBreakers(tieBreakerAt(place), tieBreaker) > 0;
-      const place = firstIndex(tokens.length, isAfter);
-      const isListed = place > 0 && compareTieBreakers(tieBreakerAt(place - 1), tieBreaker) === 0;
-      return { key: keyOf(value, isListed ? place - 1 : undefined), place };
+      const end = { key: keyOf(value), place: firstIndex(tokens.length, isAfter) };
+      const [, chainKey] = tieBreaker;
+      const bridgeable = indexes.chains.get(chainKey)?.bridgeable ?? 0;
+      // If the chain of the cursor has another number of bridgeable tokens now, all its tokens have moved together.
+      const shift = order === 'RELEVANCE' ? chainShift(end.key, bridgeable) : 0;
+      const hasMoved = (place: number) => shift !== 0 && tokens[place]?.chainKey === chainKey;
+      return (key, place) => isBefore(end, hasMoved(place) ? key - shift : key, place);
     },
   };
 }
@@ -85,11 +81,11 @@ export interface Position {
   readonly place: number;
 }
 
-const START: Position = { key: Number.NEGATIVE_INFINITY, place: 0 };
 const END: Position = { key: Number.POSITIVE_INFINITY, place: Number.POSITIVE_INFINITY };
 
 /**
- * Picks the first `size` tokens after a position, by key and then by place, in one pass and without sorting the others.
+ * Picks the first `size` tokens that are not seen yet, by key and then by place, in one pass and without sorting the
+ * others.
  *
  * @returns the tokens of the page in order, and how many of the tokens found are on earlier pages
  */
@@ -97,14 +93,14 @@ export function pageOf(
   places: readonly number[],
   keyAt: (place: number) => number,
   size: number,
-  after = START,
+  isSeen: (key: number, place: number) => boolean = () => false,
 ): { readonly picked: readonly Position[]; readonly before: number } {
   const picked: Position[] = [];
   let before = 0;
   let last = END;
   for (const place of places) {
     const key = keyAt(place);
-    if (isBefore(after, key, place)) before++;
+    if (isSeen(key, place)) before++;
     else if (isBefore(last, key, place)) {
       const index = firstIndex(picked.length, (at) => isBefore(picked[at] ?? END, key, place));
       picked.splice(index, 0, { key, place });

@@ -27,7 +27,9 @@ const SUM_LIMIT = MAX_WORDS * SCORE_LIMIT + 1;
 /** `Math.clz32` has this many results: 0 to 32. */
 const FREQUENCY_CLASSES = 33;
 const COUNT_LIMIT = MAX_LISTING_ROWS + 1;
-const STATIC_RANK_LIMIT = (COUNT_LIMIT + 1) * FREQUENCY_CLASSES * 2;
+/** The tokens of one chain have at most this many different static ranks. */
+const RANKS_OF_CHAIN = FREQUENCY_CLASSES * 2;
+const STATIC_RANK_LIMIT = (COUNT_LIMIT + 1) * RANKS_OF_CHAIN;
 
 /** The symbol match of a token if no word is its symbol or the start of it, and no words are its whole name. */
 export const NO_SYMBOL_MATCH = SCORES.address * MAX_WORDS;
@@ -40,12 +42,16 @@ export const NO_SYMBOL_MATCH = SCORES.address * MAX_WORDS;
  */
 export function staticRankOf(bridgeableOnChain: number, chainsOfSymbol: number, isTwin: boolean): number {
   const ofChain = COUNT_LIMIT - bridgeableOnChain;
-  return (ofChain * FREQUENCY_CLASSES + Math.clz32(chainsOfSymbol)) * 2 + Number(isTwin);
+  return ofChain * RANKS_OF_CHAIN + Math.clz32(chainsOfSymbol) * 2 + Number(isTwin);
 }
 
-/** Replaces the static rank in a cursor's rank by the token's present one: other tokens can have changed it. */
-export function withStaticRank(rank: number, staticRank: number): number {
-  return rank - (rank % STATIC_RANK_LIMIT) + staticRank;
+/**
+ * How far the rank of a token in a cursor, and those of all tokens on its chain, have risen since, because another number
+ * of tokens on the chain is bridgeable.
+ */
+export function chainShift(rank: number, bridgeableOnChain: number): number {
+  const ofChain = Math.floor((rank % STATIC_RANK_LIMIT) / RANKS_OF_CHAIN);
+  return (COUNT_LIMIT - bridgeableOnChain - ofChain) * RANKS_OF_CHAIN;
 }
 
 /** The state of a token; lower is better. */

@@ -79,7 +79,7 @@ export function createTokenSearch(rows: readonly Token[], indexes: TokenIndexes)
     }
 
     const order = orderOf(orderBy, { tokens, indexes, prices, rankAt });
-    const { picked, before } = pageOf(found, order.keyAt, first, after && order.positionAfter(after));
+    const { picked, before } = pageOf(found, order.keyAt, first, after && order.isSeenBy(after));
     return {
       tokens: picked.map(({ place }) => tokens[place] as Token),
       sortKeyOf: (index) => order.sortKeyOf(picked[index] as Position),
