@@ -80,6 +80,7 @@ export async function guardListing<Row extends ListingRow>(
   const { takenAt } = sent;
   // The hold-back period begins when the request is sent, even if the answer is from a cache and older.
   const sentAt = sentAtOf(sent);
+  const isSame = before?.takenAt === takenAt;
   const { keyOf, lookalikeOf } = kind;
   const memory: GuardMemory<Row> = before?.guard ?? EMPTY_GUARD_MEMORY;
   const peerMemory: GuardMemory<Row> = peer?.guard ?? EMPTY_GUARD_MEMORY;
@@ -120,7 +121,7 @@ export async function guardListing<Row extends ListingRow>(
   const accepted: (Contradiction<Row> & AcceptedChange)[] = [];
   // If only demo data is stored, `before` has no rows: it is there for the history of the token list.
   const isFirst = served.size === 0 && gone.size === 0 && memory.held.length === 0;
-  const factsKeyOf = (row: Row) => JSON.stringify(kind.guarded.map((fact) => factKey(fact, row)));
+  const factsKeyOf = (row: Row) => factsKey(kind, row);
 
   /** The row to expect. Undefined if the sent rows contradict each other on a fact that is not known. */
   function expectedRow(key: string, [first, ...others]: readonly [Row, ...Row[]]): Row | undefined {
@@ -146,7 +147,8 @@ export async function guardListing<Row extends ListingRow>(
       return clock && JSON.stringify(clock.rows.map(factsKeyOf)) === values ? clock.since : undefined;
     };
     const [own, ofPeer = 0] = [sinceIn(clocks), sinceIn(peerClocks)];
-    if (own !== undefined) return Math.min(sentAt, Math.max(own, ofPeer));
+    // If the same listing is guarded again, its clocks stay: a later listing can have restarted them (`withNewClocks`).
+    if (own !== undefined) return isSame ? own : Math.min(sentAt, Math.max(own, ofPeer));
     // The last listing had other rows under the key, so a peer's time counts only if it is later than that listing.
     return ofPeer > (before?.takenAt ?? 0) ? Math.min(sentAt, ofPeer) : sentAt;
   }
@@ -288,6 +290,30 @@ export async function guardListing<Row extends ListingRow>(
     accepted: [...memory.accepted, ...changes].slice(-MAX_ACCEPTED),
   };
   return { listing: { ...facts, rows: Object.freeze([...rows.values()]), guard }, waiting, accepted, rules };
+}
+
+/**
+ * The served listing after `sent` was held back as a whole: the hold-back periods of rows begin anew unless `sent`
+ * has the values that are held back.
+ */
+export function withNewClocks<Row>(
+  kind: ListingKind<Row>,
+  served: GuardedListing<Row>,
+  sent: Fetched<Row>,
+): GuardedListing<Row> {
+  const sentRows = keyedRows(sent.rows, kind.keyOf);
+  const valuesOf = (rows: readonly Row[]) => JSON.stringify(rows.map((row) => factsKey(kind, row)));
+  const held = served.guard.held.map((each) => {
+    const row = sentRows.get(each.key);
+    const present = sent.contradictory?.get(each.key) ?? (row ? [row] : []);
+    return valuesOf(present) === valuesOf(each.rows) ? each : { ...each, since: sentAtOf(sent) };
+  });
+  return { ...served, guard: { ...served.guard, held } };
+}
+
+/** A text that is equal for rows with the same guarded values. */
+function factsKey<Row>({ guarded }: ListingKind<Row>, row: Row): string {
+  return JSON.stringify(guarded.map((fact) => factKey(fact, row)));
 }
 
 /** The held-back rows by key. */

@@ -12,7 +12,14 @@ import type { Logger } from '../logger/logger.js';
 import { growingPause, LONGEST_PAUSE_MS, withJitter } from '../scheduling/growing-pause.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
 import type { ListingStatus } from './freshness.js';
-import { asSent, type GuardedListing, type GuardResult, heldBackIn, withKnownFacts } from './guard.js';
+import {
+  asSent,
+  type GuardedListing,
+  type GuardResult,
+  heldBackIn,
+  withKnownFacts,
+  withNewClocks,
+} from './guard.js';
 import {
   checkFirstListing,
   createListingCheck,
@@ -185,7 +192,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     if (!served && origin === 'upstream') checkFirstListing(kind, fetched);
     newestAt = Math.max(newestAt, sentAtOf(fetched));
     const sent = asSent(kind, fetched);
-    const acceptedLoss = served && isNew ? listingCheck.check(served, sent) : undefined;
+    const acceptedLoss = served && isNew ? lossAcceptedIn(sent, served) : undefined;
     const result = known ? await guard(sent, known) : await guardRows(sent, fetched, origin);
     const { takenAt, guard: memory } = result.listing;
     const lossAcceptedAt = acceptedLoss ? takenAt : memory.lossAcceptedAt;
@@ -211,6 +218,17 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     // The peer may serve values that are held back here: the next listing that this gateway shares corrects the peer.
     if (origin === 'peer' && memory.beganAt < (fetched.guard?.beganAt ?? 0)) schedule(LEAST_PAUSE_MS);
     return indexed;
+  }
+
+  /** Checks a whole listing. @throws HeldBackError, after which hold-back periods that `sent` interrupts begin anew */
+  function lossAcceptedIn(sent: Fetched<Row>, served: GuardedListing<Row>): string | undefined {
+    try {
+      return listingCheck.check(served, sent);
+    } catch (error) {
+      guarded = withNewClocks(kind, served, sent);
+      if (snapshot && served.guard.held.length > 0) writeToDisk(stored(snapshot));
+      throw error;
+    }
   }
 
   /** Guards `sent`. `fetched` is the same listing before {@link asSent}, with its stored guard memory. */
@@ -274,8 +292,12 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     const toStore = stored(accepted);
     // A new version of the token list is stored at once: the next start must not give this version to another list.
     const isStored = origin === 'disk' && toStore.history?.tokenList === listing.history?.tokenList;
-    if (!isStored) disk?.write(kind, { ...toStore, largest: listingCheck.largest(toStore.rows.length) });
+    if (!isStored) writeToDisk(toStore);
     if (!isUncompared) peers.offer(name, kind, toStore);
+  }
+
+  function writeToDisk(listing: Fetched<Row>): void {
+    disk?.write(kind, { ...listing, largest: listingCheck.largest(listing.rows.length) });
   }
 
   /** The listing as it is stored and shared: including the rows that the operator hides. */

@@ -1,6 +1,9 @@
 /** A changed guarded value is held back in its row, until all listings have had it for HOLD_BACK_MS. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { chainRow } from '../fixtures/rows.js';
+import { until } from '../support/clock.js';
 import type { FakeListings } from '../support/fake-upstream.js';
 import {
   DAY,
@@ -8,6 +11,8 @@ import {
   HOUR,
   MINUTE,
   numbered,
+  onDisk,
+  restart,
   startGuarded,
 } from '../support/guarded-gateway.js';
 
@@ -96,6 +101,25 @@ describe('steady wrong decimals of a token', () => {
       expect(await decimals()).toMatchObject({ '0x1': 18 });
     },
   );
+
+  it('the hold-back period starts again, for this row only and also after a restart, if a listing that is held back as a whole has another value', async () => {
+    const gateway = await startGuarded({ chains: CHAINS, tokens: TOKENS }, onDisk());
+    const { snapshotDir = '' } = gateway.config;
+    const both = [wrong(), { ...TWO, decimals: 18 }, ...REST];
+    await gateway.bring({ tokens: both });
+    await gateway.bring({ tokens: [ONE, both[1]] }, HOUR);
+    expect(gateway.refreshes.at(-1)).toEqual({ listing: 'tokens', outcome: 'held_back' });
+    const stored = () =>
+      readdirSync(snapshotDir).map((file) => readFileSync(join(snapshotDir, file), 'utf8'));
+    await until(async () => stored().join().includes(`"since":${Date.now()}}`));
+    const after = await restart(gateway);
+    await after.bring({ tokens: both }, DAY - HOUR);
+    expect((await after.tokens()).map(({ decimals }) => decimals).slice(0, 2)).toEqual([6, 18]);
+    await after.bring({}, HOUR - 1);
+    expect(await first(after)).toMatchObject({ decimals: 6 });
+    await after.bring({}, 1);
+    expect(await first(after)).toMatchObject({ decimals: 18 });
+  });
 
   it('changed decimals are never accepted if HOLD_BACK_MS is never, and at once if it is 0', async () => {
     const never = await startGuarded(
