@@ -415,10 +415,16 @@ export function heldBackIn<Row extends ListingRow>(
   const isKept = ({ row, fact }: { row: Row; fact: GuardedFact }) => rules.keptFacts(keyOf(row))?.has(fact);
   const facts = factsIn(served);
   const listed = new Set(rows.map(keyOf));
-  const named = new Set(facts.map(({ fact, upstream }) => (fact === 'address' ? upstream : undefined)));
+  const placeOf = (chainKey: string, address?: string) => JSON.stringify([chainKey, address]);
+  const named = new Set(
+    facts.map(({ fact, row, upstream }) => fact === 'address' && placeOf(row.chainKey, upstream)),
+  );
   const waiting = guard.held.filter(
     ({ key, rows: [row, ...others] }) =>
-      row !== undefined && others.length === 0 && !listed.has(key) && !named.has(row.address),
+      row !== undefined &&
+      others.length === 0 &&
+      !listed.has(key) &&
+      !named.has(placeOf(row.chainKey, row.address)),
   );
   const alone = waiting.filter(({ rows }) => select(rows, guard).length > 0);
   const fact: GuardedFact = 'address';

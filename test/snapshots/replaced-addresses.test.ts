@@ -69,6 +69,18 @@ it.each<[string, Rows, Rows, number]>([
   expect(gateway.heldBackRows()).toEqual([0, 0]);
 });
 
+it('a new token that waits alone is counted, even if an old token of another chain waits for the same address', async () => {
+  const onB = (row: object) => ({ ...row, chainKey: 'b' });
+  const gateway = await start([ONE, onB(ONE)]);
+  await bring(gateway, [ONE]);
+  await bring(gateway, [TWO, onB(TWO)]);
+  expect((await gateway.tokens()).filter(({ heldBack }) => heldBack.length > 0)).toMatchObject([
+    { chainKey: 'a' },
+  ]);
+  expect(gateway.heldBackRows()).toEqual([0, 2]);
+  expect(await gateway.sample('gateway_held_back_rows{listing="tokens",fact="address"}')).toBe(2);
+});
+
 it('a new address that is listed first waits, too: its hold-back period begins when the old one is removed', async () => {
   const gateway = await start([ONE]);
   await bring(gateway, [ONE, TWO]);
