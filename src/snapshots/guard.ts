@@ -387,8 +387,12 @@ export function withKnownFacts<Row>(
     });
   });
   const { lossAcceptedAt, unnumbered } = (own ?? accepted.at(-1))?.guard ?? EMPTY_GUARD_MEMORY;
+  // While another upstream was asked, this one may have sent other values: hold-back periods begin anew.
+  const anewAt = accepted.at(-1)?.takenAt ?? 0;
+  const held = (own?.guard?.held ?? []).map((each) => ({ ...each, since: Math.max(each.since, anewAt) }));
   const guard: GuardMemory<Row> = {
     ...(own?.guard ?? EMPTY_GUARD_MEMORY),
+    held,
     gone: [...gone, ...(own?.guard?.gone ?? [])],
     unnumbered,
     // Rows removed before this time, and thus the rows of the other listings, do not count as lost.

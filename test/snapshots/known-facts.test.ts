@@ -107,6 +107,22 @@ describe('with SNAPSHOT_DIR, a restart', () => {
     });
   });
 
+  it('a change to another upstream and back begins a hold-back period anew, because nothing is known of the time between', async () => {
+    const wrong = [{ ...ONE, decimals: 18 }, ...OTHERS];
+    const before = await startGuarded({ chains: CHAINS, tokens: REST }, onDisk());
+    await before.bring({ tokens: wrong });
+    const other = await startFakeUpstream({ chains: CHAINS, tokens: REST });
+    const between = await restart(before, { upstream: other });
+    await between.bring({ tokens: REST }, DAY - HOUR);
+    const after = await restart(between, { upstream: before.upstream });
+    await after.bring({ tokens: wrong }, HOUR);
+    expect(await rowOf(after, '0x1')).toMatchObject(HELD);
+    await after.bring({}, DAY - HOUR - 1);
+    expect(await rowOf(after, '0x1')).toMatchObject(HELD);
+    await after.bring({}, 1);
+    expect(await rowOf(after, '0x1')).toMatchObject({ decimals: 18, heldBack: [] });
+  });
+
   it('a restart with another upstream hides prices ten times higher or lower than the stored ones for ten minutes', async () => {
     const before = await startGuarded({ chains: CHAINS, tokens: REST }, onDisk());
     const high = { price: { usd: 12 } };
