@@ -64,7 +64,6 @@ export function createDemoHttp() {
       // A copy, because a snapshot freezes its rows.
       return { json: JSON.parse(text) as unknown, bytes: text.length, sentAt, ageMs: 0 };
     },
-    delay: () => undefined,
     forgetGone() {},
     async close() {},
   };

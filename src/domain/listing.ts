@@ -1,7 +1,6 @@
 /** The data of the gateway (chains, tokens and whole listings), and the interface of the services that send it. */
 import type { GuardMemory } from './guard-memory.js';
 import type { ListingHistory } from './history.js';
-import type { UpstreamError } from './upstream-error.js';
 
 /** The currency in which a chain charges fees. */
 export interface NativeCurrency {
@@ -137,12 +136,6 @@ export interface Fetched<Row> extends SourceAndAge {
   readonly history?: ListingHistory | undefined;
 }
 
-/** A wait before requests are sent, with its reason. */
-export interface RequestDelay {
-  readonly error: UpstreamError;
-  readonly leftMs: number;
-}
-
 /** The id of a client, such as its address; undefined if unknown; null for the background sweep, which goes last. */
 export type RouteClient = string | undefined | null;
 
@@ -176,8 +169,6 @@ export interface Service {
   fetch<Name extends keyof ListingRows>(name: Name): Promise<Fetched<ListingRows[Name]>>;
   /** Fetches the routes from a token, which may have none. The clients determine when the queue sends the request. */
   routes(request: RouteRequest, clients?: RouteClients): Promise<Fetched<Token>>;
-  /** The delay of requests for whole listings now; undefined if there is none. */
-  delay?(): RequestDelay | undefined;
   /** Called with the service that sent shared or stored rows: if it is the successor, failover switches to it. */
   switchTo?(source: ServiceName): void;
 }

@@ -34,7 +34,7 @@ export interface ListingStatus {
   readonly isHeldBack: boolean;
   /** Whether the last refresh failed because the upstream says that it is gone. */
   readonly isGone: boolean;
-  /** The last failed refresh, even if a later one succeeded; or why the refresh in progress has to wait. */
+  /** The last failed refresh, even if a later one succeeded. */
   readonly lastFailure: { readonly code: string; readonly message: string; readonly at: number } | null;
 }
 

@@ -53,7 +53,7 @@ export interface SnapshotMetrics {
 }
 
 export interface RefreshOptions extends HoldBackRules {
-  readonly service: Pick<Service, 'source' | 'delay' | 'switchTo'>;
+  readonly service: Pick<Service, 'source' | 'switchTo'>;
   readonly firstPauseMs?: number | undefined;
   readonly peers: Peers;
   readonly disk?: DiskStore | undefined;
@@ -116,8 +116,6 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   /** The last accepted rows of other upstreams, by key. They are read before the first listing is fetched. */
   let earlier: ReadonlyMap<string, Row> | undefined;
   let refreshing: Promise<Indexed> | undefined;
-  /** When the request in progress began (milliseconds since 1970); otherwise 0. */
-  let requestedAt = 0;
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
 
@@ -144,10 +142,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     try {
       if (leased.is === 'fetched') return await accept(() => leased.fetched, 'peer');
       adoptPeerState(leased.peerFailure);
-      requestedAt = Date.now();
-      const fetched = await fetch().finally(() => {
-        requestedAt = 0;
-      });
+      const fetched = await fetch();
       metrics.contradictoryRows(name, fetched.contradictory?.size ?? 0);
       const accepted = await accept(() => fetched, 'upstream');
       if (isUncompared) leased.fail();
@@ -378,16 +373,6 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   }
   peers.subscribe(name, onPeerUpdate);
 
-  /** Why the refresh in progress has to wait; undefined if it does not. A wait does not count as a failed refresh. */
-  function waiting(): ListingStatus['lastFailure'] | undefined {
-    const delay = requestedAt ? service.delay?.() : undefined;
-    if (!delay) return undefined;
-    const until = new Date(Date.now() + delay.leftMs).toISOString();
-    const { code, message } = delay.error;
-    const waits = `The refresh of the ${name} listing waits until ${until}: ${message}`;
-    return { code, message: waits, at: requestedAt };
-  }
-
   /**
    * Schedules the next refresh `freshMs` after the request for this listing, but not earlier than in half of
    * `freshMs`: the answer may have been slow. After a first listing from a peer or from disk, it may be due
@@ -475,7 +460,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
         version: snapshot?.digest ?? null,
         isHeldBack: listingCheck.heldBack !== undefined,
         isGone: failuresInARow > 0 && error?.code === 'UPSTREAM_GONE',
-        lastFailure: waiting() ?? (error ? { code: error.code, message: error.message, at } : null),
+        lastFailure: error ? { code: error.code, message: error.message, at } : null,
       };
     },
     stop(): void {

@@ -36,7 +36,6 @@ interface ServiceForm {
 export function createRestService({ forms, isPaged, routeQuery }: ServiceForm): CreateService {
   return (options) => ({
     source: options.source,
-    delay: options.http.delay,
     async fetch(name) {
       const { rows, sourceAndAge } = await fetchRows(options, isPaged, { path: name, lane: 'listings' });
       // Unlike routes, a listing must not be empty.

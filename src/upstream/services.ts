@@ -154,7 +154,6 @@ function createFailoverService(
     get source() {
       return (hasSwitched ? successor : v1).source;
     },
-    delay: () => (hasSwitched ? successor : v1).delay?.(),
     fetch: (name) => withFailover((service) => service.fetch(name), true),
     // "Gone" in answer to a request for routes does not cause a switch: the rest of the service may still work.
     routes: (request, clients) => withFailover((service) => service.routes(request, clients), false),

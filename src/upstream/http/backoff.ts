@@ -1,6 +1,6 @@
 /** Decides when requests to a service must not be sent, after its failures. */
 import { LRUCache } from 'lru-cache';
-import type { RequestDelay, RouteClients } from '../../domain/listing.js';
+import type { RouteClients } from '../../domain/listing.js';
 import { asUpstreamError, UpstreamError } from '../../domain/upstream-error.js';
 import { growingPause, LONGEST_PAUSE_MS } from '../../scheduling/growing-pause.js';
 import { GONE_PAUSE_MS, MAX_WAIT_MS } from './errors.js';
@@ -39,6 +39,12 @@ interface Pause {
   readonly error: UpstreamError;
   /** On the monotonic clock. */
   readonly until: number;
+}
+
+/** The rest of a pause, in milliseconds, with its reason. */
+interface RestOfPause {
+  readonly error: UpstreamError;
+  readonly leftMs: number;
 }
 
 interface LaneState {
@@ -142,7 +148,6 @@ export function createBackoff(
       }
     },
     forgetGone: () => gone.clear(),
-    delayOfListings: () => leftOf(lanes.listings.pause) ?? breakerDelay(lanes.listings),
     /** Sends the request: as the probe, unless the breaker is closed. Call this right after `delayBefore` returns 0. */
     async run<Answer>(request: LaneRequest, send: () => Promise<Answer>): Promise<Answer> {
       const { url, lane, clients } = request;
@@ -179,16 +184,16 @@ function pauseOf(error: UpstreamError, ms: number): Pause {
   return { error, until: performance.now() + ms };
 }
 
-function leftOf(pause: Pause | undefined): RequestDelay | undefined {
+function leftOf(pause: Pause | undefined): RestOfPause | undefined {
   const leftMs = pause ? pause.until - performance.now() : 0;
   return pause && leftMs > 0 ? { error: pause.error, leftMs } : undefined;
 }
 
-function breakerDelay({ breaker, opened }: LaneState): RequestDelay | undefined {
+function breakerDelay({ breaker, opened }: LaneState): RestOfPause | undefined {
   return breaker === 'half-open' && opened ? { error: opened.error, leftMs: PROBE_DELAY_MS } : leftOf(opened);
 }
 
-function notSent({ error, leftMs }: RequestDelay): UpstreamError {
+function notSent({ error, leftMs }: RestOfPause): UpstreamError {
   const { code, message, status, detail } = error;
   return new UpstreamError(code, message, {
     status,

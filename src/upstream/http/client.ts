@@ -166,7 +166,6 @@ export function createUpstreamHttp(options: UpstreamHttpOptions) {
 
   return {
     getJson,
-    delay: backoff.delayOfListings,
     forgetGone: backoff.forgetGone,
     async close(): Promise<void> {
       closing.abort();
