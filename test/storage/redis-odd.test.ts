@@ -40,7 +40,6 @@ const reply =
 const ODD: Readonly<Record<string, Reaction>> = {
   OK: reply('+OK\r\n'),
   'an error': reply('-ERR no\r\n'),
-  'a subscription to nothing': reply('>1\r\n$9\r\nsubscribe\r\n'),
   'a page': reply('HTTP/1.1 400 Bad Request\r\n\r\n'),
   nothing: () => {},
   'a closed connection': (socket) => socket.end(),

@@ -1,6 +1,5 @@
 /** The connection to Redis. If a command fails, this and all further commands return undefined for a while. */
 import { EventEmitter, once } from 'node:events';
-import { createRequire } from 'node:module';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { Logger } from '../../logger/logger.js';
@@ -25,20 +24,6 @@ export const AWAY_MS = 1_000;
 const STEADY_MS = 2_000;
 /** The subscribed connection sends a ping this often (milliseconds), to notice that Redis is gone. */
 const PING_MS = 10_000;
-
-/** The part of ioredis that handles the replies of one connection. The package does not export it. */
-const { default: DataHandler } = createRequire(import.meta.url)('ioredis/built/DataHandler.js');
-
-// If a complete reply has an unexpected form, ioredis throws from its own callback: nobody could catch the error, and it
-// would end the process. This replacement closes the connection instead.
-DataHandler.prototype.dispatch = function (this: { readonly redis: Redis }, passOn: () => void): void {
-  try {
-    passOn();
-  } catch (error) {
-    const cause = error instanceof Error ? error.message : String(error);
-    this.redis.stream.destroy(new Error(`Expected a reply of Redis, got another one: ${cause}`));
-  }
-};
 
 export type RedisConnection = ReturnType<typeof createRedisConnection>;
 
