@@ -50,8 +50,6 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
   let stop: { readonly until: number; readonly source: string } | undefined;
   let goneInARow = 0;
   let failedInARow = 0;
-  let hasBegun = false;
-  let wasComplete = false;
   let isClosed = false;
 
   /**
@@ -142,14 +140,7 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
     if (waitMs > 0) return waitMs;
     const { due, count } = nextOf(listed);
     if (!due) return IDLE_MS;
-    if (!hasBegun)
-      log.info({ tokens: count, intervalMs }, 'A sweep of the routes of all bridgeable tokens begins');
-    hasBegun = true;
     await ask(due, by, intervalMs / count);
-    if (!wasComplete && missingIn(listed) === 0) {
-      wasComplete = true;
-      log.info({ known: map.size, pairs: map.pairs }, 'The routes of all bridgeable tokens are known');
-    }
     return nextAt - performance.now();
   }
 
