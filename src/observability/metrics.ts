@@ -10,11 +10,6 @@ import type { Snapshots } from '../snapshots/snapshots.js';
 import { createRequestMetrics } from './request-metrics.js';
 import { REVISION, VERSION } from './version.js';
 
-/** How the gateway identified a client that `RATE_LIMIT` refused. README.md explains the values. */
-export type ClientSource = (typeof SOURCES)[number];
-
-const SOURCES = ['known', 'forwarded', 'unknown'] as const;
-
 /** The values of labels whose series exist from the start, so that alerts see the first change. */
 const ACCEPTED_BY: readonly AcceptedBy[] = ['time', 'operator'];
 const LISTING_STATES: readonly ListingState[] = ['FRESH', 'STALE', 'EMPTY'];
@@ -67,18 +62,13 @@ const HELP = {
     'Rows of routes that were left out because the token listing has other decimals for the same token.',
   gateway_sweep_tokens_known: 'Tokens whose routes are known.',
   gateway_sweep_tokens_left: 'Bridgeable tokens whose routes are not known yet.',
-  gateway_sweep_pairs: 'Known pairs of a token and a destination.',
   gateway_sweep_age_seconds: 'Age of the oldest known routes. Absent if no routes are known.',
   gateway_sweep_interval_seconds:
     'The time in which the routes of each token are requested once (ROUTES_SWEEP_MS).',
   gateway_sweep_stopped:
     'Whether the sweep pauses now (1): the upstream has asked for a pause or is gone, or the map of routes is full.',
-  gateway_sweep_requests_total:
-    'Requests of the sweep of routes that this gateway sent, by outcome: ok, or the code of the error.',
   gateway_operation_wait_seconds:
     'How long operations that could not be answered at once waited: for their turn, or for the upstream (a first listing, or routes).',
-  gateway_rate_limited_operations_total:
-    'Operations refused by RATE_LIMIT, by how their client is known: known, forwarded (has an X-Forwarded-For that could not be used) or unknown.',
   gateway_rate_limited_clients:
     'Clients with operations that RATE_LIMIT refused in the last minute; 10000 at most.',
   gateway_requests_total:
@@ -131,7 +121,6 @@ type SweepStatus = NonNullable<Snapshots['sweepStatus']>;
 const SWEEP_GAUGES: readonly (readonly [Name, (status: ReturnType<SweepStatus>) => number | undefined])[] = [
   ['gateway_sweep_tokens_known', ({ known }) => known],
   ['gateway_sweep_tokens_left', ({ left }) => left],
-  ['gateway_sweep_pairs', ({ pairs }) => pairs],
   ['gateway_sweep_age_seconds', ({ ageMs }) => ageMs && ageMs / 1000],
   ['gateway_sweep_interval_seconds', ({ intervalMs }) => intervalMs / 1000],
   ['gateway_sweep_stopped', ({ isStopped }) => Number(isStopped)],
@@ -200,10 +189,7 @@ export function createMetrics({ ofProcess = true } = {}) {
   computed('gateway_upstream_route_breaker_state', breakerSamples('routes', { tokens: 'listed' }));
   const changeovers = counter('gateway_upstream_changeovers_total', 'from', 'to');
   const conflicts = counter('gateway_route_rows_conflicting_total');
-  const sweepRequests = counter('gateway_sweep_requests_total', 'outcome');
 
-  const limited = counter('gateway_rate_limited_operations_total', 'client');
-  for (const client of SOURCES) limited.inc({ client }, 0);
   const limitedClients = new LRUCache<string, true>({ max: MAX_CLIENTS, ttl: RECENT_MS });
   computed('gateway_rate_limited_clients', () => {
     limitedClients.purgeStale();
@@ -240,12 +226,7 @@ export function createMetrics({ ofProcess = true } = {}) {
   return {
     requests,
     /** @param client as `RATE_LIMIT` counts it; not used as a label */
-    rateLimited(client: string, source: ClientSource) {
-      limited.inc({ client: source });
-      limitedClients.set(client, true);
-    },
-    /** @param outcome `ok` or the code of the error */
-    swept: (outcome: string) => sweepRequests.inc({ outcome }),
+    rateLimited: (client: string) => limitedClients.set(client, true),
     watchSnapshots(snapshots: Pick<Snapshots, 'status' | 'heldBack' | 'sweepStatus'>) {
       const listings = () => snapshots.status(Date.now());
       const { heldBack, sweepStatus } = snapshots;

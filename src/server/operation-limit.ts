@@ -1,7 +1,7 @@
 /** Refuses operations of clients that exceed `RATE_LIMIT`. */
 import type { ErrorCode } from '../domain/error-codes.js';
 import type { Logger } from '../logger/logger.js';
-import type { ClientSource, Metrics } from '../observability/metrics.js';
+import type { Metrics } from '../observability/metrics.js';
 import type { ClientLimit } from '../scheduling/client-limit.js';
 import type { Exchange } from './exchange.js';
 import type { ServerRefusal } from './refusals.js';
@@ -19,19 +19,16 @@ export interface OperationLimitOptions {
  */
 export function createOperationLimit(options: OperationLimitOptions) {
   const { limit, metrics, trustedProxies = [], log } = options;
+  const forwarded = trustedProxies.length > 0 ? UNTRUSTED_PROXY : NO_TRUSTED_PROXY;
   /** Warnings for a refusal that can hit many clients, because the gateway counts them as one. Each is written once. */
-  const warnings = new Map<ClientSource, string>([
-    ['forwarded', trustedProxies.length > 0 ? UNTRUSTED_PROXY : NO_TRUSTED_PROXY],
-    ['unknown', UNKNOWN_CLIENT],
-  ]);
+  const warnings = new Set([forwarded, UNKNOWN_CLIENT]);
 
   return async ({ client, isForwarded }: Exchange): Promise<ServerRefusal | undefined> => {
     const waitMs = await limit.take(client ?? '');
     if (waitMs <= 0) return undefined;
-    const source = client === undefined ? 'unknown' : isForwarded ? 'forwarded' : 'known';
-    metrics?.rateLimited(client ?? '', source);
-    const warning = warnings.get(source);
-    if (warning && warnings.delete(source)) log.warn({ client }, warning);
+    metrics?.rateLimited(client ?? '');
+    const warning = client === undefined ? UNKNOWN_CLIENT : isForwarded ? forwarded : '';
+    if (warnings.delete(warning)) log.warn({ client }, warning);
     return refusal(limit, waitMs);
   };
 }

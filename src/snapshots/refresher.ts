@@ -48,8 +48,6 @@ export interface SnapshotMetrics {
   /** How many rows of routes were left out because the token listing has other decimals. */
   conflictingRouteRows(count: number): void;
   waited(reason: 'upstream', seconds: number): void;
-  /** The sweep has sent a request. The outcome is `ok`, or the code of the error. */
-  swept(outcome: string): void;
 }
 
 export interface RefreshOptions extends HoldBackRules {

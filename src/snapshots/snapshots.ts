@@ -109,7 +109,6 @@ export function createSnapshots(options: SnapshotsOptions) {
           tokens: () => tokens.snapshot,
           currentRules,
           baseline,
-          onAsked: metrics.swept,
           log,
         });
   const routes = createRoutes({

@@ -17,8 +17,6 @@ export interface SourcesOptions {
   readonly tokens: () => TokenSnapshot | undefined;
   readonly currentRules: () => Pick<ResolvedRules, 'hides' | 'keptFacts' | 'selectTokens'>;
   readonly baseline: Baseline;
-  /** Called after each request that was sent, with `ok` or with the code of the error. */
-  readonly onAsked: (outcome: string) => void;
   readonly log: Logger;
 }
 
@@ -39,7 +37,7 @@ export type TokenSources = ReturnType<Sources['sourcesOf']>;
 
 /** Creates the sources. Nothing is requested before `start`. A sweep takes `intervalMs` milliseconds. */
 export function createSources(intervalMs: number, options: SourcesOptions) {
-  const { service, tokens, currentRules, baseline, onAsked, log } = options;
+  const { service, tokens, currentRules, baseline, log } = options;
   const map = createRouteMap();
   /** By token: when its last request failed (milliseconds since 1970), and whether the request is repeated early. */
   const failures = new Map<string, { readonly at: number; readonly isRepeatedEarly: boolean }>();
@@ -96,8 +94,7 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
     const from = performance.now();
     nextAt = from + Math.max(LEAST_PAUSE_MS, pauseMs);
     try {
-      if (await by.askInBackground(request, intervalMs)) onAsked('ok');
-      else nextAt = from + LEAST_PAUSE_MS;
+      if (!(await by.askInBackground(request, intervalMs))) nextAt = from + LEAST_PAUSE_MS;
     } catch (thrown) {
       if (isClosed) return;
       const error = asUpstreamError(thrown);
@@ -114,7 +111,6 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
       nextAt = performance.now() + Math.min(retryAfterMs ?? MAX_FAILURE_PAUSE_MS, LONGEST_PAUSE_MS);
       return;
     }
-    onAsked(code);
     const pauseMs = growingPause(LEAST_PAUSE_MS, MAX_FAILURE_PAUSE_MS, failedInARow++);
     nextAt = Math.max(nextAt, performance.now() + pauseMs);
     const isGone = code === 'UPSTREAM_GONE';
@@ -203,11 +199,11 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
     },
     status() {
       const listed = tokens();
-      const { size: known, pairs } = map;
+      const { size: known } = map;
       const oldestAt = map.oldestAt();
       const ageMs = oldestAt === undefined ? undefined : Date.now() - oldestAt;
       const left = listed ? missingIn(listed) : 0;
-      return { known, left, pairs, ageMs, intervalMs, isStopped: stop !== undefined };
+      return { known, left, ageMs, intervalMs, isStopped: stop !== undefined };
     },
     close(): void {
       isClosed = true;

@@ -55,9 +55,7 @@ describe('rateLimit', () => {
     await useUp(ask, undefined);
     for (const nth of [90, 91]) expect(await ask(nth, undefined, '192.0.2.1')).toBe(429);
     expect(gateway.lines.filter((line) => line.includes('fetch(request, { client })'))).toHaveLength(1);
-    const metrics = await gateway.metrics();
-    expect(metrics).toContain('gateway_rate_limited_operations_total{client="unknown"} 2');
-    expect(metrics).toContain('gateway_rate_limited_clients 1');
+    expect(await gateway.metrics()).toContain('gateway_rate_limited_clients 1');
   });
 });
 

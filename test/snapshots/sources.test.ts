@@ -311,10 +311,7 @@ describe('the requests of the sweep', () => {
     expect(upstream.asked()).toEqual(['a 0x1', 'b 0x1', 'c 0x1', 'c 0x2', 'b 0x1']);
     expect((await askSources(gateway, 'b 0x1')).data?.sources).toMatchObject({ isComplete: false });
     const text = await metricsOf(gateway);
-    expect(text).toContain('gateway_sweep_requests_total{outcome="ok"} 3\n');
-    expect(text).toContain('gateway_sweep_requests_total{outcome="UPSTREAM_STATUS"} 2\n');
     expect(text).toContain('gateway_sweep_tokens_left 1\n');
-    expect(text).toContain('gateway_sweep_pairs 4\n');
     expect(text).toMatch(/^gateway_sweep_age_seconds \d/m);
   });
 
