@@ -411,7 +411,14 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
       else if (!refreshing && !timer) refresh();
     },
     refreshNow(): void {
-      if (!stopped) refresh();
+      if (stopped) return;
+      const before = refreshing;
+      refresh();
+      // The refresh in progress can have the answer of another service than the present one.
+      const again = ({ source }: Indexed) => {
+        if (source !== service.source && !stopped) refresh();
+      };
+      before?.then(again, () => {});
     },
     /** Refreshes for the operator. Ends a pause after UPSTREAM_GONE, but no other pause. Rejects with an UpstreamError. */
     async refreshOnRequest(): Promise<Indexed> {

@@ -114,6 +114,21 @@ describe('once v1 says that it is gone', () => {
     },
   );
 
+  it.each(['chains', 'tokens'] as const)(
+    'both listings are from the successor even if v1, gone only for %s, answers for the other during the switch',
+    async (gone) => {
+      const config = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 };
+      const { query, v1, sources, successor } = await serve({ config });
+      const other = gone === 'chains' ? 'tokens' : 'chains';
+      v1.plan(gone, GONE);
+      const hasSwitched = () => expect.poll(() => successor.count(gone)).toBe(1);
+      v1.plan(other, (...request) => hasSwitched().then(() => late(100, json(OLD))(...request)));
+      await query(BOTH);
+      await expect.poll(sources).toEqual(['value-transfer', 'value-transfer']);
+      expect(v1.count(other)).toBe(1);
+    },
+  );
+
   it('the log names the differences between the two listings', async () => {
     const { query, v1, successor, sources, logged } = await serve({
       config: { tokensFreshMs: 50, holdBackTimes: 2, holdBackShrink: 0.3 },
