@@ -99,7 +99,7 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
       if (!request?.signal)
         throw new TypeError(`Expected a Request, got ${request}. Write new Request(url).`);
       const aborted = rejectWhenAborted(request);
-      const read = await Promise.race([readRequest(request, maxBodyBytes), aborted]);
+      const read = await Promise.race([aborted, readRequest(request, maxBodyBytes)]);
       const responded = new Promise<Response>((resolve) => {
         respond(new FetchExchange(request, read, context?.client, facts.findClient, resolve));
       });

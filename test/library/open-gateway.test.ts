@@ -57,6 +57,15 @@ describe('fetch', () => {
       );
   });
 
+  it('fetch rejects a request that was aborted before', async () => {
+    const { fetch } = await open();
+    const reason = new Error('Gone');
+    const request = new Request('http://gateway/api/graphql?query={__typename}', {
+      signal: AbortSignal.abort(reason),
+    });
+    await expect(fetch(request)).rejects.toBe(reason);
+  });
+
   it('fetch rejects with the reason of an aborted request', async () => {
     const upstream = await startFakeUpstream({}, onTestFinished);
     upstream.plan('tokens', late(60_000, json({ tokens: [] })));
