@@ -38,7 +38,7 @@ export const ERRORS = {
     'Ask for less, or send several operations. The message names the limit.',
   ),
   BAD_USER_INPUT: meaning(
-    'An argument or a variable has an invalid value, such as a wrong cursor.',
+    'An argument or a variable has an invalid value, such as a wrong cursor. If `variables` in a URL or a form are not JSON, or `operationName` is too long, the status is 400.',
     'Correct the value. The message names the expected one.',
   ),
   OVERLOADED: meaning(
