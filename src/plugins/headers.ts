@@ -27,8 +27,10 @@ export function useHeaders(path: string, origins: CorsOrigins): Plugin {
     onRequest({ request, endResponse, fetchAPI }) {
       if (request.method === 'OPTIONS') endResponse(new fetchAPI.Response(null, { status: 204 }));
     },
-    onResponse({ request, response: { headers } }) {
+    onResponse({ request, response: { headers, status } }) {
       headers.set('x-content-type-options', 'nosniff');
+      // Yoga names two methods beside status 400 for parameters of a wrong type, whose method is not the fault.
+      if (status !== 405) headers.delete('allow');
       // Always a miss: GraphQL Yoga gets only requests that are not in the cache.
       if (new URL(request.url).pathname === path) headers.set(CACHE_STATUS, MISS);
       for (const [name, value] of corsHeaders(origins, request.headers.get('origin'))) {

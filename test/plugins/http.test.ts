@@ -45,6 +45,15 @@ describe('a POST request', () => {
     expect(ERROR_CODES).toContain(`\`${code}\``);
   });
 
+  it.each([{ query: 5 }, { query: QUERY, variables: [] }])(
+    'a POST request with a parameter of a wrong type, such as %j, gets no Allow header: its method is right',
+    async (body) => {
+      const { post } = await createTestGateway();
+      const { status, headers } = await post(body);
+      expect([status, headers.get('allow')]).toEqual([400, null]);
+    },
+  );
+
   it('a POST request that accepts no served type gets status 406, which names each type once', async () => {
     const { post } = await createTestGateway();
     const response = await post({ query: QUERY }, { accept: 'a/b,'.repeat(1_000) });
