@@ -63,7 +63,8 @@ export function createDocuments({ schema, introspection, ...limits }: DocumentsO
     const exceeded = limitErrors(document, limits);
     if (exceeded.length > 0) return exceeded;
     const errors = validate(schema, document, [rules], { maxErrors: MAX_ERRORS }).map(withReason);
-    return introspection ? errors : errors.map(withoutSuggestion);
+    if (!introspection) errors.forEach(hideSuggestion);
+    return errors;
   });
 
   /** The newest parsed document. After the operation writer, GraphQL Yoga often gets the same text. */
@@ -149,7 +150,7 @@ function queriesOnlyRule(context: ValidationContext): ASTVisitor {
   };
 }
 
-function withoutSuggestion(error: GraphQLError): GraphQLError {
-  const message = error.message.replace(/ ?Did you mean .*$/s, '');
-  return message === error.message ? error : new GraphQLError(message, { nodes: error.nodes ?? null });
+/** Removes the suggested names of the schema from the message. The option `hideSuggestions` of graphql-js keeps enum values. */
+export function hideSuggestion(error: { message: string }): void {
+  error.message = error.message.replace(/ ?Did you mean .*$/s, '');
 }

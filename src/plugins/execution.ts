@@ -13,7 +13,7 @@ import { type ErrorCode, hasScope } from '../domain/error-codes.js';
 import { GatewayError, OperationLimitError, responseTooLong } from '../domain/errors.js';
 import { MAX_SHOWN, shown } from '../domain/text-limits.js';
 import { fragmentsOf } from '../execution/document-limits.js';
-import { executableDocument } from '../execution/documents.js';
+import { executableDocument, hideSuggestion } from '../execution/documents.js';
 import { exceedsBytes } from '../execution/json.js';
 import type { GatewayContext } from '../graph/context.js';
 import { type ResultFacts, staleListingsHeader } from '../graph/dependencies.js';
@@ -124,7 +124,7 @@ const MAX_QUOTED_TEXT = 100_000;
 /** The refusal of an operation whose variables are invalid, or whose known cost is too high. */
 function refusalOf(
   args: ExecutionArgs,
-  { cost, costRefusal }: ExecutionContext,
+  { cost, costRefusal, introspection }: ExecutionContext,
 ): ExecutionResult | undefined {
   const { schema, document, operationName } = args;
   const operation = getOperationAST(document, operationName);
@@ -138,6 +138,7 @@ function refusalOf(
     const { members, characters } = sizeOf(given);
     if (members <= MAX_QUOTED_MEMBERS) {
       const { errors = [] } = coerce(characters <= MAX_QUOTED_TEXT ? MAX_VARIABLE_ERRORS : 1);
+      if (!introspection) errors.forEach(hideSuggestion);
       // Shortened before the response is measured, since each can be as long as the request body.
       errors.forEach(shorten);
       return { errors };

@@ -218,6 +218,24 @@ describe('switches', () => {
     expect((await open.query(MISTYPED)).errors?.[0]?.message).toContain('Did you mean "name"');
   });
 
+  it.each<[string, object]>([
+    ['query ($f: TokenFilter) { tokenSearch(filter: $f) { totalCount } }', { f: { symbol: ['USDC'] } }],
+    ['query ($o: TokenOrder) { tokenSearch(orderBy: $o) { totalCount } }', { o: 'SYMBO' }],
+    ['query ($f: TokenFilte) { tokenSearch(filter: $f) { totalCount } }', {}],
+    ['{ tokenSearch(filter: { symbol: ["USDC"] }, orderBy: SYMBO, frst: 1) { totalCoun } }', {}],
+    ['query ($i: Int) @skp(if: true) { tokenSearch(first: $i) { ...F ... on Tokn { id } } }', {}],
+  ])(
+    'no error message suggests names of the schema without introspection, such as for %s',
+    async (text, given) => {
+      const answers = [];
+      for (const introspection of [true, false]) {
+        const { query } = await createTestGateway({ config: { introspection } });
+        answers.push(JSON.stringify(await query(text, given)).includes('Did you mean'));
+      }
+      expect(answers).toEqual([true, false]);
+    },
+  );
+
   it('browsers get a page at /, and other clients the list of paths, with and without the playground', async () => {
     for (const graphiql of [true, false]) {
       const { fetch } = await createTestGateway({ config: { graphiql } });
