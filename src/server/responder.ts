@@ -251,9 +251,10 @@ function cacheResultOf(
   { cacheable: request }: Exchange,
   { path, isOperation }: Pick<Gateway, 'path' | 'isOperation'>,
   status: number,
-  { isRefused = false, operation }: OperationOutcome,
+  { isRefused = false, operation, result }: OperationOutcome,
 ): CacheResult {
   if (!isOperation(request)) return 'none';
-  if (isRefused || (status >= 400 && status !== 500)) return 'refused';
+  // A response with status 406 has a result: Yoga looks at Accept only after the execution.
+  if (isRefused || (status >= 400 && status !== 500 && !result)) return 'refused';
   return pathIn(request.url) !== path && operation === undefined ? 'none' : 'miss';
 }

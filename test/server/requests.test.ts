@@ -211,6 +211,14 @@ describe('the log line of a request', () => {
     ]);
   });
 
+  it('the log line of a request with status 406 says that its operation was executed', async () => {
+    const server = await startServer({ config: FRESH });
+    await server.ask({ ...NAMED, headers: { accept: 'image/png' } });
+    expect(linesOf(server)).toMatchObject([
+      { status: 406, cache: 'miss', executor: 'yoga', codes: ['BAD_REQUEST'] },
+    ]);
+  });
+
   it.each([
     ['all', 4],
     ['errors', 2],
