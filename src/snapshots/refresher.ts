@@ -29,14 +29,7 @@ import {
 } from './listing-check.js';
 import { logAccepted, logGuarded, logRejected, type SnapshotOrigin } from './refresh-log.js';
 import { isOlder, type Snapshot } from './snapshot.js';
-import {
-  type BackOff,
-  type DiskStore,
-  NO_PEERS,
-  type Peers,
-  type RefreshLease,
-  type SharedFailure,
-} from './stores.js';
+import type { BackOff, DiskStore, Peers, RefreshLease, SharedFailure } from './stores.js';
 
 /** The metrics of listings and routes. */
 export interface SnapshotMetrics {
@@ -63,8 +56,6 @@ export interface RefreshOptions extends HoldBackRules {
 const FIRST_PAUSE_MS = 1_000;
 /** The longest pause after a failed refresh (ms): at most `freshMs`, unless the error asks for a longer pause. */
 const MAX_PAUSE_MS = 30_000;
-/** After its own failure, a gateway waits up to this much longer than its peers, so that a peer tries next. */
-const STAND_BACK_MS = 1_000;
 /**
  * The shortest pause between a first snapshot, if it is from a peer or from disk, and the next refresh (ms). After a
  * snapshot from a peer whose guard memory began later than ours, the next refresh follows after exactly this pause.
@@ -337,7 +328,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     metrics.refresh(name, heldBackFor ? 'held_back' : code, heldBackFor);
     lease?.fail({ code, message, at, failuresInARow, heldBack: listingCheck.heldBack }, retryInMs);
     logRejected(log, name, snapshot, service, error, retryInMs, heldBackFor);
-    schedule(peers === NO_PEERS ? retryInMs : retryInMs + Math.min(STAND_BACK_MS, retryInMs / 2));
+    schedule(retryInMs);
     return error;
   }
 
