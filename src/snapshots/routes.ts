@@ -16,7 +16,7 @@ import {
 import type { ResolvedRules } from '../domain/listing-rules.js';
 import { causedByClient, UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger/logger.js';
-import { growingPause, LONGEST_PAUSE_MS } from '../scheduling/growing-pause.js';
+import { LONGEST_PAUSE_MS } from '../scheduling/growing-pause.js';
 import { ROUTES, TOKENS } from '../upstream/listing-kinds.js';
 import { mediansBySymbol, withComparedPrice } from './cross-checks.js';
 import type { Baseline } from './guard.js';
@@ -52,28 +52,15 @@ const ENTRY_BYTES = 2000;
 const sizeOf = ({ rows }: RouteAnswer, key: string) =>
   Math.min(MAX_BYTES, ENTRY_BYTES + 2 * key.length + TOKEN_BYTES * rows.length);
 
-/**
- * The pause after a second failure in a row; each further failure doubles it. A first failure can be chance:
- * it causes a pause only after a Retry-After or UPSTREAM_GONE.
- */
-const FIRST_PAUSE_MS = 1_000;
-/** The longest pause: as long as routes are cached. */
-const MAX_PAUSE_MS = 60_000;
-/** How many failures are remembered, and how long (ms): longer than their longest pause. */
-const FAILURES = { max: 1_000, ttl: 2 * LONGEST_PAUSE_MS };
+/** After a failure, which has been repeated already, the same routes are not requested for this time (milliseconds). */
+const FAILURE_PAUSE_MS = 5_000;
+const MAX_FAILURES = 1_000;
 
 /** A smaller difference (ms) does not show that a clock was set back: the two clocks of a machine drift apart. */
 const SET_BACK_MS = 1_000;
 
 /** The key of a request as it is sent, because the upstream may compare addresses exactly. */
 const keyOf = ({ srcChainKey, srcToken }: RouteRequest) => JSON.stringify([srcChainKey ?? null, srcToken]);
-
-interface Failed {
-  readonly error: UpstreamError;
-  readonly inARow: number;
-  /** Until when the request is not repeated, on the monotonic clock. */
-  readonly until: number;
-}
 
 /** A request in progress. All clients that ask for the same routes share it. */
 interface Asked {
@@ -85,7 +72,8 @@ export type Routes = ReturnType<typeof createRoutes>;
 
 /** Creates a bounded cache of routes. All operations share one. */
 export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesOptions) {
-  const failures = new LRUCache<string, Failed>(FAILURES);
+  /** The last failure of each request, as long as the request must not be repeated. */
+  const failures = new LRUCache<string, UpstreamError>({ max: MAX_FAILURES, ttl: FAILURE_PAUSE_MS });
   const inProgress = new Map<string, Asked>();
   const cache = new LRUCache<string, RouteAnswer>({
     maxSize: MAX_BYTES,
@@ -173,10 +161,8 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
       return;
     }
     log.warn({ ...request, code, detail }, 'The routes from a token could not be fetched');
-    const before = failures.get(key)?.inARow ?? 0;
-    const pauseMs = before === 0 ? 0 : growingPause(FIRST_PAUSE_MS, MAX_PAUSE_MS, before - 1);
-    const until = performance.now() + Math.max(pauseMs, Math.min(retryAfterMs, LONGEST_PAUSE_MS));
-    failures.set(key, { error, inARow: before + 1, until });
+    const ttl = Math.max(FAILURE_PAUSE_MS, Math.min(retryAfterMs, LONGEST_PAUSE_MS));
+    failures.set(key, error, { ttl });
   }
 
   /** The cached routes, even if they are no longer fresh: this call prolongs them by `freshMs`. */
@@ -194,8 +180,7 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
     goodUntil: (request: RouteRequest) => Date.now() + cache.getRemainingTTL(keyOf(request)),
     /**
      * The routes as the upstream sends them. If cached routes cannot be refreshed, the old ones are served for another
-     * `freshMs`, and again after each further failure. After two failures in a row, a Retry-After or UPSTREAM_GONE, no
-     * request is sent for a while.
+     * `freshMs`, and again after each further failure. After a failure, no request is sent for a while.
      *
      * @param isListed whether the routes start from a listed token. If not, the client may have made up the token, so a
      *   failure counts as caused by the client
@@ -206,10 +191,10 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
       const cached = cache.get(key);
       if (cached) return cached;
       const failed = failures.get(key);
-      if (failed && performance.now() < failed.until && !inProgress.has(key)) {
+      if (failed && !inProgress.has(key)) {
         const old = oldRoutes(key);
         if (old) return old;
-        throw causedByClient(failed.error);
+        throw causedByClient(failed);
       }
       try {
         return (await ask(request, client, isListed, freshMs)).routes;

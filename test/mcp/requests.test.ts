@@ -231,8 +231,8 @@ describe('the log and the metrics', () => {
     const { text } = await server.metrics.expose();
     const counted = [...text.matchAll(/outcome="UPSTREAM_STATUS",scope="(\w+)"\} (\d+)/g)];
     expect(counted.map(([, scope, count]) => [scope, count]).sort()).toEqual([
-      ['client', '3'],
-      ['process', '2'],
+      ['client', '4'],
+      ['process', '1'],
     ]);
   });
 });

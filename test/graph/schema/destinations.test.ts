@@ -194,6 +194,6 @@ describe('the budget for routes', () => {
       });
     expect(codesOf(await failing(70))).toHaveLength(70);
     expect(codesOf(await failing(80))).toEqual(['LIMIT_EXCEEDED']);
-    expect(routesAsked()).toHaveLength(2);
+    expect(routesAsked()).toHaveLength(1);
   });
 });
