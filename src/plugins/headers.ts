@@ -29,7 +29,7 @@ export function useHeaders(path: string, origins: CorsOrigins): Plugin {
     },
     onResponse({ request, response: { headers, status } }) {
       headers.set('x-content-type-options', 'nosniff');
-      // Yoga names two methods beside status 400 for parameters of a wrong type, whose method is not the fault.
+      // Yoga also sends this header with status 400 for parameters of a wrong type, whose method is right.
       if (status !== 405) headers.delete('allow');
       // Always a miss: GraphQL Yoga gets only requests that are not in the cache.
       if (new URL(request.url).pathname === path) headers.set(CACHE_STATUS, MISS);

@@ -61,13 +61,13 @@ export function orderOf(order: TokenOrder, ordered: Ordered) {
     sortKeyOf({ key, place }: Position): SortKey {
       return { order, value: cursorValue(key), tieBreaker: tieBreakerAt(place) };
     },
-    /** Makes the test whether the token with this key, at this place, comes before the end of this cursor's page. */
+    /** Makes the function that says whether a token is on the page of this cursor, or on an earlier page. */
     isSeenBy({ value, tieBreaker }: SortKey): (key: number, place: number) => boolean {
       const isAfter = (place: number) => compareTieBreakers(tieBreakerAt(place), tieBreaker) > 0;
       const end = { key: keyOf(value), place: firstIndex(tokens.length, isAfter) };
       const [, chainKey] = tieBreaker;
       const bridgeable = indexes.chains.get(chainKey)?.bridgeable ?? 0;
-      // If the chain of the cursor has another number of bridgeable tokens now, all its tokens have moved together.
+      // If the number of bridgeable tokens on the cursor's chain has changed, all tokens of this chain have moved together.
       const shift = order === 'RELEVANCE' ? chainShift(end.key, bridgeable) : 0;
       const hasMoved = (place: number) => shift !== 0 && tokens[place]?.chainKey === chainKey;
       return (key, place) => isBefore(end, hasMoved(place) ? key - shift : key, place);

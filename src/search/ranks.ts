@@ -46,8 +46,10 @@ export function staticRankOf(bridgeableOnChain: number, chainsOfSymbol: number, 
 }
 
 /**
- * How far the rank of a token in a cursor, and those of all tokens on its chain, have risen since, because another number
- * of tokens on the chain is bridgeable.
+ * By how much the ranks of all tokens on a chain have risen since a cursor was made, because the number of bridgeable
+ * tokens on the chain has changed.
+ *
+ * @param rank the rank in the cursor, of a token on this chain
  */
 export function chainShift(rank: number, bridgeableOnChain: number): number {
   const ofChain = Math.floor((rank % STATIC_RANK_LIMIT) / RANKS_OF_CHAIN);
