@@ -1,6 +1,6 @@
 /** Stores listings in the directory `SNAPSHOT_DIR`, so that they outlive the process. */
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ServiceFingerprints } from '../domain/digests.js';
 import type { Fetched } from '../domain/listing.js';
@@ -9,13 +9,10 @@ import type { DiskStore } from '../snapshots/stores.js';
 import type { StoredKind } from '../upstream/listing-kinds.js';
 import { decodeListing, encodeListing, RECORD_FORMAT } from './stored-listing.js';
 
-/** A temporary file older than this was left by a killed process, because a write takes less than a minute. */
-const LEFT_BEHIND_AFTER_MS = 60_000;
 /** The start waits for the directory. After this time (milliseconds), the log says so. */
 const WARN_SLOW_MS = 3_000;
 /** While writes fail, a warning is logged again only after this time (milliseconds). */
 const WARN_AGAIN_AFTER_MS = 3_600_000;
-const TEMPORARY = /^\w+-\w+\.\d+\.snapshot\.[0-9a-f]{16}\.tmp$/;
 
 /**
  * Opens the store, and creates the directory. If the directory cannot be used yet, this is logged, and each write tries
@@ -36,7 +33,6 @@ export async function openDiskStore(
   const warning = setTimeout(() => log.warn({ directory }, slow), WARN_SLOW_MS);
   try {
     await mkdir(directory, { recursive: true });
-    await sweep(directory);
   } catch (error) {
     // If the path is that of a file, the setting is wrong. Any other fault may pass, and the gateway serves meanwhile.
     if (['EEXIST', 'ENOTDIR'].includes(codeOf(error))) throw error;
@@ -137,16 +133,6 @@ async function writeWhole(directory: string, file: string, content: Buffer): Pro
   // Without an fsync of the directory a power cut may undo the rename.
   const handle = await open(directory);
   await handle.sync().finally(() => handle.close());
-}
-
-async function sweep(directory: string): Promise<void> {
-  for (const name of await readdir(directory)) {
-    if (!TEMPORARY.test(name)) continue;
-    const path = join(directory, name);
-    // Another gateway may delete it at the same time. A file that cannot be deleted does no harm.
-    const found = await stat(path).catch(() => undefined);
-    if (found && Date.now() - found.mtimeMs > LEFT_BEHIND_AFTER_MS) await rm(path).catch(() => {});
-  }
 }
 
 function codeOf(error: unknown): string {

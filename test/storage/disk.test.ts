@@ -1,7 +1,7 @@
 /** SNAPSHOT_DIR keeps the last good listings over a restart or a kill, and does no harm when it cannot be used. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -247,20 +247,6 @@ describe('a process that is killed', () => {
     // A stop waits a second for the disk, which may be too little on a busy machine.
     const isCutShort = loggedAt('Stopped') - loggedAt('Stopping') >= 990;
     if (kept || !isCutShort) expect(kept?.rows).toHaveLength(8_000);
-  });
-
-  it('a start deletes temporary files that a killed process left, without touching other files', async () => {
-    const directory = temporaryDirectory();
-    const { log, logged } = await createTestLog();
-    const temporary = (digit: string) => `tokens-m.1.snapshot.${digit.repeat(16)}.tmp`;
-    const path = (name: string) => join(directory, name);
-    const [file, young] = ['1', '2'].map(temporary) as [string, string];
-    for (const name of [file, young, 'notes.tmp']) writeFileSync(path(name), 'x');
-    const anHourAgo = Date.now() / 1000 - 3600;
-    for (const name of [file, 'notes.tmp']) utimesSync(path(name), anHourAgo, anHourAgo);
-    await openDiskStore(directory, {}, log);
-    expect(readdirSync(directory).sort()).toEqual(['notes.tmp', young]);
-    expect(logged).toEqual([]);
   });
 
   it('a start serves the stored listings of the successor, under either profile', async () => {
