@@ -184,7 +184,7 @@ const CLIENT_LIMITS = {
   trustedProxies: setting<readonly string[]>(
     [],
     networks,
-    'The networks of your reverse proxies, separated by commas. For requests from these networks, the client is the last address in `X-Forwarded-For` that is in none of them. For all other requests, the client is the address of the connection.',
+    'The networks or addresses of your reverse proxies, separated by commas: `10.0.0.0/8`, `192.0.2.7`, `fd00::/8`, or `loopback`, `linklocal` and `uniquelocal`. For requests from these networks, the client is the last address in `X-Forwarded-For` that is in none of them. For all other requests, the client is the address of the connection.',
   ),
   maxCost: setting(
     250_000,

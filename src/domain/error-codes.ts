@@ -35,7 +35,7 @@ export const ERRORS = {
   ),
   LIMIT_EXCEEDED: meaning(
     'The operation has too many levels, aliases, lexical tokens, lines, characters or rows, costs too much, contains a name of more than 200 characters, or would have too large a response. A request body that is too large, or would take too long to parse, gets HTTP 413.',
-    'Ask for less, or send several operations. The message names the limit.',
+    'Ask for less, or send several operations. The message names [the limit](../server/limits.md#limits-on-one-operation).',
   ),
   BAD_USER_INPUT: meaning(
     'An argument or a variable has an invalid value, such as a wrong cursor. If `variables` in a URL or a form are not JSON, or `operationName` is too long, the status is 400.',

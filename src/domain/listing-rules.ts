@@ -34,7 +34,7 @@ interface NamedRow {
 
 /** A chain or token as a rule spells it: by keys, or by a CAIP identifier. */
 interface Place {
-  /** A text that is equal for all spellings of one key, or of one CAIP identifier. */
+  /** All spellings of one key have the same `id`, and so have all spellings of one CAIP identifier. */
   readonly id: string;
   /** The folded address; undefined for a chain. */
   readonly address?: string | undefined;

@@ -8,7 +8,10 @@ import type { HeldBackLoss } from './listing-check.js';
 export interface DiskStore {
   /** The newest listing on disk that may be served. */
   read<Row>(kind: StoredKind<Row>): Promise<Fetched<Row> | undefined>;
-  /** The newest listings on disk that must not be served, such as those of other services. The guard uses their facts. */
+  /**
+   * All listings on disk that must not be served, such as those of other services, the newest first. The guard compares
+   * new rows with their facts.
+   */
   readOthers<Row>(kind: StoredKind<Row>): Promise<readonly Fetched<Row>[]>;
   /** Replaces the stored listing of this kind and service atomically. */
   write<Row>(kind: StoredKind<Row>, fetched: Fetched<Row>): Promise<void>;

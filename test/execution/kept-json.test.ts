@@ -18,9 +18,10 @@ const MANY = frozen(100, (nth) => `row ${nth} ${'x'.repeat(300)}`);
 const TEXT = '{ rows { a b state } __typename }';
 
 /**
- * Creates a writer of one operation on a list of rows. The fields `state` and `with` read a text outside of their row.
+ * Creates a writer of one operation on a list of rows. The value of the fields `state` and `with` is not in the row: both
+ * return a text that is set from outside.
  *
- * @returns a function of this text: it writes and checks the response, and returns how often the fields were resolved
+ * @returns a function that sets this text, writes and checks the response, and returns how often both fields were resolved
  */
 function callsOf(rows: () => readonly Row[], maxBytes = 1e6, text = TEXT) {
   let [state, noted, calls] = ['', '', 0];

@@ -49,8 +49,8 @@ async function fill() {
   const { query } = await createTestGateway({ upstream, config: { snapshotDir: directory } });
   const answer = await query(BOTH);
   await expect.poll(() => filesIn(directory).names).toHaveLength(2);
-  // The token list gets a version only with the chains. If the tokens came first, they are then written once
-  // more.
+  // The token list has no version before the chains are loaded. If the tokens were loaded first, their file is written
+  // again after the chains are loaded.
   await expect.poll(() => readFileSync(filesIn(directory).tokens, 'utf8')).toContain('"tokenList"');
   upstream.planBoth(DEAD);
   const restart = (config: TestGatewayOptions['config'] = {}) =>

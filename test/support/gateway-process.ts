@@ -46,7 +46,7 @@ export async function startGatewayProcess(
   };
 }
 
-/** Starts the built gateway with only these settings, and does not wait for it. */
+/** Starts the built gateway with these settings and the fixed limits of tests, and does not wait for it. */
 export function spawnGateway(env: Record<string, string>, main = MAIN, wrapper: readonly string[] = []) {
   const [program = '', ...args] = [...wrapper, process.execPath, ...FLAGS, main];
   return spawnKept(program, args, {
