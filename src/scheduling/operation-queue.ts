@@ -1,6 +1,6 @@
 /** The queue of operations that wait for execution. One is executed at a time, and clients take turns. */
 import { subscribe } from 'node:diagnostics_channel';
-import { createFairQueue, type Priority } from './fair-queue.js';
+import { createFairQueue } from './fair-queue.js';
 
 /** At most this many operations wait. Each holds its request and response: about 10 MB for all of them. */
 const MAX_WAITING = 1_000;
@@ -17,8 +17,6 @@ const SLICE_MS = 1;
  * Between two slices are at most this many turns of the event loop: a flood of connections must not stop operations.
  */
 const MAX_TURNS = 20;
-/** Operations that resume have priority over operations that begin. */
-const PRIORITY = { begin: 0, resume: 1 } as const;
 
 /** How many connections the servers of this process have accepted. */
 let accepted = 0;
@@ -74,11 +72,11 @@ export function createOperationQueue(maxWaitMs: number, onWaited?: (waitedSecond
 
   /**
    * Runs the task in its turn: at once, before this call returns, if no other task runs or waits. If the queue is full, it
-   * calls `refuse`. `isByClient`: whether most of the tasks that waited before this one were of the same client.
+   * calls `refuse`. `isByClient`: whether most of the tasks that waited before this one were of the same client. Operations
+   * that resume have no priority over those that begin: one answer of the upstream can resume 250 operations of a client.
    */
   function inTurn<Result>(
     client: string | undefined,
-    priority: Priority,
     task: (isByClient: boolean) => Result | Promise<Result>,
     refuse: (isByClient: boolean) => Result | Promise<Result>,
   ): Promise<Result> {
@@ -98,8 +96,7 @@ export function createOperationQueue(maxWaitMs: number, onWaited?: (waitedSecond
         // would exhaust the stack. A microtask begins with an empty stack.
         queueMicrotask(endTask);
       };
-      if (isRunning || waiting.waiting > 0)
-        waiting.add(client, priority, { run, refuse: () => settle(refuse) });
+      if (isRunning || waiting.waiting > 0) waiting.add(client, 0, { run, refuse: () => settle(refuse) });
       else run();
     });
   }
@@ -143,7 +140,7 @@ export function createOperationQueue(maxWaitMs: number, onWaited?: (waitedSecond
         if (hasOwnRoom && inProgress < MAX_IN_PROGRESS) return start(client, execute);
         return refuse(!hasOwnRoom);
       };
-      return inTurn(client, PRIORITY.begin, begin, refuse);
+      return inTurn(client, begin, refuse);
     },
     /** Executes a synchronous operation at once if no other runs or waits. Otherwise returns undefined. */
     runNow<Result>(execute: () => Result): { readonly result: Result } | undefined {
@@ -171,7 +168,7 @@ export function createOperationQueue(maxWaitMs: number, onWaited?: (waitedSecond
         sliceEnd = 0;
         return undefined;
       };
-      return inTurn<Refusal | undefined>(client, PRIORITY.resume, resumed, refuse);
+      return inTurn<Refusal | undefined>(client, resumed, refuse);
     },
     /** How many operations have begun and not ended; most of them wait for the upstream. */
     get inProgress() {

@@ -105,6 +105,28 @@ describe('the operation queue', () => {
     expect(queue.inProgress).toBe(0);
   });
 
+  it('the operation queue gives another client its turn while operations of one client resume', async () => {
+    const queue = createOperationQueue(MAX_WAIT_MS);
+    let answer: () => void = () => {};
+    const upstream = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    const order: string[] = [];
+    const resumeLater = async () => {
+      await upstream;
+      await queue.resume('many', unused);
+      block();
+      order.push('many');
+    };
+    const many = Array.from({ length: 20 }, () => queue.run('many', resumeLater, unused));
+    while (queue.waiting > 0) await setImmediate();
+    answer();
+    while (queue.waiting === 0) await null;
+    await queue.run('other', () => order.push('other'), unused);
+    await Promise.all(many);
+    expect(order.indexOf('other')).toBeLessThan(3);
+  });
+
   it('the operation queue passes the value, promise or error of an operation to the caller', async () => {
     const queue = createOperationQueue(MAX_WAIT_MS);
     expect(await queue.run('a', () => 7, unused)).toBe(7);
