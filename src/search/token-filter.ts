@@ -40,11 +40,14 @@ export function matcherOf(
     return marks;
   };
   const allKeys = () => [...indexes.chains.keys()];
-  const on = (keys: readonly string[]) => marked(keys.map((key) => indexes.chains.get(key)?.all));
+  // Distinct: otherwise a key that is given 500 times would mark its tokens 500 times.
+  const on = (keys: readonly string[]) =>
+    marked([...new Set(keys)].map((key) => indexes.chains.get(key)?.all));
   const types = chainTypes && new Set<string | undefined>(chainTypes.map((type) => type.toLowerCase()));
   const onChain = chainKeys && on(chainKeys.map(foldChainKey));
   const ofType = types && on(allKeys().filter((key) => types.has(chains?.byKey(key)?.chainType)));
-  const ofSymbol = symbols && marked(symbols.map((symbol) => indexes.symbols.get(foldSymbol(symbol))));
+  const ofSymbol =
+    symbols && marked([...new Set(symbols.map(foldSymbol))].map((symbol) => indexes.symbols.get(symbol)));
   const natives =
     isNative == null ? undefined : marked(allKeys().map((key) => nativesOn(key, indexes, chains)));
   return (place) => {

@@ -240,6 +240,23 @@ describe('one request costs little', () => {
     await expectAllCheap(target, { 'thirty times everything': everything }, MOST_ROWS_MS);
   });
 
+  it('one request costs little, however often a filter repeats one chain or symbol', async () => {
+    const { chains, tokens } = generatedListings(1, 10_000);
+    const alike = tokens.map((row) => ({ ...row, symbol: 'A' }));
+    const target = await startTarget({ listings: { chains, tokens: alike } });
+    const ask = (name: string, key: string, count: number) =>
+      graph(`query ($f: TokenFilter) ${aliased(20, () => 'tokenSearch(filter: $f) { totalCount }')}`, {
+        f: { [name]: Array(count).fill(key) },
+      });
+    for (const [name, key] of [
+      ['chainKeys', 'ethereum'],
+      ['symbols', 'a'],
+    ] as const) {
+      const once = await leastCost(target, ask(name, key, 1));
+      expect(await leastCost(target, ask(name, key, 500)), name).toBeLessThan(5 * once);
+    }
+  });
+
   it('one request for changes since a cursor of long ago costs little', async () => {
     const target = await startTarget({ env: { ADMIN_PORT: '0' } });
     const cursorOf = async () => {
