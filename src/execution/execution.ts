@@ -3,6 +3,7 @@
  * in the plan, the execution throws. The gateway then waits and executes the operation again, or
  * lets graphql-js execute it from the beginning. Only graphql-js reports errors.
  */
+import { type OperationLimitError, responseTooLong } from '../domain/errors.js';
 import { MIN_RESPONSE_LIMIT } from '../domain/text-limits.js';
 
 /** Thrown by {@link fallBack}. Not an Error: to make a stack takes long, and attackers could cause many fallbacks. */
@@ -43,6 +44,8 @@ export interface ExecutionContext {
   readonly tracker?: Tracker;
   /** Limit on the bytes of the response. Called only for a response of more than {@link MIN_RESPONSE_LIMIT} bytes. */
   readonly maxResponseBytes?: () => number;
+  /** `refusal` is set if the response is too long: graphql-js then need not execute the operation. */
+  readonly cost?: { refusal: OperationLimitError | undefined };
 }
 
 /** Appends the JSON of a value to the response. */
@@ -120,6 +123,10 @@ export class Execution {
     this.parts.push(part);
     this.bytes += part.length;
     if (this.bytes <= MIN_RESPONSE_LIMIT) return;
-    if (this.bytes > (this.context.maxResponseBytes?.() ?? MIN_RESPONSE_LIMIT)) fallBack();
+    const { cost, maxResponseBytes } = this.context;
+    const maxBytes = maxResponseBytes?.() ?? MIN_RESPONSE_LIMIT;
+    if (this.bytes <= maxBytes) return;
+    if (cost) cost.refusal ??= responseTooLong(maxBytes);
+    fallBack();
   }
 }

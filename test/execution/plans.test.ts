@@ -205,9 +205,11 @@ describe('the limit on the bytes of a response', () => {
   const bytesOf = (parts: readonly Buffer[] | undefined) =>
     parts?.reduce((bytes, { length }) => bytes + length, 0);
 
-  it('a response longer than the limit is left to graphql-js, which refuses it', () => {
+  it('a response longer than the limit is refused', () => {
     expect(bytesOf(texts(83)({}))).toBeGreaterThan(8_300_000);
-    expect(texts(84)({})).toBeUndefined();
+    const cost = { refusal: undefined };
+    expect(texts(84)({ cost })).toBeUndefined();
+    expect(cost.refusal).toMatchObject({ code: 'LIMIT_EXCEEDED' });
     const context = { maxResponseBytes: () => 8_500_000 };
     expect(bytesOf(texts(84)(context))).toBeGreaterThan(8_400_000);
     expect(texts(85)(context)).toBeUndefined();
