@@ -45,12 +45,14 @@ export interface RouteAnswer {
 const MAX_WAIT_MS = 2_000;
 /** The limit on the estimated size of the cache: about 40,000 tokens. */
 const MAX_BYTES = 24 * 2 ** 20;
-/** The estimated bytes of a token, and of an entry without its key and tokens. */
+/** The estimated bytes of a token with short texts, and of an entry without its key and tokens. */
 const TOKEN_BYTES = 600;
 const ENTRY_BYTES = 2000;
 /** An answer that is larger than the cache counts as if it filled the cache: then it is cached, alone. */
-const sizeOf = ({ rows }: RouteAnswer, key: string) =>
-  Math.min(MAX_BYTES, ENTRY_BYTES + 2 * key.length + TOKEN_BYTES * rows.length);
+const sizeOf = ({ rows }: RouteAnswer, key: string) => {
+  const texts = rows.reduce((length, { symbol, name }) => length + symbol.length + name.length, 0);
+  return Math.min(MAX_BYTES, ENTRY_BYTES + TOKEN_BYTES * rows.length + 2 * (key.length + texts));
+};
 
 /** After a failure, which has been repeated already, the same routes are not requested for this time (milliseconds). */
 const FAILURE_PAUSE_MS = 5_000;

@@ -52,6 +52,16 @@ const one = () => json({ tokens: [tokenRow('b', '0x2')] });
 const pair = (address: string, chainKey = 'c') =>
   `{ tokens(srcChainKey: "${chainKey}", srcToken: "${address}") { address } }`;
 
+it('routes with long texts take more of the cache: two large answers are not kept together', async () => {
+  const rows = Array.from({ length: 5_000 }, (_, nth) =>
+    tokenRow('b', `0x${(nth + 1e6).toString(16)}`, { symbol: 'S'.repeat(250), name: 'N'.repeat(1_000) }),
+  );
+  const { query, asked } = await serve(() => json({ tokens: rows }));
+  for (const address of [hexOf(0), hexOf(1), hexOf(0)])
+    expect(codesOf(await query(pair(address)))).toEqual([]);
+  expect(asked()).toEqual([hexOf(0), hexOf(1), hexOf(0)]);
+});
+
 describe('routes from a token that is not listed as written', () => {
   it.each([
     ['an unknown address', pair('0xbad')],
