@@ -54,6 +54,8 @@ export interface TestGatewayOptions {
 /** A service whose routes cause an internal error, with the message `secret-bug`. */
 export function withBrokenRoutes(service: Service): Service {
   const row = {
+    symbol: '',
+    name: '',
     get address(): string {
       throw new Error('secret-bug');
     },
