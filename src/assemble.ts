@@ -123,7 +123,7 @@ export async function assemble(options: AssembleOptions) {
     },
     /** Refreshes both listings now, even if the upstream has said that it is gone. Other pauses still apply. */
     refreshOnRequest() {
-      upstream.forgetGone();
+      upstream.service.forgetGone?.();
       return snapshots.refreshOnRequest();
     },
     /** Aborts all requests to the upstream, and no longer waits for other gateways. Callers get an UpstreamError. */

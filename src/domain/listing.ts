@@ -171,6 +171,8 @@ export interface Service {
   routes(request: RouteRequest, clients?: RouteClients): Promise<Fetched<Token>>;
   /** Called with the service that sent shared or stored rows: if it is the successor, failover switches to it. */
   switchTo?(source: ServiceName): void;
+  /** Ends the pauses after answers that said "gone". Called when the service has answered another gateway. */
+  forgetGone?(): void;
 }
 
 /** An answer with more rows is refused; the rows of all its pages count together. Services list about a hundredth of this number. */

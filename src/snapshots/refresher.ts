@@ -44,7 +44,7 @@ export interface SnapshotMetrics {
 }
 
 export interface RefreshOptions extends HoldBackRules {
-  readonly service: Pick<Service, 'source' | 'switchTo'>;
+  readonly service: Pick<Service, 'source' | 'switchTo' | 'forgetGone'>;
   readonly firstPauseMs?: number | undefined;
   readonly peers: Peers;
   readonly disk?: DiskStore | undefined;
@@ -273,6 +273,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     snapshot = accepted;
     earlier = undefined;
     if (origin !== 'upstream') service.switchTo?.(accepted.source);
+    if (origin === 'peer') service.forgetGone?.();
     const toStore = stored(accepted);
     // A new version of the token list is stored at once: the next start must not give this version to another list.
     const isStored = origin === 'disk' && toStore.history?.tokenList === listing.history?.tokenList;

@@ -95,16 +95,20 @@ export function createUpstream(options: UpstreamOptions) {
   function open({ source, url, createService }: ServiceAddress): Service {
     const http = options.http ?? createUpstreamHttp({ ...options, service: source, baseUrl: url });
     opened.push(http);
-    return createService({ http, source, maxBytes, watchFields: createFieldWatch(metrics, log), log });
+    const service = createService({
+      http,
+      source,
+      maxBytes,
+      watchFields: createFieldWatch(metrics, log),
+      log,
+    });
+    return { ...service, forgetGone: http.forgetGone };
   }
 
   const [first, successor] = chosenServices(options);
   const service = open(first);
   return {
     service: successor ? createFailoverService(service, open(successor), log, options.onChangeOver) : service,
-    forgetGone() {
-      for (const http of opened) http.forgetGone();
-    },
     async close() {
       await Promise.all(opened.map((http) => http.close()));
     },
@@ -157,6 +161,9 @@ function createFailoverService(
     fetch: (name) => withFailover((service) => service.fetch(name), true),
     // "Gone" in answer to a request for routes does not cause a switch: the rest of the service may still work.
     routes: (request, clients) => withFailover((service) => service.routes(request, clients), false),
+    forgetGone() {
+      for (const each of [v1, successor]) each.forgetGone?.();
+    },
     switchTo(source) {
       if (source !== successor.source || hasSwitched) return;
       hasSwitched = true;

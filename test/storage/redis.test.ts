@@ -38,7 +38,7 @@ import {
   startSweptUpstream,
   untilComplete,
 } from '../support/sweep.js';
-import { codesOf, type TestGateway } from '../support/test-gateway.js';
+import { codesOf, refresh, type TestGateway } from '../support/test-gateway.js';
 
 const versionOf = (gateway: TestGateway) => statusOf(gateway).tokens.version;
 const failureOf = (gateway: TestGateway) => statusOf(gateway).tokens.lastFailure;
@@ -227,10 +227,14 @@ describe.skipIf(isRedisMissing)('failures', () => {
     upstream.plan('tokens', moving());
     // A refresh on request at one gateway ends the pause: it asks the upstream at once, and all gateways get
     // the answer.
-    const [last] = gateways.slice(-1);
-    await last?.refreshOnRequest();
+    const wasTold = (gateway: TestGateway) => refreshes([gateway], 'tokens', 'UPSTREAM_GONE') > 0;
+    const [told] = gateways.filter(wasTold) as [TestGateway];
+    await gateways.find((gateway) => gateway !== told)?.refreshOnRequest();
     for (const gateway of gateways) await expect.poll(() => symbolsOf(gateway)).toEqual(SYMBOLS);
     expect([upstream.count('chains'), upstream.count('tokens')]).toEqual([2, 2]);
+    // The gateway that got the 410 asks again, too, when its next refresh is due.
+    await refresh(told);
+    expect(upstream.count('tokens')).toBe(3);
   });
 
   it('failures end for all gateways when a request of one gateway succeeds', async () => {
