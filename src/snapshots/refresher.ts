@@ -58,7 +58,8 @@ const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 30_000;
 /**
  * The shortest pause between a first snapshot, if it is from a peer or from disk, and the next refresh (ms). After a
- * snapshot from a peer whose guard memory began later than ours, the next refresh follows after exactly this pause.
+ * snapshot from a peer whose guard memory began later than ours, or of a service that gets no requests any more, the
+ * next refresh follows after exactly this pause.
  */
 const LEAST_PAUSE_MS = 100;
 
@@ -201,6 +202,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     if (isNew) scheduleAfter(indexed, before === undefined && origin !== 'upstream');
     // The peer may serve values that are held back here: the next listing that this gateway shares corrects the peer.
     if (origin === 'peer' && memory.beganAt < (fetched.guard?.beganAt ?? 0)) schedule(LEAST_PAUSE_MS);
+    if (isNew) leaveOldService();
     return indexed;
   }
 
@@ -374,6 +376,11 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     schedule(Math.min(Math.max(freshMs - sinceSentMs, leastMs), freshMs));
   }
 
+  /** Refreshes soon if the snapshot is of the service before: of a request or a peer that was late for the change. */
+  function leaveOldService(): void {
+    if (snapshot && snapshot.source !== service.source) schedule(LEAST_PAUSE_MS);
+  }
+
   function schedule(delayMs: number): void {
     clearTimeout(timer);
     if (stopped) return;
@@ -399,18 +406,12 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
       }
     },
     start(): void {
+      leaveOldService();
       if (snapshot) onPeerUpdate();
       else if (!refreshing && !timer) refresh();
     },
     refreshNow(): void {
-      if (stopped) return;
-      const before = refreshing;
-      refresh();
-      // The refresh in progress can have the answer of another service than the present one.
-      const again = ({ source }: Indexed) => {
-        if (source !== service.source && !stopped) refresh();
-      };
-      before?.then(again, () => {});
+      if (!stopped) refresh();
     },
     /** Refreshes for the operator. Ends a pause after UPSTREAM_GONE, but no other pause. Rejects with an UpstreamError. */
     async refreshOnRequest(): Promise<Indexed> {

@@ -5,9 +5,10 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { describe, expect, it, vi } from 'vitest';
-import { chainRow, tokenRow } from '../fixtures/rows.js';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { chainRow, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
 import { stopClocks, stopDate, until } from '../support/clock.js';
+import { startFakeSuccessor } from '../support/fake-successor.js';
 import {
   type Answer,
   first,
@@ -39,6 +40,7 @@ import {
   untilComplete,
 } from '../support/sweep.js';
 import { codesOf, refresh, type TestGateway } from '../support/test-gateway.js';
+import { UNGUARDED } from '../support/test-server.js';
 
 const versionOf = (gateway: TestGateway) => statusOf(gateway).tokens.version;
 const failureOf = (gateway: TestGateway) => statusOf(gateway).tokens.lastFailure;
@@ -149,6 +151,34 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     for (const client of await refused())
       await redis.client.call('CLIENT', 'KILL', 'ID', client.match(/^id=(\d+)/)?.[1] ?? '');
     await expect.poll(() => statusOf(deaf).tokens.takenAt).toBe(statusOf(active).tokens.takenAt);
+  });
+
+  it('gateways that share serve both listings of the successor, also if v1 still answers one of them during the switch', async () => {
+    const successor = await startFakeSuccessor({
+      chains: [successorChain(chainRow(CHAIN))],
+      tokens: [successorToken(tokenRow(CHAIN, '0x1'))],
+    });
+    onTestFinished(successor.close);
+    const { upstream, gateways, join } = await startPeers(1, {
+      config: { ...UNGUARDED, upstreamProfile: 'auto', upstreamSuccessorUrl: successor.url },
+    });
+    const [late] = gateways as [TestGateway];
+    await expect.poll(() => statusOf(late).tokens.state).toBe('FRESH');
+    const eager = await join({ config: { tokensFreshMs: 200 } });
+    await expect.poll(() => refreshes([eager], 'tokens', 'upstream')).toBeGreaterThan(0);
+    upstream.plan('chains', async (...request) => {
+      await expect.poll(() => statusOf(eager).tokens.source).toBe('value-transfer');
+      json({ chains: [chainRow(CHAIN)] })(...request);
+    });
+    const { takenAt } = statusOf(late).tokens;
+    late.snapshots.refreshNow();
+    await expect.poll(() => statusOf(late).tokens.takenAt !== takenAt && upstream.count('chains')).toBe(2);
+    upstream.plan('tokens', status(410));
+    for (const gateway of [late, eager]) {
+      const sourcesOfBoth = () => [statusOf(gateway).chains.source, statusOf(gateway).tokens.source];
+      await expect.poll(sourcesOfBoth).toEqual(['value-transfer', 'value-transfer']);
+    }
+    expect(upstream.count('chains')).toBe(2);
   });
 
   it('gateways do not share with gateways of another upstream or another format', async () => {
