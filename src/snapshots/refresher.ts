@@ -271,6 +271,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
 
   /** Serves the snapshot, stores it on disk, and offers it to peers. */
   function publish(listing: GuardedListing<Row>, accepted: Indexed, origin: SnapshotOrigin): void {
+    const before = snapshot?.history;
     guarded = listing;
     snapshot = accepted;
     earlier = undefined;
@@ -280,7 +281,8 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     // A new version of the token list is stored at once: the next start must not give this version to another list.
     const isStored = origin === 'disk' && toStore.history?.tokenList === listing.history?.tokenList;
     if (!isStored) writeToDisk(toStore);
-    if (!isUncompared) peers.offer(name, kind, toStore);
+    const isRevised = origin === 'rules' && toStore.history?.tokenList !== before?.tokenList;
+    if (!isUncompared) peers.offer(name, kind, toStore, isRevised);
   }
 
   function writeToDisk(listing: Fetched<Row>): void {

@@ -78,8 +78,11 @@ export interface Peers {
   endPause(topic: string): Promise<void>;
   /** Calls the listener whenever a peer may have shared a new snapshot of the topic. */
   subscribe(topic: string, listener: () => void): void;
-  /** Offers the snapshot that this gateway serves. Peers without a snapshot, or with an older one, can use it. */
-  offer<Row>(topic: string, kind: StoredKind<Row>, fetched: Fetched<Row>): void;
+  /**
+   * Offers the snapshot that this gateway serves. Peers without a snapshot, or with an older one, can use it. If
+   * `isRevised`, it replaces the shared form of the same snapshot at once.
+   */
+  offer<Row>(topic: string, kind: StoredKind<Row>, fetched: Fetched<Row>, isRevised?: boolean): void;
 }
 
 const none = async () => undefined;

@@ -1,7 +1,7 @@
 /** Gateways with one Redis give clients the same changes and the same token list. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { chainRow } from '../fixtures/rows.js';
+import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { address, changesSince, listOf, rows } from '../support/copies.js';
 import { json, startFakeUpstream } from '../support/fake-upstream.js';
 import { startPeers, statusOf } from '../support/peers.js';
@@ -54,6 +54,35 @@ describe.skipIf(isRedisMissing)('gateways with one Redis', () => {
     expect(all.changed.map((token) => token.address)).toEqual([address(5)]);
     expect(all.removedIds).toHaveLength(2);
     expect(upstream.count('tokens')).toBe(5);
+  });
+
+  it('a gateway that joins serves the token list of the others, also after a new chain listing and after new rules', async () => {
+    const all = [chainRow('a'), chainRow('b', { chainId: 8 }), chainRow('c', { chainId: 9 })];
+    const tokens = [...rows(1), tokenRow('b', address(2)), tokenRow('c', address(3))];
+    const upstream = await startFakeUpstream({ chains: all.slice(0, 1), tokens });
+    const config = { ...UNGUARDED, chainsFreshMs: 100, listingRules: temporaryFile('hide a:0x0') };
+    const { redis, gateways, join, key } = await startPeers(1, { upstream, config });
+    const [first] = gateways as [TestGateway];
+    async function expectSame(size: number, version: string) {
+      await expect.poll(async () => (await listOf(first)).list.tokens?.length).toBe(size);
+      const shared = () => redis.client.hget(key('tokens:snapshot'), 'text');
+      await expect.poll(shared).toContain(`"version":${version}`);
+      const newcomer = await join();
+      await newcomer.query('{ chains { chainKey } tokens { symbol } }');
+      await expect.poll(() => listOf(newcomer)).toEqual(await listOf(first));
+    }
+    await expectSame(1, '{"major":1,"minor":0,"patch":0}');
+    upstream.plan('chains', json({ chains: all.slice(0, 2) }));
+    await expectSame(2, '{"major":1,"minor":1,"patch":0}');
+    upstream.plan('chains', json({ chains: all }));
+    await expectSame(3, '{"major":1,"minor":2,"patch":0}');
+    writeFileSync(config.listingRules, `hide c:${address(3)}`);
+    for (const gateway of gateways) await gateway.apply(`hide c:${address(3)}`);
+    await expectSame(2, '{"major":2,"minor":0,"patch":0}');
+    writeFileSync(config.listingRules, '');
+    for (const gateway of gateways) await gateway.apply('');
+    await expectSame(3, '{"major":2,"minor":1,"patch":0}');
+    expect(upstream.count('tokens')).toBe(1);
   });
 
   it('gateways with one Redis agree again after a time apart, with a version that does not decrease', async () => {

@@ -59,14 +59,14 @@ return isOurs and { 'ours', redis.call('GET', KEYS[2]) } or { 'theirs' }
 const RENEW = `if redis.call('GET', KEYS[4]) == ARGV[1] then redis.call('PEXPIRE', KEYS[4], ARGV[2]) end`;
 
 /**
- * Writes a snapshot over an older one. A stored snapshot whose time is in the future counts as older. ARGV text,
+ * Writes a snapshot over one that is not newer. A stored snapshot whose time is in the future counts as older. ARGV text,
  * takenAt, ms until the snapshot expires, channel, topic, the gateway whose lease ends or an empty text.
  */
 const PUT = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local at = tonumber(redis.call('HGET', KEYS[1], 'takenAt') or '')
-local isNew = not (at and at >= tonumber(ARGV[2]) and at <= now)
+local isNew = not (at and at > tonumber(ARGV[2]) and at <= now)
 if isNew then
   redis.call('HSET', KEYS[1], 'text', ARGV[1], 'takenAt', ARGV[2])
   redis.call('PEXPIRE', KEYS[1], ARGV[3])
@@ -278,7 +278,8 @@ export function createRedisPeers(options: RedisPeersOptions) {
       // Without a connection, this gateway may have missed messages.
       connection.onConnection(listener);
     },
-    offer(topic, kind, fetched) {
+    offer(topic, kind, fetched, isRevised) {
+      if (isRevised) put(topic, kind, fetched);
       offered.set(topic, async () => {
         const at = await heldAt(topic);
         if (at !== undefined && at < sentAtOf(fetched)) await put(topic, kind, fetched);
