@@ -58,8 +58,8 @@ const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 30_000;
 /**
  * The shortest pause between a first snapshot, if it is from a peer or from disk, and the next refresh (ms). After a
- * snapshot from a peer whose guard memory began later than ours, or of a service that gets no requests any more, the
- * next refresh follows after exactly this pause.
+ * snapshot from a peer whose guard memory began later than ours, or a snapshot of a service that
+ * gets no requests any more, the next refresh follows after exactly this pause.
  */
 const LEAST_PAUSE_MS = 100;
 
@@ -378,7 +378,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     schedule(Math.min(Math.max(freshMs - sinceSentMs, leastMs), freshMs));
   }
 
-  /** Refreshes soon if the snapshot is of the service before: of a request or a peer that was late for the change. */
+  /** Refreshes soon if the snapshot is of the service before the change: its request, or the peer that sent it, was late. */
   function leaveOldService(): void {
     if (snapshot && snapshot.source !== service.source) schedule(LEAST_PAUSE_MS);
   }
