@@ -23,7 +23,10 @@ export interface HeldRow<Row> {
 /** Why a change of a guarded value was accepted: it stayed for the hold-back period, or a rule accepts it. */
 export type AcceptedBy = 'time' | 'operator';
 
-/** An accepted change. `value` is the text of the new guarded values; if the address changed, also the key of the new row. */
+/**
+ * An accepted change. `value` is the text of the new guarded values; if the address changed, also the key of the new
+ * row.
+ */
 export interface AcceptedChange {
   readonly key: string;
   readonly value: string;

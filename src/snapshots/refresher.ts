@@ -58,8 +58,8 @@ const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 30_000;
 /**
  * The shortest pause between a first snapshot, if it is from a peer or from disk, and the next refresh (ms). After a
- * snapshot from a peer whose guard memory began later than ours, or a snapshot of a service that
- * gets no requests any more, the next refresh follows after exactly this pause.
+ * snapshot from a peer whose guard memory began later than ours, or a snapshot of a service that gets no requests any
+ * more, the next refresh follows after exactly this pause.
  */
 const LEAST_PAUSE_MS = 100;
 

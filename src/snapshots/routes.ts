@@ -321,8 +321,9 @@ export function createReconcile(
 const NO_LISTING = {};
 
 /**
- * The decimals that a token must have in a row of routes; a row with others is left out. Undefined means any: for a listed token with held-back facts, and for
- * an unknown token. NaN means none: for a new token that is held back or has contradictory rows.
+ * The decimals that a token must have in a row of routes; a row with others is left out. Undefined means any: for a
+ * listed token with held-back facts, and for an unknown token. NaN means none: for a new token that is held back or has
+ * contradictory rows.
  *
  * @param row the token in the listing. If it is undefined, the decimals are those of a `keep` rule, else the last ones
  *   of the removed token, else those of `baseline`
