@@ -47,7 +47,8 @@ export type Answer =
 
 /**
  * The result of one execution without GraphQL Yoga: a response, a promise of a listing that is not loaded
- * yet, or the error that the cost is too high. Undefined if GraphQL Yoga has to execute the operation.
+ * yet, or the error that the cost is too high or the response too long. Undefined if GraphQL Yoga has to execute the
+ * operation.
  */
 type Result = WrittenResponse | Promise<unknown> | OperationLimitError | undefined;
 

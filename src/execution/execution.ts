@@ -1,7 +1,8 @@
 /**
  * One execution of a query by a plan, and its response so far. If a resolver waits or fails, or if a case is not
  * in the plan, the execution throws. The gateway then waits and executes the operation again, or
- * lets graphql-js execute it from the beginning. Only graphql-js reports errors.
+ * lets graphql-js execute it from the beginning. Only graphql-js reports errors; a response that is too long
+ * is refused.
  */
 import { type OperationLimitError, responseTooLong } from '../domain/errors.js';
 import { MIN_RESPONSE_LIMIT } from '../domain/text-limits.js';

@@ -419,16 +419,12 @@ export function heldBackIn<Row extends ListingRow>(
   const isKept = ({ row, fact }: { row: Row; fact: GuardedFact }) => rules.keptFacts(keyOf(row))?.has(fact);
   const facts = factsIn(served);
   const listed = new Set(rows.map(keyOf));
-  const placeOf = (chainKey: string, address?: string) => JSON.stringify([chainKey, address]);
   const named = new Set(
-    facts.map(({ fact, row, upstream }) => fact === 'address' && placeOf(row.chainKey, upstream)),
+    facts.map(({ fact, row, upstream }) => fact === 'address' && keyOf({ ...row, address: upstream })),
   );
   const waiting = guard.held.filter(
     ({ key, rows: [row, ...others] }) =>
-      row !== undefined &&
-      others.length === 0 &&
-      !listed.has(key) &&
-      !named.has(placeOf(row.chainKey, row.address)),
+      row !== undefined && others.length === 0 && !listed.has(key) && !named.has(key),
   );
   const alone = waiting.filter(({ rows }) => select(rows, guard).length > 0);
   const fact: GuardedFact = 'address';

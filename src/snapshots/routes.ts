@@ -56,6 +56,7 @@ const sizeOf = ({ rows }: RouteAnswer, key: string) => {
 
 /** After a failure, which has been repeated already, the same routes are not requested for this time (milliseconds). */
 const FAILURE_PAUSE_MS = 5_000;
+/** So many failures are remembered. */
 const MAX_FAILURES = 1_000;
 
 /** A smaller difference (ms) does not show that a clock was set back: the two clocks of a machine drift apart. */

@@ -199,11 +199,10 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
     },
     status() {
       const listed = tokens();
-      const { size: known } = map;
       const oldestAt = map.oldestAt();
       const ageMs = oldestAt === undefined ? undefined : Date.now() - oldestAt;
       const left = listed ? missingIn(listed) : 0;
-      return { known, left, ageMs, intervalMs, isStopped: stop !== undefined };
+      return { known: map.size, left, ageMs, intervalMs, isStopped: stop !== undefined };
     },
     close(): void {
       isClosed = true;

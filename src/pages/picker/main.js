@@ -177,8 +177,10 @@ function showPair() {
 
 /** Names both tokens, and says what to know before a transfer. @param {Token} from @param {Token | null} [to] */
 function summaryOf(from, to) {
-  const next = make('span', { class: 'on' }, ' → choose where to');
-  if (!to) return [make('h2', {}, glyph(from), ...titleOf(from), next)];
+  if (!to)
+    return [
+      make('h2', {}, glyph(from), ...titleOf(from), make('span', { class: 'on' }, ' → choose where to')),
+    ];
   const decimals = [from, to].map((token) => `${token.decimals} on ${token.chain?.name || token.chainKey}`);
   /** @type {[string, string | false | undefined][]} */
   const lines = [
@@ -280,7 +282,7 @@ function chooseChain(chainKey) {
   void list.find();
 }
 
-/** The list of all chains is in the place of the tokens. */
+/** Closes the list of all chains, which is in the place of the tokens. */
 function closeChains() {
   if (!areAllChains) return;
   areAllChains = false;

@@ -1,6 +1,6 @@
 /** Draws tokens: the glyph, with the mark of its chain, and the row of a list. */
 import { age, draw, listed, make } from './dom.js';
-import { differingParts, initialOf, isMixed, markedText, priceText, shortAddress } from './text.js';
+import { differingParts, firstCharacters, isMixed, markedText, priceText, shortAddress } from './text.js';
 
 /** @typedef {import('./queries.js').Token} Token */
 
@@ -48,7 +48,7 @@ function colorOf(name) {
 
 /** Draws the mark of a chain: two letters, since many chains have the same initial. @param {string} chainKey @param {string} name */
 export function chainMark(chainKey, name) {
-  return onColor('mark', COLORS.get(chainKey) ?? colorOf(chainKey), initialOf(name || chainKey, 2));
+  return onColor('mark', COLORS.get(chainKey) ?? colorOf(chainKey), firstCharacters(name || chainKey, 2));
 }
 
 /**
@@ -77,7 +77,7 @@ export function glyph({ symbol, chain, chainKey, logoUrl }) {
     color || (/^USDC(\.e)?$/.test(symbol) ? '#2775ca' : colorOf(symbol)),
     sign
       ? draw('svg', { viewBox: '0 0 24 24' }, draw('path', { d: sign, 'stroke-width': '1.9' }))
-      : initialOf(symbol).toUpperCase(),
+      : firstCharacters(symbol).toUpperCase(),
   );
   if (logoUrl && document.body.dataset.logos === 'true') {
     const picture = make('img', { src: logoUrl, alt: '', loading: 'lazy', referrerpolicy: 'no-referrer' });

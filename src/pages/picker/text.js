@@ -78,7 +78,7 @@ export function markedText(text) {
 }
 
 /** The first visible characters of a text. @param {string} text @param {number} [count] */
-export function initialOf(text, count = 1) {
+export function firstCharacters(text, count = 1) {
   const seen = markedParts(text).find((part) => !part.isMark && part.text.trim() !== '');
   return [...(seen?.text.trim() ?? '?')].slice(0, count).join('');
 }

@@ -6,7 +6,7 @@ import {
   ageText,
   countText,
   differingParts,
-  initialOf,
+  firstCharacters,
   isMixed,
   lookOf,
   markedText,
@@ -79,7 +79,7 @@ it.each([
   ['\u200b', '?'],
   ['', '?'],
 ])('the picker writes the initial of %j as %s', (symbol, initial) => {
-  expect(initialOf(symbol)).toBe(initial);
+  expect(firstCharacters(symbol)).toBe(initial);
 });
 
 it.each([
