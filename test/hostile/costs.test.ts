@@ -159,10 +159,10 @@ describe('one request costs little', () => {
     const sources = (nth: number) =>
       `sources(dstChainKey: "ethereum", dstToken: "0x9${nth}") { chains { chainKey } }`;
     const asMany = graph('{ tokens { symbol isNative } }');
-    // The 30 fields cost about twice as much as the whole list. If each made its own lists of tokens, they would cost
-    // 15 times as much.
+    // The 30 fields cost about twice as much as the whole list, on a slow machine up to six times. If each made its own
+    // lists of tokens, they would cost 15 times as much or more.
     expect(await leastCost(target, graph(aliased(30, sources)))).toBeLessThan(
-      5 * (await leastCost(target, asMany)),
+      8 * (await leastCost(target, asMany)),
     );
   });
 
