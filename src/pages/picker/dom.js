@@ -103,12 +103,16 @@ export async function copy(pressed, text, source, rest) {
     await navigator.clipboard.writeText(text);
     tell('Copied.');
     pressed.textContent = 'Copied';
+    pressed.classList.add('done');
   } catch {
     getSelection()?.selectAllChildren(source);
     tell('The browser forbids this: copy the selected text yourself.');
     pressed.textContent = 'Selected';
   }
-  setTimeout(rest, 2000);
+  setTimeout(() => {
+    pressed.classList.remove('done');
+    rest();
+  }, 2000);
 }
 
 /** Tells people with screen readers what happened. @param {string} text */

@@ -94,7 +94,7 @@ function turnTo(next) {
     void list.find();
   }
   // On a touch screen the keyboard would hide the rows.
-  if (hasMouse) box.focus();
+  if (hasMouse) focusSearch();
 }
 
 function swap() {
@@ -282,7 +282,13 @@ function chooseChain(chainKey) {
   void list.find();
 }
 
-/** Closes the list of all chains, which is in the place of the tokens. */
+/** Makes the search visible if the list of all chains is in its place. */
+function focusSearch() {
+  closeChains();
+  box.focus();
+}
+
+/** Closes the list of all chains, which is in the place of the search and the tokens. */
 function closeChains() {
   if (!areAllChains) return;
   areAllChains = false;
@@ -351,8 +357,8 @@ function labelMore() {
   if (!areAllChains && !inLine().some((label) => label === picked))
     for (const [at, label] of labels.entries()) label.style.order = at && label !== picked ? '1' : '0';
   const left = chains.length + 1 - inLine().length;
-  more.ariaLabel = areAllChains ? 'Fewer chains' : `${left} more chains`;
-  say(more, areAllChains ? 'Fewer' : `+${left}`);
+  more.ariaLabel = areAllChains ? 'Close the chains' : `${left} more chains`;
+  say(more, areAllChains ? 'Close' : `+${left}`);
 }
 new ResizeObserver(labelMore).observe(chips);
 
@@ -435,12 +441,10 @@ addEventListener('keydown', (event) => {
   if (key !== '/' || shortcut.ariaPressed !== 'true' || ctrlKey || altKey || metaKey) return;
   if (target instanceof HTMLInputElement && target.type !== 'radio' && (target !== box || box.value)) return;
   event.preventDefault();
-  box.focus();
+  focusSearch();
   box.select();
 });
 for (const one of SIDES) byId(one, HTMLButtonElement).addEventListener('click', () => turnTo(one));
-// Later: a chip that was pressed must still be in the page to report its change.
-box.addEventListener('focus', () => setTimeout(closeChains));
 byId('swap', HTMLButtonElement).addEventListener('click', swap);
 byId('more-chains', HTMLButtonElement).addEventListener('click', () => {
   areAllChains = !areAllChains;
@@ -454,7 +458,14 @@ chips.addEventListener('change', ({ target }) => {
   if (target instanceof HTMLInputElement) chooseChain(target.value);
 });
 // After a press of the mouse, the next thing is often to type. The keys that choose a chip send clicks without detail.
-chips.addEventListener('click', ({ detail }) => detail && hasMouse && box.focus());
+// Later: a chip that was pressed must still be in the page to report its change.
+chips.addEventListener('click', ({ detail }) => detail && hasMouse && setTimeout(focusSearch));
+byId('chips', HTMLElement).addEventListener(
+  'keydown',
+  ({ key }) => key === 'Escape' && areAllChains && focusSearch(),
+);
+// On a touch screen the keyboard leaves little room: the rows get that of the header and the slots.
+box.addEventListener('focus', () => hasMouse || box.parentElement?.scrollIntoView());
 finder.addEventListener('input', () => tell(countText(showChips(), 'chain')));
 addEventListener('popstate', readState);
 

@@ -24,7 +24,7 @@ const SIGNS = [
 /** Colours of the chains with most tokens. */
 const COLORS = new Map(
   Object.entries({
-    ethereum: '#343c78',
+    ethereum: '#4a55a8',
     optimism: '#e5031c',
     base: '#0052ff',
     arbitrum: '#1a78bb',
@@ -60,7 +60,7 @@ export function chainMark(chainKey, name) {
  */
 function onColor(name, color, content) {
   const made = make('span', { class: name, 'aria-hidden': 'true' }, content);
-  made.style.background = color;
+  made.style.backgroundColor = color;
   return made;
 }
 

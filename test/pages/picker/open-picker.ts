@@ -57,6 +57,8 @@ export function usePicker() {
 async function newPage(browser: Browser, options: BrowserContextOptions = {}) {
   const context = await browser.newContext({
     viewport: DESKTOP,
+    // Tests measure places and colours, which animations change.
+    reducedMotion: 'reduce',
     permissions: ['clipboard-read', 'clipboard-write'],
     ...options,
   });

@@ -166,8 +166,6 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
         const { page, search, rows, others, note, fault, state } = await open('/', {
           bypassCSP: true,
           colorScheme,
-          // Otherwise colours change slowly after a change of the theme.
-          reducedMotion: 'reduce',
           viewport: { width, height: 800 },
         });
         await page.addScriptTag({ path: AXE });
@@ -214,6 +212,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
         await check();
         await page.keyboard.press('Escape');
         if (isPhone) await page.locator('#close').click();
+        await page.getByRole('button', { name: 'Close the chains' }).click();
         await search.fill('usdcc');
         await note.getByRole('button', { name: 'Did you mean USDC?' }).waitFor();
         await check();
