@@ -109,7 +109,10 @@ export function createCodePanel({ tab: first, onTab }) {
     write(byId('answer', HTMLElement), lines.join('\n'));
   }
 
-  const nameCopy = () => say(copyButton, `Copy ${tab === 'Apollo' ? tab : tab.toLowerCase()}`);
+  const nameCopy = () => {
+    copyButton.classList.remove('done');
+    say(copyButton, `Copy ${tab === 'Apollo' ? tab : tab.toLowerCase()}`);
+  };
   copyButton.addEventListener('click', () => {
     // Without a clipboard, `copy` selects the text: open the sheet, so that the person sees it.
     if (!navigator.clipboard && toggle.checkVisibility()) open(true);

@@ -93,8 +93,7 @@ function turnTo(next) {
     showAll(true);
     void list.find();
   }
-  // On a touch screen the keyboard would hide the rows.
-  if (hasMouse) focusSearch();
+  showSearch();
 }
 
 function swap() {
@@ -282,10 +281,11 @@ function chooseChain(chainKey) {
   void list.find();
 }
 
-/** Makes the search visible if the list of all chains is in its place. */
-function focusSearch() {
+/** Makes the search visible if the list of all chains is in its place, and ready to type. */
+function showSearch() {
   closeChains();
-  box.focus();
+  // On a touch screen the keyboard would hide the rows.
+  if (hasMouse) box.focus();
 }
 
 /** Closes the list of all chains, which is in the place of the search and the tokens. */
@@ -441,7 +441,8 @@ addEventListener('keydown', (event) => {
   if (key !== '/' || shortcut.ariaPressed !== 'true' || ctrlKey || altKey || metaKey) return;
   if (target instanceof HTMLInputElement && target.type !== 'radio' && (target !== box || box.value)) return;
   event.preventDefault();
-  focusSearch();
+  closeChains();
+  box.focus();
   box.select();
 });
 for (const one of SIDES) byId(one, HTMLButtonElement).addEventListener('click', () => turnTo(one));
@@ -459,11 +460,17 @@ chips.addEventListener('change', ({ target }) => {
 });
 // After a press of the mouse, the next thing is often to type. The keys that choose a chip send clicks without detail.
 // Later: a chip that was pressed must still be in the page to report its change.
-chips.addEventListener('click', ({ detail }) => detail && hasMouse && setTimeout(focusSearch));
-byId('chips', HTMLElement).addEventListener(
-  'keydown',
-  ({ key }) => key === 'Escape' && areAllChains && focusSearch(),
-);
+chips.addEventListener('click', ({ detail }) => detail && setTimeout(showSearch));
+byId('chips', HTMLElement).addEventListener('keydown', ({ key, target }) => {
+  const isEnter = key === 'Enter' && target === finder;
+  if (!areAllChains || (key !== 'Escape' && !isEnter)) return;
+  // Enter chooses the first match, as in the search for tokens.
+  if (isEnter && finder.value.trim())
+    /** @type {HTMLElement | null} */ (
+      chips.querySelector(':not([hidden]) > input:not([value=""], :checked)')
+    )?.click();
+  showSearch();
+});
 // On a touch screen the keyboard leaves little room: the rows get that of the header and the slots.
 box.addEventListener('focus', () => hasMouse || box.parentElement?.scrollIntoView());
 finder.addEventListener('input', () => tell(countText(showChips(), 'chain')));
