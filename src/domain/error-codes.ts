@@ -5,7 +5,7 @@ const meaning = (happened: string, advice: string, status = 200) => ({ happened,
 
 /**
  * The codes that this gateway adds to those of the GraphQL server. Clients compare them: never rename one. The guide to
- * error codes is printed from this table and the next one.
+ * error codes is printed from this table and the next one. Their order also counts: see `outcomeOf` of the metrics.
  */
 export const ERRORS = {
   UPSTREAM_TIMEOUT: meaning('The upstream did not answer in time.', 'Retry in a few seconds.'),

@@ -10,14 +10,14 @@ export type CacheResult = 'hit' | 'miss' | 'refused' | 'none';
 /** The part that executed an operation: the operation writer (from memory alone) or GraphQL Yoga. */
 export type Executor = 'writer' | 'yoga';
 
-/** The error codes with an outcome of their own, the most severe first. A response is counted once, with its most severe code. */
+/** The error codes with an outcome of their own. A response with several codes counts once, by the first one in this list. */
 const CODES: readonly string[] = [
   'INTERNAL_SERVER_ERROR' satisfies keyof typeof SERVER_ERRORS,
   ...ERROR_CODES,
   ...Object.keys(SERVER_ERRORS),
 ];
 
-/** The outcome of a response: `ok`, its most severe error code, `HTTP_4XX` or `HTTP_5XX`, or `OTHER`. */
+/** The outcome of a response: `ok`, its first error code in the list above, `HTTP_4XX` or `HTTP_5XX`, or `OTHER`. */
 export function outcomeOf(status: number, codes: readonly string[]): string {
   if (codes.length > 0) return CODES.find((code) => codes.includes(code)) ?? 'OTHER';
   if (status < 400) return 'ok';

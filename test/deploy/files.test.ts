@@ -159,7 +159,7 @@ describe('compose.yaml', () => {
   });
 
   it('compose.yaml starts nginx after the gateways, also while the upstream is down and they are not healthy', () => {
-    // A plain list waits only until the gateways are started, so that nginx finds their names.
+    // `depends_on` as a list waits only until the gateways have started. nginx needs no more than their names.
     expect(compose.services.nginx?.depends_on).toEqual(['gateway-1', 'gateway-2']);
   });
 });

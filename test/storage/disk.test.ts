@@ -27,7 +27,7 @@ import {
 const BOTH = '{ chains { chainKey } tokens { address decimals price { usd } } }';
 const DEAD = status(503);
 
-/** The listings in the directory, without temporary files. */
+/** The names of the `.snapshot` files in the directory, and the paths of both listings. */
 function filesIn(directory: string) {
   const names = readdirSync(directory).filter((name) => name.endsWith('.snapshot'));
   const file = (listing: string) =>
@@ -202,7 +202,7 @@ describe('a process that is killed', () => {
     const { log, logged } = await createTestLog();
     let cutWrites = 0;
     const unfinished = () => readdirSync(directory).filter((name) => name.endsWith('.tmp'));
-    // At least four kills, until two hit a write.
+    // Kills at least four writers, and goes on until two kills have interrupted a write.
     for (let time = 0; time < 4 || (cutWrites < 2 && time < 500); time++) {
       const writer = spawn(process.execPath, [WRITER, DIST, directory, '2500'], { stdio: 'pipe' });
       const exited = once(writer, 'exit');
