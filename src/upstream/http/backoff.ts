@@ -35,16 +35,11 @@ const PROBE_DELAY_MS = 50;
  * URL. A good answer resets the count of URLs.
  */
 const MAX_PAUSE_BY_ONE_ROUTE_MS = 30_000;
+
 interface Pause {
   readonly error: UpstreamError;
   /** On the monotonic clock. */
   readonly until: number;
-}
-
-/** The rest of a pause, in milliseconds, with its reason. */
-interface RestOfPause {
-  readonly error: UpstreamError;
-  readonly leftMs: number;
 }
 
 interface LaneState {
@@ -115,7 +110,7 @@ export function createBackoff(
     const isCredible = lane === 'listings' || state.pausing.size > 1;
     const ms = Math.min(error.retryAfterMs, isCredible ? LONGEST_PAUSE_MS : MAX_PAUSE_BY_ONE_ROUTE_MS);
     if (!clients.isListed) unlistedPause = pauseOf(error, ms);
-    else if (ms > (leftOf(state.pause)?.leftMs ?? 0)) {
+    else if (ms > leftOf(state.pause)) {
       state.pause = pauseOf(error, ms);
       onPause(ms, lane);
     }
@@ -131,10 +126,12 @@ export function createBackoff(
      */
     delayBefore(lane: Lane, waits: boolean): number {
       const delays = LANES.slice(0, LANES.indexOf(lane) + 1).map((each) => {
-        const [paused, open] = [leftOf(lanes[each].pause), breakerDelay(lanes[each])];
-        if (paused && paused.leftMs > MAX_WAIT_MS) throw notSent(paused);
-        if (open && !waits) throw notSent(open);
-        return Math.max(paused?.leftMs ?? 0, open?.leftMs ?? 0);
+        const { pause, opened, breaker } = lanes[each];
+        const pausedMs = leftOf(pause);
+        const openMs = breaker === 'half-open' ? PROBE_DELAY_MS : leftOf(opened);
+        if (pause && pausedMs > MAX_WAIT_MS) throw notSent(pause.error, pausedMs);
+        if (opened && openMs > 0 && !waits) throw notSent(opened.error, openMs);
+        return Math.max(pausedMs, openMs);
       });
       return Math.max(...delays);
     },
@@ -143,8 +140,8 @@ export function createBackoff(
       // If a URL without a query is gone, the same URL with any query is gone, too.
       const pauses = [gone.get(url), gone.get(url.replace(/\?.*/s, ''))];
       for (const pause of clients.isListed ? pauses : [...pauses, unlistedPause]) {
-        const left = leftOf(pause);
-        if (left) throw notSent(left);
+        const leftMs = leftOf(pause);
+        if (pause && leftMs > 0) throw notSent(pause.error, leftMs);
       }
     },
     forgetGone: () => gone.clear(),
@@ -184,21 +181,12 @@ function pauseOf(error: UpstreamError, ms: number): Pause {
   return { error, until: performance.now() + ms };
 }
 
-function leftOf(pause: Pause | undefined): RestOfPause | undefined {
-  const leftMs = pause ? pause.until - performance.now() : 0;
-  return pause && leftMs > 0 ? { error: pause.error, leftMs } : undefined;
+/** How long a pause still lasts (ms); 0 without a pause. */
+function leftOf(pause: Pause | undefined): number {
+  return pause ? Math.max(0, pause.until - performance.now()) : 0;
 }
 
-function breakerDelay({ breaker, opened }: LaneState): RestOfPause | undefined {
-  return breaker === 'half-open' && opened ? { error: opened.error, leftMs: PROBE_DELAY_MS } : leftOf(opened);
-}
-
-function notSent({ error, leftMs }: RestOfPause): UpstreamError {
-  const { code, message, status, detail } = error;
-  return new UpstreamError(code, message, {
-    status,
-    retryAfterMs: leftMs,
-    detail: `not sent, because of: ${detail}`,
-    notSent: true,
-  });
+function notSent({ code, message, status, detail }: UpstreamError, retryAfterMs: number): UpstreamError {
+  const why = `not sent, because of: ${detail}`;
+  return new UpstreamError(code, message, { status, retryAfterMs, detail: why, notSent: true });
 }
