@@ -1,30 +1,9 @@
 /** The operator's rules for listings: parses their text, applies them, and writes the rule that decides on a change. */
 import { foldAddress, foldChainKey, rowName, tokenKey } from './addresses.js';
-import { isIdentifiedBy, parseCaip2, parseCaip19 } from './caip.js';
+import { type Caip19Parts, isIdentifiedBy, parseCaip2, parseCaip19 } from './caip.js';
 import { FACT_FORMS, foldValue, GUARDED_FACTS } from './guarded-facts.js';
 import type { Chain, GuardedFact, Token } from './listing.js';
 import { MAX_SHOWN } from './text-limits.js';
-
-/** The rules with the rows that they name. */
-export interface ResolvedRules {
-  /** The keys of the rows that the rules name, as a text: it differs if a rule now names another row. */
-  readonly rows: string;
-  /** The chains and tokens in the rules whose keys are not in `known`, as the rules spell them. */
-  unknown(known: ReadonlySet<string>): readonly string[];
-  /** The chains to serve, in the operator's order if there is one. Returns `rows` itself if the rules change nothing. */
-  selectChains(rows: readonly Chain[]): readonly Chain[];
-  /** The tokens to serve, in the operator's order of chains. Returns `rows` itself if the rules change nothing. */
-  selectTokens(rows: readonly Token[]): readonly Token[];
-  hides(token: Pick<Token, 'chainKey' | 'address'>): boolean;
-  /**
-   * The operator's decision on a change of a guarded fact: `accept` it now, or `keep` the old value while the
-   * rule exists. Undefined if no rule decides.
-   * `key` is the `tokenKey` of a token, or the key of a chain in lower case.
-   */
-  verdictOn(key: string, fact: GuardedFact, served: string, upstream: string): 'accept' | 'keep' | undefined;
-  /** The values of `keep` rules for a row, by fact, as the rules spell them; undefined if there are none. */
-  keptFacts(key: string): ReadonlyMap<GuardedFact, string> | undefined;
-}
 
 /** A row as a rule names it. Without an address it is a chain. */
 interface NamedRow {
@@ -36,10 +15,13 @@ interface NamedRow {
 interface Place {
   /** All spellings of one key have the same `id`, and so have all spellings of one CAIP identifier. */
   readonly id: string;
+  /** The chain is named by its key in lower case, or else by its CAIP-2 identifier. */
+  readonly chainKey?: string;
+  readonly caip2?: string;
   /** The folded address; undefined for a chain. */
   readonly address?: string | undefined;
-  /** Finds the row. Undefined if no chain has the identifier, or if the chain cannot have such an asset. */
-  readonly rowIn: (byCaip2: ReadonlyMap<string | null, Chain>) => NamedRow | undefined;
+  /** Present if a token is named by a CAIP-19 identifier. */
+  readonly asset?: Caip19Parts;
 }
 
 /** A rule about a guarded fact. `from` is the value that is served now, `value` the value to serve. */
@@ -149,8 +131,8 @@ function readRule([verb, ...words]: readonly string[], line: number, refuse: Ref
   return { verb, line, places: [place], fact, from, value };
 }
 
-/** Matches a CAIP-2 identifier, a colon and an address: `eip155:1:0xa0b8…`. */
-const CAIP2_AND_ADDRESS = /^([^:]+:[^:]+):(.+)$/s;
+/** Matches a CAIP-2 identifier, alone or before an address (`eip155:1:0xa0b8…`) or asset (`eip155:1/erc20:0xa0b8…`). */
+const CAIP = /^([^:/]+:[^:/]+)(?:([:/])(.*))?$/s;
 
 /**
  * Parses `ethereum`, `ethereum:0xa0b8…`, `eip155:1`, `eip155:1:0xa0b8…` or `eip155:1/erc20:0xa0b8…`; undefined if a part
@@ -158,35 +140,33 @@ const CAIP2_AND_ADDRESS = /^([^:]+:[^:]+):(.+)$/s;
  * contain colons.
  */
 function placeOf(text: string): Place | undefined {
-  const slash = text.indexOf('/');
-  const caip2 = parseCaip2(slash < 0 ? text : text.slice(0, slash));
-  if (caip2 !== undefined) {
-    if (slash < 0) return { id: caip2, rowIn: (byCaip2) => byCaip2.get(caip2) };
-    const asset = parseCaip19(`${caip2}${text.slice(slash)}`);
-    if (!asset?.assetNamespace || !asset.address) return undefined;
-    const address = foldAddress(asset.address);
-    const rowIn: Place['rowIn'] = (byCaip2) => {
-      const chain = byCaip2.get(caip2);
-      return chain && isIdentifiedBy(asset, chain, asset) ? { chainKey: chain.chainKey, address } : undefined;
-    };
-    return { id: `${caip2}/${asset.assetNamespace}:${address}`, address, rowIn };
+  const [, chainPart = '', separator, rest = ''] = CAIP.exec(text) ?? [];
+  const caip2 = parseCaip2(chainPart);
+  if (caip2 === undefined) {
+    const colon = text.indexOf(':');
+    const chainKey = foldChainKey(colon < 0 ? text : text.slice(0, colon));
+    const address = colon < 0 ? undefined : foldAddress(text.slice(colon + 1));
+    if (chainKey === '' || address === '') return undefined;
+    return { id: rowKey({ chainKey, address }), chainKey, address };
   }
-  const [, chainPart = '', addressPart = ''] = CAIP2_AND_ADDRESS.exec(text) ?? [];
-  const ofToken = parseCaip2(chainPart);
-  if (ofToken !== undefined) {
-    const address = foldAddress(addressPart);
-    const rowIn: Place['rowIn'] = (byCaip2) => {
-      const chain = byCaip2.get(ofToken);
-      return chain && { chainKey: chain.chainKey, address };
-    };
-    return { id: `${ofToken}:${address}`, address, rowIn };
-  }
-  const colon = text.indexOf(':');
-  const chainKey = foldChainKey(colon < 0 ? text : text.slice(0, colon));
-  const address = colon < 0 ? undefined : foldAddress(text.slice(colon + 1));
-  if (chainKey === '' || address === '') return undefined;
-  const row = { chainKey, address };
-  return { id: rowKey(row), address, rowIn: () => row };
+  if (separator === undefined) return { id: caip2, caip2 };
+  if (rest === '') return undefined;
+  if (separator === ':') return { id: `${caip2}:${foldAddress(rest)}`, caip2, address: foldAddress(rest) };
+  const asset = parseCaip19(`${caip2}/${rest}`);
+  if (!asset?.assetNamespace || !asset.address) return undefined;
+  const address = foldAddress(asset.address);
+  return { id: `${caip2}/${asset.assetNamespace}:${address}`, caip2, address, asset };
+}
+
+/** The row at a place. Undefined if no chain has the identifier, or if the chain cannot have such an asset. */
+function rowAt(
+  { chainKey, caip2 = '', address, asset }: Place,
+  byCaip2: ReadonlyMap<string | null, Chain>,
+): NamedRow | undefined {
+  if (chainKey !== undefined) return { chainKey, address };
+  const chain = byCaip2.get(caip2);
+  if (!chain || (asset && !isIdentifiedBy(asset, chain, asset))) return undefined;
+  return { chainKey: chain.chainKey, address };
 }
 
 /** The key of a row: {@link tokenKey}, or the key of a chain. */
@@ -198,8 +178,10 @@ function isSameValue(fact: GuardedFact, one: string, other: string): boolean {
   return foldValue(fact, one) === foldValue(fact, other);
 }
 
+export type ResolvedRules = ReturnType<typeof resolveRules>;
+
 /** Finds the rows that the rules name. If several `chains` have the same CAIP-2 identifier, it means the last one. */
-export function resolveRules(rules: ListingRules, chains: readonly Chain[]): ResolvedRules {
+export function resolveRules(rules: ListingRules, chains: readonly Chain[]) {
   const byCaip2 = new Map(chains.map((chain) => [chain.caip2, chain]));
   /** The place of each chain in the operator's order; undefined if the upstream's order holds. */
   let ranks: Map<string, number> | undefined;
@@ -210,7 +192,7 @@ export function resolveRules(rules: ListingRules, chains: readonly Chain[]): Res
   for (const rule of rules) {
     if (rule.verb === 'chains') ranks ??= new Map();
     for (const place of rule.places) {
-      const row = place.rowIn(byCaip2);
+      const row = rowAt(place, byCaip2);
       const key = row ? rowKey(row) : '';
       named.push(key);
       if (!row) continue;
@@ -231,21 +213,30 @@ export function resolveRules(rules: ListingRules, chains: readonly Chain[]): Res
   }
 
   return {
+    /** The keys of the rows that the rules name, as a text: it differs if a rule now names another row. */
     rows: JSON.stringify(named),
-    unknown(known) {
+    /** The chains and tokens in the rules whose keys are not in `known`, as the rules spell them. */
+    unknown(known: ReadonlySet<string>): readonly string[] {
       const places = rules.flatMap((rule): readonly Place[] => rule.places);
       const names = places.filter((_, nth) => !known.has(named[nth] ?? '')).map(({ id }) => rowName(id));
       return [...new Set(names)];
     },
-    selectChains: (rows) => select(rows, ranks, hidesChain),
-    selectTokens: (rows) => select(rows, ranks, hides),
+    /** The chains to serve, in the operator's order if there is one. Returns `rows` itself if the rules change nothing. */
+    selectChains: (rows: readonly Chain[]) => select(rows, ranks, hidesChain),
+    /** The tokens to serve, in the operator's order of chains. Returns `rows` itself if the rules change nothing. */
+    selectTokens: (rows: readonly Token[]) => select(rows, ranks, hides),
     hides,
-    verdictOn(key, fact, served, upstream) {
+    /**
+     * The operator's decision on a change of a guarded fact: `accept` it now, or `keep` the old value while the rule
+     * exists. Undefined if no rule decides. `key` is the `tokenKey` of a token, or the key of a chain in lower case.
+     */
+    verdictOn(key: string, fact: GuardedFact, served: string, upstream: string) {
       const value = kept.get(key)?.get(fact);
       if (value !== undefined) return isSameValue(fact, value, upstream) ? 'accept' : 'keep';
       return accepted.has(changeKey(key, fact, served, upstream)) ? 'accept' : undefined;
     },
-    keptFacts: (key) => kept.get(key),
+    /** The values of `keep` rules for a row, by fact, as the rules spell them; undefined if there are none. */
+    keptFacts: (key: string): ReadonlyMap<GuardedFact, string> | undefined => kept.get(key),
   };
 }
 
