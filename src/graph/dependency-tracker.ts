@@ -78,9 +78,9 @@ export class DependencyTracker {
   }
 
   /** Notes routes. Note repeated reads, too: the earlier note can belong to another part of the response. */
-  noteRoutes({ goodUntil, ageFrom }: Pick<RoutesRead, 'goodUntil' | 'ageFrom'>): void {
+  noteRoutes({ goodUntil, takenAt }: Pick<RoutesRead, 'goodUntil' | 'takenAt'>): void {
     this.noted.routesGoodUntil = Math.min(this.noted.routesGoodUntil, goodUntil);
-    this.noted.routesTakenAt = Math.min(this.noted.routesTakenAt, ageFrom);
+    this.noted.routesTakenAt = Math.min(this.noted.routesTakenAt, takenAt);
   }
 
   /** Notes when a price that was read becomes too old. */
@@ -138,7 +138,7 @@ export class DependencyTracker {
     noted.freshness ||= reads.freshness;
     noted.rules ??= reads.rules;
     noted.routeMap ??= reads.routeMap;
-    this.noteRoutes({ goodUntil: reads.routesGoodUntil, ageFrom: reads.routesTakenAt });
+    this.noteRoutes({ goodUntil: reads.routesGoodUntil, takenAt: reads.routesTakenAt });
     this.notePriceGoodUntil(reads.pricesGoodUntil);
   }
 }

@@ -5,7 +5,8 @@ import { Counter, collectDefaultMetrics, type Gauge, Histogram, Registry } from 
 import type { AcceptedBy } from '../domain/guard-memory.js';
 import { GUARDED_FACTS } from '../domain/guarded-facts.js';
 import type { GuardedFact } from '../domain/listing.js';
-import type { ListingState, ListingStatus } from '../snapshots/freshness.js';
+import type { ListingState } from '../snapshots/freshness.js';
+import type { ListingStatus } from '../snapshots/refresher.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
 import { createRequestMetrics } from './request-metrics.js';
 import { REVISION, VERSION } from './version.js';

@@ -1,5 +1,5 @@
-/** The age of listings and routes, and the status of a listing. */
-import type { ListingRows, ServiceName } from '../domain/listing.js';
+/** The age of listings and routes. */
+import type { ListingRows } from '../domain/listing.js';
 import type { Snapshot } from './snapshot.js';
 
 /** EMPTY: the listing has no snapshot yet. FRESH: the age of its snapshot is within the limit. STALE: it is older. */
@@ -15,27 +15,6 @@ export interface Reads {
 export interface StaleListing {
   readonly name: keyof ListingRows | 'routes';
   readonly ageMs: number;
-}
-
-/** The status of one listing. Times are milliseconds since 1970. */
-export interface ListingStatus {
-  readonly name: keyof ListingRows;
-  /** The service that the snapshot is from; without a snapshot, the service that gets the requests now. */
-  readonly source: ServiceName;
-  readonly state: ListingState;
-  readonly takenAt: number | null;
-  readonly ageMs: number | null;
-  readonly rows: number;
-  readonly rejectedRows: number;
-  /** Listed rows with held-back facts, and new rows that wait, except those that wait to replace a listed row. */
-  readonly heldBackRows: number;
-  readonly version: string | null;
-  /** Whether a new listing is held back as a whole, so that an older snapshot is served. */
-  readonly isHeldBack: boolean;
-  /** Whether the last refresh failed because the upstream says that it is gone. */
-  readonly isGone: boolean;
-  /** The last failed refresh, even if a later one succeeded. */
-  readonly lastFailure: { readonly code: string; readonly message: string; readonly at: number } | null;
 }
 
 /** The largest age at which each listing, and routes, count as fresh, in milliseconds. */

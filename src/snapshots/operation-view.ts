@@ -4,7 +4,7 @@ import type { RouteRequest, Service, Token } from '../domain/listing.js';
 import type { ResolvedRules } from '../domain/listing-rules.js';
 import { UpstreamError } from '../domain/upstream-error.js';
 import { type FreshMs, freshnessOf, type StaleListing } from './freshness.js';
-import { createAgreement, type Reconcile, type RouteAnswer, type Routes } from './routes.js';
+import { byPresentClock, createAgreement, type Reconcile, type RouteAnswer, type Routes } from './routes.js';
 import { type IndexedListings, LISTING_NAMES, type ListingName, type TokenSnapshot } from './snapshot.js';
 import type { Sources } from './sources.js';
 
@@ -12,8 +12,6 @@ import type { Sources } from './sources.js';
 export interface RoutesRead extends RouteAnswer {
   /** A response with these routes, or with the statement that there are none, is valid until this time. */
   readonly goodUntil: number;
-  /** The time from which the routes age; infinite for the statement that there are none. */
-  readonly ageFrom: number;
 }
 
 type Reading<Name extends ListingName> = IndexedListings[Name] | Promise<IndexedListings[Name]>;
@@ -171,9 +169,7 @@ export class View {
     const isUnlisted = tokens && !isUnanswerable && !listedToken(tokens, request);
     const certainMs = isHidden ? freshMs.tokens : isUnlisted ? freshMs.tokens - tokens.ageAt(Date.now()) : 0;
     if (certainMs <= 0) return undefined;
-    const goodUntil = now() + certainMs;
-    const takenAt = tokens?.takenAt ?? now();
-    return { rows: NONE, takenAt, isUnlisted: true, goodUntil, ageFrom: Number.POSITIVE_INFINITY };
+    return { rows: NONE, takenAt: Number.POSITIVE_INFINITY, isUnlisted: true, goodUntil: now() + certainMs };
   }
 
   /** Makes the routes consistent with the operation's token listing. */
@@ -183,15 +179,13 @@ export class View {
     request: RouteRequest,
   ): RoutesRead {
     const { routes, reconcile } = this.parts;
-    const now = this.parts.now();
-    // If the clock was set back since then, `answer.takenAt` is too late a time, and the routes would seem too young.
-    const ageFrom = Math.min(answer.takenAt, now - (answer.ageAt?.(now) ?? 0));
+    const present = byPresentClock(answer);
     const isListed = tokens && listedToken(tokens, request) !== undefined;
     // If the token is not listed, the response must not be reused: it can differ once there is a fresh listing.
-    const read = { ...answer, ageFrom, goodUntil: isListed ? routes.goodUntil(request) : 0 };
-    if (answer.rows.length === 0) return isListed === false ? { ...read, isUnlisted: true } : read;
+    const read = { ...present, goodUntil: isListed ? routes.goodUntil(request) : 0 };
+    if (read.rows.length === 0) return isListed === false ? { ...read, isUnlisted: true } : read;
     this.agree ??= createAgreement();
-    return { ...read, rows: this.agree(reconcile(answer.rows, tokens, request)) };
+    return { ...read, rows: this.agree(reconcile(read.rows, tokens, request)) };
   }
 }
 

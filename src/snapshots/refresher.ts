@@ -11,7 +11,7 @@ import { asUpstreamError, UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger/logger.js';
 import { growingPause, LONGEST_PAUSE_MS, withJitter } from '../scheduling/growing-pause.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
-import type { ListingStatus } from './freshness.js';
+import type { ListingState } from './freshness.js';
 import {
   asSent,
   type GuardedListing,
@@ -79,6 +79,9 @@ export interface RefresherOptions<Row, Indexed extends Snapshot<Row>> extends Re
   readonly onPublished: () => void;
 }
 
+/** The status of one listing. */
+export type ListingStatus = ReturnType<ReturnType<typeof createRefresher>['status']>;
+
 /** Holds the last good snapshot of one listing, and refreshes it in the background, one refresh at a time. */
 export function createRefresher<Row extends ListingRow, Indexed extends Snapshot<Row>>(
   options: RefresherOptions<Row, Indexed>,
@@ -101,8 +104,6 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
    * could not be asked yet. While this is true, the listing is not shared: it would replace those values.
    */
   let isUncompared = false;
-  /** Whether the listing on disk has been read. Until then, listings of peers are ignored: their history can be older. */
-  let isRestored = false;
   /** The last accepted rows of other upstreams, by key. They are read before the first listing is fetched. */
   let earlier: ReadonlyMap<string, Row> | undefined;
   let refreshing: Promise<Indexed> | undefined;
@@ -363,9 +364,8 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   }
 
   async function onPeerUpdate(): Promise<void> {
-    if (isRestored && !refreshing && !stopped) await adoptNewest();
+    if (!refreshing && !stopped) await adoptNewest();
   }
-  peers.subscribe(name, onPeerUpdate);
 
   /**
    * Schedules the next refresh `freshMs` after the request for this listing, but not earlier than in half of
@@ -397,7 +397,8 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   return {
     async restore(): Promise<void> {
       const fetched = await disk?.read(kind);
-      isRestored = true;
+      // Until now, listings of peers are ignored: their history can be older than that on disk.
+      peers.subscribe(name, onPeerUpdate);
       if (!fetched) return;
       try {
         const { largest, ...earlier } = fetched;
@@ -445,21 +446,28 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     get heldBack() {
       return heldBack;
     },
-    status(now: number): ListingStatus {
+    /** Times are milliseconds since 1970. */
+    status(now: number) {
       const ageMs = snapshot?.ageAt(now) ?? null;
+      const state: ListingState = ageMs === null ? 'EMPTY' : ageMs > freshMs ? 'STALE' : 'FRESH';
       const { error, at = 0 } = lastFailure ?? {};
       return {
         name,
+        /** The service that the snapshot is from; without a snapshot, the service that gets the requests now. */
         source: snapshot?.source ?? service.source,
-        state: ageMs === null ? 'EMPTY' : ageMs > freshMs ? 'STALE' : 'FRESH',
+        state,
         takenAt: snapshot?.takenAt ?? null,
         ageMs,
         rows: snapshot?.rows.length ?? 0,
         rejectedRows: snapshot?.rejected.count ?? 0,
+        /** Listed rows with held-back facts, and new rows that wait, except those that wait to replace a listed row. */
         heldBackRows: heldBack.rows,
         version: snapshot?.digest ?? null,
+        /** Whether a new listing is held back as a whole, so that an older snapshot is served. */
         isHeldBack: listingCheck.heldBack !== undefined,
+        /** Whether the last refresh failed because the upstream says that it is gone. */
         isGone: failuresInARow > 0 && error?.code === 'UPSTREAM_GONE',
+        /** The last failed refresh, even if a later one succeeded. */
         lastFailure: error ? { code: error.code, message: error.message, at } : null,
       };
     },

@@ -33,7 +33,7 @@ export interface RoutesOptions {
 
 export interface RouteAnswer {
   readonly rows: readonly Token[];
-  /** When the request was sent, minus the age of the answer, as in snapshots. */
+  /** When the request was sent, minus the age of the answer, as in snapshots. Infinite without an answer. */
   readonly takenAt: number;
   /** The age of the answer, as in snapshots. Absent if there is no answer of the upstream. */
   readonly ageAt?: (now: number) => number;
@@ -170,8 +170,7 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
 
   /** The cached routes, even if they are no longer fresh: this call prolongs them by `freshMs`. */
   function oldRoutes(key: string): RouteAnswer | undefined {
-    const cached = cache.get(key, { allowStale: true });
-    const old = cached && byPresentClock(cached);
+    const old = cache.get(key, { allowStale: true });
     if (old) cache.set(key, old);
     return old;
   }
@@ -218,7 +217,7 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
 }
 
 /** The routes with their times by the present clock: after the clock was set back, the times would be too late. */
-function byPresentClock(routes: RouteAnswer): RouteAnswer {
+export function byPresentClock(routes: RouteAnswer): RouteAnswer {
   const now = Date.now();
   const takenAt = Math.floor(now - (routes.ageAt?.(now) ?? 0));
   if (routes.takenAt - takenAt < SET_BACK_MS) return routes;

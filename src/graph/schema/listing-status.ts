@@ -1,5 +1,6 @@
 /** The query for the status of the listings. */
-import type { ListingState, ListingStatus } from '../../snapshots/freshness.js';
+import type { ListingState } from '../../snapshots/freshness.js';
+import type { ListingStatus } from '../../snapshots/refresher.js';
 import { builder } from './builder.js';
 
 const ListingStateType = builder.enumType('ListingState', {
