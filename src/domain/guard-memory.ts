@@ -1,4 +1,6 @@
 /** The memory of the guard. It is stored and shared with the rows. Without a store, a restart forgets it. */
+import * as v from 'valibot';
+import type { Stored } from './stored.js';
 
 /**
  * A row that is no longer listed, as it was last accepted; usually without its price. `at` (milliseconds since 1970) is
@@ -20,54 +22,57 @@ export interface HeldRow<Row> {
   readonly since: number;
 }
 
-/** Why a change of a guarded value was accepted: it stayed for the hold-back period, or a rule accepts it. */
-export type AcceptedBy = 'time' | 'operator';
-
 /**
- * An accepted change. `value` is the text of the new guarded values; if the address changed, also the key of the new
- * row.
+ * The memory of the guard about one listing. Times are in milliseconds since 1970. The rows are checked separately, like
+ * the rows of the listing.
  */
-export interface AcceptedChange {
-  readonly key: string;
-  readonly value: string;
-  readonly by: AcceptedBy;
-}
-
-/**
- * A price that the next prices of the token are compared with. Either `usd` is doubted, and not served for ten minutes;
- * or the upstream sends no price now (`usd` is null), and `before` was the last one.
- */
-export interface DoubtedPrice {
-  readonly key: string;
-  /** In US dollars; null without a price. `before`: the last served price. `usd`: the price that the upstream sends. */
-  readonly before: number | null;
-  readonly usd: number | null;
-  /** Since when the upstream has sent prices near `usd`, less than a factor of ten away (milliseconds since 1970). */
-  readonly since: number;
-}
-
-/** The memory of the guard about one listing. Times are in milliseconds since 1970. */
-export interface GuardMemory<Row> {
+export const guardMemoryForm = v.object({
   /** `takenAt` of the first listing that was guarded with this memory; 0 before the first. */
-  readonly beganAt: number;
-  readonly gone: readonly GoneRow<Row>[];
-  readonly held: readonly HeldRow<Row>[];
+  beganAt: v.number(),
+  gone: v.array(v.object({ row: v.unknown(), at: v.number() })),
+  held: v.array(v.object({ key: v.string(), rows: v.array(v.unknown()), since: v.number() })),
   /**
    * The keys of rows that were added within the hold-back period, and when. A row stays here longer while an
    * old row with the same symbol is held back.
    */
-  readonly arrived: readonly (readonly [key: string, at: number])[];
-  /** The oldest first, like `gone`. */
-  readonly accepted: readonly AcceptedChange[];
-  readonly prices: readonly DoubtedPrice[];
+  arrived: v.array(v.tuple([v.string(), v.number()])),
+  /**
+   * Accepted changes, the oldest first, like `gone`. `value` is the text of the new guarded values; if the address
+   * changed, also the key of the new row. `by`: it stayed for the hold-back period, or a rule accepts it.
+   */
+  accepted: v.array(
+    v.object({ key: v.string(), value: v.string(), by: v.picklist(['time', 'operator'] as const) }),
+  ),
+  /**
+   * Prices that the next prices of the token are compared with. Either `usd` is doubted, and not served for ten minutes;
+   * or the upstream sends no price now (`usd` is null), and `before` was the last one.
+   */
+  prices: v.array(
+    v.object({
+      key: v.string(),
+      /** In US dollars; null without a price. `before`: the last served price. `usd`: the price that the upstream sends. */
+      before: v.nullable(v.number()),
+      usd: v.nullable(v.number()),
+      /** Since when the upstream has sent prices near `usd`, less than a factor of ten away. */
+      since: v.number(),
+    }),
+  ),
   /**
    * Rows that were removed before this time no longer count as lost. It is the later one of two times: `takenAt` of the
    * last listing with an accepted large loss, and of the newest known listing of another upstream. 0 without both.
    */
-  readonly lossAcceptedAt: number;
+  lossAcceptedAt: v.number(),
   /** Keys of chains that claim a CAIP-2 identifier and do not have it, because other chains claim it, too. */
-  readonly unnumbered: readonly string[];
-}
+  unnumbered: v.array(v.string()),
+});
+
+export type GuardMemory<Row> = Omit<Stored<typeof guardMemoryForm>, 'gone' | 'held'> & {
+  readonly gone: readonly GoneRow<Row>[];
+  readonly held: readonly HeldRow<Row>[];
+};
+export type AcceptedChange = GuardMemory<unknown>['accepted'][number];
+export type AcceptedBy = AcceptedChange['by'];
+export type DoubtedPrice = GuardMemory<unknown>['prices'][number];
 
 export const EMPTY_GUARD_MEMORY: GuardMemory<never> = {
   beganAt: 0,

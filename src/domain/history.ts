@@ -1,39 +1,33 @@
 /** The history of a listing, stored and shared with the rows: gateways with the same rows agree on it. */
+import * as v from 'valibot';
+import type { Stored } from './stored.js';
 
-/** One change of a listing, from the state with the cursor `from` to the next state. */
-export interface ChangeStep {
-  readonly from: string;
-  /** The keys of the rows that were added, changed or removed. A changed price does not count. */
-  readonly keys: readonly string[];
-}
+export const historyForm = v.object({
+  changes: v.object({
+    /** A digest of the present rows without prices. It does not depend on the order of the rows. */
+    cursor: v.string(),
+    /**
+     * The changes, the oldest first, each from the state with the cursor `from` to the next state. The last one leads to
+     * the present state. `keys` are those of the rows that were added, changed (not only their prices) or removed.
+     */
+    steps: v.array(v.object({ from: v.string(), keys: v.array(v.string()) })),
+  }),
+  /** What the token list is made from, besides the rows. Only in the token listing, once a chain listing was known. */
+  tokenList: v.optional(
+    v.object({
+      version: v.object({ major: v.number(), minor: v.number(), patch: v.number() }),
+      /** `takenAt` of the first listing with this version (milliseconds since 1970). */
+      at: v.number(),
+      /** The EVM chains that have listed tokens and a CAIP-2 identifier: chainKey, chainId and native address of each. */
+      chains: v.array(v.tuple([v.string(), v.number(), v.string()])),
+    }),
+  ),
+});
 
-export interface ChangeLog {
-  /** A digest of the present rows without prices. It does not depend on the order of the rows. */
-  readonly cursor: string;
-  /** The changes, the oldest first. The last one leads to the present state. */
-  readonly steps: readonly ChangeStep[];
-}
-
-export interface TokenListVersion {
-  readonly major: number;
-  readonly minor: number;
-  readonly patch: number;
-}
-
+export type ListingHistory = Stored<typeof historyForm>;
+export type ChangeLog = ListingHistory['changes'];
+export type ChangeStep = ChangeLog['steps'][number];
+export type TokenListState = NonNullable<ListingHistory['tokenList']>;
+export type TokenListVersion = TokenListState['version'];
 /** The part of an EVM chain that token lists show or depend on. */
-export type EvmChain = readonly [chainKey: string, chainId: number, nativeAddress: string];
-
-/** What the token list is made from, besides the rows. */
-export interface TokenListState {
-  readonly version: TokenListVersion;
-  /** `takenAt` of the first listing with this version (milliseconds since 1970). */
-  readonly at: number;
-  /** The EVM chains that have listed tokens and a CAIP-2 identifier. */
-  readonly chains: readonly EvmChain[];
-}
-
-export interface ListingHistory {
-  readonly changes: ChangeLog;
-  /** Present only in the token listing, once a chain listing was known. */
-  readonly tokenList?: TokenListState | undefined;
-}
+export type EvmChain = TokenListState['chains'][number];

@@ -1,8 +1,10 @@
 /** Checks whole listings: a new listing that lacks too many known rows is held back. */
+import * as v from 'valibot';
 import { rowName } from '../domain/addresses.js';
 import { digestOf } from '../domain/digests.js';
 import { groupBy, keyedRows } from '../domain/keyed-rows.js';
 import { type Fetched, type LargestListing, type ListingRow, sentAtOf } from '../domain/listing.js';
+import type { Stored } from '../domain/stored.js';
 import { malformed, UpstreamError } from '../domain/upstream-error.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
 
@@ -15,10 +17,9 @@ export interface HoldBackRules {
 }
 
 /** A loss that is held back, and how many listings in a row had this loss. */
-export interface HeldBackLoss {
-  readonly signature: string;
-  readonly times: number;
-}
+export const heldBackLossForm = v.object({ signature: v.string(), times: v.number() });
+
+type HeldBackLoss = Stored<typeof heldBackLossForm>;
 
 /** Why a whole listing is held back. A closed set, because it is a label of a metric. */
 export type HoldBackReason = 'shrink' | 'rejected_rows';

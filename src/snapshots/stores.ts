@@ -1,8 +1,10 @@
 /** The interfaces of storage: a disk, and other gateways to share with. */
+import * as v from 'valibot';
 import type { Fetched } from '../domain/listing.js';
-import type { UpstreamErrorCode } from '../domain/upstream-error.js';
+import type { Stored } from '../domain/stored.js';
+import { UPSTREAM_ERROR_CODES } from '../domain/upstream-error.js';
 import type { StoredKind } from '../upstream/listing-kinds.js';
-import type { HeldBackLoss } from './listing-check.js';
+import { heldBackLossForm } from './listing-check.js';
 
 /** Stores the last good listings, so that they outlive the process. The methods never reject: failures are logged. */
 export interface DiskStore {
@@ -19,14 +21,16 @@ export interface DiskStore {
 }
 
 /** The last failed refresh of a listing, as gateways share it. */
-export interface SharedFailure {
-  readonly code: UpstreamErrorCode;
-  readonly message: string;
+export const sharedFailureForm = v.object({
+  code: v.picklist(UPSTREAM_ERROR_CODES),
+  message: v.string(),
   /** Milliseconds since 1970. */
-  readonly at: number;
-  readonly failuresInARow: number;
-  readonly heldBack?: HeldBackLoss | undefined;
-}
+  at: v.number(),
+  failuresInARow: v.number(),
+  heldBack: v.optional(heldBackLossForm),
+});
+
+export type SharedFailure = Stored<typeof sharedFailureForm>;
 
 /**
  * The right to request a topic (a listing or the routes of a token) from the upstream. One gateway at a time

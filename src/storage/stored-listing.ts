@@ -2,7 +2,8 @@
 import { createHash } from 'node:crypto';
 import * as v from 'valibot';
 import type { ServiceFingerprints } from '../domain/digests.js';
-import type { GuardMemory, HeldRow } from '../domain/guard-memory.js';
+import { type GuardMemory, guardMemoryForm, type HeldRow } from '../domain/guard-memory.js';
+import { historyForm } from '../domain/history.js';
 import { type Fetched, type SourceAndAge, sentAtOf } from '../domain/listing.js';
 import { yieldThen } from '../scheduling/steps.js';
 import type { StoredKind } from '../upstream/listing-kinds.js';
@@ -18,31 +19,6 @@ const MAX_EARLY_MS = 60_000;
 const number = v.number();
 const string = v.string();
 
-const history = v.object({
-  changes: v.object({ cursor: string, steps: v.array(v.object({ from: string, keys: v.array(string) })) }),
-  tokenList: v.optional(
-    v.object({
-      version: v.object({ major: number, minor: number, patch: number }),
-      at: number,
-      chains: v.array(v.tuple([string, number, string])),
-    }),
-  ),
-});
-
-/** The rows in the memory are checked separately, like the rows of the listing. */
-const guardMemory = v.object({
-  beganAt: number,
-  gone: v.array(v.object({ row: v.unknown(), at: number })),
-  held: v.array(v.object({ key: string, rows: v.array(v.unknown()), since: number })),
-  arrived: v.array(v.tuple([string, number])),
-  accepted: v.array(v.object({ key: string, value: string, by: v.picklist(['time', 'operator']) })),
-  prices: v.array(
-    v.object({ key: string, before: v.nullable(number), usd: v.nullable(number), since: number }),
-  ),
-  lossAcceptedAt: number,
-  unnumbered: v.array(string),
-});
-
 const content = v.object({
   name: string,
   // `service` is the fingerprint of the service named `source`. Rows with another fingerprint are not served.
@@ -54,8 +30,8 @@ const content = v.object({
   // Older gateways did not store these rows.
   contradictory: v.optional(v.array(v.tuple([string, v.array(v.unknown())])), []),
   largest: v.optional(v.object({ rows: number, at: number })),
-  history: v.optional(history),
-  guard: v.optional(guardMemory),
+  history: v.optional(historyForm),
+  guard: v.optional(guardMemoryForm),
   rows: v.custom<readonly unknown[]>(Array.isArray),
 });
 
@@ -132,7 +108,7 @@ async function parseEach<Row>(kind: StoredKind<Row>, rows: readonly unknown[], s
 
 async function parseGuard<Row>(
   kind: StoredKind<Row>,
-  { gone, held, ...guard }: v.InferOutput<typeof guardMemory>,
+  { gone, held, ...guard }: v.InferOutput<typeof guardMemoryForm>,
   sourceAndAge: SourceAndAge,
 ): Promise<GuardMemory<Row>> {
   const sent = gone.map(({ row }) => row);

@@ -4,9 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import * as v from 'valibot';
 import type { ServiceFingerprints } from '../../domain/digests.js';
 import { type Fetched, sentAtOf } from '../../domain/listing.js';
-import { UPSTREAM_ERROR_CODES } from '../../domain/upstream-error.js';
 import type { ClientLimit } from '../../scheduling/client-limit.js';
-import type { LeaseResult, Peers, RefreshLease, SharedFailure } from '../../snapshots/stores.js';
+import {
+  type LeaseResult,
+  type Peers,
+  type RefreshLease,
+  type SharedFailure,
+  sharedFailureForm,
+} from '../../snapshots/stores.js';
 import type { LocalRateLimiter, RateLimiter } from '../../upstream/http/rate-limit.js';
 import type { StoredKind } from '../../upstream/listing-kinds.js';
 import { decodeListing, encodeListing, RECORD_FORMAT } from '../stored-listing.js';
@@ -92,17 +97,7 @@ redis.call('DEL', KEYS[4])
 redis.call('PUBLISH', ARGV[2], ARGV[3])
 `;
 
-const failureJson = v.pipe(
-  v.string(),
-  v.parseJson(),
-  v.object({
-    code: v.picklist(UPSTREAM_ERROR_CODES),
-    message: v.string(),
-    at: v.number(),
-    failuresInARow: v.number(),
-    heldBack: v.optional(v.object({ signature: v.string(), times: v.number() })),
-  }),
-);
+const failureJson = v.pipe(v.string(), v.parseJson(), sharedFailureForm);
 
 function readFailure(text: unknown): SharedFailure | undefined {
   const { success, output } = v.safeParse(failureJson, String(text));
