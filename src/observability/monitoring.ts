@@ -23,10 +23,7 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 export function createMonitoring({ notReadyReason, isDemo, metrics, log }: MonitoringOptions): Monitoring {
   return (method, path) => {
     if (!MONITORING_PATHS.some((each) => each === path)) return undefined;
-    if (method !== 'GET' && method !== 'HEAD') {
-      const message = `Expected GET or HEAD, got ${method}.`;
-      return plainRefusal({ status: 405, message, headers: { allow: 'GET, HEAD' } });
-    }
+    if (method !== 'GET' && method !== 'HEAD') return notAllowed(method, 'GET', 'HEAD');
     if (path === '/live') return respond('{"live":true}');
     if (path === '/ready') {
       const reason = notReadyReason();
@@ -71,10 +68,7 @@ export function createRefreshAnswer(
   }
 
   return (method) => {
-    if (method !== 'POST') {
-      const message = `Expected POST, got ${method}.`;
-      return plainRefusal({ status: 405, message, headers: { allow: 'POST' } });
-    }
+    if (method !== 'POST') return notAllowed(method, 'POST');
     answer ??= refreshBoth().finally(() => {
       answer = undefined;
     });
@@ -84,6 +78,11 @@ export function createRefreshAnswer(
 
 function respond(body: string, type = JSON_TYPE, status = 200): PlainResponse {
   return { status, headers: { 'content-type': type, 'cache-control': 'no-store' }, body };
+}
+
+function notAllowed(method: string, ...allowed: readonly string[]): PlainResponse {
+  const message = `Expected ${allowed.join(' or ')}, got ${method}.`;
+  return plainRefusal({ status: 405, message, headers: { allow: allowed.join(', ') } });
 }
 
 /** Why this process should get no traffic now. Undefined if it is ready. */

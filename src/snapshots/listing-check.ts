@@ -89,12 +89,15 @@ export function createListingCheck<Row extends ListingRow>(
     );
     const ofDay = largest(known.size).rows;
     const lostOfDay = Math.max(lost.length, ofDay - sent.rows.length - (sent.contradictory?.size ?? 0));
-    /** Whether the loss is too large, even if `but` of its rows do not count. */
-    const isVanishing = (but = 0) => vanished.length - but > known.size * holdBackShrink;
-    const isShrinking = (but = 0) => lostOfDay - but > ofDay * holdBackShrink;
-    if (!isVanishing() && !isShrinking() && lostGroups.length === 0) return undefined;
+    const isVanishing = (but: number) => vanished.length - but > known.size * holdBackShrink;
+    /** Whether the loss is too large, even if so many of the lost keys do not count as lost. */
+    const isLarge = (uncounted: (keys: readonly string[]) => number) =>
+      isVanishing(uncounted(vanished)) ||
+      lostOfDay - uncounted(lost) > ofDay * holdBackShrink ||
+      lostGroups.some(([, keys]) => uncounted(keys) === 0);
+    if (!isLarge(() => 0)) return undefined;
     // The text does not name the chains, because clients see it and the operator may hide a chain from them.
-    const text = isVanishing()
+    const text = isVanishing(0)
       ? `it lacks ${vanished.length} of ${known.size} known rows`
       : lostGroups.length > 0
         ? `it lacks all ${kind.name} of ${lostGroups.length} of the known chains`
@@ -104,12 +107,8 @@ export function createListingCheck<Row extends ListingRow>(
     const unreadIn = (keys: readonly string[]) =>
       Math.min(keys.length, unnamed + keys.filter((key) => unreadable.has(key)).length);
     const unread = unreadIn(lost);
-    const isLargeAnyway =
-      isVanishing(unreadIn(vanished)) ||
-      isShrinking(unread) ||
-      lostGroups.some(([, keys]) => unreadIn(keys) === 0);
     const stillThere = ofDay - (lost.length - unread);
-    const mayBeTrue = unread === 0 || (isLargeAnyway && unread <= stillThere * holdBackShrink);
+    const mayBeTrue = unread === 0 || (isLarge(unreadIn) && unread <= stillThere * holdBackShrink);
     const andUnread = mayBeTrue ? '' : `, and ${unread} of the rows that it lacks cannot be read`;
     return { vanished, lost, mayBeTrue, text: text + andUnread };
   }

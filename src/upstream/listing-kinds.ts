@@ -211,28 +211,25 @@ async function parseRows<Checked extends object, Row>(
   const rows: Row[] = [];
   const contradictory = new Map<string, readonly Row[]>();
   for (const [key, [first, ...others]] of parsed) {
-    const reasonFor = (row: Row, otherIndex: number) => {
-      const facts = contradictedFacts(guarded, first.row, row);
-      if (facts.length === 0) return `duplicate of ${name}[${otherIndex}]`;
-      const values = facts.map(({ fact, of }) => `${fact} ${of(first.row)} and ${of(row)}`);
-      return shortened(`contradicts ${name}[${otherIndex}]: ${values.join(', ')}`);
+    const variants = [first.row];
+    const reject = (index: number, row: Row, otherIndex: number) => {
+      const reason = () => {
+        const facts = contradictedFacts(guarded, first.row, row);
+        if (facts.length === 0) return `duplicate of ${name}[${otherIndex}]`;
+        const values = facts.map(({ fact, of }) => `${fact} ${of(first.row)} and ${of(row)}`);
+        return shortened(`contradicts ${name}[${otherIndex}]: ${values.join(', ')}`);
+      };
+      rejected.push({ index, reason });
     };
-    for (const { index, row } of others) rejected.push({ index, reason: () => reasonFor(row, first.index) });
-    const variants = [first];
-    for (const each of others) {
-      const isNew = variants.every(({ row }) => contradictedFacts(guarded, row, each.row).length > 0);
-      if (isNew && variants.length < MAX_CONTRADICTORY) variants.push(each);
+    for (const { index, row } of others) {
+      reject(index, row, first.index);
+      const isNew = variants.every((each) => contradictedFacts(guarded, each, row).length > 0);
+      // The gateway cannot know which of several variants is right, so it serves none of them.
+      if (isNew && variants.length === 1) reject(first.index, row, index);
+      if (isNew && variants.length < MAX_CONTRADICTORY) variants.push(row);
     }
-    const [, second] = variants;
-    if (!second) rows.push(first.row);
-    else {
-      // The gateway cannot know which of these rows is right, so it serves none of them.
-      rejected.push({ index: first.index, reason: () => reasonFor(second.row, second.index) });
-      contradictory.set(
-        key,
-        variants.map(({ row }) => row),
-      );
-    }
+    if (variants.length === 1) rows.push(first.row);
+    else contradictory.set(key, variants);
   }
   rejected.sort((one, other) => one.index - other.index);
   const shown = rejected.slice(0, SHOWN_REJECTED_ROWS);
