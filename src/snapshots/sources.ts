@@ -51,35 +51,27 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
   let isClosed = false;
 
   /**
-   * Of the bridgeable tokens that are due, finds the one whose last request was the longest ago. Counts all bridgeable
-   * tokens. A failed request is repeated before the interval is over: once, or after "gone" each time.
+   * Of the bridgeable tokens that are due, finds the one whose last request was the longest ago. A failed request is
+   * repeated before the interval is over: once, or after "gone" each time.
    */
-  function nextOf({ rows }: TokenSnapshot) {
+  function nextOf(bridgeable: readonly (readonly [key: string, token: Token])[]): Token | undefined {
     const now = Date.now();
     let due: Token | undefined;
     let earliest = Number.POSITIVE_INFINITY;
-    let count = 0;
-    for (const [key, row] of keyedRows(rows, TOKENS.keyOf)) {
-      if (!row.isBridgeable) continue;
-      count++;
+    for (const [key, token] of bridgeable) {
       const [known, failure] = [map.get(key), failures.get(key)];
       const askedAt = Math.max(known?.sentAt ?? 0, failure?.at ?? 0);
       // After the clock was set back, `askedAt` can be in the future. If it is a whole interval ahead, the token is due.
       const isDue = failure?.isRepeatedEarly || Math.abs(now - askedAt) >= intervalMs;
       if (!isDue || askedAt >= earliest) continue;
       earliest = askedAt;
-      due = row;
+      due = token;
     }
-    return { due, count };
+    return due;
   }
 
   /** Counts the bridgeable tokens without an answer. */
-  function missingIn({ rows }: TokenSnapshot): number {
-    let missing = 0;
-    for (const [key, { isBridgeable }] of keyedRows(rows, TOKENS.keyOf))
-      if (isBridgeable && !map.get(key)) missing++;
-    return missing;
-  }
+  const missingIn = (listed: TokenSnapshot) => bridgeableIn(listed).filter(([key]) => !map.get(key)).length;
 
   function stopFor(ms: number, reason: string, facts: object): void {
     stop = { until: performance.now() + ms, source: service.source };
@@ -134,9 +126,10 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
     if (stop && (now >= stop.until || stop.source !== service.source)) stop = undefined;
     const waitMs = Math.max(nextAt, stop?.until ?? 0) - now;
     if (waitMs > 0) return waitMs;
-    const { due, count } = nextOf(listed);
+    const bridgeable = bridgeableIn(listed);
+    const due = nextOf(bridgeable);
     if (!due) return IDLE_MS;
-    await ask(due, by, intervalMs / count);
+    await ask(due, by, intervalMs / bridgeable.length);
     return nextAt - performance.now();
   }
 
@@ -209,6 +202,9 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
     },
   };
 }
+
+const bridgeableIn = ({ rows }: TokenSnapshot) =>
+  [...keyedRows(rows, TOKENS.keyOf)].filter(([, { isBridgeable }]) => isBridgeable);
 
 function byPlace(one: Token, other: Token): number {
   if (one.chainKey !== other.chainKey) return one.chainKey < other.chainKey ? -1 : 1;
