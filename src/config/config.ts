@@ -1,15 +1,9 @@
 /** All settings with their defaults and meanings, and how they are read from the environment. */
 
-import { OPTIONAL_PATHS, type OptionalPath } from '../http/paths.js';
-import { LOG_LEVELS, type LogLevel } from '../logger/logger.js';
-import { LOG_REQUESTS, type LogRequests } from '../observability/request-log.js';
-import {
-  type DocumentManifest,
-  documentManifest,
-  fileVariable,
-  listingRulesFile,
-  readSecret,
-} from './files.js';
+import { OPTIONAL_PATHS } from '../http/paths.js';
+import { LOG_LEVELS } from '../logger/logger.js';
+import { LOG_REQUESTS } from '../observability/request-log.js';
+import { documentManifest, fileVariable, listingRulesFile, readSecret } from './files.js';
 import {
   basePath,
   baseUrl,
@@ -36,7 +30,7 @@ export interface Setting<Value> {
   readonly meaning: string;
 }
 
-function setting<Value>(fallback: Value, parse: Parse<Value>, meaning: string): Setting<Value> {
+function setting<Value>(fallback: NoInfer<Value>, parse: Parse<Value>, meaning: string): Setting<Value> {
   return { fallback, parse, meaning };
 }
 
@@ -54,8 +48,6 @@ const MS = integer(1, 2 ** 31 - 1);
 
 export const UPSTREAM_PROFILES = ['v1', 'value-transfer', 'auto'] as const;
 
-export type UpstreamProfile = (typeof UPSTREAM_PROFILES)[number];
-
 const PROCESS = {
   host: setting('127.0.0.1', host, 'The address to listen on.'),
   port: setting(4000, integer(0, 65_535), 'The port to listen on. 0 takes a free port.'),
@@ -68,12 +60,8 @@ const PROCESS = {
     integer(0, 600_000),
     'After SIGTERM the gateway answers new requests for this time, but `/ready` with 503. Then the port closes.',
   ),
-  logLevel: setting<LogLevel>(
-    'info',
-    oneOf(LOG_LEVELS),
-    `The least severe level to log: ${LOG_LEVELS.join(', ')}.`,
-  ),
-  logRequests: setting<LogRequests>(
+  logLevel: setting('info', oneOf(LOG_LEVELS), `The least severe level to log: ${LOG_LEVELS.join(', ')}.`),
+  logRequests: setting(
     'all',
     oneOf(LOG_REQUESTS),
     'The requests to log: `all`, `errors` (requests that had errors, were refused, or took a second or more) or `none`.',
@@ -86,13 +74,13 @@ const UPSTREAM = {
     boolean,
     'Whether demo data is served in place of an upstream. If `DEMO` and `UPSTREAM_URL` are unset, demo data is served; with `NODE_ENV=production` the process ends instead.',
   ),
-  upstreamProfile: setting<UpstreamProfile>(
+  upstreamProfile: setting(
     'v1',
     oneOf(UPSTREAM_PROFILES),
     'The service at `UPSTREAM_URL`: `v1`, `value-transfer` (its successor), or `auto` (v1 until it is switched off, then the successor at `UPSTREAM_SUCCESSOR_URL`).',
   ),
   upstreamSuccessorUrl: optional(baseUrl, 'The base address of the successor, for `UPSTREAM_PROFILE=auto`.'),
-  upstreamHeaders: setting<Readonly<Record<string, string>>>(
+  upstreamHeaders: setting(
     {},
     headers,
     'A JSON object of headers that the upstream gets with each request, such as a key.',
@@ -138,7 +126,7 @@ const OFFER = {
     basePath,
     'A path below which all paths are served, such as `/tokens`. A reverse proxy in front must not remove it from requests.',
   ),
-  servedPaths: setting<readonly OptionalPath[]>(
+  servedPaths: setting(
     OPTIONAL_PATHS,
     noneOrSome(OPTIONAL_PATHS),
     'The paths to serve besides `/graphql` and `/mcp`, separated by commas, or `none`. `/` is the token picker. The library serves `/metrics` only if it is named here.',
@@ -148,7 +136,7 @@ const OFFER = {
     boolean,
     'Whether responses are compressed. `false` leaves this to the proxy or server in front.',
   ),
-  corsOrigins: setting<'*' | readonly string[]>(
+  corsOrigins: setting(
     '*',
     origins,
     'The origins whose pages may read responses, separated by commas; `*` allows all (at `/mcp` only pages of this machine). Credentials are never allowed.',
@@ -165,7 +153,7 @@ const OFFER = {
     'Whether clients may read the schema (introspection, `/schema.graphql`); routers always may, by `_service`.',
   ),
   mcp: setting(true, boolean, 'Whether agents get the tools of `/mcp` (Model Context Protocol).'),
-  trustedDocuments: optional<DocumentManifest>(
+  trustedDocuments: optional(
     documentManifest,
     'A file of documents that clients may request by id, as the tools of Apollo, Relay and GraphQL Code Generator write it.',
   ),
@@ -181,7 +169,7 @@ const CLIENT_LIMITS = {
     rate,
     'How many operations each client may have executed in a second: `20`, or `20/100` to allow 100 at once. Further operations are refused with `RATE_LIMITED`. Responses from the cache do not count. With `REDIS_URL`, gateways count together.',
   ),
-  trustedProxies: setting<readonly string[]>(
+  trustedProxies: setting(
     [],
     networks,
     'The networks or addresses of your reverse proxies, separated by commas: `10.0.0.0/8`, `192.0.2.7`, `fd00::/8`, or `loopback`, `linklocal` and `uniquelocal`. For requests from these networks, the client is the last address in `X-Forwarded-For` that is in none of them. For all other requests, the client is the address of the connection.',
