@@ -131,11 +131,11 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     const leased = await peers.lease(name, kind, newestAt);
     if (leased.is === 'too early') throw backOff(leased);
     try {
-      if (leased.is === 'fetched') return await accept(() => leased.fetched, 'peer');
+      if (leased.is === 'fetched') return await accept('peer', leased.fetched);
       adoptPeerState(leased.peerFailure);
       const fetched = await fetch();
       metrics.contradictoryRows(name, fetched.contradictory?.size ?? 0);
-      const accepted = await accept(() => fetched, 'upstream');
+      const accepted = await accept('upstream', fetched);
       if (isUncompared) leased.fail();
       else leased.succeed(stored(accepted));
       return accepted;
@@ -148,29 +148,27 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   /**
    * Checks and serves a listing, one at a time, since each is compared with the one that is served. A listing from a peer
    * or from disk is guarded as if the upstream had sent it now, because the gateway that stored it may have had no earlier
-   * listing to compare it with. With changed rules, the listing that is served is guarded again.
+   * listing to compare it with.
    *
-   * @param listing called when it is the turn of this listing
+   * @param listing the new listing; undefined to guard the listing that is served again, with other rules or `known`
    * @param known what to compare it with in place of the listing that is served
    * @throws UpstreamError by rejection
    */
-  function accept(
-    listing: () => Fetched<Row>,
-    origin: SnapshotOrigin,
-    known?: Fetched<Row>,
-  ): Promise<Indexed> {
-    const accepted = lastAccept.then(() => checkAndPublish(listing(), origin, known));
+  function accept(origin: SnapshotOrigin, listing?: Fetched<Row>, known?: Fetched<Row>): Promise<Indexed> {
+    const accepted = lastAccept.then(() => checkAndPublish(origin, listing, known));
     lastAccept = accepted.catch(() => {});
     return accepted;
   }
 
   async function checkAndPublish(
-    fetched: Fetched<Row>,
     origin: SnapshotOrigin,
+    listing: Fetched<Row> | undefined,
     known: Fetched<Row> | undefined,
   ): Promise<Indexed> {
     const [served, before] = [guarded, snapshot];
-    const isNew = origin !== 'rules' && origin !== 'late';
+    const isNew = listing !== undefined;
+    // The history of the listing that is served belongs to the earlier rules, or to what it was compared with.
+    const fetched = listing ?? { ...(served as GuardedListing<Row>), history: undefined };
     if (before && isNew) {
       if (isOlder(fetched, before)) return keep(before, fetched);
       if (origin !== 'upstream' && sentAtOf(fetched) <= newestAt) return before;
@@ -182,18 +180,18 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     const result = known ? await guard(sent, known) : await guardRows(sent, fetched, origin);
     const { takenAt, guard: memory } = result.listing;
     const lossAcceptedAt = acceptedLoss ? takenAt : memory.lossAcceptedAt;
-    const listing = { ...result.listing, guard: { ...memory, lossAcceptedAt } };
+    const accepted = { ...result.listing, guard: { ...memory, lossAcceptedAt } };
     const indexOf = async (guarded: Fetched<Row>, earlier: Indexed | undefined) =>
       index({ ...guarded, rows: select(guarded.rows, guarded.guard ?? EMPTY_GUARD_MEMORY) }, earlier);
     // The history of `known` is continued, and not that of the listing that is served.
-    const indexed = await indexOf(listing, known ? await indexOf(known, undefined) : before);
+    const indexed = await indexOf(accepted, known ? await indexOf(known, undefined) : before);
 
     if (isNew) {
       listingCheck.remember(served, acceptedLoss !== undefined);
       failuresInARow = 0;
     }
-    heldBack = heldBackIn(kind, indexed.rows, listing, select, result.rules);
-    publish(listing, indexed, origin);
+    heldBack = heldBackIn(kind, indexed.rows, accepted, select, result.rules);
+    publish(accepted, indexed, origin);
     if (acceptedLoss)
       log.warn({ listing: name }, `The ${name} listing that was held back is accepted: ${acceptedLoss}`);
     logGuarded(log, kind, result, metrics.acceptedChange);
@@ -260,13 +258,12 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
 
   /** Guards the served listing again, with what peers have accepted, if they can be asked now. */
   async function compareLate(): Promise<void> {
-    const listing = guarded;
     const { known, isWhole } = await acceptedBefore();
-    if (!listing || !isWhole) return;
+    if (!guarded || !isWhole) return;
     isUncompared = false;
     if (known) {
       logCompared();
-      await accept(() => guarded ?? listing, 'late', known);
+      await accept('late', undefined, known);
     } else if (snapshot) peers.offer(name, kind, stored(snapshot));
   }
 
@@ -357,7 +354,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     try {
       if (isUncompared) await compareLate();
       const fetched = await peers.newest(name, kind, newestAt);
-      if (fetched) await accept(() => fetched, 'peer');
+      if (fetched) await accept('peer', fetched);
     } catch (error) {
       onError(error);
     }
@@ -403,7 +400,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
       try {
         const { largest, ...earlier } = fetched;
         if (largest) listingCheck.restore(largest);
-        await accept(() => earlier, 'disk');
+        await accept('disk', earlier);
       } catch (err) {
         log.error({ err, listing: name }, `The ${name} listing on disk cannot be used, and is fetched anew`);
       }
@@ -432,10 +429,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
       return refreshing ?? refresh();
     },
     async applyRules(): Promise<void> {
-      const listing = guarded;
-      if (!listing || stopped) return;
-      // Without `history`: the stored history belongs to the earlier rules.
-      await accept(() => ({ ...(guarded ?? listing), history: undefined }), 'rules').catch(onError);
+      if (guarded && !stopped) await accept('rules').catch(onError);
     },
     adoptNewest,
     get guarded() {
