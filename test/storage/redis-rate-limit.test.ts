@@ -1,7 +1,7 @@
 /** The shared rate limit: listings of one gateway do not hold up routes of another, and Redis may answer late. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
-import { createSharedRateLimiter } from '../../src/storage/redis/rate-limit.js';
+import { createSharedRateLimiter } from '../../src/storage/redis/limits.js';
 import { createRateLimiter } from '../../src/upstream/http/rate-limit.js';
 import { stopClock } from '../support/clock.js';
 import { isRedisMissing, startRedis, type TestRedis } from '../support/redis.js';

@@ -15,9 +15,8 @@ import {
 import type { LocalRateLimiter, RateLimiter } from '../../upstream/http/rate-limit.js';
 import type { StoredKind } from '../../upstream/listing-kinds.js';
 import { decodeListing, encodeListing, RECORD_FORMAT } from '../stored-listing.js';
-import { createSharedClientLimit } from './client-limit.js';
 import { createRedisConnection, type RedisConnectionOptions } from './connection.js';
-import { createSharedRateLimiter } from './rate-limit.js';
+import { createSharedClientLimit, createSharedRateLimiter } from './limits.js';
 
 export interface RedisPeersOptions extends Omit<RedisConnectionOptions, 'channel'> {
   /** A fingerprint of the upstream and its profile. Only gateways with the same scope share. */
