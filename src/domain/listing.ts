@@ -1,6 +1,5 @@
 /** The data of the gateway (chains, tokens and whole listings), and the interface of the services that send it. */
-import type { GuardMemory } from './guard-memory.js';
-import type { ListingHistory } from './history.js';
+import type { GuardMemory, ListingHistory } from './listing-memory.js';
 
 /** The currency in which a chain charges fees. */
 export interface NativeCurrency {

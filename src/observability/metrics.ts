@@ -2,9 +2,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { Counter, collectDefaultMetrics, type Gauge, Histogram, Registry } from 'prom-client';
-import type { AcceptedBy } from '../domain/guard-memory.js';
 import { GUARDED_FACTS } from '../domain/guarded-facts.js';
 import type { GuardedFact } from '../domain/listing.js';
+import type { AcceptedBy } from '../domain/listing-memory.js';
 import type { ListingState } from '../snapshots/freshness.js';
 import type { ListingStatus } from '../snapshots/refresher.js';
 import type { Snapshots } from '../snapshots/snapshots.js';

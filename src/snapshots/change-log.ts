@@ -1,7 +1,7 @@
 /** The change log of a listing: the differences between its last states. */
 import { textDigest } from '../domain/digests.js';
-import type { ChangeLog, ChangeStep } from '../domain/history.js';
 import { keyedRows } from '../domain/keyed-rows.js';
+import type { ChangeLog, ChangeStep } from '../domain/listing-memory.js';
 import { forEachInSteps, yieldThen } from '../scheduling/steps.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
 

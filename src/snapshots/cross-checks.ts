@@ -1,9 +1,9 @@
 /** Checks that rows agree: on CAIP-2 identifiers, on the decimals of native assets, and on prices. */
 import { NATIVE_PLACEHOLDER, tokenKey } from '../domain/addresses.js';
 import { caip2Of } from '../domain/caip.js';
-import { type DoubtedPrice, EMPTY_GUARD_MEMORY } from '../domain/guard-memory.js';
 import { groupBy, keyedRows } from '../domain/keyed-rows.js';
 import { type Chain, type Fetched, sentAtOf, type Token } from '../domain/listing.js';
+import { type DoubtedPrice, EMPTY_GUARD_MEMORY } from '../domain/listing-memory.js';
 import { yieldThen } from '../scheduling/steps.js';
 import { TOKENS } from '../upstream/listing-kinds.js';
 import { clocksOf, type GuardedListing, type GuardRules } from './guard.js';

@@ -3,12 +3,7 @@
  * every listing of the hold-back period has had the same new values, or a rule of the operator accepts them.
  * The memory of the guard is stored with the served listing.
  */
-import {
-  type AcceptedChange,
-  EMPTY_GUARD_MEMORY,
-  type GuardMemory,
-  type HeldRow,
-} from '../domain/guard-memory.js';
+
 import { contradictedFacts, type FactOf, factKey } from '../domain/guarded-facts.js';
 import { groupBy, keyedRows } from '../domain/keyed-rows.js';
 import {
@@ -19,6 +14,12 @@ import {
   NOTHING_HELD_BACK,
   sentAtOf,
 } from '../domain/listing.js';
+import {
+  type AcceptedChange,
+  EMPTY_GUARD_MEMORY,
+  type GuardMemory,
+  type HeldRow,
+} from '../domain/listing-memory.js';
 import type { ResolvedRules } from '../domain/listing-rules.js';
 import { forEachInSteps } from '../scheduling/steps.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';

@@ -4,7 +4,7 @@ import { rowName } from '../domain/addresses.js';
 import { digestOf } from '../domain/digests.js';
 import { groupBy, keyedRows } from '../domain/keyed-rows.js';
 import { type Fetched, type LargestListing, type ListingRow, sentAtOf } from '../domain/listing.js';
-import type { Stored } from '../domain/stored.js';
+import type { Stored } from '../domain/listing-memory.js';
 import { malformed, UpstreamError } from '../domain/upstream-error.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
 

@@ -1,7 +1,6 @@
 /** The log lines about refreshes and guarded values. */
 import { isDeepStrictEqual } from 'node:util';
 import { rowName } from '../domain/addresses.js';
-import type { AcceptedBy } from '../domain/guard-memory.js';
 import { keyedRows } from '../domain/keyed-rows.js';
 import {
   type GuardedFact,
@@ -10,6 +9,7 @@ import {
   type Service,
   sentAtOf,
 } from '../domain/listing.js';
+import type { AcceptedBy } from '../domain/listing-memory.js';
 import { ruleToPaste } from '../domain/listing-rules.js';
 import type { UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger/logger.js';

@@ -1,5 +1,5 @@
 /** Refreshes one listing: fetch, check, guard, index, publish, store, share. Then it schedules the next refresh. */
-import { type AcceptedBy, EMPTY_GUARD_MEMORY, type GuardMemory } from '../domain/guard-memory.js';
+
 import {
   type Fetched,
   type GuardedFact,
@@ -7,6 +7,7 @@ import {
   type Service,
   sentAtOf,
 } from '../domain/listing.js';
+import { type AcceptedBy, EMPTY_GUARD_MEMORY, type GuardMemory } from '../domain/listing-memory.js';
 import { asUpstreamError, UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger/logger.js';
 import { growingPause, LONGEST_PAUSE_MS, withJitter } from '../scheduling/growing-pause.js';

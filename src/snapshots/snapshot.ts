@@ -2,9 +2,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { foldChainKey, tokenKey } from '../domain/addresses.js';
 import { digestOf, textDigest } from '../domain/digests.js';
-import type { EvmChain, ListingHistory, TokenListState } from '../domain/history.js';
 import { append, keyedRows } from '../domain/keyed-rows.js';
 import type { Chain, Fetched, ListingRows, SourceAndAge, Token } from '../domain/listing.js';
+import type { EvmChain, ListingHistory, TokenListState } from '../domain/listing-memory.js';
 import { TEXT_LIMITS } from '../domain/text-limits.js';
 import { forEachInSteps, yieldThen } from '../scheduling/steps.js';
 import { createChainNames } from '../search/chain-names.js';

@@ -1,7 +1,7 @@
 /** The interfaces of storage: a disk, and other gateways to share with. */
 import * as v from 'valibot';
 import type { Fetched } from '../domain/listing.js';
-import type { Stored } from '../domain/stored.js';
+import type { Stored } from '../domain/listing-memory.js';
 import { UPSTREAM_ERROR_CODES } from '../domain/upstream-error.js';
 import type { StoredKind } from '../upstream/listing-kinds.js';
 import { heldBackLossForm } from './listing-check.js';

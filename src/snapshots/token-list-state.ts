@@ -1,8 +1,8 @@
 /** The content and the version of the token list, by the rules of Uniswap's token lists. */
 import { isDeepStrictEqual } from 'node:util';
 import { isNativeOf } from '../domain/addresses.js';
-import type { EvmChain, TokenListState, TokenListVersion } from '../domain/history.js';
 import type { Chain, Fetched, Token } from '../domain/listing.js';
+import type { EvmChain, TokenListState, TokenListVersion } from '../domain/listing-memory.js';
 import { yieldThen, yieldToRequests } from '../scheduling/steps.js';
 
 // These limits are from tokenlist.schema.json. Lengths are in code points.

@@ -2,9 +2,8 @@
 import { createHash } from 'node:crypto';
 import * as v from 'valibot';
 import type { ServiceFingerprints } from '../domain/digests.js';
-import { type GuardMemory, guardMemoryForm, type HeldRow } from '../domain/guard-memory.js';
-import { historyForm } from '../domain/history.js';
 import { type Fetched, type SourceAndAge, sentAtOf } from '../domain/listing.js';
+import { type GuardMemory, guardMemoryForm, type HeldRow, historyForm } from '../domain/listing-memory.js';
 import { yieldThen } from '../scheduling/steps.js';
 import type { StoredKind } from '../upstream/listing-kinds.js';
 

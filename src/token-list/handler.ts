@@ -1,6 +1,6 @@
 /** Makes and serves `/tokenlist.json`. Each list is made at its first request, and kept until it changes. */
-import type { EvmChain, TokenListState } from '../domain/history.js';
 import type { Token } from '../domain/listing.js';
+import type { EvmChain, TokenListState } from '../domain/listing-memory.js';
 import { shown } from '../domain/text-limits.js';
 import { cachingHeaders, staleListingsHeader } from '../graph/dependencies.js';
 import { Body } from '../http/encodings.js';

@@ -1,8 +1,8 @@
 /** RATE_LIMIT counts the operations of each client that are not cached, and refuses those beyond the limit early. */
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type ClientLimit, createClientLimit } from '../../src/scheduling/client-limit.js';
-import { createSharedClientLimit } from '../../src/storage/redis/limits.js';
 import { createRedisConnection } from '../../src/storage/redis/connection.js';
+import { createSharedClientLimit } from '../../src/storage/redis/limits.js';
 import { isRedisMissing, startRedis } from '../support/redis.js';
 import { sendHttp } from '../support/send-http.js';
 import { codesOf, createTestLog } from '../support/test-gateway.js';
