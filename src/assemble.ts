@@ -82,7 +82,7 @@ export async function assemble(options: AssembleOptions) {
     service: decorate(upstream.service),
     peers: redisPeers ?? NO_PEERS,
     disk,
-    demoFacts: readDemoFacts,
+    demoFacts: readDemoFacts(),
     rules: rulesFile?.rules,
     metrics,
     log,

@@ -8,14 +8,6 @@ import type { Stored } from '../domain/listing-memory.js';
 import { malformed, UpstreamError } from '../domain/upstream-error.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
 
-/** The limits that decide which losses of rows are too large to accept the first time. */
-export interface HoldBackRules {
-  /** The share of known rows, from 0 to 1. A refresh that loses more is held back. */
-  readonly holdBackShrink: number;
-  /** A larger loss of readable rows is accepted when this many listings in a row had it. */
-  readonly holdBackTimes: number;
-}
-
 /** A loss that is held back, and how many listings in a row had this loss. */
 export const heldBackLossForm = v.object({ signature: v.string(), times: v.number() });
 
@@ -57,10 +49,13 @@ const groupOf = ({ chainKey, address }: ListingRow) => (address === undefined ? 
  * Creates the check of whole listings. A large loss of known rows is usually a fault of the upstream, so it is held back
  * until `holdBackTimes` listings in a row lack the same rows. It is never accepted if rows that cannot be
  * read may be its cause.
+ *
+ * @param holdBackShrink the share of known rows, from 0 to 1: a larger loss is held back
  */
 export function createListingCheck<Row extends ListingRow>(
   kind: ListingKind<Row>,
-  { holdBackShrink, holdBackTimes }: HoldBackRules,
+  holdBackShrink: number,
+  holdBackTimes: number,
 ) {
   let heldBack: HeldBackLoss | undefined;
   /** The sizes of served listings, the largest first. */

@@ -26,7 +26,6 @@ import {
   createListingCheck,
   HeldBackError,
   type HoldBackReason,
-  type HoldBackRules,
 } from './listing-check.js';
 import { logAccepted, logGuarded, logRejected, type SnapshotOrigin } from './refresh-log.js';
 import { isOlder, type Snapshot } from './snapshot.js';
@@ -44,7 +43,9 @@ export interface SnapshotMetrics {
   waited(reason: 'upstream', seconds: number): void;
 }
 
-export interface RefreshOptions extends HoldBackRules {
+export interface RefreshOptions {
+  readonly holdBackShrink: number;
+  readonly holdBackTimes: number;
   readonly service: Pick<Service, 'source' | 'switchTo' | 'forgetGone'>;
   readonly firstPauseMs?: number | undefined;
   readonly peers: Peers;
@@ -91,7 +92,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   const { firstPauseMs = FIRST_PAUSE_MS, peers, disk, metrics, log } = options;
   const { name } = kind;
   const maxPauseMs = Math.min(MAX_PAUSE_MS, Math.max(freshMs, firstPauseMs));
-  const listingCheck = createListingCheck(kind, options);
+  const listingCheck = createListingCheck(kind, options.holdBackShrink, options.holdBackTimes);
   let snapshot: Indexed | undefined;
   /** The listing behind `snapshot`, with the rows that the operator hides; undefined before the first. */
   let guarded: GuardedListing<Row> | undefined;

@@ -33,7 +33,7 @@ export interface SnapshotsOptions extends RefreshOptions, Readonly<Record<`${Lis
    */
   readonly holdBackMs: number;
   /** The public facts of the demo data, which are known before the first listing is fetched. */
-  readonly demoFacts: () => DemoFacts;
+  readonly demoFacts: DemoFacts;
   readonly rules?: ListingRules | undefined;
   /**
    * A sweep takes this long, and requests the routes from each bridgeable token once. Undefined: no sweep.
@@ -56,7 +56,7 @@ export function createSnapshots(options: SnapshotsOptions) {
   let usedFacts: string | undefined;
   const factsNow = () => chains.guarded && factsOf(chains.guarded.rows);
 
-  const baseline: Baseline = (key) => demoFacts().decimals.get(key);
+  const baseline: Baseline = (key) => demoFacts.decimals.get(key);
   /** Before the first token listing, routes are compared with the last accepted decimals of other upstreams, too. */
   const baselineOfRoutes: Baseline = (key) => tokens.earlier(key)?.decimals ?? baseline(key);
 
@@ -67,7 +67,7 @@ export function createSnapshots(options: SnapshotsOptions) {
     async guard(sent, before, peer) {
       const rules = rulesFor(before, sent.rows);
       const result = await guardListing({ kind: CHAINS, holdBackMs, rules }, sent, before, peer);
-      return { ...result, listing: assignCaip2(result.listing, before, demoFacts().chainKeys, holdBackMs) };
+      return { ...result, listing: assignCaip2(result.listing, before, demoFacts.chainKeys, holdBackMs) };
     },
     select: (rows, guard) => rulesFor({ rows, guard }).selectChains(rows),
     index: createChainSnapshot,
@@ -144,15 +144,14 @@ export function createSnapshots(options: SnapshotsOptions) {
    */
   function rulesFor({ rows = [], guard }: Partial<Fetched<Chain>> = {}, sent: readonly Chain[] = []) {
     const gone = guard?.gone.map(({ row }) => row) ?? [];
-    const ofDemo = demoFacts().chains;
     const sentKeys = new Set(sent.map(({ chainKey }) => chainKey));
-    const known = ofDemo.filter(({ chainKey }) => sentKeys.has(chainKey));
+    const known = demoFacts.chains.filter(({ chainKey }) => sentKeys.has(chainKey));
     // A stored row still has the identifier that it claims, even if another chain got it.
     const unnumbered = new Set(guard?.unnumbered);
     const numbered = [...sent, ...known, ...gone, ...rows].filter(
       ({ chainKey }) => !unnumbered.has(chainKey),
     );
-    return resolveRules(rules, [...ofDemo, ...numbered]);
+    return resolveRules(rules, [...demoFacts.chains, ...numbered]);
   }
 
   /** The rules whose unknown rows were logged. */

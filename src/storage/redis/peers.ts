@@ -162,6 +162,7 @@ export function createRedisPeers(options: RedisPeersOptions) {
     try {
       return await decodeListing(kind, text, of, Date.now());
     } catch (error) {
+      if (of) refused.set(kind.name, text);
       const [listing, reason] = [kind.name, error instanceof Error ? error.message : String(error)];
       log.warn({ listing, reason }, `The ${listing} listing in Redis is refused: ${reason}`);
       return undefined;
@@ -210,7 +211,6 @@ export function createRedisPeers(options: RedisPeersOptions) {
           const fetched = await read(kind, text, services);
           if (fetched && sentAtOf(fetched) > knownAt) return { is: 'fetched', fetched };
           // The refused listing stays in Redis until a newer one replaces it: perhaps only this gateway's clock is wrong.
-          if (Buffer.isBuffer(text)) refused.set(kind.name, text);
           refusedAt = (await heldAt(topic)) ?? 0;
           break;
         }
@@ -251,9 +251,7 @@ export function createRedisPeers(options: RedisPeersOptions) {
       if (at <= newerThan) return undefined;
       const text = await call('HGET', snapshotKey(topic), 'text');
       if (!Buffer.isBuffer(text) || refused.get(kind.name)?.equals(text)) return undefined;
-      const fetched = await read(kind, text, services);
-      if (!fetched) refused.set(kind.name, text);
-      return fetched;
+      return read(kind, text, services);
     },
     async readOthers<Row>(topic: string, kind: StoredKind<Row>) {
       const reply = await call('GET', scopeKey(topic));
