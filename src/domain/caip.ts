@@ -72,21 +72,17 @@ export function parseCaip2(text: string): string | undefined {
 const NUMBERED_NAMESPACES = new Set(NUMBERED.values());
 const MAINNET_CAIP2S = new Set(MAINNETS.values());
 
-export interface Caip19Parts {
-  readonly caip2: string;
-  /** The namespace of the asset, such as `erc20`. */
-  readonly assetNamespace: string;
-  readonly address: string;
-}
+export type Caip19Parts = NonNullable<ReturnType<typeof parseCaip19>>;
 
 /** Splits a CAIP-19 identifier without checking its parts; undefined for a text of another form. */
-export function parseCaip19(caip19: string): Caip19Parts | undefined {
+export function parseCaip19(caip19: string) {
   if (caip19.length > TEXT_LIMITS.caip19) return undefined;
   const slash = caip19.indexOf('/');
   const colon = caip19.indexOf(':', slash);
   if (slash < 0 || colon < 0) return undefined;
   return {
     caip2: caip19.slice(0, slash),
+    /** The namespace of the asset, such as `erc20`. */
     assetNamespace: caip19.slice(slash + 1, colon),
     address: caip19.slice(colon + 1),
   };
