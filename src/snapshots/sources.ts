@@ -80,21 +80,6 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
     log.warn({ ...facts, ...counts }, `The sweep of routes stops ${howLong}; known routes stay. ${reason}`);
   }
 
-  /** Requests the routes from a token. The cache of routes passes the answer to `enter`, like all answers. */
-  async function ask(token: Token, by: Pick<Routes, 'askInBackground'>, pauseMs: number): Promise<void> {
-    const request = { srcChainKey: token.chainKey, srcToken: token.address };
-    const from = performance.now();
-    nextAt = from + Math.max(LEAST_PAUSE_MS, pauseMs);
-    try {
-      if (!(await by.askInBackground(request, intervalMs))) nextAt = from + LEAST_PAUSE_MS;
-    } catch (thrown) {
-      if (isClosed) return;
-      const error = asUpstreamError(thrown);
-      if (error !== thrown) log.error({ ...request, err: thrown }, 'Internal error while routes were swept');
-      onFailure(TOKENS.keyOf(token), error);
-    }
-  }
-
   function onFailure(key: string, error: UpstreamError): void {
     const { code, status, detail, retryAfterMs, notSent, message } = error;
     lastError = error;
@@ -115,7 +100,10 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
       stopFor(Math.min(retryAfterMs ?? FIRST_STOP_MS, LONGEST_PAUSE_MS), message, { code, detail });
   }
 
-  /** Requests the routes from the next token, if one is due. @returns the wait until the next step (ms) */
+  /**
+   * Requests the routes from the next token, if one is due. The cache of routes passes the answer to `enter`, like all
+   * answers. @returns the wait until the next step (ms)
+   */
   async function step(by: Pick<Routes, 'askInBackground'>): Promise<number> {
     const listed = tokens();
     if (!listed) return IDLE_MS;
@@ -129,7 +117,16 @@ export function createSources(intervalMs: number, options: SourcesOptions) {
     const bridgeable = bridgeableIn(listed);
     const due = nextOf(bridgeable);
     if (!due) return IDLE_MS;
-    await ask(due, by, intervalMs / bridgeable.length);
+    const request = { srcChainKey: due.chainKey, srcToken: due.address };
+    nextAt = now + Math.max(LEAST_PAUSE_MS, intervalMs / bridgeable.length);
+    try {
+      if (!(await by.askInBackground(request, intervalMs))) nextAt = now + LEAST_PAUSE_MS;
+    } catch (thrown) {
+      if (isClosed) return IDLE_MS;
+      const error = asUpstreamError(thrown);
+      if (error !== thrown) log.error({ ...request, err: thrown }, 'Internal error while routes were swept');
+      onFailure(TOKENS.keyOf(due), error);
+    }
     return nextAt - performance.now();
   }
 
