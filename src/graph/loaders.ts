@@ -178,7 +178,8 @@ export class Loaders {
       if (request.order === 'RELEVANCE') {
         tracker.note('chains');
         // The order will change when the tokens are indexed with these chains.
-        if (tokens.natives !== view.snapshot('chains')?.natives) tracker.note('freshness');
+        const chainsCursor = view.snapshot('chains')?.history.changes.cursor;
+        if (tokens.chainsCursor !== chainsCursor) tracker.note('freshness');
       }
       this.context.cost.spend(searchUnits(tokens.rows.length, request.query));
       const searchRequest = { ...request, pricesUsable: this.context.isPriceFresh(tokens.takenAt) };

@@ -32,8 +32,6 @@ export interface Snapshot<Row> extends Fetched<Row> {
 }
 
 export interface ChainSnapshot extends Snapshot<Chain>, KnownChains {
-  /** The native assets of all chains, as a text that is equal for any order of the chains. */
-  readonly natives: string;
   /** The chain with exactly this CAIP-2 identifier. */
   byCaip2(caip2: string): Chain | undefined;
   /** The chains of these types (or of all types) whose names match `search`. @throws GatewayError BAD_USER_INPUT */
@@ -47,8 +45,8 @@ export interface TokenSnapshot extends Snapshot<Token> {
   byAddress(chainKey: string, address: string): Token | undefined;
   readonly search: SuggestingSearch;
   readonly indexes: TokenIndexes;
-  /** The `natives` of the chains with which the tokens were indexed. */
-  readonly natives: string | undefined;
+  /** The cursor of the changes of the chains with which the tokens were indexed. */
+  readonly chainsCursor: string | undefined;
   /**
    * Known tokens that are not listed, by key: a removed token as last accepted; null for others ({@link unlistedRows}).
    * Snapshots with equal content share the map.
@@ -100,10 +98,8 @@ export async function createChainSnapshot(
   const byKey = keyedRows(rows, CHAINS.keyOf);
   const names = await createChainNames(rows);
   const byCaip2 = new Map(rows.map((chain) => [chain.caip2, chain]));
-  const natives = rows.map(({ chainKey, nativeCurrency: { address } }) => tokenKey(chainKey, address));
   return {
     ...(await createSnapshot(CHAINS, fetched, before)),
-    natives: digestOf(natives.sort()),
     byCaip2: (caip2) => (caip2.length > TEXT_LIMITS.caip2 ? undefined : byCaip2.get(caip2)),
     byKey: (chainKey) => byKey.get(foldChainKey(chainKey)),
     ...names,
@@ -122,7 +118,7 @@ export async function createChainSnapshot(
 }
 
 /**
- * Indexes a fetched token listing. It yields to requests. If only prices differ, and the native assets are the same,
+ * Indexes a fetched token listing. It yields to requests. If only prices differ, and the chains are the same,
  * the search indexes of `before` are used.
  */
 export async function createTokenSnapshot(
@@ -157,9 +153,9 @@ export async function createTokenSnapshot(
   const evmChains = shared?.chains ?? ownChains ?? (state ?? stored)?.chains;
   const earlier = before && state && { rows: before.rows, state };
   const tokenList = evmChains && (await nextTokenListState(fetched, evmChains, shared, earlier, isSame));
-  const natives = chains?.natives;
+  const chainsCursor = chains?.history.changes.cursor;
   const indexes =
-    isSame && before.natives === natives ? before.indexes : await createTokenIndexes(rows, chains);
+    isSame && before.chainsCursor === chainsCursor ? before.indexes : await createTokenIndexes(rows, chains);
   const unlisted = unlistedRows(TOKENS, fetched);
   return {
     ...snapshot,
@@ -174,7 +170,7 @@ export async function createTokenSnapshot(
     },
     unlisted: before && isDeepStrictEqual(unlisted, before.unlisted) ? before.unlisted : unlisted,
     indexes,
-    natives,
+    chainsCursor,
     search: withDidYouMean(await yieldThen(() => createTokenSearch(rows, indexes)), indexes),
   };
 }

@@ -50,11 +50,11 @@ export function createSnapshots(options: SnapshotsOptions) {
   /** The operator's rules. Their CAIP identifiers are resolved to chains and tokens. */
   let resolved = rulesFor();
   /**
-   * The facts of chains when the tokens were last guarded. When a fact changes, the tokens are guarded again, because the
-   * decimals of native assets are compared between both listings, and the token list has `chainId`s.
+   * Identifies the chains with which the tokens were last guarded. When chains change, the tokens are guarded again,
+   * because the decimals of native assets are compared between both listings, and the token list has `chainId`s.
    */
-  let usedFacts: string | undefined;
-  const factsNow = () => chains.guarded && factsOf(chains.guarded.rows);
+  let usedChains: string | undefined;
+  const presentChains = () => chains.snapshot?.history.changes.cursor;
 
   const baseline: Baseline = (key) => demoFacts.decimals.get(key);
   /** Before the first token listing, routes are compared with the last accepted decimals of other upstreams, too. */
@@ -83,7 +83,7 @@ export function createSnapshots(options: SnapshotsOptions) {
       if (!chains.guarded) await chains.adoptNewest();
       const rules = resolved;
       const result = await guardListing({ kind: TOKENS, holdBackMs, rules, baseline }, sent, before, peer);
-      usedFacts = factsNow();
+      usedChains = presentChains();
       const compared = compareNatives(result.listing, [before, peer], chains.guarded?.rows ?? [], rules);
       return { ...result, listing: await guardPrices(compared, before) };
     },
@@ -157,13 +157,13 @@ export function createSnapshots(options: SnapshotsOptions) {
   /** The rules whose unknown rows were logged. */
   let checkedRules: ListingRules | undefined;
   /**
-   * Applies the rules to the tokens again if the rules now name other rows, or if facts of chains have changed.
+   * Applies the rules to the tokens again if the rules now name other rows, or if chains have changed.
    * Otherwise, once both listings are loaded, logs which rows in the rules are unknown: once until the rules change.
    */
   function onPublished(): void {
     if (!chains.guarded) return;
     const next = rulesFor(chains.guarded);
-    if (next.rows !== resolved.rows || usedFacts !== factsNow()) {
+    if (next.rows !== resolved.rows || usedChains !== presentChains()) {
       resolved = next;
       void tokens.applyRules();
     } else if (tokens.guarded && checkedRules !== rules) {
@@ -234,14 +234,4 @@ export function createSnapshots(options: SnapshotsOptions) {
 /** The keys of listed, removed and waiting rows. */
 function knownKeys<Row>(kind: ListingKind<Row>, listing: Fetched<Row>): readonly string[] {
   return [...keyedRows(listing.rows, kind.keyOf).keys(), ...unlistedRows(kind, listing).keys()];
-}
-
-/** The guarded facts and CAIP-2 identifiers of chains, as a text that is equal for any order of the chains. */
-function factsOf(chains: readonly Chain[]): string {
-  const factsOfEach = chains.map((chain) => [
-    CHAINS.keyOf(chain),
-    chain.caip2,
-    ...CHAINS.guarded.map(({ of }) => of(chain)),
-  ]);
-  return JSON.stringify(factsOfEach.toSorted());
 }
