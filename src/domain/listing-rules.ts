@@ -67,7 +67,7 @@ type Refuse = (expected: string, got?: string) => never;
  */
 export function parseListingRules(text: string): ListingRules {
   const rules: Rule[] = [];
-  /** By fact and row: all `accept` rules, then at most one `keep` rule. */
+  /** By fact and row: `accept` rules, then at most one `keep` rule. Later rules are only checked. */
   const aboutOneFact = new Map<string, FactRule[]>();
   let number = 0;
   // Each match is one line with its line break.

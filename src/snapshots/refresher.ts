@@ -1,5 +1,4 @@
 /** Refreshes one listing: fetch, check, guard, index, publish, store, share. Then it schedules the next refresh. */
-
 import {
   type Fetched,
   type GuardedFact,
@@ -235,8 +234,8 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   }
 
   /**
-   * What earlier gateways have accepted, as one listing to compare a first listing with. It continues `own`, or else
-   * the newest listing of a peer. `isWhole` is false if the peers cannot be asked now.
+   * What earlier gateways have accepted, as one listing to compare a first listing with: `own`, or else the newest
+   * listing of a peer, plus the values of other stored listings. `isWhole` is false if peers cannot be asked now.
    */
   async function acceptedBefore(own?: Fetched<Row>) {
     const continued = own ?? (await peers.newest(name, kind, 0));
@@ -315,7 +314,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     listingCheck.adoptPeerState(failure.heldBack);
   }
 
-  /** A refresh failed, or its listing is held back. */
+  /** Records a failed refresh or a held-back listing, tells peers, and schedules the next attempt. */
   function onError(reason: unknown, lease?: RefreshLease<Row>): UpstreamError {
     const error = asUpstreamError(reason);
     const { code, message } = error;

@@ -29,7 +29,7 @@ import { logoUrlOf } from './logo-url.js';
 const MAX_PRICE_USD = 1e9;
 /** At most this many rejected rows are reported. Further ones are only counted. */
 const SHOWN_REJECTED_ROWS = 20;
-/** At most this many contradictory rows are stored for a key. Further ones are ignored. */
+/** The guard gets at most this many contradictory rows of a key. Further ones only count as rejected. */
 const MAX_CONTRADICTORY = 10;
 
 /** A bounded text. If a text is too long, valibot's message does not contain the text, so the log stays small. */
