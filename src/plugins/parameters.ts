@@ -47,7 +47,9 @@ export function useParameters(): Plugin {
   return {
     onRequest({ request: { headers } }) {
       const type = headers.get('content-type');
-      if (type && /[A-Z]| ;/.test(type)) headers.set('content-type', type.toLowerCase().replace(/ +;/, ';'));
+      // The look-behind keeps the time linear: without it, 15,000 spaces would take 0.3 s.
+      if (type && /[A-Z]| ;/.test(type))
+        headers.set('content-type', type.toLowerCase().replace(/(?<! ) +;/, ';'));
     },
     onRequestParse({ request, requestParser, setRequestParser }) {
       if (!requestParser) {

@@ -173,6 +173,7 @@ describe('one request costs little', () => {
     });
     const requests = {
       'spaces before a coding': head({ 'content-encoding': `,${' '.repeat(15_000)}x` }),
+      'spaces in a type': head({ 'content-type': `application/JSON${' '.repeat(15_000)}x` }),
       'media ranges': head({ accept: 'a/b;q=0.1,'.repeat(1_300) }),
     };
     await expectAllCheap(target, requests, MOST_HEAD_MS);
