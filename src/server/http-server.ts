@@ -6,11 +6,11 @@ import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { createClientFinder } from '../http/client-address.js';
 import type { Logger } from '../logger/logger.js';
 import type { Metrics } from '../observability/metrics.js';
-import { MAX_UNANSWERED_REQUEST_BYTES, readBody } from './bodies.js';
+import { MAX_UNANSWERED_REQUEST_BYTES, type ReadBody, readBody } from './bodies.js';
 import { createByteBudget } from './byte-budget.js';
 import { type Connection, createConnections, createCutReport } from './connections.js';
 import { NodeExchange, type NodeServerFacts } from './exchange.js';
-import { refuseConnection, unreadable } from './refusals.js';
+import { refuseConnection, tooManyHeaders, unreadable } from './refusals.js';
 import type { RequestObserver } from './request-observer.js';
 
 /** Options of the server. By default connections are not limited, and no proxy is trusted. */
@@ -32,6 +32,11 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const CHECK_TIMEOUTS_EVERY_MS = 3_000;
 /** Longer than the idle timeout of common load balancers (60 s), so that they close first and no request is lost. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
+/**
+ * A request with more headers is refused. In small headers, the 16 KiB of a head would take 100 kB of memory until the
+ * request is whole. Common servers and proxies have the same limit.
+ */
+const MAX_HEADERS = 100;
 /** A request is estimated to take this many bytes beside its body and headers. */
 const REQUEST_BYTES = 4_096;
 /** A connection that is open when the port closes may still send its next request for this long. */
@@ -67,24 +72,28 @@ export function createHttpServer(options: HttpServerOptions, handle: (exchange: 
       const earlier = connection.begin(response);
       const exchange = new NodeExchange(request, response, connection, facts);
       // A callback, because with a promise a cache hit would take 50 % longer.
-      readBody(request, connection, bodies, (read) => {
+      const onRead = (read: ReadBody) => {
         if (read.release) response.once('close', read.release);
         exchange.read = read;
         if (earlier && !response.socket) wait(connection, earlier, exchange);
         else handleOrRefuse(exchange);
-      });
+      };
+      if (request.rawHeaders.length <= 2 * MAX_HEADERS) readBody(request, connection, bodies, onRead);
+      else onRead({ bytes: 0, refusal: tooManyHeaders(MAX_HEADERS) });
     },
   );
+  // Node drops further headers. One more than the limit, to recognise a request with more.
+  server.maxHeadersCount = MAX_HEADERS + 1;
   server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS;
   const connections = createConnections(server, maxConnections, onCut);
 
   function handleOrRefuse(exchange: NodeExchange): void {
     exchange.startedAt = performance.now();
     const { refusal } = exchange.read;
-    if (!hasOneHost(exchange.request)) {
+    if (refusal) observer.refuse(exchange, refusal);
+    else if (!hasOneHost(exchange.request)) {
       observer.refuse(exchange, { status: 400, message: 'Expected one Host header.', isLast: true });
-    } else if (refusal) observer.refuse(exchange, refusal);
-    else handle(exchange);
+    } else handle(exchange);
   }
 
   /**

@@ -37,6 +37,11 @@ export function tooLargeBody(limit: string): ServerRefusal {
   return { status: 413, message, code: 'LIMIT_EXCEEDED' satisfies ErrorCode };
 }
 
+/** The refusal of a request with too many headers. Its body is not read. */
+export function tooManyHeaders(limit: number): ServerRefusal {
+  return { status: 431, message: `Expected at most ${limit} request headers, got more.`, isLast: true };
+}
+
 /** The refusal while unfinished requests use too much memory. After five seconds, some of these requests have probably ended. */
 export const TOO_MANY_REQUEST_BYTES: ServerRefusal = {
   status: 503,

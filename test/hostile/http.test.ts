@@ -86,6 +86,7 @@ it.each<[string, string, number]>([
   ['rubbish', 'rubbish\r\n\r\n', 400],
   ['two lengths', head('POST', '/', 'Host: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n'), 400],
   ['large headers', get('/live', `Host: x\r\nX: ${'x'.repeat(20_000)}\r\n`), 431],
+  ['many headers', get('/live', `Host: x\r\n${'x: y\r\n'.repeat(100)}`), 431],
   ['chunk extensions', `${chunked}1;${'x'.repeat(20_000)}\r\nx`, 413],
   ['a broken chunk', `${chunked}zz\r\n`, 400],
 ])('the header nosniff is sent with %s', async (_name, bytes, status) => {
