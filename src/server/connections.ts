@@ -72,6 +72,8 @@ export function createConnections(server: Server, maxConnections: number, onCut:
 export class Connection {
   /** The client at the other end, as limits per client count it. */
   readonly client: string;
+  #hasBegun = false;
+  /** The response to the newest request, until it is sent: an idle connection must not keep a request in memory. */
   #newest: ServerResponse | undefined;
   #hasFailed = false;
   readonly #releases = new Set<Release>();
@@ -91,7 +93,11 @@ export class Connection {
    */
   begin(response: ServerResponse): ServerResponse | undefined {
     const earlier = this.#newest;
+    this.#hasBegun = true;
     this.#newest = response;
+    response.once('close', () => {
+      if (this.#newest === response) this.#newest = undefined;
+    });
     // Node assigns the socket to a response once all earlier ones have been sent.
     if (response.socket) return undefined;
     this.#waiting++;
@@ -140,7 +146,7 @@ export class Connection {
 
   /** Whether no request head was complete so far. */
   isSilent(): boolean {
-    return this.#newest === undefined;
+    return !this.#hasBegun;
   }
 
   isIdle(): boolean {

@@ -54,6 +54,21 @@ describe('request bodies', () => {
   });
 });
 
+it('idle connections do not keep their last request in memory', async () => {
+  // The heap has less room than the bodies of all requests need.
+  const env = { NODE_OPTIONS: '--max-old-space-size=100' };
+  const target = await startTarget({ tokenCount: 100, env });
+  const unused = 'x'.repeat(900_000);
+  for (let nth = 0; nth < 150; nth++) {
+    const sender = await openRaw(target.address);
+    const body = JSON.stringify({ query: `{ __typename } # ${nth}`, variables: { unused } });
+    const head = `POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}`;
+    await sender.send(`${head}\r\n\r\n${body}`);
+    await expect.poll(sender.received).toMatch(/^HTTP\/1.1 200/);
+  }
+  expect((await target.send({ path: '/live' })).status).toBe(200);
+});
+
 it('unfinished requests with very many headers take no more memory than others of their size', async () => {
   /** The memory that a thousand requests take for which the body is not sent, in megabytes. */
   async function memoryOf(headers: string): Promise<number> {
