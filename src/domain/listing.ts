@@ -122,6 +122,8 @@ export interface Fetched<Row> extends SourceAndAge {
   readonly unreadable?: UnreadableRows | undefined;
   /** By key, the rows that contradict each other on guarded facts. Such rows are not in `rows`. */
   readonly contradictory?: ReadonlyMap<string, readonly Row[]> | undefined;
+  /** Only in a listing that is to be guarded: keys of `rows` and `contradictory`, in the upstream's order. */
+  readonly order?: readonly string[] | undefined;
   /** The memory of the guard; undefined for a new answer, and for a listing that an older gateway has stored. */
   readonly guard?: GuardMemory<Row> | undefined;
   /**

@@ -276,11 +276,15 @@ export async function guardListing<Row extends ListingRow>(
     for (const key of rows.keys()) gone.delete(key);
   }
 
-  await forEachInSteps(sentRows, ([key, row]) => decide(key, [row]));
-  for (const [key, [first, ...others]] of sent.contradictory ?? [])
+  const contradictory = sent.contradictory ?? new Map<string, readonly Row[]>();
+  const keys = new Set([...(sent.order ?? []), ...sentRows.keys(), ...contradictory.keys()]);
+  await forEachInSteps(keys, (key) => {
+    const row = sentRows.get(key);
+    const [first, ...others] = row ? [row] : (contradictory.get(key) ?? []);
     if (first) decide(key, [first, ...others]);
+  });
   await settleDepartures();
-  const { unreadable: _unreadable, ...facts } = sent;
+  const { unreadable: _unreadable, order: _order, ...facts } = sent;
   const changes = accepted.map(({ key, value, by }) => ({ key, value, by }));
   const guard = {
     ...memory,
@@ -348,6 +352,7 @@ export function asSent<Row>(kind: ListingKind<Row>, listing: Fetched<Row>): Fetc
   const { guard, ...facts } = listing;
   if (!guard) return listing;
   const rows = new Map(keyedRows(listing.rows, kind.keyOf));
+  const order = [...rows.keys()];
   const contradictory = new Map(listing.contradictory);
   for (const { key, rows: present } of guard.held) {
     const [row] = present;
@@ -361,7 +366,7 @@ export function asSent<Row>(kind: ListingKind<Row>, listing: Fetched<Row>): Fetc
     // Rows in `guard.held` still have the price that the upstream sent.
     if (row && !held.has(key)) rows.set(key, kind.withPrice(row, usd, listing.takenAt));
   }
-  return { ...facts, rows: Object.freeze([...rows.values()]), contradictory };
+  return { ...facts, rows: Object.freeze([...rows.values()]), contradictory, order };
 }
 
 /**

@@ -243,6 +243,7 @@ async function parseRows<Checked extends object, Row>(
     rejected: { count, first },
     unreadable,
     contradictory,
+    order: [...parsed.keys()],
   };
 }
 

@@ -80,6 +80,28 @@ describe('rows with one key and different facts in one answer', () => {
     expect(await restarted.query(route)).toEqual(shown);
   });
 
+  it('a row whose key has contradictory rows keeps its place, also after a change of rules and a restart', async () => {
+    const [good, fine] = GOOD;
+    const [a, ethereum] = CHAINS;
+    const gateway = await startGuarded({ chains: CHAINS, tokens: [good, right, fine] }, onDisk());
+    await gateway.bring({ chains: [a, { ...a, chainId: 1 }, ethereum], tokens: [good, wrong, fine, right] });
+    const inOrder = async ({ chains, tokens }: typeof gateway) => [
+      (await chains()).map(({ chainKey }) => chainKey),
+      (await tokens()).map(({ address }) => address),
+    ];
+    const order = [
+      ['a', 'ethereum'],
+      ['0x2', USDC, '0x3'],
+    ];
+    expect(await inOrder(gateway)).toEqual(order);
+    await gateway.apply('hide b');
+    expect(await inOrder(gateway)).toEqual(order);
+    const restarted = await restart(gateway);
+    expect(await inOrder(restarted)).toEqual(order);
+    await restarted.apply('hide c');
+    expect(await inOrder(restarted)).toEqual(order);
+  });
+
   it('contradictory rows in the first answer become the row with the decimals of the demo data', async () => {
     const both = [18, 6].map((decimals) => tokenRow('ethereum', EMBEDDED, { decimals }));
     const gateway = await startGuarded({ chains: CHAINS, tokens: [...both, ...GOOD] });
