@@ -1,9 +1,10 @@
-/** A server that is not a Redis does no harm at the address of REDIS_URL. */
+/** A server that is not a Redis, or lacks the database, does no harm at the address of REDIS_URL. */
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { startFakeUpstream } from '../support/fake-upstream.js';
+import { isRedisMissing, startRedis } from '../support/redis.js';
 import { createTestGateway } from '../support/test-gateway.js';
 
 /** How a server at the address of Redis reacts to a packet. */
@@ -66,6 +67,25 @@ it.each(Object.entries(ODD))(
     await expect.poll(() => gateway.logged.map(({ msg }) => msg).join()).toContain('Redis cannot be used');
     await sleep(500);
     expect(connections()).toBeLessThan(30);
+    expect(gateway.logged.some(({ msg }) => msg.includes('Sharing'))).toBe(false);
+  },
+);
+
+it.skipIf(isRedisMissing)(
+  'a Redis without the database of REDIS_URL is not used, not even its database 0',
+  async () => {
+    const redis = await startRedis();
+    const upstream = await startFakeUpstream();
+    const gateway = await createTestGateway({ upstream, config: { redisUrl: `${redis.url}/99` } });
+    gateway.snapshots.start();
+    const { data } = await gateway.query<{ tokens: unknown[] }>('{ chains { name } tokens { symbol } }');
+    expect(data?.tokens.length).toBeGreaterThan(0);
+    await expect
+      .poll(() => gateway.logged.map(({ reason }) => reason).join())
+      .toContain('DB index is out of range');
+    // Time to connect several times.
+    await sleep(1_500);
+    expect(await redis.client.dbsize()).toBe(0);
     expect(gateway.logged.some(({ msg }) => msg.includes('Sharing'))).toBe(false);
   },
 );

@@ -46,7 +46,11 @@ export function createRedisConnection(options: RedisConnectionOptions) {
     connectTimeout: Math.max(CONNECT_MS, timeoutMs),
   };
   const client = new Redis(url, settings);
-  client.on('error', goAway);
+  client.on('error', (error: Error & { readonly command?: { readonly name: string } }) => {
+    goAway(error);
+    // After this error ioredis would use database 0, whose gateways can be those of another upstream.
+    if (error.command?.name === 'select') client.disconnect(true);
+  });
   client.on('close', () => goAway(new Error('The connection is closed')));
   client.on('ready', () => {
     // After a new connection, Redis counts as available at once.
