@@ -103,10 +103,15 @@ export function baseUrl(text: string): string {
 /** The URL of a Redis server. Error messages show only its length, because it can contain a password. */
 export function redisUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url?.hostname && /^rediss?:$/.test(url.protocol) && succeeds(() => decodeURIComponent(url.password)))
-    return text;
+  const databases = [url?.pathname.slice(1), url?.searchParams.get('db')];
+  const isValid =
+    url?.hostname &&
+    /^rediss?:$/.test(url.protocol) &&
+    databases.every((database) => /^\d*$/.test(database ?? '')) &&
+    succeeds(() => decodeURIComponent(url.password));
+  if (isValid) return text;
   throw new SettingError(
-    'an address such as redis://127.0.0.1:6379, with "%25" for a "%" in its password',
+    'an address such as redis://127.0.0.1:6379, with "%25" for a "%" in its password, and a number after "/" if it names a database',
     text,
     `another text of ${text.length} characters`,
   );

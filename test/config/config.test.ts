@@ -82,6 +82,8 @@ it.each<[name: string, value: string, message: string]>([
   ['REDIS_URL', 'redis://', 'an address such as redis://'],
   ['REDIS_URL', 'redis://:100%secret@example.org', 'with "%25" for a "%"'],
   ['REDIS_URL', '127.0.0.1:6379', 'an address such as redis://'],
+  ['REDIS_URL', 'redis://127.0.0.1/secret', 'a number after "/" if it names a database'],
+  ['REDIS_URL', 'redis://127.0.0.1?db=secret', 'a number after "/" if it names a database'],
   ['HOLD_BACK_MS', '-1', 'a whole number of milliseconds'],
   ['HOLD_BACK_MS', 'forever', 'a whole number of milliseconds from 0 to 315360000000, or never'],
   ['LISTING_RULES', '/nowhere/at-all.txt', 'got "/nowhere/at-all.txt", which cannot be read (ENOENT)'],
