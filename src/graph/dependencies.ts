@@ -161,6 +161,8 @@ export function cachingHeaders(
   const ifError = Math.min(STALE_IF_ERROR, staleFor);
   const control = `public, max-age=${maxAge}, stale-while-revalidate=${whileRevalidate}, stale-if-error=${ifError}`;
   const headers = ['cache-control', control, 'age', String(age)];
-  if (takenAt < Number.POSITIVE_INFINITY) headers.push('last-modified', new Date(takenAt).toUTCString());
+  // If the clock was set back, `takenAt` can be in the future.
+  const modifiedAt = Math.min(takenAt, Date.now());
+  if (takenAt < Number.POSITIVE_INFINITY) headers.push('last-modified', new Date(modifiedAt).toUTCString());
   return headers;
 }

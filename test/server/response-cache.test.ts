@@ -174,6 +174,8 @@ describe('a cached response', () => {
     const { headers } = await server.ask({ ...BASE, method: 'GET' });
     // Fetching the rows may have taken some seconds of the minute.
     expect(headers['cache-control']).toMatch(/max-age=([3-5]\d|60),/);
+    // RFC 9110 forbids a later time than that of the response.
+    expect(Date.parse(headers['last-modified'] ?? '')).toBeLessThanOrEqual(Date.now());
     monotonic.advance(60_001);
     expect((await server.ask(BASE)).body.toString()).not.toContain('"price":{"usd"');
   });
