@@ -183,9 +183,16 @@ export function origins(text: string): '*' | readonly string[] {
   const listed = text.split(',').map((origin) => origin.trim());
   if (listed.length === 1 && listed[0] === '*') return '*';
   for (const origin of listed) {
-    if (!URL.canParse(origin) || new URL(origin).origin !== origin) {
+    if (!isOrigin(origin)) {
       throw new SettingError('* or origins such as https://app.example.org, separated by commas', text);
     }
   }
   return listed;
+}
+
+/** Whether browsers can send this text as `Origin`. For pages of apps and of browser extensions, URL has no `origin`. */
+function isOrigin(text: string): boolean {
+  if (!URL.canParse(text) || text.includes('*')) return false;
+  const { origin, protocol, host } = new URL(text);
+  return text === (origin === 'null' ? `${protocol}//${host}` : origin);
 }
