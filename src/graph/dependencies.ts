@@ -28,7 +28,7 @@ export interface Dependencies {
   readonly hiding:
     | { readonly rules: WeakRef<object>; readonly unlisted: WeakRef<object> | undefined }
     | undefined;
-  /** The version of the map of all swept routes, for `sources`; undefined if it was not read. */
+  /** The version of the map of all swept routes, for `sources` and for old routes; undefined if it was not read. */
   readonly routeMap: number | undefined;
   /** When the dependencies expire even if everything above stays the same. */
   readonly goodUntil: number;

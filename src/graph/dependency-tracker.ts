@@ -24,7 +24,7 @@ export class TrackedReads {
   routesGoodUntil = Number.POSITIVE_INFINITY;
   /** When the oldest routes that were read were fetched. */
   routesTakenAt = Number.POSITIVE_INFINITY;
-  /** The version of the map of all swept routes, for `sources`; undefined if it was not read. */
+  /** The version of the map of all swept routes, for `sources` and for old routes; undefined if it was not read. */
   routeMap: number | undefined = undefined;
 }
 
@@ -78,7 +78,8 @@ export class DependencyTracker {
   }
 
   /** Notes routes. Note repeated reads, too: the earlier note can belong to another part of the response. */
-  noteRoutes({ goodUntil, takenAt }: Pick<RoutesRead, 'goodUntil' | 'takenAt'>): void {
+  noteRoutes({ goodUntil, takenAt, routeMap }: Pick<RoutesRead, 'goodUntil' | 'takenAt' | 'routeMap'>): void {
+    this.noted.routeMap ??= routeMap;
     this.noted.routesGoodUntil = Math.min(this.noted.routesGoodUntil, goodUntil);
     this.noted.routesTakenAt = Math.min(this.noted.routesTakenAt, takenAt);
   }

@@ -12,6 +12,8 @@ import type { Sources } from './sources.js';
 export interface RoutesRead extends RouteAnswer {
   /** A response with these routes, or with the statement that there are none, is valid until this time. */
   readonly goodUntil: number;
+  /** For routes that are no longer fresh: the version of the map of swept routes. The sweep can replace such routes. */
+  readonly routeMap?: number | undefined;
 }
 
 type Reading<Name extends ListingName> = IndexedListings[Name] | Promise<IndexedListings[Name]>;
@@ -178,11 +180,14 @@ export class View {
     tokens: TokenSnapshot | undefined,
     request: RouteRequest,
   ): RoutesRead {
-    const { routes, reconcile } = this.parts;
+    const { routes, reconcile, freshMs } = this.parts;
     const present = byPresentClock(answer);
     const isListed = tokens && listedToken(tokens, request) !== undefined;
     // If the token is not listed, the response must not be reused: it can differ once there is a fresh listing.
-    const read = { ...present, goodUntil: isListed ? routes.goodUntil(request) : 0 };
+    const goodUntil = isListed ? routes.goodUntil(request) : 0;
+    const isOld = this.parts.now() - present.takenAt > freshMs.routes;
+    const routeMap = isOld ? this.sources?.version() : undefined;
+    const read = { ...present, goodUntil, routeMap };
     if (read.rows.length === 0) return isListed === false ? { ...read, isUnlisted: true } : read;
     this.agree ??= createAgreement();
     return { ...read, rows: this.agree(reconcile(read.rows, tokens, request)) };

@@ -7,6 +7,7 @@ import { demoChains, demoTokens } from '../fixtures/demo.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { stopClock, stopClocks, stopDate, untilCachesSeeTheTime } from '../support/clock.js';
 import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
+import { routesOf, SWEEPING, startSweptUpstream } from '../support/sweep.js';
 import { type Asked, FRESH, pathOf, refreshWith, startServer, UNGUARDED } from '../support/test-server.js';
 
 const TOKENS = 'query Tokens($key: String) { tokens(srcChainKey: $key) { symbol decimals price { usd } } }';
@@ -234,6 +235,26 @@ describe('a cached response', () => {
     await untilCachesSeeTheTime();
     expect((await server.ask(asked)).headers['x-stale-listings']).toBe('routes;age=120');
     expect(server.upstream.routesAsked()).toHaveLength(2);
+  });
+
+  it('a cached response with old routes is not sent after the sweep has fetched these routes', async () => {
+    const clock = stopClocks();
+    const upstream = await startSweptUpstream({ 'a 0x1': ['b 0x2'] });
+    const config = { ...SWEEPING, destinationsFreshMs: 60_000, routesSweepMs: 100_000 };
+    const server = await startServer({ upstream, config });
+    server.snapshots.start();
+    await expect.poll(upstream.asked).toHaveLength(1);
+    upstream.planRoutes(() => status(500));
+    clock.advance(61_000);
+    await untilCachesSeeTheTime();
+    const asked = { query: '{ destinations(srcChainKey: "a", srcToken: "0x1") { tokens { address } } }' };
+    const { count, bodies } = await server.countExecuted(asked, asked, asked);
+    expect(bodies[2]).toContain('"0x2"');
+    expect([count, upstream.asked().length]).toEqual([1, 2]);
+    upstream.planRoutes(routesOf({ 'a 0x1': ['c 0x3'] }));
+    clock.advance(40_000);
+    await expect.poll(() => server.snapshots.sweepStatus?.().ageMs).toBe(0);
+    expect((await server.ask(asked)).body.toString()).toContain('"0x3"');
   });
 
   it('a cached response with the destinations of an unlisted token is sent until the listing is stale', async () => {
