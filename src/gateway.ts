@@ -17,15 +17,16 @@ import { withFederation } from './graph/federation/federated.js';
 import { schema } from './graph/schema/index.js';
 import { createOperationCheck } from './http/operations.js';
 import { GRAPHQL_PATH, MCP_PATH } from './http/paths.js';
-import { plainRefusal, type Refusal } from './http/refusal.js';
+import { type PlainResponse, plainRefusal, type Refusal } from './http/refusal.js';
+import type { PathOptions } from './path-answers.js';
 import { createOperationQueue } from './scheduling/operation-queue.js';
 import { MAX_UPSTREAM_WAIT_MS } from './snapshots/operation-view.js';
 import { currentTracing } from './tracing.js';
-import type { createYogaHandler, OperationOutcome, ServerContext, YogaContext, YogaOptions } from './yoga.js';
+import type { OperationOutcome, ServerContext, YogaContext } from './yoga.js';
 
 /** The settings that the gateway reads, and the parts that it uses. */
 export interface GatewayOptions
-  extends Omit<YogaOptions, 'schema' | 'documents' | 'trusted' | 'createContext' | 'executeForTool'>,
+  extends Omit<PathOptions, 'schema' | 'executeForTool'>,
     TrustedDocumentsOptions,
     Omit<DocumentsOptions, 'schema'>,
     Omit<ContextOptions, 'unitsOfWholeToken'> {
@@ -42,7 +43,7 @@ export interface WrittenResponse extends ResultFacts {
 /** A response or a refusal. `isByClient`: whether other operations of this client caused the refusal. */
 export type Answer =
   | { readonly written: WrittenResponse }
-  | { readonly response: Response }
+  | { readonly response: PlainResponse }
   | { readonly refusal: Refusal; readonly isByClient: boolean };
 
 /**
@@ -181,8 +182,9 @@ export function createGateway(options: GatewayOptions) {
   }
 
   async function respondByYoga({ toRequest }: GatewayRequest, context: YogaContext): Promise<Answer> {
-    const { fetchAPI, handleRequest } = await load();
-    return { response: await handleRequest(toRequest(fetchAPI.Request), context) };
+    const { pathAnswer, yoga } = await load();
+    const asked = toRequest(yoga.Request);
+    return { response: await (pathAnswer(asked, context) ?? yoga.respond(asked, context)) };
   }
 
   /** Executes an operation for a tool of `/mcp` at once: the request to `/mcp` has already waited for its turn. */
@@ -207,27 +209,36 @@ export function createGateway(options: GatewayOptions) {
     const isByClient = 'refusal' in answer ? answer.isByClient : outcome.isByClient;
     if (isByClient !== undefined) outer.isByClient = isByClient;
     if ('refusal' in answer) return plainRefusal(answer.refusal).body;
-    return 'written' in answer ? Buffer.concat(answer.written.body).toString() : answer.response.text();
+    return 'written' in answer ? Buffer.concat(answer.written.body).toString() : String(answer.response.body);
   }
 
-  let yoga: Promise<ReturnType<typeof createYogaHandler>> | undefined;
+  let loading: ReturnType<typeof loadNow> | undefined;
 
-  /** Loads GraphQL Yoga. Without this call, the first request that needs Yoga waits until it is loaded. */
-  function load() {
-    yoga ??= import('./yoga.js').then((loaded) =>
-      loaded.createYogaHandler({
+  async function loadNow() {
+    const [{ createYogaHandler }, { createPathAnswers }] = await Promise.all([
+      import('./yoga.js'),
+      import('./path-answers.js'),
+    ]);
+    const createYogaContext = ({ client, waitsUntil, requestId }: ServerContext) => {
+      const facts = { client, waitsUntil, requestId, yieldToQueue: () => yieldToQueue(client) };
+      return createContext(contextOptions, facts);
+    };
+    return {
+      yoga: createYogaHandler({
         ...options,
         schema: graph,
         documents,
         trusted,
-        executeForTool,
-        createContext: ({ client, waitsUntil, requestId }) => {
-          const facts = { client, waitsUntil, requestId, yieldToQueue: () => yieldToQueue(client) };
-          return createContext(contextOptions, facts);
-        },
+        createContext: createYogaContext,
       }),
-    );
-    return yoga;
+      pathAnswer: createPathAnswers({ ...options, schema: graph, executeForTool }),
+    };
+  }
+
+  /** Loads GraphQL Yoga. Without this call, the first request that needs Yoga waits until it is loaded. */
+  function load() {
+    loading ??= loadNow();
+    return loading;
   }
 
   return {

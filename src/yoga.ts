@@ -1,70 +1,28 @@
-/** GraphQL Yoga with the plugins of this gateway, and the pages and files that it serves. */
+/** GraphQL Yoga with the plugins of this gateway. */
 import type { GraphQLSchema } from 'graphql';
-import { createYoga } from 'graphql-yoga';
+import { createYoga, type FetchAPI } from 'graphql-yoga';
+import { shown } from './domain/text-limits.js';
 import type { Documents } from './execution/documents.js';
 import type { TrustedDocuments } from './execution/trusted-documents.js';
 import type { GatewayContext } from './graph/context.js';
-import { schema as plainSchema, sdlOf } from './graph/schema/index.js';
-import type { CorsOrigins } from './http/headers.js';
-import {
-  GRAPHQL_PATH,
-  LLMS_PATH,
-  MCP_PATH,
-  MONITORING_PATHS,
-  type OptionalPath,
-  PICKER_FILES,
-  PICKER_PATH,
-  SCHEMA_PATH,
-  TOKEN_LIST_PATH,
-} from './http/paths.js';
+import { isJsonType, QUERY, QUERY_TYPE } from './http/operations.js';
+import { GRAPHQL_PATH } from './http/paths.js';
+import { type PlainResponse, plainRefusal, type Refusal } from './http/refusal.js';
 import type { Logger } from './logger/logger.js';
-import type { ToolOperation } from './mcp/call-tool.js';
-import { createMcp } from './mcp/mcp-handler.js';
-import type { Metrics } from './observability/metrics.js';
-import type { Monitoring } from './observability/monitoring.js';
-import { llmsText } from './pages/llms-text.js';
-import { createPicker } from './pages/picker-page.js';
-import { createPlayground } from './pages/playground-page.js';
-import { createTextFile } from './pages/static-page.js';
 import { usePersistedQueries, useTrustedDocuments, useValidation } from './plugins/documents.js';
 import { type OperationOutcome, useExecution } from './plugins/execution.js';
-import { useClearRefusals, useHeaders } from './plugins/headers.js';
-import { useKnownMembers, useParameters, useQueryMethod } from './plugins/parameters.js';
-import { forGet, type PathAnswer, serveFile, servePage, usePaths, useUncompressed } from './plugins/paths.js';
-import type { Snapshots } from './snapshots/snapshots.js';
-import { createTokenListHandler } from './token-list/handler.js';
+import { useKnownMembers, useParameters } from './plugins/parameters.js';
 
 export type { OperationOutcome };
 
 /** The settings (see `config/config.ts`) and the parts of the gateway that GraphQL Yoga uses. */
 export interface YogaOptions {
   readonly basePath: string;
-  readonly servedPaths: readonly OptionalPath[];
-  /** If this port is set, `/metrics` is served only there. */
-  readonly adminPort?: number | undefined;
-  readonly compression: boolean;
-  readonly trustedDocumentsOnly?: boolean | undefined;
-  readonly corsOrigins: CorsOrigins;
-  readonly graphiql: boolean;
-  readonly introspection: boolean;
-  readonly mcp: boolean;
-  readonly logos: boolean;
   readonly schema: GraphQLSchema;
   readonly documents: Documents;
   readonly trusted: TrustedDocuments | undefined;
   readonly createContext: (context: ServerContext) => GatewayContext;
-  readonly snapshots: Snapshots;
-  readonly monitoring: Monitoring;
-  readonly metrics: Metrics;
   readonly log: Logger;
-  /** Whether the listings are demo data. The pages for browsers then say so. */
-  readonly isDemo: boolean;
-  /** Executes an operation for a tool of `/mcp`. */
-  readonly executeForTool: (
-    operation: ToolOperation,
-    request: Request,
-    context: ServerContext,
-  ) => Promise<string>;
 }
 
 /** Facts about one request that the HTTP server and the gateway exchange. */
@@ -86,52 +44,16 @@ export interface YogaContext extends ServerContext {
 }
 
 /** Sets up GraphQL Yoga. Plugins run in the order of their list. */
-export function createYogaHandler(options: YogaOptions) {
-  const { schema, basePath, servedPaths, documents, log, isDemo, graphiql } = options;
-  const pathOf = (path: OptionalPath) => (servedPaths.includes(path) ? basePath + path : undefined);
-  const path = basePath + GRAPHQL_PATH;
-  const picker = pathOf(PICKER_PATH);
-  const tokenListPath = pathOf(TOKEN_LIST_PATH);
-  const files = filesOf(options, pathOf);
-  const monitored = MONITORING_PATHS.filter(
-    (each) => servedPaths.includes(each) && (each !== '/metrics' || options.adminPort === undefined),
-  );
-  const base = basePath + PICKER_FILES;
-  const playgroundBase = `${path}/playground/`;
-  const pickerOptions = {
-    endpoint: path,
-    base,
-    hasPlayground: graphiql,
-    hasLogos: options.logos,
-    files,
-    isDemo,
-  };
-  const playgroundOptions = { base: playgroundBase, picker, files, isDemo };
-  const pages: PathAnswer[] = [];
-  // The second path is the first without its last "/", which people often leave out.
-  if (picker) pages.push(servePage([picker, basePath], base, () => createPicker(pickerOptions)));
-  if (graphiql) pages.push(servePage([path], playgroundBase, () => createPlayground(playgroundOptions)));
-  const answers = new Map<string, PathAnswer<ServerContext>>();
-  if (options.mcp) answers.set(basePath + MCP_PATH, mcpAnswer(options));
-  if (tokenListPath) answers.set(tokenListPath, forGet(createTokenListHandler(options)));
-  for (const file of files) answers.set(file.path, serveFile(file.make));
-  for (const each of monitored)
-    answers.set(basePath + each, ({ method }) => options.monitoring(method, each));
-  return createYoga<YogaContext, GatewayContext>({
+export function createYogaHandler({ schema, basePath, documents, trusted, createContext, log }: YogaOptions) {
+  const { fetchAPI, handleRequest } = createYoga<YogaContext, GatewayContext>({
     schema,
-    graphqlEndpoint: path,
-    context: options.createContext,
+    graphqlEndpoint: basePath + GRAPHQL_PATH,
+    context: createContext,
     plugins: [
-      useClearRefusals(path),
-      useQueryMethod(path),
-      useHeaders(path, options.corsOrigins),
-      ...(options.compression ? [] : [useUncompressed()]),
-      // Requests that are answered without GraphQL.
-      usePaths(pages, answers, path, picker),
       useParameters(),
       useExecution(),
       // The next plugins find the document, and may refuse it.
-      ...(options.trusted ? [useTrustedDocuments(options.trusted)] : []),
+      ...(trusted ? [useTrustedDocuments(trusted)] : []),
       // After useTrustedDocuments, which has replaced the ids of trusted documents by their texts.
       usePersistedQueries(),
       useKnownMembers(),
@@ -139,7 +61,8 @@ export function createYogaHandler(options: YogaOptions) {
     ],
     // Masks errors that useExecution does not see, whatever NODE_ENV is.
     maskedErrors: { isDev: false },
-    // Features of Yoga that a plugin above replaces, or that are not offered.
+    // Features of Yoga that the server or a plugin above replaces, or that are not offered. The CORS of Yoga repeats the
+    // request's origin even if all are allowed, and then shared caches cannot reuse responses.
     parserAndValidationCache: false,
     cors: false,
     graphiql: false,
@@ -155,38 +78,56 @@ export function createYogaHandler(options: YogaOptions) {
       error: (error) => log.error({ err: error }, 'Internal error while answering a request'),
     },
   });
+
+  return {
+    /** The class of requests that Yoga processes fastest. */
+    Request: fetchAPI.Request,
+    /** Responds to a request to the endpoint. A HEAD request arrives as GET. */
+    async respond(request: Request, context: YogaContext): Promise<PlainResponse> {
+      const { method, headers: sent } = request;
+      const refused = (status: number, message: string, headers?: Refusal['headers']) => {
+        context.outcome.codes = [BAD_REQUEST];
+        return plainRefusal({ status, message, code: BAD_REQUEST, headers });
+      };
+      const type = sent.get('content-type');
+      if (method === QUERY && !isJsonType(type ?? '')) {
+        const message = `Expected a QUERY request to have the Content-Type ${QUERY_TYPE}, got ${type ? shown(type) : 'none'}.`;
+        return refused(type ? 415 : 400, message);
+      }
+      const response = await handleRequest(method === QUERY ? asPost(request, fetchAPI) : request, context);
+      const { status, headers } = response;
+      // The messages of Yoga's own refusals lack the expected and the actual value.
+      if (status === 405) {
+        const message =
+          method === 'GET'
+            ? 'Expected a query, got a mutation: this graph is read-only.'
+            : `Expected one of the methods ${ALLOWED}, got ${shown(method)}.`;
+        return refused(status, message, { allow: ALLOWED });
+      }
+      if (status === 406) {
+        const message = `Expected an Accept header with one of these types: ${RESPONSE_TYPES}; got ${shown(sent.get('accept') ?? '')}.`;
+        return refused(status, message, { accept: RESPONSE_TYPES });
+      }
+      // Yoga also sends this header with status 400 for parameters of a wrong type, whose method is right.
+      headers.delete('allow');
+      // Yoga holds the body as a text: arrayBuffer() would make one more copy of its bytes.
+      return { status, headers: Object.fromEntries(headers), body: await response.text() };
+    },
+  };
 }
 
-/** The files for programs: the schema and `llms.txt`. */
-function filesOf(options: YogaOptions, pathOf: (path: OptionalPath) => string | undefined) {
-  const { basePath, introspection, mcp, graphiql, isDemo } = options;
-  const schema = introspection ? pathOf(SCHEMA_PATH) : undefined;
-  const text = () =>
-    llmsText({
-      endpoint: basePath + GRAPHQL_PATH,
-      mcp: mcp ? basePath + MCP_PATH : undefined,
-      schema,
-      picker: pathOf(PICKER_PATH),
-      readiness: pathOf('/ready'),
-      hasPlayground: graphiql,
-      isDemo,
-    });
-  const files = [
-    // The schema without the fields for federation, as in `schema.graphql` of the repository.
-    { path: schema, label: 'Schema', make: () => createTextFile(sdlOf(plainSchema)) },
-    { path: pathOf(LLMS_PATH), label: 'llms.txt', make: () => createTextFile(text()) },
-  ];
-  return files.flatMap(({ path, ...file }) => (path === undefined ? [] : [{ path, ...file }]));
-}
-
+const BAD_REQUEST = 'BAD_REQUEST';
+const ALLOWED = `GET, HEAD, POST, ${QUERY}, OPTIONS`;
 /**
- * The answers at `/mcp`. The tool `query`, which shows the schema, is offered if clients may read it and send any
- * document.
+ * The types of responses, for a refusal with status 406. Yoga's own refusal repeats this list for each type in the
+ * request's Accept header, and lacks it if all types there have another charset.
  */
-function mcpAnswer(options: YogaOptions): PathAnswer<ServerContext> {
-  const { schema, log, executeForTool, corsOrigins } = options;
-  const hasSchema = options.introspection && !options.trustedDocumentsOnly;
-  const sdl = hasSchema ? () => sdlOf(plainSchema) : undefined;
-  const onError = (err: Error) => log.debug({ err }, 'A message to /mcp was refused or has failed');
-  return createMcp({ schema, sdl, corsOrigins, execute: executeForTool, onError });
+const RESPONSE_TYPES =
+  'text/event-stream; charset=utf-8, multipart/mixed; charset=utf-8, application/graphql-response+json; charset=utf-8, application/json';
+
+/** GraphQL Yoga does not know the method QUERY (RFC 10008): it gets such a request as a POST. */
+function asPost({ url, headers: sent, body, signal }: Request, { Headers, Request }: FetchAPI): Request {
+  const headers = new Headers(sent);
+  headers.set('content-type', QUERY_TYPE);
+  return new Request(url, { method: 'POST', headers, body, signal, duplex: 'half' } as RequestInit);
 }

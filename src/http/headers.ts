@@ -1,6 +1,8 @@
 /** Headers that several modules read or write: request ids, the use of caches, and the access of pages (CORS). */
 import { randomUUID } from 'node:crypto';
 import { TEXT_LIMITS } from '../domain/text-limits.js';
+import { QUERY } from './operations.js';
+import type { PlainResponse } from './refusal.js';
 
 const REQUEST_ID = /^[\w.:/+=-]+$/;
 /** How all ids of this process begin. */
@@ -62,4 +64,20 @@ export function corsHeaders(origins: CorsOrigins, origin: string | null | undefi
   const vary = ['vary', 'Origin'] as const;
   if (!origin || !origins.includes(origin)) return [vary];
   return [vary, ['access-control-allow-origin', origin], EXPOSED];
+}
+
+/** The answer to a preflight request. Like every response it also gets the {@link corsHeaders}. */
+export function preflightAnswer(origins: CorsOrigins, sent: Headers): PlainResponse {
+  const isAllowed = origins === '*' || origins.includes(sent.get('origin') ?? '');
+  if (!isAllowed) return { status: 204, headers: {}, body: null };
+  const wanted = sent.get('access-control-request-headers');
+  return {
+    status: 204,
+    headers: {
+      'access-control-allow-methods': `GET, POST, ${QUERY}, OPTIONS`,
+      'access-control-max-age': '86400',
+      ...(wanted && { 'access-control-allow-headers': wanted, vary: 'Access-Control-Request-Headers' }),
+    },
+    body: null,
+  };
 }

@@ -24,12 +24,3 @@ export function plainRefusal({ status, message, code, headers }: Refusal) {
     body: JSON.stringify(code ? { errors: [{ message, extensions: { code } }] } : { error: message }),
   } satisfies PlainResponse;
 }
-
-/** The refusal as a response of `fetch`. */
-export function refusalResponse(
-  refusal: Refusal,
-  { Response: ResponseClass }: { readonly Response: typeof Response },
-): Response {
-  const { body, ...init } = plainRefusal(refusal);
-  return new ResponseClass(body, init);
-}

@@ -4,7 +4,14 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import { Body, encodingFor } from '../http/encodings.js';
 import { hasTag } from '../http/headers.js';
-import type { PlainResponse } from '../http/refusal.js';
+import { type PlainResponse, plainRefusal } from '../http/refusal.js';
+
+/** Responds to a request. A HEAD request arrives as GET. Returns undefined for a path that it does not serve. */
+export type PathAnswer<Context = unknown> = (
+  request: Request,
+  url: URL,
+  context: Context,
+) => PlainResponse | Promise<PlainResponse> | undefined;
 
 /** A file, compressed once for each encoding, and its headers but `etag` and `content-encoding`. */
 export interface StaticFile {
@@ -119,6 +126,43 @@ export function createTextFile(content: string): StaticFile {
     'cache-control': 'no-cache',
     vary: 'Accept-Encoding',
   });
+}
+
+/**
+ * Serves a page for browsers and its assets, compressed once and with caching headers.
+ *
+ * @param paths the paths of its document, which is only sent to clients that accept HTML
+ * @param assets the prefix of the paths of its assets
+ * @param load called at the first request: most processes never need the page
+ */
+export function servePage(paths: readonly string[], assets: string, load: () => Page): PathAnswer {
+  let page: Page | undefined;
+  return (request, { pathname }) => {
+    const wantsHtml = request.headers.get('accept')?.includes('text/html');
+    const isDocument = paths.includes(pathname) && wantsHtml === true;
+    if (request.method !== 'GET' || !(isDocument || pathname.startsWith(assets))) return undefined;
+    page ??= load();
+    const file = isDocument ? page.document : page.assets.get(pathname);
+    return file && fileResponse(file, request);
+  };
+}
+
+/** Serves one file. @param make called at the first request */
+export function serveFile(make: () => StaticFile): PathAnswer {
+  let file: StaticFile | undefined;
+  return forGet((request) => {
+    file ??= make();
+    return fileResponse(file, request);
+  });
+}
+
+/** Refuses other methods than GET and HEAD. */
+export function forGet(answer: PathAnswer): PathAnswer {
+  return (request, url, context) => {
+    if (request.method === 'GET') return answer(request, url, context);
+    const message = `Expected GET or HEAD, got ${request.method}.`;
+    return plainRefusal({ status: 405, message, headers: { allow: 'GET, HEAD, OPTIONS' } });
+  };
 }
 
 /** The response to a request for a file: 304 without a body if the client has this version. */

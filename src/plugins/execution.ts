@@ -17,7 +17,6 @@ import { executableDocument, hideSuggestion } from '../execution/documents.js';
 import { exceedsBytes } from '../execution/json.js';
 import type { GatewayContext } from '../graph/context.js';
 import { type ResultFacts, staleListingsHeader } from '../graph/dependencies.js';
-import { COST } from '../http/headers.js';
 import type { Logger } from '../logger/logger.js';
 
 /**
@@ -42,15 +41,13 @@ export interface OperationOutcome {
 
 interface OutcomeContext {
   readonly outcome: OperationOutcome;
-  readonly requestId: string;
 }
 
 type ExecutionContext = GatewayContext &
   OutcomeContext & { readonly costRefusal?: OperationLimitError | undefined };
 
 /**
- * Executes with graphql-js, reports the {@link OperationOutcome}, and sets `x-request-id`, `x-cost` and
- * `x-stale-listings`.
+ * Executes with graphql-js, and reports the {@link OperationOutcome}.
  *
  * The executor of GraphQL Yoga is not used: it takes an object with a member `then` for a promise, and it refuses an
  * operation in which a fragment is spread a second time with a condition that is null.
@@ -84,13 +81,6 @@ export function useExecution(): Plugin<ExecutionContext, OutcomeContext> {
       if (only.errors)
         Object.assign(only, { errors: errors.map((error) => (error.path ? error.toJSON() : error)) });
       if (codes.size > 0) outcome.codes = [...codes];
-    },
-    onResponse({ response: { headers }, serverContext: { outcome, requestId } }) {
-      headers.set('x-request-id', requestId);
-      if (!outcome.result) return;
-      headers.set(COST, String(outcome.result.cost));
-      const stale = outcome.result.staleListings();
-      if (stale !== undefined) headers.set('x-stale-listings', stale);
     },
   };
 }

@@ -1,42 +1,10 @@
-/** Plugins that change how GraphQL Yoga reads a request: its method and its parameters. */
+/** Plugins that change how GraphQL Yoga reads the parameters of a request. */
 import { GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import type { ErrorCode } from '../domain/error-codes.js';
 import { shown } from '../domain/text-limits.js';
-import { isJsonType, QUERY, QUERY_TYPE } from '../http/operations.js';
-import { refusalResponse } from '../http/refusal.js';
 
 const BAD_REQUEST = 'BAD_REQUEST';
-
-/**
- * Supports the method QUERY (RFC 10008): GraphQL Yoga, and all later plugins, get such a request as a POST.
- *
- * @param path the path of the GraphQL endpoint
- */
-export function useQueryMethod(
-  path: string,
-): Plugin<object, { readonly outcome: { codes?: readonly string[] } }> {
-  return {
-    onRequest({ request, url, setRequest, endResponse, fetchAPI, serverContext: { outcome } }) {
-      if (request.method !== QUERY || url.pathname !== path) return;
-      const type = request.headers.get('content-type');
-      if (!type || !isJsonType(type)) {
-        const message = `Expected a QUERY request to have the Content-Type ${QUERY_TYPE}, got ${type ? shown(type) : 'none'}.`;
-        outcome.codes = [BAD_REQUEST];
-        endResponse(refusalResponse({ status: type ? 415 : 400, message, code: BAD_REQUEST }, fetchAPI));
-        return;
-      }
-      const headers = new fetchAPI.Headers(request.headers);
-      headers.set('content-type', QUERY_TYPE);
-      const { body, signal } = request;
-      const init = { method: 'POST', headers, body, signal, duplex: 'half' };
-      setRequest(new fetchAPI.Request(request.url, init));
-    },
-    onResponse({ request, response }) {
-      if (new URL(request.url).pathname === path) response.headers.set('accept-query', QUERY_TYPE);
-    },
-  };
-}
 
 /**
  * Corrects how GraphQL Yoga reads parameters. Yoga alone responds with 500 to parameters in a URL or a form that are not

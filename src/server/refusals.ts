@@ -51,22 +51,6 @@ export const TOO_MANY_REQUEST_BYTES: ServerRefusal = {
   isLast: true,
 };
 
-/** Makes the body of a refusal, and its headers except those for CORS. */
-export function refusalMessage(refusal: Refusal, requestId: string) {
-  const { headers, body } = plainRefusal(refusal);
-  const bytes = Buffer.from(body);
-  return {
-    body: bytes,
-    headers: {
-      'x-content-type-options': 'nosniff',
-      ...headers,
-      [CACHE_STATUS]: MISS,
-      'x-request-id': requestId,
-      'content-length': String(bytes.byteLength),
-    },
-  };
-}
-
 /** A connection is closed this long after its refusal was sent, even if the client has not read it. */
 const READ_REFUSAL_WITHIN_MS = 2_000;
 
@@ -75,10 +59,16 @@ const READ_REFUSAL_WITHIN_MS = 2_000;
  * the connection: a connection with unread bytes is reset, and the client may never see the refusal.
  */
 export function refuseConnection(socket: Duplex, refusal: Refusal): void {
-  const { headers, body } = refusalMessage(refusal, requestIdFrom(undefined));
-  const lines = Object.entries({ ...headers, connection: 'close' }).map(
-    ([name, value]) => `${name}: ${value}\r\n`,
-  );
+  const { headers, body } = plainRefusal(refusal);
+  const all = {
+    ...headers,
+    'x-content-type-options': 'nosniff',
+    [CACHE_STATUS]: MISS,
+    'x-request-id': requestIdFrom(undefined),
+    'content-length': String(Buffer.byteLength(body)),
+    connection: 'close',
+  };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n${lines.join('')}\r\n${body}`);
   const deadline = setTimeout(() => socket.destroy(), READ_REFUSAL_WITHIN_MS);
   socket.once('close', () => clearTimeout(deadline));

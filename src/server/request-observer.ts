@@ -1,13 +1,15 @@
 /** Counts, logs and traces each request, and sends refusals, which are reported in the same way. */
-import { type CorsOrigins, corsHeaders } from '../http/headers.js';
+import { CACHE_STATUS, type CorsOrigins, MISS } from '../http/headers.js';
 import { pathIn } from '../http/operations.js';
+import { plainRefusal } from '../http/refusal.js';
 import type { Logger } from '../logger/logger.js';
 import type { Metrics } from '../observability/metrics.js';
 import { type AnsweredFacts, createRequestLog, type LogRequests } from '../observability/request-log.js';
 import { createRequestMetrics, outcomeOf } from '../observability/request-metrics.js';
 import type { TraceSpan } from '../tracing.js';
 import type { Exchange } from './exchange.js';
-import { refusalMessage, type ServerRefusal } from './refusals.js';
+import type { ServerRefusal } from './refusals.js';
+import { commonHeaders, sendPlain } from './send-response.js';
 
 export interface RequestObserverOptions {
   /** The origins whose pages may read the refusals. */
@@ -61,10 +63,8 @@ export function createRequestObserver(options: RequestObserverOptions) {
     answered,
     /** Sends a refusal in place of a response of the gateway, with the headers that every response has. */
     refuse(exchange: Exchange, refusal: ServerRefusal, isByClient = true): void {
-      const { headers, body } = refusalMessage(refusal, exchange.requestId);
-      const cors = Object.fromEntries(corsHeaders(options.corsOrigins, exchange.header('origin')));
-      const lines = Object.entries({ ...cors, ...headers }).flat();
-      if (!exchange.send(refusal.status, lines, [body], refusal.isLast)) return;
+      const headers = [...commonHeaders(exchange, options.corsOrigins), CACHE_STATUS, MISS];
+      if (!sendPlain(exchange, plainRefusal(refusal), headers, refusal.isLast)) return;
       const codes = refusal.code === undefined ? NO_CODES : [refusal.code];
       answered(exchange, { cache: refusal.status === 500 ? 'miss' : 'refused', codes, isByClient });
     },

@@ -4,8 +4,9 @@ import { createPartCheck } from '../domain/json-parts.js';
 import type { Answer, Gateway, WrittenResponse } from '../gateway.js';
 import { ageOf, type DependencyCheck } from '../graph/dependencies.js';
 import { Body, type Encoding, encodingFor, isIdentity } from '../http/encodings.js';
-import { COST } from '../http/headers.js';
-import { isAskedByBody, pathIn } from '../http/operations.js';
+import { CACHE_STATUS, COST, MISS } from '../http/headers.js';
+import { isAskedByBody, pathIn, QUERY_TYPE } from '../http/operations.js';
+import type { PlainResponse } from '../http/refusal.js';
 import type { Logger } from '../logger/logger.js';
 import type { Metrics } from '../observability/metrics.js';
 import type { AnsweredFacts } from '../observability/request-log.js';
@@ -17,7 +18,7 @@ import { createOperationLimit } from './operation-limit.js';
 import { ENCODED_BODY, INTERNAL_ERROR, tooLargeBody } from './refusals.js';
 import type { RequestObserver } from './request-observer.js';
 import { createResponseCache, hasIgnoredMembers, MAX_SHORT_LENGTH, parametersOf } from './response-cache.js';
-import { createResponseHeaders, sendComplete, sendResponse } from './send-response.js';
+import { commonHeaders, createResponseHeaders, sendComplete, sendPlain } from './send-response.js';
 
 export interface ResponderOptions {
   readonly gateway: Omit<Gateway, 'load'>;
@@ -151,26 +152,32 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
   }
 
   /** Sends a response of GraphQL Yoga. A complete response is cached at the first request, since Yoga is slow. */
-  async function sendByYoga(
+  function sendByYoga(
     key: string | undefined,
     exchange: Exchange,
     headers: readonly string[] | undefined,
-    response: Response,
+    response: PlainResponse,
     outcome: OperationOutcome,
-  ): Promise<void> {
+  ) {
     const { result } = outcome;
     if (headers && result && !outcome.codes && isSingleJson(response)) {
-      // Yoga holds the body as a text: arrayBuffer() would make one more copy of its bytes.
-      const body = [Buffer.from(await response.text())];
+      const body = [Buffer.from(String(response.body))];
       const ownKey = result.dependencies && (key ?? cache.cacheKey(exchange.cacheable));
       return sendExecuted(ownKey, exchange, headers, { ...result, body }, 'yoga');
     }
-    const isUncached = exchange.url.startsWith(path) && !response.headers.has('cache-control');
-    await sendResponse(exchange, response, isUncached);
+    const others = commonHeaders(exchange, gateway.corsOrigins);
+    if (pathIn(exchange.url) === path) {
+      others.push(CACHE_STATUS, MISS, 'accept-query', QUERY_TYPE);
+      if (!('cache-control' in response.headers)) others.push('cache-control', 'no-store');
+    }
+    if (result) others.push(COST, String(result.cost));
+    const stale = result?.staleListings();
+    if (stale !== undefined) others.push('x-stale-listings', stale);
+    sendPlain(exchange, response, others);
     const { operation, codes, isByClient } = outcome;
     const use = cacheResultOf(exchange, gateway, response.status, outcome);
     const executor = use === 'miss' ? 'yoga' : undefined;
-    observer.answered(exchange, { cache: use, executor, operation, codes, isByClient });
+    return observer.answered(exchange, { cache: use, executor, operation, codes, isByClient });
   }
 
   function fail(err: unknown, exchange: Exchange): void {
@@ -242,8 +249,8 @@ function copyOf(parts: readonly Buffer[]): Buffer<ArrayBuffer> {
 }
 
 /** Whether the body is one JSON text. False for errors, multipart responses and event streams. */
-function isSingleJson({ status, headers }: Response): boolean {
-  return status === 200 && /^application\/([\w-]+\+)?json\b/.test(headers.get('content-type') ?? '');
+function isSingleJson({ status, headers }: PlainResponse): boolean {
+  return status === 200 && /^application\/([\w-]+\+)?json\b/.test(headers['content-type'] ?? '');
 }
 
 /** The cache result for the log and the metrics. MCP messages without a tool have `none`, unless they are refused. */

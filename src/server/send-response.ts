@@ -4,6 +4,7 @@ import { cachingHeaders, type ResponseInfo } from '../graph/dependencies.js';
 import type { EncodedBody, Encoding } from '../http/encodings.js';
 import { CACHE_STATUS, type CorsOrigins, corsHeaders, HIT, hasTag, MISS } from '../http/headers.js';
 import { isCacheableMethod, QUERY_TYPE } from '../http/operations.js';
+import type { PlainResponse } from '../http/refusal.js';
 import type { CacheableRequest, Exchange } from './exchange.js';
 import type { CompleteResponse } from './response-cache.js';
 
@@ -87,21 +88,31 @@ function typeFor(accept: string): string | undefined {
   return undefined;
 }
 
+/** The headers that every response to a client has, as alternating names and values. */
+export function commonHeaders(exchange: Exchange, corsOrigins: CorsOrigins): string[] {
+  const cors = corsHeaders(corsOrigins, exchange.header('origin')).flat();
+  return ['x-content-type-options', 'nosniff', 'x-request-id', exchange.requestId, ...cors];
+}
+
+/** The server sets these headers itself. */
+const OF_SERVER = ['connection', 'content-length', 'transfer-encoding'];
+
 /**
- * Sends any response of the gateway. The whole body is collected first, because the memory budget needs its size. No
- * response is an endless stream.
+ * Sends any response but those of {@link sendComplete}. A `Buffer` as its body is not copied: all clients share the file
+ * of a page.
  *
- * @param isUncached whether to add `Cache-Control: no-store`
+ * @param others headers besides those of the response, alternating names and values
+ * @returns false if another response has begun (see `Exchange.send`)
  */
-export async function sendResponse(exchange: Exchange, from: Response, isUncached: boolean): Promise<void> {
-  const body: ArrayBuffer | Buffer<ArrayBuffer> = await from.arrayBuffer();
-  // Yoga's responses return a Buffer. Do not copy it: all clients share the Buffer of a page.
-  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body);
-  // The server sets these itself. The response to HEAD keeps its `content-length`: it says how long the response to GET
-  // would be.
-  const ofServer = ['connection', 'transfer-encoding', ...(bytes.byteLength > 0 ? ['content-length'] : [])];
-  const headers = [...from.headers].filter(([name]) => !ofServer.includes(name.toLowerCase())).flat();
-  if (isUncached) headers.push('cache-control', 'no-store');
-  if (bytes.byteLength > 0) headers.push('content-length', String(bytes.byteLength));
-  exchange.send(from.status, headers, [bytes]);
+export function sendPlain(
+  exchange: Exchange,
+  { status, headers, body }: PlainResponse,
+  others: readonly string[],
+  isLast?: boolean,
+): boolean {
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+  const own = Object.entries(headers).filter(([name]) => !OF_SERVER.includes(name.toLowerCase()));
+  const lines = [...others, ...own.flat()];
+  if (bytes?.byteLength) lines.push('content-length', String(bytes.byteLength));
+  return exchange.send(status, lines, bytes ? [bytes] : [], isLast);
 }

@@ -8,6 +8,7 @@ import type { NodeExchange } from './exchange.js';
 import { createHttpServer, type HttpServerOptions } from './http-server.js';
 import { createRequestObserver, type RequestObserverOptions } from './request-observer.js';
 import { createResponder, type ResponderOptions } from './responder.js';
+import { sendPlain } from './send-response.js';
 
 export interface GatewayServerOptions
   extends Omit<HttpServerOptions, 'observer' | 'metrics'>,
@@ -56,13 +57,9 @@ export function createAdminServer({ monitoring, refresh, log }: AdminServerOptio
     // Browsers send an Origin header with each POST of a page. A foreign page must not trigger a refresh.
     const isRefresh = path === '/refresh' && !exchange.header('origin');
     const answer = (isRefresh ? refresh(method) : monitoring(method, path)) ?? NOTHING_HERE;
-    if (answer instanceof Promise) answer.then((response) => send(exchange, response));
-    else send(exchange, answer);
+    const send = (response: PlainResponse) =>
+      sendPlain(exchange, response, ['x-content-type-options', 'nosniff']);
+    if (answer instanceof Promise) answer.then(send);
+    else send(answer);
   });
-}
-
-function send(exchange: NodeExchange, { status, headers, body }: PlainResponse): void {
-  const bytes = Buffer.from(body ?? '');
-  const own = { 'x-content-type-options': 'nosniff', 'content-length': String(bytes.byteLength) };
-  exchange.send(status, Object.entries({ ...headers, ...own }).flat(), [bytes]);
 }

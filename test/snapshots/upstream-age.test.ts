@@ -6,12 +6,8 @@ import { describe, expect, it } from 'vitest';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { stopClock, stopDate } from '../support/clock.js';
 import { type Answer, first, gapsBetween, json, startFakeUpstream } from '../support/fake-upstream.js';
-import {
-  createTestGateway,
-  refresh,
-  type TestGateway,
-  type TestGatewayOptions,
-} from '../support/test-gateway.js';
+import { refresh, type TestGateway, type TestGatewayOptions } from '../support/test-gateway.js';
+import { startServer, type TestServer } from '../support/test-server.js';
 
 const TOKENS = '{ tokens { price { usd } } listings { state takenAt ageSeconds lastFailure { code } } }';
 
@@ -29,10 +25,10 @@ interface Data {
 const listingAt = (usd: number, age?: number) =>
   json({ tokens: [tokenRow('a', '0x1', { price: { usd } })] }, age === undefined ? {} : { age: `${age}` });
 
-async function serve(tokens: Answer, config: TestGatewayOptions['config'] = {}): Promise<TestGateway> {
+async function serve(tokens: Answer, config: TestGatewayOptions['config'] = {}): Promise<TestServer> {
   const upstream = await startFakeUpstream({ chains: [chainRow('a')] });
   upstream.plan('tokens', tokens);
-  return createTestGateway({ upstream, config: { tokensFreshMs: 300_000, ...config } });
+  return startServer({ upstream, config: { tokensFreshMs: 300_000, ...config } });
 }
 
 async function seenBy({ query }: TestGateway) {
@@ -57,8 +53,8 @@ describe('an answer that a cache has stored for long', () => {
     expect(listing).toMatchObject({ state: 'STALE', lastFailure: null });
     expect(listing?.ageSeconds).toBeGreaterThanOrEqual(7_200);
     expect(Date.now() - Date.parse(listing?.takenAt ?? '')).toBeGreaterThanOrEqual(7_200_000);
-    const response = await gateway.fetch(`/graphql?query=${encodeURIComponent('{ tokens { name } }')}`);
-    expect(response.headers.get('x-stale-listings')).toMatch(/^tokens;age=72\d\d$/);
+    const { headers } = await gateway.ask({ query: '{ tokens { name } }' });
+    expect(headers['x-stale-listings']).toMatch(/^tokens;age=72\d\d$/);
   });
 
   it('an old answer is requested as often as a fresh one, and the log says once why it is old', async () => {

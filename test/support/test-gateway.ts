@@ -9,7 +9,7 @@ import { parseListingRules } from '../../src/domain/listing-rules.js';
 import type { Gateway } from '../../src/gateway.js';
 import { requestIdFrom } from '../../src/http/headers.js';
 import { OPTIONAL_PATHS } from '../../src/http/paths.js';
-import { refusalResponse } from '../../src/http/refusal.js';
+import { plainRefusal } from '../../src/http/refusal.js';
 import { createLogger, LOG_LEVELS, type Logger, type LogLevel } from '../../src/logger/logger.js';
 import { createMetrics } from '../../src/observability/metrics.js';
 import { until } from './clock.js';
@@ -153,7 +153,8 @@ export async function answerOf(gateway: Gateway, request: Request, client?: stri
     { client, requestId, outcome: {} },
   );
   if ('written' in answer) throw new TypeError('Expected a response of GraphQL Yoga');
-  return 'response' in answer ? answer.response : refusalResponse(answer.refusal, globalThis);
+  const { body, ...init } = 'response' in answer ? answer.response : plainRefusal(answer.refusal);
+  return new Response(body, init);
 }
 
 /** The settings of a process without any environment variables. */

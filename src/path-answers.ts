@@ -1,0 +1,149 @@
+/** Answers all paths but the GraphQL endpoint: pages, files, monitoring, the token list and the tools for agents. */
+import type { GraphQLSchema } from 'graphql';
+import { schema as plainSchema, sdlOf } from './graph/schema/index.js';
+import { type CorsOrigins, preflightAnswer } from './http/headers.js';
+import {
+  GRAPHQL_PATH,
+  LLMS_PATH,
+  MCP_PATH,
+  MONITORING_PATHS,
+  type OptionalPath,
+  PICKER_FILES,
+  PICKER_PATH,
+  SCHEMA_PATH,
+  TOKEN_LIST_PATH,
+} from './http/paths.js';
+import { type PlainResponse, plainRefusal } from './http/refusal.js';
+import type { Logger } from './logger/logger.js';
+import type { ToolOperation } from './mcp/call-tool.js';
+import { createMcp } from './mcp/mcp-handler.js';
+import type { Metrics } from './observability/metrics.js';
+import type { Monitoring } from './observability/monitoring.js';
+import { llmsText } from './pages/llms-text.js';
+import { createPicker } from './pages/picker-page.js';
+import { createPlayground } from './pages/playground-page.js';
+import { createTextFile, forGet, type PathAnswer, serveFile, servePage } from './pages/static-page.js';
+import type { Snapshots } from './snapshots/snapshots.js';
+import { createTokenListHandler } from './token-list/handler.js';
+import type { ServerContext } from './yoga.js';
+
+/** The settings (see `config/config.ts`) and the parts of the gateway that answer paths without GraphQL. */
+export interface PathOptions {
+  readonly basePath: string;
+  readonly servedPaths: readonly OptionalPath[];
+  /** If this port is set, `/metrics` is served only there. */
+  readonly adminPort?: number | undefined;
+  readonly compression: boolean;
+  readonly trustedDocumentsOnly?: boolean | undefined;
+  readonly corsOrigins: CorsOrigins;
+  readonly graphiql: boolean;
+  readonly introspection: boolean;
+  readonly mcp: boolean;
+  readonly logos: boolean;
+  readonly schema: GraphQLSchema;
+  readonly snapshots: Snapshots;
+  readonly monitoring: Monitoring;
+  readonly metrics: Metrics;
+  readonly log: Logger;
+  /** Whether the listings are demo data. The pages for browsers then say so. */
+  readonly isDemo: boolean;
+  /** Executes an operation for a tool of `/mcp`. */
+  readonly executeForTool: (
+    operation: ToolOperation,
+    request: Request,
+    context: ServerContext,
+  ) => Promise<string>;
+}
+
+/**
+ * Creates the function that answers a request without GraphQL, with 404 for an unknown path. It returns undefined for a
+ * request to the GraphQL endpoint.
+ */
+export function createPathAnswers(options: PathOptions) {
+  const { basePath, servedPaths, isDemo, graphiql, compression, corsOrigins } = options;
+  const pathOf = (path: OptionalPath) => (servedPaths.includes(path) ? basePath + path : undefined);
+  const path = basePath + GRAPHQL_PATH;
+  const picker = pathOf(PICKER_PATH);
+  const tokenListPath = pathOf(TOKEN_LIST_PATH);
+  const files = filesOf(options, pathOf);
+  const base = basePath + PICKER_FILES;
+  const playgroundBase = `${path}/playground/`;
+  const pickerOptions = {
+    endpoint: path,
+    base,
+    hasPlayground: graphiql,
+    hasLogos: options.logos,
+    files,
+    isDemo,
+  };
+  const playgroundOptions = { base: playgroundBase, picker, files, isDemo };
+  /** Called in their order. The first answer is sent. */
+  const pages: PathAnswer[] = [];
+  // The second path is the first without its last "/", which people often leave out.
+  if (picker) pages.push(servePage([picker, basePath], base, () => createPicker(pickerOptions)));
+  if (graphiql) pages.push(servePage([path], playgroundBase, () => createPlayground(playgroundOptions)));
+  const answers = new Map<string, PathAnswer<ServerContext>>();
+  if (options.mcp) answers.set(basePath + MCP_PATH, mcpAnswer(options));
+  if (tokenListPath) answers.set(tokenListPath, forGet(createTokenListHandler(options)));
+  for (const file of files) answers.set(file.path, serveFile(file.make));
+  for (const each of MONITORING_PATHS) {
+    const isServed = each !== '/metrics' || options.adminPort === undefined;
+    if (isServed && pathOf(each))
+      answers.set(basePath + each, ({ method }) => options.monitoring(method, each));
+  }
+  // The picker is only for browsers: other clients get this refusal at its path.
+  const listed = [...(picker ? [`${picker} (in a browser)`] : []), path, ...answers.keys()];
+  const notFound = plainRefusal({
+    status: 404,
+    message: `Nothing is here. Expected one of: ${listed.join(', ')}.`,
+    // At the same address a browser can get a page, so the response varies by Accept.
+    headers: { vary: 'Accept' },
+  });
+
+  return (request: Request, context: ServerContext): PlainResponse | Promise<PlainResponse> | undefined => {
+    if (request.method === 'OPTIONS') return preflightAnswer(corsOrigins, request.headers);
+    // Turns compression off. The server in front still has the header, and can compress.
+    if (!compression) request.headers.delete('accept-encoding');
+    const url = new URL(request.url);
+    const answer = answers.get(url.pathname);
+    for (const each of answer ? [answer] : pages) {
+      const given = each(request, url, context);
+      if (given) return given;
+    }
+    return url.pathname === path ? undefined : notFound;
+  };
+}
+
+/** The files for programs: the schema and `llms.txt`. */
+function filesOf(options: PathOptions, pathOf: (path: OptionalPath) => string | undefined) {
+  const { basePath, introspection, mcp, graphiql, isDemo } = options;
+  const schema = introspection ? pathOf(SCHEMA_PATH) : undefined;
+  const text = () =>
+    llmsText({
+      endpoint: basePath + GRAPHQL_PATH,
+      mcp: mcp ? basePath + MCP_PATH : undefined,
+      schema,
+      picker: pathOf(PICKER_PATH),
+      readiness: pathOf('/ready'),
+      hasPlayground: graphiql,
+      isDemo,
+    });
+  const files = [
+    // The schema without the fields for federation, as in `schema.graphql` of the repository.
+    { path: schema, label: 'Schema', make: () => createTextFile(sdlOf(plainSchema)) },
+    { path: pathOf(LLMS_PATH), label: 'llms.txt', make: () => createTextFile(text()) },
+  ];
+  return files.flatMap(({ path, ...file }) => (path === undefined ? [] : [{ path, ...file }]));
+}
+
+/**
+ * The answers at `/mcp`. The tool `query`, which shows the schema, is offered if clients may read it and send any
+ * document.
+ */
+function mcpAnswer(options: PathOptions): PathAnswer<ServerContext> {
+  const { schema, log, executeForTool, corsOrigins } = options;
+  const hasSchema = options.introspection && !options.trustedDocumentsOnly;
+  const sdl = hasSchema ? () => sdlOf(plainSchema) : undefined;
+  const onError = (err: Error) => log.debug({ err }, 'A message to /mcp was refused or has failed');
+  return createMcp({ schema, sdl, corsOrigins, execute: executeForTool, onError });
+}
