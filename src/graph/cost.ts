@@ -20,9 +20,8 @@ import {
 } from 'graphql';
 // Not exported by graphql's index. The executor uses this function, too, so the cost counts the fields that are executed.
 import { collectSubfields } from 'graphql/execution/collectFields.js';
-import { OperationLimitError, responseTooLong } from '../domain/errors.js';
+import { OperationLimitError } from '../domain/errors.js';
 import { foldText } from '../domain/fold-text.js';
-import { MIN_RESPONSE_LIMIT, maxResponseBytes } from '../domain/text-limits.js';
 import { PUNCTUATION } from '../search/text.js';
 
 /** The cost of an operation, or of a part of it. */
@@ -30,8 +29,6 @@ export interface Cost {
   units: number;
   /** Rows of all lists of objects. */
   rows: number;
-  /** A lower bound for the bytes of the response: the names of fields count, their values do not. */
-  bytes: number;
 }
 
 /** The part of an operation that its cost depends on. Variables are coerced. */
@@ -66,7 +63,7 @@ const UNITS_AROUND_LIST = 5;
 
 /** Adds up the cost of one operation. A class, since each operation needs one, and an object of closures costs more. */
 export class CostMeter {
-  readonly spent: Cost = { units: 0, rows: 0, bytes: 0 };
+  readonly spent: Cost = { units: 0, rows: 0 };
   /** The error of an operation that is over a limit. The response then has this error and no data. */
   refusal: OperationLimitError | undefined;
 
@@ -83,8 +80,9 @@ export class CostMeter {
     const type = operation.schema.getQueryType();
     // The cast is safe: only the selections of the node are read.
     const node = operation.operation as unknown as FieldNode;
-    const cost = type && known(node, type, hasDirectives(node), () => costOfObject(type, [node], operation));
-    this.count(cost ?? NOTHING);
+    const units =
+      type && known(node, type, hasDirectives(node), () => unitsOfObject(type, [node], operation));
+    this.count({ units: units ?? 0, rows: 0 });
     return this.refusal;
   }
 
@@ -109,15 +107,14 @@ export class CostMeter {
     if (!typeOf) counts.set(getNamedType(info.returnType).name, rows.length);
     else for (const name of rows.map(typeOf)) counts.set(name, (counts.get(name) ?? 0) + 1);
     for (const [typeName, count] of counts) {
-      const { units, bytes } = costOfType(typeName, info);
-      this.add({ units: count * (perRow + units), rows: count * perRow, bytes: count * bytes });
+      this.add({ units: count * (perRow + unitsOfType(typeName, info)), rows: count * perRow });
     }
     return rows;
   }
 
   /** Adds units that do not belong to rows. Call it before the work that the units stand for. */
   spend(units: number): void {
-    this.add({ ...NOTHING, units });
+    this.add({ units, rows: 0 });
   }
 
   /**
@@ -128,16 +125,12 @@ export class CostMeter {
     if (this.refusal) throw this.refusal;
   }
 
-  private count({ units, rows, bytes }: Readonly<Cost>): void {
+  private count({ units, rows }: Readonly<Cost>): void {
     const { spent } = this;
     const { maxCost, maxRows } = this.limits;
     spent.units += units;
     spent.rows += rows;
-    spent.bytes += bytes;
-    const maxBytes = spent.bytes > MIN_RESPONSE_LIMIT ? maxResponseBytes(this.listedTokens()) : spent.bytes;
-    if (spent.bytes > maxBytes) {
-      this.refusal ??= responseTooLong(maxBytes);
-    } else if (spent.rows > maxRows) {
+    if (spent.rows > maxRows) {
       this.refusal ??= limitExceeded(
         `The lists of an operation may have at most ${maxRows} rows in all; these have ${spent.rows}. Nest fewer lists in each other, or ask for fewer rows at a time.`,
       );
@@ -159,18 +152,16 @@ function limitExceeded(message: string): OperationLimitError {
   return new OperationLimitError('LIMIT_EXCEEDED', message);
 }
 
-const NOTHING: Cost = { units: 0, rows: 0, bytes: 0 };
+/** The units for one object, by its selections (one node of the document, or several) and by its type. */
+const unitsByNodes = new WeakMap<object, Map<GraphQLObjectType, number>>();
 
-/** The cost of one object, by its selections (one node of the document, or several) and by its type. */
-const costs = new WeakMap<object, Map<GraphQLObjectType, Cost>>();
-
-function known(nodes: object, type: GraphQLObjectType, isVariable: boolean, make: () => Cost): Cost {
-  const byType = costs.get(nodes) ?? new Map<GraphQLObjectType, Cost>();
+function known(nodes: object, type: GraphQLObjectType, isVariable: boolean, make: () => number): number {
+  const byType = unitsByNodes.get(nodes) ?? new Map<GraphQLObjectType, number>();
   const before = byType.get(type);
-  if (before) return before;
-  const cost = make();
-  if (!isVariable) costs.set(nodes, byType.set(type, cost));
-  return cost;
+  if (before !== undefined) return before;
+  const units = make();
+  if (!isVariable) unitsByNodes.set(nodes, byType.set(type, units));
+  return units;
 }
 
 /** Whether the document of a node may have directives, such as `@skip`. */
@@ -178,41 +169,39 @@ function hasDirectives({ loc }: FieldNode): boolean {
   return !loc || loc.source.body.includes('@');
 }
 
-function costOfType(typeName: string, info: GraphQLResolveInfo): Cost {
+function unitsOfType(typeName: string, info: GraphQLResolveInfo): number {
   const { schema, fragments, fieldNodes } = info;
   const type = schema.getType(typeName);
-  if (!isObjectType(type)) return NOTHING;
+  if (!isObjectType(type)) return 0;
   // Cached by the list of nodes: graphql-js and the operation writer make another list if `@skip` has another value.
   return known(fieldNodes, type, false, () => {
     // Reads the variables only if there are directives, because JSON that was made from variables is not kept.
     const variables = fieldNodes.some(hasDirectives) ? info.variableValues : {};
-    return costOfObject(type, fieldNodes, { schema, fragments, variables });
+    return unitsOfObject(type, fieldNodes, { schema, fragments, variables });
   });
 }
 
-/** The cost of one object with its selections. Resolvers charge the objects of lists and of abstract types. */
-function costOfObject(type: GraphQLObjectType, nodes: readonly FieldNode[], selections: Selections): Cost {
+/** The units for one object with its selections. Resolvers charge the objects of lists and of abstract types. */
+function unitsOfObject(type: GraphQLObjectType, nodes: readonly FieldNode[], selections: Selections): number {
   const { schema, fragments, variables } = selections;
   let collected: ReadonlyMap<string, readonly FieldNode[]>;
   try {
     collected = collectSubfields(schema, fragments, variables, type, nodes);
   } catch {
     // A variable of @skip or @include is null: execution fails with the same error.
-    return { ...NOTHING, units: ERROR_UNITS };
+    return ERROR_UNITS;
   }
-  const cost = { ...NOTHING };
-  for (const [key, nodesOfField] of collected) {
+  let sum = 0;
+  for (const nodesOfField of collected.values()) {
     const name = nodesOfField[0]?.name.value ?? '';
     const field = type.getFields()[name] ?? INTROSPECTION.get(name);
     const nullable = field && getNullableType(field.type);
     const isIntrospected = field !== undefined && isIntrospectionType(getNamedType(field.type));
     const below = isIntrospected ? getNamedType(field.type) : nullable;
-    const { units, bytes } = isObjectType(below) ? costOfObject(below, nodesOfField, selections) : NOTHING;
-    cost.units += 1 + units * (isIntrospected && isListType(nullable) ? INTROSPECTION_ROWS : 1);
-    // Plus two quotes, a colon, and a comma or brace. Introspection has no bytes below its fields: these can be null.
-    cost.bytes += (isIntrospected ? 0 : bytes) + key.length + 4;
+    const units = isObjectType(below) ? unitsOfObject(below, nodesOfField, selections) : 0;
+    sum += 1 + units * (isIntrospected && isListType(nullable) ? INTROSPECTION_ROWS : 1);
   }
-  return cost;
+  return sum;
 }
 
 /** Units for one object with its fields, and with the objects in them. Of lists, only `heldBack` counts. */

@@ -105,9 +105,8 @@ export class DependencyTracker {
     this.noteAll(tracked);
     const states = Object.fromEntries(listings.map((name) => [name, this.stateOf(name)]));
     if (tracked.freshness || tracked.rules || Object.values(states).includes(undefined)) return undefined;
-    const { units, rows, bytes } = cost.spent;
-    const ofPart = { units: units - before.units, rows: rows - before.rows, bytes: bytes - before.bytes };
-    return sharedOf({ ...tracked, states, cost: ofPart });
+    const { units, rows } = cost.spent;
+    return sharedOf({ ...tracked, states, cost: { units: units - before.units, rows: rows - before.rows } });
   }
 
   /**

@@ -52,7 +52,7 @@ export const heldBackField = {
   type: [HeldBackFactType] as [typeof HeldBackFactType],
   resolve({ heldBack }: Pick<Chain, 'heldBack'>, _args: object, { cost }: GatewayContext) {
     // No units: an operation near the limit of units must not fail because a fact is held back.
-    if (heldBack.length > 0) cost.add({ units: 0, rows: heldBack.length, bytes: 0 });
+    if (heldBack.length > 0) cost.add({ units: 0, rows: heldBack.length });
     return heldBack;
   },
 };
