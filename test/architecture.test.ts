@@ -69,7 +69,7 @@ const PACKAGES = table(`
   graphql-yoga: plugins yoga
   dataloader: graph
   http: http library server
-  net: config/values http/client-address library/fetch-exchange logger server upstream/logo-url
+  net: config/values http/client-address library/requests logger server upstream/logo-url
   fs/promises: storage/disk storage/rules-file
   fs: config/files demo logger mcp/mcp-handler pages storage/rules-file
   # These are scripts, not parts of the gateway.

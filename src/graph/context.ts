@@ -3,8 +3,7 @@ import { maxResponseBytes } from '../domain/text-limits.js';
 import type { Logger } from '../logger/logger.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
 import { type CostLimits, CostMeter } from './cost.js';
-import { dependenciesOf } from './dependencies.js';
-import { DependencyTracker } from './dependency-tracker.js';
+import { DependencyTracker, dependenciesOf } from './dependencies.js';
 import { Loaders, type Waiting } from './loaders.js';
 
 /** The part of a context that all operations share. */

@@ -15,7 +15,7 @@ import type { RouteAnswer } from '../snapshots/routes.js';
 import type { ChainSnapshot, IndexedListings, ListingName, TokenSnapshot } from '../snapshots/snapshot.js';
 import type { TokenSources } from '../snapshots/sources.js';
 import { type CostMeter, ERROR_UNITS, ROUTE_UNITS, searchUnits } from './cost.js';
-import type { DependencyTracker } from './dependency-tracker.js';
+import type { DependencyTracker } from './dependencies.js';
 
 /** A value, or a promise of it if it must be loaded first. */
 export type MaybePromise<Value> = Value | Promise<Value>;

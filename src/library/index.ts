@@ -10,9 +10,8 @@ import { Connection } from '../server/connections.js';
 import { NodeExchange, type NodeRequest } from '../server/exchange.js';
 import { createRequestObserver } from '../server/request-observer.js';
 import { createResponder } from '../server/responder.js';
-import { FetchExchange } from './fetch-exchange.js';
 import { checkSettings, type GatewaySettings } from './options.js';
-import { createBodyReader, readRequest } from './request-bodies.js';
+import { createBodyReader, FetchExchange, readRequest } from './requests.js';
 
 /**
  * The settings of the process as options, without `host`, `port`, `adminPort`, `drainMs`. Two defaults

@@ -1,11 +1,24 @@
-/** Searches one token listing. */
+/** Searches one token listing: matches its words, applies the filter, and picks one page in an order. */
+import { foldChainKey } from '../domain/addresses.js';
 import type { Token } from '../domain/listing.js';
-import { orderOf, type Position, pageOf } from './orders.js';
-import { blankRankOf, NO_SYMBOL_MATCH, ownRankOf, rankOf, stateOf, symbolMatchOf } from './ranks.js';
-import { type Interpretation, interpretationsOf } from './text.js';
-import { matcherOf, type TokenSearchFilter } from './token-filter.js';
-import type { Places, TokenIndexes } from './token-indexes.js';
-import type { SortKey, TokenOrder } from './token-order.js';
+import {
+  blankRankOf,
+  chainShift,
+  NO_SYMBOL_MATCH,
+  ownRankOf,
+  rankOf,
+  stateOf,
+  symbolMatchOf,
+} from './ranks.js';
+import { foldSymbol, type Interpretation, interpretationsOf } from './text.js';
+import { type ChainsByKey, nativesOn, type Places, type TokenIndexes } from './token-indexes.js';
+import {
+  compareTieBreakers,
+  firstIndex,
+  type SortKey,
+  type TokenOrder,
+  tieBreakerOf,
+} from './token-order.js';
 import { type KnownChains, NO_MATCH, scoresOf, type WordScores } from './word-scores.js';
 
 export type { KnownChains };
@@ -153,4 +166,170 @@ function symbolMatchAt(scored: readonly WordScores[], place: number): number {
 function matchedByAll(words: readonly WordScores[], all: Places): Places {
   const [fewest = all] = words.map(({ places }) => places).sort((a, b) => a.length - b.length);
   return words.reduce((found, { scores }) => found.filter((place) => scores[place] !== NO_MATCH), fewest);
+}
+
+/** The tokens that a search orders, and the values to order them by, all indexed by place (see `Places`). */
+interface Ordered {
+  readonly tokens: readonly Token[];
+  readonly indexes: TokenIndexes;
+  /** NaN for a token without a price. */
+  readonly prices: Float64Array;
+  rankAt(place: number): number;
+}
+
+/** The numbers that an order sorts by, ascending, and their conversion to and from the values of cursors. */
+interface Scale {
+  keyAt(place: number): number;
+  cursorValue(key: number): SortKey['value'];
+  keyOf(value: SortKey['value']): number;
+}
+
+function scaleOf(order: TokenOrder, { indexes, prices, rankAt }: Ordered): Scale {
+  const { nameAt, nameKeys } = indexes;
+  if (order === 'RELEVANCE') return { keyAt: rankAt, cursorValue: (key) => key, keyOf: Number };
+  if (order === 'SYMBOL') return { keyAt: () => 0, cursorValue: () => null, keyOf: () => 0 };
+  if (order === 'NAME') {
+    return {
+      keyAt: (place) => nameAt[place] ?? 0,
+      cursorValue: (key) => nameKeys[key] ?? '',
+      keyOf(value) {
+        const index = firstIndex(nameKeys.length, (at) => (nameKeys[at] ?? '') >= String(value));
+        // A name that is no longer listed gets a number between those of its neighbours.
+        return nameKeys[index] === value ? index : index - 0.5;
+      },
+    };
+  }
+  const sign = order === 'PRICE_ASC' ? 1 : -1;
+  // A token without a price comes last in both directions.
+  const keyOf = (price: number) => (Number.isNaN(price) ? Number.POSITIVE_INFINITY : sign * price);
+  return {
+    keyAt: (place) => keyOf(prices[place] ?? Number.NaN),
+    cursorValue: (key) => (key === Number.POSITIVE_INFINITY ? null : sign * key),
+    keyOf: (value) => keyOf(Number(value ?? Number.NaN)),
+  };
+}
+
+/** Orders tokens by numbers, then by place, and converts positions to and from cursors. */
+function orderOf(order: TokenOrder, ordered: Ordered) {
+  const { keyAt, cursorValue, keyOf } = scaleOf(order, ordered);
+  const { tokens, indexes } = ordered;
+  const tieBreakerAt = (place: number) => tieBreakerOf(tokens[place] as Token);
+  return {
+    keyAt,
+    sortKeyOf({ key, place }: Position): SortKey {
+      return { order, value: cursorValue(key), tieBreaker: tieBreakerAt(place) };
+    },
+    /** Makes the function that says whether a token is on the page of this cursor, or on an earlier page. */
+    isSeenBy({ value, tieBreaker }: SortKey): (key: number, place: number) => boolean {
+      const isAfter = (place: number) => compareTieBreakers(tieBreakerAt(place), tieBreaker) > 0;
+      const end = { key: keyOf(value), place: firstIndex(tokens.length, isAfter) };
+      const [, chainKey] = tieBreaker;
+      const bridgeable = indexes.chains.get(chainKey)?.bridgeable ?? 0;
+      // If the number of bridgeable tokens on the cursor's chain has changed, all tokens of this chain have moved together.
+      const shift = order === 'RELEVANCE' ? chainShift(end.key, bridgeable) : 0;
+      const hasMoved = (place: number) => shift !== 0 && tokens[place]?.chainKey === chainKey;
+      return (key, place) => isBefore(end, hasMoved(place) ? key - shift : key, place);
+    },
+  };
+}
+
+/** A position in an order. After it come the tokens with an equal key from `place` on, then those with larger keys. */
+interface Position {
+  readonly key: number;
+  readonly place: number;
+}
+
+const END: Position = { key: Number.POSITIVE_INFINITY, place: Number.POSITIVE_INFINITY };
+
+/**
+ * Picks the first `size` tokens that are not seen yet, by key and then by place, in one pass and without sorting the
+ * others.
+ *
+ * @returns the tokens of the page in order, and how many of the tokens found are on earlier pages
+ */
+function pageOf(
+  places: readonly number[],
+  keyAt: (place: number) => number,
+  size: number,
+  isSeen: (key: number, place: number) => boolean = () => false,
+): { readonly picked: readonly Position[]; readonly before: number } {
+  const picked: Position[] = [];
+  let before = 0;
+  let last = END;
+  for (const place of places) {
+    const key = keyAt(place);
+    if (isSeen(key, place)) before++;
+    else if (isBefore(last, key, place)) {
+      const index = firstIndex(picked.length, (at) => isBefore(picked[at] ?? END, key, place));
+      picked.splice(index, 0, { key, place });
+      if (picked.length > size) picked.pop();
+      if (picked.length === size) last = picked.at(-1) ?? END;
+    }
+  }
+  return { picked, before };
+}
+
+function isBefore(position: Position, key: number, place: number): boolean {
+  return key < position.key || (key === position.key && place < position.place);
+}
+
+/** Tokens must match every condition given; a condition that is null or omitted matches everything. */
+export interface TokenSearchFilter {
+  /** Keys and types of chains, in any letter case. */
+  readonly chainKeys?: readonly string[] | null | undefined;
+  readonly chainTypes?: readonly string[] | null | undefined;
+  /** Symbols as a person types them. */
+  readonly symbols?: readonly string[] | null | undefined;
+  readonly isBridgeable?: boolean | null | undefined;
+  readonly isNative?: boolean | null | undefined;
+  readonly hasPrice?: boolean | null | undefined;
+  readonly minPriceUsd?: number | null | undefined;
+  readonly maxPriceUsd?: number | null | undefined;
+  /** Only these tokens match. The tokens must be the row objects of the listing that is searched. */
+  readonly reachable?: ReadonlySet<Token> | undefined;
+}
+
+/** Makes the test of a token by its place; undefined without a condition. `prices` has NaN for no price. */
+function matcherOf(
+  filter: TokenSearchFilter,
+  tokens: readonly Token[],
+  prices: Float64Array,
+  indexes: TokenIndexes,
+  chains: ChainsByKey | undefined,
+): ((place: number) => boolean) | undefined {
+  if (Object.values(filter).every((condition) => condition == null)) return undefined;
+  const { symbols, chainKeys, chainTypes, isBridgeable, isNative, hasPrice, reachable } = filter;
+  const min = filter.minPriceUsd ?? Number.NEGATIVE_INFINITY;
+  const max = filter.maxPriceUsd ?? Number.POSITIVE_INFINITY;
+  const needsPrice = filter.minPriceUsd != null || filter.maxPriceUsd != null;
+  // Each condition marks its tokens in an array. Testing the texts of each found token, often thousands, is slower.
+  const marked = (lists: readonly (Places | undefined)[]) => {
+    const marks = new Uint8Array(prices.length);
+    for (const places of lists) for (const place of places ?? []) marks[place] = 1;
+    return marks;
+  };
+  const allKeys = () => [...indexes.chains.keys()];
+  // Distinct: otherwise a key that is given 500 times would mark its tokens 500 times.
+  const on = (keys: readonly string[]) =>
+    marked([...new Set(keys)].map((key) => indexes.chains.get(key)?.all));
+  const types = chainTypes && new Set<string | undefined>(chainTypes.map((type) => type.toLowerCase()));
+  const onChain = chainKeys && on(chainKeys.map(foldChainKey));
+  const ofType = types && on(allKeys().filter((key) => types.has(chains?.byKey(key)?.chainType)));
+  const ofSymbol =
+    symbols && marked([...new Set(symbols.map(foldSymbol))].map((symbol) => indexes.symbols.get(symbol)));
+  const natives =
+    isNative == null ? undefined : marked(allKeys().map((key) => nativesOn(key, indexes, chains)));
+  return (place) => {
+    const price = prices[place] ?? Number.NaN;
+    return (
+      (!onChain || onChain[place] === 1) &&
+      (!ofType || ofType[place] === 1) &&
+      (!ofSymbol || ofSymbol[place] === 1) &&
+      (!natives || natives[place] === Number(isNative)) &&
+      (isBridgeable == null || tokens[place]?.isBridgeable === isBridgeable) &&
+      (hasPrice == null || Number.isNaN(price) !== hasPrice) &&
+      (!reachable || reachable.has(tokens[place] as Token)) &&
+      (!needsPrice || (price >= min && price <= max))
+    );
+  };
 }

@@ -9,7 +9,7 @@ import {
   validate,
 } from 'graphql';
 import { expect, it } from 'vitest';
-import { mergedRules } from '../../src/execution/merged-rules.js';
+import { mergedRules } from '../../src/execution/documents.js';
 import { withFederation } from '../../src/graph/federation/federated.js';
 import { schema as ownSchema } from '../../src/graph/schema/index.js';
 

@@ -1,22 +1,23 @@
-/** The queries for the tokens that a token can be moved to. */
+/** The queries for the tokens that a token can be moved to, and for those that can be moved to it. */
 import { foldChainKey } from '../../domain/addresses.js';
 import { groupBy } from '../../domain/keyed-rows.js';
 import { CAN_FAIL, type Token } from '../../domain/listing.js';
 import type { RouteAnswer } from '../../snapshots/routes.js';
+import type { TokenSources } from '../../snapshots/sources.js';
 import { whenReady } from '../loaders.js';
-import { TOKEN_ADDRESS } from './arguments.js';
+import { TOKEN_ADDRESS, textWithin } from './arguments.js';
 import { builder } from './builder.js';
 import { ChainType } from './chain.js';
 import { routesOfPair, TokenType } from './token.js';
 
-export interface ChainDestinations {
+interface ChainDestinations {
   readonly chainKey: string;
   readonly tokens: readonly Token[];
   /** When the routes were fetched (milliseconds since 1970); null if unknown. */
   readonly asOf: number | null;
 }
 
-export const ChainDestinationsType = builder.objectRef<ChainDestinations>('ChainDestinations').implement({
+const ChainDestinationsType = builder.objectRef<ChainDestinations>('ChainDestinations').implement({
   description: 'The tokens on one chain that a token can be moved to, or from.',
   fields: (t) => ({
     chainKey: t.exposeString('chainKey', {
@@ -105,7 +106,64 @@ function groupsElsewhere(srcChainKey: string, routes: RouteAnswer): readonly Cha
 }
 
 /** Groups tokens by chain, in the order of the first token of each chain. @param asOf when the routes were fetched */
-export function groupByChain(tokens: readonly Token[], asOf: number | null): readonly ChainDestinations[] {
+function groupByChain(tokens: readonly Token[], asOf: number | null): readonly ChainDestinations[] {
   const groups = groupBy(tokens, ({ chainKey }) => chainKey);
   return [...groups].map(([chainKey, group]) => ({ chainKey, tokens: group, asOf }));
 }
+
+/** Units for sorting one token, which takes about a microsecond. */
+const UNITS_OF_SOURCE = 3;
+/** To read this many pairs of token and destination takes as long as to sort one token. */
+const PAIRS_LOOKED_AT = 1_000;
+
+const TokenSourcesType = builder.objectRef<TokenSources>('TokenSources').implement({
+  description:
+    "The tokens that can be moved to one token: the upstream's destinations, inverted. A route in one direction does not imply a route back.",
+  fields: (t) => ({
+    chains: t.field({
+      type: [ChainDestinationsType],
+      description:
+        "The listed, bridgeable tokens with this token among their destinations, grouped by chain. The tokens are in the operator's order of chains, then sorted by `chainKey` and `address`. Empty if no listed token is known to have a route to this token. Sources on the chain of the token itself are included.",
+      resolve(sources, _args, { cost }, info) {
+        cost.spend(UNITS_OF_SOURCE * Math.ceil(sources.pairs / PAIRS_LOOKED_AT));
+        const rows = sources.rows();
+        cost.spend(UNITS_OF_SOURCE * rows.length);
+        const groups = groupByChain(rows, null).map((group) => ({
+          ...group,
+          asOf: sources.oldestOf(group.tokens),
+        }));
+        return cost.chargeRows(groups, info);
+      },
+    }),
+    isComplete: t.exposeBoolean('isComplete', {
+      description:
+        'Whether the routes of every bridgeable token are known. While it is false, there may be more sources.',
+    }),
+    asOf: t.expose('asOf', {
+      type: 'DateTime',
+      nullable: true,
+      description:
+        'When the oldest known routes of any bridgeable token were fetched, minus the time that they had spent in caches in front of the upstream. Null if there is no bridgeable token.',
+    }),
+  }),
+});
+
+builder.queryField('sources', (t) =>
+  t.field({
+    type: TokenSourcesType,
+    nullable: true,
+    description: `The tokens that can be moved to a token. The result is computed from the destinations of all bridgeable tokens, which the gateway collects in the background if ROUTES_SWEEP_MS is set or demo data is served. This query itself requests no routes. Null without an error if the gateway does not collect destinations; null with an error until the first destinations are known. ${CAN_FAIL}`,
+    args: {
+      dstChainKey: t.arg.string({
+        required: true,
+        description: '`chainKey` of the chain that the token is on.',
+      }),
+      dstToken: t.arg.string({ required: true, description: TOKEN_ADDRESS }),
+    },
+    resolve(_query, { dstChainKey, dstToken }, { loaders }) {
+      const chainKey = textWithin('chainKey', 'dstChainKey', dstChainKey) ?? '';
+      const address = textWithin('address', 'dstToken', dstToken) ?? '';
+      return loaders.sourcesOf(chainKey, address);
+    },
+  }),
+);

@@ -19,7 +19,6 @@ import './token.js';
 import './token-search.js';
 import './destinations.js';
 import './changes.js';
-import './sources.js';
 import './listing-status.js';
 
 const SEMANTIC_NON_NULL = new GraphQLDirective({

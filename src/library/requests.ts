@@ -1,4 +1,6 @@
-/** Reads request bodies in the library, including those that a framework has parsed before. */
+/** Requests of the library: those of `fetch`, and those of node:http whose body a framework may have read before. */
+import { isIP } from 'node:net';
+import { type ClientFinder, clientOf } from '../http/client-address.js';
 import {
   MAX_UNANSWERED_REQUEST_BYTES,
   REFUSED_BODY_GRACE_MS,
@@ -7,8 +9,72 @@ import {
 } from '../server/bodies.js';
 import { createByteBudget } from '../server/byte-budget.js';
 import type { Connection } from '../server/connections.js';
-import type { NodeRequest } from '../server/exchange.js';
+import { Exchange, type NodeRequest } from '../server/exchange.js';
 import type { ServerRefusal } from '../server/refusals.js';
+
+export class FetchExchange extends Exchange {
+  status = 0;
+  readonly method: string;
+  /** The path and query string. The host has no meaning for the gateway. */
+  readonly url: string;
+  readonly client: string | undefined;
+  readonly isForwarded: boolean;
+
+  /** @param given the address at the other end of the connection, or any other text for the client; undefined if unknown */
+  constructor(
+    private readonly request: Request,
+    override readonly read: ReadBody,
+    given: string | undefined,
+    findClient: ClientFinder,
+    private readonly resolve: (response: Response) => void,
+  ) {
+    super();
+    this.startedAt = performance.now();
+    this.method = request.method;
+    const { pathname, search } = new URL(request.url);
+    this.url = pathname + search;
+    const isAddress = given !== undefined && isIP(given) > 0;
+    const forwardedFor = request.headers.get('x-forwarded-for');
+    const forwarded = isAddress ? findClient(given, forwardedFor) : undefined;
+    this.client = forwarded ?? (isAddress ? clientOf(given) : given);
+    this.isForwarded = isAddress && forwardedFor !== null && this.client === clientOf(given);
+  }
+
+  header(name: string): string | undefined {
+    return this.request.headers.get(name) ?? undefined;
+  }
+
+  get isAborted(): boolean {
+    return this.isClosed;
+  }
+
+  get isClosed(): boolean {
+    return this.request.signal.aborted;
+  }
+
+  toRequest(RequestClass: typeof Request): Request {
+    const { headers, signal } = this.request;
+    return new RequestClass(`http://gateway${this.url}`, {
+      ...this.init(),
+      headers: Object.fromEntries(headers),
+      signal,
+    });
+  }
+
+  send(status: number, headers: readonly string[], parts: readonly Uint8Array<ArrayBuffer>[] = []): boolean {
+    this.status = status;
+    for (const { byteLength } of parts) this.bodyBytes += byteLength;
+    const given: [string, string][] = [];
+    for (let nth = 0; nth < headers.length; nth += 2)
+      given.push([headers[nth] ?? '', headers[nth + 1] ?? '']);
+    // Without bytes the body is null: some statuses forbid even an empty body.
+    const hasBody = this.bodyBytes > 0 && this.method !== 'HEAD';
+    const [first, ...others] = parts;
+    const body = others.length > 0 ? Buffer.concat(parts) : first;
+    this.resolve(new Response(hasBody ? body : null, { status, headers: given }));
+    return true;
+  }
+}
 
 /** At most this many bytes of a refused body are read and dropped, for {@link REFUSED_BODY_GRACE_MS} at most. */
 const MAX_DROPPED_BYTES = 16 * 2 ** 20;
