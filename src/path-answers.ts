@@ -20,8 +20,7 @@ import { createMcp } from './mcp/mcp-handler.js';
 import type { Metrics } from './observability/metrics.js';
 import type { Monitoring } from './observability/monitoring.js';
 import { llmsText } from './pages/llms-text.js';
-import { createPicker } from './pages/picker-page.js';
-import { createPlayground } from './pages/playground-page.js';
+import { createPicker, createPlayground } from './pages/pages.js';
 import { createTextFile, forGet, type PathAnswer, serveFile, servePage } from './pages/static-page.js';
 import type { Snapshots } from './snapshots/snapshots.js';
 import { createTokenListHandler } from './token-list/handler.js';
@@ -66,22 +65,21 @@ export function createPathAnswers(options: PathOptions) {
   const picker = pathOf(PICKER_PATH);
   const tokenListPath = pathOf(TOKEN_LIST_PATH);
   const files = filesOf(options, pathOf);
-  const base = basePath + PICKER_FILES;
-  const playgroundBase = `${path}/playground/`;
-  const pickerOptions = {
+  const facts = {
     endpoint: path,
-    base,
     hasPlayground: graphiql,
-    hasLogos: options.logos,
+    picker,
+    pickerBase: basePath + PICKER_FILES,
+    playgroundBase: `${path}/playground/`,
     files,
+    hasLogos: options.logos,
     isDemo,
   };
-  const playgroundOptions = { base: playgroundBase, picker, files, isDemo };
   /** Called in their order. The first answer is sent. */
   const pages: PathAnswer[] = [];
   // The second path is the first without its last "/", which people often leave out.
-  if (picker) pages.push(servePage([picker, basePath], base, () => createPicker(pickerOptions)));
-  if (graphiql) pages.push(servePage([path], playgroundBase, () => createPlayground(playgroundOptions)));
+  if (picker) pages.push(servePage([picker, basePath], facts.pickerBase, () => createPicker(facts)));
+  if (graphiql) pages.push(servePage([path], facts.playgroundBase, () => createPlayground(facts)));
   const answers = new Map<string, PathAnswer<ServerContext>>();
   if (options.mcp) answers.set(basePath + MCP_PATH, mcpAnswer(options));
   if (tokenListPath) answers.set(tokenListPath, forGet(createTokenListHandler(options)));

@@ -26,12 +26,6 @@ export interface Page {
   readonly assets: ReadonlyMap<string, StaticFile>;
 }
 
-/** A file for machines that a page links to. */
-export interface FileLink {
-  readonly path: string;
-  readonly label: string;
-}
-
 /** A file that is served beside the document of a page. */
 export interface PageFile {
   /** The path of the file, below the path that all assets of the page share. */

@@ -1,0 +1,114 @@
+/** The pages for browsers: the token picker, and the playground, which is GraphiQL with this gateway's examples and look. */
+import { readFileSync } from 'node:fs';
+import { DEMO_LABEL } from '../demo/listings.js';
+import { createPage, type Page, type PageFile, readPageFiles } from './static-page.js';
+
+/** What the pages show, and where they find each other. */
+export interface PageFacts {
+  /** The path to which the pages send their queries. For browsers, it is the path of the playground. */
+  readonly endpoint: string;
+  readonly hasPlayground: boolean;
+  /** The path of the token picker; undefined if there is none. */
+  readonly picker: string | undefined;
+  /** The paths of the folders of their files, such as `/picker/`. */
+  readonly pickerBase: string;
+  readonly playgroundBase: string;
+  /** The files for machines that the pages link to. */
+  readonly files: readonly { readonly path: string; readonly label: string }[];
+  /** Whether the picker may load logos of tokens from other hosts, by HTTPS. */
+  readonly hasLogos: boolean;
+  /** Whether to label the data as demo data. */
+  readonly isDemo: boolean;
+}
+
+/** Where the build puts the README as a page, and GraphiQL. Tests, which run the sources, use these files, too. */
+const GUIDE = new URL('../../dist/pages/picker/guide.html', import.meta.url);
+const GRAPHIQL = new URL('../../dist/pages/graphiql/', import.meta.url);
+
+/** What both pages allow the browser to load. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+];
+
+const demoTexts = (isDemo: boolean) => ({
+  demo: isDemo ? ' (demo data)' : '',
+  'demo label': isDemo ? `<p class="pill">${DEMO_LABEL}</p>` : '',
+});
+const linkTo = (path: string, label: string) => `<a href="${path}">${label}</a>`;
+const linksTo = (files: PageFacts['files']) => files.map(({ path, label }) => linkTo(path, label));
+
+/** Makes the picker from the files in `picker/` and the guide. */
+export function createPicker({
+  endpoint,
+  hasPlayground,
+  pickerBase,
+  files,
+  hasLogos,
+  isDemo,
+}: PageFacts): Page {
+  const links = [...(hasPlayground ? [linkTo(endpoint, 'Playground')] : []), ...linksTo(files)];
+  // Only paths of the gateway: the guide names files of the repository, which the gateway does not serve.
+  const ofGuide = [linkTo('../../', 'Token picker'), ...links].join(' ');
+  const guide = readFileSync(GUIDE, 'utf8').replace('{{links}}', ofGuide);
+  return createPage({
+    folder: 'picker',
+    base: pickerBase,
+    otherFiles: [{ name: 'guide.html', type: 'text/html', content: guide }],
+    texts: {
+      ...demoTexts(isDemo),
+      endpoint,
+      'has playground': String(hasPlayground),
+      links: [...links, linkTo('./guide.html', 'Guide')].join(' '),
+      logos: String(hasLogos),
+    },
+    contentSecurityPolicy: [
+      ...CONTENT_SECURITY_POLICY,
+      "style-src 'self'",
+      `img-src 'self'${hasLogos ? ' https:' : ''}`,
+      // The browser then refuses to turn text into markup, even if the page has a mistake.
+      "require-trusted-types-for 'script'",
+      "trusted-types 'none'",
+    ],
+  });
+}
+
+/** The files of the picker that the playground uses, too. */
+const OF_PICKER: readonly string[] = ['text.js', 'icon.svg'];
+
+/**
+ * Makes the playground from the files in `playground/` and those of GraphiQL, which have 9 MB.
+ *
+ * @throws Error if the files cannot be read now
+ */
+export function createPlayground({ playgroundBase, picker, files, isDemo }: PageFacts): Page {
+  const ofPicker = readPageFiles('picker').filter(({ name }) => OF_PICKER.includes(name));
+  const links = [...(picker ? [linkTo(picker, 'Token picker')] : []), ...linksTo(files)];
+  return createPage({
+    folder: 'playground',
+    base: playgroundBase,
+    otherFiles: [...graphiqlFiles(), ...ofPicker],
+    texts: { ...demoTexts(isDemo), links: links.join('') },
+    contentSecurityPolicy: [
+      ...CONTENT_SECURITY_POLICY,
+      "style-src 'self' 'unsafe-inline'",
+      "img-src 'self' data:",
+      "font-src 'self' data:",
+      "worker-src 'self'",
+    ],
+  });
+}
+
+/** The files of GraphiQL as bytes: to decode 9 MB would keep other requests waiting. */
+function graphiqlFiles(): readonly PageFile[] {
+  const scripts = ['graphiql.js', 'editor.worker.js', 'json.worker.js', 'graphql.worker.js'];
+  return [...scripts, 'graphiql.css'].map((name) => ({
+    name,
+    type: name.endsWith('.css') ? 'text/css' : 'text/javascript',
+    content: readFileSync(new URL(name, GRAPHIQL)),
+  }));
+}
