@@ -22,7 +22,7 @@ import type { PathOptions } from './path-answers.js';
 import { createOperationQueue } from './scheduling/operation-queue.js';
 import { MAX_UPSTREAM_WAIT_MS } from './snapshots/operation-view.js';
 import { currentTracing } from './tracing.js';
-import type { OperationOutcome, ServerContext, YogaContext } from './yoga.js';
+import type { OperationOutcome, RequestFacts, YogaContext } from './yoga.js';
 
 /** The settings that the gateway reads, and the parts that it uses. */
 export interface GatewayOptions
@@ -43,7 +43,7 @@ export interface WrittenResponse extends ResultFacts {
 /** A response or a refusal. `isByClient`: whether other operations of this client caused the refusal. */
 export type Answer =
   | { readonly written: WrittenResponse }
-  | { readonly response: PlainResponse }
+  | { readonly response: PlainResponse; readonly outcome: OperationOutcome }
   | { readonly refusal: Refusal; readonly isByClient: boolean };
 
 /**
@@ -138,7 +138,7 @@ export function createGateway(options: GatewayOptions) {
    *
    * @returns no promise if the response was written at once: a promise would take a quarter of the whole time
    */
-  function respond(request: GatewayRequest, context: ServerContext): Answer | Promise<Answer> {
+  function respond(request: GatewayRequest, context: RequestFacts): Answer | Promise<Answer> {
     if (!request.isOperation) return respondByYoga(request, context);
     const { client } = context;
     let parameters: RequestParameters | undefined;
@@ -159,7 +159,7 @@ export function createGateway(options: GatewayOptions) {
   /** Waits for the first snapshot of each listing that the operation needs (two at most), then responds. */
   async function respondLater(
     request: GatewayRequest,
-    context: ServerContext,
+    context: RequestFacts,
     parameters: RequestParameters | undefined,
     first: Result,
   ): Promise<Answer> {
@@ -181,19 +181,23 @@ export function createGateway(options: GatewayOptions) {
     return { refusal: overloaded, isByClient };
   }
 
-  async function respondByYoga({ toRequest }: GatewayRequest, context: YogaContext): Promise<Answer> {
+  async function respondByYoga(
+    { toRequest }: GatewayRequest,
+    facts: Omit<YogaContext, 'outcome'>,
+  ): Promise<Answer> {
     const { pathAnswer, yoga } = await load();
     const asked = toRequest(yoga.Request);
-    return { response: await (pathAnswer(asked, context) ?? yoga.respond(asked, context)) };
+    const context = { ...facts, outcome: {} };
+    const response = await (pathAnswer(asked, context) ?? yoga.respond(asked, context));
+    return { response, outcome: context.outcome };
   }
 
   /** Executes an operation for a tool of `/mcp` at once: the request to `/mcp` has already waited for its turn. */
   async function executeForTool(
     operation: RequestParameters,
     { signal }: Request,
-    { client, requestId, outcome: outer }: ServerContext,
+    { client, requestId, outcome }: YogaContext,
   ): Promise<string> {
-    const outcome: OperationOutcome = {};
     const toRequest = (RequestClass: typeof Request) =>
       new RequestClass(`http://gateway${path}`, {
         method: 'POST',
@@ -201,15 +205,14 @@ export function createGateway(options: GatewayOptions) {
         body: JSON.stringify(operation),
         signal,
       });
-    const context = { client, requestId, outcome, isOwn: true };
+    const facts = { client, requestId, isOwn: true };
     const result = execute(operation, client);
-    const answer = isWritten(result)
-      ? { written: result }
-      : await respondLater({ isOperation: true, toRequest }, context, operation, result);
-    const isByClient = 'refusal' in answer ? answer.isByClient : outcome.isByClient;
-    if (isByClient !== undefined) outer.isByClient = isByClient;
-    if ('refusal' in answer) return plainRefusal(answer.refusal).body;
-    return 'written' in answer ? Buffer.concat(answer.written.body).toString() : String(answer.response.body);
+    if (isWritten(result)) return textOf(result);
+    const answer = await respondLater({ isOperation: true, toRequest }, facts, operation, result);
+    if ('written' in answer) return textOf(answer.written);
+    const { isByClient } = 'refusal' in answer ? answer : answer.outcome;
+    if (isByClient !== undefined) outcome.isByClient = isByClient;
+    return 'refusal' in answer ? plainRefusal(answer.refusal).body : String(answer.response.body);
   }
 
   let loading: ReturnType<typeof loadNow> | undefined;
@@ -219,7 +222,7 @@ export function createGateway(options: GatewayOptions) {
       import('./yoga.js'),
       import('./path-answers.js'),
     ]);
-    const createYogaContext = ({ client, waitsUntil, requestId }: ServerContext) => {
+    const createYogaContext = ({ client, waitsUntil, requestId }: RequestFacts) => {
       const facts = { client, waitsUntil, requestId, yieldToQueue: () => yieldToQueue(client) };
       return createContext(contextOptions, facts);
     };
@@ -253,6 +256,8 @@ export function createGateway(options: GatewayOptions) {
     load,
   };
 }
+
+const textOf = ({ body }: WrittenResponse) => Buffer.concat(body).toString();
 
 function refuseToResume(isByClient: boolean): never {
   const message = 'The gateway is busy. Ask for this part of the operation again in 1 s.';

@@ -24,7 +24,7 @@ import { createPicker, createPlayground } from './pages/pages.js';
 import { createTextFile, forGet, type PathAnswer, serveFile, servePage } from './pages/static-page.js';
 import type { Snapshots } from './snapshots/snapshots.js';
 import { createTokenListHandler } from './token-list/handler.js';
-import type { ServerContext } from './yoga.js';
+import type { YogaContext } from './yoga.js';
 
 /** The settings (see `config/config.ts`) and the parts of the gateway that answer paths without GraphQL. */
 export interface PathOptions {
@@ -50,7 +50,7 @@ export interface PathOptions {
   readonly executeForTool: (
     operation: ToolOperation,
     request: Request,
-    context: ServerContext,
+    context: YogaContext,
   ) => Promise<string>;
 }
 
@@ -80,7 +80,7 @@ export function createPathAnswers(options: PathOptions) {
   // The second path is the first without its last "/", which people often leave out.
   if (picker) pages.push(servePage([picker, basePath], facts.pickerBase, () => createPicker(facts)));
   if (graphiql) pages.push(servePage([path], facts.playgroundBase, () => createPlayground(facts)));
-  const answers = new Map<string, PathAnswer<ServerContext>>();
+  const answers = new Map<string, PathAnswer<YogaContext>>();
   if (options.mcp) answers.set(basePath + MCP_PATH, mcpAnswer(options));
   if (tokenListPath) answers.set(tokenListPath, forGet(createTokenListHandler(options)));
   for (const file of files) answers.set(file.path, serveFile(file.make));
@@ -98,7 +98,7 @@ export function createPathAnswers(options: PathOptions) {
     headers: { vary: 'Accept' },
   });
 
-  return (request: Request, context: ServerContext): PlainResponse | Promise<PlainResponse> | undefined => {
+  return (request: Request, context: YogaContext): PlainResponse | Promise<PlainResponse> | undefined => {
     if (request.method === 'OPTIONS') return preflightAnswer(corsOrigins, request.headers);
     // Turns compression off. The server in front still has the header, and can compress.
     if (!compression) request.headers.delete('accept-encoding');
@@ -138,7 +138,7 @@ function filesOf(options: PathOptions, pathOf: (path: OptionalPath) => string | 
  * The answers at `/mcp`. The tool `query`, which shows the schema, is offered if clients may read it and send any
  * document.
  */
-function mcpAnswer(options: PathOptions): PathAnswer<ServerContext> {
+function mcpAnswer(options: PathOptions): PathAnswer<YogaContext> {
   const { schema, log, executeForTool, corsOrigins } = options;
   const hasSchema = options.introspection && !options.trustedDocumentsOnly;
   const sdl = hasSchema ? () => sdlOf(plainSchema) : undefined;

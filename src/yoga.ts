@@ -21,24 +21,24 @@ export interface YogaOptions {
   readonly schema: GraphQLSchema;
   readonly documents: Documents;
   readonly trusted: TrustedDocuments | undefined;
-  readonly createContext: (context: ServerContext) => GatewayContext;
+  readonly createContext: (context: RequestFacts) => GatewayContext;
   readonly log: Logger;
 }
 
-/** Facts about one request that the HTTP server and the gateway exchange. */
-export interface ServerContext {
+/** Facts about one request. */
+export interface RequestFacts {
   /** The client, such as its address. Clients take turns, and all requests without a client count as one client. */
   readonly client?: string | undefined;
   readonly requestId: string;
-  readonly outcome: OperationOutcome;
   /** When the operation stops waiting for the upstream, by `performance.now()`. Unset in its first execution. */
   readonly waitsUntil?: number | undefined;
   /** Whether the operation is of a tool of `/mcp`: its document need not be in `TRUSTED_DOCUMENTS`. */
   readonly isOwn?: boolean | undefined;
 }
 
-/** The context of GraphQL Yoga. */
-export interface YogaContext extends ServerContext {
+/** The context of GraphQL Yoga, and of the answers at other paths. */
+export interface YogaContext extends RequestFacts {
+  readonly outcome: OperationOutcome;
   /** Present if the gateway has found that the operation exceeds a limit. GraphQL Yoga then refuses it. */
   readonly costRefusal?: GatewayContext['cost']['refusal'];
 }

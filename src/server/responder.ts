@@ -95,14 +95,12 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
     const { cacheable, client, requestId } = exchange;
     const isOperation = gateway.isOperation(cacheable);
     const headers = isOperation ? headersFor(cacheable) : undefined;
-    const outcome: OperationOutcome = {};
     const parameters = headers && (() => parametersOf(cacheable, path));
     const toRequest = (RequestClass: typeof Request) => exchange.toRequest(RequestClass);
-    const context = { client, requestId, outcome };
-    const answer = gateway.respond({ isOperation, parameters, toRequest }, context);
+    const answer = gateway.respond({ isOperation, parameters, toRequest }, { client, requestId });
     const send = (given: Answer) => {
       if ('written' in given) return sendExecuted(key, exchange, headers ?? [], given.written, 'writer');
-      if ('response' in given) return sendByYoga(key, exchange, headers, given.response, outcome);
+      if ('response' in given) return sendByYoga(key, exchange, headers, given);
       return observer.refuse(exchange, given.refusal, given.isByClient);
     };
     if (!(answer instanceof Promise)) return send(answer);
@@ -156,8 +154,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
     key: string | undefined,
     exchange: Exchange,
     headers: readonly string[] | undefined,
-    response: PlainResponse,
-    outcome: OperationOutcome,
+    { response, outcome }: Extract<Answer, { readonly outcome: OperationOutcome }>,
   ) {
     const { result } = outcome;
     if (headers && result && !outcome.codes && isSingleJson(response)) {

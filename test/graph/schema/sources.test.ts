@@ -21,7 +21,7 @@ it('sources are written by the operation writer, with the same bytes as by Graph
   await untilComplete(gateway);
   const toRequest = () => expect.fail('GraphQL Yoga is asked');
   const request = { isOperation: true, parameters: () => OF_B, toRequest };
-  const answer = await gateway.gateway.respond(request, { requestId: 'any', outcome: {} });
+  const answer = await gateway.gateway.respond(request, { requestId: 'any' });
   const response = await gateway.post(OF_B);
   const body = await response.text();
   expect('written' in answer && Buffer.concat(answer.written.body).toString()).toBe(body);
