@@ -10,8 +10,7 @@ import {
 import { type Fragments, fragmentsOf } from './document-limits.js';
 import type { Documents } from './documents.js';
 import { Execution, type ExecutionContext } from './execution.js';
-import type { Memory } from './kept-json.js';
-import { Plan } from './plan.js';
+import { type Memory, Plan } from './plan.js';
 import { createCoercion, type Variables } from './variables.js';
 
 /** The parameters of a GraphQL request, also unknown ones. Their values are not checked yet. */
