@@ -143,5 +143,7 @@ function mcpAnswer(options: PathOptions): PathAnswer<YogaContext> {
   const hasSchema = options.introspection && !options.trustedDocumentsOnly;
   const sdl = hasSchema ? () => sdlOf(plainSchema) : undefined;
   const onError = (err: Error) => log.debug({ err }, 'A message to /mcp was refused or has failed');
-  return createMcp({ schema, sdl, corsOrigins, execute: executeForTool, onError });
+  const respond = createMcp({ schema, sdl, corsOrigins, onError });
+  return (request, _url, context) =>
+    respond(request, (operation) => executeForTool(operation, request, context), context.outcome);
 }

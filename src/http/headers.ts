@@ -36,14 +36,11 @@ export function hasTag(ifNoneMatch: string | null | undefined, etag: string): bo
 /** The origins whose pages may read responses, or `*` for all. */
 export type CorsOrigins = '*' | readonly string[];
 
-/** Names and values of response headers. */
-export type HeaderPairs = readonly (readonly [name: string, value: string])[];
-
 const EXPOSED = [
   'access-control-expose-headers',
   'age, cache-status, ratelimit, ratelimit-policy, retry-after, x-cost, x-request-id, x-stale-listings',
 ] as const;
-const FOR_ALL: HeaderPairs = [['access-control-allow-origin', '*'], EXPOSED];
+const FOR_ALL: readonly string[] = ['access-control-allow-origin', '*', ...EXPOSED];
 
 /** The origins of pages on this machine, such as those of a development server. */
 const LOOPBACK = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/;
@@ -59,11 +56,10 @@ export function isForeignOrigin(origins: CorsOrigins, origin: string | null): bo
 }
 
 /** The headers that let a page of this origin read a response, without credentials; else only `Vary`. */
-export function corsHeaders(origins: CorsOrigins, origin: string | null | undefined): HeaderPairs {
+export function corsHeaders(origins: CorsOrigins, origin: string | null | undefined): readonly string[] {
   if (origins === '*') return FOR_ALL;
-  const vary = ['vary', 'Origin'] as const;
-  if (!origin || !origins.includes(origin)) return [vary];
-  return [vary, ['access-control-allow-origin', origin], EXPOSED];
+  if (!origin || !origins.includes(origin)) return ['vary', 'Origin'];
+  return ['vary', 'Origin', 'access-control-allow-origin', origin, ...EXPOSED];
 }
 
 /** The answer to a preflight request. Like every response it also gets the {@link corsHeaders}. */

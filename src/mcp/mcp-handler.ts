@@ -10,24 +10,15 @@ import { type CorsOrigins, isForeignOrigin } from '../http/headers.js';
 import { isJsonType } from '../http/operations.js';
 import { type PlainResponse, plainRefusal, type Refusal } from '../http/refusal.js';
 import { VERSION } from '../observability/version.js';
-import {
-  callTool,
-  type ExecuteOperation,
-  type PreparedTool,
-  prepareTool,
-  queryTool,
-  type ToolOperation,
-} from './call-tool.js';
+import { callTool, type ExecuteOperation, type PreparedTool, prepareTool, queryTool } from './call-tool.js';
 import { INSTRUCTIONS, TOOLS } from './tools.js';
 
-export interface McpOptions<Context> {
+export interface McpOptions {
   readonly schema: GraphQLSchema;
   /** Makes the schema as text, for the tool `query`. If undefined, that tool is not offered. */
   readonly sdl: (() => string) | undefined;
   /** Decides which pages may send messages: see `isForeignOrigin`. */
   readonly corsOrigins: CorsOrigins;
-  /** Executes the operation of a tool. */
-  readonly execute: (operation: ToolOperation, request: Request, context: Context) => Promise<string>;
   /** Called for refused messages and internal errors; not for messages of revisions before 2026-07-28. */
   readonly onError: (error: Error) => void;
 }
@@ -72,16 +63,15 @@ const HEADERS = { 'content-type': 'application/json; charset=utf-8', 'cache-cont
  * Creates the function that responds to a request. The first message loads the package of the protocol, and derives the
  * tools from the graph.
  */
-export function createMcp<Context extends { readonly outcome: ToolFacts }>(options: McpOptions<Context>) {
+export function createMcp(options: McpOptions) {
   let handler: ReturnType<typeof createHandler> | undefined;
-  return async (request: Request, _url: URL, context: Context): Promise<PlainResponse> => {
+  return async (request: Request, execute: ExecuteOperation, facts: ToolFacts): Promise<PlainResponse> => {
     const refusal = refusalOf(request, options.corsOrigins);
     if (refusal) return plainRefusal(refusal);
     const read = messageIn(await request.text());
     if (read.error) return { status: 400, headers: HEADERS, body: read.error };
     handler ??= createHandler(options, loadProtocol());
-    const execute: ExecuteOperation = (operation) => options.execute(operation, request, context);
-    const response = await handler(request, read.message, execute, context.outcome);
+    const response = await handler(request, read.message, execute, facts);
     // Bytes: to decode and to encode a long text would take as long as the operation.
     const bytes = new Uint8Array(await response.arrayBuffer());
     const headers = { ...Object.fromEntries(response.headers), 'cache-control': 'no-store' };
@@ -89,7 +79,7 @@ export function createMcp<Context extends { readonly outcome: ToolFacts }>(optio
   };
 }
 
-function createHandler({ schema, sdl, onError }: Omit<McpOptions<never>, 'execute'>, protocol: Protocol) {
+function createHandler({ schema, sdl, onError }: McpOptions, protocol: Protocol) {
   const { createMcpHandler, isLegacyRequest, ProtocolError, ProtocolErrorCode } = protocol;
   const prepared = TOOLS.map((tool) => prepareTool(schema, tool));
   if (sdl) prepared.push(queryTool(sdl()));

@@ -65,7 +65,7 @@ export function createResponseHeaders(corsOrigins: CorsOrigins) {
     const type = accept.length > TEXT_LIMITS.header ? undefined : typeFor(accept);
     if (type === undefined) return undefined;
     const common = ['content-type', type, 'x-content-type-options', 'nosniff', 'accept-query', QUERY_TYPE];
-    const cors = corsHeaders(corsOrigins, origin).flat();
+    const cors = corsHeaders(corsOrigins, origin);
     const headers = [...common, ...cors, 'vary', 'Accept, Accept-Encoding'];
     last = { accept, origin, headers };
     return headers;
@@ -90,7 +90,7 @@ function typeFor(accept: string): string | undefined {
 
 /** The headers that every response to a client has, as alternating names and values. */
 export function commonHeaders(exchange: Exchange, corsOrigins: CorsOrigins): string[] {
-  const cors = corsHeaders(corsOrigins, exchange.header('origin')).flat();
+  const cors = corsHeaders(corsOrigins, exchange.header('origin'));
   return ['x-content-type-options', 'nosniff', 'x-request-id', exchange.requestId, ...cors];
 }
 
