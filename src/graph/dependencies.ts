@@ -28,7 +28,7 @@ export class TrackedReads {
   routesGoodUntil = Number.POSITIVE_INFINITY;
   /** When the oldest routes that were read were fetched. */
   routesTakenAt = Number.POSITIVE_INFINITY;
-  /** The version of the map of all swept routes, for `sources`; undefined if it was not read. */
+  /** The version of the map of all swept routes, for `sources` and for old routes; undefined if it was not read. */
   routeMap: number | undefined = undefined;
 }
 

@@ -1,6 +1,7 @@
 /** Makes and serves `/tokenlist.json`. Each list is made at its first request, and kept until it changes. */
 import type { Token } from '../domain/listing.js';
 import type { EvmChain, TokenListState } from '../domain/listing-memory.js';
+import { memoized } from '../domain/memoized.js';
 import { shown } from '../domain/text-limits.js';
 import { cachingHeaders, staleListingsHeader } from '../graph/dependencies.js';
 import { Body } from '../http/encodings.js';
@@ -37,9 +38,10 @@ export function createTokenListHandler({
   readonly snapshots: Pick<Snapshots, 'current' | 'freshness'>;
   readonly metrics: { tokenListOmitted(rows: number): void };
 }) {
-  let state: TokenListState | undefined;
-  /** The lists of `state` by the lower-case key of their chain; the key of the list of all chains is undefined. */
-  let documents = new Map<string | undefined, Promise<TokenListDocument>>();
+  /** The lists of a state by the lower-case key of their chain; the key of the list of all chains is undefined. */
+  const documentsOf = memoized(
+    (_state: TokenListState) => new Map<string | undefined, Promise<TokenListDocument>>(),
+  );
 
   /**
    * Finds or makes the list of all chains, or of the chain with this key in any letter case.
@@ -51,10 +53,7 @@ export function createTokenListHandler({
     const { chains, tokens } = snapshots.current();
     const current = tokens && tokenListStateOf(tokens, chains);
     if (!tokens || !current) return undefined;
-    if (current !== state) {
-      state = current;
-      documents = new Map();
-    }
+    const documents = documentsOf(current);
     const key = chainKey?.toLowerCase();
     const known = documents.get(key);
     if (known) return known;
