@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RequestParameters } from '../execution/operation-writer.js';
 import type { ClientFinder } from '../http/client-address.js';
 import { requestIdFrom } from '../http/headers.js';
+import type { RequestHead } from '../http/operations.js';
 import type { TraceSpan } from '../tracing.js';
 import { type ReadBody, sendBody } from './bodies.js';
 import type { ByteBudget } from './byte-budget.js';
@@ -12,11 +13,7 @@ import type { Connection } from './connections.js';
 export class NotAPath extends Error {}
 
 /** The parts of a request that its response depends on. */
-export interface CacheableRequest {
-  /** GET for a HEAD request. */
-  readonly method: string;
-  /** The target of the request, with its query string. */
-  readonly url: string;
+export interface CacheableRequest extends RequestHead {
   readonly accept: string | undefined;
   readonly origin: string | undefined;
   readonly contentType: string | undefined;
