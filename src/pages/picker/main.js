@@ -1,12 +1,12 @@
 /** Puts the page together: the two slots, the chips of chains, the recent choices, and the page's address. */
 import { createCodePanel } from './code.js';
-import { button, byId, copy, hasMouse, listed, make, say, tell } from './dom.js';
+import { button, byId, hasMouse, listed, make, say, tell } from './dom.js';
 import { ask } from './graph.js';
 import { createList } from './list.js';
 import { watchListings } from './listings.js';
 import { CHAINS, TOKENS, TOKENS_BY_KEY } from './queries.js';
-import { chainMark, glyph, heldBackLines, nameOf, titleOf, warningsOf } from './rows.js';
-import { countText, markedText } from './text.js';
+import { chainMark, glyph, heldBackLines, identifiersOf, nameOf, summaryOf, titleOf } from './rows.js';
+import { countText } from './text.js';
 
 /** The line shows the chips of this many chains, and of the chosen chain. */
 const CHIPS = 8;
@@ -166,47 +166,12 @@ function showPair() {
   const { from, to } = chosen;
   const isDone = from.token && to.token;
   const parts = [
-    ...(from.token ? summaryOf(from.token, to.token) : []),
+    ...(from.token ? summaryOf(from.token, to.token, isRoute) : []),
     ...SIDES.flatMap((one) => (chosen[one].token ? identifiersOf(LABELS[one], chosen[one].token) : [])),
     ...(isDone ? [] : recentChoices()),
   ];
   place.replaceChildren(...parts);
   place.hidden = parts.length === 0;
-}
-
-/** Names both tokens, and says what to know before a transfer. @param {Token} from @param {Token | null} [to] */
-function summaryOf(from, to) {
-  if (!to)
-    return [
-      make('h2', {}, glyph(from), ...titleOf(from), make('span', { class: 'on' }, ' → choose where to')),
-    ];
-  const decimals = [from, to].map((token) => `${token.decimals} on ${token.chain?.name || token.chainKey}`);
-  /** @type {[string, string | false | undefined][]} */
-  const lines = [
-    ['label', isRoute && 'The service lists this route. A quote shows whether it works.'],
-    ['warning', isRoute === false && 'The service lists no route between them.'],
-    ['warning', from.decimals !== to.decimals && `Decimals differ: ${markedText(decimals.join(', '))}.`],
-  ];
-  return [
-    make('h2', {}, glyph(from), ...titleOf(from), ' → ', glyph(to), ...titleOf(to)),
-    ...lines.flatMap(([name, text]) => (text ? make('p', { class: name }, text) : [])),
-  ];
-}
-
-/** @param {string} label @param {Token} token */
-function identifiersOf(label, token) {
-  const { address } = token;
-  // Two parts: if the address does not fit, its middle is cut, and its end stays visible.
-  const text = make('code', {}, listed(address.slice(0, -6)), listed(address.slice(-6)));
-  const press = button('Copy', () => copy(press, address, text, () => say(press, 'Copy')));
-  press.ariaLabel = `Copy the address of ${nameOf(token)}`;
-  const chainId = make('span', {}, listed(token.chain?.caip2 ?? token.chainKey), ' ');
-  return [
-    make('span', { class: 'label' }, label),
-    make('span', { class: 'id' }, chainId, text),
-    press,
-    ...warningsOf(token),
-  ];
 }
 
 function recentChoices() {

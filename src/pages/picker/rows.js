@@ -1,5 +1,5 @@
-/** Draws tokens: the glyph, with the mark of its chain, and the row of a list. */
-import { age, draw, listed, make } from './dom.js';
+/** Draws tokens: the glyph, with the mark of its chain, the row of a list, and the summary of both chosen tokens. */
+import { age, button, copy, draw, listed, make, say } from './dom.js';
 import { differingParts, firstCharacters, isMixed, markedText, priceText, shortAddress } from './text.js';
 
 /** @typedef {import('./queries.js').Token} Token */
@@ -191,4 +191,45 @@ export function rowOf(token, { id, place, count, query, twins, isChosen, isDisab
     ...(hasTwin ? [' ', make('span', { class: 'warning' }, comparedAddress(address, twins))] : []),
     ...warningsOf(token).flatMap((line) => [' ', line]),
   );
+}
+
+/**
+ * Names both tokens, and says what to know before a transfer.
+ *
+ * @param {Token} from
+ * @param {Token | null} [to]
+ * @param {boolean} [isRoute] whether the service lists the route; undefined while that is unknown
+ */
+export function summaryOf(from, to, isRoute) {
+  if (!to)
+    return [
+      make('h2', {}, glyph(from), ...titleOf(from), make('span', { class: 'on' }, ' → choose where to')),
+    ];
+  const decimals = [from, to].map((token) => `${token.decimals} on ${token.chain?.name || token.chainKey}`);
+  /** @type {[string, string | false | undefined][]} */
+  const lines = [
+    ['label', isRoute && 'The service lists this route. A quote shows whether it works.'],
+    ['warning', isRoute === false && 'The service lists no route between them.'],
+    ['warning', from.decimals !== to.decimals && `Decimals differ: ${markedText(decimals.join(', '))}.`],
+  ];
+  return [
+    make('h2', {}, glyph(from), ...titleOf(from), ' → ', glyph(to), ...titleOf(to)),
+    ...lines.flatMap(([name, text]) => (text ? make('p', { class: name }, text) : [])),
+  ];
+}
+
+/** The identifiers of a chosen token, with a button that copies its address. @param {string} label @param {Token} token */
+export function identifiersOf(label, token) {
+  const { address } = token;
+  // Two parts: if the address does not fit, its middle is cut, and its end stays visible.
+  const text = make('code', {}, listed(address.slice(0, -6)), listed(address.slice(-6)));
+  const press = button('Copy', () => copy(press, address, text, () => say(press, 'Copy')));
+  press.ariaLabel = `Copy the address of ${nameOf(token)}`;
+  const chainId = make('span', {}, listed(token.chain?.caip2 ?? token.chainKey), ' ');
+  return [
+    make('span', { class: 'label' }, label),
+    make('span', { class: 'id' }, chainId, text),
+    press,
+    ...warningsOf(token),
+  ];
 }
