@@ -42,7 +42,7 @@ const WOULD_WAIT: unknown = Object.freeze({ message: 'This operation has to wait
 /** The answer for a token that cannot be in any listing. */
 export const NO_ROUTES: RouteAnswer = { rows: [], takenAt: 0, isUnlisted: true };
 
-/** This many reads of rows may wait for a listing free of charge, besides those that one whole token listing needs. */
+/** This many reads of rows may wait for a listing without adding to the cost; three more are free for each token. */
 const FREE_WAITS = 500;
 
 /** How an operation waits. */

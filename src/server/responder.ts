@@ -226,8 +226,8 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
 }
 
 /**
- * The limit that a long body exceeds, if it would take long to parse: 1 MB of nested arrays can take a second. Only the
- * parts of JSON can be counted, so any other long body is refused.
+ * The limit that a long body exceeds; undefined if it may be parsed. 1 MB of nested arrays can take a second to parse.
+ * Only the parts of JSON can be counted, so a long body of any other type is refused.
  */
 function exceededPart({ body, contentType = '' }: CacheableRequest): string | undefined {
   if (body.length <= MAX_SHORT_LENGTH) return undefined;
