@@ -1,4 +1,4 @@
-/** The files that are printed from the code: the schema, the SDLs for larger graphs, and two guides. */
+/** The files that are printed from the code: the schema, the SDLs for federated graphs, and two guides. */
 import { SECRET_SETTINGS, SETTING_GROUPS } from '../config/config.js';
 import { ERRORS, SERVER_ERRORS } from '../domain/error-codes.js';
 import { stitchingSdlOf, subgraphSdlOf } from '../graph/federation/sdl.js';

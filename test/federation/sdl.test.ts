@@ -14,7 +14,7 @@ interface Sdls {
   readonly _sdl: string | null;
 }
 
-/** The two SDLs for larger graphs: for Federation and for stitching. */
+/** The two SDLs for federated graphs: for Federation and for stitching. */
 const sdls = share(async (atEnd) => {
   const { query } = await createTestGateway({ atEnd });
   const { data } = await query<Sdls>(SDLS);
