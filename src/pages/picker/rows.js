@@ -1,6 +1,6 @@
 /** Draws tokens: the glyph, with the mark of its chain, the row of a list, and the summary of both chosen tokens. */
 import { age, button, copy, draw, listed, make, say } from './dom.js';
-import { differingParts, firstCharacters, isMixed, markedText, priceText, shortAddress } from './text.js';
+import { differingParts, firstCharacter, isMixed, markedText, priceText, shortAddress } from './text.js';
 
 /** @typedef {import('./queries.js').Token} Token */
 
@@ -43,12 +43,12 @@ function colorOf(name) {
   let hash = 0;
   for (const letter of name) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) % 250;
   // From green over blue to red: the colours between red and green would be olive and brown.
-  return `oklch(50% 0.13 ${hash + 150})`;
+  return `oklch(50% 0.18 ${hash + 150})`;
 }
 
-/** Draws the mark of a chain: two letters, since many chains have the same initial. @param {string} chainKey @param {string} name */
+/** Draws the mark of a chain. Its name always stands beside it. @param {string} chainKey @param {string} name */
 export function chainMark(chainKey, name) {
-  return onColor('mark', COLORS.get(chainKey) ?? colorOf(chainKey), firstCharacters(name || chainKey, 2));
+  return onColor('mark', COLORS.get(chainKey) ?? colorOf(chainKey), firstCharacter(name || chainKey));
 }
 
 /**
@@ -77,7 +77,7 @@ export function glyph({ symbol, chain, chainKey, logoUrl }) {
     color || (/^USDC(\.e)?$/.test(symbol) ? '#2775ca' : colorOf(symbol)),
     sign
       ? draw('svg', { viewBox: '0 0 24 24' }, draw('path', { d: sign, 'stroke-width': '1.9' }))
-      : firstCharacters(symbol).toUpperCase(),
+      : firstCharacter(symbol).toUpperCase(),
   );
   if (logoUrl && document.body.dataset.logos === 'true') {
     const picture = make('img', { src: logoUrl, alt: '', loading: 'lazy', referrerpolicy: 'no-referrer' });
@@ -208,7 +208,7 @@ export function summaryOf(from, to, isRoute) {
   const decimals = [from, to].map((token) => `${token.decimals} on ${token.chain?.name || token.chainKey}`);
   /** @type {[string, string | false | undefined][]} */
   const lines = [
-    ['label', isRoute && 'The service lists this route. A quote shows whether it works.'],
+    ['label', isRoute && 'This route is listed. A quote shows whether it works.'],
     ['warning', isRoute === false && 'The service lists no route between them.'],
     ['warning', from.decimals !== to.decimals && `Decimals differ: ${markedText(decimals.join(', '))}.`],
   ];

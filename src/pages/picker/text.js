@@ -77,10 +77,10 @@ export function markedText(text) {
     .join('');
 }
 
-/** The first visible characters of a text. @param {string} text @param {number} [count] */
-export function firstCharacters(text, count = 1) {
+/** The first visible character of a text. @param {string} text */
+export function firstCharacter(text) {
   const seen = markedParts(text).find((part) => !part.isMark && part.text.trim() !== '');
-  return [...(seen?.text.trim() ?? '?')].slice(0, count).join('');
+  return [...(seen?.text.trim() ?? '?')][0] ?? '';
 }
 
 /**

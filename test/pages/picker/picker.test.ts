@@ -244,7 +244,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       await says(
         pair,
         new RegExp(
-          `^USDC on Base → USDC on Arbitrum The service lists this route. A quote shows whether it works. From eip155:8453 ${USDC_ON_BASE} Copy To eip155:42161 0xaf88\\w+ Copy$`,
+          `^USDC on Base → USDC on Arbitrum This route is listed. A quote shows whether it works. From eip155:8453 ${USDC_ON_BASE} Copy To eip155:42161 0xaf88\\w+ Copy$`,
         ),
       );
       await pair.getByRole('button', { name: 'Copy the address of USDC on Base' }).click();

@@ -6,7 +6,7 @@ import {
   ageText,
   countText,
   differingParts,
-  firstCharacters,
+  firstCharacter,
   isMixed,
   lookOf,
   markedText,
@@ -79,7 +79,7 @@ it.each([
   ['\u200b', '?'],
   ['', '?'],
 ])('the picker writes the initial of %j as %s', (symbol, initial) => {
-  expect(firstCharacters(symbol)).toBe(initial);
+  expect(firstCharacter(symbol)).toBe(initial);
 });
 
 it.each([
