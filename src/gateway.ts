@@ -14,13 +14,13 @@ import { type ContextOptions, createContext, type GatewayContext } from './graph
 import { unitsOfWholeObject } from './graph/cost.js';
 import { type ResultFacts, staleListingsHeader } from './graph/dependencies.js';
 import { withFederation } from './graph/federation/federated.js';
+import { MAX_UPSTREAM_WAIT_MS } from './graph/loaders.js';
 import { schema } from './graph/schema/index.js';
 import { createOperationCheck } from './http/operations.js';
 import { GRAPHQL_PATH, MCP_PATH } from './http/paths.js';
 import { type PlainResponse, plainRefusal, type Refusal } from './http/refusal.js';
 import type { PathOptions } from './path-answers.js';
 import { createOperationQueue } from './scheduling/operation-queue.js';
-import { MAX_UPSTREAM_WAIT_MS } from './snapshots/operation-view.js';
 import { currentTracing } from './tracing.js';
 import type { OperationOutcome, RequestFacts, YogaContext } from './yoga.js';
 
@@ -29,7 +29,7 @@ export interface GatewayOptions
   extends Omit<PathOptions, 'schema' | 'executeForTool'>,
     TrustedDocumentsOptions,
     Omit<DocumentsOptions, 'schema'>,
-    Omit<ContextOptions, 'unitsOfWholeToken'> {
+    Omit<ContextOptions, 'metrics' | 'unitsOfWholeToken'> {
   /** An operation that has waited longer (ms) for its turn is refused. */
   readonly maxWaitMs: number;
 }
@@ -113,7 +113,6 @@ export function createGateway(options: GatewayOptions) {
       context = createContext(contextOptions, {
         client,
         waitsUntil,
-        yieldToQueue: () => yieldToQueue(client),
         refuseToWait(listing) {
           pendingListing = listing;
         },

@@ -41,7 +41,7 @@ const ALLOWED_IMPORTS = table(`
   demo: domain
   # Modules that put others together.
   gateway: domain execution graph graph/schema graph/federation http path-answers scheduling
-  gateway: snapshots/operation-view tracing yoga
+  gateway: tracing yoga
   yoga: domain execution graph http logger plugins
   path-answers: graph/schema http logger mcp observability snapshots token-list yoga
   path-answers: pages/llms-text pages/pages pages/static-page

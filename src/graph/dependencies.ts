@@ -3,8 +3,8 @@
  * cached response. Before the response is used again, they are compared with the snapshots that are served then. The
  * caching headers are made from them. All times are in milliseconds; points in time are since 1970.
  */
-import type { RoutesRead, View } from '../snapshots/operation-view.js';
-import { LISTING_NAMES, type ListingName } from '../snapshots/snapshot.js';
+import type { RoutesRead } from '../snapshots/operation-routes.js';
+import { LISTING_NAMES, type ListingName, type ServedSnapshots } from '../snapshots/snapshot.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
 import type { Cost, CostMeter } from './cost.js';
 
@@ -53,7 +53,7 @@ export class DependencyTracker {
 
   /** @param now milliseconds since 1970, by the clock of the operation */
   constructor(
-    private readonly view: View,
+    private readonly pinned: Readonly<ServedSnapshots>,
     private readonly cost: CostMeter,
     private readonly now: number,
   ) {}
@@ -72,12 +72,12 @@ export class DependencyTracker {
   }
 
   /**
-   * Notes the present rules: they can change while the operation waits for routes.
+   * Notes the rules. Note them before a wait for routes: they can change while the operation waits.
    *
    * @param routeMap the version of the map of all swept routes, if it is read
    */
-  noteRules(routeMap?: number): void {
-    this.noted.rules ??= this.view.rules();
+  noteRules(rules: object, routeMap?: number): void {
+    this.noted.rules ??= rules;
     this.noted.routeMap ??= routeMap;
   }
 
@@ -131,7 +131,7 @@ export class DependencyTracker {
   }
 
   private stateOf(name: ListingName): string | undefined {
-    return this.view.snapshot(name)?.state;
+    return this.pinned[name]?.state;
   }
 
   private noteAll(reads: Readonly<TrackedReads>): void {
@@ -200,18 +200,18 @@ export interface ResultFacts {
 
 /** The dependencies of a response; undefined if it must not be cached. */
 export function dependenciesOf(
-  view: Pick<View, 'snapshot'>,
+  pinned: Readonly<ServedSnapshots>,
   { listings, reads }: Pick<DependencyTracker, 'listings' | 'reads'>,
 ): Dependencies | undefined {
   // Without a snapshot of a listing, the response will differ once there is one.
-  if (reads.freshness || listings.some((name) => !view.snapshot(name))) return undefined;
+  if (reads.freshness || listings.some((name) => !pinned[name])) return undefined;
   const { prices, priceTimes, pricesGoodUntil, rules, routesGoodUntil, routesTakenAt, routeMap } = reads;
   const part = priceTimes || (prices && rules) ? 'state' : prices ? 'digest' : 'rowsDigest';
-  const tokens = view.snapshot('tokens');
+  const { tokens } = pinned;
   return {
     listings,
     part,
-    values: listings.map((name) => view.snapshot(name)?.[part]),
+    values: listings.map((name) => pinned[name]?.[part]),
     hiding: rules && { rules: new WeakRef(rules), unlisted: tokens && new WeakRef(tokens.unlisted) },
     routeMap,
     goodUntil: Math.min(routesGoodUntil, pricesGoodUntil),
@@ -242,11 +242,12 @@ export function createDependencyCheck(snapshots: Snapshots): DependencyCheck {
   return ({ listings, part, values, hiding, routeMap, goodUntil, pricesGoodUntil, routesTakenAt }) => {
     const now = snapshots.now();
     if (now >= goodUntil) return undefined;
-    if (listings.some((name, nth) => snapshots.snapshotOf(name)?.[part] !== values[nth])) return undefined;
+    const served = snapshots.current();
+    if (listings.some((name, nth) => served[name]?.[part] !== values[nth])) return undefined;
     if (hiding && hiding.rules.deref() !== snapshots.rules()) return undefined;
-    if (hiding && hiding.unlisted?.deref() !== snapshots.current().tokens?.unlisted) return undefined;
-    if (routeMap !== undefined && routeMap !== snapshots.routeMap()) return undefined;
-    const { stale, freshForMs, takenAt } = snapshots.freshness({ listings, routesTakenAt }, now);
+    if (hiding && hiding.unlisted?.deref() !== served.tokens?.unlisted) return undefined;
+    if (routeMap !== undefined && routeMap !== snapshots.sources?.version()) return undefined;
+    const { stale, freshForMs, takenAt } = snapshots.freshness(served, { listings, routesTakenAt }, now);
     return {
       now,
       staleListings: staleListingsHeader(stale),

@@ -8,11 +8,19 @@ import { routeRequestKey } from '../domain/addresses.js';
 import { isIdentifiedBy, parseCaip19 } from '../domain/caip.js';
 import { GatewayError } from '../domain/errors.js';
 import type { Chain, RouteRequest, Token } from '../domain/listing.js';
+import { UpstreamError } from '../domain/upstream-error.js';
 import type { FoundTokens } from '../search/did-you-mean.js';
 import { needsChains, type TokenSearchRequest } from '../search/token-search.js';
-import type { RoutesRead, View } from '../snapshots/operation-view.js';
+import { type OperationRoutes, type RoutesRead, requestWith } from '../snapshots/operation-routes.js';
 import type { RouteAnswer } from '../snapshots/routes.js';
-import type { ChainSnapshot, IndexedListings, ListingName, TokenSnapshot } from '../snapshots/snapshot.js';
+import type {
+  ChainSnapshot,
+  IndexedListings,
+  ListingName,
+  ServedSnapshots,
+  TokenSnapshot,
+} from '../snapshots/snapshot.js';
+import type { Snapshots } from '../snapshots/snapshots.js';
 import type { TokenSources } from '../snapshots/sources.js';
 import { type CostMeter, ERROR_UNITS, ROUTE_UNITS, searchUnits } from './cost.js';
 import type { DependencyTracker } from './dependencies.js';
@@ -45,51 +53,78 @@ export const NO_ROUTES: RouteAnswer = { rows: [], takenAt: 0, isUnlisted: true }
 /** This many reads of rows may wait for a listing without adding to the cost; three more are free for each token. */
 const FREE_WAITS = 500;
 
+/**
+ * One operation waits for the upstream at most this long in all (milliseconds). The earlier waits, in the
+ * queue and for an equal request, add about two seconds. Thus a request ends within 30 s, before
+ * common proxies give up.
+ */
+export const MAX_UPSTREAM_WAIT_MS = 25_000;
+
+const LATE = `The upstream did not answer within the ${MAX_UPSTREAM_WAIT_MS / 1_000} s for which an operation waits. Try again in a few seconds.`;
+
 /** How an operation waits. */
 export interface Waiting {
-  /** Waits for a turn in the queue. Called after each wait for the upstream: one answer can resume many operations. */
-  readonly yieldToQueue: () => Promise<void>;
+  readonly client: string | undefined;
+  /** At this time of the monotonic clock the operation stops waiting for the upstream; by default after the longest wait. */
+  readonly waitsUntil?: number | undefined;
+  /**
+   * Waits for a turn in the queue. Called after each wait for the upstream: one answer can resume many operations.
+   * Absent for an operation that must not wait.
+   */
+  readonly yieldToQueue?: () => Promise<void>;
   /**
    * Present for an operation that must not wait. In place of returning a promise or asking the upstream, a loader calls
    * this function with the listing that the operation would wait for (undefined for routes), and throws.
    */
-  readonly refuseToWait?: ((pendingListing: Promise<unknown> | undefined) => void) | undefined;
+  readonly refuseToWait?: (pendingListing: Promise<unknown> | undefined) => void;
+}
+
+export interface LoaderOptions {
+  readonly snapshots: Snapshots;
+  readonly maxRoutesPerOperation: number;
+  readonly metrics: { waited(reason: 'upstream', seconds: number): void };
 }
 
 /** The parts of an operation's context that its loaders use. */
 interface LoaderContext {
-  readonly view: View;
-  readonly cost: Pick<CostMeter, 'spend' | 'refusal'>;
-  readonly tracker: Pick<DependencyTracker, 'note' | 'noteRules' | 'noteRoutes'>;
+  /** The snapshots that the operation reads: those that were served when it began, and the first ones that it waits for. */
+  readonly pinned: ServedSnapshots;
+  readonly cost: CostMeter;
+  readonly tracker: DependencyTracker;
   /** Whether a price fetched at this time (milliseconds since 1970) is young enough to show. */
   readonly isPriceFresh: (asOf: number) => boolean;
 }
 
 /** A class, because each operation creates one and uses few methods. An object of closures would create all of them. */
 export class Loaders {
-  /** The listings that this operation waits for. All reads of one listing wait for one turn in the queue together. */
-  private readonly pendingListings = new Map<ListingName, Promise<unknown>>();
+  /** The first snapshots that this operation waits for. All reads of one listing wait for one turn in the queue together. */
+  private readonly pending = new Map<ListingName, Promise<IndexedListings[ListingName]>>();
   /** The routes that this operation has read or requested, by `routeRequestKey`. Made when the first are read. */
   private routes: Map<string, MaybePromise<RoutesRead>> | undefined;
+  private operationRoutes: OperationRoutes | undefined;
   private routeLoader: DataLoader<RouteRequest, RoutesRead> | undefined;
   private requestedRoutes = 0;
+  private hasFetchedRoutes = false;
   /** How many reads of rows wait for a listing. */
   private waits = 0;
   private routeRefusal: GatewayError | undefined;
+  private readonly waitsUntil: number;
 
   constructor(
+    private readonly options: LoaderOptions,
     private readonly context: LoaderContext,
-    private readonly maxRoutesPerOperation: number,
     private readonly waiting: Waiting,
-  ) {}
+  ) {
+    this.waitsUntil = waiting.waitsUntil ?? performance.now() + MAX_UPSTREAM_WAIT_MS;
+  }
 
   /** Resolves when each listing that the other fields of this operation wait for is loaded or has failed. */
   async settled(): Promise<void> {
     // Lets the resolvers of the fields after the calling field start first.
     await null;
-    for (let awaited = -1; awaited < this.pendingListings.size; ) {
-      awaited = this.pendingListings.size;
-      await Promise.allSettled(this.pendingListings.values());
+    for (let awaited = -1; awaited < this.pending.size; ) {
+      awaited = this.pending.size;
+      await Promise.allSettled(this.pending.values());
     }
   }
 
@@ -103,34 +138,47 @@ export class Loaders {
     use: (snapshot: IndexedListings[Name]) => MaybePromise<Result>,
     instead?: Result,
   ): MaybePromise<Result> {
-    const { view, tracker } = this.context;
+    // Hot path: called for each row of a join.
+    const { pinned, tracker } = this.context;
     tracker.note(name);
-    const snapshot = view.read(name);
-    return snapshot instanceof Promise ? this.readLater(name, snapshot, use, instead) : use(snapshot);
+    const snapshot = pinned[name];
+    return snapshot ? use(snapshot) : this.readLater(name, use, instead);
   }
 
   private readLater<Name extends ListingName, Result>(
     name: Name,
-    snapshot: Promise<IndexedListings[Name]>,
     use: (snapshot: IndexedListings[Name]) => MaybePromise<Result>,
     instead: Result | undefined,
   ): MaybePromise<Result> {
-    const { cost, view } = this.context;
+    const { cost, pinned } = this.context;
     const isOfRow = instead !== undefined;
     if (isOfRow && cost.refusal) return instead;
-    this.beforeWait(snapshot);
-    const pendingListing = this.pendingListings.get(name) ?? nonFatal(this.awaitAndYield(snapshot));
-    this.pendingListings.set(name, pendingListing);
+    const first = this.first(name);
+    this.beforeWait(first);
     // Each row can wait, and then have an error. One whole token listing is always allowed: `chain`, `caip19` and
     // `isNative` of each token can wait.
-    const free = FREE_WAITS + 3 * (view.snapshot('tokens')?.rows.length ?? 0);
+    const free = FREE_WAITS + 3 * (pinned.tokens?.rows.length ?? 0);
     if (isOfRow && ++this.waits > free) cost.spend(ERROR_UNITS);
-    return nonFatal(pendingListing.then((loaded) => use(loaded as IndexedListings[Name])));
+    return nonFatal(first.then(use));
+  }
+
+  /** Waits for the first snapshot of a listing. Rejects with an UpstreamError. */
+  private first<Name extends ListingName>(name: Name): Promise<IndexedListings[Name]> {
+    const { pinned } = this.context;
+    const pin = (snapshot: IndexedListings[Name]): IndexedListings[Name] => {
+      const kept = pinned[name] ?? snapshot;
+      pinned[name] = kept;
+      return kept;
+    };
+    const first =
+      this.pending.get(name) ?? nonFatal(this.wait(this.options.snapshots.first[name]().then(pin)));
+    this.pending.set(name, first);
+    return first as Promise<IndexedListings[Name]>;
   }
 
   /** The chain listing, if it is loaded. */
   chainsIfLoaded(): ChainSnapshot | undefined {
-    const chains = this.context.view.snapshot('chains');
+    const chains = this.context.pinned.chains;
     if (chains) this.context.tracker.note('chains');
     return chains;
   }
@@ -172,13 +220,13 @@ export class Loaders {
   }
 
   tokenSearch(request: Omit<TokenSearchRequest, 'pricesUsable'>): MaybePromise<FoundTokens> {
-    const { tracker, view } = this.context;
+    const { tracker, pinned } = this.context;
     const chains = this.chainsFor(request);
     return this.read('tokens', (tokens) => {
       if (request.order === 'RELEVANCE') {
         tracker.note('chains');
         // The order will change when the tokens are indexed with these chains.
-        const chainsCursor = view.snapshot('chains')?.history.changes.cursor;
+        const chainsCursor = pinned.chains?.history.changes.cursor;
         if (tokens.chainsCursor !== chainsCursor) tracker.note('freshness');
       }
       this.context.cost.spend(searchUnits(tokens.rows.length, request.query));
@@ -193,18 +241,19 @@ export class Loaders {
    * @throws GatewayError ROUTE_BUDGET_EXCEEDED, synchronously
    */
   routesFrom(filter: RouteRequest): MaybePromise<RouteAnswer> {
-    const { view, tracker, cost } = this.context;
-    tracker.noteRules();
+    const { pinned, tracker, cost } = this.context;
+    const { snapshots, maxRoutesPerOperation } = this.options;
+    tracker.noteRules(snapshots.rules());
     this.routes ??= new Map();
     const key = routeRequestKey(filter);
-    let answer = this.routes.get(key) ?? view.cachedRoutes(filter);
+    let answer = this.routes.get(key) ?? this.cachedRoutes(filter);
     if (!answer) {
       this.beforeWait(undefined);
-      if (this.requestedRoutes >= this.maxRoutesPerOperation) return this.failRoutes(this.tooManyRoutes());
+      if (this.requestedRoutes >= maxRoutesPerOperation) return this.failRoutes(this.tooManyRoutes());
       this.requestedRoutes++;
       cost.spend(ROUTE_UNITS);
       this.routeLoader ??= new DataLoader(
-        (filters) => Promise.all(filters.map((each) => this.awaitAndYield(view.routes(each)).catch(asError))),
+        (filters) => Promise.all(filters.map((each) => this.fetchRoutes(each).catch(asError))),
         { cache: false },
       );
       answer = this.routeLoader.load(filter);
@@ -213,19 +262,52 @@ export class Loaders {
     const noted = (routes: RoutesRead) => {
       tracker.noteRoutes(routes);
       // Routes agree with the token listing, if there is one.
-      if (view.snapshot('tokens')) tracker.note('tokens');
+      if (pinned.tokens) tracker.note('tokens');
       return routes;
     };
     if (!(answer instanceof Promise)) return noted(answer);
     return answer.then(noted, (error: unknown) => this.failRoutes(error));
   }
 
+  /** The routes, if no wait and no request is needed. */
+  private cachedRoutes(asked: RouteRequest): RoutesRead | undefined {
+    const { tokens } = this.context.pinned;
+    return tokens && this.routesOfOperation().known(requestWith(tokens, asked), tokens);
+  }
+
+  private async fetchRoutes(asked: RouteRequest): Promise<RoutesRead> {
+    const routes = this.routesOfOperation();
+    const tokens = await this.tokensFor(asked);
+    const request = requestWith(tokens, asked);
+    const known = routes.known(request, tokens);
+    if (known) return known;
+    // If the operation has waited for other routes before, it counts as the cause of a timeout.
+    const answer = await this.wait(routes.fetch(request, tokens, this.waiting.client), this.hasFetchedRoutes);
+    this.hasFetchedRoutes = true;
+    return routes.reconciled(answer, request, tokens ?? (await this.tokensFor(asked)));
+  }
+
+  private routesOfOperation(): OperationRoutes {
+    this.operationRoutes ??= this.options.snapshots.operationRoutes();
+    return this.operationRoutes;
+  }
+
+  /** The token listing for a request of routes, after a wait for the first one if need be; undefined if this wait fails. */
+  private async tokensFor({ srcChainKey }: RouteRequest): Promise<TokenSnapshot | undefined> {
+    const { pinned } = this.context;
+    const isServed = this.options.snapshots.current().tokens !== undefined;
+    // A request without a chain does not cause a wait for the first listing: it is then sent as the client wrote it.
+    const isRead = srcChainKey !== undefined || isServed || this.pending.has('tokens');
+    if (!pinned.tokens && isRead) await this.first('tokens').catch(() => {});
+    return pinned.tokens;
+  }
+
   /** The known sources of this token; null if no background sweep collects routes. Requests no routes. */
   sourcesOf(chainKey: string, address: string): MaybePromise<TokenSources | null> {
-    const { view, tracker } = this.context;
-    const { sources } = view;
+    const { snapshots } = this.options;
+    const { sources } = snapshots;
     if (!sources) return null;
-    tracker.noteRules(sources.version());
+    this.context.tracker.noteRules(snapshots.rules(), sources.version());
     return this.read('tokens', (tokens) => sources.sourcesOf(tokens, chainKey, address));
   }
 
@@ -243,12 +325,23 @@ export class Loaders {
     throw WOULD_WAIT;
   }
 
-  /** Waits for a value of the upstream, then for a turn in the queue. */
-  private async awaitAndYield<Value>(value: Promise<Value>): Promise<Value> {
+  /**
+   * Waits for an answer of the upstream, then for a turn in the queue. Rejects with UPSTREAM_TIMEOUT when the operation
+   * may wait no longer.
+   */
+  private async wait<Answer>(answer: Promise<Answer>, isByClient = false): Promise<Answer> {
+    const from = performance.now();
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_resolve, reject) => {
+      const fail = () => reject(new UpstreamError('UPSTREAM_TIMEOUT', LATE, { isByClient }));
+      timer = setTimeout(fail, Math.max(0, this.waitsUntil - from));
+    });
     try {
-      return await value;
+      return await Promise.race([answer, late]);
     } finally {
-      await this.waiting.yieldToQueue();
+      clearTimeout(timer);
+      this.options.metrics.waited('upstream', (performance.now() - from) / 1_000);
+      await this.waiting.yieldToQueue?.();
     }
   }
 
@@ -256,7 +349,7 @@ export class Loaders {
   private tooManyRoutes(): GatewayError {
     this.routeRefusal ??= new GatewayError(
       'ROUTE_BUDGET_EXCEEDED',
-      `One operation may ask the upstream for the routes of at most ${this.maxRoutesPerOperation} distinct tokens; this one asks for more. Ask for the rest in another operation.`,
+      `One operation may ask the upstream for the routes of at most ${this.options.maxRoutesPerOperation} distinct tokens; this one asks for more. Ask for the rest in another operation.`,
     );
     return this.routeRefusal;
   }

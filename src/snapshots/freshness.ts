@@ -1,6 +1,6 @@
 /** The age of listings and routes. */
 import type { ListingRows } from '../domain/listing.js';
-import type { Snapshot } from './snapshot.js';
+import type { ServedSnapshots } from './snapshot.js';
 
 /** EMPTY: the listing has no snapshot yet. FRESH: the age of its snapshot is within the limit. STALE: it is older. */
 export type ListingState = 'EMPTY' | 'FRESH' | 'STALE';
@@ -22,10 +22,10 @@ export type FreshMs = Readonly<Record<StaleListing['name'], number>>;
 
 /**
  * The freshness of the data that was read: the stale parts, the milliseconds until the first part is stale (0 if a part
- * is stale now), and the oldest `takenAt` (milliseconds since 1970). A listing without a snapshot is infinitely old.
+ * is stale now), and the oldest `takenAt` (milliseconds since 1970). A listing without a snapshot counts for nothing.
  */
 export function freshnessOf(
-  snapshotOf: (name: keyof ListingRows) => Snapshot<unknown> | undefined,
+  from: ServedSnapshots,
   { listings, routesTakenAt = Number.POSITIVE_INFINITY }: Reads,
   freshMs: FreshMs,
   now: number,
@@ -33,14 +33,14 @@ export function freshnessOf(
   const stale: StaleListing[] = [];
   let freshForMs = Number.POSITIVE_INFINITY;
   let oldestAt = Number.POSITIVE_INFINITY;
-  function add(name: StaleListing['name'], takenAt: number | undefined, ageMs: number) {
+  function add(name: StaleListing['name'], takenAt: number, ageMs: number) {
     if (ageMs > freshMs[name]) stale.push({ name, ageMs });
     freshForMs = Math.min(freshForMs, Math.max(0, freshMs[name] - ageMs));
-    oldestAt = Math.min(oldestAt, takenAt ?? oldestAt);
+    oldestAt = Math.min(oldestAt, takenAt);
   }
   for (const name of listings) {
-    const snapshot = snapshotOf(name);
-    add(name, snapshot?.takenAt, snapshot?.ageAt(now) ?? Number.POSITIVE_INFINITY);
+    const snapshot = from[name];
+    if (snapshot) add(name, snapshot.takenAt, snapshot.ageAt(now));
   }
   // Without routes, `routesTakenAt` is infinite, and this changes nothing.
   add('routes', routesTakenAt, now - routesTakenAt);

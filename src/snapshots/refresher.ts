@@ -39,7 +39,6 @@ export interface SnapshotMetrics {
   contradictoryRows(listing: string, keys: number): void;
   /** How many rows of routes were left out because the token listing has other decimals. */
   conflictingRouteRows(count: number): void;
-  waited(reason: 'upstream', seconds: number): void;
 }
 
 export interface RefreshOptions {

@@ -101,7 +101,7 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
 
   async function answerTo(key: string, request: RouteRequest, clients: RouteClients, maxAgeMs: number) {
     try {
-      const { fetched, isFromPeer } = await fetch(key, request, clients, maxAgeMs);
+      const { fetched, isFromPeer } = await fetchOnce(key, request, clients, maxAgeMs);
       return { routes: received(key, request, fetched, clients.isForNobody), isFromPeer };
     } catch (error) {
       // The client has to change an unsupported request, so it must get the error and not old routes.
@@ -115,7 +115,7 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
   }
 
   /** Fetches routes from a peer, if they are not older than `maxAgeMs`, or from the upstream. */
-  async function fetch(key: string, request: RouteRequest, clients: RouteClients, maxAgeMs: number) {
+  async function fetchOnce(key: string, request: RouteRequest, clients: RouteClients, maxAgeMs: number) {
     const topic = `route:${fingerprint(key)}`;
     const lease = await peers.lease(topic, ROUTES, Date.now() - maxAgeMs, MAX_WAIT_MS);
     if (lease.is === 'fetched') return { fetched: lease.fetched, isFromPeer: true };
@@ -181,17 +181,16 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
     /** Until when the routes stay cached (milliseconds since 1970); the present time if they are not cached. */
     goodUntil: (request: RouteRequest) => Date.now() + cache.getRemainingTTL(keyOf(request)),
     /**
-     * The routes as the upstream sends them. If cached routes cannot be refreshed, the old ones are served for another
-     * `freshMs`, and again after each further failure. After a failure, no request is sent for a while.
+     * Requests routes that are not cached, and gives them as the upstream sends them. If cached routes cannot be
+     * refreshed, the old ones are served for another `freshMs`, and again after each further failure. After a failure,
+     * no request is sent for a while.
      *
      * @param isListed whether the routes start from a listed token. If not, the client may have made up the token, so a
      *   failure counts as caused by the client
      * @throws UpstreamError, or GatewayError BAD_USER_INPUT for a request that the service does not support
      */
-    async tokens(request: RouteRequest, client: string | undefined, isListed: boolean): Promise<RouteAnswer> {
+    async fetch(request: RouteRequest, client: string | undefined, isListed: boolean): Promise<RouteAnswer> {
       const key = keyOf(request);
-      const cached = cache.get(key);
-      if (cached) return cached;
       const failed = failures.get(key);
       if (failed && !inProgress.has(key)) {
         const old = oldRoutes(key);

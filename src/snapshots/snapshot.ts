@@ -64,7 +64,7 @@ export type ListingName = keyof IndexedListings;
 export const LISTING_NAMES = ['chains', 'tokens'] as const satisfies readonly ListingName[];
 
 /** The snapshots that are served now; undefined for a listing that has no snapshot yet. */
-export type ServedSnapshots = { readonly [Name in ListingName]: IndexedListings[Name] | undefined };
+export type ServedSnapshots = { [Name in ListingName]: IndexedListings[Name] | undefined };
 
 /** Creates the common part of both kinds of snapshots. Continues the history of `before`. Yields to requests. */
 async function createSnapshot<Row>(

@@ -7,7 +7,7 @@ import { CHAINS, type ListingKind, TOKENS } from '../upstream/listing-kinds.js';
 import { assignCaip2, compareNatives, guardPrices } from './cross-checks.js';
 import { type FreshMs, freshnessOf, type Reads } from './freshness.js';
 import { type Baseline, guardListing, unlistedRows } from './guard.js';
-import { MAX_UPSTREAM_WAIT_MS, View } from './operation-view.js';
+import { OperationRoutes } from './operation-routes.js';
 import { logUnknownRows } from './refresh-log.js';
 import { createRefresher, type RefreshOptions } from './refresher.js';
 import { createReconcile, createRoutes } from './routes.js';
@@ -15,6 +15,7 @@ import {
   type ChainSnapshot,
   createChainSnapshot,
   createTokenSnapshot,
+  type IndexedListings,
   LISTING_NAMES,
   type ListingName,
   type ServedSnapshots,
@@ -40,6 +41,8 @@ export interface SnapshotsOptions extends RefreshOptions, Readonly<Record<`${Lis
    */
   readonly routesSweepMs?: number | undefined;
 }
+
+type FirstSnapshots = { readonly [Name in ListingName]: () => Promise<IndexedListings[Name]> };
 
 export type Snapshots = ReturnType<typeof createSnapshots>;
 
@@ -93,7 +96,7 @@ export function createSnapshots(options: SnapshotsOptions) {
     onPublished,
   });
   const refreshers = { chains, tokens };
-  const snapshotOf = (name: ListingName): Snapshot<unknown> | undefined => refreshers[name].snapshot;
+  const current = (): ServedSnapshots => ({ chains: chains.snapshot, tokens: tokens.snapshot });
   /**
    * The chains are first, so that `restore` reads them first: a rule that hides tokens can name a chain by a
    * CAIP identifier that only the chain listing on disk has.
@@ -124,17 +127,7 @@ export function createSnapshots(options: SnapshotsOptions) {
     routes: destinationsFreshMs,
   };
   const reconcile = createReconcile(currentRules, baselineOfRoutes, metrics.conflictingRouteRows, log);
-  const parts = {
-    service,
-    refreshers,
-    freshMs,
-    sources,
-    routes,
-    reconcile,
-    currentRules,
-    now,
-    onWaited: metrics.waited,
-  };
+  const routeParts = { service, freshMs, sources, routes, reconcile, currentRules, now };
 
   /**
    * Resolves the CAIP identifiers in the rules: by the listed chains, else by removed chains, else by chains that were
@@ -209,19 +202,18 @@ export function createSnapshots(options: SnapshotsOptions) {
       for (const refresher of each) await refresher.applyRules();
     },
     now,
-    /** Creates the view of one operation of this client. @param waitsUntil when it stops waiting (monotonic clock) */
-    view: (client?: string, waitsUntil = performance.now() + MAX_UPSTREAM_WAIT_MS) =>
-      new View(parts, client, waitsUntil),
-    current: (): ServedSnapshots => ({ chains: chains.snapshot, tokens: tokens.snapshot }),
-    snapshotOf,
+    current,
+    /** Each waits for the first snapshot of a listing, or gives the served one. Rejects with an UpstreamError. */
+    first: { chains: chains.current, tokens: tokens.current } as FirstSnapshots,
+    operationRoutes: () => new OperationRoutes(routeParts),
+    /** Undefined without a sweep. */
+    sources,
     /** The operator's rules with the rows that they name: a new object after each change. */
     rules: (): object => resolved,
-    /** The version of the route map. Without a sweep it is undefined, and so is `sweepStatus`. */
-    routeMap: () => sources?.version(),
     sweepStatus: sources?.status,
     heldBack: () => LISTING_NAMES.map((name) => ({ listing: name, ...refreshers[name].heldBack })),
-    /** The freshness of the data that was read; `now` is in milliseconds since 1970. */
-    freshness: (read: Reads, now: number) => freshnessOf(snapshotOf, read, freshMs, now),
+    /** The freshness of the data that was read from these snapshots; `now` is in milliseconds since 1970. */
+    freshness: (from: ServedSnapshots, read: Reads, now: number) => freshnessOf(from, read, freshMs, now),
     /** The status of each listing, in the order of `LISTING_NAMES`. */
     status: (now: number) => [chains.status(now), tokens.status(now)] as const,
     stop(): void {

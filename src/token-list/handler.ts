@@ -7,7 +7,7 @@ import { cachingHeaders, staleListingsHeader } from '../graph/dependencies.js';
 import { Body } from '../http/encodings.js';
 import { type PlainResponse, plainRefusal, type Refusal } from '../http/refusal.js';
 import { fileResponse } from '../pages/static-page.js';
-import { tokenListStateOf } from '../snapshots/snapshot.js';
+import { LISTING_NAMES, tokenListStateOf } from '../snapshots/snapshot.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
 import { tokenListContentOf } from '../snapshots/token-list-state.js';
 
@@ -70,9 +70,8 @@ export function createTokenListHandler({
 
   function headersFor({ omitted }: TokenListDocument): Record<string, string> {
     const now = Date.now();
-    // Tokens from storage can be served before the chain listing is loaded.
-    const listings = snapshots.current().chains ? (['chains', 'tokens'] as const) : (['tokens'] as const);
-    const { stale, freshForMs, takenAt } = snapshots.freshness({ listings }, now);
+    const read = { listings: LISTING_NAMES };
+    const { stale, freshForMs, takenAt } = snapshots.freshness(snapshots.current(), read, now);
     const staleListings = staleListingsHeader(stale);
     const pricesGoodForMs = Number.POSITIVE_INFINITY;
     const caching = cachingHeaders({ now, staleListings, freshForMs, pricesGoodForMs, takenAt }, 0);

@@ -2,8 +2,8 @@
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readConfig, SETTING_NAMES } from '../../src/config/config.js';
+import { MAX_UPSTREAM_WAIT_MS } from '../../src/graph/loaders.js';
 import { MONITORING_PATHS } from '../../src/http/paths.js';
-import { MAX_UPSTREAM_WAIT_MS } from '../../src/snapshots/operation-view.js';
 import { PACKAGE, ROOT, readText } from '../support/readme.js';
 import {
   alerts,

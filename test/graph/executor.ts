@@ -8,19 +8,28 @@ import { schema as ownSchema } from '../../src/graph/schema/index.js';
 import type { Operation } from '../support/generated-operations.js';
 import { createTestLog, defaultConfig, type TestGateway } from '../support/test-gateway.js';
 
+/** @returns a function that makes the context of an operation over the snapshots of a gateway, without limits on cost */
+export async function createContexts(
+  { snapshots }: Pick<TestGateway, 'snapshots'>,
+  config: Partial<Config> = {},
+) {
+  const { log } = await createTestLog();
+  const limits = { maxCost: 1e9, maxRows: 1e7, unitsOfWholeToken: 30 };
+  const options = { ...defaultConfig(), ...config, ...limits, snapshots, metrics: { waited() {} }, log };
+  return () => createContext(options, { client: undefined, yieldToQueue: async () => {} });
+}
+
 /**
  * Executes operations by graphql-js over the snapshots of a gateway, each in its own context, and without limits on cost.
  *
  * @returns a function that returns the result and the context, or undefined for an invalid document
  */
 export async function createExecutor(
-  { snapshots }: Pick<TestGateway, 'snapshots'>,
+  gateway: Pick<TestGateway, 'snapshots'>,
   config: Partial<Config> = {},
   schema = withFederation(ownSchema),
 ) {
-  const { log } = await createTestLog();
-  const limits = { maxCost: 1e9, maxRows: 1e7, unitsOfWholeToken: 30 };
-  const options = { ...defaultConfig(), ...config, ...limits, snapshots, log };
+  const begin = await createContexts(gateway, config);
   return async (
     { query, variables, operationName }: Partial<Operation> & Pick<Operation, 'query'>,
     prepare: (context: GatewayContext) => void = () => {},
@@ -28,7 +37,7 @@ export async function createExecutor(
     const document = parse(query);
     const operation = getOperationAST(document, operationName);
     if (!operation || validate(schema, document).length > 0) return undefined;
-    const context = createContext(options, { client: undefined, yieldToQueue: async () => {} });
+    const context = begin();
     prepare(context);
     const variableValues = { ...variables };
     const { coerced } = getVariableValues(schema, operation.variableDefinitions ?? [], variableValues);

@@ -1,6 +1,8 @@
 /** Nothing can change a row that is served: rows of each service and of routes are frozen all the way down. */
+
 import { expect, it } from 'vitest';
 import { chainRow, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
+import { createContexts } from '../graph/executor.js';
 import { json } from '../support/fake-upstream.js';
 import { onDisk, restart, startGuarded } from '../support/guarded-gateway.js';
 import { temporaryFile } from '../support/temporary-files.js';
@@ -76,7 +78,8 @@ it('rows of the value-transfer service, and routes, are frozen all the way down'
   expectFrozen(gateway);
   const routes = [...TOKENS, tokenRow('base', address(9))].map(successorToken);
   gateway.upstream.plan('tokens', json({ tokens: routes }));
-  const { rows } = await gateway.snapshots.view().routes({ srcChainKey: 'ethereum', srcToken: address(1) });
+  const begin = await createContexts(gateway);
+  const { rows } = await begin().loaders.routesFrom({ srcChainKey: 'ethereum', srcToken: address(1) });
   expect(rows).toHaveLength(5);
   expect(changeable(rows, 'routes')).toEqual([]);
 });

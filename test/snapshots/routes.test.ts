@@ -1,7 +1,9 @@
 /** Routes agree with the token listing, and their requests are shared fairly among clients. */
+
 import { describe, expect, it } from 'vitest';
 import { NATIVE_PLACEHOLDER } from '../../src/domain/addresses.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
+import { createContexts } from '../graph/executor.js';
 import { manyRounds, stopClock, stopClocks, untilCachesSeeTheTime } from '../support/clock.js';
 import { type Answer, json, startFakeUpstream, status } from '../support/fake-upstream.js';
 import {
@@ -161,15 +163,15 @@ describe('rows of routes', () => {
       holdBackTimes: 1,
       holdBackMs: 0,
     });
-    const before = gateway.snapshots.view();
-    expect((await before.read('tokens')).byAddress('b', '0x2')?.decimals).toBe(6);
+    const begin = await createContexts(gateway);
+    const { loaders: before } = begin();
+    expect((await before.tokenByAddress('b', '0x2'))?.decimals).toBe(6);
     gateway.upstream.plan('tokens', json({ tokens: other }));
     gateway.snapshots.refreshNow();
     await expect.poll(() => gateway.snapshots.current().tokens?.byAddress('b', '0x2')?.decimals).toBe(18);
     const question = { srcChainKey: 'c', srcToken: '0x64' };
-    expect((await before.routes(question)).rows).toEqual([]);
-    const now = gateway.snapshots.view();
-    expect((await now.routes(question)).rows).toEqual([
+    expect((await before.routesFrom(question)).rows).toEqual([]);
+    expect((await begin().loaders.routesFrom(question)).rows).toEqual([
       gateway.snapshots.current().tokens?.byAddress('b', '0x2'),
     ]);
     expect(gateway.asked()).toHaveLength(1);

@@ -1,7 +1,9 @@
 /** Listings are refreshed in the background, one refresh at a time, and their status says how old they are. */
+
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
+import { createContexts } from '../graph/executor.js';
 import { stopClock, stopDate } from '../support/clock.js';
 import { startFakeSuccessor } from '../support/fake-successor.js';
 import {
@@ -50,12 +52,12 @@ describe('refreshes', () => {
     const priceNow = async () => (await query<Tokens>(TOKENS)).data?.tokens[0]?.price?.usd;
     expect(await priceNow()).toBe(1);
     // An operation reads the same snapshot from its beginning to its end.
-    const view = snapshots.view();
-    const begun = await view.read('tokens');
+    const { loaders } = (await createContexts({ snapshots }))();
+    const begun = await loaders.tokensListed(undefined);
     release();
     await expect.poll(priceNow).toBe(2);
-    expect(await view.read('tokens')).toBe(begun);
-    expect(begun.rows[0]?.price?.usd).toBe(1);
+    expect(await loaders.tokensListed(undefined)).toBe(begun);
+    expect(begun[0]?.price?.usd).toBe(1);
   });
 
   it('refreshes run one at a time, at the configured interval, however many requests there are', async () => {
