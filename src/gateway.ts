@@ -12,7 +12,7 @@ import {
 } from './execution/trusted-documents.js';
 import { type ContextOptions, createContext, type GatewayContext } from './graph/context.js';
 import { unitsOfWholeObject } from './graph/cost.js';
-import { type ResultFacts, staleListingsHeader } from './graph/dependencies.js';
+import type { ResultFacts } from './graph/dependencies.js';
 import { withFederation } from './graph/federation/federated.js';
 import { MAX_UPSTREAM_WAIT_MS } from './graph/loaders.js';
 import { schema } from './graph/schema/index.js';
@@ -120,14 +120,14 @@ export function createGateway(options: GatewayOptions) {
       return context.cost.chargeOperation(operation) ? undefined : context;
     });
     if (!body || !context) return context?.cost.refusal ?? pendingListing;
-    const { staleListings, dependencies, cost } = context;
+    const { staleListings, tracker, cost } = context;
     const { operationName } = parameters;
     return {
       body: body as readonly Buffer<ArrayBuffer>[],
       operation: typeof operationName === 'string' ? operationName.slice(0, MAX_SHOWN) : undefined,
       cost: cost.spent.units,
-      dependencies: dependencies(),
-      staleListings: () => staleListingsHeader(staleListings()),
+      dependencies: tracker.dependencies(),
+      staleListings,
     };
   }
 

@@ -2,7 +2,7 @@
 import { maxResponseBytes } from '../domain/text-limits.js';
 import type { Logger } from '../logger/logger.js';
 import { type CostLimits, CostMeter } from './cost.js';
-import { DependencyTracker, dependenciesOf } from './dependencies.js';
+import { DependencyTracker, staleListingsHeader } from './dependencies.js';
 import { type LoaderOptions, Loaders, type Waiting } from './loaders.js';
 
 /** The part of a context that all operations share. */
@@ -22,27 +22,18 @@ export interface OperationFacts extends Waiting {
 export type GatewayContext = ReturnType<typeof createContext>;
 
 export function createContext(options: ContextOptions, operation: OperationFacts) {
-  const { snapshots, priceMaxAgeMs, introspection, log } = options;
-  const { requestId } = operation;
+  const { snapshots, introspection, log } = options;
   const pinned = snapshots.current();
   const now = snapshots.now();
   const listedTokens = () => pinned.tokens?.rows.length ?? 0;
   const cost = new CostMeter(options, listedTokens);
-  const tracker = new DependencyTracker(pinned, cost, now);
-  /** Whether a price fetched at this time (milliseconds since 1970) is young enough to show. Notes the dependency. */
-  const isPriceFresh = (asOf: number): boolean => {
-    const isFresh = asOf >= now - priceMaxAgeMs;
-    if (isFresh) tracker.notePriceGoodUntil(asOf + priceMaxAgeMs);
-    else tracker.note('priceTimes');
-    return isFresh;
-  };
+  const tracker = new DependencyTracker(pinned, cost, now, options.priceMaxAgeMs);
   return {
-    loaders: new Loaders(options, { pinned, tracker, isPriceFresh, cost }, operation),
+    loaders: new Loaders(options, tracker, cost, operation),
     cost,
     tracker,
-    isPriceFresh,
     /** Makes a log that adds the request's id to each line. It is only called for errors. */
-    log: () => log.child({ requestId }),
+    log: () => log.child({ requestId: operation.requestId }),
     /** Limit on the bytes of the response, at the present size of the token listing. */
     maxResponseBytes: () => maxResponseBytes(listedTokens()),
     introspection,
@@ -51,12 +42,7 @@ export function createContext(options: ContextOptions, operation: OperationFacts
       tracker.note('freshness');
       return snapshots.status(now);
     },
-    /** The snapshots and routes read so far that were stale at the time of this operation. */
-    staleListings() {
-      const read = { listings: tracker.listings, routesTakenAt: tracker.reads.routesTakenAt };
-      return snapshots.freshness(pinned, read, now).stale;
-    },
-    /** The dependencies of the finished response; undefined if it must not be cached. */
-    dependencies: () => dependenciesOf(pinned, tracker),
+    /** The value of `x-stale-listings`: what was read so far, and was stale at the time of this operation. */
+    staleListings: () => staleListingsHeader(snapshots.freshness(pinned, tracker.reads, now).stale),
   };
 }

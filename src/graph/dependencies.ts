@@ -3,6 +3,7 @@
  * cached response. Before the response is used again, they are compared with the snapshots that are served then. The
  * caching headers are made from them. All times are in milliseconds; points in time are since 1970.
  */
+import type { Reads } from '../snapshots/freshness.js';
 import type { RoutesRead } from '../snapshots/operation-routes.js';
 import { LISTING_NAMES, type ListingName, type ServedSnapshots } from '../snapshots/snapshot.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
@@ -51,20 +52,27 @@ export class DependencyTracker {
   /** Reads that `repeat` has already compared and noted for this operation. */
   private readonly repeated: ReadsOfPart[] = [];
 
-  /** @param now milliseconds since 1970, by the clock of the operation */
+  /**
+   * @param pinned the snapshots that the operation reads: those that were served when it began, and the first ones that
+   *   it waits for
+   * @param now milliseconds since 1970, by the clock of the operation
+   * @param priceMaxAgeMs a price that is older than this (in milliseconds) is shown as null
+   */
   constructor(
-    private readonly pinned: Readonly<ServedSnapshots>,
+    readonly pinned: ServedSnapshots,
     private readonly cost: CostMeter,
     private readonly now: number,
+    private readonly priceMaxAgeMs: number,
   ) {}
 
-  get reads(): Readonly<TrackedReads> {
-    return this.noted;
+  /** The listings that were read. */
+  private get listings(): readonly ListingName[] {
+    return LISTING_NAMES.filter((name) => this.noted[name]);
   }
 
-  /** The listings that were read. */
-  get listings(): readonly ListingName[] {
-    return LISTING_NAMES.filter((name) => this.noted[name]);
+  /** The listings that were read, and when the oldest routes that were read were fetched. */
+  get reads(): Reads {
+    return { listings: this.listings, routesTakenAt: this.noted.routesTakenAt };
   }
 
   note(flag: ListingName | 'prices' | 'priceTimes' | 'freshness'): void {
@@ -88,9 +96,13 @@ export class DependencyTracker {
     this.noted.routesTakenAt = Math.min(this.noted.routesTakenAt, takenAt);
   }
 
-  /** Notes when a price that was read becomes too old. */
-  notePriceGoodUntil(time: number): void {
-    if (time < this.noted.pricesGoodUntil) this.noted.pricesGoodUntil = time;
+  /** Whether a price fetched at this time (milliseconds since 1970) is young enough to show. Notes the dependency. */
+  isPriceFresh(asOf: number): boolean {
+    const { noted, priceMaxAgeMs } = this;
+    const isFresh = asOf >= this.now - priceMaxAgeMs;
+    if (isFresh) noted.pricesGoodUntil = Math.min(noted.pricesGoodUntil, asOf + priceMaxAgeMs);
+    else noted.priceTimes = true;
+    return isFresh;
   }
 
   /**
@@ -143,7 +155,27 @@ export class DependencyTracker {
     noted.rules ??= reads.rules;
     noted.routeMap ??= reads.routeMap;
     this.noteRoutes({ goodUntil: reads.routesGoodUntil, takenAt: reads.routesTakenAt });
-    this.notePriceGoodUntil(reads.pricesGoodUntil);
+    noted.pricesGoodUntil = Math.min(noted.pricesGoodUntil, reads.pricesGoodUntil);
+  }
+
+  /** The dependencies of the finished response; undefined if it must not be cached. */
+  dependencies(): Dependencies | undefined {
+    const { pinned, listings, noted } = this;
+    // Without a snapshot of a listing, the response will differ once there is one.
+    if (noted.freshness || listings.some((name) => !pinned[name])) return undefined;
+    const { prices, priceTimes, pricesGoodUntil, rules, routesGoodUntil, routesTakenAt, routeMap } = noted;
+    const part = priceTimes || (prices && rules) ? 'state' : prices ? 'digest' : 'rowsDigest';
+    const unlisted = pinned.tokens && new WeakRef(pinned.tokens.unlisted);
+    return {
+      listings,
+      part,
+      values: listings.map((name) => pinned[name]?.[part]),
+      hiding: rules && { rules: new WeakRef(rules), unlisted },
+      routeMap,
+      goodUntil: Math.min(routesGoodUntil, pricesGoodUntil),
+      pricesGoodUntil,
+      routesTakenAt,
+    };
   }
 }
 
@@ -196,28 +228,6 @@ export interface ResultFacts {
   readonly dependencies: Dependencies | undefined;
   /** The value of `x-stale-listings`; undefined if everything that the operation read is fresh. */
   readonly staleListings: () => string | undefined;
-}
-
-/** The dependencies of a response; undefined if it must not be cached. */
-export function dependenciesOf(
-  pinned: Readonly<ServedSnapshots>,
-  { listings, reads }: Pick<DependencyTracker, 'listings' | 'reads'>,
-): Dependencies | undefined {
-  // Without a snapshot of a listing, the response will differ once there is one.
-  if (reads.freshness || listings.some((name) => !pinned[name])) return undefined;
-  const { prices, priceTimes, pricesGoodUntil, rules, routesGoodUntil, routesTakenAt, routeMap } = reads;
-  const part = priceTimes || (prices && rules) ? 'state' : prices ? 'digest' : 'rowsDigest';
-  const { tokens } = pinned;
-  return {
-    listings,
-    part,
-    values: listings.map((name) => pinned[name]?.[part]),
-    hiding: rules && { rules: new WeakRef(rules), unlisted: tokens && new WeakRef(tokens.unlisted) },
-    routeMap,
-    goodUntil: Math.min(routesGoodUntil, pricesGoodUntil),
-    pricesGoodUntil,
-    routesTakenAt,
-  };
 }
 
 /** The facts from which the caching headers of a response are made. */

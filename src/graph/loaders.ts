@@ -13,13 +13,7 @@ import type { FoundTokens } from '../search/did-you-mean.js';
 import { needsChains, type TokenSearchRequest } from '../search/token-search.js';
 import { type OperationRoutes, type RoutesRead, requestWith } from '../snapshots/operation-routes.js';
 import type { RouteAnswer } from '../snapshots/routes.js';
-import type {
-  ChainSnapshot,
-  IndexedListings,
-  ListingName,
-  ServedSnapshots,
-  TokenSnapshot,
-} from '../snapshots/snapshot.js';
+import type { ChainSnapshot, IndexedListings, ListingName, TokenSnapshot } from '../snapshots/snapshot.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
 import type { TokenSources } from '../snapshots/sources.js';
 import { type CostMeter, ERROR_UNITS, ROUTE_UNITS, searchUnits } from './cost.js';
@@ -85,16 +79,6 @@ export interface LoaderOptions {
   readonly metrics: { waited(reason: 'upstream', seconds: number): void };
 }
 
-/** The parts of an operation's context that its loaders use. */
-interface LoaderContext {
-  /** The snapshots that the operation reads: those that were served when it began, and the first ones that it waits for. */
-  readonly pinned: ServedSnapshots;
-  readonly cost: CostMeter;
-  readonly tracker: DependencyTracker;
-  /** Whether a price fetched at this time (milliseconds since 1970) is young enough to show. */
-  readonly isPriceFresh: (asOf: number) => boolean;
-}
-
 /** A class, because each operation creates one and uses few methods. An object of closures would create all of them. */
 export class Loaders {
   /** The first snapshots that this operation waits for. All reads of one listing wait for one turn in the queue together. */
@@ -112,7 +96,8 @@ export class Loaders {
 
   constructor(
     private readonly options: LoaderOptions,
-    private readonly context: LoaderContext,
+    private readonly tracker: DependencyTracker,
+    private readonly cost: CostMeter,
     private readonly waiting: Waiting,
   ) {
     this.waitsUntil = waiting.waitsUntil ?? performance.now() + MAX_UPSTREAM_WAIT_MS;
@@ -139,9 +124,9 @@ export class Loaders {
     instead?: Result,
   ): MaybePromise<Result> {
     // Hot path: called for each row of a join.
-    const { pinned, tracker } = this.context;
+    const { tracker } = this;
     tracker.note(name);
-    const snapshot = pinned[name];
+    const snapshot = tracker.pinned[name];
     return snapshot ? use(snapshot) : this.readLater(name, use, instead);
   }
 
@@ -150,21 +135,21 @@ export class Loaders {
     use: (snapshot: IndexedListings[Name]) => MaybePromise<Result>,
     instead: Result | undefined,
   ): MaybePromise<Result> {
-    const { cost, pinned } = this.context;
+    const { cost, tracker } = this;
     const isOfRow = instead !== undefined;
     if (isOfRow && cost.refusal) return instead;
     const first = this.first(name);
     this.beforeWait(first);
     // Each row can wait, and then have an error. One whole token listing is always allowed: `chain`, `caip19` and
     // `isNative` of each token can wait.
-    const free = FREE_WAITS + 3 * (pinned.tokens?.rows.length ?? 0);
+    const free = FREE_WAITS + 3 * (tracker.pinned.tokens?.rows.length ?? 0);
     if (isOfRow && ++this.waits > free) cost.spend(ERROR_UNITS);
     return nonFatal(first.then(use));
   }
 
   /** Waits for the first snapshot of a listing. Rejects with an UpstreamError. */
   private first<Name extends ListingName>(name: Name): Promise<IndexedListings[Name]> {
-    const { pinned } = this.context;
+    const { pinned } = this.tracker;
     const pin = (snapshot: IndexedListings[Name]): IndexedListings[Name] => {
       const kept = pinned[name] ?? snapshot;
       pinned[name] = kept;
@@ -178,15 +163,15 @@ export class Loaders {
 
   /** The chain listing, if it is loaded. */
   chainsIfLoaded(): ChainSnapshot | undefined {
-    const chains = this.context.pinned.chains;
-    if (chains) this.context.tracker.note('chains');
+    const { chains } = this.tracker.pinned;
+    if (chains) this.tracker.note('chains');
     return chains;
   }
 
   chainsBySearch(search: string, chainTypes?: readonly string[]): MaybePromise<readonly Chain[]> {
     return this.read('chains', (chains) => {
       const isSearch = search !== '' || chainTypes !== undefined;
-      if (isSearch) this.context.cost.spend(searchUnits(chains.rows.length, search));
+      if (isSearch) this.cost.spend(searchUnits(chains.rows.length, search));
       return chains.matching(search, chainTypes);
     });
   }
@@ -220,17 +205,17 @@ export class Loaders {
   }
 
   tokenSearch(request: Omit<TokenSearchRequest, 'pricesUsable'>): MaybePromise<FoundTokens> {
-    const { tracker, pinned } = this.context;
+    const { tracker } = this;
     const chains = this.chainsFor(request);
     return this.read('tokens', (tokens) => {
       if (request.order === 'RELEVANCE') {
         tracker.note('chains');
         // The order will change when the tokens are indexed with these chains.
-        const chainsCursor = pinned.chains?.history.changes.cursor;
+        const chainsCursor = tracker.pinned.chains?.history.changes.cursor;
         if (tokens.chainsCursor !== chainsCursor) tracker.note('freshness');
       }
-      this.context.cost.spend(searchUnits(tokens.rows.length, request.query));
-      const searchRequest = { ...request, pricesUsable: this.context.isPriceFresh(tokens.takenAt) };
+      this.cost.spend(searchUnits(tokens.rows.length, request.query));
+      const searchRequest = { ...request, pricesUsable: tracker.isPriceFresh(tokens.takenAt) };
       return whenReady(chains, (known) => tokens.search(searchRequest, known));
     });
   }
@@ -241,7 +226,7 @@ export class Loaders {
    * @throws GatewayError ROUTE_BUDGET_EXCEEDED, synchronously
    */
   routesFrom(filter: RouteRequest): MaybePromise<RouteAnswer> {
-    const { pinned, tracker, cost } = this.context;
+    const { tracker, cost } = this;
     const { snapshots, maxRoutesPerOperation } = this.options;
     tracker.noteRules(snapshots.rules());
     this.routes ??= new Map();
@@ -262,7 +247,7 @@ export class Loaders {
     const noted = (routes: RoutesRead) => {
       tracker.noteRoutes(routes);
       // Routes agree with the token listing, if there is one.
-      if (pinned.tokens) tracker.note('tokens');
+      if (tracker.pinned.tokens) tracker.note('tokens');
       return routes;
     };
     if (!(answer instanceof Promise)) return noted(answer);
@@ -271,7 +256,7 @@ export class Loaders {
 
   /** The routes, if no wait and no request is needed. */
   private cachedRoutes(asked: RouteRequest): RoutesRead | undefined {
-    const { tokens } = this.context.pinned;
+    const { tokens } = this.tracker.pinned;
     return tokens && this.routesOfOperation().known(requestWith(tokens, asked), tokens);
   }
 
@@ -294,7 +279,7 @@ export class Loaders {
 
   /** The token listing for a request of routes, after a wait for the first one if need be; undefined if this wait fails. */
   private async tokensFor({ srcChainKey }: RouteRequest): Promise<TokenSnapshot | undefined> {
-    const { pinned } = this.context;
+    const { pinned } = this.tracker;
     const isServed = this.options.snapshots.current().tokens !== undefined;
     // A request without a chain does not cause a wait for the first listing: it is then sent as the client wrote it.
     const isRead = srcChainKey !== undefined || isServed || this.pending.has('tokens');
@@ -307,7 +292,7 @@ export class Loaders {
     const { snapshots } = this.options;
     const { sources } = snapshots;
     if (!sources) return null;
-    this.context.tracker.noteRules(snapshots.rules(), sources.version());
+    this.tracker.noteRules(snapshots.rules(), sources.version());
     return this.read('tokens', (tokens) => sources.sourcesOf(tokens, chainKey, address));
   }
 
@@ -356,7 +341,7 @@ export class Loaders {
 
   /** Charges for the error, since each row can have one. An operation that is refused for its cost gets no further error. */
   private failRoutes(error: unknown): RouteAnswer {
-    const { cost } = this.context;
+    const { cost } = this;
     if (cost.refusal) return NO_ROUTES;
     cost.spend(ERROR_UNITS);
     throw error;

@@ -16,7 +16,7 @@ import { fragmentsOf } from '../execution/document-limits.js';
 import { executableDocument, hideSuggestion } from '../execution/documents.js';
 import { exceedsBytes } from '../execution/json.js';
 import type { GatewayContext } from '../graph/context.js';
-import { type ResultFacts, staleListingsHeader } from '../graph/dependencies.js';
+import type { ResultFacts } from '../graph/dependencies.js';
 import type { Logger } from '../logger/logger.js';
 
 /**
@@ -87,7 +87,7 @@ export function useExecution(): Plugin<ExecutionContext, OutcomeContext> {
 
 async function executeAndReport(args: ExecutionArgs): Promise<ExecutionResult> {
   const context = args.contextValue as ExecutionContext;
-  const { outcome, cost, staleListings, dependencies } = context;
+  const { outcome, cost, staleListings, tracker } = context;
   const document = executableDocument(args.document);
   const executed = refusalOf(args, context) ?? (await execute({ ...args, document }));
   const { errors } = executed;
@@ -98,8 +98,8 @@ async function executeAndReport(args: ExecutionArgs): Promise<ExecutionResult> {
   outcome.result = {
     operation: outcome.operation,
     cost: cost.spent.units,
-    dependencies: result.errors ? undefined : dependencies(),
-    staleListings: () => staleListingsHeader(staleListings()),
+    dependencies: result.errors ? undefined : tracker.dependencies(),
+    staleListings,
   };
   return result;
 }

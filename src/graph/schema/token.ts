@@ -60,9 +60,9 @@ export const TokenType = builder.objectRef<Token>('Token').implement({
       nullable: true,
       description:
         'Price with its time; null if it is unknown, doubtful or too old, or if the token is held back.',
-      resolve({ price }, _args, { tracker, isPriceFresh }) {
+      resolve({ price }, _args, { tracker }) {
         tracker.note('prices');
-        return price && isPriceFresh(price.asOf) ? price : null;
+        return price && tracker.isPriceFresh(price.asOf) ? price : null;
       },
     }),
     heldBack: t.field({
