@@ -2,7 +2,7 @@
 import { maxResponseBytes } from '../domain/text-limits.js';
 import type { Logger } from '../logger/logger.js';
 import { type CostLimits, CostMeter } from './cost.js';
-import { DependencyTracker, staleListingsHeader } from './dependencies.js';
+import { DependencyTracker } from './dependencies.js';
 import { type LoaderOptions, Loaders, type Waiting } from './loaders.js';
 
 /** The part of a context that all operations share. */
@@ -43,6 +43,6 @@ export function createContext(options: ContextOptions, operation: OperationFacts
       return snapshots.status(now);
     },
     /** The value of `x-stale-listings`: what was read so far, and was stale at the time of this operation. */
-    staleListings: () => staleListingsHeader(snapshots.freshness(pinned, tracker.reads, now).stale),
+    staleListings: () => snapshots.freshness(pinned, tracker.reads, now).staleListings,
   };
 }

@@ -3,7 +3,7 @@
  * cached response. Before the response is used again, they are compared with the snapshots that are served then. The
  * caching headers are made from them. All times are in milliseconds; points in time are since 1970.
  */
-import type { Reads } from '../snapshots/freshness.js';
+import type { Freshness, Reads } from '../snapshots/freshness.js';
 import type { RoutesRead } from '../snapshots/operation-routes.js';
 import { LISTING_NAMES, type ListingName, type ServedSnapshots } from '../snapshots/snapshot.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
@@ -19,7 +19,7 @@ export class TrackedReads {
   prices = false;
   /** Whether the response shows a price's time or hides a price as too old; both change at every refresh. */
   priceTimes = false;
-  /** When the first of the prices that were read becomes too old. */
+  /** When the first of the prices that were read becomes too old to be shown; infinite without prices. */
   pricesGoodUntil = Number.POSITIVE_INFINITY;
   /** Whether the status of the listings was read, which changes every second. */
   freshness = false;
@@ -27,7 +27,7 @@ export class TrackedReads {
   rules: object | undefined = undefined;
   /** Until when a response with the routes that were read is valid. */
   routesGoodUntil = Number.POSITIVE_INFINITY;
-  /** When the oldest routes that were read were fetched. */
+  /** When the oldest routes that were read were fetched; infinite without routes. */
   routesTakenAt = Number.POSITIVE_INFINITY;
   /** The version of the map of all swept routes, for `sources` and for old routes; undefined if it was not read. */
   routeMap: number | undefined = undefined;
@@ -189,16 +189,15 @@ function sharedOf(reads: ReadsOfPart): ReadsOfPart {
   return reads;
 }
 
-/**
- * `state` if the response shows the time of a price, hides a price as too old, or has prices of routes: all prices that
- * the upstream sent decide whether these are hidden. Otherwise `digest` if prices were read, else `rowsDigest`.
- */
-type SnapshotPart = 'state' | 'digest' | 'rowsDigest';
-
 /** While these are current, the response may be sent again: a new response could differ only in the times of routes. */
-export interface Dependencies {
+export interface Dependencies
+  extends Readonly<Pick<TrackedReads, 'routeMap' | 'pricesGoodUntil' | 'routesTakenAt'>> {
   readonly listings: readonly ListingName[];
-  readonly part: SnapshotPart;
+  /**
+   * `state` if the response shows the time of a price, hides a price as too old, or has prices of routes: all prices
+   * that the upstream sent decide whether these are hidden. Otherwise `digest` if prices were read, else `rowsDigest`.
+   */
+  readonly part: 'state' | 'digest' | 'rowsDigest';
   /** For each listing, the value of `part` when the response was made. */
   readonly values: readonly (string | undefined)[];
   /**
@@ -208,14 +207,8 @@ export interface Dependencies {
   readonly hiding:
     | { readonly rules: WeakRef<object>; readonly unlisted: WeakRef<object> | undefined }
     | undefined;
-  /** The version of the map of all swept routes, for `sources` and for old routes; undefined if it was not read. */
-  readonly routeMap: number | undefined;
-  /** When the dependencies expire even if everything above stays the same. */
+  /** When the dependencies expire even if everything else here stays the same. */
   readonly goodUntil: number;
-  /** When a price in the response becomes too old to be shown; infinite without prices. */
-  readonly pricesGoodUntil: number;
-  /** When the oldest routes in the response were fetched; infinite without routes. */
-  readonly routesTakenAt: number;
 }
 
 /** Facts about the result of an operation that was executed. */
@@ -226,22 +219,15 @@ export interface ResultFacts {
   readonly cost: number;
   /** While these are current, the result can be used again. Undefined if it must not be cached. */
   readonly dependencies: Dependencies | undefined;
-  /** The value of `x-stale-listings`; undefined if everything that the operation read is fresh. */
-  readonly staleListings: () => string | undefined;
+  readonly staleListings: () => Freshness['staleListings'];
 }
 
-/** The facts from which the caching headers of a response are made. */
-export interface ResponseInfo {
+/** The facts from which the caching headers of a response are made. `freshForMs` ends when the dependencies expire, too. */
+export interface ResponseInfo extends Freshness {
   /** The time at which these facts are true. */
   readonly now: number;
-  /** The value of `x-stale-listings`; undefined if everything that was read is fresh. */
-  readonly staleListings: string | undefined;
-  /** Time until a listing or routes that were read become stale, or the dependencies expire; at least 0. */
-  readonly freshForMs: number;
   /** Time until a price in the response becomes too old; infinite without prices. */
   readonly pricesGoodForMs: number;
-  /** When the oldest of the listings and routes that were read was fetched; infinite if none was read. */
-  readonly takenAt: number;
 }
 
 /** Checks dependencies. Returns the facts for the response's headers; undefined if they are no longer current. */
@@ -249,7 +235,8 @@ export type DependencyCheck = (dependencies: Dependencies) => ResponseInfo | und
 
 /** Makes the check of dependencies against the snapshots that are served now. */
 export function createDependencyCheck(snapshots: Snapshots): DependencyCheck {
-  return ({ listings, part, values, hiding, routeMap, goodUntil, pricesGoodUntil, routesTakenAt }) => {
+  return (dependencies) => {
+    const { listings, part, values, hiding, routeMap, goodUntil, pricesGoodUntil } = dependencies;
     const now = snapshots.now();
     if (now >= goodUntil) return undefined;
     const served = snapshots.current();
@@ -257,23 +244,15 @@ export function createDependencyCheck(snapshots: Snapshots): DependencyCheck {
     if (hiding && hiding.rules.deref() !== snapshots.rules()) return undefined;
     if (hiding && hiding.unlisted?.deref() !== served.tokens?.unlisted) return undefined;
     if (routeMap !== undefined && routeMap !== snapshots.sources?.version()) return undefined;
-    const { stale, freshForMs, takenAt } = snapshots.freshness(served, { listings, routesTakenAt }, now);
+    const { staleListings, freshForMs, takenAt } = snapshots.freshness(served, dependencies, now);
     return {
       now,
-      staleListings: staleListingsHeader(stale),
+      staleListings,
       freshForMs: Math.max(0, Math.min(freshForMs, goodUntil - now)),
       pricesGoodForMs: pricesGoodUntil - now,
       takenAt,
     };
   };
-}
-
-/** The value of `x-stale-listings`, with ages in whole seconds: `chains;age=340, tokens;age=95`. Undefined for none. */
-export function staleListingsHeader(
-  stale: readonly { readonly name: string; readonly ageMs: number }[],
-): string | undefined {
-  if (stale.length === 0) return undefined;
-  return stale.map(({ name, ageMs }) => `${name};age=${Math.floor(ageMs / 1000)}`).join(', ');
 }
 
 /** Seconds for which caches may serve a stale response while they fetch a new one: usual refreshes take far less. */

@@ -11,30 +11,37 @@ export interface Reads {
   readonly routesTakenAt?: number;
 }
 
-/** A listing, or the routes that an operation has read, older than its limit in {@link FreshMs}. */
-export interface StaleListing {
-  readonly name: keyof ListingRows | 'routes';
-  readonly ageMs: number;
+/** The largest age at which each listing, and routes, count as fresh, in milliseconds. */
+export type FreshMs = Readonly<Record<keyof ListingRows | 'routes', number>>;
+
+/** The freshness of data that was read from snapshots and routes. */
+export interface Freshness {
+  /**
+   * The value of `x-stale-listings`: the stale listings and routes with their ages in whole seconds, such as
+   * `chains;age=340, tokens;age=95`. Undefined if everything that was read is fresh.
+   */
+  readonly staleListings: string | undefined;
+  /** The milliseconds until the first listing, or the routes, become stale; 0 if something is stale now. */
+  readonly freshForMs: number;
+  /** When the oldest of the listings and routes that were read was fetched; infinite if none was read. */
+  readonly takenAt: number;
 }
 
-/** The largest age at which each listing, and routes, count as fresh, in milliseconds. */
-export type FreshMs = Readonly<Record<StaleListing['name'], number>>;
-
-/**
- * The freshness of the data that was read: the stale parts, the milliseconds until the first part is stale (0 if a part
- * is stale now), and the oldest `takenAt` (milliseconds since 1970). A listing without a snapshot counts for nothing.
- */
+/** The freshness of the data that was read from these snapshots. A listing without a snapshot counts for nothing. */
 export function freshnessOf(
   from: ServedSnapshots,
   { listings, routesTakenAt = Number.POSITIVE_INFINITY }: Reads,
   freshMs: FreshMs,
   now: number,
-) {
-  const stale: StaleListing[] = [];
+): Freshness {
+  let staleListings: string | undefined;
   let freshForMs = Number.POSITIVE_INFINITY;
   let oldestAt = Number.POSITIVE_INFINITY;
-  function add(name: StaleListing['name'], takenAt: number, ageMs: number) {
-    if (ageMs > freshMs[name]) stale.push({ name, ageMs });
+  function add(name: keyof FreshMs, takenAt: number, ageMs: number) {
+    if (ageMs > freshMs[name]) {
+      const stale = `${name};age=${Math.floor(ageMs / 1000)}`;
+      staleListings = staleListings === undefined ? stale : `${staleListings}, ${stale}`;
+    }
     freshForMs = Math.min(freshForMs, Math.max(0, freshMs[name] - ageMs));
     oldestAt = Math.min(oldestAt, takenAt);
   }
@@ -44,5 +51,5 @@ export function freshnessOf(
   }
   // Without routes, `routesTakenAt` is infinite, and this changes nothing.
   add('routes', routesTakenAt, now - routesTakenAt);
-  return { stale, freshForMs, takenAt: oldestAt };
+  return { staleListings, freshForMs, takenAt: oldestAt };
 }

@@ -3,7 +3,7 @@ import type { Token } from '../domain/listing.js';
 import type { EvmChain, TokenListState } from '../domain/listing-memory.js';
 import { memoized } from '../domain/memoized.js';
 import { shown } from '../domain/text-limits.js';
-import { cachingHeaders, staleListingsHeader } from '../graph/dependencies.js';
+import { cachingHeaders } from '../graph/dependencies.js';
 import { Body } from '../http/encodings.js';
 import { type PlainResponse, plainRefusal, type Refusal } from '../http/refusal.js';
 import { fileResponse } from '../pages/static-page.js';
@@ -71,10 +71,9 @@ export function createTokenListHandler({
   function headersFor({ omitted }: TokenListDocument): Record<string, string> {
     const now = Date.now();
     const read = { listings: LISTING_NAMES };
-    const { stale, freshForMs, takenAt } = snapshots.freshness(snapshots.current(), read, now);
-    const staleListings = staleListingsHeader(stale);
-    const pricesGoodForMs = Number.POSITIVE_INFINITY;
-    const caching = cachingHeaders({ now, staleListings, freshForMs, pricesGoodForMs, takenAt }, 0);
+    const freshness = snapshots.freshness(snapshots.current(), read, now);
+    const { staleListings } = freshness;
+    const caching = cachingHeaders({ ...freshness, now, pricesGoodForMs: Number.POSITIVE_INFINITY }, 0);
     const headers: Record<string, string> = {};
     for (let nth = 0; nth < caching.length; nth += 2) headers[caching[nth] ?? ''] = caching[nth + 1] ?? '';
     return {
