@@ -108,18 +108,11 @@ export function createGateway(options: GatewayOptions) {
   ): Result {
     if (!parameters) return undefined;
     let context: GatewayContext | undefined;
-    let pendingListing: Promise<unknown> | undefined;
     const body = writeOperation(parameters, (operation) => {
-      context = createContext(contextOptions, {
-        client,
-        waitsUntil,
-        refuseToWait(listing) {
-          pendingListing = listing;
-        },
-      });
+      context = createContext(contextOptions, { client, waitsUntil });
       return context.cost.chargeOperation(operation) ? undefined : context;
     });
-    if (!body || !context) return context?.cost.refusal ?? pendingListing;
+    if (!body || !context) return context?.cost.refusal ?? context?.loaders.pendingListing;
     const { staleListings, tracker, cost } = context;
     const { operationName } = parameters;
     return {

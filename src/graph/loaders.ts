@@ -63,14 +63,9 @@ export interface Waiting {
   readonly waitsUntil?: number | undefined;
   /**
    * Waits for a turn in the queue. Called after each wait for the upstream: one answer can resume many operations.
-   * Absent for an operation that must not wait.
+   * Absent for an operation that must not wait: in place of returning a promise or asking the upstream, a loader throws.
    */
   readonly yieldToQueue?: () => Promise<void>;
-  /**
-   * Present for an operation that must not wait. In place of returning a promise or asking the upstream, a loader calls
-   * this function with the listing that the operation would wait for (undefined for routes), and throws.
-   */
-  readonly refuseToWait?: (pendingListing: Promise<unknown> | undefined) => void;
 }
 
 export interface LoaderOptions {
@@ -83,9 +78,10 @@ export interface LoaderOptions {
 export class Loaders {
   /** The first snapshots that this operation waits for. All reads of one listing wait for one turn in the queue together. */
   private readonly pending = new Map<ListingName, Promise<IndexedListings[ListingName]>>();
-  /** The routes that this operation has read or requested, by `routeRequestKey`. Made when the first are read. */
-  private routes: Map<string, MaybePromise<RoutesRead>> | undefined;
-  private operationRoutes: OperationRoutes | undefined;
+  /** The routes that this operation has read or requested, by `routeRequestKey`. */
+  private readonly askedRoutes = new Map<string, MaybePromise<RoutesRead>>();
+  private readonly routes: OperationRoutes;
+  /** Made when the first routes are requested. */
   private routeLoader: DataLoader<RouteRequest, RoutesRead> | undefined;
   private requestedRoutes = 0;
   private hasFetchedRoutes = false;
@@ -100,7 +96,14 @@ export class Loaders {
     private readonly cost: CostMeter,
     private readonly waiting: Waiting,
   ) {
+    this.routes = options.snapshots.operationRoutes();
     this.waitsUntil = waiting.waitsUntil ?? performance.now() + MAX_UPSTREAM_WAIT_MS;
+  }
+
+  /** The listing that the operation waits for, or would wait for if it must not wait; undefined if there is none. */
+  get pendingListing(): Promise<unknown> | undefined {
+    const [first] = this.pending.values();
+    return first;
   }
 
   /** Resolves when each listing that the other fields of this operation wait for is loaded or has failed. */
@@ -139,7 +142,7 @@ export class Loaders {
     const isOfRow = instead !== undefined;
     if (isOfRow && cost.refusal) return instead;
     const first = this.first(name);
-    this.beforeWait(first);
+    this.assertMayWait();
     // Each row can wait, and then have an error. One whole token listing is always allowed: `chain`, `caip19` and
     // `isNative` of each token can wait.
     const free = FREE_WAITS + 3 * (tracker.pinned.tokens?.rows.length ?? 0);
@@ -229,11 +232,12 @@ export class Loaders {
     const { tracker, cost } = this;
     const { snapshots, maxRoutesPerOperation } = this.options;
     tracker.noteRules(snapshots.rules());
-    this.routes ??= new Map();
     const key = routeRequestKey(filter);
-    let answer = this.routes.get(key) ?? this.cachedRoutes(filter);
+    const { tokens } = tracker.pinned;
+    let answer = this.askedRoutes.get(key);
+    if (!answer && tokens) answer = this.routes.known(requestWith(tokens, filter), tokens);
     if (!answer) {
-      this.beforeWait(undefined);
+      this.assertMayWait();
       if (this.requestedRoutes >= maxRoutesPerOperation) return this.failRoutes(this.tooManyRoutes());
       this.requestedRoutes++;
       cost.spend(ROUTE_UNITS);
@@ -243,7 +247,7 @@ export class Loaders {
       );
       answer = this.routeLoader.load(filter);
     }
-    this.routes.set(key, answer);
+    this.askedRoutes.set(key, answer);
     const noted = (routes: RoutesRead) => {
       tracker.noteRoutes(routes);
       // Routes agree with the token listing, if there is one.
@@ -254,14 +258,8 @@ export class Loaders {
     return answer.then(noted, (error: unknown) => this.failRoutes(error));
   }
 
-  /** The routes, if no wait and no request is needed. */
-  private cachedRoutes(asked: RouteRequest): RoutesRead | undefined {
-    const { tokens } = this.tracker.pinned;
-    return tokens && this.routesOfOperation().known(requestWith(tokens, asked), tokens);
-  }
-
   private async fetchRoutes(asked: RouteRequest): Promise<RoutesRead> {
-    const routes = this.routesOfOperation();
+    const { routes } = this;
     const tokens = await this.tokensFor(asked);
     const request = requestWith(tokens, asked);
     const known = routes.known(request, tokens);
@@ -270,11 +268,6 @@ export class Loaders {
     const answer = await this.wait(routes.fetch(request, tokens, this.waiting.client), this.hasFetchedRoutes);
     this.hasFetchedRoutes = true;
     return routes.reconciled(answer, request, tokens ?? (await this.tokensFor(asked)));
-  }
-
-  private routesOfOperation(): OperationRoutes {
-    this.operationRoutes ??= this.options.snapshots.operationRoutes();
-    return this.operationRoutes;
   }
 
   /** The token listing for a request of routes, after a wait for the first one if need be; undefined if this wait fails. */
@@ -302,12 +295,9 @@ export class Loaders {
     return chains instanceof Promise && !request.filter.chainTypes ? chains.catch(() => undefined) : chains;
   }
 
-  /** Throws if the operation must not wait. @param pendingListing the listing to wait for; undefined for routes */
-  private beforeWait(pendingListing: Promise<unknown> | undefined): void {
-    const { refuseToWait } = this.waiting;
-    if (!refuseToWait) return;
-    refuseToWait(pendingListing);
-    throw WOULD_WAIT;
+  /** Throws if the operation must not wait. */
+  private assertMayWait(): void {
+    if (!this.waiting.yieldToQueue) throw WOULD_WAIT;
   }
 
   /**

@@ -26,7 +26,7 @@ export interface RouteParts {
   readonly now: () => number;
 }
 
-/** Made for an operation when it reads its first routes. `tokens` is the token listing that the operation reads. */
+/** Each operation has one. `tokens` is the token listing that the operation reads. */
 export class OperationRoutes {
   private readonly agree = createAgreement();
 

@@ -1,4 +1,4 @@
-/** Creates the refreshers, routes, sources and views, which together hold all data of the upstream in the gateway. */
+/** Creates the refreshers, routes and sources, which together hold all data of the upstream in the gateway. */
 import type { DemoFacts } from '../domain/guarded-facts.js';
 import { keyedRows } from '../domain/keyed-rows.js';
 import type { Chain, Fetched, Service, Token } from '../domain/listing.js';
@@ -96,6 +96,7 @@ export function createSnapshots(options: SnapshotsOptions) {
     onPublished,
   });
   const refreshers = { chains, tokens };
+  const first: FirstSnapshots = { chains: chains.current, tokens: tokens.current };
   const current = (): ServedSnapshots => ({ chains: chains.snapshot, tokens: tokens.snapshot });
   /**
    * The chains are first, so that `restore` reads them first: a rule that hides tokens can name a chain by a
@@ -204,7 +205,7 @@ export function createSnapshots(options: SnapshotsOptions) {
     now,
     current,
     /** Each waits for the first snapshot of a listing, or gives the served one. Rejects with an UpstreamError. */
-    first: { chains: chains.current, tokens: tokens.current } as FirstSnapshots,
+    first,
     operationRoutes: () => new OperationRoutes(routeParts),
     /** Undefined without a sweep. */
     sources,
