@@ -203,6 +203,7 @@ export function createSnapshots(options: SnapshotsOptions) {
       for (const refresher of each) await refresher.applyRules();
     },
     now,
+    /** The served snapshots, in a new object: an operation adds the first ones that it waits for. */
     current,
     /** Each waits for the first snapshot of a listing, or gives the served one. Rejects with an UpstreamError. */
     first,
