@@ -10,7 +10,6 @@ import { callOf } from './mcp/support.js';
 import { json, status } from './support/fake-upstream.js';
 import {
   address,
-  apply,
   expectNothingHidden,
   HIDDEN_ADDRESSES,
   HIDDEN_BY_CAIP,
@@ -259,7 +258,7 @@ it('rules that hide everything produce empty listings and a warning', async () =
   await refresh(gateway);
   const warnings = logged.filter(({ msg }) => msg.startsWith('LISTING_RULES hides every row'));
   expect(warnings.map(({ listing }) => listing).sort()).toEqual(['chains', 'tokens']);
-  await apply(gateway, '');
+  await gateway.apply('');
   expect(await served(gateway)).toHaveLength(tokens.length);
 });
 

@@ -5,7 +5,6 @@ import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { onDisk, stopGuarded } from '../support/guarded-gateway.js';
 import {
   address,
-  apply,
   chains,
   expectNothingHidden,
   HIDDEN_BY_CAIP,
@@ -39,12 +38,12 @@ describe('a change of the rules', () => {
       return { ...data, cursors: { tokens: data?.tokens.cursor ?? '', chains: data?.chains.cursor ?? '' } };
     };
     const { cursors: before } = await since();
-    await apply(gateway, RULES);
+    await gateway.apply(RULES);
     const hidden = await since(before);
     const removedIds = expect.arrayContaining([idOf('Token', 'base', HIDDEN_BY_KEY)]);
     expect(hidden.tokens).toMatchObject({ isReset: false, changed: [], removedIds });
     expect(hidden.chains).toMatchObject({ isReset: false, changed: [], removedIds: [HIDDEN_IDS[0]] });
-    await apply(gateway, '');
+    await gateway.apply('');
     const shown = await since(hidden.cursors);
     expect(shown.chains).toMatchObject({ isReset: false, changed: [{ id: HIDDEN_IDS[0] }], removedIds: [] });
     expect(shown.tokens).toMatchObject({ isReset: false, removedIds: [] });
@@ -64,7 +63,7 @@ describe('a change of the rules', () => {
       ['', 40],
       [`chains base\nhide base:${address('1')}`, 3],
     ] as const) {
-      await apply(gateway, rules);
+      await gateway.apply(rules);
       expect(await served(gateway)).toHaveLength(rows);
       await refresh(gateway);
       expect(await served(gateway)).toHaveLength(rows);
@@ -85,9 +84,9 @@ describe('a change of the rules', () => {
     await refresh(gateway);
     const line = { level: 'warn', count: 2, first: [HIDDEN_BY_KEY, `base:${HIDDEN_BY_KEY},`] };
     expect(warned()).toMatchObject([line]);
-    await apply(gateway, RULES);
+    await gateway.apply(RULES);
     expect(warned()).toMatchObject([line, { count: 1, first: [`base:${HIDDEN_UNLISTED}`] }]);
-    await apply(gateway, `keep ethereum:${address('e1')} decimals 6\nhide eip155:8453`);
+    await gateway.apply(`keep ethereum:${address('e1')} decimals 6\nhide eip155:8453`);
     expect(warned()).toHaveLength(2);
   });
 
@@ -116,7 +115,7 @@ describe('a change of the rules', () => {
     const document = `{ destinations(srcChainKey: "base", srcToken: "${SHOWN}") { tokens { address } } }`;
     const ask = async () => JSON.stringify(await gateway.query(document));
     expect(await ask()).toContain(HIDDEN_BY_CAIP);
-    await apply(gateway, `hide ethereum:${HIDDEN_BY_CAIP}`);
+    await gateway.apply(`hide ethereum:${HIDDEN_BY_CAIP}`);
     expect(await ask()).toContain(address('e1'));
     expect(await ask()).not.toContain(HIDDEN_BY_CAIP);
   });
@@ -168,7 +167,7 @@ describe('rules by CAIP', () => {
     expect(await served(gateway)).not.toContain(address('c0ffee04'));
     upstream.plan('chains', json({ chains: [...chains.slice(1), ...many] }));
     await refresh(gateway);
-    await apply(gateway, `${hide}\n# the same`);
+    await gateway.apply(`${hide}\n# the same`);
     expect((await servedChains(gateway))?.slice(0, 3)).toEqual(['arbitrum', 'ethereum', 'base']);
     expect(await served(gateway)).not.toContain(address('c0ffee04'));
     await stopGuarded({ ...gateway, config });

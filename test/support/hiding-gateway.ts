@@ -3,7 +3,6 @@
  * other row has.
  */
 import { expect } from 'vitest';
-import { parseListingRules } from '../../src/domain/listing-rules.js';
 import { chainRow, idOf, tokenRow } from '../fixtures/rows.js';
 import { type FakeUpstream, json, startFakeUpstream } from './fake-upstream.js';
 import { temporaryFile } from './temporary-files.js';
@@ -88,10 +87,6 @@ export async function start(rules: string, options: TestGatewayOptions = {}): Pr
     },
   });
 }
-
-/** Changes the rules of a running gateway. */
-export const apply = ({ snapshots }: TestGateway, rules: string) =>
-  snapshots.applyRules(parseListingRules(rules));
 
 type Rows<Row> = Readonly<Record<string, readonly Row[] | null>>;
 

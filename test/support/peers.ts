@@ -6,15 +6,11 @@ import { type Answer, type FakeUpstream, json, startFakeUpstream } from './fake-
 import { startRedis, type TestRedis } from './redis.js';
 import { createTestGateway, type TestGateway, type TestGatewayOptions } from './test-gateway.js';
 
-/** Options that differ from the defaults. */
-export interface TestPeersOptions extends TestGatewayOptions {
-  /** The upstream. By default, its prices change in each response. */
-  readonly upstream?: FakeUpstream;
-  readonly redis?: TestRedis;
-}
-
-/** Starts this many whole gateways, which share one upstream through one real Redis. The end of the test ends them. */
-export async function startPeers(count: number, options: TestPeersOptions = {}) {
+/**
+ * Starts this many whole gateways, which share one upstream through one real Redis. By default, the prices of the upstream
+ * change in each response. The end of the test ends them.
+ */
+export async function startPeers(count: number, options: TestGatewayOptions & { redis?: TestRedis } = {}) {
   const { redis = await startRedis(), upstream = await startMovingUpstream(), ...rest } = options;
   /** Starts one more gateway. */
   async function join(others: TestGatewayOptions = {}): Promise<TestGateway> {
