@@ -37,12 +37,9 @@ export async function startNginx(
   });
   const address = `http://127.0.0.1:${port}`;
   await expect
-    .poll(() => {
+    .poll(async () => {
       if (child.exitCode !== null) throw new Error(`nginx ended: ${output()}`);
-      return fetch(address + probe).then(
-        ({ status }) => status,
-        () => 0,
-      );
+      return (await fetch(address + probe)).status;
     })
     .toBe(200);
   return { address, output };

@@ -60,12 +60,7 @@ async function createReplica(env: Readonly<Record<string, string>>, firstBuild: 
     /** Starts a process, of this build unless the folder of another is given, and resolves when it is ready. */
     async start(build = ROOT) {
       gateway = spawnGateway({ ...settings, ...fixedLimits({}, build) }, join(build, 'dist/main.js'));
-      const isReady = () =>
-        fetch(`${admin}/ready`).then(
-          ({ ok }) => ok,
-          () => false,
-        );
-      await expect.poll(isReady, { interval: 50 }).toBe(true);
+      await expect.poll(async () => (await fetch(`${admin}/ready`)).ok, { interval: 50 }).toBe(true);
     },
     /** Ends the process by this signal, and resolves with its exit status. */
     async end(signal: 'SIGTERM' | 'SIGKILL') {

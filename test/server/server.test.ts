@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { fixedLimits } from '../support/fixed-limits.js';
 import { spawnGateway, startGatewayProcess } from '../support/gateway-process.js';
-import { openRaw, sendRaw } from '../support/raw-http.js';
+import { CHUNKED, openRaw, sendRaw } from '../support/raw-http.js';
 import { startServer } from '../support/test-server.js';
 
 const BODY = JSON.stringify({ query: '{ tokens(srcChainKey: "ethereum") { symbol } }' });
@@ -20,8 +20,7 @@ describe('a body', () => {
         200,
       );
     const sender = await openRaw(address);
-    const head = 'POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n';
-    await sender.send(`${head}Transfer-Encoding: chunked\r\n\r\n`);
+    await sender.send(CHUNKED);
     const sending = setInterval(() => sender.send(`12c\r\n${' '.repeat(300)}\r\n`), 20);
     onTestFinished(() => clearInterval(sending));
     await expect.poll(sender.received).toMatch(/^HTTP\/1.1 413 [\s\S]*at most 1000 bytes, got more\./);

@@ -1,9 +1,6 @@
 /** A wrong listing, a wrong clock, a hanging upstream or invalid data in Redis does not spread between gateways. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { fingerprint } from '../../src/domain/digests.js';
-import { encodeListing } from '../../src/storage/stored-listing.js';
-import { TOKENS } from '../../src/upstream/listing-kinds.js';
 import { tokenRow } from '../fixtures/rows.js';
 import { json, status } from '../support/fake-upstream.js';
 import {
@@ -11,6 +8,7 @@ import {
   prefixOf,
   refreshes,
   SYMBOLS,
+  snapshotOf,
   startMovingUpstream,
   startPeers,
   statusOf,
@@ -77,16 +75,12 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     const { redis, upstream, gateways, key } = await startPeers(1, { config: { tokensFreshMs: 200 } });
     const [gateway] = gateways as [TestGateway];
     await expect.poll(() => statusOf(gateway).tokens.takenAt).not.toBeNull();
-    const services = { v1: fingerprint(upstream.url) };
-    const ahead = await TOKENS.parse(
-      [...SYMBOLS, 'AHEAD'].map((symbol, index) => tokenRow(CHAIN, `0x${index + 1}`, { symbol })),
-      { source: 'v1', takenAt: Date.now() + 30_000 },
-    );
-    const text = await encodeListing(TOKENS, ahead, services);
+    const rows = [...SYMBOLS, 'AHEAD'].map((symbol, index) => tokenRow(CHAIN, `0x${index + 1}`, { symbol }));
+    const ahead = await snapshotOf(upstream.url, rows, Date.now() + 30_000);
     const shared = () => refreshes(gateways, 'tokens', 'peer');
     while (shared() === 0) {
       const before = upstream.count('tokens');
-      await redis.client.hset(key('tokens:snapshot'), { takenAt: ahead.takenAt, text });
+      await redis.client.hset(key('tokens:snapshot'), ahead);
       // If two further requests come first, a refresh in progress has replaced this listing in Redis. Then
       // try again.
       await expect.poll(() => upstream.count('tokens') > before + 1 || shared() > 0).toBe(true);
@@ -129,12 +123,8 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
   ])('a snapshot in Redis that is %s is refused by all, and replaced', async (_name, offset) => {
     const redis = await startRedis();
     const upstream = await startMovingUpstream();
-    const takenAt = Date.now() + offset;
-    const listing = await TOKENS.parse([tokenRow(CHAIN, '0xbad', { symbol: 'BAD' })], {
-      source: 'v1',
-      takenAt,
-    });
-    const text = (await encodeListing(TOKENS, listing, { v1: fingerprint(upstream.url) })).toString();
+    const rows = [tokenRow(CHAIN, '0xbad', { symbol: 'BAD' })];
+    const { takenAt, text } = await snapshotOf(upstream.url, rows, Date.now() + offset);
     const key = `${prefixOf(upstream.url)}tokens:snapshot`;
     await redis.client.hset(key, { takenAt, text: offset > 0 ? text : text.replace('BAD', 'BED') });
     const { gateways } = await startPeers(3, { redis, upstream });

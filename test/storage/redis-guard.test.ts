@@ -1,8 +1,5 @@
 /** Gateways that share a Redis also share guarded values and hold-back periods. */
 import { describe, expect, it } from 'vitest';
-import { fingerprint } from '../../src/domain/digests.js';
-import { encodeListing } from '../../src/storage/stored-listing.js';
-import { TOKENS } from '../../src/upstream/listing-kinds.js';
 import { chainRow, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
 import { stopClocks, until } from '../support/clock.js';
 import { changesSince, listOf } from '../support/copies.js';
@@ -19,7 +16,7 @@ import {
   startGuarded,
   WRONG,
 } from '../support/guarded-gateway.js';
-import { prefixOf } from '../support/peers.js';
+import { prefixOf, snapshotOf } from '../support/peers.js';
 import { isRedisMissing, startRedis } from '../support/redis.js';
 import { createTestGateway, refresh } from '../support/test-gateway.js';
 
@@ -46,10 +43,8 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
   it('gateways guard shared listings: wrong values from a peer without a guard are held back', async () => {
     const { client, clock, gateway, prefix } = await startSharing();
     clock.advance(HOUR);
-    // As a gateway without a guard would write it.
-    const taken = await TOKENS.parse(WRONG, { source: 'v1', takenAt: Date.now() });
-    const text = await encodeListing(TOKENS, taken, { v1: fingerprint(gateway.upstream.url) });
-    await client.hset(`${prefix}tokens:snapshot`, { takenAt: taken.takenAt, text });
+    const taken = await snapshotOf(gateway.upstream.url, WRONG, Date.now());
+    await client.hset(`${prefix}tokens:snapshot`, taken);
     await client.publish(`${prefix}news`, 'tokens');
     await until(async () => takenAtOf(gateway) === taken.takenAt);
     expect(await rowOf(gateway)).toMatchObject(HELD);

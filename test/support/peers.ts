@@ -1,5 +1,8 @@
 /** Several whole gateways that share one upstream through one real Redis. */
 import { onTestFinished } from 'vitest';
+import { fingerprint } from '../../src/domain/digests.js';
+import { encodeListing } from '../../src/storage/stored-listing.js';
+import { TOKENS } from '../../src/upstream/listing-kinds.js';
 import { peerScope } from '../../src/upstream/services.js';
 import { tokenRow } from '../fixtures/rows.js';
 import { type Answer, type FakeUpstream, json, startFakeUpstream } from './fake-upstream.js';
@@ -35,6 +38,13 @@ export async function startPeers(count: number, options: TestGatewayOptions & { 
 export function prefixOf(url: string, format = 1): string {
   const scope = peerScope({ upstreamProfile: 'v1', upstreamUrl: url });
   return `{chains-and-tokens-gateway:${format}:${scope}}:`;
+}
+
+/** The members of the key `tokens:snapshot` in Redis, as a gateway without a guard would write these rows. */
+export async function snapshotOf(url: string, rows: readonly unknown[], takenAt: number) {
+  const listing = await TOKENS.parse(rows, { source: 'v1', takenAt });
+  const text = await encodeListing(TOKENS, listing, { v1: fingerprint(url) });
+  return { takenAt, text: text.toString() };
 }
 
 /** Starts an upstream whose token listing has another price, and so another digest, in each response. */
