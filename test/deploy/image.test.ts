@@ -113,7 +113,7 @@ describe('the command of the image', () => {
 
   it('the image is not healthy before it has listings', async () => {
     const upstream = await startFakeUpstream({}, onTestFinished);
-    for (const listing of ['chains', 'tokens'] as const) upstream.plan(listing, status(503));
+    upstream.planBoth(status(503));
     const { admin, checkHealth } = await startImage({ UPSTREAM_URL: upstream.url });
     expect((await fetch(`${admin}/live`)).status).toBe(200);
     expect(checkHealth()).toBe(1);

@@ -46,6 +46,7 @@ it('POST /refresh at ADMIN_PORT refreshes both listings, one refresh at a time, 
     const response = await fetch(`${admin}/refresh`, { method: 'POST', ...init });
     return [response.status, (await response.json()) as unknown] as const;
   };
+  const metrics = async () => (await fetch(`${admin}/metrics`)).text();
   const before = upstream.count();
   // The upstream answers only after all requests have arrived.
   upstream.plan('tokens', late(2_000, status(410)));
@@ -59,17 +60,13 @@ it('POST /refresh at ADMIN_PORT refreshes both listings, one refresh at a time, 
     },
   ]);
   expect(new Set([first, ...others].map((each) => JSON.stringify(each))).size).toBe(1);
-  expect(await (await fetch(`${admin}/metrics`)).text()).toContain(
-    'gateway_listing_gone{listing="tokens"} 1',
-  );
+  expect(await metrics()).toContain('gateway_listing_gone{listing="tokens"} 1');
   upstream.plan('tokens', json({ tokens: demoTokens }));
   expect(await refresh()).toMatchObject([
     200,
     { tokens: { refreshed: true, source: 'v1', rows: demoTokens.length } },
   ]);
-  expect(await (await fetch(`${admin}/metrics`)).text()).toContain(
-    'gateway_listing_gone{listing="tokens"} 0',
-  );
+  expect(await metrics()).toContain('gateway_listing_gone{listing="tokens"} 0');
 
   const asked = upstream.count();
   expect((await refresh({ method: 'PUT' }))[0]).toBe(405);

@@ -123,10 +123,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
 
   it('gateways agree since when the two listings give a native asset different decimals, also after one restarts', async () => {
     const { client, options, gateway, prefix, isShared } = await startSharing();
-    const native = tokenRow('a', '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE', {
-      symbol: 'ETH',
-      decimals: 6,
-    });
+    const native = tokenRow('a', NATIVE, { symbol: 'ETH', decimals: 6 });
     await gateway.bring({ tokens: [native, ...LISTINGS.tokens] }, HOUR);
     await gateway.bring({}, HOUR);
     await until(isShared);

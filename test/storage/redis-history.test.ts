@@ -14,11 +14,12 @@ async function startUpstream() {
   return startFakeUpstream({ chains: [chainRow('a')], tokens: rows(1, 2, 3) });
 }
 
+const isServed = (gateway: TestGateway) => statusOf(gateway).tokens.state === 'FRESH';
+
 describe.skipIf(isRedisMissing)('gateways with one Redis', () => {
   it('gateways with one Redis give the same changes and token list, whichever of them refreshes, and so does a new one', async () => {
     const upstream = await startUpstream();
     const { gateways, join } = await startPeers(2, { upstream, config: UNGUARDED });
-    const isServed = (gateway: TestGateway) => statusOf(gateway).tokens.state === 'FRESH';
     await expect.poll(() => gateways.every(isServed)).toBe(true);
     const cursors: string[] = [];
     const expectSame = async (all: readonly TestGateway[]) => {
@@ -117,7 +118,6 @@ describe.skipIf(isRedisMissing)('gateways with one Redis', () => {
   it('the token list of a gateway has the chainIds of its own chain listing, also when another gateway refreshes the tokens', async () => {
     const { gateways } = await startPeers(2, { upstream: await startUpstream(), config: UNGUARDED });
     const [first, second] = gateways as [TestGateway, TestGateway];
-    const isServed = (gateway: TestGateway) => statusOf(gateway).tokens.state === 'FRESH';
     await expect.poll(() => gateways.every(isServed)).toBe(true);
     // The operator's rules have changed, and only one gateway has read them.
     await second.query('{ chains { chainKey } }');
