@@ -1,13 +1,13 @@
 /** Installs the packed gateway and other servers, and starts the hosts of the library's guide. */
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { freePort } from '../support/free-port.js';
 import { ROOT } from '../support/readme.js';
 import { type AtEnd, startServerProcess } from '../support/server-process.js';
+import { temporaryDirectory } from '../support/temporary-files.js';
 
 const run = promisify(execFile);
 export const HOSTS = fileURLToPath(new URL('hosts', import.meta.url));
@@ -24,8 +24,7 @@ export type Runtime = keyof typeof RUNTIMES;
 
 /** Packs the gateway, and installs it into an empty project beside the servers that mount it. @returns the folder */
 export async function installPacked(atEnd: AtEnd): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), 'gateway-hosts-'));
-  atEnd(async () => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryDirectory(atEnd);
   cpSync(HOSTS, folder, { recursive: true });
   const { stdout } = await run('npm', ['pack', '--pack-destination', folder, '--json'], { cwd: ROOT });
   const packed: unknown = JSON.parse(stdout);

@@ -1,11 +1,11 @@
 /** Projects of clients that have their own compilers, and the commands that compile and run them. */
 import { execFile } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, existsSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isMissing } from './missing.js';
 import { ROOT } from './readme.js';
 import type { AtEnd } from './server-process.js';
+import { temporaryDirectory } from './temporary-files.js';
 
 /** Time limit of a command, in milliseconds. Only a program that hangs takes longer. */
 const END_WITHIN_MS = 600_000;
@@ -36,8 +36,7 @@ export type ClientProject = ReturnType<typeof createClientProject>;
  */
 export function createClientProject(atEnd: AtEnd, ...folders: readonly string[]) {
   if (!isInstalled) throw new Error(`Nothing may be skipped in CI: ${INSTALL}`);
-  const directory = mkdtempSync(join(tmpdir(), 'client-'));
-  atEnd(async () => rmSync(directory, { recursive: true, force: true }));
+  const directory = temporaryDirectory(atEnd);
   for (const folder of folders) {
     cpSync(join(CLIENTS, 'projects', folder), directory, { recursive: true });
   }

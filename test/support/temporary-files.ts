@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
-/** A new directory. The end of the test removes it. */
-export function temporaryDirectory(): string {
+/** A new directory. The end of the test removes it, or the end at which `atEnd` calls its functions. */
+export function temporaryDirectory(atEnd: (end: () => Promise<void>) => void = onTestFinished): string {
   const directory = mkdtempSync(join(tmpdir(), 'gateway-'));
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  atEnd(async () => rmSync(directory, { recursive: true, force: true }));
   return directory;
 }
 
