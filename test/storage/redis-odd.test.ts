@@ -8,21 +8,17 @@ import { isRedisMissing, startRedis } from '../support/redis.js';
 import { createTestGateway } from '../support/test-gateway.js';
 
 /** How a server at the address of Redis reacts to a packet. */
-type Reaction = (socket: Socket, nth: number) => unknown;
+type Reaction = (socket: Socket) => unknown;
 
 const USDC = 'srcChainKey: "ethereum", srcToken: "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"';
 
 /** Starts a server that is not a Redis. Returns its address and the number of its connections. */
 async function startOddServer(react: Reaction) {
-  const sockets = new Set<Socket>();
-  let connections = 0;
+  const sockets: Socket[] = [];
   const server = createServer((socket) => {
-    connections++;
-    sockets.add(socket);
-    let nth = 0;
+    sockets.push(socket);
     socket.on('error', () => {});
-    socket.once('close', () => sockets.delete(socket));
-    socket.on('data', () => react(socket, nth++));
+    socket.on('data', () => react(socket));
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   onTestFinished(() => {
@@ -30,7 +26,7 @@ async function startOddServer(react: Reaction) {
     server.close();
   });
   const { port } = server.address() as AddressInfo;
-  return { url: `redis://127.0.0.1:${port}`, connections: () => connections };
+  return { url: `redis://127.0.0.1:${port}`, connections: () => sockets.length };
 }
 
 const reply =

@@ -167,8 +167,8 @@ export function first(times: number, answer: Answer, then: Answer): Answer {
   return (response, request, nth) => (nth <= times ? answer : then)(response, request, nth);
 }
 
-/** The times between the requests for a listing, in milliseconds. */
-export function gapsBetween({ seen }: FakeUpstream, listing = 'tokens'): readonly number[] {
-  const at = seen.filter(({ path }) => path === listing).map((request) => request.at);
+/** The times between the requests for the token listing, in milliseconds. */
+export function gapsBetween({ seen }: FakeUpstream): readonly number[] {
+  const at = seen.filter(({ path }) => path === 'tokens').map((request) => request.at);
   return at.slice(1).map((time, index) => time - (at[index] ?? 0));
 }
