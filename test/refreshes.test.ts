@@ -56,7 +56,8 @@ const CHANGES: Readonly<Record<string, Change>> = {
   'one row less': ({ tokens }, nth) =>
     tokens.length > 3 ? { tokens: tokens.filter((_row, index) => index !== nth % tokens.length) } : {},
   'one row more': ({ tokens }, _nth, stamp) => ({
-    tokens: [...tokens, token('gamma', address(stamp, 'b'), { symbol: `N${stamp}` })],
+    // A price near the others: one that is ten times higher later would be hidden.
+    tokens: [...tokens, token('gamma', address(stamp, 'b'), { symbol: `N${stamp}`, price: { usd: 45 } })],
   }),
   'nearly all rows gone, which is held back': ({ tokens }) => ({ tokens: tokens.slice(0, 2) }),
   'the name of a chain': ({ chains }, nth, stamp) => ({
