@@ -167,7 +167,7 @@ const OFFER = {
 const CLIENT_LIMITS = {
   rateLimit: optional(
     rate,
-    'How many operations each client may have executed in a second: `20`, or `20/100` to allow 100 at once. Further operations are refused with `RATE_LIMITED`. Responses from the cache do not count. With `REDIS_URL`, gateways count together.',
+    'How many operations of each client are executed in a second: `20`, or `20/100` to allow 100 at once. Further operations are refused with `RATE_LIMITED`. Responses from the cache do not count. With `REDIS_URL`, gateways count together.',
   ),
   trustedProxies: setting(
     [],
