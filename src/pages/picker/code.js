@@ -1,5 +1,5 @@
 /** The dark panel: the last query, its answer, its time and size, and code to copy. */
-import { afterPaint, byId, copy, make, say } from './dom.js';
+import { afterPaint, byId, copy, make, relabel, say } from './dom.js';
 import { factsOf, UNSEEN } from './text.js';
 
 /** @typedef {import('./graph.js').Answered} Answered */
@@ -109,10 +109,7 @@ export function createCodePanel({ tab: first, onTab }) {
     write(byId('answer', HTMLElement), lines.join('\n'));
   }
 
-  const nameCopy = () => {
-    copyButton.classList.remove('done');
-    say(copyButton, `Copy ${tab === 'Apollo' ? tab : tab.toLowerCase()}`);
-  };
+  const nameCopy = () => relabel(copyButton, `Copy ${tab === 'Apollo' ? tab : tab.toLowerCase()}`);
   copyButton.addEventListener('click', () => {
     // Without a clipboard, `copy` selects the text: open the sheet, so that the person sees it.
     if (!navigator.clipboard && toggle.checkVisibility()) open(true);

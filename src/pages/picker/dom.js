@@ -96,7 +96,7 @@ export function listed(text, query = '') {
  * @param {HTMLButtonElement} pressed
  * @param {string} text
  * @param {Element} source
- * @param {() => void} rest shows the label of the button again
+ * @param {() => void} rest shows the label of the button again, by {@link relabel}
  */
 export async function copy(pressed, text, source, rest) {
   try {
@@ -109,10 +109,13 @@ export async function copy(pressed, text, source, rest) {
     tell('The browser forbids this: copy the selected text yourself.');
     pressed.textContent = 'Selected';
   }
-  setTimeout(() => {
-    pressed.classList.remove('done');
-    rest();
-  }, 2000);
+  setTimeout(rest, 2000);
+}
+
+/** Shows the label of a button that copies, in place of "Copied". @param {HTMLButtonElement} pressed @param {string} text */
+export function relabel(pressed, text) {
+  pressed.classList.remove('done');
+  say(pressed, text);
 }
 
 /** Tells people with screen readers what happened. @param {string} text */

@@ -1,5 +1,5 @@
 /** Draws tokens: the glyph, with the mark of its chain, the row of a list, and the summary of both chosen tokens. */
-import { age, button, copy, draw, listed, make, say } from './dom.js';
+import { age, button, copy, draw, listed, make, relabel } from './dom.js';
 import { differingParts, firstCharacter, isMixed, markedText, priceText, shortAddress } from './text.js';
 
 /** @typedef {import('./queries.js').Token} Token */
@@ -223,7 +223,7 @@ export function identifiersOf(label, token) {
   const { address } = token;
   // Two parts: if the address does not fit, its middle is cut, and its end stays visible.
   const text = make('code', {}, listed(address.slice(0, -6)), listed(address.slice(-6)));
-  const press = button('Copy', () => copy(press, address, text, () => say(press, 'Copy')));
+  const press = button('Copy', () => copy(press, address, text, () => relabel(press, 'Copy')));
   press.ariaLabel = `Copy the address of ${nameOf(token)}`;
   const chainId = make('span', {}, listed(token.chain?.caip2 ?? token.chainKey), ' ');
   return [
