@@ -1,4 +1,4 @@
-/** What is stored and shared with the rows of a listing: its history, and the memory of the guard. */
+/** The history of a listing and the memory of its guard. Both are stored and shared with the rows. */
 import * as v from 'valibot';
 
 /** The type of a stored value. Its form is the check by which it is read. */
@@ -17,7 +17,7 @@ export const historyForm = v.object({
      */
     steps: v.array(v.object({ from: v.string(), keys: v.array(v.string()) })),
   }),
-  /** What the token list is made from, besides the rows. Only in the token listing, once a chain listing was known. */
+  /** The version of the token list, and its chains. Only in the token listing, once a chain listing was known. */
   tokenList: v.optional(
     v.object({
       version: v.object({ major: v.number(), minor: v.number(), patch: v.number() }),

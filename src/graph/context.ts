@@ -42,7 +42,7 @@ export function createContext(options: ContextOptions, operation: OperationFacts
       tracker.note('freshness');
       return snapshots.status(now);
     },
-    /** The value of `x-stale-listings`: what was read so far, and was stale at the time of this operation. */
+    /** The listings and routes that this operation has read so far and that were stale, as text for `x-stale-listings`. */
     staleListings: () => snapshots.freshness(pinned, tracker.reads, now).staleListings,
   };
 }

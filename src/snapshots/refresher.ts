@@ -167,7 +167,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   ): Promise<Indexed> {
     const [served, before] = [guarded, snapshot];
     const isNew = listing !== undefined;
-    // The history of the listing that is served belongs to the earlier rules, or to what it was compared with.
+    // Without the history of the served listing, which was made with the earlier rules or without `known`.
     const fetched = listing ?? { ...(served as GuardedListing<Row>), history: undefined };
     if (before && isNew) {
       if (isOlder(fetched, before)) return keep(before, fetched);
@@ -233,8 +233,9 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   }
 
   /**
-   * What earlier gateways have accepted, as one listing to compare a first listing with: `own`, or else the newest
-   * listing of a peer, plus the values of other stored listings. `isWhole` is false if peers cannot be asked now.
+   * The values that earlier gateways have accepted, as one listing for comparison with a first listing: `own`, or else
+   * the newest listing of a peer, plus the values of other stored listings. `isWhole` is false if peers cannot be asked
+   * now.
    */
   async function acceptedBefore(own?: Fetched<Row>) {
     const continued = own ?? (await peers.newest(name, kind, 0));
