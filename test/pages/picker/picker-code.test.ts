@@ -60,10 +60,13 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       );
     }
     await page.getByRole('button', { name: 'Copy Apollo' }).click();
+    await expect.poll(() => page.locator('#copy.done').innerText()).toBe('Copied');
     await expect.poll(() => copied(page)).toBe(await code.textContent());
 
     await page.getByRole('tab', { name: 'Apollo' }).press('ArrowRight');
     expect(await page.getByRole('tab', { selected: true }).innerText()).toBe('Query');
+    // This code was not copied.
+    expect(await page.locator('.done').count()).toBe(0);
     await says(
       page.locator('footer'),
       /\d+ ms [\d.]+ kB fresh, \d+ s old gateway( cache)? Open in the playground/,
