@@ -265,6 +265,21 @@ it('a request for routes that v1 says is gone is answered by the successor, and 
   ]);
 });
 
+it.each<[number, unknown, string[]]>([
+  [422, { tokens: [] }, []],
+  [400, { tokens: null }, ['UPSTREAM_STATUS']],
+])(
+  'HTTP %i that repeats a client\'s text with the word "deprecated" does not count as gone',
+  async (code, data, codes) => {
+    const { query, v1, successor } = await serve();
+    v1.plan('routes', status(code, {}, '{"error":"unsupported token (deprecated)"}'));
+    const answer = await query('{ tokens(srcToken: "(Deprecated)") { symbol } }');
+    expect([answer.data, codesOf(answer)]).toEqual([data, codes]);
+    expect(v1.routesAsked()).toHaveLength(1);
+    expect(successor.count()).toBe(0);
+  },
+);
+
 it('switchTo changes to the successor at once, without a call of onChangeOver, and never back', async () => {
   const { query, v1, service, logged, failovers } = await serve();
   service()?.switchTo?.('v1');

@@ -17,7 +17,7 @@ const SAYS_DEPRECATED = /(?<![a-z])deprecated(?![a-z])/i;
 /** The error for an answer whose status is not 200. @param body the beginning of its body */
 export function errorFromStatus({ status, headers }: Response, url: string, body: string): UpstreamError {
   const detail = `${url}: HTTP ${status} ${body}`;
-  if (status === 410 || (status >= 400 && SAYS_DEPRECATED.test(body))) return gone(status, detail);
+  if (status === 410 || (status >= 400 && saysDeprecated(body, url))) return gone(status, detail);
   const code = status === 429 ? 'UPSTREAM_RATE_LIMITED' : 'UPSTREAM_STATUS';
   const message =
     status === 429
@@ -31,8 +31,13 @@ export function errorFromStatus({ status, headers }: Response, url: string, body
 export function goneFromBody(json: unknown, url: string): UpstreamError | undefined {
   const { error } = Object(json) as { readonly error?: unknown };
   const said = typeof error === 'string' ? error : (Object(error) as { readonly message?: unknown }).message;
-  if (typeof said !== 'string' || !SAYS_DEPRECATED.test(said)) return undefined;
+  if (typeof said !== 'string' || !saysDeprecated(said, url)) return undefined;
   return gone(200, `${url}: HTTP 200 with an error that says "deprecated"`);
+}
+
+/** An error can repeat the text of a client, so the word does not count if the query of the URL has it, too. */
+function saysDeprecated(text: string, url: string): boolean {
+  return SAYS_DEPRECATED.test(text) && !/\?.*deprecated/is.test(url);
 }
 
 function gone(status: number, detail: string): UpstreamError {
