@@ -159,9 +159,12 @@ function isFarFrom(one: number, other: number): boolean {
   return Math.max(one, other) >= DOUBTED_TIMES * Math.min(one, other);
 }
 
-/** The lower and the upper median price of each symbol. So of two prices, each is compared with the other. */
+/**
+ * The lower and the upper median price of each symbol. So of two prices, each is compared with the other. Tokens with an
+ * empty symbol have nothing in common.
+ */
 export function mediansBySymbol(tokens: readonly Token[]): NonNullable<Fetched<Token>['medians']> {
-  const priced = tokens.filter(({ price }) => price !== null);
+  const priced = tokens.filter(({ price, symbol }) => price !== null && symbol.trim() !== '');
   return new Map(
     [...groupBy(priced, ({ symbol }) => symbol.toLowerCase())].map(([symbol, ofSymbol]) => {
       const sorted = Float64Array.from(ofSymbol, ({ price }) => price?.usd ?? 0).sort();

@@ -229,6 +229,11 @@ describe('a price', () => {
     expect((await again(gateway, 1))[2]).toBe(2500);
   });
 
+  it('prices of tokens without a symbol are not compared with each other', async () => {
+    const tokens = ['', '', ' ', ' '].map((symbol, index) => token(index + 1, 1000 ** index, symbol));
+    expect(await pricesOf(await startGuarded({ chains: CHAINS, tokens }))).toEqual(sentIn(tokens));
+  });
+
   it.each([
     [
       'unlike two others of its symbol in another letter case',
