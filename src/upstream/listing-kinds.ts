@@ -48,12 +48,13 @@ const symbol = text(MAX_LENGTHS.symbol);
 const name = text(MAX_LENGTHS.name);
 const decimals = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(255));
 
+const CHAIN_ID = 'Expected a whole number of at most 2^53 - 1, because larger ones lose digits';
+
 const chainRow = v.object({
   chainKey,
   chainType: v.pipe(text(MAX_LENGTHS.chainType), inLowerCase(MAX_LENGTHS.chainType)),
-  // Beyond 2^53 a JSON number loses digits, and a wrong chain id sends funds to the wrong chain.
-  // It can be negative: TON's is -239.
-  chainId: v.pipe(v.number(), v.safeInteger()),
+  // A wrong chain id sends funds to the wrong chain. It can be negative: TON's is -239.
+  chainId: v.pipe(v.number(), v.safeInteger(CHAIN_ID)),
   shortName: name,
   name,
   nativeCurrency: v.object({ chainKey, name, symbol, decimals, address }),
