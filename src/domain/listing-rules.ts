@@ -225,6 +225,7 @@ export function resolveRules(rules: ListingRules, chains: readonly Chain[]) {
     selectChains: (rows: readonly Chain[]) => select(rows, ranks, hidesChain),
     /** The tokens to serve, in the operator's order of chains. Returns `rows` itself if the rules change nothing. */
     selectTokens: (rows: readonly Token[]) => select(rows, ranks, hides),
+    hidesChain,
     hides,
     /**
      * The operator's decision on a change of a guarded fact: `accept` it now, or `keep` the old value while the rule

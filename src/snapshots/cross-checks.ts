@@ -4,6 +4,7 @@ import { caip2Of } from '../domain/caip.js';
 import { groupBy, keyedRows } from '../domain/keyed-rows.js';
 import { type Chain, type Fetched, sentAtOf, type Token } from '../domain/listing.js';
 import { type DoubtedPrice, EMPTY_GUARD_MEMORY } from '../domain/listing-memory.js';
+import type { ResolvedRules } from '../domain/listing-rules.js';
 import { yieldThen } from '../scheduling/steps.js';
 import { TOKENS } from '../upstream/listing-kinds.js';
 import { clocksOf, type GuardedListing, type GuardRules } from './guard.js';
@@ -13,18 +14,19 @@ import { clocksOf, type GuardedListing, type GuardRules } from './guard.js';
  * chain that has it in the demo data; otherwise no chain. A wrong identifier would join the tokens of two chains.
  *
  * @param demoChainKeys the keys of the chains in the demo data, by CAIP-2 identifier
- * @param holdBackMs how long a chain that is no longer listed keeps its identifier
+ * @param holdBackMs how long a chain that is no longer listed keeps its identifier, unless the operator hides the chain
  */
 export function assignCaip2(
   listing: GuardedListing<Chain>,
   before: Fetched<Chain> | undefined,
   demoChainKeys: ReadonlyMap<string, string>,
   holdBackMs: number,
+  { hidesChain }: Pick<ResolvedRules, 'hidesChain'>,
 ): GuardedListing<Chain> {
   const unnumberedBefore = new Set(before?.guard?.unnumbered);
   const identifiers = new Map(listing.rows.map((chain) => [chain.chainKey, caip2Of(chain)]));
   const gone = [...(before?.guard?.gone ?? []), ...listing.guard.gone]
-    .filter(({ at }) => listing.takenAt - at < holdBackMs)
+    .filter(({ row, at }) => listing.takenAt - at < holdBackMs && !hidesChain(row))
     .map(({ row }) => row);
   // A chain that is now listed with another identifier has lost its earlier one.
   const listed = (before?.rows ?? []).filter((chain) => identifiers.get(chain.chainKey) === caip2Of(chain));

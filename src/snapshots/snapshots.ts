@@ -70,7 +70,8 @@ export function createSnapshots(options: SnapshotsOptions) {
     async guard(sent, before, peer) {
       const rules = rulesFor(before, sent.rows);
       const result = await guardListing({ kind: CHAINS, holdBackMs, rules }, sent, before, peer);
-      return { ...result, listing: assignCaip2(result.listing, before, demoFacts.chainKeys, holdBackMs) };
+      const { chainKeys } = demoFacts;
+      return { ...result, listing: assignCaip2(result.listing, before, chainKeys, holdBackMs, rules) };
     },
     select: (rows, guard) => rulesFor({ rows, guard }).selectChains(rows),
     index: createChainSnapshot,

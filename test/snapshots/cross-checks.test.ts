@@ -77,6 +77,19 @@ describe('two EVM chains with one chainId', () => {
     await gateway.bring({}, 1);
     expect(await numbersOf(gateway)).toMatchObject({ two: 'eip155:5' });
   });
+
+  it('with HOLD_BACK_MS=never a removed chain keeps its number until a rule hides the chain', async () => {
+    const [one, two] = ['one', 'two'].map((key) => chainRow(key, { chainId: 5 }));
+    const config = { holdBackMs: Number.POSITIVE_INFINITY };
+    const gateway = await startGuarded({ chains: [one, EVIL], tokens: TOKENS }, { config });
+    await gateway.bring({ chains: [two, EVIL] });
+    await gateway.bring({}, 1000 * DAY);
+    expect(await numbersOf(gateway)).toMatchObject({ two: null });
+    await gateway.apply('hide one');
+    expect(await numbersOf(gateway)).toMatchObject({ two: 'eip155:5' });
+    await gateway.apply('');
+    expect(await numbersOf(gateway)).toMatchObject({ two: 'eip155:5' });
+  });
 });
 
 describe("the decimals of a chain's native asset on which both listings disagree", () => {
