@@ -20,8 +20,8 @@ const FORMER_SETTINGS: Readonly<Record<string, string>> = {
 const PLAIN_NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
 
 /**
- * Warns about former settings, and about variables whose names differ from a setting only by one typo, by letter case
- * or by the separators of words.
+ * Warns about former settings, and about variables whose names differ from a setting only by one typo, by letter case,
+ * by the separators of words, or by `_FILE` at the end.
  */
 export function nameWarnings(env: Readonly<Record<string, string | undefined>>): readonly NameWarning[] {
   const known = [...SETTING_NAMES, ...SECRET_SETTINGS.map(fileVariable)];
@@ -29,9 +29,10 @@ export function nameWarnings(env: Readonly<Record<string, string | undefined>>):
   for (const [name, text] of Object.entries(env)) {
     if (!text?.trim() || !PLAIN_NAME.test(name) || known.includes(name)) continue;
     const now = replacementOf(name);
-    const meant = known.find(
-      (setting) => lettersOf(setting) === lettersOf(name) || isOneTypo(name.toUpperCase(), setting),
-    );
+    const meant =
+      known.find(
+        (setting) => lettersOf(setting) === lettersOf(name) || isOneTypo(name.toUpperCase(), setting),
+      ) ?? SETTING_NAMES.find((setting) => fileVariable(setting) === name);
     if (now) warnings.push({ name, message: `${name} is no longer a setting, and is not read. ${now}` });
     else if (meant) {
       const message = `${name} is not a setting, and is not read. Did you mean ${meant}?`;

@@ -15,6 +15,8 @@ describe('a variable that is not a setting', () => {
     ['upstream-url', 'UPSTREAM_URL'],
     ['REDIS_URLL', 'REDIS_URL'],
     ['PROT', 'PORT'],
+    ['UPSTREAM_URL_FILE', 'UPSTREAM_URL'],
+    ['LISTING_RULES_FILE', 'LISTING_RULES'],
   ])('a variable that resembles a setting is reported: %s', (name, meant) => {
     const message = `${name} is not a setting, and is not read. Did you mean ${meant}?`;
     expect(nameWarnings({ [name]: 'x' })).toEqual([{ name, message }]);
@@ -42,7 +44,7 @@ describe('a variable that is not a setting', () => {
   });
 
   it('a variable that resembles a setting causes a warning at the start, without its value', async () => {
-    const wrong = { UPSTREAM_ULR: 'https://key@example.org', MAX_DEPTH: '20' };
+    const wrong = { UPSTREAM_ULR: 'https://key@example.org', UPSTREAM_URL_FILE: '/url', MAX_DEPTH: '20' };
     const { output } = await startGatewayProcess(wrong);
     const warned = output()
       .split('\n')
@@ -51,6 +53,7 @@ describe('a variable that is not a setting', () => {
     expect(lines.map(({ level, msg }) => `${level}: ${msg}`).sort()).toEqual([
       'warn: MAX_DEPTH is no longer a setting, and is not read. The value is always 12.',
       'warn: UPSTREAM_ULR is not a setting, and is not read. Did you mean UPSTREAM_URL?',
+      'warn: UPSTREAM_URL_FILE is not a setting, and is not read. Did you mean UPSTREAM_URL?',
     ]);
     expect(output()).not.toContain('example.org');
   });
