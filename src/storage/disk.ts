@@ -1,6 +1,6 @@
 /** Stores listings in the directory `SNAPSHOT_DIR`, so that they outlive the process. */
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ServiceFingerprints } from '../domain/digests.js';
 import type { Fetched } from '../domain/listing.js';
@@ -33,6 +33,7 @@ export async function openDiskStore(
   const warning = setTimeout(() => log.warn({ directory }, slow), WARN_SLOW_MS);
   try {
     await mkdir(directory, { recursive: true });
+    await removeUnfinished(directory).catch(() => {});
   } catch (error) {
     // If the path is that of a file, the setting is wrong. Any other fault may pass, and the gateway serves meanwhile.
     if (['EEXIST', 'ENOTDIR'].includes(codeOf(error))) throw error;
@@ -117,6 +118,19 @@ function fileOf(name: string, service: string | undefined): string {
 function formatOf(file: string): number {
   const named = /^\w+-\w+(?:\.(\d+))?\.snapshot$/.exec(file);
   return named ? Number(named[1] ?? 0) : Number.POSITIVE_INFINITY;
+}
+
+/** Matches the names of the files that {@link writeWhole} renames when they are whole. */
+const TEMPORARY = /^\w+-\w+(?:\.\d+)?\.snapshot\.[0-9a-f]{16}\.tmp$/;
+/** A younger temporary file may be one that another gateway is writing (milliseconds). */
+const UNFINISHED_AFTER_MS = 3_600_000;
+
+/** Removes the temporary files of processes that were killed during a write. */
+async function removeUnfinished(directory: string): Promise<void> {
+  for (const file of (await readdir(directory)).filter((name) => TEMPORARY.test(name))) {
+    const path = join(directory, file);
+    if (Date.now() - (await stat(path)).mtimeMs > UNFINISHED_AFTER_MS) await rm(path);
+  }
 }
 
 /** Writes atomically: a crash at any point leaves the old file or the new one. */

@@ -1,7 +1,7 @@
 /** SNAPSHOT_DIR keeps the last good listings over a restart or a kill, and does no harm when it cannot be used. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -224,6 +224,21 @@ describe('a process that is killed', () => {
     // Without an interrupted write the test would prove nothing.
     expect(cutWrites).toBeGreaterThan(1);
     expect(logged).toEqual([]);
+  });
+
+  it('a start removes the temporary files of killed processes that are older than an hour', async () => {
+    const directory = temporaryDirectory();
+    const ours = 'tokens-mark.1.snapshot.0123456789abcdef.tmp';
+    const hours = { 'tokens-mark.1.snapshot': 2, [ours]: 2, [ours.replace('0', 'f')]: 0.9, 'other.tmp': 2 };
+    for (const [name, age] of Object.entries(hours)) {
+      writeFileSync(join(directory, name), '');
+      const at = Date.now() / 1000 - age * 3600;
+      utimesSync(join(directory, name), at, at);
+    }
+    await createTestGateway({ config: { snapshotDir: directory } });
+    const left = Object.keys(hours).filter((name) => name !== ours);
+    expect(readdirSync(directory)).toEqual(expect.arrayContaining(left));
+    expect(readdirSync(directory)).not.toContain(ours);
   });
 
   it('a stopped process first writes the listings that it serves', async () => {
