@@ -128,7 +128,7 @@ export function lookOf({ chainKey, symbol }) {
 export function matchedParts(text, query) {
   const words = query.split(/\s+/).filter(Boolean).slice(0, 8);
   if (words.length === 0) return [text];
-  const escaped = words.map((word) => word.replaceAll(/[^\p{L}\p{N}]/gu, '\\$&'));
+  const escaped = words.map((word) => word.replaceAll(/[$(-+.?[-^{-}]/g, '\\$&'));
   return text.split(new RegExp(`(${escaped.join('|')})`, 'iu'));
 }
 

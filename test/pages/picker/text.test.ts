@@ -151,3 +151,11 @@ it.each([
 ])('the picker divides %s into parts that match the words of "%s", and others', (text, query, parts) => {
   expect(matchedParts(text, query)).toEqual(parts);
 });
+
+it('the picker finds words of any character in a text', () => {
+  const ascii = Array.from({ length: 94 }, (_, nth) => String.fromCodePoint(0x21 + nth));
+  const failing = [...ascii, '…', '₮', '😀', '\ud800'].filter(
+    (one) => matchedParts(`${one}0`, one)[1] !== one,
+  );
+  expect(failing).toEqual([]);
+});
