@@ -68,6 +68,13 @@ function slowRequests(cache: string, aMinute = 600): AlertCase {
   );
 }
 
+/** The breaker of an upstream that stalls: each probe lasts as long as the timeout, so many samples show it half-open. */
+const stallingBreaker = (name: string, labels: string): AlertCase =>
+  including(wrong(name, `${labels},state="closed"`, 0, 1, 3), {
+    [own(name, `${labels},state="open"`)]: `0x9 ${'1 0 '.repeat(10)}1 0x60`,
+    [own(name, `${labels},state="half-open"`)]: `0x9 ${'0 1 '.repeat(10)}0 0x60`,
+  });
+
 export const ALERT_CASES: Readonly<Record<string, AlertCase | readonly AlertCase[]>> = {
   GatewayServesDemoData: wrong('listing_source', 'listing="tokens",source="demo"', 1, 0, 0),
   GatewayListingEmpty: wrong('listing_state', 'listing="tokens",state="EMPTY"', 1, 0, 1),
@@ -128,14 +135,8 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase | readonly AlertCase
     'gateway_upstream_requests_total{upstream="v1",path="tokens",outcome="ok"}': [4, 4],
     'gateway_upstream_requests_total{upstream="v1",path="tokens",outcome="UPSTREAM_TIMEOUT"}': [0, 4],
   }),
-  GatewayBreakerOpen: wrong('upstream_breaker_state', 'upstream="v1",state="open"', 1, 0, 3),
-  GatewayRouteBreakerOpen: wrong(
-    'upstream_route_breaker_state',
-    'upstream="v1",tokens="listed",state="open"',
-    1,
-    0,
-    3,
-  ),
+  GatewayBreakerOpen: stallingBreaker('upstream_breaker_state', 'upstream="v1"'),
+  GatewayRouteBreakerOpen: stallingBreaker('upstream_route_breaker_state', 'upstream="v1",tokens="listed"'),
   GatewayRedisLost: wrong('redis_connected', '', 0, 1),
   GatewayErrors: rates({
     [requests('hit', 'ok')]: [900, 900],
