@@ -1,5 +1,6 @@
 /** Requests of the library: those of `fetch`, and those of node:http whose body a framework may have read before. */
 import { isIP } from 'node:net';
+import { type ParsedUrlQueryInput, stringify } from 'node:querystring';
 import { type ClientFinder, clientOf } from '../http/client-address.js';
 import {
   MAX_UNANSWERED_REQUEST_BYTES,
@@ -123,13 +124,15 @@ function parsedBody(request: NodeRequest, maxBodyBytes: number): ReadBody | unde
     if (parsed === undefined && !request.readableEnded) return undefined;
     const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
     if (parsed === undefined && hasBody) return { bytes: 0, refusal: READ_BEFORE };
-    const body = parsed === undefined ? '' : textOf(parsed);
+    const body = parsed === undefined ? '' : textOf(parsed, headers['content-type']);
     const bytes = Buffer.byteLength(body);
     return bytes > maxBodyBytes ? { bytes } : { body, bytes, isDecoded: true };
   } catch {
     return { bytes: 0, refusal: NOT_JSON };
   }
 }
+
+const FORM = /^application\/x-www-form-urlencoded\b/i;
 
 const READ_BEFORE: ServerRefusal = {
   status: 500,
@@ -146,9 +149,11 @@ const NOT_JSON: ServerRefusal = {
 };
 
 /** @throws an error if the value is nested too deeply, circular, or not JSON for another reason */
-function textOf(parsed: unknown): string {
+function textOf(parsed: unknown, type = ''): string {
   if (typeof parsed === 'string') return parsed;
   if (parsed instanceof Uint8Array) return Buffer.from(parsed).toString();
+  // A parsed form is an object, too.
+  if (FORM.test(type)) return stringify(parsed as ParsedUrlQueryInput);
   const json: unknown = JSON.stringify(parsed, (_name, value: unknown) =>
     // JSON.parse reads 1e999 as Infinity, which JSON.stringify would write as null. Its text is refused later.
     typeof value === 'number' && !Number.isFinite(value) ? String(value) : value,

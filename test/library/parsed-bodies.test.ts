@@ -76,6 +76,17 @@ describe('a body that a framework has parsed', () => {
     expect(JSON.parse((await ask()).text)).toEqual({ data: { chain: { name: 'Base' } } });
   });
 
+  it('a parsed form is accepted like one that the gateway parses', async () => {
+    const variables = { key: 'base' };
+    const form = {
+      query: 'query ($key: String!) { chain(chainKey: $key) { name } }',
+      variables: JSON.stringify(variables),
+    };
+    const { ask } = await startHost(() => ({ value: form }));
+    const { text } = await ask({ 'content-type': 'application/x-www-form-urlencoded' });
+    expect(JSON.parse(text)).toEqual({ data: { chain: { name: 'Base' } } });
+  });
+
   it.each<[string, unknown]>([
     ['long', { query: QUERY, variables: { a: 'x'.repeat(2_000_000) } }],
     ['many bytes', Buffer.alloc(2_000_000, ' ')],
