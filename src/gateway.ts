@@ -3,14 +3,10 @@ import { GraphQLError, isObjectType } from 'graphql';
 import type { ErrorCode } from './domain/error-codes.js';
 import { GatewayError, OperationLimitError } from './domain/errors.js';
 import { MAX_SHOWN } from './domain/text-limits.js';
-import { createDocuments, type DocumentsOptions } from './execution/documents.js';
+import { createDocuments } from './execution/documents.js';
 import { createOperationWriter, type RequestParameters } from './execution/operation-writer.js';
-import {
-  createTrustedDocuments,
-  reportInvalidDocuments,
-  type TrustedDocumentsOptions,
-} from './execution/trusted-documents.js';
-import { type ContextOptions, createContext, type GatewayContext } from './graph/context.js';
+import { createTrustedDocuments, reportInvalidDocuments } from './execution/trusted-documents.js';
+import { createContext, type GatewayContext } from './graph/context.js';
 import { unitsOfWholeObject } from './graph/cost.js';
 import type { ResultFacts } from './graph/dependencies.js';
 import { withFederation } from './graph/federation/federated.js';
@@ -24,14 +20,10 @@ import { createOperationQueue } from './scheduling/operation-queue.js';
 import { currentTracing } from './tracing.js';
 import type { OperationOutcome, RequestFacts, YogaContext } from './yoga.js';
 
-/** The settings that the gateway reads, and the parts that it uses. */
-export interface GatewayOptions
-  extends Omit<PathOptions, 'schema' | 'executeForTool'>,
-    TrustedDocumentsOptions,
-    Omit<DocumentsOptions, 'schema'>,
-    Omit<ContextOptions, 'metrics' | 'unitsOfWholeToken'> {
-  /** An operation that has waited longer (ms) for its turn is refused. */
-  readonly maxWaitMs: number;
+/** The settings, and the parts that the gateway uses. */
+export interface GatewayOptions extends Omit<PathOptions, 'schema' | 'executeForTool'> {
+  /** The documents of the gateway's own pages, which are trusted, too. */
+  readonly pageDocuments: readonly string[];
 }
 
 /** A response that was written without GraphQL Yoga. Such a response has no errors. */
@@ -75,13 +67,13 @@ function isWritten(result: Result): result is WrittenResponse {
 }
 
 export function createGateway(options: GatewayOptions) {
-  const { basePath, maxWaitMs, metrics, corsOrigins } = options;
+  const { basePath, maxWaitMs, metrics } = options;
   const path = basePath + GRAPHQL_PATH;
   const operationPaths = options.mcp ? [path, basePath + MCP_PATH] : [path];
   const queue = createOperationQueue(maxWaitMs, (seconds) => metrics.waited('turn', seconds));
   const tracing = currentTracing();
   const documents = createDocuments({ ...options, schema: graph });
-  const trusted = createTrustedDocuments(options);
+  const trusted = createTrustedDocuments(options, options.pageDocuments);
   if (options.trustedDocuments) reportInvalidDocuments(options.trustedDocuments, documents, options.log);
   const contextOptions = { ...options, unitsOfWholeToken };
   const writeOperation = createOperationWriter(graph, documents);
@@ -241,7 +233,6 @@ export function createGateway(options: GatewayOptions) {
     path,
     /** Whether a request counts as an operation: at the GraphQL endpoint, or at `/mcp`. */
     isOperation: createOperationCheck(operationPaths, options.graphiql),
-    corsOrigins,
     /** Present if there are trusted documents, which clients can request by id. */
     trusted,
     respond,

@@ -1,7 +1,8 @@
 /** Answers all paths but the GraphQL endpoint: pages, files, monitoring, the token list and the tools for agents. */
 import type { GraphQLSchema } from 'graphql';
+import type { Config } from './config/config.js';
 import { schema as plainSchema, sdlOf } from './graph/schema/index.js';
-import { type CorsOrigins, preflightAnswer } from './http/headers.js';
+import { preflightAnswer } from './http/headers.js';
 import {
   GRAPHQL_PATH,
   LLMS_PATH,
@@ -26,19 +27,8 @@ import type { Snapshots } from './snapshots/snapshots.js';
 import { createTokenListHandler } from './token-list/handler.js';
 import type { YogaContext } from './yoga.js';
 
-/** The settings (see `config/config.ts`) and the parts of the gateway that answer paths without GraphQL. */
-export interface PathOptions {
-  readonly basePath: string;
-  readonly servedPaths: readonly OptionalPath[];
-  /** If this port is set, `/metrics` is served only there. */
-  readonly adminPort?: number | undefined;
-  readonly compression: boolean;
-  readonly trustedDocumentsOnly?: boolean | undefined;
-  readonly corsOrigins: CorsOrigins;
-  readonly graphiql: boolean;
-  readonly introspection: boolean;
-  readonly mcp: boolean;
-  readonly logos: boolean;
+/** The settings, and the parts of the gateway that answer paths without GraphQL. */
+export interface PathOptions extends Config {
   readonly schema: GraphQLSchema;
   readonly snapshots: Snapshots;
   readonly monitoring: Monitoring;
@@ -85,6 +75,7 @@ export function createPathAnswers(options: PathOptions) {
   if (tokenListPath) answers.set(tokenListPath, forGet(createTokenListHandler(options)));
   for (const file of files) answers.set(file.path, serveFile(file.make));
   for (const each of MONITORING_PATHS) {
+    // If the port for operators is set, `/metrics` is served only there.
     const isServed = each !== '/metrics' || options.adminPort === undefined;
     if (isServed && pathOf(each))
       answers.set(basePath + each, ({ method }) => options.monitoring(method, each));

@@ -1,6 +1,7 @@
 /** GraphQL Yoga with the plugins of this gateway. */
 import type { GraphQLSchema } from 'graphql';
 import { createYoga, type FetchAPI } from 'graphql-yoga';
+import type { Config } from './config/config.js';
 import { shown } from './domain/text-limits.js';
 import type { Documents } from './execution/documents.js';
 import type { TrustedDocuments } from './execution/trusted-documents.js';
@@ -15,9 +16,8 @@ import { useKnownMembers, useParameters } from './plugins/parameters.js';
 
 export type { OperationOutcome };
 
-/** The settings (see `config/config.ts`) and the parts of the gateway that GraphQL Yoga uses. */
-export interface YogaOptions {
-  readonly basePath: string;
+/** The settings, and the parts of the gateway that GraphQL Yoga uses. */
+export interface YogaOptions extends Config {
   readonly schema: GraphQLSchema;
   readonly documents: Documents;
   readonly trusted: TrustedDocuments | undefined;

@@ -14,20 +14,20 @@ const ALLOWED_IMPORTS = table(`
   # Modules that import few others.
   domain:
   http: domain/text-limits
+  config: domain http logger
   scheduling:
   tracing:
   logger: tracing
-  observability: domain http logger snapshots
-  config: domain http logger observability/request-log
+  observability: config domain http logger snapshots
   # Modules through which data passes, from the upstream to the port.
-  upstream: logger scheduling domain tracing
+  upstream: config logger scheduling domain tracing
   search: domain scheduling
-  snapshots: logger scheduling domain tracing search upstream/listing-kinds
+  snapshots: config logger scheduling domain tracing search upstream/listing-kinds
   storage: logger scheduling domain tracing upstream/listing-kinds upstream/http/rate-limit snapshots/stores
-  graph: domain logger search snapshots
+  graph: config domain logger search snapshots
   graph/schema: domain graph search snapshots
   graph/federation: domain graph graph/schema
-  execution: domain
+  execution: config domain
   plugins: domain execution graph logger
   mcp: domain http observability/version
   token-list: domain graph/dependencies http pages/static-page scheduling snapshots
@@ -37,13 +37,13 @@ const ALLOWED_IMPORTS = table(`
   pages/pages: demo pages/static-page
   pages/picker:
   pages/playground:
-  server: domain execution gateway graph/dependencies http logger observability scheduling tracing yoga
+  server: config domain execution gateway graph/dependencies http logger observability scheduling tracing yoga
   demo: domain
   # Modules that put others together.
   gateway: domain execution graph graph/schema graph/federation http path-answers scheduling
   gateway: tracing yoga
-  yoga: domain execution graph http logger plugins
-  path-answers: graph/schema http logger mcp observability snapshots token-list yoga
+  yoga: config domain execution graph http logger plugins
+  path-answers: config graph/schema http logger mcp observability snapshots token-list yoga
   path-answers: pages/llms-text pages/pages pages/static-page
   assemble: config demo domain gateway graph/dependencies logger observability pages/page-documents
   assemble: scheduling snapshots storage upstream

@@ -2,7 +2,6 @@
 
 import { OPTIONAL_PATHS } from '../http/paths.js';
 import { LOG_LEVELS } from '../logger/logger.js';
-import { LOG_REQUESTS } from '../observability/request-log.js';
 import { documentManifest, fileVariable, listingRulesFile, readSecret } from './files.js';
 import {
   basePath,
@@ -47,6 +46,7 @@ export function variableOf(key: string): string {
 const MS = integer(1, 2 ** 31 - 1);
 
 export const UPSTREAM_PROFILES = ['v1', 'value-transfer', 'auto'] as const;
+const LOG_REQUESTS = ['all', 'errors', 'none'] as const;
 
 const PROCESS = {
   host: setting('127.0.0.1', host, 'The address to listen on.'),
@@ -224,11 +224,17 @@ export const FIXED_LIMITS = {
   maxRoutesPerOperation: 10,
   /** Fields can nest without end (`chain { tokens { chain …`): a deeper operation is refused, except introspection. */
   maxDepth: 12,
-  /** An operation with more aliases is refused. To read many objects, a client can use a look-up by keys. */
+  /**
+   * An operation with more aliases is refused; those of a fragment count once for each spread. To read many objects, a
+   * client can use a look-up by keys.
+   */
   maxAliases: 30,
-  /** A document with more lexical tokens is refused. */
+  /** A document with more lexical tokens or lines is refused, and an operation with more fields (fragments expanded). */
   maxQueryTokens: 2_000,
-  /** An operation whose lists have more rows together is refused: aliases and nested lists multiply the rows. */
+  /**
+   * An operation whose lists have more rows together is refused: aliases and nested lists multiply the rows. This also
+   * bounds responses.
+   */
   maxRows: 100_000,
   /** The most open connections; behind a proxy, fewer are enough. A low `ulimit -n` lowers the number. */
   maxConnections: 5_000,

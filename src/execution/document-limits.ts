@@ -11,21 +11,12 @@ import {
   TokenKind,
   type TypeNode,
 } from 'graphql';
+import type { Config } from '../config/config.js';
 import type { ErrorCode } from '../domain/error-codes.js';
 import { memoized } from '../domain/memoized.js';
 import { TEXT_LIMITS } from '../domain/text-limits.js';
 
-export interface DocumentLimits {
-  /** An operation may have this many levels of fields; with only introspection fields, it may have more. */
-  readonly maxDepth: number;
-  /** An operation may have this many aliases. The aliases of a fragment count once for each spread. */
-  readonly maxAliases: number;
-  /**
-   * The limit on the lexical tokens and lines of a document, and on the fields of an operation (with fragments
-   * expanded).
-   */
-  readonly maxQueryTokens: number;
-}
+export type DocumentLimits = Pick<Config, 'maxDepth' | 'maxAliases' | 'maxQueryTokens'>;
 
 /** At most this many errors of a document are made: each takes time, and holds memory. */
 export const MAX_ERRORS = 10;

@@ -2,20 +2,11 @@
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { GraphQLError, getIntrospectionQuery, stripIgnoredCharacters } from 'graphql';
+import type { Config } from '../config/config.js';
 import type { ErrorCode, SERVER_ERRORS } from '../domain/error-codes.js';
 import { shown } from '../domain/text-limits.js';
 import type { Documents } from './documents.js';
 import type { RequestParameters } from './operation-writer.js';
-
-export interface TrustedDocumentsOptions {
-  /** The texts of trusted documents by id. If undefined, clients cannot request documents by `documentId`. */
-  readonly trustedDocuments?: ReadonlyMap<string, string> | undefined;
-  /** Whether documents that are not trusted are refused. */
-  readonly trustedDocumentsOnly?: boolean | undefined;
-  /** The documents of the gateway's own pages, which are trusted, too. */
-  readonly pageDocuments?: readonly string[] | undefined;
-  readonly introspection: boolean;
-}
 
 /** Matches a query for the SDL alone, as routers send it. Such a query is always accepted. */
 const SDL_ONLY = /^(?:query(?: \w+)?)?\{(?:\w+:)?(?:_service\{sdl\}|_sdl)\}$/;
@@ -30,12 +21,17 @@ const PLAYGROUND_INTROSPECTION = getIntrospectionQuery({
 /** Looks up documents by id. With `trustedDocumentsOnly` it also refuses documents that are not trusted. */
 export type TrustedDocuments = NonNullable<ReturnType<typeof createTrustedDocuments>>;
 
-/** @returns undefined if there are no trusted documents */
-export function createTrustedDocuments(options: TrustedDocumentsOptions) {
-  const { trustedDocuments, trustedDocumentsOnly = false } = options;
+/**
+ * @param pageDocuments the documents of the gateway's own pages, which are trusted, too
+ * @returns undefined if there are no trusted documents: then clients cannot request documents by `documentId`
+ */
+export function createTrustedDocuments(config: Config, pageDocuments: readonly string[]) {
+  const { trustedDocuments, trustedDocumentsOnly, introspection } = config;
   if (!trustedDocuments) return undefined;
   const texts = textsByKey(trustedDocuments);
-  const isAccepted = trustedDocumentsOnly ? createAcceptance(trustedDocuments, options) : () => true;
+  const isAccepted = trustedDocumentsOnly
+    ? createAcceptance(trustedDocuments, pageDocuments, introspection)
+    : () => true;
 
   return {
     /**
@@ -73,7 +69,8 @@ function textsByKey(manifest: ReadonlyMap<string, string>): ReadonlyMap<string, 
 /** Makes a check that accepts SDL queries and trusted documents, even if white space and comments differ. */
 function createAcceptance(
   manifest: ReadonlyMap<string, string>,
-  { pageDocuments = [], introspection }: TrustedDocumentsOptions,
+  pageDocuments: readonly string[],
+  introspection: boolean,
 ): (query: unknown) => boolean {
   const ofPages = pageDocuments.length > 0 && introspection ? [PLAYGROUND_INTROSPECTION] : [];
   const texts = new Set([...manifest.values(), ...pageDocuments, ...ofPages]);

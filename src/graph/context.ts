@@ -1,4 +1,5 @@
 /** The context of an operation: everything that its resolvers may use. */
+import type { Config } from '../config/config.js';
 import { maxResponseBytes } from '../domain/text-limits.js';
 import type { Logger } from '../logger/logger.js';
 import { type CostLimits, CostMeter } from './cost.js';
@@ -6,10 +7,7 @@ import { DependencyTracker } from './dependencies.js';
 import { type LoaderOptions, Loaders, type Waiting } from './loaders.js';
 
 /** The part of a context that all operations share. */
-export interface ContextOptions extends CostLimits, LoaderOptions {
-  /** A price that is older than this (in milliseconds) is shown as null. */
-  readonly priceMaxAgeMs: number;
-  readonly introspection: boolean;
+interface ContextOptions extends Config, CostLimits, LoaderOptions {
   readonly log: Logger;
 }
 

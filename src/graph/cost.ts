@@ -20,6 +20,7 @@ import {
 } from 'graphql';
 // Not exported by graphql's index. The executor uses this function, too, so the cost counts the fields that are executed.
 import { collectSubfields } from 'graphql/execution/collectFields.js';
+import type { Config } from '../config/config.js';
 import { OperationLimitError } from '../domain/errors.js';
 import { foldText } from '../domain/fold-text.js';
 import { PUNCTUATION } from '../search/text.js';
@@ -38,13 +39,7 @@ interface Selections {
   readonly variables: Readonly<Record<string, unknown>>;
 }
 
-export interface CostLimits {
-  /**
-   * An operation with more units is refused. If a query for the whole token listing costs more, that cost is the limit.
-   */
-  readonly maxCost: number;
-  /** An operation whose lists have more rows together is refused. This also bounds responses. */
-  readonly maxRows: number;
+export interface CostLimits extends Pick<Config, 'maxCost' | 'maxRows'> {
   /** Units for one token with its chain and all fields except lists. */
   readonly unitsOfWholeToken: number;
 }

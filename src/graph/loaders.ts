@@ -4,6 +4,7 @@
  * not a promise: a list of 10,000 tokens must not cost 10,000 promises.
  */
 import DataLoader from 'dataloader';
+import type { Config } from '../config/config.js';
 import { routeRequestKey } from '../domain/addresses.js';
 import { isIdentifiedBy, parseCaip19 } from '../domain/caip.js';
 import { GatewayError } from '../domain/errors.js';
@@ -68,9 +69,8 @@ export interface Waiting {
   readonly yieldToQueue?: () => Promise<void>;
 }
 
-export interface LoaderOptions {
+export interface LoaderOptions extends Pick<Config, 'maxRoutesPerOperation'> {
   readonly snapshots: Snapshots;
-  readonly maxRoutesPerOperation: number;
   readonly metrics: { waited(reason: 'upstream', seconds: number): void };
 }
 

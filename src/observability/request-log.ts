@@ -1,12 +1,8 @@
 /** Decides which requests get a line in the log, and writes it. */
+import type { Config } from '../config/config.js';
 import { MONITORING_PATHS } from '../http/paths.js';
 import type { Logger } from '../logger/logger.js';
 import type { CacheResult, Executor } from './request-metrics.js';
-
-/** `errors`: only requests that had errors, were refused or were slow. */
-export const LOG_REQUESTS = ['all', 'errors', 'none'] as const;
-
-export type LogRequests = (typeof LOG_REQUESTS)[number];
 
 /** Requests that take this long are logged with `LOG_REQUESTS=errors`, too. */
 const SLOW_REQUEST_MS = 1_000;
@@ -54,7 +50,7 @@ const OTHERS = '\n';
  * then one line a second.
  * Levels: `debug` for the monitoring paths, otherwise `warn` for an internal error and `info` for all else.
  */
-export function createRequestLog(log: Logger, logRequests: LogRequests = 'all', basePath = '') {
+export function createRequestLog(log: Logger, logRequests: Config['logRequests'], basePath = '') {
   const quietPaths = new Set(MONITORING_PATHS.map((path) => basePath + path));
   const logsAll = logRequests === 'all' && log.isLevelEnabled('info');
   /** By client: the last refused request, and how many there were since the last line. */

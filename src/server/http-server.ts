@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import type { Config } from '../config/config.js';
 import { createClientFinder } from '../http/client-address.js';
 import type { Logger } from '../logger/logger.js';
 import type { Metrics } from '../observability/metrics.js';
@@ -13,11 +14,8 @@ import { NodeExchange, type NodeServerFacts } from './exchange.js';
 import { refuseConnection, tooManyHeaders, unreadable } from './refusals.js';
 import type { RequestObserver } from './request-observer.js';
 
-/** Options of the server. By default connections are not limited, and no proxy is trusted. */
-export interface HttpServerOptions {
-  readonly maxBodyBytes: number;
-  readonly maxConnections?: number | undefined;
-  readonly trustedProxies?: readonly string[] | undefined;
+export interface HttpServerOptions
+  extends Pick<Config, 'maxBodyBytes' | 'maxConnections' | 'trustedProxies'> {
   readonly metrics?: Pick<Metrics, 'connectionCut'> | undefined;
   readonly log: Logger;
   /** Sends and reports the server's own refusals. */
@@ -49,7 +47,7 @@ const NEXT_REQUEST_GRACE_MS = 1_000;
  *   found too large; pipelined requests are handled one after the other
  */
 export function createHttpServer(options: HttpServerOptions, handle: (exchange: NodeExchange) => void) {
-  const { maxBodyBytes, maxConnections = Number.POSITIVE_INFINITY, log, observer } = options;
+  const { maxBodyBytes, maxConnections, log, observer } = options;
   const onCut = createCutReport(log, options.metrics);
   const bodies = { maxBodyBytes, budget: createByteBudget(MAX_UNANSWERED_REQUEST_BYTES) };
   const facts: NodeServerFacts = {

@@ -1,4 +1,5 @@
 /** Refuses operations of clients that exceed `RATE_LIMIT`. */
+import type { Config } from '../config/config.js';
 import type { ErrorCode } from '../domain/error-codes.js';
 import type { Logger } from '../logger/logger.js';
 import type { Metrics } from '../observability/metrics.js';
@@ -6,19 +7,16 @@ import type { ClientLimit } from '../scheduling/client-limit.js';
 import type { Exchange } from './exchange.js';
 import type { ServerRefusal } from './refusals.js';
 
-export interface OperationLimitOptions {
-  readonly limit: ClientLimit;
-  readonly metrics?: Pick<Metrics, 'rateLimited'> | undefined;
-  readonly trustedProxies?: readonly string[] | undefined;
-  readonly log: Pick<Logger, 'warn'>;
-}
-
 /**
  * Creates the function that limits the executed operations of each client. Call it before an operation is executed: it
  * counts the operation, and returns a refusal if the client has exceeded the limit.
  */
-export function createOperationLimit(options: OperationLimitOptions) {
-  const { limit, metrics, trustedProxies = [], log } = options;
+export function createOperationLimit(
+  limit: ClientLimit,
+  trustedProxies: Config['trustedProxies'],
+  metrics: Pick<Metrics, 'rateLimited'>,
+  log: Logger,
+) {
   const forwarded = trustedProxies.length > 0 ? UNTRUSTED_PROXY : NO_TRUSTED_PROXY;
   /** Warnings for a refusal that can hit many clients, because the gateway counts them as one. Each is written once. */
   const warnings = new Set([forwarded, UNKNOWN_CLIENT]);
@@ -26,7 +24,7 @@ export function createOperationLimit(options: OperationLimitOptions) {
   return async ({ client, isForwarded }: Exchange): Promise<ServerRefusal | undefined> => {
     const waitMs = await limit.take(client ?? '');
     if (waitMs <= 0) return undefined;
-    metrics?.rateLimited(client ?? '');
+    metrics.rateLimited(client ?? '');
     const warning = client === undefined ? UNKNOWN_CLIENT : isForwarded ? forwarded : '';
     if (warnings.delete(warning)) log.warn({ client }, warning);
     return refusal(limit, waitMs);

@@ -1,23 +1,20 @@
 /** Counts, logs and traces each request, and sends refusals, which are reported in the same way. */
-import { CACHE_STATUS, type CorsOrigins, MISS } from '../http/headers.js';
+import type { Config } from '../config/config.js';
+import { CACHE_STATUS, MISS } from '../http/headers.js';
 import { pathIn } from '../http/operations.js';
 import { plainRefusal } from '../http/refusal.js';
 import type { Logger } from '../logger/logger.js';
 import type { Metrics } from '../observability/metrics.js';
-import { type AnsweredFacts, createRequestLog, type LogRequests } from '../observability/request-log.js';
+import { type AnsweredFacts, createRequestLog } from '../observability/request-log.js';
 import { createRequestMetrics, outcomeOf } from '../observability/request-metrics.js';
 import type { TraceSpan } from '../tracing.js';
 import type { Exchange } from './exchange.js';
 import type { ServerRefusal } from './refusals.js';
 import { commonHeaders, sendPlain } from './send-response.js';
 
-export interface RequestObserverOptions {
-  /** The origins whose pages may read the refusals. */
-  readonly corsOrigins: CorsOrigins;
+export interface RequestObserverOptions extends Pick<Config, 'corsOrigins' | 'logRequests' | 'basePath'> {
   readonly metrics?: Pick<Metrics, 'requests'> | undefined;
   readonly log: Logger;
-  readonly logRequests?: LogRequests | undefined;
-  readonly basePath?: string | undefined;
 }
 
 export type RequestObserver = ReturnType<typeof createRequestObserver>;

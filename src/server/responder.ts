@@ -1,5 +1,6 @@
 /** Responds to requests: from the response cache, or by executing them. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Config } from '../config/config.js';
 import { createPartCheck } from '../domain/json-parts.js';
 import type { Answer, Gateway, WrittenResponse } from '../gateway.js';
 import { ageOf, type DependencyCheck } from '../graph/dependencies.js';
@@ -20,21 +21,14 @@ import type { RequestObserver } from './request-observer.js';
 import { createResponseCache, hasIgnoredMembers, MAX_SHORT_LENGTH, parametersOf } from './response-cache.js';
 import { commonHeaders, createResponseHeaders, sendComplete, sendPlain } from './send-response.js';
 
-export interface ResponderOptions {
+export interface ResponderOptions extends Config {
   readonly gateway: Omit<Gateway, 'load'>;
   readonly checkDependencies: DependencyCheck;
-  /** An operation with a longer body is refused. */
-  readonly maxBodyBytes: number;
-  /** A document with more lexical tokens is not cached, since the gateway refuses it. */
-  readonly maxQueryTokens: number;
-  /** False leaves compression to the server in front. The default is true. */
-  readonly compression?: boolean | undefined;
   /** The limit on the estimated size of the response cache, in bytes; 24 MiB unless given. */
   readonly maxCacheBytes?: number;
   readonly clientLimit?: ClientLimit | undefined;
-  readonly trustedProxies?: readonly string[] | undefined;
   readonly observer: RequestObserver;
-  readonly metrics?: Pick<Metrics, 'watchCache' | 'rateLimited'> | undefined;
+  readonly metrics: Pick<Metrics, 'watchCache' | 'rateLimited'>;
   readonly log: Logger;
 }
 
@@ -48,12 +42,12 @@ const COALESCE_WITHIN_MS = 1_000;
 /** Creates the function that responds to a request after its body was read. Its response cache is empty at first. */
 export function createResponder(options: ResponderOptions): (exchange: Exchange) => void {
   const { gateway, checkDependencies, observer, metrics, clientLimit, log } = options;
-  const { maxBodyBytes, maxQueryTokens, maxCacheBytes = MAX_CACHE_BYTES, compression = true } = options;
+  const { maxBodyBytes, maxQueryTokens, maxCacheBytes = MAX_CACHE_BYTES, compression, corsOrigins } = options;
   const { path } = gateway;
   const cache = createResponseCache(maxCacheBytes, path, maxQueryTokens, gateway.trusted);
-  metrics?.watchCache(cache.size);
-  const limit = clientLimit && createOperationLimit({ ...options, limit: clientLimit });
-  const headersFor = createResponseHeaders(gateway.corsOrigins);
+  metrics.watchCache(cache.size);
+  const limit = clientLimit && createOperationLimit(clientLimit, options.trustedProxies, metrics, log);
+  const headersFor = createResponseHeaders(corsOrigins);
   /** The executions in progress, by cache key. */
   const executing = new Map<string, Promise<void>>();
 
@@ -162,7 +156,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
       const ownKey = result.dependencies && (key ?? cache.cacheKey(exchange.cacheable));
       return sendExecuted(ownKey, exchange, headers, { ...result, body }, 'yoga');
     }
-    const others = commonHeaders(exchange, gateway.corsOrigins);
+    const others = commonHeaders(exchange, corsOrigins);
     if (pathIn(exchange.url) === path) {
       others.push(CACHE_STATUS, MISS, 'accept-query', QUERY_TYPE);
       if (!('cache-control' in response.headers)) others.push('cache-control', 'no-store');

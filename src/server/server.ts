@@ -5,21 +5,18 @@ import type { Metrics } from '../observability/metrics.js';
 import type { createRefreshAnswer, Monitoring } from '../observability/monitoring.js';
 import { currentTracing } from '../tracing.js';
 import type { NodeExchange } from './exchange.js';
-import { createHttpServer, type HttpServerOptions } from './http-server.js';
-import { createRequestObserver, type RequestObserverOptions } from './request-observer.js';
+import { createHttpServer } from './http-server.js';
+import { createRequestObserver } from './request-observer.js';
 import { createResponder, type ResponderOptions } from './responder.js';
 import { sendPlain } from './send-response.js';
 
-export interface GatewayServerOptions
-  extends Omit<HttpServerOptions, 'observer' | 'metrics'>,
-    Omit<ResponderOptions, 'observer'>,
-    Omit<RequestObserverOptions, 'metrics' | 'corsOrigins'> {
-  readonly metrics?: Metrics | undefined;
+export interface GatewayServerOptions extends Omit<ResponderOptions, 'observer'> {
+  readonly metrics: Metrics;
 }
 
 /** Creates the server for clients. Only `listen` opens a port. */
 export function createGatewayServer(options: GatewayServerOptions) {
-  const observer = createRequestObserver({ ...options, corsOrigins: options.gateway.corsOrigins });
+  const observer = createRequestObserver(options);
   const respond = createResponder({ ...options, observer });
   const tracing = currentTracing();
   const traced = (exchange: NodeExchange) =>
@@ -44,10 +41,11 @@ export interface AdminServerOptions {
 
 /** Creates the server for operators: monitoring paths and `POST /refresh`. Connections and bodies have lower limits. */
 export function createAdminServer({ monitoring, refresh, log }: AdminServerOptions) {
-  const observer = createRequestObserver({ corsOrigins: [], logRequests: 'none', log });
+  const observer = createRequestObserver({ corsOrigins: [], logRequests: 'none', basePath: '', log });
   const options = {
     maxBodyBytes: MAX_ADMIN_BODY_BYTES,
     maxConnections: MAX_ADMIN_CONNECTIONS,
+    trustedProxies: [],
     observer,
     log,
   };

@@ -1,4 +1,5 @@
 /** Refreshes one listing: fetch, check, guard, index, publish, store, share. Then it schedules the next refresh. */
+import type { Config } from '../config/config.js';
 import {
   type Fetched,
   type GuardedFact,
@@ -41,9 +42,7 @@ export interface SnapshotMetrics {
   conflictingRouteRows(count: number): void;
 }
 
-export interface RefreshOptions {
-  readonly holdBackShrink: number;
-  readonly holdBackTimes: number;
+export interface RefreshOptions extends Pick<Config, 'holdBackShrink' | 'holdBackTimes'> {
   readonly service: Pick<Service, 'source' | 'switchTo' | 'forgetGone'>;
   readonly firstPauseMs?: number | undefined;
   readonly peers: Peers;

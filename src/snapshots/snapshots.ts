@@ -1,4 +1,5 @@
 /** Creates the refreshers, routes and sources, which together hold all data of the upstream in the gateway. */
+import type { Config } from '../config/config.js';
 import type { DemoFacts } from '../domain/guarded-facts.js';
 import { keyedRows } from '../domain/keyed-rows.js';
 import type { Chain, Fetched, Service, Token } from '../domain/listing.js';
@@ -24,22 +25,11 @@ import {
 } from './snapshot.js';
 import { createSources } from './sources.js';
 
-/** Times are in milliseconds. `chainsFreshMs` and `tokensFreshMs` say at which age a listing is refreshed. */
-export interface SnapshotsOptions extends RefreshOptions, Readonly<Record<`${ListingName}FreshMs`, number>> {
+export interface SnapshotsOptions extends Config, RefreshOptions {
   readonly service: Service;
-  readonly destinationsFreshMs: number;
-  /**
-   * The hold-back period. A changed value is accepted once every listing of this period had it. If the period
-   * is infinite, only a rule of the operator accepts a value.
-   */
-  readonly holdBackMs: number;
   /** The public facts of the demo data, which are known before the first listing is fetched. */
   readonly demoFacts: DemoFacts;
   readonly rules?: ListingRules | undefined;
-  /**
-   * A sweep takes this long, and requests the routes from each bridgeable token once. Undefined: no sweep.
-   */
-  readonly routesSweepMs?: number | undefined;
 }
 
 type FirstSnapshots = { readonly [Name in ListingName]: () => Promise<IndexedListings[Name]> };

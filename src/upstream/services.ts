@@ -1,4 +1,5 @@
 /** The services that can be the upstream, the choice between them, and the failover from v1 to its successor. */
+import type { Config } from '../config/config.js';
 import { fingerprint, type ServiceFingerprints } from '../domain/digests.js';
 import { GatewayError } from '../domain/errors.js';
 import type { Service, ServiceName } from '../domain/listing.js';
@@ -44,15 +45,7 @@ export const SERVICES = {
 /** The profile that uses v1 until it is gone, and the value-transfer service from then on. */
 export const AUTO = 'auto';
 
-/** The settings that choose the services. Without `upstreamUrl`, the one service is the demo data in the form of v1. */
-export interface Addresses {
-  readonly upstreamProfile: keyof typeof SERVICES | typeof AUTO;
-  readonly upstreamUrl?: string | undefined;
-  /** Base address of the value-transfer service, for {@link AUTO}. */
-  readonly upstreamSuccessorUrl?: string | undefined;
-}
-
-export interface UpstreamOptions extends Addresses, Omit<UpstreamHttpOptions, 'service' | 'baseUrl'> {
+export interface UpstreamOptions extends Config, Omit<UpstreamHttpOptions, 'service' | 'baseUrl'> {
   /** Answers all requests in place of HTTP. The demo listings use this. */
   readonly http?: UpstreamHttp;
   readonly onChangeOver: (from: ServiceName, to: ServiceName) => void;
@@ -65,9 +58,12 @@ interface ServiceAddress {
   readonly createService: CreateService;
 }
 
-/** The service that gets the requests, and its successor, if it has one. */
-function chosenServices(addresses: Addresses): readonly [ServiceAddress, ...ServiceAddress[]] {
-  const { upstreamProfile: profile, upstreamUrl: url, upstreamSuccessorUrl: successorUrl } = addresses;
+/**
+ * The service that gets the requests, and its successor, if it has one. Without `upstreamUrl`, the one service is the demo
+ * data in the form of v1.
+ */
+function chosenServices(config: Config): readonly [ServiceAddress, ...ServiceAddress[]] {
+  const { upstreamProfile: profile, upstreamUrl: url, upstreamSuccessorUrl: successorUrl } = config;
   if (url === undefined) return [{ source: 'demo', url: 'demo', createService: SERVICES.v1 }];
   const source = profile === AUTO ? 'v1' : profile;
   const first = { source, url, createService: SERVICES[source] };
@@ -77,12 +73,12 @@ function chosenServices(addresses: Addresses): readonly [ServiceAddress, ...Serv
 }
 
 /** The services whose stored rows may be served: by name, the fingerprints of their addresses. */
-export function fingerprintsOf(addresses: Addresses): ServiceFingerprints {
-  return Object.fromEntries(chosenServices(addresses).map(({ source, url }) => [source, fingerprint(url)]));
+export function fingerprintsOf(config: Config): ServiceFingerprints {
+  return Object.fromEntries(chosenServices(config).map(({ source, url }) => [source, fingerprint(url)]));
 }
 
 /** A digest of the settings that must be equal for gateways to share snapshots. */
-export function peerScope({ upstreamProfile, upstreamUrl = '', upstreamSuccessorUrl = '' }: Addresses) {
+export function peerScope({ upstreamProfile, upstreamUrl = '', upstreamSuccessorUrl = '' }: Config) {
   const services = [upstreamProfile, fingerprint(upstreamUrl), fingerprint(upstreamSuccessorUrl)];
   return fingerprint(JSON.stringify(services));
 }

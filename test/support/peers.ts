@@ -7,7 +7,12 @@ import { peerScope } from '../../src/upstream/services.js';
 import { tokenRow } from '../fixtures/rows.js';
 import { type Answer, type FakeUpstream, json, startFakeUpstream } from './fake-upstream.js';
 import { startRedis, type TestRedis } from './redis.js';
-import { createTestGateway, type TestGateway, type TestGatewayOptions } from './test-gateway.js';
+import {
+  createTestGateway,
+  defaultConfig,
+  type TestGateway,
+  type TestGatewayOptions,
+} from './test-gateway.js';
 
 /**
  * Starts this many whole gateways, which share one upstream through one real Redis. By default, the prices of the upstream
@@ -36,7 +41,7 @@ export async function startPeers(count: number, options: TestGatewayOptions & { 
 
 /** The prefix of the keys that gateways of this upstream share. */
 export function prefixOf(url: string, format = 1): string {
-  const scope = peerScope({ upstreamProfile: 'v1', upstreamUrl: url });
+  const scope = peerScope({ ...defaultConfig(), upstreamUrl: url });
   return `{chains-and-tokens-gateway:${format}:${scope}}:`;
 }
 

@@ -9,6 +9,7 @@ import { hasZstd, plainOf, type Received, sendHttp } from './send-http.js';
 import {
   createTestGateway,
   createTestLog,
+  defaultConfig,
   refresh,
   type TestGateway,
   type TestGatewayOptions,
@@ -60,13 +61,11 @@ export async function startServer(options: TestServerOptions = {}) {
       },
     },
     checkDependencies: gateway.checkDependencies,
-    maxBodyBytes: options.config?.maxBodyBytes ?? 1_048_576,
-    maxQueryTokens: 2_000,
+    ...defaultConfig(),
+    ...options.config,
     clientLimit: options.clientLimit,
-    trustedProxies: options.config?.trustedProxies,
     ...(options.maxCacheBytes ? { maxCacheBytes: options.maxCacheBytes } : {}),
     metrics: gateway.metrics,
-    logRequests: options.config?.logRequests,
     log,
   });
   const address = await server.listen('127.0.0.1', 0);

@@ -1,5 +1,6 @@
 /** Decides which request to one service is sent next, and when. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Config } from '../../config/config.js';
 import type { ServiceName } from '../../domain/listing.js';
 import { UpstreamError } from '../../domain/upstream-error.js';
 import { createFairQueue } from '../../scheduling/fair-queue.js';
@@ -7,11 +8,10 @@ import { type Backoff, LANES, type Lane, type LaneRequest } from './backoff.js';
 import { MAX_WAIT_MS, stoppingError } from './errors.js';
 import type { RateLimiter } from './rate-limit.js';
 
-export interface AdmissionOptions {
+export interface AdmissionOptions extends Pick<Config, 'upstreamRequestsPerSecond'> {
   readonly service: ServiceName;
   readonly backoff: Backoff;
   readonly rateLimiter: RateLimiter;
-  readonly upstreamRequestsPerSecond: number;
   readonly maxRouteWaitMs?: number;
   /** When it aborts, all waiting requests are rejected with an UpstreamError. */
   readonly closing: AbortSignal;

@@ -2,6 +2,7 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, fetch, Headers } from 'undici';
+import type { Config } from '../../config/config.js';
 import type { RouteClients, ServiceName } from '../../domain/listing.js';
 import { asUpstreamError, UpstreamError } from '../../domain/upstream-error.js';
 import type { Logger } from '../../logger/logger.js';
@@ -18,15 +19,11 @@ import {
 } from './errors.js';
 import { ageOf, headOf, readJson } from './read-json.js';
 
-/** Times are in milliseconds. */
-export interface UpstreamHttpOptions extends Omit<AdmissionOptions, 'backoff' | 'closing'> {
+export interface UpstreamHttpOptions
+  extends Omit<AdmissionOptions, 'backoff' | 'closing'>,
+    Pick<Config, 'upstreamHeaders' | 'upstreamTimeoutMs' | 'upstreamRetries' | 'upstreamMaxBytes'> {
   /** Base address with its version segment, with or without a trailing slash. */
   readonly baseUrl: string;
-  readonly upstreamHeaders: Readonly<Record<string, string>>;
-  /** The limit of one attempt, from its start to the last byte of the answer. */
-  readonly upstreamTimeoutMs: number;
-  readonly upstreamRetries: number;
-  readonly upstreamMaxBytes: number;
   readonly metrics: UpstreamMetrics;
   readonly log: Logger;
 }
