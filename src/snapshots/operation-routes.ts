@@ -1,9 +1,7 @@
 /** The routes that one operation reads: consistent with its token listing, and with each other. */
 import { foldAddress, foldChainKey, isNativePlaceholder, NATIVE_PLACEHOLDER } from '../domain/addresses.js';
-import type { RouteRequest, Service, Token } from '../domain/listing.js';
-import type { ResolvedRules } from '../domain/listing-rules.js';
-import type { FreshMs } from './freshness.js';
-import { byPresentClock, createAgreement, type Reconcile, type RouteAnswer, type Routes } from './routes.js';
+import type { RouteRequest, Token } from '../domain/listing.js';
+import { byPresentClock, createAgreement, type RouteAnswer, type RouteParts, type Routes } from './routes.js';
 import type { TokenSnapshot } from './snapshot.js';
 import type { Sources } from './sources.js';
 
@@ -16,13 +14,9 @@ export interface RoutesRead extends RouteAnswer {
 }
 
 /** The parts of the snapshots that the routes of every operation use. */
-export interface RouteParts {
-  readonly service: Pick<Service, 'source'>;
-  readonly freshMs: FreshMs;
+interface OperationParts extends RouteParts {
   readonly sources: Sources | undefined;
   readonly routes: Routes;
-  readonly reconcile: Reconcile;
-  readonly currentRules: () => Pick<ResolvedRules, 'hides'>;
   readonly now: () => number;
 }
 
@@ -30,7 +24,7 @@ export interface RouteParts {
 export class OperationRoutes {
   private readonly agree = createAgreement();
 
-  constructor(private readonly parts: RouteParts) {}
+  constructor(private readonly parts: OperationParts) {}
 
   /** The routes from a token, if no request to the upstream is needed; otherwise undefined. */
   known(request: RouteRequest, tokens: TokenSnapshot | undefined): RoutesRead | undefined {
@@ -68,7 +62,7 @@ export class OperationRoutes {
 
   /** Makes the routes consistent with the operation's token listing. */
   reconciled(answer: RouteAnswer, request: RouteRequest, tokens: TokenSnapshot | undefined): RoutesRead {
-    const { routes, reconcile, freshMs, sources, now } = this.parts;
+    const { routes, freshMs, sources, now } = this.parts;
     const present = byPresentClock(answer);
     const isListed = tokens && listedToken(tokens, request) !== undefined;
     // If the token is not listed, the response must not be reused: it can differ once there is a fresh listing.
@@ -76,7 +70,7 @@ export class OperationRoutes {
     const isOld = now() - present.takenAt > freshMs.routes;
     const read = { ...present, goodUntil, routeMap: isOld ? sources?.version() : undefined };
     if (read.rows.length === 0) return isListed === false ? { ...read, isUnlisted: true } : read;
-    return { ...read, rows: this.agree(reconcile(read.rows, tokens, request)) };
+    return { ...read, rows: this.agree(routes.reconcile(read.rows, tokens, request)) };
   }
 }
 

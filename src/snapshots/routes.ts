@@ -19,15 +19,22 @@ import type { Logger } from '../logger/logger.js';
 import { LONGEST_PAUSE_MS } from '../scheduling/growing-pause.js';
 import { ROUTES, TOKENS } from '../upstream/listing-kinds.js';
 import { mediansBySymbol, withComparedPrice } from './cross-checks.js';
+import type { FreshMs } from './freshness.js';
 import type { Baseline } from './guard.js';
+import type { SnapshotMetrics } from './refresher.js';
 import { agingFrom, type TokenSnapshot } from './snapshot.js';
 import type { Peers } from './stores.js';
 
-export interface RoutesOptions {
-  readonly service: Pick<Service, 'routes'>;
+/** What the cache of routes, their sweep and the routes of each operation use. */
+export interface RouteParts {
+  readonly service: Service;
   readonly peers: Peers;
-  readonly freshMs: number;
-  readonly onAnswer: ((request: RouteRequest, fetched: Fetched<Token>) => void) | undefined;
+  readonly freshMs: FreshMs;
+  /** The token listing that is served now. */
+  readonly tokens: () => TokenSnapshot | undefined;
+  readonly currentRules: () => ResolvedRules;
+  readonly baseline: Baseline;
+  readonly metrics: SnapshotMetrics;
   readonly log: Logger;
 }
 
@@ -73,8 +80,17 @@ interface Asked {
 
 export type Routes = ReturnType<typeof createRoutes>;
 
-/** Creates a bounded cache of routes. All operations share one. */
-export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesOptions) {
+/**
+ * Creates a bounded cache of routes. All operations share one.
+ *
+ * @param onAnswer called with each new answer
+ */
+export function createRoutes(
+  parts: RouteParts,
+  onAnswer: ((request: RouteRequest, fetched: Fetched<Token>) => void) | undefined,
+) {
+  const { service, peers, log } = parts;
+  const freshMs = parts.freshMs.routes;
   /** The last failure of each request, as long as the request must not be repeated. */
   const failures = new LRUCache<string, UpstreamError>({ max: MAX_FAILURES, ttl: FAILURE_PAUSE_MS });
   const inProgress = new Map<string, Asked>();
@@ -212,6 +228,7 @@ export function createRoutes({ service, peers, freshMs, onAnswer, log }: RoutesO
       if (inProgress.has(keyOf(request))) return false;
       return !(await ask(request, null, true, Math.min(freshMs, maxAgeMs))).isFromPeer;
     },
+    reconcile: createReconcile(parts),
   };
 }
 
@@ -256,8 +273,6 @@ interface ReconciledRows {
 /** A log line names at most this many rows: usually all have one cause. */
 const MAX_NAMED = 5;
 
-export type Reconcile = ReturnType<typeof createReconcile>;
-
 /**
  * Creates the function that makes the rows of routes consistent with the token listing, so that a response never shows
  * one token in two forms. Its result is cached as long as rows and listing are in memory and the rules do not change.
@@ -266,12 +281,7 @@ export type Reconcile = ReturnType<typeof createReconcile>;
  * of the two is wrong, the gateway cannot know which, and an amount calculated with the wrong decimals loses money. A
  * listed token with held-back facts is not left out for its decimals: its row shows the contradiction.
  */
-export function createReconcile(
-  currentRules: () => Pick<ResolvedRules, 'selectTokens' | 'keptFacts'>,
-  baseline: Baseline,
-  onConflicts: (count: number) => void,
-  log: Logger,
-) {
+function createReconcile({ currentRules, baseline, metrics, log }: RouteParts) {
   // The outer key is the listing: cached routes outlive many listings, and must not keep them in memory.
   const remembered = new WeakMap<object, WeakMap<readonly Token[], ReconciledRows>>();
   /** By rows: the `rowsDigest` of the last listing whose conflicts with these rows were logged. */
@@ -307,7 +317,7 @@ export function createReconcile(
     // Logged once for the same rows and listing. A change of prices does not change the conflicts.
     if (listed && conflicts.length > 0 && logged.get(rows) !== listed.rowsDigest) {
       logged.set(rows, listed.rowsDigest);
-      onConflicts(conflicts.length);
+      metrics.conflictingRouteRows(conflicts.length);
       const facts = { ...request, rows: conflicts.length, first: conflicts.slice(0, MAX_NAMED) };
       log.warn(facts, 'Left out routes to tokens that have other decimals in the token listing');
     }
@@ -331,7 +341,7 @@ export function decimalsOfRoutes(
   key: string,
   row: Token | undefined,
   listed: TokenSnapshot | undefined,
-  rules: Pick<ResolvedRules, 'keptFacts'>,
+  rules: ResolvedRules,
   baseline: Baseline,
 ): number | undefined {
   if (row) return row.heldBack.length > 0 ? undefined : row.decimals;

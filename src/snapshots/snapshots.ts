@@ -11,7 +11,7 @@ import { type Baseline, guardListing, unlistedRows } from './guard.js';
 import { OperationRoutes } from './operation-routes.js';
 import { logUnknownRows } from './refresh-log.js';
 import { createRefresher, type RefreshOptions } from './refresher.js';
-import { createReconcile, createRoutes } from './routes.js';
+import { createRoutes, type RouteParts } from './routes.js';
 import {
   type ChainSnapshot,
   createChainSnapshot,
@@ -38,7 +38,7 @@ export type Snapshots = ReturnType<typeof createSnapshots>;
 
 /** Creates the snapshots and routes. Nothing is fetched before `start`. */
 export function createSnapshots(options: SnapshotsOptions) {
-  const { service, peers, destinationsFreshMs, holdBackMs, demoFacts, routesSweepMs, metrics, log } = options;
+  const { service, peers, holdBackMs, demoFacts, routesSweepMs, metrics, log } = options;
   let { rules = [] } = options;
   /** The operator's rules. Their CAIP identifiers are resolved to chains and tokens. */
   let resolved = rulesFor();
@@ -95,31 +95,19 @@ export function createSnapshots(options: SnapshotsOptions) {
    */
   const each = LISTING_NAMES.map((name) => refreshers[name]);
 
-  const currentRules = () => resolved;
-  const sources =
-    routesSweepMs === undefined
-      ? undefined
-      : createSources(routesSweepMs, {
-          service,
-          tokens: () => tokens.snapshot,
-          currentRules,
-          baseline,
-          log,
-        });
-  const routes = createRoutes({
-    service,
-    peers,
-    freshMs: destinationsFreshMs,
-    onAnswer: sources?.enter,
-    log,
-  });
   const freshMs: FreshMs = {
     chains: options.chainsFreshMs,
     tokens: options.tokensFreshMs,
-    routes: destinationsFreshMs,
+    routes: options.destinationsFreshMs,
   };
-  const reconcile = createReconcile(currentRules, baselineOfRoutes, metrics.conflictingRouteRows, log);
-  const routeParts = { service, freshMs, sources, routes, reconcile, currentRules, now };
+  const parts: RouteParts = {
+    ...{ service, peers, freshMs, baseline: baselineOfRoutes, metrics, log },
+    tokens: () => tokens.snapshot,
+    currentRules: () => resolved,
+  };
+  const sources = routesSweepMs === undefined ? undefined : createSources(routesSweepMs, parts);
+  const routes = createRoutes(parts, sources?.enter);
+  const operationParts = { ...parts, sources, routes, now };
 
   /**
    * Resolves the CAIP identifiers in the rules: by the listed chains, else by removed chains, else by chains that were
@@ -198,7 +186,7 @@ export function createSnapshots(options: SnapshotsOptions) {
     current,
     /** Each waits for the first snapshot of a listing, or gives the served one. Rejects with an UpstreamError. */
     first,
-    operationRoutes: () => new OperationRoutes(routeParts),
+    operationRoutes: () => new OperationRoutes(operationParts),
     /** Undefined without a sweep. */
     sources,
     /** The operator's rules with the rows that they name: a new object after each change. */

@@ -2,23 +2,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tokenKey } from '../domain/addresses.js';
 import { keyedRows } from '../domain/keyed-rows.js';
-import { type Fetched, type RouteRequest, type Service, sentAtOf, type Token } from '../domain/listing.js';
-import type { ResolvedRules } from '../domain/listing-rules.js';
+import { type Fetched, type RouteRequest, sentAtOf, type Token } from '../domain/listing.js';
 import { asUpstreamError, UpstreamError } from '../domain/upstream-error.js';
-import type { Logger } from '../logger/logger.js';
 import { growingPause, LONGEST_PAUSE_MS } from '../scheduling/growing-pause.js';
 import { TOKENS } from '../upstream/listing-kinds.js';
-import type { Baseline } from './guard.js';
-import { decimalsOfRoutes, type Routes } from './routes.js';
+import { decimalsOfRoutes, type RouteParts, type Routes } from './routes.js';
 import type { TokenSnapshot } from './snapshot.js';
-
-export interface SourcesOptions {
-  readonly service: Pick<Service, 'source'>;
-  readonly tokens: () => TokenSnapshot | undefined;
-  readonly currentRules: () => Pick<ResolvedRules, 'hides' | 'keptFacts' | 'selectTokens'>;
-  readonly baseline: Baseline;
-  readonly log: Logger;
-}
 
 /** The sweep checks at least this often (ms) whether a token is due. */
 const IDLE_MS = 1_000;
@@ -36,8 +25,8 @@ export type Sources = ReturnType<typeof createSources>;
 export type TokenSources = ReturnType<Sources['sourcesOf']>;
 
 /** Creates the sources. Nothing is requested before `start`. A sweep takes `intervalMs` milliseconds. */
-export function createSources(intervalMs: number, options: SourcesOptions) {
-  const { service, tokens, currentRules, baseline, log } = options;
+export function createSources(intervalMs: number, parts: RouteParts) {
+  const { service, tokens, currentRules, baseline, log } = parts;
   const map = createRouteMap();
   /** By token: when its last request failed (milliseconds since 1970), and whether the request is repeated early. */
   const failures = new Map<string, { readonly at: number; readonly isRepeatedEarly: boolean }>();
