@@ -21,7 +21,7 @@ import { createMcp } from './mcp/mcp-handler.js';
 import type { Metrics } from './observability/metrics.js';
 import type { Monitoring } from './observability/monitoring.js';
 import { llmsText } from './pages/llms-text.js';
-import { createPicker, createPlayground } from './pages/pages.js';
+import { createPicker, createPlayground, type PageFacts } from './pages/pages.js';
 import { createTextFile, forGet, type PathAnswer, serveFile, servePage } from './pages/static-page.js';
 import type { Snapshots } from './snapshots/snapshots.js';
 import { createTokenListHandler } from './token-list/handler.js';
@@ -49,31 +49,43 @@ export interface PathOptions extends Config {
  * request to the GraphQL endpoint.
  */
 export function createPathAnswers(options: PathOptions) {
-  const { basePath, servedPaths, isDemo, graphiql, compression, corsOrigins } = options;
+  const { basePath, servedPaths, graphiql, compression, corsOrigins } = options;
   const pathOf = (path: OptionalPath) => (servedPaths.includes(path) ? basePath + path : undefined);
   const path = basePath + GRAPHQL_PATH;
-  const picker = pathOf(PICKER_PATH);
   const tokenListPath = pathOf(TOKEN_LIST_PATH);
-  const files = filesOf(options, pathOf);
-  const facts = {
+  const facts: PageFacts = {
     endpoint: path,
     hasPlayground: graphiql,
-    picker,
+    mcp: options.mcp ? basePath + MCP_PATH : undefined,
+    picker: pathOf(PICKER_PATH),
     pickerBase: basePath + PICKER_FILES,
     playgroundBase: `${path}/playground/`,
-    files,
+    schema: options.introspection ? pathOf(SCHEMA_PATH) : undefined,
+    llms: pathOf(LLMS_PATH),
+    readiness: pathOf('/ready'),
     hasLogos: options.logos,
-    isDemo,
+    isDemo: options.isDemo,
   };
+  const { mcp, picker, schema, llms } = facts;
   /** Called in their order. The first answer is sent. */
   const pages: PathAnswer[] = [];
   // The second path is the first without its last "/", which people often leave out.
   if (picker) pages.push(servePage([picker, basePath], facts.pickerBase, () => createPicker(facts)));
   if (graphiql) pages.push(servePage([path], facts.playgroundBase, () => createPlayground(facts)));
   const answers = new Map<string, PathAnswer<YogaContext>>();
-  if (options.mcp) answers.set(basePath + MCP_PATH, mcpAnswer(options));
+  if (mcp) answers.set(mcp, mcpAnswer(options));
   if (tokenListPath) answers.set(tokenListPath, forGet(createTokenListHandler(options)));
-  for (const file of files) answers.set(file.path, serveFile(file.make));
+  // The schema without the fields for federation, as in `schema.graphql` of the repository.
+  if (schema)
+    answers.set(
+      schema,
+      serveFile(() => createTextFile(sdlOf(plainSchema))),
+    );
+  if (llms)
+    answers.set(
+      llms,
+      serveFile(() => createTextFile(llmsText(facts))),
+    );
   for (const each of MONITORING_PATHS) {
     // If the port for operators is set, `/metrics` is served only there.
     const isServed = each !== '/metrics' || options.adminPort === undefined;
@@ -101,28 +113,6 @@ export function createPathAnswers(options: PathOptions) {
     }
     return url.pathname === path ? undefined : notFound;
   };
-}
-
-/** The files for programs: the schema and `llms.txt`. */
-function filesOf(options: PathOptions, pathOf: (path: OptionalPath) => string | undefined) {
-  const { basePath, introspection, mcp, graphiql, isDemo } = options;
-  const schema = introspection ? pathOf(SCHEMA_PATH) : undefined;
-  const text = () =>
-    llmsText({
-      endpoint: basePath + GRAPHQL_PATH,
-      mcp: mcp ? basePath + MCP_PATH : undefined,
-      schema,
-      picker: pathOf(PICKER_PATH),
-      readiness: pathOf('/ready'),
-      hasPlayground: graphiql,
-      isDemo,
-    });
-  const files = [
-    // The schema without the fields for federation, as in `schema.graphql` of the repository.
-    { path: schema, label: 'Schema', make: () => createTextFile(sdlOf(plainSchema)) },
-    { path: pathOf(LLMS_PATH), label: 'llms.txt', make: () => createTextFile(text()) },
-  ];
-  return files.flatMap(({ path, ...file }) => (path === undefined ? [] : [{ path, ...file }]));
 }
 
 /**

@@ -32,7 +32,7 @@ const ALLOWED_IMPORTS = table(`
   mcp: domain http observability/version
   token-list: domain graph/dependencies http pages/static-page scheduling snapshots
   pages/static-page: http
-  pages/llms-text: demo domain/listing
+  pages/llms-text: demo domain/listing pages/pages
   pages/page-documents: pages/llms-text
   pages/pages: demo pages/static-page
   pages/picker:

@@ -1,21 +1,7 @@
 /** Writes `/llms.txt`. */
 import { DEMO_LABEL } from '../demo/listings.js';
 import { CAN_FAIL } from '../domain/listing.js';
-
-export interface LlmsTextOptions {
-  /** The path of the GraphQL endpoint. */
-  readonly endpoint: string;
-  /** The path of the Model Context Protocol; undefined if it is not served. */
-  readonly mcp: string | undefined;
-  /** The path of the schema as a file; undefined if it is not served. */
-  readonly schema: string | undefined;
-  /** The paths of the token picker and of the readiness check; undefined if they are not served. */
-  readonly picker: string | undefined;
-  readonly readiness: string | undefined;
-  readonly hasPlayground: boolean;
-  /** Whether the listings are demo data. */
-  readonly isDemo: boolean;
-}
+import type { PageFacts } from './pages.js';
 
 /** The queries that language models get as examples. */
 export const EXAMPLES: readonly (readonly [title: string, query: string])[] = [
@@ -47,8 +33,8 @@ export const EXAMPLES: readonly (readonly [title: string, query: string])[] = [
 ];
 
 /** The text of `/llms.txt`, which describes the gateway to language models. Its form is that of https://llmstxt.org. */
-export function llmsText(options: LlmsTextOptions): string {
-  const { endpoint, mcp, schema, picker, readiness, hasPlayground, isDemo } = options;
+export function llmsText(facts: PageFacts): string {
+  const { endpoint, mcp, schema, picker, readiness, hasPlayground, isDemo } = facts;
   const docs = [
     ...(schema ? [`- [GraphQL schema](${schema}): every type, field and argument with its meaning`] : []),
     ...(mcp

@@ -3,18 +3,23 @@ import { readFileSync } from 'node:fs';
 import { DEMO_LABEL } from '../demo/listings.js';
 import { createPage, type Page, type PageFile, readPageFiles } from './static-page.js';
 
-/** What the pages show, and where they find each other. */
+/** What the pages and `/llms.txt` show, and where they find each other. A path is undefined if it is not served. */
 export interface PageFacts {
-  /** The path to which the pages send their queries. For browsers, it is the path of the playground. */
+  /** The path of the GraphQL endpoint, to which the pages send their queries. For browsers, it is the playground's. */
   readonly endpoint: string;
   readonly hasPlayground: boolean;
-  /** The path of the token picker; undefined if there is none. */
+  /** The path of the Model Context Protocol. */
+  readonly mcp: string | undefined;
+  /** The path of the token picker. */
   readonly picker: string | undefined;
   /** The paths of the folders of their files, such as `/picker/`. */
   readonly pickerBase: string;
   readonly playgroundBase: string;
-  /** The files for machines that the pages link to. */
-  readonly files: readonly { readonly path: string; readonly label: string }[];
+  /** The paths of the files for programs. */
+  readonly schema: string | undefined;
+  readonly llms: string | undefined;
+  /** The path of the readiness check. */
+  readonly readiness: string | undefined;
   /** Whether the picker may load logos of tokens from other hosts, by HTTPS. */
   readonly hasLogos: boolean;
   /** Whether to label the data as demo data. */
@@ -39,31 +44,27 @@ const demoTexts = (isDemo: boolean) => ({
   demo: isDemo ? ' (demo data)' : '',
   'demo label': isDemo ? `<p class="pill">${DEMO_LABEL}</p>` : '',
 });
-const linkTo = (path: string, label: string) => `<a href="${path}">${label}</a>`;
-const linksTo = (files: PageFacts['files']) => files.map(({ path, label }) => linkTo(path, label));
+/** A link; nothing if there is no path. */
+const linkTo = (path: string | undefined, label: string) =>
+  path === undefined ? [] : [`<a href="${path}">${label}</a>`];
+const linksTo = ({ schema, llms }: PageFacts) => [...linkTo(schema, 'Schema'), ...linkTo(llms, 'llms.txt')];
 
 /** Makes the picker from the files in `picker/` and the guide. */
-export function createPicker({
-  endpoint,
-  hasPlayground,
-  pickerBase,
-  files,
-  hasLogos,
-  isDemo,
-}: PageFacts): Page {
-  const links = [...(hasPlayground ? [linkTo(endpoint, 'Playground')] : []), ...linksTo(files)];
+export function createPicker(facts: PageFacts): Page {
+  const { endpoint, hasPlayground, hasLogos } = facts;
+  const links = [...linkTo(hasPlayground ? endpoint : undefined, 'Playground'), ...linksTo(facts)];
   // Only paths of the gateway: the guide names files of the repository, which the gateway does not serve.
-  const ofGuide = [linkTo('../../', 'Token picker'), ...links].join(' ');
+  const ofGuide = [...linkTo('../../', 'Token picker'), ...links].join(' ');
   const guide = readFileSync(GUIDE, 'utf8').replace('{{links}}', ofGuide);
   return createPage({
     folder: 'picker',
-    base: pickerBase,
+    base: facts.pickerBase,
     otherFiles: [{ name: 'guide.html', type: 'text/html', content: guide }],
     texts: {
-      ...demoTexts(isDemo),
+      ...demoTexts(facts.isDemo),
       endpoint,
       'has playground': String(hasPlayground),
-      links: [...links, linkTo('./guide.html', 'Guide')].join(' '),
+      links: [...links, ...linkTo('./guide.html', 'Guide')].join(' '),
       logos: String(hasLogos),
     },
     contentSecurityPolicy: [
@@ -85,14 +86,14 @@ const OF_PICKER: readonly string[] = ['text.js', 'icon.svg'];
  *
  * @throws Error if the files cannot be read now
  */
-export function createPlayground({ playgroundBase, picker, files, isDemo }: PageFacts): Page {
+export function createPlayground(facts: PageFacts): Page {
   const ofPicker = readPageFiles('picker').filter(({ name }) => OF_PICKER.includes(name));
-  const links = [...(picker ? [linkTo(picker, 'Token picker')] : []), ...linksTo(files)];
+  const links = [...linkTo(facts.picker, 'Token picker'), ...linksTo(facts)];
   return createPage({
     folder: 'playground',
-    base: playgroundBase,
+    base: facts.playgroundBase,
     otherFiles: [...graphiqlFiles(), ...ofPicker],
-    texts: { ...demoTexts(isDemo), links: links.join('') },
+    texts: { ...demoTexts(facts.isDemo), links: links.join('') },
     contentSecurityPolicy: [
       ...CONTENT_SECURITY_POLICY,
       "style-src 'self' 'unsafe-inline'",
