@@ -77,6 +77,11 @@ it('the version of the token list is the one that the package of the schema give
       if ('chains' in changed) await refreshWith(gateway, served.tokens, served.chains);
       const after = await listOf(gateway);
       expect(after.version).toEqual(await expectedVersion(before, after));
+      if ('tokens' in changed) {
+        const isNew = JSON.stringify(after.version) !== JSON.stringify(before.version);
+        const { takenAt } = gateway.snapshots.status(Date.now())[1];
+        expect(Date.parse(after.timestamp)).toBe(isNew ? takenAt : Date.parse(before.timestamp));
+      }
       for (const part of ['major', 'minor', 'patch'] as const) {
         if (after.version[part] > before.version[part]) parts.add(part);
       }
