@@ -208,14 +208,3 @@ describe('a change of a guarded value', () => {
     expect(gateway.heldBackLines()).toEqual([]);
   });
 });
-
-it('a removed row is held back if it is listed again with other decimals, however long it was removed', async () => {
-  const gateway = await startGuarded({ chains: CHAINS, tokens: TOKENS });
-  await gateway.bring({ tokens: [TWO, ...REST] });
-  expect(await gateway.tokens()).toHaveLength(9);
-  await gateway.bring({}, 100 * DAY);
-  await gateway.bring({ tokens: [wrong(), TWO, ...REST] });
-  expect(await first(gateway)).toMatchObject({ decimals: 6, heldBack: [asFact('decimals', '6', '18')] });
-  await gateway.bring({ tokens: TOKENS });
-  expect(await first(gateway)).toMatchObject({ decimals: 6, price: { usd: 1 }, heldBack: [] });
-});

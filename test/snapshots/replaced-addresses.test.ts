@@ -114,12 +114,6 @@ it('a new address waits alone if the old one is removed first, and is counted an
   expect(gateway.heldBackRows()).toEqual([0, 0]);
 });
 
-it('a new address waits, too, if the old one is still listed under another symbol, which is held back', async () => {
-  const gateway = await start([ONE]);
-  expect(await bring(gateway, [{ ...ONE, symbol: 'OLD' }, TWO])).toEqual({ listed: [1], held: [1] });
-  expect(await again(gateway, DAY)).toEqual({ listed: [1, 2], held: [] });
-});
-
 it('a dozen new addresses in one refresh all wait', async () => {
   const dozen = Array.from({ length: 12 }, (_, index) => token(index + 100));
   const gateway = await start([ONE]);
