@@ -38,8 +38,18 @@ export class UpstreamError extends GatewayError {
 
 /** The same error, marked as caused by the client: it asked for an unlisted token, or repeated a failed request early. */
 export function causedByClient(error: UpstreamError): UpstreamError {
-  const { code, message, detail, status, retryAfterMs, notSent, cause } = error;
-  return new UpstreamError(code, message, { detail, status, retryAfterMs, notSent, cause, isByClient: true });
+  return withOptions(error, { isByClient: true });
+}
+
+/** The same error of the successor, whose line in the log also says why the successor was asked. */
+export function afterFailover(error: UpstreamError, { detail }: UpstreamError): UpstreamError {
+  return withOptions(error, { detail: `${error.detail ?? 'the successor'}; asked because of: ${detail}` });
+}
+
+function withOptions(error: UpstreamError, options: UpstreamErrorOptions): UpstreamError {
+  const { code, message, detail, status, retryAfterMs, notSent, cause, isByClient } = error;
+  const same = { detail, status, retryAfterMs, notSent, cause, isByClient };
+  return new UpstreamError(code, message, { ...same, ...options });
 }
 
 /** The upstream's answer does not have the specified form. Clients see `reason`, such as "expected JSON, got HTML". */

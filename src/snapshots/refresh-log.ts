@@ -165,7 +165,7 @@ export function logRejected(
   const state = snapshot ? 'the last good snapshot is served' : 'there is no snapshot to serve yet';
   const advice =
     code === 'UPSTREAM_UNREACHABLE'
-      ? ' Check the address (UPSTREAM_URL), and whether this machine can connect to it: name, port, firewall, certificate.'
+      ? ` Check the address (${service.switchTo ? 'UPSTREAM_URL or UPSTREAM_SUCCESSOR_URL' : 'UPSTREAM_URL'}), and whether this machine can connect to it: name, port, firewall, certificate.`
       : code === 'UPSTREAM_GONE' && service.source === 'v1' && !service.switchTo
         ? ' To have its successor take over, set UPSTREAM_PROFILE=auto and UPSTREAM_SUCCESSOR_URL.'
         : '';

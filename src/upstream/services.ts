@@ -3,7 +3,7 @@ import type { Config } from '../config/config.js';
 import { fingerprint, type ServiceFingerprints } from '../domain/digests.js';
 import { GatewayError } from '../domain/errors.js';
 import type { Service, ServiceName } from '../domain/listing.js';
-import { UpstreamError } from '../domain/upstream-error.js';
+import { afterFailover, UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger/logger.js';
 import { createFieldWatch, type FieldWatchMetrics } from './field-watch.js';
 import {
@@ -137,7 +137,9 @@ function createFailoverService(
       const isGone = error instanceof UpstreamError && error.code === 'UPSTREAM_GONE';
       // If another call has switched meanwhile, every failed call is repeated at the successor, not only a "gone" one.
       if (!isGone && !hasSwitched) throw error;
-      const answer = await ask(successor);
+      const answer = await ask(successor).catch((thrown: unknown) => {
+        throw isGone && thrown instanceof UpstreamError ? afterFailover(thrown, error) : thrown;
+      });
       if (isGone && switches && !hasSwitched) {
         hasSwitched = true;
         log.warn(
