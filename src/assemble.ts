@@ -96,7 +96,7 @@ export async function assemble(options: AssembleOptions) {
   const pageDocuments = config.trustedDocumentsOnly
     ? await (await import('./pages/page-documents.js')).pageDocuments(config.graphiql)
     : [];
-  const gateway = createGateway({ ...config, pageDocuments, snapshots, monitoring, metrics, log, isDemo });
+  const gateway = createGateway({ ...config, pageDocuments, snapshots, monitoring, metrics, log });
   const localLimit = config.rateLimit && createClientLimit(config.rateLimit);
   const clientLimit = localLimit && (redisPeers?.limitClients(localLimit) ?? localLimit);
   let loading: NodeJS.Timeout | undefined;

@@ -34,8 +34,6 @@ export interface PathOptions extends Config {
   readonly monitoring: Monitoring;
   readonly metrics: Metrics;
   readonly log: Logger;
-  /** Whether the listings are demo data. The pages for browsers then say so. */
-  readonly isDemo: boolean;
   /** Executes an operation for a tool of `/mcp`. */
   readonly executeForTool: (
     operation: ToolOperation,
@@ -64,7 +62,7 @@ export function createPathAnswers(options: PathOptions) {
     llms: pathOf(LLMS_PATH),
     readiness: pathOf('/ready'),
     hasLogos: options.logos,
-    isDemo: options.isDemo,
+    isDemo: options.upstreamUrl === undefined,
   };
   const { mcp, picker, schema, llms } = facts;
   /** Called in their order. The first answer is sent. */
@@ -115,16 +113,9 @@ export function createPathAnswers(options: PathOptions) {
   };
 }
 
-/**
- * The answers at `/mcp`. The tool `query`, which shows the schema, is offered if clients may read it and send any
- * document.
- */
+/** The answers at `/mcp`. */
 function mcpAnswer(options: PathOptions): PathAnswer<YogaContext> {
-  const { schema, log, executeForTool, corsOrigins } = options;
-  const hasSchema = options.introspection && !options.trustedDocumentsOnly;
-  const sdl = hasSchema ? () => sdlOf(plainSchema) : undefined;
-  const onError = (err: Error) => log.debug({ err }, 'A message to /mcp was refused or has failed');
-  const respond = createMcp({ schema, sdl, corsOrigins, onError });
+  const respond = createMcp({ ...options, sdl: () => sdlOf(plainSchema) });
   return (request, _url, context) =>
-    respond(request, (operation) => executeForTool(operation, request, context), context.outcome);
+    respond(request, (operation) => options.executeForTool(operation, request, context), context.outcome);
 }

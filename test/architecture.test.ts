@@ -29,7 +29,7 @@ const ALLOWED_IMPORTS = table(`
   graph/federation: domain graph graph/schema
   execution: config domain
   plugins: domain execution graph logger
-  mcp: domain http observability/version
+  mcp: config domain http logger observability/version
   token-list: domain graph/dependencies http pages/static-page scheduling snapshots
   pages/static-page: http
   pages/llms-text: demo domain/listing pages/pages

@@ -4,23 +4,22 @@ import { createRequire } from 'node:module';
 import type { Server } from '@modelcontextprotocol/server';
 import type { GraphQLSchema } from 'graphql';
 import { object, optional, record, string, unknown } from 'valibot';
+import type { Config } from '../config/config.js';
 import { createPartCheck } from '../domain/json-parts.js';
 import { shown } from '../domain/text-limits.js';
 import { type CorsOrigins, isForeignOrigin } from '../http/headers.js';
 import { isJsonType } from '../http/operations.js';
 import { type PlainResponse, plainRefusal, type Refusal } from '../http/refusal.js';
+import type { Logger } from '../logger/logger.js';
 import { VERSION } from '../observability/version.js';
 import { callTool, type ExecuteOperation, type PreparedTool, prepareTool, queryTool } from './call-tool.js';
 import { INSTRUCTIONS, TOOLS } from './tools.js';
 
-export interface McpOptions {
+export interface McpOptions extends Config {
   readonly schema: GraphQLSchema;
-  /** Makes the schema as text, for the tool `query`. If undefined, that tool is not offered. */
-  readonly sdl: (() => string) | undefined;
-  /** Decides which pages may send messages: see `isForeignOrigin`. */
-  readonly corsOrigins: CorsOrigins;
-  /** Called for refused messages and internal errors; not for messages of revisions before 2026-07-28. */
-  readonly onError: (error: Error) => void;
+  /** Makes the schema as text, for the tool `query`. */
+  readonly sdl: () => string;
+  readonly log: Logger;
 }
 
 /** An out-parameter: the operation of the called tool and the distinct codes of its errors, for the log. */
@@ -79,10 +78,12 @@ export function createMcp(options: McpOptions) {
   };
 }
 
-function createHandler({ schema, sdl, onError }: McpOptions, protocol: Protocol) {
+function createHandler(options: McpOptions, protocol: Protocol) {
+  const { schema, introspection, trustedDocumentsOnly, log } = options;
   const { createMcpHandler, isLegacyRequest, ProtocolError, ProtocolErrorCode } = protocol;
   const prepared = TOOLS.map((tool) => prepareTool(schema, tool));
-  if (sdl) prepared.push(queryTool(sdl()));
+  // The tool `query` shows the schema. It is offered if clients may read the schema and send any document.
+  if (introspection && !trustedDocumentsOnly) prepared.push(queryTool(options.sdl()));
   const tools: ReadonlyMap<string, PreparedTool> = new Map(prepared.map((tool) => [tool.name, tool]));
   const listed = [...tools.values()].map(({ name, title, description, inputSchema, outputSchema }) => ({
     name,
@@ -152,7 +153,8 @@ function createHandler({ schema, sdl, onError }: McpOptions, protocol: Protocol)
     if (await isLegacyRequest(request, message)) return respondLegacy(request, message, server);
     const handler = createMcpHandler(() => server, {
       legacy: 'reject',
-      onerror: onError,
+      // Called for refused messages and internal errors; not for messages of revisions before 2026-07-28.
+      onerror: (err) => log.debug({ err }, 'A message to /mcp was refused or has failed'),
       // A subscription would keep a connection open, and this server does not report changes.
       maxSubscriptions: 0,
       keepAliveMs: 0,
