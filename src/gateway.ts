@@ -83,7 +83,6 @@ export function createGateway(options: GatewayOptions) {
     code: 'OVERLOADED' satisfies ErrorCode,
     headers: { 'retry-after': '1' },
   };
-  const yieldToQueue = (client: string | undefined) => queue.resume(client, refuseToResume);
 
   /** Reads the parameters, with the document in place of its id. Undefined if GraphQL Yoga has to respond. */
   function prepare({ parameters }: GatewayRequest): RequestParameters | undefined {
@@ -207,8 +206,8 @@ export function createGateway(options: GatewayOptions) {
       import('./path-answers.js'),
     ]);
     const createYogaContext = ({ client, waitsUntil, requestId }: RequestFacts) => {
-      const facts = { client, waitsUntil, requestId, yieldToQueue: () => yieldToQueue(client) };
-      return createContext(contextOptions, facts);
+      const yieldToQueue = () => queue.resume(client, refuseToResume);
+      return createContext(contextOptions, { client, waitsUntil, requestId, yieldToQueue });
     };
     return {
       yoga: createYogaHandler({

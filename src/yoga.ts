@@ -5,7 +5,7 @@ import type { Config } from './config/config.js';
 import { shown } from './domain/text-limits.js';
 import type { Documents } from './execution/documents.js';
 import type { TrustedDocuments } from './execution/trusted-documents.js';
-import type { GatewayContext } from './graph/context.js';
+import type { GatewayContext, OperationFacts } from './graph/context.js';
 import { isJsonType, QUERY, QUERY_TYPE } from './http/operations.js';
 import { GRAPHQL_PATH } from './http/paths.js';
 import { type PlainResponse, plainRefusal, type Refusal } from './http/refusal.js';
@@ -26,12 +26,8 @@ export interface YogaOptions extends Config {
 }
 
 /** Facts about one request. */
-export interface RequestFacts {
-  /** The client, such as its address. Clients take turns, and all requests without a client count as one client. */
-  readonly client?: string | undefined;
+export interface RequestFacts extends Omit<OperationFacts, 'yieldToQueue'> {
   readonly requestId: string;
-  /** When the operation stops waiting for the upstream, by `performance.now()`. Unset in its first execution. */
-  readonly waitsUntil?: number | undefined;
   /** Whether the operation is of a tool of `/mcp`: its document need not be in `TRUSTED_DOCUMENTS`. */
   readonly isOwn?: boolean | undefined;
 }

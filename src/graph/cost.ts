@@ -20,10 +20,10 @@ import {
 } from 'graphql';
 // Not exported by graphql's index. The executor uses this function, too, so the cost counts the fields that are executed.
 import { collectSubfields } from 'graphql/execution/collectFields.js';
-import type { Config } from '../config/config.js';
 import { OperationLimitError } from '../domain/errors.js';
 import { foldText } from '../domain/fold-text.js';
 import { PUNCTUATION } from '../search/text.js';
+import type { ContextOptions } from './context.js';
 
 /** The cost of an operation, or of a part of it. */
 export interface Cost {
@@ -37,11 +37,6 @@ interface Selections {
   readonly schema: GraphQLSchema;
   readonly fragments: Record<string, FragmentDefinitionNode>;
   readonly variables: Readonly<Record<string, unknown>>;
-}
-
-export interface CostLimits extends Pick<Config, 'maxCost' | 'maxRows'> {
-  /** Units for one token with its chain and all fields except lists. */
-  readonly unitsOfWholeToken: number;
 }
 
 /** Units for the uncached routes of one token, which cost the upstream a request. */
@@ -64,7 +59,7 @@ export class CostMeter {
 
   /** @param listedTokens how many tokens are listed now */
   constructor(
-    private readonly limits: CostLimits,
+    private readonly limits: ContextOptions,
     private readonly listedTokens: () => number,
   ) {}
 
