@@ -92,7 +92,7 @@ export async function assemble(options: AssembleOptions) {
 
   let isStopping = false;
   const notReady = () => notReadyReason(snapshots, isStopping);
-  const monitoring = createMonitoring({ notReadyReason: notReady, isDemo, metrics, log });
+  const monitoring = createMonitoring(notReady, isDemo, metrics, log);
   const pageDocuments = config.trustedDocumentsOnly
     ? await (await import('./pages/page-documents.js')).pageDocuments(config.graphiql)
     : [];

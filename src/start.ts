@@ -51,11 +51,8 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
   const isDemo = config.upstreamUrl === undefined;
   const parts = await assemble({ config, metrics, log });
   const server = createGatewayServer({ ...config, ...parts, maxConnections, metrics, log });
-  const admin = createAdminServer({
-    monitoring: parts.monitoring,
-    refresh: createRefreshAnswer(parts.refreshOnRequest, log),
-    log,
-  });
+  const refresh = createRefreshAnswer(parts.refreshOnRequest, log);
+  const admin = createAdminServer(parts.monitoring, refresh, log);
   parts.start();
   // Loads GraphQL Yoga before the port opens: loading opens hundreds of files at once, and connections can
   // use up the file handles.

@@ -7,20 +7,20 @@ import { LISTING_NAMES } from '../snapshots/snapshot.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
 import type { Metrics } from './metrics.js';
 
-export interface MonitoringOptions {
-  /** Why this process should get no traffic now. Undefined if it is ready. */
-  readonly notReadyReason: () => string | undefined;
-  readonly isDemo: boolean;
-  readonly metrics: Pick<Metrics, 'expose'>;
-  readonly log: Logger;
-}
+export type RefreshAnswer = (method: string) => PlainResponse | Promise<PlainResponse>;
 
 /** Responds at the monitoring paths, without a base path. Returns undefined for all others. */
 export type Monitoring = (method: string, path: string) => PlainResponse | Promise<PlainResponse> | undefined;
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-export function createMonitoring({ notReadyReason, isDemo, metrics, log }: MonitoringOptions): Monitoring {
+/** @param notReadyReason why this process should get no traffic now; undefined if it is ready */
+export function createMonitoring(
+  notReadyReason: () => string | undefined,
+  isDemo: boolean,
+  metrics: Metrics,
+  log: Logger,
+): Monitoring {
   return (method, path) => {
     if (!MONITORING_PATHS.some((each) => each === path)) return undefined;
     if (method !== 'GET' && method !== 'HEAD') return notAllowed(method, 'GET', 'HEAD');
@@ -45,10 +45,7 @@ export function createMonitoring({ notReadyReason, isDemo, metrics, log }: Monit
  * Creates the handler of `POST /refresh`. It responds with the outcome of each listing, and with status 502 unless both
  * were refreshed. Concurrent requests share one refresh and its response.
  */
-export function createRefreshAnswer(
-  refresh: Snapshots['refreshOnRequest'],
-  log: Logger,
-): (method: string) => PlainResponse | Promise<PlainResponse> {
+export function createRefreshAnswer(refresh: Snapshots['refreshOnRequest'], log: Logger): RefreshAnswer {
   let answer: Promise<PlainResponse> | undefined;
 
   async function refreshBoth(): Promise<PlainResponse> {

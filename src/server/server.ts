@@ -2,7 +2,7 @@
 import { type PlainResponse, plainRefusal } from '../http/refusal.js';
 import type { Logger } from '../logger/logger.js';
 import type { Metrics } from '../observability/metrics.js';
-import type { createRefreshAnswer, Monitoring } from '../observability/monitoring.js';
+import type { Monitoring, RefreshAnswer } from '../observability/monitoring.js';
 import { currentTracing } from '../tracing.js';
 import type { NodeExchange } from './exchange.js';
 import { createHttpServer } from './http-server.js';
@@ -33,14 +33,8 @@ const MAX_ADMIN_CONNECTIONS = 100;
 const MAX_ADMIN_BODY_BYTES = 1_024;
 const NOTHING_HERE = plainRefusal({ status: 404, message: 'Nothing is here.' });
 
-export interface AdminServerOptions {
-  readonly monitoring: Monitoring;
-  readonly refresh: ReturnType<typeof createRefreshAnswer>;
-  readonly log: Logger;
-}
-
 /** Creates the server for operators: monitoring paths and `POST /refresh`. Connections and bodies have lower limits. */
-export function createAdminServer({ monitoring, refresh, log }: AdminServerOptions) {
+export function createAdminServer(monitoring: Monitoring, refresh: RefreshAnswer, log: Logger) {
   const observer = createRequestObserver({ corsOrigins: [], logRequests: 'none', basePath: '', log });
   const options = {
     maxBodyBytes: MAX_ADMIN_BODY_BYTES,
