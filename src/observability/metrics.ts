@@ -114,6 +114,11 @@ const LISTING_GAUGES: readonly (readonly [Name, (status: ListingStatus) => numbe
   ['gateway_listing_rejected_rows', ({ rejectedRows }) => rejectedRows],
   ['gateway_listing_gone', ({ isGone }) => Number(isGone)],
   ['gateway_listing_held_back', ({ isHeldBack }) => Number(isHeldBack)],
+  [
+    'gateway_held_back_oldest_seconds',
+    ({ openFacts }) =>
+      openFacts.reduce((oldest, { since }) => Math.max(oldest, Date.now() - since), 0) / 1000,
+  ],
 ];
 
 type SweepStatus = NonNullable<Snapshots['sweepStatus']>;
@@ -228,24 +233,16 @@ export function createMetrics({ ofProcess = true } = {}) {
     requests,
     /** @param client as `RATE_LIMIT` counts it; not used as a label */
     rateLimited: (client: string) => limitedClients.set(client, true),
-    watchSnapshots(snapshots: Pick<Snapshots, 'status' | 'heldBack' | 'sweepStatus'>) {
-      const listings = () => snapshots.status(Date.now());
-      const { heldBack, sweepStatus } = snapshots;
+    watchSnapshots({ status, sweepStatus }: Pick<Snapshots, 'status' | 'sweepStatus'>) {
+      const listings = () => status(Date.now());
       computed('gateway_held_back_rows', () =>
-        heldBack().flatMap(({ listing, facts }) =>
-          GUARDED_FACTS[listing].map((fact) => ({
-            labels: { listing, fact },
-            value: facts.filter((each) => each.fact === fact).length,
+        listings().flatMap(({ name, openFacts }) =>
+          GUARDED_FACTS[name].map((fact) => ({
+            labels: { listing: name, fact },
+            value: openFacts.filter((each) => each.fact === fact).length,
           })),
         ),
       );
-      computed('gateway_held_back_oldest_seconds', () => {
-        const now = Date.now();
-        return heldBack().map(({ listing, facts }) => ({
-          labels: { listing },
-          value: facts.reduce((oldest, { since }) => Math.max(oldest, now - since), 0) / 1000,
-        }));
-      });
       computed('gateway_listing_state', () =>
         listings().flatMap(({ name, state }) => stateSamples(LISTING_STATES, state, { listing: name })),
       );

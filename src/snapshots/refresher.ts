@@ -437,9 +437,6 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     },
     /** The row that was last accepted at another upstream. Undefined once a listing is served: its memory has the row. */
     earlier: (key: string) => earlier?.get(key),
-    get heldBack() {
-      return heldBack;
-    },
     /** Times are milliseconds since 1970. */
     status(now: number) {
       const ageMs = snapshot?.ageAt(now) ?? null;
@@ -456,6 +453,8 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
         rejectedRows: snapshot?.rejected.count ?? 0,
         /** Listed rows with held-back facts, and new rows that wait, except those that wait to replace a listed row. */
         heldBackRows: heldBack.rows,
+        /** The held-back facts on which no `keep` rule decides. */
+        openFacts: heldBack.facts,
         version: snapshot?.digest ?? null,
         /** Whether a new listing is held back as a whole, so that an older snapshot is served. */
         isHeldBack: listingCheck.heldBack !== undefined,

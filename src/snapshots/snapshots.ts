@@ -192,7 +192,6 @@ export function createSnapshots(options: SnapshotsOptions) {
     /** The operator's rules with the rows that they name: a new object after each change. */
     rules: (): object => resolved,
     sweepStatus: sources?.status,
-    heldBack: () => LISTING_NAMES.map((name) => ({ listing: name, ...refreshers[name].heldBack })),
     /** The freshness of the data that was read from these snapshots; `now` is in milliseconds since 1970. */
     freshness: (from: ServedSnapshots, read: Reads, now: number) => freshnessOf(from, read, freshMs, now),
     /** The status of each listing, in the order of `LISTING_NAMES`. */
