@@ -72,7 +72,7 @@ export function createGateway(options: GatewayOptions) {
   const operationPaths = options.mcp ? [path, basePath + MCP_PATH] : [path];
   const queue = createOperationQueue(maxWaitMs, (seconds) => metrics.waited('turn', seconds));
   const tracing = currentTracing();
-  const documents = createDocuments({ ...options, schema: graph });
+  const documents = createDocuments(graph, options);
   const trusted = createTrustedDocuments(options, options.pageDocuments);
   if (options.trustedDocuments) reportInvalidDocuments(options.trustedDocuments, documents, options.log);
   const contextOptions = { ...options, unitsOfWholeToken };

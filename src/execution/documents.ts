@@ -1,38 +1,35 @@
-/** Parses and validates documents, and caches the results. */
+/** Parses documents, checks them against the limits, validates them, and caches the results. */
 import {
   type ASTNode,
   type ASTVisitFn,
   type ASTVisitor,
   type DocumentNode,
+  type FragmentDefinitionNode,
   GraphQLError,
   type GraphQLSchema,
   Kind,
+  Lexer,
   NoSchemaIntrospectionCustomRule,
+  type OperationDefinitionNode,
   OperationTypeNode,
   parse,
+  type SelectionSetNode,
   Source,
   specifiedRules,
+  TokenKind,
+  type TypeNode,
   type ValidationContext,
   type ValidationRule,
   validate,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
+import type { Config } from '../config/config.js';
 import type { ErrorCode } from '../domain/error-codes.js';
 import { memoized } from '../domain/memoized.js';
-import {
-  type DocumentLimits,
-  exceededTokenLimit,
-  limitErrors,
-  MAX_ERRORS,
-  withReason,
-} from './document-limits.js';
+import { TEXT_LIMITS } from '../domain/text-limits.js';
 import { createSeenBefore } from './seen-before.js';
 
-export interface DocumentsOptions extends DocumentLimits {
-  readonly schema: GraphQLSchema;
-  /** If false, introspection is refused, and error messages do not suggest names of the schema. */
-  readonly introspection: boolean;
-}
+type DocumentLimits = Pick<Config, 'maxDepth' | 'maxAliases' | 'maxQueryTokens' | 'introspection'>;
 
 /**
  * The limits of the cache: beyond them, the documents that were unused for longest are dropped. A parsed document takes
@@ -45,8 +42,12 @@ const MAX_CACHED_TEXT = MAX_CACHED_LENGTH / 5;
 
 export type Documents = ReturnType<typeof createDocuments>;
 
-/** Makes an empty cache of documents for one schema. */
-export function createDocuments({ schema, introspection, ...limits }: DocumentsOptions) {
+/**
+ * Makes an empty cache of documents for one schema. Without `introspection`, it is refused, and error messages do not
+ * suggest names of the schema.
+ */
+export function createDocuments(schema: GraphQLSchema, limits: DocumentLimits) {
+  const { introspection } = limits;
   /** The parsed documents, by text. */
   const parsed = new LRUCache<string, DocumentNode>({
     max: MAX_CACHED_DOCUMENTS,
@@ -203,4 +204,152 @@ export function mergedRules(rules: readonly ValidationRule[]): ValidationRule {
     }
     return merged;
   };
+}
+
+/** At most this many errors of a document are made: each takes time, and holds memory. */
+const MAX_ERRORS = 10;
+/**
+ * For a list type of many levels, GraphQL wraps a single value into one list for each level: with 900 levels, a body of
+ * 16 kB becomes millions of lists. No argument of the graph has more than one level.
+ */
+const MAX_LIST_LEVELS = 2;
+
+/** The errors of operations beyond a limit. Call it before validation, whose cost grows with each spread. */
+function limitErrors(document: DocumentNode, limits: DocumentLimits): readonly GraphQLError[] {
+  const { maxDepth, maxAliases, maxQueryTokens } = limits;
+  const measure = createMeasure(document);
+  const exceeded = document.definitions.flatMap((operation) => {
+    if (operation.kind !== Kind.OPERATION_DEFINITION) return [];
+    const { depth, aliases, fields } = measure(operation.selectionSet);
+    const checks = [
+      ['levels of fields', maxDepth, isIntrospection(operation) ? 0 : depth],
+      ['aliases', maxAliases, aliases],
+      ['fields with its fragments expanded', maxQueryTokens, fields],
+      ['levels of lists in the type of a variable', MAX_LIST_LEVELS, mostListLevels(operation)],
+    ] as const;
+    return checks
+      .filter(([, limit, actual]) => actual > limit)
+      .map(([unit, limit, actual]) => [unit, limit, actual, operation] as const);
+  });
+  return exceeded.slice(0, MAX_ERRORS).map((each) => limitExceeded(...each));
+}
+
+/** Replaces the error of graphql-js if the validation stops after half a million steps: that error names no reason. */
+function withReason(error: GraphQLError): GraphQLError {
+  if (error.message !== 'Validation aborted.') return error;
+  return refusal(
+    'An operation may repeat fields and fragments only so often that its fields can be compared in 500000 steps; this one takes more. Send several operations.',
+  );
+}
+
+export type Fragments = Readonly<Record<string, FragmentDefinitionNode>>;
+
+/** The fragments of a document, by name. */
+export const fragmentsOf = memoized((document: DocumentNode): Fragments => {
+  const fragments: Record<string, FragmentDefinitionNode> = Object.create(null);
+  for (const definition of document.definitions) {
+    if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments[definition.name.value] = definition;
+  }
+  return fragments;
+});
+
+function limitExceeded(
+  unit: string,
+  limit: number,
+  actual: number | 'more',
+  operation?: OperationDefinitionNode,
+): GraphQLError {
+  return refusal(`An operation may have at most ${limit} ${unit}; this one has ${actual}.`, operation);
+}
+
+function refusal(message: string, operation?: OperationDefinitionNode): GraphQLError {
+  return new GraphQLError(message, {
+    nodes: operation ?? null,
+    extensions: { code: 'LIMIT_EXCEEDED' satisfies ErrorCode, http: { spec: true, status: 400 } },
+  });
+}
+
+const NOTHING = { depth: 0, aliases: 0, fields: 0 };
+
+/** Measures selection sets, each fragment once. A validation rule refuses a fragment that spreads itself. */
+function createMeasure(
+  document: DocumentNode,
+): (selectionSet: SelectionSetNode | undefined) => typeof NOTHING {
+  const fragments = fragmentsOf(document);
+  const measured = new Map<string, typeof NOTHING>();
+
+  function ofFragment(name: string): typeof NOTHING {
+    const known = measured.get(name);
+    if (known) return known;
+    measured.set(name, NOTHING);
+    const measures = ofSelectionSet(fragments[name]?.selectionSet);
+    measured.set(name, measures);
+    return measures;
+  }
+
+  function ofSelectionSet(selectionSet: SelectionSetNode | undefined): typeof NOTHING {
+    const sum = { ...NOTHING };
+    for (const selection of selectionSet?.selections ?? []) {
+      const isField = selection.kind === Kind.FIELD;
+      const below =
+        selection.kind === Kind.FRAGMENT_SPREAD
+          ? ofFragment(selection.name.value)
+          : ofSelectionSet(selection.selectionSet);
+      sum.depth = Math.max(sum.depth, below.depth + (isField ? 1 : 0));
+      sum.aliases += below.aliases + (isField && selection.alias ? 1 : 0);
+      sum.fields += below.fields + (isField ? 1 : 0);
+    }
+    return sum;
+  }
+
+  return ofSelectionSet;
+}
+
+function isIntrospection({ selectionSet }: OperationDefinitionNode): boolean {
+  return selectionSet.selections.every(
+    (selection) => selection.kind === Kind.FIELD && selection.name.value.startsWith('__'),
+  );
+}
+
+function mostListLevels({ variableDefinitions = [] }: OperationDefinitionNode): number {
+  return Math.max(0, ...variableDefinitions.map(({ type }) => listLevels(type)));
+}
+
+function listLevels(type: TypeNode): number {
+  if (type.kind === Kind.NAMED_TYPE) return 0;
+  return listLevels(type.type) + (type.kind === Kind.LIST_TYPE ? 1 : 0);
+}
+
+const NAME_TOO_LONG = `Expected names of at most ${TEXT_LIMITS.name} characters in the document, such as aliases; got a longer one.`;
+/**
+ * A quick first check. It also matches long words in strings and comments, which are allowed. The look-behind keeps its
+ * time linear.
+ */
+const LONG_WORD = new RegExp(`(?<!\\w)\\w{${TEXT_LIMITS.name + 1}}`);
+
+/**
+ * Checks a document before it is parsed. Names are limited because a response repeats the key of a field for each row.
+ * Lines are limited because graphql-js counts them for each error. The check stops at the first token over a limit, and
+ * at a syntax error, which the parser then reports.
+ *
+ * @returns the error of a document that exceeds a limit
+ */
+export function exceededTokenLimit(source: Source, maxTokens: number): GraphQLError | undefined {
+  const { body } = source;
+  if (body.length > TEXT_LIMITS.document)
+    return limitExceeded('characters', TEXT_LIMITS.document, body.length);
+  // A lexical token has at least one character.
+  if (body.length <= maxTokens && !LONG_WORD.test(body)) return undefined;
+  const lexer = new Lexer(source);
+  try {
+    for (let tokens = 0; tokens <= maxTokens; tokens++) {
+      const { kind, start, end } = lexer.advance();
+      if (kind === TokenKind.EOF)
+        return lexer.line > maxTokens ? limitExceeded('lines', maxTokens, lexer.line) : undefined;
+      if (kind === TokenKind.NAME && end - start > TEXT_LIMITS.name) return refusal(NAME_TOO_LONG);
+    }
+  } catch {
+    return undefined;
+  }
+  return limitExceeded('lexical tokens', maxTokens, 'more');
 }

@@ -7,8 +7,7 @@ import {
   type OperationDefinitionNode,
   OperationTypeNode,
 } from 'graphql';
-import { type Fragments, fragmentsOf } from './document-limits.js';
-import type { Documents } from './documents.js';
+import { type Documents, type Fragments, fragmentsOf } from './documents.js';
 import { Execution, type ExecutionContext } from './execution.js';
 import { type Memory, Plan } from './plan.js';
 import { createCoercion, type Variables } from './variables.js';

@@ -21,7 +21,7 @@ import {
 } from 'graphql';
 // Not exported by graphql's index. graphql's executor merges selections with this function, so plans use it, too.
 import { collectSubfields } from 'graphql/execution/collectFields.js';
-import { type Fragments, fragmentsOf } from './document-limits.js';
+import { type Fragments, fragmentsOf } from './documents.js';
 import { assertSynchronous, type Execution, fallBack, type Write } from './execution.js';
 import { leafJsonOf } from './json.js';
 import type { Variables } from './variables.js';

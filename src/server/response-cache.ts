@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { GraphQLError, Source, stripIgnoredCharacters } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import { exceededTokenLimit } from '../execution/document-limits.js';
+import { exceededTokenLimit } from '../execution/documents.js';
 import type { RequestParameters } from '../execution/operation-writer.js';
 import { createSeenBefore } from '../execution/seen-before.js';
 import type { TrustedDocuments } from '../execution/trusted-documents.js';

@@ -8,7 +8,7 @@ const schema = buildSchema('type Query { a: Int }');
 const long = (query: string) => `${query} #${'x'.repeat(90_000)}`;
 
 it('a document is cached from its second request on, and stays cached while others are sent once or are long', () => {
-  const { accepted } = createDocuments({ schema, ...LIMITS });
+  const { accepted } = createDocuments(schema, LIMITS);
   expect(accepted('{ a }')?.isLasting).toBe(false);
   const known = accepted('{ a }');
   expect(known?.isLasting).toBe(true);
@@ -21,7 +21,7 @@ it('a document is cached from its second request on, and stays cached while othe
 
 it('the newest document is parsed and validated once for both executors, also if it is invalid or long', () => {
   const validating = vi.spyOn(schema, 'getQueryType');
-  const { accepted, parse, errorsOf } = createDocuments({ schema, ...LIMITS });
+  const { accepted, parse, errorsOf } = createDocuments(schema, LIMITS);
   for (const query of ['{ a }', '{ b }', long('{ b }')]) {
     accepted(query);
     validating.mockClear();

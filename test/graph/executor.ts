@@ -1,7 +1,7 @@
 /** Executes operations by graphql-js alone, to compare with the answers of a gateway. */
 import { execute, getOperationAST, getVariableValues, parse, validate } from 'graphql';
 import type { Config } from '../../src/config/config.js';
-import { fragmentsOf } from '../../src/execution/document-limits.js';
+import { fragmentsOf } from '../../src/execution/documents.js';
 import { createContext, type GatewayContext } from '../../src/graph/context.js';
 import { withFederation } from '../../src/graph/federation/federated.js';
 import { schema as ownSchema } from '../../src/graph/schema/index.js';
