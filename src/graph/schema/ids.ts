@@ -1,15 +1,5 @@
 /** Opaque texts: the ids of chains and tokens, and the cursors of a search. Both are JSON in base64url. */
-import {
-  type GenericSchema,
-  literal,
-  nullable,
-  null as nullSchema,
-  number,
-  safeParse,
-  strictTuple,
-  string,
-  union,
-} from 'valibot';
+import * as v from 'valibot';
 import { partsOfTokenKey, tokenKey } from '../../domain/addresses.js';
 import { GatewayError } from '../../domain/errors.js';
 import type { Chain, Token } from '../../domain/listing.js';
@@ -63,19 +53,19 @@ export function encodeCursor({ order, value, tieBreaker }: SortKey): string {
   return encodeOpaque([order, value, ...tieBreaker]);
 }
 
-const cursorOf = <Value extends SortKey['value']>(order: TokenOrder, value: GenericSchema<Value>) =>
-  strictTuple([literal(order), value, string(), string(), string()]);
-const Cursor = union([
-  cursorOf('RELEVANCE', number()),
-  cursorOf('SYMBOL', nullSchema()),
-  cursorOf('NAME', string()),
-  cursorOf('PRICE_ASC', nullable(number())),
-  cursorOf('PRICE_DESC', nullable(number())),
+const cursorOf = <Value extends SortKey['value']>(order: TokenOrder, value: v.GenericSchema<Value>) =>
+  v.strictTuple([v.literal(order), value, v.string(), v.string(), v.string()]);
+const Cursor = v.union([
+  cursorOf('RELEVANCE', v.number()),
+  cursorOf('SYMBOL', v.null()),
+  cursorOf('NAME', v.string()),
+  cursorOf('PRICE_ASC', v.nullable(v.number())),
+  cursorOf('PRICE_DESC', v.nullable(v.number())),
 ]);
 
 /** Decodes a cursor. @throws GatewayError BAD_USER_INPUT for any other text, and for a cursor of another order */
 export function decodeCursor(cursor: string, order: TokenOrder): SortKey {
-  const parsed = safeParse(Cursor, cursor.length <= TEXT_LIMITS.cursor ? valueIn(cursor) : undefined);
+  const parsed = v.safeParse(Cursor, cursor.length <= TEXT_LIMITS.cursor ? valueIn(cursor) : undefined);
   if (!parsed.success) throw badCursor('one from an earlier page of this search', 'something else');
   const [cursorOrder, value, ...tieBreaker] = parsed.output;
   if (cursorOrder !== order) throw badCursor(`one of the order ${order}`, `one of the order ${cursorOrder}`);
