@@ -20,8 +20,7 @@ const CONFIG = { ...LIMITS, ...FRESH, destinationsFreshMs: 1, maxRoutesPerOperat
 
 const gateway = share(async (atEnd) => {
   const listings = { chains: CHAINS, tokens: LISTED };
-  const started = await createTestGateway({ listings, config: CONFIG, atEnd });
-  await started.query('{ chains { id } tokens { id } }');
+  const started = await createTestGateway({ hasListings: true, listings, config: CONFIG, atEnd });
   return { ...started, execute: await createExecutor(started, CONFIG) };
 });
 

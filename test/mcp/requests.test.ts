@@ -197,8 +197,7 @@ it('a message counts as an operation in progress, and is refused as OVERLOADED b
 
 describe('the log and the metrics', () => {
   it('the log and the metrics have the operation of a tool and the codes of its errors, as for other requests', async () => {
-    const server = await startServer();
-    await server.query('{ chains { name } tokens { name } }');
+    const server = await startServer({ hasListings: true });
     for (const [body, ...expected] of [
       [LIST, 200, 'none', undefined, undefined],
       [callOf('list_chains', { search: 'base' }), 200, 'miss', 'ListChains', undefined],
@@ -221,8 +220,7 @@ describe('the log and the metrics', () => {
   });
 
   it('a failure is marked as caused by the client if it repeats a query that has just failed', async () => {
-    const server = await startServer({ config: { upstreamRetries: 0 } });
-    await server.query('{ chains { name } tokens { name } }');
+    const server = await startServer({ hasListings: true, config: { upstreamRetries: 0 } });
     stopClock();
     server.upstream.plan('tokens', status(500));
     const { chainKey, address } = demoTokens[0] ?? {};

@@ -33,8 +33,8 @@ const clients = new Map<Revision, Client>();
 const atEnd = afterTests();
 
 beforeAll(async () => {
-  server = await startServer({ atEnd, config: { ...FRESH, destinationsFreshMs: 3_600_000 } });
-  await server.query('{ chains { name } tokens { name } }');
+  const config = { ...FRESH, destinationsFreshMs: 3_600_000 };
+  server = await startServer({ atEnd, config, hasListings: true });
   for (const revision of REVISIONS) clients.set(revision, await connect(server.address, revision, atEnd));
 });
 
@@ -44,8 +44,7 @@ const call = (client: Client, name: string, args: object = {}) =>
 
 /** Starts another server with both listings. @returns it, a connected client, and a function that calls a tool */
 async function serve(options: TestServerOptions = {}, revision: Revision = '2026-07-28') {
-  const other = await startServer(options);
-  await other.query('{ chains { name } tokens { name } }');
+  const other = await startServer({ hasListings: true, ...options });
   const client = await connect(other.address, revision);
   return { ...other, client, call: (name: string, args?: object) => call(client, name, args) };
 }

@@ -118,8 +118,7 @@ describe('the metrics of listings', () => {
 
   it('the metrics of listings show the state, the age and the rows of snapshots, also without the upstream', async () => {
     const tokens = [tokenRow('a', '0x1'), tokenRow('a', '0x1'), { odd: true }];
-    const gateway = await createTestGateway({ listings: { tokens } });
-    await gateway.query('{ chains { name } tokens { name } }');
+    const gateway = await createTestGateway({ hasListings: true, listings: { tokens } });
     const fresh = await scrape(gateway);
     expect(fresh.get('gateway_listing_state{listing="tokens",state="FRESH"}')).toBe(1);
     expect(fresh.get('gateway_listing_age_seconds{listing="tokens"}')).toBeLessThan(30);

@@ -1,8 +1,7 @@
 /** Pages and files are revalidated and compressed, and only served files are linked. */
 import { describe, expect, it } from 'vitest';
-import { share } from '../support/ends.js';
 import { createTestGateway } from '../support/test-gateway.js';
-import { plainOf, type Received, startServer } from '../support/test-server.js';
+import { plainOf, type Received, shareServer } from '../support/test-server.js';
 
 const LINKED = ['/llms.txt', '/schema.graphql'];
 const FILES = [...LINKED, '/tokenlist.json'];
@@ -12,11 +11,7 @@ const UNTIL_STALE = expect.stringMatching(
   /^public, max-age=\d\d, stale-while-revalidate=60, stale-if-error=86400$/,
 );
 
-const server = share(async (atEnd) => {
-  const started = await startServer({ atEnd });
-  await started.query('{ chains { name } tokens { name } }');
-  return started;
-});
+const server = shareServer(() => ({ hasListings: true }));
 
 const get = (path: string, headers: Record<string, string> = {}): Promise<Received> =>
   server.ask({ path, method: 'GET', headers });

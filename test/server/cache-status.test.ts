@@ -81,8 +81,7 @@ describe('the age of a stored response', () => {
   /** Starts a gateway with listings, and caches the response now. */
   async function startWith(asked: Asked) {
     const clock = stopClocks();
-    const server = await startServer({ config: LONG });
-    await server.query('{ chains { name } tokens { symbol } }');
+    const server = await startServer({ hasListings: true, config: LONG });
     await server.countExecuted(asked, asked);
     return { clock, ...server };
   }

@@ -101,8 +101,8 @@ describe('the metrics of requests', () => {
     const upstream = await startFakeUpstream({ chains: [chainRow('a')], tokens });
     const config = { ...FRESH, trustedProxies: ['127.0.0.1'], upstreamRetries: 0 };
     const serve = async (upstreamRequestsPerSecond: number) => {
-      const server = await startServer({ upstream, config: { ...config, upstreamRequestsPerSecond } });
-      await server.query('{ chains { name } tokens { name } }');
+      const limited = { ...config, upstreamRequestsPerSecond };
+      const server = await startServer({ hasListings: true, upstream, config: limited });
       const askAs = (client: string, index: number) => {
         const query = `{ tokens(srcChainKey: "a", srcToken: "0x${index + 100}") { symbol } }`;
         return server.ask({ query, headers: { 'x-forwarded-for': client } });

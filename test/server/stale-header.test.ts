@@ -9,8 +9,7 @@ const USDC = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
 
 /** Creates a gateway whose listings have this age, in seconds. */
 async function createAged(seconds: number, options: TestServerOptions = {}): Promise<TestServer> {
-  const gateway = await startServer(options);
-  await gateway.query('{ chains { name } tokens { name } }');
+  const gateway = await startServer({ hasListings: true, ...options });
   const takenAt = gateway.snapshots.status(Date.now()).map((listing) => listing.takenAt ?? 0);
   // Only the clock is moved, not the timers: no refresh runs.
   const date = stopDate();

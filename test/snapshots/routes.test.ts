@@ -32,8 +32,8 @@ async function serve(routes: (address: string) => Answer, config: TestGatewayOpt
   const gateway = await createTestGateway({
     upstream,
     config: { tokensFreshMs: 60_000, upstreamRetries: 0, ...config },
+    hasListings: true,
   });
-  await gateway.query('{ chains { chainKey } tokens { symbol } }');
   return {
     ...gateway,
     /** The addresses whose routes were requested. */

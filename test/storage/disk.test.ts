@@ -120,8 +120,7 @@ describe('SNAPSHOT_DIR', () => {
 
   it('SNAPSHOT_DIR keeps the listings of several upstreams side by side', async () => {
     const { directory } = await fill();
-    const other = await createTestGateway({ config: { snapshotDir: directory } });
-    await other.query(BOTH);
+    const other = await createTestGateway({ hasListings: true, config: { snapshotDir: directory } });
     await expect.poll(() => filesIn(directory).names).toHaveLength(4);
     expect(other.logged.filter(({ msg }) => msg.includes('refused'))).toEqual([]);
   });

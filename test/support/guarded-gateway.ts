@@ -45,9 +45,9 @@ export async function startGuarded(listings: FakeListings, options: GuardedOptio
     upstream,
     config: { ...SELDOM, ...config },
     firstPauseMs: LONG,
+    hasListings: true,
   });
   const { query, snapshots, logged } = gateway;
-  await query('{ chains { chainKey } tokens { address } }');
 
   return {
     ...gateway,

@@ -47,6 +47,8 @@ export interface TestGatewayOptions {
   /** The default is long, so that gateways can share on a busy machine, too. */
   readonly redisTimeoutMs?: number;
   readonly decorate?: (service: Service) => Service;
+  /** Whether a query fetches both listings first. */
+  readonly hasListings?: boolean;
   /** Registers the function that ends the gateway. The default ends it after the test in which it was started. */
   readonly atEnd?: (end: () => Promise<void>) => void;
 }
@@ -121,6 +123,11 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     const all = { 'content-type': 'application/json', ...headers };
     return fetch('/graphql', { method: 'POST', headers: all, body: JSON.stringify(body) }, client);
   };
+  /** Sends a query by POST, as most clients do. */
+  async function query<Data = Record<string, never>>(query: string, variables?: object) {
+    return (await (await post({ query, variables })).json()) as Answered<Data>;
+  }
+  if (options.hasListings) await query('{ chains { name } tokens { name } }');
   return {
     gateway,
     snapshots,
@@ -136,10 +143,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     logged,
     fetch,
     post,
-    /** Sends a query by POST, as most clients do. */
-    async query<Data = Record<string, never>>(query: string, variables?: object) {
-      return (await (await post({ query, variables })).json()) as Answered<Data>;
-    },
+    query,
   };
 }
 

@@ -9,15 +9,11 @@ import { refreshWith, UNGUARDED } from '../support/test-server.js';
 import { listOf } from '../support/token-lists.js';
 
 const PATH = '/tokenlist.json';
-const LISTINGS = '{ chains { chainKey } tokens { symbol } }';
 const SOLANA = { chains: [chainRow('sol', { chainType: 'solana' })], tokens: [tokenRow('sol', 'x')] };
 const address = (index: number) => `0x${index.toString(16).padStart(40, '0')}`;
 
-async function serve(listings: FakeListings = {}, config: TestGatewayOptions['config'] = {}) {
-  const gateway = await createTestGateway({ listings, config: { ...UNGUARDED, ...config } });
-  await gateway.query(LISTINGS);
-  return gateway;
-}
+const serve = (listings: FakeListings = {}, config: TestGatewayOptions['config'] = {}) =>
+  createTestGateway({ hasListings: true, listings, config: { ...UNGUARDED, ...config } });
 
 describe('the token list', () => {
   it('the token list is valid by the schema, and has the demo tokens of EVM chains but for natives', async () => {

@@ -39,14 +39,12 @@ async function changes({ query }: Asked, document: string, since: string | null)
 const tokenChanges = (gateway: Asked, since: string | null = null) => changes(gateway, TOKEN_CHANGES, since);
 const chainChanges = (gateway: Asked, since: string | null = null) => changes(gateway, CHAIN_CHANGES, since);
 
-async function serve(tokens: readonly object[], config: TestGatewayOptions['config'] = {}) {
-  const gateway = await createTestGateway({
+const serve = (tokens: readonly object[], config: TestGatewayOptions['config'] = {}) =>
+  createTestGateway({
     listings: { chains: CHAINS, tokens },
     config: { ...UNGUARDED, ...config },
+    hasListings: true,
   });
-  await gateway.query('{ chains { chainKey } tokens { symbol } }');
-  return gateway;
-}
 
 /** A client's copy of the listing, by id, after these changes. */
 function applied(kept: ReadonlyMap<string, Row>, { isReset, changed, removedIds }: Changes<Row>) {

@@ -85,8 +85,7 @@ describe('node and nodes', () => {
 });
 
 it('look-ups in bulk give one item per key in the order of the keys, null for the unknown, without a request to the upstream', async () => {
-  const { query, upstream } = await createTestGateway();
-  await query('{ chains { id } tokens { id } }');
+  const { query, upstream } = await createTestGateway({ hasListings: true });
   const chains: readonly (readonly [chainKey: string, found: string | null])[] = [
     ['bsc', 'bsc'],
     ['nope', null],

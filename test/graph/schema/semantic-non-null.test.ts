@@ -83,8 +83,8 @@ it.each(STATES)(
       config: { ...fresh, maxAliases: 1000, maxDepth: 100, maxQueryTokens: 100_000, ...config },
       firstPauseMs: 3_600_000,
       decorate: (listing) => ({ ...listing, source: listing.source, ...change(listing) }),
+      hasListings: true,
     });
-    await gateway.query('{ chains { name } tokens { name } }');
     const execute = await createExecutor(gateway, config, strict);
     let executed = 0;
     await fc.assert(

@@ -33,9 +33,9 @@ async function serve(config: TestGatewayOptions['config'] = {}) {
     listings: { chains: [chainRow('a')], tokens: LISTED },
     config: { tokensFreshMs: 60_000, upstreamRetries: 0, ...config },
     firstPauseMs: 10,
+    hasListings: true,
   });
   const { query, upstream } = gateway;
-  await query('{ chains { chainKey } tokens { symbol } }');
   let requested = 0;
   /** The code of the answer to a request for the routes from an address, or from the listed token with an index. */
   const codeOfPair = async (token: number | string) => {
