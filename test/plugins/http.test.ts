@@ -61,6 +61,14 @@ describe('a POST request', () => {
     const types = response.headers.get('accept')?.split(', ') ?? [];
     expect(new Set(types).size).toBe(types.length);
   });
+
+  it.each([
+    [200, `application/json,${'a/b,'.repeat(1_000)}`],
+    [406, `${'a/b,'.repeat(250)}application/json`],
+  ])('of a long Accept header, only the first 1,000 characters count: %i', async (code, accept) => {
+    const { post } = await createTestGateway();
+    expect((await post({ query: QUERY }, { accept })).status).toBe(code);
+  });
 });
 
 describe('a refused request', () => {
