@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
-import { chainRow, tokenRow } from '../fixtures/rows.js';
+import { chainRow, generatedListings, tokenRow } from '../fixtures/rows.js';
 import { stopClocks, untilCachesSeeTheTime } from '../support/clock.js';
 import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { routesOf, SWEEPING, startSweptUpstream } from '../support/sweep.js';
@@ -327,6 +327,27 @@ describe('a cached response', () => {
     expect((await server.ask(asked)).body.toString()).toContain('"isNative":false');
     upstream.plan('chains', json({ chains: [chainRow('base', { nativeCurrency })] }));
     await expect.poll(async () => (await server.ask(asked)).body.toString()).toContain('"isNative":true');
+  });
+
+  it('after a change of chains, a search by relevance is cached only when its order follows the new chains', async () => {
+    const chainWith = (address: string) =>
+      chainRow('a', { nativeCurrency: { chainKey: 'a', name: '', symbol: 'ETH', decimals: 6, address } });
+    // So many tokens that it takes a while to order them anew.
+    const { tokens } = generatedListings(10, 1_000);
+    const twins = ['0x1', '0x2'].map((address) => tokenRow('a', address, { symbol: 'ETH' }));
+    const { ask, upstream } = await startServer({
+      config: { ...UNGUARDED, chainsFreshMs: 100 },
+      listings: { chains: [chainWith('0x1')], tokens: [...tokens, ...twins] },
+    });
+    const asked = {
+      query: `{ chain(chainKey: "a") { nativeCurrency { address } }
+        tokenSearch(query: "eth", first: 1) { nodes { address } } }`,
+    };
+    const answer = async () => (await ask(asked)).body.toString();
+    expect(await answer()).toMatch(/"address":"0x1".*"address":"0x1"/);
+    upstream.plan('chains', json({ chains: [chainWith('0x2')] }));
+    await expect.poll(answer, { interval: 0 }).toMatch(/"address":"0x2".*"address":"0x2"/);
+    await expect.poll(async () => (await ask(asked)).headers['cache-status']).toBe('gateway; hit');
   });
 
   it('a cached response is evicted if it was unused for longest and the memory limit is reached', async () => {
