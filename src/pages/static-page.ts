@@ -98,8 +98,8 @@ export function readPageFiles(folder: string): readonly PageFile[] {
       const type = TYPES[extname(name)];
       if (!type) return [];
       const content = withoutComments(read(folder, name));
-      // Texts in scripts need their indents.
-      return [{ name, type, content: name.endsWith('.css') ? content.replaceAll(/^ +/gm, '') : content }];
+      // Texts in scripts need their lines and indents.
+      return [{ name, type, content: name.endsWith('.css') ? content.replaceAll(/\n */g, ' ') : content }];
     });
 }
 
