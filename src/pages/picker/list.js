@@ -87,7 +87,8 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
     const next = scope();
     const sought = text.trim();
     const key = JSON.stringify([sought, next.filter, next.others]);
-    if (key === askedKey) return settled;
+    // After a failure the person may have come back to the search that is shown.
+    if (key === askedKey && (!failed || list.ariaBusy === 'true')) return settled;
     askedKey = key;
     fetching.abort();
     fetching = new AbortController();

@@ -153,6 +153,23 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     });
   });
 
+  it('the picker goes back to the search that it shows after another one has failed', async () => {
+    const { page, search, found, fault, rows } = await open('/?q=usdc');
+    await says(found, /^89 tokens for “usdc”/);
+    await page.route('**/graphql', (route) => route.abort());
+    await search.fill('usdcx');
+    await fault.getByText('This gateway does not answer. Retrying…').waitFor();
+    await search.fill('usdc');
+    await page.unroute('**/graphql');
+    await expect
+      .poll(async () => {
+        await lookAgain(page);
+        return found.innerText();
+      })
+      .toMatch(/^89 tokens for “usdc”/);
+    expect([await fault.innerText(), (await rows.count()) > 9]).toEqual(['', true]);
+  });
+
   describe('accessibility', () => {
     it.each([
       // The last size is the screen of a laptop at 200 % zoom. The colours are the same in all sizes.
