@@ -61,6 +61,7 @@ export function createCodePanel({ tab: first, onTab }) {
   let tab = Object.hasOwn(TABS, first) ? first : 'Query';
   /** @type {Answered | undefined} */
   let last;
+  let lastAsked = 0;
 
   const buttons = Object.keys(TABS).map((name) => {
     const made = make(
@@ -144,6 +145,10 @@ export function createCodePanel({ tab: first, onTab }) {
   return {
     /** Shows an answer, after the list has shown its rows. @param {Answered} answered */
     show(answered) {
+      const asked = performance.now() - answered.tookMs;
+      // The answer to an earlier query is not shown: it would replace the chosen tokens by others.
+      if (asked < lastAsked) return;
+      lastAsked = asked;
       last = { ...answered, text: answered.text || 'no answer' };
       afterPaint(() => showAnswer(answered));
     },

@@ -83,6 +83,33 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       .waitFor();
   });
 
+  it('the code is that of the tokens that were chosen last, though an earlier answer comes later', async () => {
+    const { page, found, rows } = await open(`/?token=base:${USDC_ON_BASE}`);
+    await says(found, '35 places for USDC');
+    const variables = page.locator('#variables');
+    let letGo = () => {};
+    const mayGo = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    let pairs = 0;
+    await page.route('**/graphql', async (route) => {
+      if (route.request().postData()?.includes('query TokensByKey') && ++pairs === 1) await mayGo;
+      await route.continue().catch(() => {});
+    });
+    const first = page.waitForResponse(
+      (response) => response.request().postData()?.includes('"linea"') === true,
+    );
+    await rows.filter({ hasText: 'on Linea' }).click();
+    await expect.poll(() => pairs).toBe(1);
+    await rows.filter({ hasText: 'on Arbitrum' }).click();
+    await expect.poll(() => variables.innerText()).toContain('"arbitrum"');
+    letGo();
+    await (await first).finished();
+    // Leaves the page time to show the answer.
+    await page.evaluate(() => new Promise((next) => setTimeout(next, 100)));
+    expect(await variables.innerText()).toContain('"arbitrum"');
+  });
+
   it('the code is a bar on a phone, which opens as a sheet below a summary of both sides; all targets are large', async () => {
     const { page, search, rows, code, pair, sent } = await open('/', PHONE);
     await rows.first().waitFor();
