@@ -118,9 +118,9 @@ export function relabel(pressed, text) {
   say(pressed, text);
 }
 
-/** Tells people with screen readers what happened. @param {string} text */
+/** Tells people with screen readers what happened, also if it is the same again. @param {string} text */
 export function tell(text) {
-  say(byId('said', HTMLElement), text);
+  byId('said', HTMLElement).textContent = text;
 }
 
 /** How far the gateway's clock is ahead of this machine's (milliseconds). Ages are corrected by this. */

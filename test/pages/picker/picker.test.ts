@@ -247,8 +247,20 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
           `^USDC on Base → USDC on Arbitrum This route is listed. A quote shows whether it works. From eip155:8453 ${USDC_ON_BASE} Copy To eip155:42161 0xaf88\\w+ Copy$`,
         ),
       );
-      await pair.getByRole('button', { name: 'Copy the address of USDC on Base' }).click();
-      await expect.poll(() => copied(page)).toBe(USDC_ON_BASE);
+      // Screen readers announce every change.
+      const announced = await page.locator('#said').evaluateHandle((said) => {
+        const texts: (string | null)[] = [];
+        new MutationObserver(() => texts.push(said.textContent)).observe(said, { childList: true });
+        return texts;
+      });
+      for (const [label, address] of [
+        ['Arbitrum', /^0xaf88/],
+        ['Base', USDC_ON_BASE],
+      ]) {
+        await pair.getByRole('button', { name: `Copy the address of USDC on ${label}` }).click();
+        await expect.poll(() => copied(page)).toMatch(address ?? '');
+      }
+      expect(await announced.jsonValue()).toEqual(['Copied.', 'Copied.']);
       const differing = await rows.locator('.differs').allTextContents();
       expect(new Set(differing)).toEqual(new Set(['18 decimals, not 6']));
       expect(differing.length).toBeLessThan(5);
