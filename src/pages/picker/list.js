@@ -292,8 +292,8 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
   function searchFor(text) {
     box.value = text;
     box.focus();
-    onInput();
     find();
+    onInput();
   }
 
   /** Whether a person has to check the address before choosing this row. @param {Row} row */
@@ -434,10 +434,10 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
   box.addEventListener('input', () => {
     // The selected row was a result of another text.
     setActive(undefined);
-    onInput();
-    if (waiting > 0) return;
     clearTimeout(typing);
-    typing = setTimeout(find, TYPING_MS);
+    if (waiting === 0) typing = setTimeout(find, TYPING_MS);
+    // Last: after many changes of the address, some browsers throw at the next one.
+    onInput();
   });
   // Pressing a row keeps the focus in the search.
   list.addEventListener('mousedown', (event) => hasMouse && event.preventDefault());

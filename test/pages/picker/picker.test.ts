@@ -283,6 +283,18 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       await says(fromText, /USDT/);
     });
 
+    it('the picker searches even if the browser allows no more changes of its address', async () => {
+      const { page, search, found } = await open();
+      await says(found, '350 tokens can be moved');
+      await page.evaluate(() => {
+        history.replaceState = () => {
+          throw new DOMException('Too many calls.', 'SecurityError');
+        };
+      });
+      await search.fill('usdt ethereum');
+      await says(found, /for “usdt ethereum”/);
+    });
+
     it('the picker chooses no token by Enter, and says why, if the best match cannot be moved or reached', async () => {
       const typed = [
         ['matic', 'MATIC on Polygon'],
