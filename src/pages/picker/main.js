@@ -10,6 +10,8 @@ import { countText } from './text.js';
 
 /** The line shows the chips of this many chains, and of the chosen chain. */
 const CHIPS = 8;
+/** The route between the chosen tokens is asked for again after this time (milliseconds), while the page is visible. */
+const ROUTE_MS = 600_000;
 /** This many recent choices fit into one line. */
 const MAX_RECENT = 4;
 const RECENT = 'token-picker.recent';
@@ -34,6 +36,8 @@ let side = 'from';
 let chain = '';
 /** Whether the service lists the route between the chosen tokens; undefined while that is unknown. @type {boolean | undefined} */
 let isRoute;
+/** When that was last asked for. */
+let routeAt = 0;
 /** Those with more movable tokens are first. @type {import('./queries.js').Chain[]} */
 let chains = [];
 let areAllChains = false;
@@ -61,11 +65,12 @@ const list = createList({
     reads++;
     if (side === 'from' && token.id !== chosen.from.token?.id) chosen.to = {};
     chosen[side] = { key: keyOf(token), token };
-    isRoute = side === 'to' || undefined;
     tell(`${LABELS[side]}: ${nameOf(token)}. ${side === 'from' ? 'Now choose where to.' : ''}`);
     remember(token);
     chain = '';
     if (side === 'from') list.clear();
+    // The list can be older than the routes are now.
+    void checkRoute(side === 'to' || undefined);
     side = 'to';
     showAll(true);
     void list.find().then(readPair);
@@ -113,9 +118,14 @@ async function readPair() {
   if (keys.length === 2) await ask(TOKENS_BY_KEY, { keys }, { onAnswered: panel.show }).catch(() => {});
 }
 
-/** Finds out whether there is a route from the source to the destination. A route back does not imply one. */
-async function checkRoute() {
-  isRoute = undefined;
+/**
+ * Finds out whether there is a route from the source to the destination. A route back does not imply one.
+ *
+ * @param {boolean} [until] what the page says until then
+ */
+async function checkRoute(until) {
+  isRoute = until;
+  routeAt = Date.now();
   const { from, to } = chosen;
   if (from.token && to.token) {
     const filter = { reachableFrom: keyOf(from.token), chainKeys: [to.token.chainKey] };
@@ -468,5 +478,6 @@ const pollNow = watchListings(async ([ofChains, ofTokens]) => {
       if (one?.token && token?.id === one.token.id) one.token = token;
     }
     showPair();
+    if (Date.now() > routeAt + ROUTE_MS) void checkRoute(isRoute);
   }
 });

@@ -3,8 +3,18 @@ import { describe, expect, it } from 'vitest';
 import { chainRow, tokenRow } from '../../fixtures/rows.js';
 import { isBrowserMissing } from '../../support/browser.js';
 import { json } from '../../support/fake-upstream.js';
+import { fixedLimits } from '../../support/fixed-limits.js';
 import { ask } from '../../support/gateway-process.js';
-import { copied, hasFocus, inOneLine, rowTexts, says, USDC_ON_BASE, usePicker } from './open-picker.js';
+import {
+  copied,
+  hasFocus,
+  inOneLine,
+  lookAgain,
+  rowTexts,
+  says,
+  USDC_ON_BASE,
+  usePicker,
+} from './open-picker.js';
 
 const USDC_ON_ETHEREUM = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
 const FROM_USDC = `/?token=base:${USDC_ON_BASE}`;
@@ -394,7 +404,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
         chains: [chainRow('a', { name: 'A' }), chainRow('b', { name: 'B' })],
         tokens: [tokenRow('a', '0x1'), tokenRow('b', '0x2')],
       };
-      const { page, upstream, note, fromText, toText } = await openWith(listings, {}, '/?token=a:0x1');
+      const { page, upstream, note, from, fromText, toText } = await openWith(listings, {}, '/?token=a:0x1');
       upstream.plan('tokens', (response, request, nth) => {
         const isBack = request.url?.includes('srcChainKey=b') === true;
         json({ tokens: isBack ? [] : listings.tokens })(response, request, nth);
@@ -408,6 +418,58 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       await says(note, /The service lists nothing that this token can be moved to\./);
       await page.reload();
       await says(toText, 'To USDC on A cannot be reached');
+      // It is still said if the same token is chosen again.
+      await from.click();
+      await page.getByRole('option', { selected: true }).click();
+      await says(note, /The service lists nothing that this token can be moved to\./);
+      await says(toText, 'To USDC on A cannot be reached');
+    });
+
+    it('the picker asks again for a route that was listed', async () => {
+      const listings = {
+        chains: ['a', 'b', 'c'].map((key) => chainRow(key, { name: key })),
+        tokens: ['a', 'b', 'c'].map((key) => tokenRow(key, '0x1')),
+      };
+      const { page, upstream, pair, toText } = await openWith(
+        listings,
+        { TOKENS_FRESH_MS: '200', ...fixedLimits({ upstreamRetries: 0, destinationsFreshMs: 200 }) },
+        '/?token=a:0x1',
+      );
+      const pollUntil = (change: () => Promise<string | null>, text: RegExp) =>
+        expect
+          .poll(async () => {
+            await lookAgain(page);
+            return inOneLine((await change()) ?? '');
+          })
+          .toMatch(text);
+      const summary = () => pair.innerText();
+      const nextPrices = async () => {
+        const time = page.locator('#prices time');
+        const earlier = await time.getAttribute('datetime');
+        await pollUntil(() => time.getAttribute('datetime'), new RegExp(`^(?!${earlier})`));
+      };
+      const onB = page.getByRole('option').filter({ hasText: 'on b' });
+      await onB.click();
+      await pollUntil(summary, /This route is listed\./);
+      upstream.plan('routes', json({ tokens: [] }));
+      // The row is of an older list.
+      await expect
+        .poll(async () => {
+          await onB.click();
+          return toText.innerText();
+        })
+        .toContain('cannot be reached');
+      upstream.plan('routes', json({ tokens: listings.tokens }));
+      await nextPrices();
+      // It asks again after some minutes.
+      const asked = upstream.routesAsked().length;
+      await nextPrices();
+      expect(upstream.routesAsked()).toHaveLength(asked);
+      await page.evaluate(() => {
+        const { now } = Date;
+        Date.now = () => now() + 600_000;
+      });
+      await pollUntil(summary, /This route is listed\./);
     });
 
     it('the picker opens the state of a link, and goes back and forth between choices', async () => {
