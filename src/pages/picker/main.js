@@ -401,7 +401,7 @@ async function readState() {
   list.clear();
   showAll(false);
   await Promise.all([list.find().then(readPair), checkRoute()]);
-  if (tokens.includes(null)) list.warn('This link names a token that is not listed.');
+  if (tokens.includes(null)) list.warn('A chosen token is not listed.');
 }
 
 // The key "/" can be switched off, since it disturbs speech input.
@@ -477,7 +477,8 @@ const pollNow = watchListings(async ([ofChains, ofTokens]) => {
       const one = sides[index];
       if (one?.token && token?.id === one.token.id) one.token = token;
     }
-    showPair();
+    if (fresh.includes(null)) await readState();
+    else showPair();
     if (Date.now() > routeAt + ROUTE_MS) void checkRoute(isRoute);
   }
 });

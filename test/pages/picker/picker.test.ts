@@ -425,12 +425,12 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       await says(toText, 'To USDC on A cannot be reached');
     });
 
-    it('the picker asks again for a route that was listed', async () => {
+    it('the picker asks again for a route that was listed, and says that a chosen token is not listed any more', async () => {
       const listings = {
         chains: ['a', 'b', 'c'].map((key) => chainRow(key, { name: key })),
         tokens: ['a', 'b', 'c'].map((key) => tokenRow(key, '0x1')),
       };
-      const { page, upstream, pair, toText } = await openWith(
+      const { page, upstream, note, pair, fromText, toText } = await openWith(
         listings,
         { TOKENS_FRESH_MS: '200', ...fixedLimits({ upstreamRetries: 0, destinationsFreshMs: 200 }) },
         '/?token=a:0x1',
@@ -470,6 +470,11 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
         Date.now = () => now() + 600_000;
       });
       await pollUntil(summary, /This route is listed\./);
+
+      upstream.plan('tokens', json({ tokens: listings.tokens.filter(({ chainKey }) => chainKey !== 'b') }));
+      await pollUntil(() => toText.innerText(), /^To Not listed$/);
+      await says(note, /^⚠? ?A chosen token is not listed\.$/);
+      await says(fromText, 'From USDC on a');
     });
 
     it('the picker opens the state of a link, and goes back and forth between choices', async () => {
@@ -515,12 +520,12 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       await says(fromText, /Not listed/);
       await page.getByText('No listed token matches.').waitFor();
       await page.goto(`${demo.address}/?token=nope:0x1`);
-      await says(note, /^⚠? ?This link names a token that is not listed\.$/);
+      await says(note, /^⚠? ?A chosen token is not listed\.$/);
       await says(found, '350 tokens can be moved');
       await page.goto(`${demo.address}${FROM_USDC}&to=nope:0x1`);
-      await says(note, /^⚠? ?This link names a token that is not listed\.$/);
+      await says(note, /^⚠? ?A chosen token is not listed\.$/);
       await search.fill('usdt');
-      await expect.poll(() => note.innerText()).not.toContain('This link');
+      await expect.poll(() => note.innerText()).not.toContain('A chosen token');
       expect(complaints).toEqual([]);
       expect([...hosts]).toEqual([new URL(demo.address).host]);
     });
