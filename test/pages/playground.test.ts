@@ -116,6 +116,22 @@ describe.skipIf(isBrowserMissing)('the playground in a real browser', BROWSER_TE
     await page.waitForURL(`${address}/`);
   });
 
+  it('the playground works in a browser that forbids storage', async () => {
+    const page = await newVisitor();
+    const faults: string[] = [];
+    page.on('pageerror', ({ message }) => faults.push(message));
+    await page.addInitScript(() =>
+      Object.defineProperty(window, 'localStorage', {
+        get() {
+          throw new DOMException('Access is denied for this document.', 'SecurityError');
+        },
+      }),
+    );
+    await page.goto(`${demo.address}/graphql`);
+    await expect.poll(async () => [faults, await page.locator('.result-window').count()]).toEqual([[], 1]);
+    await expect.poll(() => page.locator('.result-window').innerText()).toContain('"symbol"');
+  });
+
   it('the playground shows whole lines of the query and several lines of the answer on phones', async () => {
     const page = await newVisitor({ hasTouch: true, isMobile: true });
     // The page runs the first query only if no tabs are stored.

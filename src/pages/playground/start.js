@@ -24,10 +24,13 @@ const { searchParams } = new URL(location.href);
 const query = searchParams.get('query');
 // GraphiQL ignores the variables of the first tab. A browser that has opened GraphiQL before shows its own tabs.
 let isFirstVisit = true;
+/** GraphiQL stores nothing if this is null. @type {null | undefined} */
+let storage;
 try {
   isFirstVisit = localStorage.getItem('graphiql:tabState') === null;
 } catch {
   // The browser forbids storage.
+  storage = null;
 }
 const variables = searchParams.get('variables') ?? (isFirstVisit && !query ? TABS[0]?.variables : undefined);
 const defaultTabs = query ? [{ query, variables }, ...TABS.filter((tab) => tab.query !== query)] : TABS;
@@ -76,6 +79,7 @@ YogaGraphiQL.renderYogaGraphiQL(root, {
   title: document.title,
   defaultTabs,
   shouldPersistHeaders: false,
+  storage,
   variables,
   onEditQuery: keepInAddress('query'),
   onEditVariables: keepInAddress('variables'),
