@@ -30,8 +30,7 @@ const { data, errors } = await response.json();`,
   Apollo: (
     { query, variables },
     url,
-  ) => `import { ApolloClient, gql, HttpLink, InMemoryCache } from '@apollo/client';
-
+  ) => `import { ApolloClient, gql, HttpLink, InMemoryCache } from '@apollo/client';\n
 const client = new ApolloClient({
   link: new HttpLink({ uri: '${url}' }),
   cache: new InMemoryCache(),
