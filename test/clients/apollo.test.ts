@@ -22,6 +22,8 @@ const TOKEN = gql`
   }
 `;
 const NODE = gql`query ($id: ID!) { node(id: $id) { id ... on Token { symbol isNative } } }`;
+const CURRENCY_SYMBOL = gql`{ chain(chainKey: "base") { id nativeCurrency { symbol } } }`;
+const CURRENCY_DECIMALS = gql`{ chain(chainKey: "base") { id nativeCurrency { decimals } } }`;
 const USDC_ROWS = gql`{ tokens(srcChainKey: "ethereum") { id symbol price { usd asOf } } }`;
 
 /** Watches a query as a page does, until the test ends. Resolves when the first data has arrived. */
@@ -72,6 +74,16 @@ describe('Apollo Client', () => {
     expect(kept.filter(([, entry]) => entry?.name === 'Ethereum')).toEqual([
       [expect.stringMatching(/^Chain:./), expect.objectContaining({ chainKey: 'ethereum' })],
     ]);
+  });
+
+  it('Apollo Client keeps a view of a native currency when another view selects other fields of it', async () => {
+    const client = createClient(gateway.endpoint);
+    const sent = watchRequests();
+    for (const query of [CURRENCY_SYMBOL, CURRENCY_DECIMALS]) await show(client.watchQuery({ query }));
+    expect(client.readQuery({ query: CURRENCY_SYMBOL })).toMatchObject({
+      chain: { nativeCurrency: { symbol: 'ETH' } },
+    });
+    expect(sent()).toHaveLength(2);
   });
 
   it('Apollo Client joins the pages of a search to one list, with each token once, apart from other searches', async () => {
