@@ -137,7 +137,11 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase | readonly AlertCase
   }),
   GatewayBreakerOpen: stallingBreaker('upstream_breaker_state', 'upstream="v1"'),
   GatewayRouteBreakerOpen: stallingBreaker('upstream_route_breaker_state', 'upstream="v1",tokens="listed"'),
-  GatewayRedisLost: wrong('redis_connected', '', 0, 1),
+  GatewayRedisLost: [
+    wrong('redis_connected', '', 0, 1),
+    // Redis refuses some commands.
+    at(9, 20, 50, { [own('redis_connected')]: `1x9 ${'0 0 1 '.repeat(7)}1x60` }),
+  ],
   GatewayErrors: rates({
     [requests('hit', 'ok')]: [900, 900],
     [requests('miss', 'UPSTREAM_TIMEOUT', 'process')]: [3, 60],
