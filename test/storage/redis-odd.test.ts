@@ -4,6 +4,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { startFakeUpstream } from '../support/fake-upstream.js';
+import { readText } from '../support/readme.js';
 import { isRedisMissing, startRedis } from '../support/redis.js';
 import { createTestGateway } from '../support/test-gateway.js';
 
@@ -85,3 +86,31 @@ it.skipIf(isRedisMissing)(
     expect(gateway.logged.some(({ msg }) => msg.includes('Sharing'))).toBe(false);
   },
 );
+
+it.skipIf(isRedisMissing)('a user of Redis with the rights in the guide is enough to share', async () => {
+  const rights = /needs the rights `([^`]+)`/.exec(readText('src/storage/README.md'))?.[1] ?? '';
+  const redis = await startRedis();
+  await redis.client.acl('SETUSER', 'gateway', 'on', '>secret', ...rights.split(' '));
+  const upstream = await startFakeUpstream();
+  const config = {
+    redisUrl: redis.url.replace('//', '//gateway:secret@'),
+    tokensFreshMs: 200,
+    upstreamRequestsPerSecond: 100,
+  };
+  const gateways = [
+    await createTestGateway({ upstream, config }),
+    await createTestGateway({ upstream, config }),
+  ];
+  for (const { snapshots, query } of gateways) {
+    snapshots.start();
+    await query(`{ chains { name } destinations(${USDC}) { chainKey } }`);
+  }
+  await expect.poll(() => upstream.count('tokens')).toBeGreaterThan(5);
+  // Two gateways cause as many requests as one.
+  expect(upstream.count('chains')).toBe(1);
+  expect(upstream.seen.filter(({ url }) => url?.includes('srcToken'))).toHaveLength(1);
+  for (const { logged } of gateways) {
+    const lines = logged.map(({ msg }) => msg).filter((msg) => msg.includes('Redis'));
+    expect(lines).toEqual(['Sharing snapshots through Redis']);
+  }
+});
