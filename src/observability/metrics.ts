@@ -36,7 +36,7 @@ const HELP = {
   gateway_listing_hold_backs_total:
     'Refreshes that were held back whole, by reason: shrink or rejected_rows. One refresh can have both.',
   gateway_listings_stored:
-    'Whether the last listing could be stored in SNAPSHOT_DIR (1). If not (0), a restart would find an older one or none. Absent until the first attempt, and without SNAPSHOT_DIR.',
+    'Whether the last write of each listing to SNAPSHOT_DIR succeeded (1). If not (0), a restart would find an older one or none. Absent until the first attempt, and without SNAPSHOT_DIR.',
   gateway_held_back_rows:
     'Rows that are held back, by the guarded fact: listed rows that the upstream contradicts, and new rows that wait to replace another one. Rows on which a keep rule of LISTING_RULES decides do not count.',
   gateway_held_back_oldest_seconds:

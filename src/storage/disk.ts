@@ -46,19 +46,24 @@ export async function openDiskStore(
   const writing = new Map<string, Promise<void>>();
   /** The files whose rows may be served. From other files, only accepted guarded values and last prices are used. */
   const usable = new Set<string>();
-  /** When a failed write was last logged, on the monotonic clock; undefined after a successful write. */
+  /** The listings whose last write failed. */
+  const failing = new Set<string>();
+  /** When a failed write was last logged, on the monotonic clock; undefined while no listing is failing. */
   let warnedAt: number | undefined;
 
-  async function writeNext(file: string): Promise<void> {
+  async function writeNext(name: string, file: string): Promise<void> {
     const encode = waiting.get(file);
     waiting.delete(file);
     if (!encode) return;
     try {
       await writeWhole(directory, file, await encode());
+      failing.delete(name);
+      onStored?.(failing.size === 0);
+      if (failing.size > 0) return;
       if (warnedAt !== undefined) log.info({ file }, 'SNAPSHOT_DIR can be written again');
       warnedAt = undefined;
-      onStored?.(true);
     } catch (err) {
+      failing.add(name);
       onStored?.(false);
       const now = performance.now();
       const isNews = warnedAt === undefined || now - warnedAt >= WARN_AGAIN_AFTER_MS;
@@ -101,7 +106,7 @@ export async function openDiskStore(
     write(kind, fetched) {
       const file = fileOf(kind.name, services[fetched.source]);
       waiting.set(file, () => encodeListing(kind, fetched, services));
-      const written = Promise.resolve(writing.get(file)).then(() => writeNext(file));
+      const written = Promise.resolve(writing.get(file)).then(() => writeNext(kind.name, file));
       writing.set(file, written);
       return written;
     },

@@ -21,6 +21,7 @@ import {
   createTestGateway,
   createTestLog,
   isAtLeast,
+  sampleOf,
   type TestGatewayOptions,
 } from '../support/test-gateway.js';
 
@@ -166,6 +167,26 @@ describe('a directory that cannot be written', () => {
     expect(told()).toEqual([warning, warning, 'SNAPSHOT_DIR can be written again']);
     expect(await isStored()).toBe('1');
     expect(await store.read(TOKENS)).toMatchObject({ rows: [{ decimals: 6 }], takenAt: 1 });
+  });
+
+  it('a listing that cannot be written is logged and shown, although the other one can be written', async () => {
+    const { directory, upstream, restart } = await fill();
+    const { tokens } = filesIn(directory);
+    rmSync(tokens);
+    mkdirSync(tokens);
+    upstream.plan('chains', json({ chains: [chainRow('a')] }));
+    upstream.plan('tokens', json({ tokens: [tokenRow('a', '0x1')] }));
+    const gateway = await restart({ chainsFreshMs: 50, tokensFreshMs: 50 });
+    gateway.snapshots.start();
+    const told = () =>
+      gateway.logged.filter((line) => isAtLeast(line, 'info') && line.msg.includes('SNAPSHOT_DIR'));
+    await expect.poll(told).toHaveLength(1);
+    const asked = upstream.count('chains');
+    await expect.poll(() => upstream.count('chains')).toBeGreaterThan(asked + 5);
+    expect(told()).toHaveLength(1);
+    expect(await sampleOf(gateway, 'gateway_listings_stored')).toBe(0);
+    rmSync(tokens, { recursive: true });
+    await expect.poll(() => sampleOf(gateway, 'gateway_listings_stored')).toBe(1);
   });
 
   it('a SNAPSHOT_DIR that is a file ends the process at its start with a message', async () => {
