@@ -41,6 +41,7 @@ All settings are environment variables. \`npm start -- --help\` prints this list
 - If a variable has the name of a former setting, or resembles a setting, a warning at the start names it.
 - Times are in milliseconds (\`_MS\`).
 - **Secrets:** ${SECRET_SETTINGS.map((name) => `\`${name}\``).join(' and ')} can also be in a file: \`REDIS_URL_FILE=/run/secrets/redis\`.
+- **Files** that settings name are read at the start only, except that of \`LISTING_RULES\`. After a change, for example of a password, restart one gateway after the other.
 - **In the [library](../library/README.md)** the settings are options in camel case, such as \`maxCost\`. It lacks \`HOST\`, \`PORT\`, \`ADMIN_PORT\` and \`DRAIN_MS\`.
 
 ${groups.join('\n')}`;
