@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { createOperationQueue } from '../../src/scheduling/operation-queue.js';
 import { generatedListings } from '../fixtures/rows.js';
 import { stopClock } from '../support/clock.js';
-import { text } from '../support/fake-upstream.js';
+import { json, text } from '../support/fake-upstream.js';
 import { createTestGateway } from '../support/test-gateway.js';
 import { FRESH, startServer } from '../support/test-server.js';
 
@@ -170,6 +170,30 @@ it('operations that wait for the upstream do not block others, and resume one by
   await stop();
   // The event loop handled connections between any two operations.
   expect(looks).toBeGreaterThanOrEqual(20);
+});
+
+it('operations with routes that wait for the first token listing do not resume all at once', async () => {
+  const { query, upstream } = await createTestGateway();
+  let release = () => {};
+  upstream.plan('tokens', (...exchange) => {
+    release = () => json({ tokens: generatedListings(1, 1_000).tokens })(...exchange);
+  });
+  let looks = 0;
+  const stop = countLooks(() => looks++);
+  const operation = '{ tokens { symbol } destinations(srcChainKey: "a", srcToken: "0x1") { chainKey } }';
+  const ends = Array.from({ length: 20 }, async (_nothing, nth) => {
+    const { data } = await query(`${operation} # ${nth}`);
+    expect(data).toMatchObject({ destinations: null });
+    return looks;
+  });
+  while (upstream.count('tokens') === 0) await sleep(5);
+  // Time for all operations to wait for this one answer.
+  await sleep(200);
+  release();
+  const turns = await Promise.all(ends);
+  await stop();
+  // The event loop handled connections between any two operations.
+  expect(new Set(turns).size).toBe(20);
 });
 
 it('a client that opens a connection for each of its operations does not keep out another client', async () => {
