@@ -14,6 +14,7 @@ import {
   refresh,
   type TestGatewayOptions,
 } from '../support/test-gateway.js';
+import { FRESH, pathOf, startServer } from '../support/test-server.js';
 
 const BIG = '0xAbCdEf0000000000000000000000000000000001';
 const SHOUTED = `0x${BIG.slice(2).toUpperCase()}`;
@@ -382,4 +383,27 @@ it('an answer that is larger than the cache of routes is requested once, and rep
   // The two answers evict each other: the cache never has both.
   expect([await countOf('0x65'), await countOf('0x65'), await countOf('0x64')]).toEqual([1, 1, 45_000]);
   expect(asked()).toHaveLength(4);
+});
+
+it('routes whose client has left are fetched all the same: it gets them at once when it asks again', async () => {
+  const upstream = await startFakeUpstream({ tokens: LISTED });
+  upstream.plan('routes', one());
+  const { address, ask, executed } = await startServer({
+    upstream,
+    config: { ...FRESH, upstreamRequestsPerSecond: 2 },
+  });
+  await ask({ query: '{ tokens { symbol } }' });
+  const queries = Array.from({ length: 6 }, (_, index) => pair(hexOf(index)));
+  const controller = new AbortController();
+  const left = queries.map((query) =>
+    fetch(`${address}${pathOf({ query })}`, controller).catch(() => 'left'),
+  );
+  await expect.poll(executed).toBe(1 + queries.length);
+  // Most of the requests to the upstream still wait.
+  controller.abort();
+  expect((await Promise.all(left)).at(-1)).toBe('left');
+  await expect.poll(() => upstream.routesAsked()).toHaveLength(6);
+  for (const query of queries)
+    expect((await ask({ query })).body.toString()).toBe('{"data":{"tokens":[{"address":"0x2"}]}}');
+  expect(upstream.routesAsked()).toHaveLength(6);
 });
