@@ -51,28 +51,6 @@ describe('the gateway', () => {
 });
 
 describe('the field tokens', () => {
-  it('the field tokens passes on the routes of the upstream without filtering them by chain', async () => {
-    const { query, upstream } = await createTestGateway();
-    const routes = [
-      ['base', 'B'],
-      ['ethereum', 'E'],
-      ['nowhere', 'N'],
-    ] as const;
-    const tokens = routes.map(([chainKey, symbol], nth) => tokenRow(chainKey, `0x${nth + 2}`, { symbol }));
-    upstream.plan('routes', json({ tokens }));
-    const answer = await query(
-      `{ tokens(srcChainKey: "ethereum", srcToken: "${USDC}") { symbol chainKey chain { name } } }`,
-    );
-    const expected = [
-      { symbol: 'B', chainKey: 'base', chain: { name: 'Base' } },
-      { symbol: 'E', chainKey: 'ethereum', chain: { name: 'Ethereum' } },
-      // An unlisted chain is null without an error.
-      { symbol: 'N', chainKey: 'nowhere', chain: null },
-    ];
-    expect(answer).toEqual({ data: { tokens: expected } });
-    expect(upstream.seen.map(({ url }) => url)).toContain(`/v1/tokens?srcChainKey=ethereum&srcToken=${USDC}`);
-  });
-
   it.each([
     ['once for all letter cases, as it was first written', ['0xAbCd', '0xabcd', '0xABCD'], '0xAbCd'],
     ['as the placeholder for the native asset', [ZERO, PLACEHOLDER], PLACEHOLDER],

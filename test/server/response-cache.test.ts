@@ -153,20 +153,6 @@ it.each([
 );
 
 describe('a cached response', () => {
-  it('a cached response is not sent after its prices have become too old', async () => {
-    const clock = stopClocks();
-    const server = await startServer({ config: { ...FRESH, priceMaxAgeMs: 60_000 } });
-    for (let nth = 0; nth < 2; nth++) {
-      expect((await server.ask(BASE)).body.toString()).toContain('"price":{"usd"');
-    }
-    clock.advance(59_000);
-    expect((await server.countExecuted(BASE)).count).toBe(0);
-    clock.advance(1_001);
-    expect((await server.ask(BASE)).body.toString()).not.toContain('"price":{"usd"');
-    await refreshWith(server, demoTokens);
-    expect((await server.ask(BASE)).body.toString()).toContain('"price":{"usd"');
-  });
-
   it.each([
     ['', false],
     [' and the same prices were fetched since', true],

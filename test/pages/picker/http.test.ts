@@ -92,9 +92,3 @@ it('the picker allows pictures from other hosts only if the operator does, and t
     String(plain.headers['content-security-policy']).replace("img-src 'self'", "img-src 'self' https:"),
   );
 });
-
-it('the picker labels demo data', async () => {
-  expect((await getAsBrowser(address, '/')).body.toString()).toMatch(
-    /<p class="pill">Demo: prices, routes and some flags are made up<\/p>/,
-  );
-});
