@@ -8,9 +8,6 @@ export interface FieldWatchMetrics {
   readonly fieldDrift: (listing: string, drift: 'appeared' | 'missing', fields: number) => void;
 }
 
-/** Compares the fields of the rows of a whole listing with those of earlier answers. The rows can have any form. */
-export type FieldWatch = (listing: string, rows: readonly unknown[]) => Promise<void>;
-
 /** At most this many fields of a listing are remembered; rows have about twenty. */
 const MAX_FIELDS = 200;
 /** One log line names at most this many fields for each kind of change. */
@@ -23,11 +20,12 @@ const MAX_NAME_LENGTH = 64;
  * answers the watch logs fields that no row had before, and fields that a row lacks although all rows had them before.
  * Each field is logged at most once. Objects in a row are included, one level deep.
  */
-export function createFieldWatch(metrics: FieldWatchMetrics, log: Logger): FieldWatch {
+export function createFieldWatch(metrics: FieldWatchMetrics, log: Logger) {
   /** By listing: each field that a row has had so far, and whether all rows have had it. */
   const known = new Map<string, Map<string, boolean>>();
 
-  return async (listing, rows) => {
+  /** @param rows all rows of an answer, which can have any form */
+  return async (listing: string, rows: readonly unknown[]): Promise<void> => {
     const counts = new Map<string, number>();
     await forEachInSteps(rows, (row) => countFields(row, '', counts));
     if (!counts.has('')) return;

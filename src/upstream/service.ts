@@ -1,5 +1,6 @@
 /** REST services that send `{ "chains": […] }` and `{ "tokens": […] }`, whole or in pages. */
 import type * as v from 'valibot';
+import type { Config } from '../config/config.js';
 import {
   type ListingRows,
   MAX_LISTING_ROWS,
@@ -10,16 +11,14 @@ import {
 } from '../domain/listing.js';
 import { malformed, UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger/logger.js';
-import type { FieldWatch } from './field-watch.js';
+import { createFieldWatch, type FieldWatchMetrics } from './field-watch.js';
 import type { UpstreamAnswer, UpstreamHttp, UpstreamRequest } from './http/client.js';
 import { LISTING_KINDS, ROUTES } from './listing-kinds.js';
 
-export interface ServiceOptions {
+export interface ServiceOptions extends Pick<Config, 'upstreamMaxBytes'> {
   readonly http: UpstreamHttp;
   readonly source: ServiceName;
-  /** The limit on the bytes of all pages of one answer together, counted after decompression. */
-  readonly maxBytes: number;
-  readonly watchFields: FieldWatch;
+  readonly metrics: FieldWatchMetrics;
   readonly log: Logger;
 }
 
@@ -34,22 +33,25 @@ interface ServiceForm {
 }
 
 export function createRestService({ forms, isPaged, routeQuery }: ServiceForm): CreateService {
-  return (options) => ({
-    source: options.source,
-    async fetch(name) {
-      const { rows, sourceAndAge } = await fetchRows(options, isPaged, { path: name, lane: 'listings' });
-      // Unlike routes, a listing must not be empty.
-      if (rows.length === 0) throw malformed(`expected at least one row in "${name}", got none`);
-      const fetched = await LISTING_KINDS[name].parse(rows, sourceAndAge, forms[name]);
-      await options.watchFields(name, rows);
-      return fetched;
-    },
-    async routes(asked, clients) {
-      const request = { path: 'tokens', query: routeQuery(asked), lane: 'routes', clients } as const;
-      const { rows, sourceAndAge } = await fetchRows(options, isPaged, request);
-      return ROUTES.parse(rows, sourceAndAge, forms.tokens);
-    },
-  });
+  return (options) => {
+    const watchFields = createFieldWatch(options.metrics, options.log);
+    return {
+      source: options.source,
+      async fetch(name) {
+        const { rows, sourceAndAge } = await fetchRows(options, isPaged, { path: name, lane: 'listings' });
+        // Unlike routes, a listing must not be empty.
+        if (rows.length === 0) throw malformed(`expected at least one row in "${name}", got none`);
+        const fetched = await LISTING_KINDS[name].parse(rows, sourceAndAge, forms[name]);
+        await watchFields(name, rows);
+        return fetched;
+      },
+      async routes(asked, clients) {
+        const request = { path: 'tokens', query: routeQuery(asked), lane: 'routes', clients } as const;
+        const { rows, sourceAndAge } = await fetchRows(options, isPaged, request);
+        return ROUTES.parse(rows, sourceAndAge, forms.tokens);
+      },
+    };
+  };
 }
 
 /** An answer with more pages than this is rejected: every page could name a next page. */
@@ -64,7 +66,7 @@ const MAX_TOKEN_LENGTH = 8_192;
  * @param request the request for the first page; its path is also the name of the array of rows
  */
 async function fetchRows(
-  { http, source, maxBytes, log }: ServiceOptions,
+  { http, source, upstreamMaxBytes: maxBytes, log }: ServiceOptions,
   isPaged: boolean,
   request: UpstreamRequest,
 ): Promise<{ readonly rows: readonly unknown[]; readonly sourceAndAge: SourceAndAge }> {

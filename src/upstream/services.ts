@@ -4,8 +4,7 @@ import { fingerprint, type ServiceFingerprints } from '../domain/digests.js';
 import { GatewayError } from '../domain/errors.js';
 import type { Service, ServiceName } from '../domain/listing.js';
 import { afterFailover, UpstreamError } from '../domain/upstream-error.js';
-import type { Logger } from '../logger/logger.js';
-import { createFieldWatch, type FieldWatchMetrics } from './field-watch.js';
+import type { FieldWatchMetrics } from './field-watch.js';
 import {
   createUpstreamHttp,
   type UpstreamHttp,
@@ -45,9 +44,10 @@ export const SERVICES = {
 /** The profile that uses v1 until it is gone, and the value-transfer service from then on. */
 export const AUTO = 'auto';
 
-export interface UpstreamOptions extends Config, Omit<UpstreamHttpOptions, 'service' | 'baseUrl'> {
+export interface UpstreamOptions extends Omit<UpstreamHttpOptions, 'service' | 'baseUrl'> {
   /** Answers all requests in place of HTTP. The demo listings use this. */
   readonly http?: UpstreamHttp;
+  /** Called at most once, when a request causes the failover; not called by `switchTo`. */
   readonly onChangeOver: (from: ServiceName, to: ServiceName) => void;
   readonly metrics: UpstreamMetrics & FieldWatchMetrics;
 }
@@ -85,26 +85,18 @@ export function peerScope({ upstreamProfile, upstreamUrl = '', upstreamSuccessor
 
 /** Creates the service. With {@link AUTO} and a `successorUrl`, it is v1 with failover to its successor. */
 export function createUpstream(options: UpstreamOptions) {
-  const { upstreamMaxBytes: maxBytes, metrics, log } = options;
   const opened: UpstreamHttp[] = [];
 
   function open({ source, url, createService }: ServiceAddress): Service {
     const http = options.http ?? createUpstreamHttp({ ...options, service: source, baseUrl: url });
     opened.push(http);
-    const service = createService({
-      http,
-      source,
-      maxBytes,
-      watchFields: createFieldWatch(metrics, log),
-      log,
-    });
-    return { ...service, forgetGone: http.forgetGone };
+    return { ...createService({ ...options, http, source }), forgetGone: http.forgetGone };
   }
 
   const [first, successor] = chosenServices(options);
   const service = open(first);
   return {
-    service: successor ? createFailoverService(service, open(successor), log, options.onChangeOver) : service,
+    service: successor ? createFailoverService(service, open(successor), options) : service,
     async close() {
       await Promise.all(opened.map((http) => http.close()));
     },
@@ -118,14 +110,11 @@ const ADVICE =
  * Creates a service that uses v1 at first. Once v1 says that a listing is gone, and the successor sends that
  * listing, it uses only the successor. `switchTo` has the same effect. The call that finds v1
  * gone is repeated at the successor. If the successor fails, too, the next call tries v1 first again.
- *
- * @param onChangeOver called at most once, when a request causes the failover; not called by `switchTo`
  */
 function createFailoverService(
   v1: Service,
   successor: Service,
-  log: Logger,
-  onChangeOver: UpstreamOptions['onChangeOver'],
+  { onChangeOver, log }: UpstreamOptions,
 ): Service {
   let hasSwitched = false;
 

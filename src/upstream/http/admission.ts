@@ -1,21 +1,11 @@
 /** Decides which request to one service is sent next, and when. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Config } from '../../config/config.js';
 import type { ServiceName } from '../../domain/listing.js';
 import { UpstreamError } from '../../domain/upstream-error.js';
 import { createFairQueue } from '../../scheduling/fair-queue.js';
 import { type Backoff, LANES, type Lane, type LaneRequest } from './backoff.js';
+import type { UpstreamHttpOptions } from './client.js';
 import { MAX_WAIT_MS, stoppingError } from './errors.js';
-import type { RateLimiter } from './rate-limit.js';
-
-export interface AdmissionOptions extends Pick<Config, 'upstreamRequestsPerSecond'> {
-  readonly service: ServiceName;
-  readonly backoff: Backoff;
-  readonly rateLimiter: RateLimiter;
-  readonly maxRouteWaitMs?: number;
-  /** When it aborts, all waiting requests are rejected with an UpstreamError. */
-  readonly closing: AbortSignal;
-}
 
 /** An entry of the queue. A request has an entry for each of its clients, and is sent in the turn of the first entry. */
 interface Turn {
@@ -41,9 +31,11 @@ const LONGEST_PERMIT_WAIT_MS = 3_000;
  * waiting request for routes: listings that are refreshed without a pause would otherwise use all permits. Routes from
  * listed tokens go before other routes, and those for the sweep in the background are last. Clients take turns, so that
  * a client with many requests delays only its own requests.
+ *
+ * @param closing when it aborts, all waiting requests are rejected with an UpstreamError
  */
-export function createAdmission(options: AdmissionOptions) {
-  const { service, backoff, rateLimiter, maxRouteWaitMs = MAX_ROUTE_WAIT_MS, closing } = options;
+export function createAdmission(options: UpstreamHttpOptions, backoff: Backoff, closing: AbortSignal) {
+  const { service, rateLimiter, maxRouteWaitMs = MAX_ROUTE_WAIT_MS } = options;
   const queues = {
     listings: createFairQueue<Turn>(Number.POSITIVE_INFINITY),
     routes: createFairQueue<Turn>((options.upstreamRequestsPerSecond * maxRouteWaitMs) / 1_000),

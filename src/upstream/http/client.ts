@@ -7,7 +7,7 @@ import type { RouteClients, ServiceName } from '../../domain/listing.js';
 import { asUpstreamError, UpstreamError } from '../../domain/upstream-error.js';
 import type { Logger } from '../../logger/logger.js';
 import { currentTracing, type TraceSpan } from '../../tracing.js';
-import { type AdmissionOptions, createAdmission, pauseKey } from './admission.js';
+import { createAdmission, pauseKey } from './admission.js';
 import { type BreakerState, createBackoff, LANES, type Lane } from './backoff.js';
 import {
   errorFromNetwork,
@@ -17,13 +17,15 @@ import {
   stoppingError,
   timeoutError,
 } from './errors.js';
+import type { RateLimiter } from './rate-limit.js';
 import { ageOf, headOf, readJson } from './read-json.js';
 
-export interface UpstreamHttpOptions
-  extends Omit<AdmissionOptions, 'backoff' | 'closing'>,
-    Pick<Config, 'upstreamHeaders' | 'upstreamTimeoutMs' | 'upstreamRetries' | 'upstreamMaxBytes'> {
+export interface UpstreamHttpOptions extends Config {
+  readonly service: ServiceName;
   /** Base address with its version segment, with or without a trailing slash. */
   readonly baseUrl: string;
+  readonly rateLimiter: RateLimiter;
+  readonly maxRouteWaitMs?: number;
   readonly metrics: UpstreamMetrics;
   readonly log: Logger;
 }
@@ -85,7 +87,7 @@ export function createUpstreamHttp(options: UpstreamHttpOptions) {
   const closing = new AbortController();
   // Every request in progress listens to this signal. Without the call, Node would warn about too many listeners.
   setMaxListeners(0, closing.signal);
-  const admit = createAdmission({ ...options, backoff, closing: closing.signal });
+  const admit = createAdmission(options, backoff, closing.signal);
   const tracing = currentTracing();
 
   /** Sends the request, and retries it after a transient failure. Rejects with UpstreamErrors only. */

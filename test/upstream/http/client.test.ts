@@ -25,7 +25,7 @@ import {
   status,
   text,
 } from '../../support/fake-upstream.js';
-import { createTestLog } from '../../support/test-gateway.js';
+import { createTestLog, defaultConfig } from '../../support/test-gateway.js';
 
 const GOOD = json({ tokens: [] });
 
@@ -35,11 +35,10 @@ async function askFor(answer: Answer, options: Partial<UpstreamHttpOptions> = {}
   upstream.plan('tokens', answer);
   const { upstreamRequestsPerSecond = 1000 } = options;
   const http = createUpstreamHttp({
+    ...defaultConfig(),
     service: 'v1',
     baseUrl: upstream.url,
-    upstreamHeaders: {},
     upstreamTimeoutMs: 120_000,
-    upstreamRetries: 2,
     upstreamRequestsPerSecond,
     rateLimiter: createRateLimiter(upstreamRequestsPerSecond),
     maxRouteWaitMs: 120_000,
