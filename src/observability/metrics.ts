@@ -233,8 +233,9 @@ export function createMetrics({ ofProcess = true } = {}) {
     requests,
     /** @param client as `RATE_LIMIT` counts it; not used as a label */
     rateLimited: (client: string) => limitedClients.set(client, true),
-    watchSnapshots({ status, sweepStatus }: Pick<Snapshots, 'status' | 'sweepStatus'>) {
-      const listings = () => status(Date.now());
+    watchSnapshots(snapshots: Pick<Snapshots, 'status' | 'sweepStatus'>) {
+      const listings = () => snapshots.status(Date.now());
+      const { sweepStatus } = snapshots;
       computed('gateway_held_back_rows', () =>
         listings().flatMap(({ name, openFacts }) =>
           GUARDED_FACTS[name].map((fact) => ({
