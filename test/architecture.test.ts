@@ -187,12 +187,15 @@ describe('imports', () => {
   });
 });
 
-it('modules do not import each other in cycles', () => {
+it.each<[string, (name: string) => string | undefined]>([
+  ['modules', moduleOf],
+  ['files', (name) => name],
+])('%s do not import each other in cycles', (_units, unitOf) => {
   const edges = files.flatMap(({ name, imports }) =>
-    imports.filter(isOurs).map((path) => ({ from: moduleOf(name), to: moduleOf(path) })),
+    imports.filter(isOurs).map((path) => ({ from: unitOf(name), to: unitOf(path) })),
   );
-  // In a cycle, each module imports another and is imported by another. Remove the edges of all other modules, until no
-  // edge can be removed.
+  // In a cycle, each unit imports another and is imported by another. Remove the edges of all other units, until no edge
+  // can be removed.
   let left = edges.filter(({ from, to }) => from !== to);
   for (let before = 0; before !== left.length; ) {
     before = left.length;

@@ -2,33 +2,19 @@
 import type { Config } from '../config/config.js';
 import { maxResponseBytes } from '../domain/text-limits.js';
 import type { Logger } from '../logger/logger.js';
-import type { Snapshots } from '../snapshots/snapshots.js';
-import { CostMeter } from './cost.js';
+import { type CostLimits, CostMeter } from './cost.js';
 import { DependencyTracker } from './dependencies.js';
-import { Loaders } from './loaders.js';
+import { type LoaderOptions, Loaders, type Waiting } from './loaders.js';
 
 /** The part of a context that all operations share. */
-export interface ContextOptions extends Config {
-  readonly snapshots: Snapshots;
-  /** Units for one token with its chain and all fields except lists. */
-  readonly unitsOfWholeToken: number;
-  readonly metrics: { waited(reason: 'upstream', seconds: number): void };
+interface ContextOptions extends Config, CostLimits, LoaderOptions {
   readonly log: Logger;
 }
 
 /** The part of a context that differs between operations. */
-export interface OperationFacts {
-  /** The client, such as its address. Clients take turns, and all operations without a client count as one client's. */
-  readonly client?: string | undefined;
+export interface OperationFacts extends Waiting {
   /** The id of the request, for log lines; undefined for an operation that does not log. */
   readonly requestId?: string | undefined;
-  /** When the operation stops waiting for the upstream, by `performance.now()`; by default after the longest wait. */
-  readonly waitsUntil?: number | undefined;
-  /**
-   * Waits for a turn in the queue. Called after each wait for the upstream: one answer can resume many operations.
-   * Absent for an operation that must not wait: in place of returning a promise or asking the upstream, a loader throws.
-   */
-  readonly yieldToQueue?: () => Promise<void>;
 }
 
 export type GatewayContext = ReturnType<typeof createContext>;

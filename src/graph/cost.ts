@@ -20,16 +20,21 @@ import {
 } from 'graphql';
 // Not exported by graphql's index. The executor uses this function, too, so the cost counts the fields that are executed.
 import { collectSubfields } from 'graphql/execution/collectFields.js';
+import type { Config } from '../config/config.js';
 import { OperationLimitError } from '../domain/errors.js';
 import { foldText } from '../domain/fold-text.js';
 import { PUNCTUATION } from '../search/text.js';
-import type { ContextOptions } from './context.js';
 
 /** The cost of an operation, or of a part of it. */
 export interface Cost {
   units: number;
   /** Rows of all lists of objects. */
   rows: number;
+}
+
+export interface CostLimits extends Pick<Config, 'maxCost' | 'maxRows'> {
+  /** Units for one token with its chain and all fields except lists. */
+  readonly unitsOfWholeToken: number;
 }
 
 /** The part of an operation that its cost depends on. Variables are coerced. */
@@ -59,7 +64,7 @@ export class CostMeter {
 
   /** @param listedTokens how many tokens are listed now */
   constructor(
-    private readonly limits: ContextOptions,
+    private readonly limits: CostLimits,
     private readonly listedTokens: () => number,
   ) {}
 

@@ -4,6 +4,7 @@
  * not a promise: a list of 10,000 tokens must not cost 10,000 promises.
  */
 import DataLoader from 'dataloader';
+import type { Config } from '../config/config.js';
 import { routeRequestKey } from '../domain/addresses.js';
 import { isIdentifiedBy, parseCaip19 } from '../domain/caip.js';
 import { GatewayError } from '../domain/errors.js';
@@ -14,8 +15,8 @@ import { needsChains, type TokenSearchRequest } from '../search/token-search.js'
 import { type OperationRoutes, type RoutesRead, requestWith } from '../snapshots/operation-routes.js';
 import type { RouteAnswer } from '../snapshots/routes.js';
 import type { ChainSnapshot, IndexedListings, ListingName, TokenSnapshot } from '../snapshots/snapshot.js';
+import type { Snapshots } from '../snapshots/snapshots.js';
 import type { TokenSources } from '../snapshots/sources.js';
-import type { ContextOptions, OperationFacts } from './context.js';
 import { type CostMeter, ERROR_UNITS, ROUTE_UNITS, searchUnits } from './cost.js';
 import type { DependencyTracker } from './dependencies.js';
 
@@ -56,6 +57,24 @@ export const MAX_UPSTREAM_WAIT_MS = 25_000;
 
 const LATE = `The upstream did not answer within the ${MAX_UPSTREAM_WAIT_MS / 1_000} s for which an operation waits. Try again in a few seconds.`;
 
+export interface LoaderOptions extends Pick<Config, 'maxRoutesPerOperation'> {
+  readonly snapshots: Snapshots;
+  readonly metrics: { waited(reason: 'upstream', seconds: number): void };
+}
+
+/** How an operation waits. */
+export interface Waiting {
+  /** The client, such as its address. Clients take turns, and all operations without a client count as one client's. */
+  readonly client?: string | undefined;
+  /** When the operation stops waiting for the upstream, by `performance.now()`; by default after the longest wait. */
+  readonly waitsUntil?: number | undefined;
+  /**
+   * Waits for a turn in the queue. Called after each wait for the upstream: one answer can resume many operations.
+   * Absent for an operation that must not wait: in place of returning a promise or asking the upstream, a loader throws.
+   */
+  readonly yieldToQueue?: () => Promise<void>;
+}
+
 /** A class, because each operation creates one and uses few methods. An object of closures would create all of them. */
 export class Loaders {
   /** The first snapshots that this operation waits for. All reads of one listing wait for one turn in the queue together. */
@@ -73,13 +92,13 @@ export class Loaders {
   private readonly waitsUntil: number;
 
   constructor(
-    private readonly options: ContextOptions,
+    private readonly options: LoaderOptions,
     private readonly tracker: DependencyTracker,
     private readonly cost: CostMeter,
-    private readonly operation: OperationFacts,
+    private readonly waiting: Waiting,
   ) {
     this.routes = options.snapshots.operationRoutes();
-    this.waitsUntil = operation.waitsUntil ?? performance.now() + MAX_UPSTREAM_WAIT_MS;
+    this.waitsUntil = waiting.waitsUntil ?? performance.now() + MAX_UPSTREAM_WAIT_MS;
   }
 
   /** The listing that the operation waits for, or would wait for if it must not wait; undefined if there is none. */
@@ -247,10 +266,7 @@ export class Loaders {
     const known = routes.known(request, tokens);
     if (known) return known;
     // If the operation has waited for other routes before, it counts as the cause of a timeout.
-    const answer = await this.wait(
-      routes.fetch(request, tokens, this.operation.client),
-      this.hasFetchedRoutes,
-    );
+    const answer = await this.wait(routes.fetch(request, tokens, this.waiting.client), this.hasFetchedRoutes);
     this.hasFetchedRoutes = true;
     return routes.reconciled(answer, request, tokens ?? (await this.tokensFor(asked)));
   }
@@ -282,7 +298,7 @@ export class Loaders {
 
   /** Throws if the operation must not wait. */
   private assertMayWait(): void {
-    if (!this.operation.yieldToQueue) throw WOULD_WAIT;
+    if (!this.waiting.yieldToQueue) throw WOULD_WAIT;
   }
 
   /**
@@ -301,7 +317,7 @@ export class Loaders {
     } finally {
       clearTimeout(timer);
       this.options.metrics.waited('upstream', (performance.now() - from) / 1_000);
-      await this.operation.yieldToQueue?.();
+      await this.waiting.yieldToQueue?.();
     }
   }
 

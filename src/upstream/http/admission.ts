@@ -1,11 +1,18 @@
 /** Decides which request to one service is sent next, and when. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Config } from '../../config/config.js';
 import type { ServiceName } from '../../domain/listing.js';
 import { UpstreamError } from '../../domain/upstream-error.js';
 import { createFairQueue } from '../../scheduling/fair-queue.js';
 import { type Backoff, LANES, type Lane, type LaneRequest } from './backoff.js';
-import type { UpstreamHttpOptions } from './client.js';
 import { MAX_WAIT_MS, stoppingError } from './errors.js';
+import type { RateLimiter } from './rate-limit.js';
+
+export interface AdmissionOptions extends Pick<Config, 'upstreamRequestsPerSecond'> {
+  readonly service: ServiceName;
+  readonly rateLimiter: RateLimiter;
+  readonly maxRouteWaitMs?: number;
+}
 
 /** An entry of the queue. A request has an entry for each of its clients, and is sent in the turn of the first entry. */
 interface Turn {
@@ -34,7 +41,7 @@ const LONGEST_PERMIT_WAIT_MS = 3_000;
  *
  * @param closing when it aborts, all waiting requests are rejected with an UpstreamError
  */
-export function createAdmission(options: UpstreamHttpOptions, backoff: Backoff, closing: AbortSignal) {
+export function createAdmission(options: AdmissionOptions, backoff: Backoff, closing: AbortSignal) {
   const { service, rateLimiter, maxRouteWaitMs = MAX_ROUTE_WAIT_MS } = options;
   const queues = {
     listings: createFairQueue<Turn>(Number.POSITIVE_INFINITY),

@@ -7,7 +7,7 @@ import type { RouteClients, ServiceName } from '../../domain/listing.js';
 import { asUpstreamError, UpstreamError } from '../../domain/upstream-error.js';
 import type { Logger } from '../../logger/logger.js';
 import { currentTracing, type TraceSpan } from '../../tracing.js';
-import { createAdmission, pauseKey } from './admission.js';
+import { type AdmissionOptions, createAdmission, pauseKey } from './admission.js';
 import { type BreakerState, createBackoff, LANES, type Lane } from './backoff.js';
 import {
   errorFromNetwork,
@@ -17,15 +17,11 @@ import {
   stoppingError,
   timeoutError,
 } from './errors.js';
-import type { RateLimiter } from './rate-limit.js';
 import { ageOf, headOf, readJson } from './read-json.js';
 
-export interface UpstreamHttpOptions extends Config {
-  readonly service: ServiceName;
+export interface UpstreamHttpOptions extends Config, AdmissionOptions {
   /** Base address with its version segment, with or without a trailing slash. */
   readonly baseUrl: string;
-  readonly rateLimiter: RateLimiter;
-  readonly maxRouteWaitMs?: number;
   readonly metrics: UpstreamMetrics;
   readonly log: Logger;
 }
