@@ -80,7 +80,9 @@ export function readBody(
     else done({ body: buffer?.toString('utf8', 0, bytes) ?? '', bytes, release });
   }
 
-  request.on('data', (chunk: Buffer) => {
+  request.on('data', (data: Buffer | string) => {
+    // In another server, `setEncoding` can have been called before.
+    const chunk = typeof data === 'string' ? Buffer.from(data, request.readableEncoding ?? 'utf8') : data;
     const before = bytes;
     bytes += chunk.byteLength;
     if (refusal) return;
@@ -108,6 +110,8 @@ export function readBody(
     }
   });
   request.on('end', () => finish(false));
+  // Another server can have paused the request before.
+  request.resume();
 }
 
 /**

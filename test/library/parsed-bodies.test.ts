@@ -1,6 +1,7 @@
 /** A body that a framework has already parsed is accepted or refused like one that the gateway parses. */
 import type { IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
+import { setTimeout } from 'node:timers/promises';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { AT, open, startAround } from '../support/open-gateway.js';
@@ -123,6 +124,34 @@ describe('a body that a framework has parsed', () => {
     const { text } = await ask({ 'content-encoding': 'gzip' }, gzipSync(JSON.stringify({ query: QUERY })));
     expect(text).toContain('Base');
   });
+});
+
+it.each<[string, (request: IncomingMessage) => void]>([
+  ['decoded it as text', (request) => void request.setEncoding('utf8')],
+  ['paused it', (request) => void request.pause()],
+])('an unparsed body in parts is read if the framework has %s', async (_what, prepare) => {
+  const { handler } = await open();
+  const address = await startAround((request, response) => {
+    prepare(request);
+    handler(request, response);
+  });
+  const text = JSON.stringify({ query: '{ tokenSearch(query: "usd₮0") { totalCount } }' });
+  const parts = Buffer.from(text);
+  // The first part ends inside a character.
+  const middle = parts.indexOf('₮') + 1;
+  const body = new ReadableStream<Uint8Array>({
+    async start(controller) {
+      controller.enqueue(parts.subarray(0, middle));
+      await setTimeout(20);
+      controller.enqueue(parts.subarray(middle));
+      controller.close();
+    },
+  });
+  const init = { method: 'POST', headers: JSON_TYPE, body, duplex: 'half' as const };
+  const answer = await (await globalThis.fetch(`${address}/api/graphql`, init)).json();
+  const whole = { method: 'POST', headers: JSON_TYPE, body: text };
+  expect(answer).toEqual(await (await globalThis.fetch(`${address}/api/graphql`, whole)).json());
+  expect(answer).toHaveProperty('data.tokenSearch.totalCount', expect.any(Number));
 });
 
 it('an unparsed body of any depth gets a response', async () => {
