@@ -125,6 +125,8 @@ function parsedBody(request: NodeRequest, maxBodyBytes: number): ReadBody | unde
     const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
     if (parsed === undefined && hasBody) return { bytes: 0, refusal: READ_BEFORE };
     const body = parsed === undefined ? '' : textOf(parsed, headers['content-type']);
+    // Express 4 sets `{}` for a body that it has not read.
+    if (/^({})?$/.test(body) && hasBody && !request.readableDidRead) return undefined;
     const bytes = Buffer.byteLength(body);
     return bytes > maxBodyBytes ? { bytes } : { body, bytes, isDecoded: true };
   } catch {

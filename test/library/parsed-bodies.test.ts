@@ -77,6 +77,12 @@ describe('a body that a framework has parsed', () => {
     expect(JSON.parse((await ask()).text)).toEqual({ data: { chain: { name: 'Base' } } });
   });
 
+  it('an unread body is read although the framework has set an empty object, as Express 4 does', async () => {
+    const { ask } = await startHost(() => ({ value: {} }));
+    const { text } = await ask({ 'content-type': 'application/graphql' }, QUERY);
+    expect(JSON.parse(text)).toEqual({ data: { chain: { name: 'Base' } } });
+  });
+
   it('a parsed form is accepted like one that the gateway parses', async () => {
     const variables = { key: 'base' };
     const form = {
