@@ -455,6 +455,8 @@ void readState();
 
 /** @param {import('./queries.js').Chain} chain */
 const movable = ({ tokens }) => tokens?.filter(({ isBridgeable }) => isBridgeable).length ?? 0;
+/** @param {Token | null | undefined} token */
+const withoutPrice = (token) => JSON.stringify({ ...token, price: 0 });
 let chainsKnown = '';
 let shownFrom = '';
 const pollNow = watchListings(async ([ofChains, ofTokens]) => {
@@ -473,12 +475,14 @@ const pollNow = watchListings(async ([ofChains, ofTokens]) => {
   if (was && now !== was) {
     const sides = SIDES.map((one) => chosen[one]).filter(({ token }) => token);
     const fresh = await list.refresh(sides.flatMap(({ token }) => token ?? []));
-    for (const [index, token] of fresh.entries()) {
-      const one = sides[index];
-      if (one?.token && token?.id === one.token.id) one.token = token;
+    for (const [index, one] of sides.entries()) {
+      const token = fresh[index];
+      // Prices are not shown there, and the focus or a selection can be.
+      if (!token || withoutPrice(token) === withoutPrice(one.token)) continue;
+      one.token = token;
+      showPair();
     }
     if (fresh.includes(null)) await readState();
-    else showPair();
     if (Date.now() > routeAt + ROUTE_MS) void checkRoute(isRoute);
   }
 });

@@ -463,7 +463,10 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       await nextPrices();
       // It asks again after some minutes.
       const asked = upstream.routesAsked().length;
+      const copyButton = pair.getByRole('button', { name: 'Copy the address of USDC on a' });
+      await copyButton.focus();
       await nextPrices();
+      expect(await hasFocus(copyButton)).toBe(true);
       expect(upstream.routesAsked()).toHaveLength(asked);
       await page.evaluate(() => {
         const { now } = Date;
