@@ -97,9 +97,10 @@ export function readPageFiles(folder: string): readonly PageFile[] {
     .flatMap((name) => {
       const type = TYPES[extname(name)];
       if (!type) return [];
-      const content = withoutComments(read(folder, name));
-      // Texts in scripts need their lines and indents.
-      return [{ name, type, content: name.endsWith('.css') ? content.replaceAll(/\n */g, ' ') : content }];
+      const text = withoutComments(read(folder, name));
+      // Texts in scripts need their lines, indents and spaces.
+      const content = name.endsWith('.css') ? text.replaceAll(/\n */g, ' ').replaceAll(': ', ':') : text;
+      return [{ name, type, content }];
     });
 }
 
