@@ -76,7 +76,10 @@ const list = createList({
     void list.find().then(readPair);
   },
   onInput: () => writeState(false),
-  onAllChains: () => chooseChain(''),
+  onAllChains() {
+    chooseChain('');
+    showSearch();
+  },
   onAnswered: panel.show,
   // The rows are newer than the age of the listing below the code.
   onPrices: (oldest = '') => shownFrom && oldest > shownFrom && pollNow(),
@@ -193,6 +196,7 @@ function recentChoices() {
       const made = button('', () => {
         writeAddress({ q: '', chain: '', token: textOf(one), to: '', side: '' }, true);
         void readState();
+        showSearch();
       });
       made.append(make('b', {}, listed(one.symbol)), ' ', listed(one.chain));
       return made;

@@ -155,6 +155,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       await search.fill('no such token');
       await note.getByRole('button', { name: 'Search all chains' }).click();
       await expect.poll(() => new URL(page.url()).search).toBe('?q=no+such+token');
+      expect(await hasFocus(search)).toBe(true);
       await note.getByRole('button', { name: 'Clear the search' }).click();
       await rows.first().waitFor();
       expect(await hasFocus(search)).toBe(true);
@@ -534,7 +535,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     });
 
     it('the picker remembers the last choices beside the card until they are forgotten, and never moves the list for them', async () => {
-      const { page, rows, pair, fromText } = await open();
+      const { page, search, rows, pair, fromText } = await open();
       const phone = { width: 360, height: 640 };
       const desktop = page.viewportSize() ?? phone;
       /** Where the first row is in a large window and on a phone. */
@@ -556,6 +557,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       expect(await places()).toEqual(before);
       await pair.getByRole('button', { name: 'USDC Ethereum' }).click();
       await says(fromText, /USDC/);
+      expect(await hasFocus(search)).toBe(true);
       expect(await places()).toEqual(before);
       await page.goto(demo.address);
       await pair.getByRole('button', { name: 'Forget' }).click();
