@@ -47,7 +47,7 @@ export interface PathOptions extends Config {
  * request to the GraphQL endpoint.
  */
 export function createPathAnswers(options: PathOptions) {
-  const { basePath, servedPaths, graphiql, compression, corsOrigins } = options;
+  const { basePath, servedPaths, graphiql, compression, corsOrigins, snapshots } = options;
   const pathOf = (path: OptionalPath) => (servedPaths.includes(path) ? basePath + path : undefined);
   const path = basePath + GRAPHQL_PATH;
   const tokenListPath = pathOf(TOKEN_LIST_PATH);
@@ -72,7 +72,8 @@ export function createPathAnswers(options: PathOptions) {
   if (graphiql) pages.push(servePage([path], facts.playgroundBase, () => createPlayground(facts)));
   const answers = new Map<string, PathAnswer<YogaContext>>();
   if (mcp) answers.set(mcp, mcpAnswer(options));
-  if (tokenListPath) answers.set(tokenListPath, forGet(createTokenListHandler(options)));
+  const onOmitted = options.metrics.tokenListOmitted;
+  if (tokenListPath) answers.set(tokenListPath, forGet(createTokenListHandler(snapshots, onOmitted)));
   // The schema without the fields for federation, as in `schema.graphql` of the repository.
   if (schema)
     answers.set(

@@ -34,27 +34,23 @@ function groupsOf(address: string): readonly string[] {
   return [...leading, ...Array<string>(8 - leading.length - trailing.length).fill('0'), ...trailing];
 }
 
-/**
- * Finds the client whose request came through trusted proxies.
- *
- * @param address the address at the other end of the connection; undefined once the connection is closed
- * @returns undefined if no trusted proxy sent the request: the client is then the address of the connection
- */
-export type ClientFinder = (
-  address: string | undefined,
-  forwardedFor: string | readonly string[] | null | undefined,
-) => string | undefined;
+export type ClientFinder = ReturnType<typeof createClientFinder>;
 
 /**
- * Creates the finder. The client is the last address in `X-Forwarded-For` that is not a trusted proxy's: clients can
- * make up all addresses before it. If a proxy adds no address, the proxy counts as the client.
+ * Creates the function that finds the client whose request came through trusted proxies: the last address in
+ * `X-Forwarded-For` that is not a trusted proxy's. Clients can make up all addresses before it. If a proxy adds no
+ * address, the proxy counts as the client.
  *
  * @param trustedProxies networks as `proxy-addr` reads them
+ * @returns a function whose result is undefined if no trusted proxy sent the request: the client is then the address of
+ *   the connection. That address is undefined once the connection is closed
  */
-export function createClientFinder(trustedProxies: readonly string[] = []): ClientFinder {
-  if (trustedProxies.length === 0) return () => undefined;
+export function createClientFinder(trustedProxies: readonly string[]) {
   const isTrusted = proxyaddr.compile([...trustedProxies]);
-  return (connectionAddress, forwardedFor) => {
+  return (
+    connectionAddress: string | undefined,
+    forwardedFor: string | readonly string[] | null | undefined,
+  ) => {
     if (connectionAddress === undefined || !isTrusted(connectionAddress, 0)) return undefined;
     let address = connectionAddress;
     for (const entry of entriesFromTheEnd(String(forwardedFor ?? ''))) {

@@ -30,14 +30,10 @@ async function createDocument(
 /**
  * Creates the handler of `/tokenlist.json`: the listed tokens of all EVM chains or, with `?chainKey=`, of one chain, in
  * the format of Uniswap's token lists.
+ *
+ * @param onOmitted called with the number of omitted tokens of each new list of all chains
  */
-export function createTokenListHandler({
-  snapshots,
-  metrics,
-}: {
-  readonly snapshots: Pick<Snapshots, 'current' | 'freshness'>;
-  readonly metrics: { tokenListOmitted(rows: number): void };
-}) {
+export function createTokenListHandler(snapshots: Snapshots, onOmitted: (rows: number) => void) {
   /** The lists of a state by the lower-case key of their chain; the key of the list of all chains is undefined. */
   const documentsOf = memoized(
     (_state: TokenListState) => new Map<string | undefined, Promise<TokenListDocument>>(),
@@ -63,8 +59,7 @@ export function createTokenListHandler({
       ? createDocument(tokens.byChain(chain[0]), [chain], current)
       : createDocument(tokens.rows, current.chains, current);
     documents.set(key, document);
-    const onMade = ({ omitted }: TokenListDocument) => metrics.tokenListOmitted(omitted);
-    document.then(chain ? undefined : onMade, () => documents.delete(key));
+    document.then(chain ? undefined : ({ omitted }) => onOmitted(omitted), () => documents.delete(key));
     return document;
   }
 

@@ -68,6 +68,6 @@ describe('the client of a request', () => {
   it('the client is that of the connection if its address is not trusted, or if no proxy is trusted', () => {
     expect(find('192.0.2.1', '192.0.2.7')).toBeUndefined();
     expect(find(undefined, '192.0.2.7')).toBeUndefined();
-    expect(createClientFinder()('127.0.0.1', '192.0.2.7')).toBeUndefined();
+    expect(createClientFinder([])('127.0.0.1', '192.0.2.7')).toBeUndefined();
   });
 });

@@ -134,8 +134,7 @@ describe('the token list', () => {
         chains,
       );
     let made = 0;
-    const metrics = { tokenListOmitted: () => void made++ };
-    const handle = createTokenListHandler({ snapshots: gateway.snapshots, metrics });
+    const handle = createTokenListHandler(gateway.snapshots, () => void made++);
     const bodyOf = async (search = '') => {
       const url = new URL(`http://gateway${PATH}?${search}`);
       return (await handle(new Request(url), url)).body;
