@@ -46,10 +46,6 @@ export class FetchExchange extends Exchange {
   }
 
   get isAborted(): boolean {
-    return this.isClosed;
-  }
-
-  get isClosed(): boolean {
     return this.request.signal.aborted;
   }
 

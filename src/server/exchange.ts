@@ -41,8 +41,6 @@ export abstract class Exchange {
   bodyBytes = 0;
   /** Whether the client closed the connection before the whole response was sent. */
   abstract readonly isAborted: boolean;
-  /** Whether a response can no longer be sent. */
-  abstract readonly isClosed: boolean;
   #requestId: string | undefined;
   #cacheable: CacheableRequest | undefined;
 
@@ -161,10 +159,6 @@ export class NodeExchange extends Exchange {
 
   get isAborted(): boolean {
     return this.request.socket.destroyed;
-  }
-
-  get isClosed(): boolean {
-    return this.response.destroyed;
   }
 
   toRequest(RequestClass: typeof Request): Request {

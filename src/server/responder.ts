@@ -173,7 +173,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
 
   function fail(err: unknown, exchange: Exchange): void {
     // The client closed the connection, which is not an error of the gateway.
-    if (exchange.isClosed) {
+    if (exchange.isAborted) {
       observer.answered(exchange, { cache: cacheResultOf(exchange, gateway, 200, {}) });
     } else if (err instanceof NotAPath) {
       observer.refuse(exchange, { status: 400, message: 'Expected a path, such as /graphql.', isLast: true });
