@@ -1,6 +1,7 @@
 /** Answers all paths but the GraphQL endpoint: pages, files, monitoring, the token list and the tools for agents. */
 import type { GraphQLSchema } from 'graphql';
 import type { Config } from './config/config.js';
+import type { RequestParameters } from './execution/operation-writer.js';
 import { schema as plainSchema, sdlOf } from './graph/schema/index.js';
 import { preflightAnswer } from './http/headers.js';
 import {
@@ -16,7 +17,6 @@ import {
 } from './http/paths.js';
 import { type PlainResponse, plainRefusal } from './http/refusal.js';
 import type { Logger } from './logger/logger.js';
-import type { ToolOperation } from './mcp/call-tool.js';
 import { createMcp } from './mcp/mcp-handler.js';
 import type { Metrics } from './observability/metrics.js';
 import type { Monitoring } from './observability/monitoring.js';
@@ -36,7 +36,7 @@ export interface PathOptions extends Config {
   readonly log: Logger;
   /** Executes an operation for a tool of `/mcp`. */
   readonly executeForTool: (
-    operation: ToolOperation,
+    operation: RequestParameters,
     request: Request,
     context: YogaContext,
   ) => Promise<string>;

@@ -29,7 +29,7 @@ const ALLOWED_IMPORTS = table(`
   graph/federation: domain graph graph/schema
   execution: config domain
   plugins: domain execution graph logger
-  mcp: config domain http logger observability/version
+  mcp: config domain execution http logger observability/version
   token-list: domain graph/dependencies http pages/static-page scheduling snapshots
   pages/static-page: http
   pages/llms-text: demo domain/listing pages/pages
@@ -43,7 +43,7 @@ const ALLOWED_IMPORTS = table(`
   gateway: domain execution graph graph/schema graph/federation http path-answers scheduling
   gateway: tracing yoga
   yoga: config domain execution graph http logger plugins
-  path-answers: config graph/schema http logger mcp observability snapshots token-list yoga
+  path-answers: config execution graph/schema http logger mcp observability snapshots token-list yoga
   path-answers: pages/llms-text pages/pages pages/static-page
   assemble: config demo domain gateway graph/dependencies logger observability pages/page-documents
   assemble: scheduling snapshots storage upstream

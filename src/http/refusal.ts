@@ -8,6 +8,8 @@ export interface Refusal {
   /** With a code, the body is a GraphQL error. */
   readonly code?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Whether the server closes the connection after the refusal. */
+  readonly isLast?: boolean;
 }
 
 /** A response that is made without GraphQL. */

@@ -2,6 +2,7 @@
 import { isIP } from 'node:net';
 import { type ParsedUrlQueryInput, stringify } from 'node:querystring';
 import { type ClientFinder, clientOf } from '../http/client-address.js';
+import type { Refusal } from '../http/refusal.js';
 import {
   MAX_UNANSWERED_REQUEST_BYTES,
   REFUSED_BODY_GRACE_MS,
@@ -11,7 +12,6 @@ import {
 import { createByteBudget } from '../server/byte-budget.js';
 import type { Connection } from '../server/connections.js';
 import { Exchange, type NodeRequest } from '../server/exchange.js';
-import type { ServerRefusal } from '../server/refusals.js';
 
 export class FetchExchange extends Exchange {
   status = 0;
@@ -132,14 +132,14 @@ function parsedBody(request: NodeRequest, maxBodyBytes: number): ReadBody | unde
 
 const FORM = /^application\/x-www-form-urlencoded\b/i;
 
-const READ_BEFORE: ServerRefusal = {
+const READ_BEFORE: Refusal = {
   status: 500,
   message:
     'The server around this gateway has read the request body and not passed it on: expected it as request.body.',
   code: 'INTERNAL_SERVER_ERROR',
 };
 
-const NOT_JSON: ServerRefusal = {
+const NOT_JSON: Refusal = {
   status: 400,
   message:
     'Expected a body that can be written as JSON, got one that is nested too deeply, circular or of another kind.',

@@ -1,18 +1,12 @@
 /** Prepares the tools for agents, and executes their operations. */
 import { type GraphQLSchema, type OperationDefinitionNode, parse, print, visit } from 'graphql';
 import type { ErrorCode } from '../domain/error-codes.js';
+import type { RequestParameters } from '../execution/operation-writer.js';
 import { dataSchema, type ObjectSchema, variablesSchema } from './json-schemas.js';
 import type { Tool } from './tools.js';
 
-/** An operation of a tool. Its members are checked like the parameters of any request. */
-export type ToolOperation = {
-  readonly query: unknown;
-  readonly operationName?: string;
-  readonly variables?: unknown;
-};
-
 /** Executes an operation as if a client had requested it. Resolves with the JSON of the response. */
-export type ExecuteOperation = (operation: ToolOperation) => Promise<string>;
+export type ExecuteOperation = (operation: RequestParameters) => Promise<string>;
 
 /** The result of a tool in the form of the protocol, and the distinct codes of its errors. */
 interface ToolResult {
@@ -31,7 +25,7 @@ export interface PreparedTool extends Omit<Tool, 'document'> {
   readonly inputSchema: ObjectSchema;
   /** Undefined if the form of the result depends on the arguments. */
   readonly outputSchema?: ObjectSchema;
-  operationOf(given: Readonly<Record<string, unknown>>): ToolOperation;
+  operationOf(given: Readonly<Record<string, unknown>>): RequestParameters;
   /** Rewrites an error message of the graph in the terms of the tool. */
   reworded(message: string): string;
 }

@@ -1,8 +1,9 @@
 /** Reads the bodies of requests and sends those of responses, in bounded memory and time. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Refusal } from '../http/refusal.js';
 import type { ByteBudget, Release } from './byte-budget.js';
 import type { Connection } from './connections.js';
-import { type ServerRefusal, TOO_MANY_REQUEST_BYTES } from './refusals.js';
+import { TOO_MANY_REQUEST_BYTES } from './refusals.js';
 
 /** The most memory for all requests that arrive in parts or wait for earlier requests: 32 of the largest bodies. */
 export const MAX_UNANSWERED_REQUEST_BYTES = 32 * 2 ** 20;
@@ -18,7 +19,7 @@ export interface ReadBody {
   /** How many bytes arrived: more than the limit if the body was too large. */
   readonly bytes: number;
   /** Why the body cannot be used. Undefined if the body can be used, or is only too large: then see `bytes`. */
-  readonly refusal?: ServerRefusal | undefined;
+  readonly refusal?: Refusal | undefined;
   /** Whether a framework has decoded the body, so that `Content-Encoding` no longer describes it. */
   readonly isDecoded?: boolean;
   /** Whether reading ended while the client was still sending. */
@@ -48,7 +49,7 @@ export function readBody(
   let buffer: Buffer | undefined;
   let bytes = 0;
   let release: Release | undefined;
-  let refusal: ServerRefusal | undefined;
+  let refusal: Refusal | undefined;
   let isDone = false;
   let grace: NodeJS.Timeout | undefined;
 

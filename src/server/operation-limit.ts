@@ -1,11 +1,11 @@
 /** Refuses operations of clients that exceed `RATE_LIMIT`. */
 import type { Config } from '../config/config.js';
 import type { ErrorCode } from '../domain/error-codes.js';
+import type { Refusal } from '../http/refusal.js';
 import type { Logger } from '../logger/logger.js';
 import type { Metrics } from '../observability/metrics.js';
 import type { ClientLimit } from '../scheduling/client-limit.js';
 import type { Exchange } from './exchange.js';
-import type { ServerRefusal } from './refusals.js';
 
 /**
  * Creates the function that limits the executed operations of each client. Call it before an operation is executed: it
@@ -21,7 +21,7 @@ export function createOperationLimit(
   /** Warnings for a refusal that can hit many clients, because the gateway counts them as one. Each is written once. */
   const warnings = new Set([forwarded, UNKNOWN_CLIENT]);
 
-  return async ({ client, isForwarded }: Exchange): Promise<ServerRefusal | undefined> => {
+  return async ({ client, isForwarded }: Exchange): Promise<Refusal | undefined> => {
     const waitMs = await limit.take(client ?? '');
     if (waitMs <= 0) return undefined;
     metrics.rateLimited(client ?? '');
@@ -42,7 +42,7 @@ const UNKNOWN_CLIENT =
 const POLICY = '"operations"';
 
 /** Makes the refusal of an operation beyond the limit. Its headers follow draft-ietf-httpapi-ratelimit-headers-10. */
-function refusal({ rate: { perSecond, burst } }: ClientLimit, waitMs: number): ServerRefusal {
+function refusal({ rate: { perSecond, burst } }: ClientLimit, waitMs: number): Refusal {
   const seconds = Math.ceil(waitMs / 1_000);
   return {
     status: 429,

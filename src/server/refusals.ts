@@ -5,13 +5,8 @@ import type { ErrorCode } from '../domain/error-codes.js';
 import { CACHE_STATUS, MISS, requestIdFrom } from '../http/headers.js';
 import { plainRefusal, type Refusal } from '../http/refusal.js';
 
-export interface ServerRefusal extends Refusal {
-  /** Whether to close the connection after the refusal. */
-  readonly isLast?: boolean;
-}
-
 /** The response to an internal error, whose cause is only logged. */
-export const INTERNAL_ERROR: ServerRefusal = {
+export const INTERNAL_ERROR: Refusal = {
   status: 500,
   message: 'Unexpected error.',
   code: 'INTERNAL_SERVER_ERROR',
@@ -19,7 +14,7 @@ export const INTERNAL_ERROR: ServerRefusal = {
 };
 
 /** The refusal of an encoded body: decoded, it could be a thousand times larger. */
-export const ENCODED_BODY: ServerRefusal = {
+export const ENCODED_BODY: Refusal = {
   status: 415,
   message:
     'Expected a request body without a Content-Encoding, or with "identity": this gateway does not decode bodies. Send the body as it is.',
@@ -32,18 +27,18 @@ export const ENCODED_BODY: ServerRefusal = {
  *
  * @param limit the limit that the body exceeds, such as "1048576 bytes" or "64 levels of objects and arrays"
  */
-export function tooLargeBody(limit: string): ServerRefusal {
+export function tooLargeBody(limit: string): Refusal {
   const message = `Expected a request body of at most ${limit}, got more.`;
   return { status: 413, message, code: 'LIMIT_EXCEEDED' satisfies ErrorCode };
 }
 
 /** The refusal of a request with too many headers. Its body is not read. */
-export function tooManyHeaders(limit: number): ServerRefusal {
+export function tooManyHeaders(limit: number): Refusal {
   return { status: 431, message: `Expected at most ${limit} request headers, got more.`, isLast: true };
 }
 
 /** The refusal while unfinished requests use too much memory. After five seconds, some of these requests have probably ended. */
-export const TOO_MANY_REQUEST_BYTES: ServerRefusal = {
+export const TOO_MANY_REQUEST_BYTES: Refusal = {
   status: 503,
   message: 'The gateway is reading too many large requests at once; send a smaller one, or try again.',
   code: 'OVERLOADED' satisfies ErrorCode,

@@ -2,14 +2,13 @@
 import type { Config } from '../config/config.js';
 import { CACHE_STATUS, MISS } from '../http/headers.js';
 import { pathIn } from '../http/operations.js';
-import { plainRefusal } from '../http/refusal.js';
+import { plainRefusal, type Refusal } from '../http/refusal.js';
 import type { Logger } from '../logger/logger.js';
 import type { Metrics } from '../observability/metrics.js';
 import { type AnsweredFacts, createRequestLog } from '../observability/request-log.js';
 import { createRequestMetrics, outcomeOf } from '../observability/request-metrics.js';
 import type { TraceSpan } from '../tracing.js';
 import type { Exchange } from './exchange.js';
-import type { ServerRefusal } from './refusals.js';
 import { commonHeaders, sendPlain } from './send-response.js';
 
 export interface RequestObserverOptions extends Pick<Config, 'corsOrigins' | 'logRequests' | 'basePath'> {
@@ -59,7 +58,7 @@ export function createRequestObserver(options: RequestObserverOptions) {
     /** Call it after the response was passed on, or if the client has closed the connection. */
     answered,
     /** Sends a refusal in place of a response of the gateway, with the headers that every response has. */
-    refuse(exchange: Exchange, refusal: ServerRefusal, isByClient = true): void {
+    refuse(exchange: Exchange, refusal: Refusal, isByClient = true): void {
       const headers = [...commonHeaders(exchange, options.corsOrigins), CACHE_STATUS, MISS];
       if (!sendPlain(exchange, plainRefusal(refusal), headers, refusal.isLast)) return;
       const codes = refusal.code === undefined ? NO_CODES : [refusal.code];

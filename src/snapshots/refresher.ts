@@ -42,8 +42,8 @@ export interface SnapshotMetrics {
   conflictingRouteRows(count: number): void;
 }
 
-export interface RefreshOptions extends Pick<Config, 'holdBackShrink' | 'holdBackTimes'> {
-  readonly service: Pick<Service, 'source' | 'switchTo' | 'forgetGone'>;
+export interface RefreshOptions extends Config {
+  readonly service: Service;
   readonly firstPauseMs?: number | undefined;
   readonly peers: Peers;
   readonly disk?: DiskStore | undefined;
@@ -74,7 +74,6 @@ export interface RefresherOptions<Row, Indexed extends Snapshot<Row>> extends Re
   /** The rows that the operator does not hide. */
   readonly select: (rows: readonly Row[], guard: GuardMemory<Row>) => readonly Row[];
   readonly index: (fetched: Fetched<Row>, before: Indexed | undefined) => Promise<Indexed>;
-  readonly freshMs: number;
   readonly onPublished: () => void;
 }
 
@@ -85,9 +84,10 @@ export type ListingStatus = ReturnType<ReturnType<typeof createRefresher>['statu
 export function createRefresher<Row extends ListingRow, Indexed extends Snapshot<Row>>(
   options: RefresherOptions<Row, Indexed>,
 ) {
-  const { kind, fetch, guard, select, index, freshMs, service } = options;
+  const { kind, fetch, guard, select, index, service } = options;
   const { firstPauseMs = FIRST_PAUSE_MS, peers, disk, metrics, log } = options;
   const { name } = kind;
+  const freshMs = options[`${name}FreshMs`];
   const maxPauseMs = Math.min(MAX_PAUSE_MS, Math.max(freshMs, firstPauseMs));
   const listingCheck = createListingCheck(kind, options.holdBackShrink, options.holdBackTimes);
   let snapshot: Indexed | undefined;

@@ -1,8 +1,7 @@
 /** Creates the refreshers, routes and sources, which together hold all data of the upstream in the gateway. */
-import type { Config } from '../config/config.js';
 import type { DemoFacts } from '../domain/guarded-facts.js';
 import { keyedRows } from '../domain/keyed-rows.js';
-import type { Chain, Fetched, Service, Token } from '../domain/listing.js';
+import type { Chain, Fetched, Token } from '../domain/listing.js';
 import { type ListingRules, resolveRules } from '../domain/listing-rules.js';
 import { CHAINS, type ListingKind, TOKENS } from '../upstream/listing-kinds.js';
 import { assignCaip2, compareNatives, guardPrices } from './cross-checks.js';
@@ -25,8 +24,7 @@ import {
 } from './snapshot.js';
 import { createSources } from './sources.js';
 
-export interface SnapshotsOptions extends Config, RefreshOptions {
-  readonly service: Service;
+export interface SnapshotsOptions extends RefreshOptions {
   /** The public facts of the demo data, which are known before the first listing is fetched. */
   readonly demoFacts: DemoFacts;
   readonly rules?: ListingRules | undefined;
@@ -65,7 +63,6 @@ export function createSnapshots(options: SnapshotsOptions) {
     },
     select: (rows, guard) => rulesFor({ rows, guard }).selectChains(rows),
     index: createChainSnapshot,
-    freshMs: options.chainsFreshMs,
     onPublished,
   });
   const tokens = createRefresher<Token, TokenSnapshot>({
@@ -83,7 +80,6 @@ export function createSnapshots(options: SnapshotsOptions) {
     },
     select: (rows) => resolved.selectTokens(rows),
     index: (fetched, before) => createTokenSnapshot(fetched, before, chains.snapshot),
-    freshMs: options.tokensFreshMs,
     onPublished,
   });
   const refreshers = { chains, tokens };
