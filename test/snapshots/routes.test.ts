@@ -6,6 +6,7 @@ import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { createContexts } from '../graph/executor.js';
 import { manyRounds, stopClock, stopClocks, untilCachesSeeTheTime } from '../support/clock.js';
 import { type Answer, json, startFakeUpstream, status } from '../support/fake-upstream.js';
+import { untilAsked } from '../support/sweep.js';
 import {
   type Answered,
   codesOf,
@@ -119,15 +120,7 @@ describe('routes from a token that is not listed as written', () => {
     const questions = ['0xbad1', '0xbad2', '0xbad3', '0xbad4', '0x64', '0x65'];
     const answers = Promise.all(questions.map((address) => gateway.query(pair(address))));
     await manyRounds();
-    await expect
-      .poll(
-        () => {
-          clock.advance(1_050);
-          return gateway.asked().length;
-        },
-        { interval: 30 },
-      )
-      .toBe(6);
+    await untilAsked(gateway, 6, clock, 1_050);
     await answers;
     // A permit for a route may have been left from before. Then the first request, for 0xbad1, was sent at
     // once.
@@ -262,22 +255,21 @@ describe('rows of routes that no listing has had', () => {
     tokenRow('d', '0x9'),
   ];
 
-  it('rows of routes that no listing has had are compared with the decimals in the demo data', async () => {
-    const { query } = await serve(() => json({ tokens: rows }));
-    expect(await query(pair('0x64'))).toEqual({
-      data: { tokens: [{ address: USDC.base }, { address: '0x9' }] },
-    });
-  });
-
-  it('rows of routes are compared with the decimals in the demo data, too, while there is no token listing', async () => {
-    const upstream = await startFakeUpstream();
-    upstream.plan('tokens', status(404));
-    upstream.plan('routes', json({ tokens: rows }));
-    const { query } = await createTestGateway({ upstream, config: { upstreamRetries: 0 } });
-    expect(await query(pair('0x64'))).toEqual({
-      data: { tokens: [{ address: USDC.base }, { address: '0x9' }] },
-    });
-  });
+  it.each([
+    ['', json({ tokens: LISTED })],
+    [', also while there is no token listing', status(404)],
+  ])(
+    'rows of routes that no listing has had are compared with the decimals in the demo data%s',
+    async (_when, listing) => {
+      const upstream = await startFakeUpstream();
+      upstream.plan('tokens', listing);
+      upstream.plan('routes', json({ tokens: rows }));
+      const { query } = await createTestGateway({ upstream, config: { upstreamRetries: 0 } });
+      expect(await query(pair('0x64'))).toEqual({
+        data: { tokens: [{ address: USDC.base }, { address: '0x9' }] },
+      });
+    },
+  );
 });
 
 describe('clients', () => {
@@ -290,15 +282,7 @@ describe('clients', () => {
     // and it is sent in a turn of the modest client.
     const modest = [50, 11].map((index) => queryAs('10.0.0.2', pair(hexOf(index))));
     await manyRounds();
-    await expect
-      .poll(
-        () => {
-          clock.advance(1_050);
-          return asked().length;
-        },
-        { interval: 30 },
-      )
-      .toBe(13);
+    await untilAsked({ asked }, 13, clock, 1_050);
     await Promise.all([...greedy, ...modest]);
     expect(asked()).toHaveLength(13);
     expect(asked().slice(0, 9)).toEqual(expect.arrayContaining([hexOf(50), hexOf(11)]));

@@ -5,23 +5,17 @@
 import { describe, expect, it } from 'vitest';
 import type { Token } from '../../src/domain/listing.js';
 import { createRouteMap } from '../../src/snapshots/sources.js';
-import {
-  manyRounds,
-  type StoppedClock,
-  stopClock,
-  stopDate,
-  untilCachesSeeTheTime,
-} from '../support/clock.js';
+import { manyRounds, stopClock, stopDate, untilCachesSeeTheTime } from '../support/clock.js';
 import { type Answer, json, stall, status } from '../support/fake-upstream.js';
 import {
   askSources,
   type Network,
   routesOf,
   rowOf,
-  type SweptUpstream,
   sourcesOf,
   startSweeping,
   startSweptUpstream,
+  untilAsked,
   untilComplete,
 } from '../support/sweep.js';
 import {
@@ -40,18 +34,6 @@ const NETWORK: Network = {
 };
 const TOKENS = Object.keys(NETWORK);
 const HOUR = 3_600_000;
-
-/** Waits for this many requests, and advances the clock by this time in each round. */
-const untilAsked = (upstream: SweptUpstream, count: number, clock: StoppedClock, ms: number) =>
-  expect
-    .poll(
-      () => {
-        clock.advance(ms);
-        return upstream.asked().length;
-      },
-      { interval: 20 },
-    )
-    .toBeGreaterThanOrEqual(count);
 
 /** A gateway that sweeps the network, with its date stopped. `answer` replaces the answers for some tokens. */
 async function sweep(answer: (token: string) => Answer | undefined = () => undefined, options = {}) {

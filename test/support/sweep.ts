@@ -1,6 +1,7 @@
 /** An upstream with a network of routes, and a gateway that sweeps them. */
 import { expect } from 'vitest';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
+import type { StoppedClock } from './clock.js';
 import { type Answer, type FakeUpstream, json, startFakeUpstream } from './fake-upstream.js';
 import {
   type Answered,
@@ -128,3 +129,20 @@ export async function untilComplete(gateway: TestGateway, token = 'a 0x1'): Prom
   if (!sources) throw new Error('Expected sources, got none');
   return sources;
 }
+
+/** Waits for this many requests, and advances the clock by this time in each round. */
+export const untilAsked = (
+  { asked }: { readonly asked: () => readonly unknown[] },
+  count: number,
+  clock: StoppedClock,
+  ms: number,
+) =>
+  expect
+    .poll(
+      () => {
+        clock.advance(ms);
+        return asked().length;
+      },
+      { interval: 20 },
+    )
+    .toBeGreaterThanOrEqual(count);
