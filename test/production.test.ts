@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { getAsBrowser } from './support/browser-get.js';
 import { freePort } from './support/free-port.js';
 import { ask } from './support/gateway-process.js';
 import { PACKAGE, ROOT, tableBelow } from './support/readme.js';
+import { getAsBrowser } from './support/send-http.js';
 import { spawnGroup } from './support/server-process.js';
 import { temporaryDirectory } from './support/temporary-files.js';
 

@@ -29,6 +29,14 @@ export function sendHttp(
   });
 }
 
+/** Sends a request as a browser does. Unlike with `fetch`, the body of the response stays compressed. */
+export const getAsBrowser = (
+  address: string,
+  path: string,
+  headers: Record<string, string> = {},
+): Promise<Received> =>
+  sendHttp(`${address}${path}`, { headers: { accept: 'text/html,*/*;q=0.8', ...headers } });
+
 const { zstdDecompressSync } = zlib as { zstdDecompressSync?: (body: Buffer) => Buffer };
 
 /** Whether this Node has zstd. */

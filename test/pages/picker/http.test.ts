@@ -3,9 +3,9 @@
  */
 import { readdirSync } from 'node:fs';
 import { beforeAll, expect, it } from 'vitest';
-import { getAsBrowser } from '../../support/browser-get.js';
 import { afterTests } from '../../support/ends.js';
 import { startGatewayProcess } from '../../support/gateway-process.js';
+import { getAsBrowser } from '../../support/send-http.js';
 
 const PAGE = new URL('../../../src/pages/picker/', import.meta.url);
 
