@@ -1,14 +1,12 @@
 /** A gateway joins both listings, passes on routes, asks the upstream little, and hides it from clients. */
 import { describe, expect, it } from 'vitest';
 import { demoChains, demoTokens } from './fixtures/demo.js';
-import { chainRow, tokenRow } from './fixtures/rows.js';
+import { chainRow, PLACEHOLDER, tokenRow, USDC } from './fixtures/rows.js';
 import { json, late, status } from './support/fake-upstream.js';
 import { codesOf, createTestGateway, withBrokenRoutes } from './support/test-gateway.js';
 import { startServer } from './support/test-server.js';
 import { collectUnhandledRejections } from './support/unhandled-rejections.js';
 
-const USDC = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
-const PLACEHOLDER = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE';
 const ZERO = '0x0000000000000000000000000000000000000000';
 
 interface Chains {

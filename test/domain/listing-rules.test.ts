@@ -7,7 +7,7 @@ import type { Chain, GuardedFact, Token } from '../../src/domain/listing.js';
 import { MAX_RULES, parseListingRules, resolveRules, ruleToPaste } from '../../src/domain/listing-rules.js';
 import { CHAINS, TOKENS } from '../../src/upstream/listing-kinds.js';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
-import { chainRow } from '../fixtures/rows.js';
+import { chainRow, USDC, USDC_ON_BASE } from '../fixtures/rows.js';
 
 const ORIGIN = { source: 'v1', takenAt: 0 };
 const { rows: chains } = await CHAINS.parse(demoChains, ORIGIN);
@@ -15,8 +15,6 @@ const { rows: tokens } = await TOKENS.parse(demoTokens, ORIGIN);
 /** The rules, resolved with all chains known. */
 const resolved = (text: string, known = chains) => resolveRules(parseListingRules(text), known);
 const noRules = resolveRules([], chains);
-const USDC_ON_BASE = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913';
-const USDC = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
 /** The rules, resolved without a known chain. */
 const byKeys = (text: string) => resolved(text, []);
 

@@ -1,10 +1,9 @@
 /** _entities finds chains and tokens by each key. A malformed representation is an error; the others are resolved. */
 import { expect, it } from 'vitest';
-import { idOf } from '../fixtures/rows.js';
+import { idOf, USDC } from '../fixtures/rows.js';
 import { type Answered, codesOf, createTestGateway } from '../support/test-gateway.js';
 
 const ZERO = `0x${'0'.repeat(40)}`;
-const USDC = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
 
 const CAIP19 = `eip155:1/erc20:${USDC}`;
 

@@ -3,7 +3,7 @@ import type { Client } from '@modelcontextprotocol/client';
 import { buildSchema, findBreakingChanges } from 'graphql';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { TOOLS } from '../../src/mcp/tools.js';
-import { tokenRow } from '../fixtures/rows.js';
+import { PLACEHOLDER, tokenRow } from '../fixtures/rows.js';
 import { afterTests } from '../support/ends.js';
 import { status } from '../support/fake-upstream.js';
 import { dataOf } from '../support/test-gateway.js';
@@ -11,14 +11,13 @@ import { FRESH, startServer, type TestServer, type TestServerOptions } from '../
 import { connect, REVISIONS, type Revision, textOf } from './support.js';
 
 const USDC = '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48';
-const NATIVE = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE';
 const NAMES = 'find_tokens get_token list_chains get_destinations get_sources listing_status query'.split(
   ' ',
 );
 const CALLS: readonly (readonly [name: string, args: Record<string, unknown>])[] = [
   ['find_tokens', { query: 'usdc', first: 3, filter: { isBridgeable: true }, orderBy: 'PRICE_DESC' }],
   ['find_tokens', {}],
-  ['find_tokens', { query: 'eth', filter: { reachableFrom: { chainKey: 'base', address: NATIVE } } }],
+  ['find_tokens', { query: 'eth', filter: { reachableFrom: { chainKey: 'base', address: PLACEHOLDER } } }],
   ['get_token', { chainKey: 'ethereum', address: USDC }],
   ['get_token', { chainKey: 'nowhere', address: USDC }],
   ['list_chains', { chainTypes: ['solana'] }],

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
-import { generatedListings } from '../fixtures/rows.js';
+import { generatedListings, USDC } from '../fixtures/rows.js';
 import { stopClocks } from '../support/clock.js';
 import { startFakeUpstream } from '../support/fake-upstream.js';
 import { postOf, sendRaw } from '../support/raw-http.js';
@@ -19,7 +19,6 @@ import {
 } from '../support/test-server.js';
 
 const QUERY = '{ tokens { symbol name } }';
-const USDC = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
 const SMALL = '{ chain(chainKey: "base") { name } }';
 
 /** A server with a response cache, and one without; most tests share them. */

@@ -1,7 +1,7 @@
 /** Facts and prices that contradict other facts or earlier prices are not served as if they were right. */
 import { describe, expect, it } from 'vitest';
 import { demoChains } from '../fixtures/demo.js';
-import { chainRow, tokenRow } from '../fixtures/rows.js';
+import { chainRow, PLACEHOLDER, tokenRow, USDC } from '../fixtures/rows.js';
 import { until } from '../support/clock.js';
 import { json, late, startFakeUpstream } from '../support/fake-upstream.js';
 import {
@@ -14,7 +14,6 @@ import {
   startGuarded,
 } from '../support/guarded-gateway.js';
 
-const USDC = '0xA0b86991c6218b36c1d19d4a2e9eb0ce3606eb48';
 const ETHEREUM = demoChains.find(({ chainKey }) => chainKey === 'ethereum') ?? chainRow('ethereum');
 const EVIL = chainRow('evil', { chainId: 1 });
 const TOKENS = [tokenRow('ethereum', USDC), tokenRow('evil', USDC, { decimals: 18, symbol: 'EVIL' })];
@@ -93,8 +92,8 @@ describe('two EVM chains with one chainId', () => {
 });
 
 describe("the decimals of a chain's native asset on which both listings disagree", () => {
-  const NATIVE = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE';
-  const ether = (decimals: number) => tokenRow('a', NATIVE, { symbol: 'ETH', decimals, price: { usd: 2 } });
+  const ether = (decimals: number) =>
+    tokenRow('a', PLACEHOLDER, { symbol: 'ETH', decimals, price: { usd: 2 } });
   const LISTINGS = { chains: [chainRow('a')], tokens: [ether(6), tokenRow('a', USDC)] };
   const held = { fact: 'decimals', served: '6', upstream: '18' };
 
@@ -137,7 +136,7 @@ describe("the decimals of a chain's native asset on which both listings disagree
     upstream.plan('chains', late(200, json({ chains: LISTINGS.chains })));
     const gateway = await startGuarded({}, { upstream });
     await expect.poll(async () => (await gateway.tokens())[0]).toMatchObject({ heldBack: [held] });
-    await expect.poll(gateway.ruleInLog).toBe(`keep a:${NATIVE} decimals 6`);
+    await expect.poll(gateway.ruleInLog).toBe(`keep a:${PLACEHOLDER} decimals 6`);
     await gateway.apply(gateway.ruleInLog() ?? '');
     expect((await gateway.tokens())[0]).toMatchObject({ decimals: 6, price: { usd: 2 }, heldBack: [] });
     expect(gateway.heldBackRows()).toEqual([0, 0]);

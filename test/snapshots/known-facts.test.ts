@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
-import { chainRow, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
+import { chainRow, successorChain, successorToken, tokenRow, USDC } from '../fixtures/rows.js';
 import { until } from '../support/clock.js';
 import { startFakeSuccessor } from '../support/fake-successor.js';
 import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
@@ -19,7 +19,6 @@ import {
 } from '../support/guarded-gateway.js';
 import { open, post } from '../support/open-gateway.js';
 
-const USDC = '0xA0b86991c6218b36c1d19d4a2e9eb0ce3606eb48';
 const CHAINS = [chainRow('ethereum', { chainId: 1 }), chainRow('a')];
 const usdc = (decimals: number) => tokenRow('ethereum', USDC, { decimals, price: { usd: 1 } });
 const REST = numberedRows(20);

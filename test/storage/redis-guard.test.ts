@@ -1,6 +1,6 @@
 /** Gateways that share a Redis also share guarded values and hold-back periods. */
 import { describe, expect, it } from 'vitest';
-import { chainRow, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
+import { chainRow, PLACEHOLDER, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
 import { stopClocks, until } from '../support/clock.js';
 import { changesSince, listOf } from '../support/copies.js';
 import { startFakeSuccessor } from '../support/fake-successor.js';
@@ -22,7 +22,6 @@ import { createTestGateway, refresh } from '../support/test-gateway.js';
 
 const [, ...REST] = LISTINGS.tokens;
 const takenAtOf = ({ snapshots }: GuardedGateway) => snapshots.status(Date.now())[1].takenAt;
-const NATIVE = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE';
 const HELD = { decimals: 6, price: null, heldBack: [{ fact: 'decimals', served: '6', upstream: '18' }] };
 
 /** A gateway whose listings are in Redis. Its clock starts 20 days behind, and stays behind Redis. */
@@ -53,7 +52,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
   });
 
   it('a gateway reads the chains of its peers before it guards their first tokens, which depend on the chains', async () => {
-    const tokens = [tokenRow('a', NATIVE), numbered(1, { address: `0x${'1'.repeat(40)}` })];
+    const tokens = [tokenRow('a', PLACEHOLDER), numbered(1, { address: `0x${'1'.repeat(40)}` })];
     const { clock, options, gateway, isShared } = await startSharing({ chains: [chainRow('a')], tokens });
     await gateway.bring({});
     await until(isShared);
@@ -123,7 +122,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
 
   it('gateways agree since when the two listings give a native asset different decimals, also after one restarts', async () => {
     const { client, options, gateway, prefix, isShared } = await startSharing();
-    const native = tokenRow('a', NATIVE, { symbol: 'ETH', decimals: 6 });
+    const native = tokenRow('a', PLACEHOLDER, { symbol: 'ETH', decimals: 6 });
     await gateway.bring({ tokens: [native, ...LISTINGS.tokens] }, HOUR);
     await gateway.bring({}, HOUR);
     await until(isShared);

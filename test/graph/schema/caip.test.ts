@@ -3,13 +3,11 @@ import { AssetType, ChainId } from 'caip';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { demoChains } from '../../fixtures/demo.js';
-import { chainRow, tokenRow } from '../../fixtures/rows.js';
+import { chainRow, PLACEHOLDER, tokenRow, USDC } from '../../fixtures/rows.js';
 import { share } from '../../support/ends.js';
 import { createTestGateway, dataOf, type TestGateway } from '../../support/test-gateway.js';
 import { FRESH } from '../../support/test-server.js';
 
-const PLACEHOLDER = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE';
-const USDC = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
 const MINT = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
 const SOLANA = 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp';
 

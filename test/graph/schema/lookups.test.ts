@@ -1,13 +1,11 @@
 /** Look-ups find chains and tokens by id and by key, in the order of the request, with null for unknown ones. */
 import { describe, expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../../fixtures/demo.js';
-import { chainRow, idOf, tokenRow } from '../../fixtures/rows.js';
+import { chainRow, idOf, PLACEHOLDER, tokenRow, USDC } from '../../fixtures/rows.js';
 import { status } from '../../support/fake-upstream.js';
 import { createTestGateway, dataOf } from '../../support/test-gateway.js';
 
-const PLACEHOLDER = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE';
 const ZERO = `0x${'0'.repeat(40)}`;
-const USDC = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
 
 const NODES = `query ($ids: [ID!]!) {
   nodes(ids: $ids) { __typename id ... on Chain { chainKey } ... on Token { chainKey address } }

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { foldSymbol } from '../../../src/search/text.js';
 import { demoChains, demoTokens, type RawToken } from '../../fixtures/demo.js';
-import { chainRow, tokenRow } from '../../fixtures/rows.js';
+import { chainRow, tokenRow, USDC } from '../../fixtures/rows.js';
 import { share } from '../../support/ends.js';
 import { startFakeUpstream, status } from '../../support/fake-upstream.js';
 import { createTestGateway, dataOf } from '../../support/test-gateway.js';
@@ -52,7 +52,6 @@ const serve = (tokens: readonly object[], chains: readonly object[] = demoChains
 const namesOf = ({ found }: Awaited<ReturnType<typeof search>>) =>
   found.map(({ symbol, chainKey }) => `${symbol} ${chainKey}`);
 
-const USDC_ON_ETHEREUM = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
 const STG = '0x2F6F07CDcf3588944Bf4C42aC74ff24bF56e7590';
 const ON_SOLANA =
   demoTokens.find(({ address }) => /^[1-9A-HJ-NP-Za-km-z]{40,}$/.test(address))?.address ?? '';
@@ -115,16 +114,16 @@ describe('a query as a person types it', () => {
 
   const PLACEHOLDER = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE';
   it.each([
-    [USDC_ON_ETHEREUM, USDC_ON_ETHEREUM],
-    [USDC_ON_ETHEREUM.toLowerCase(), USDC_ON_ETHEREUM],
-    [USDC_ON_ETHEREUM.toUpperCase(), USDC_ON_ETHEREUM],
-    [`  ${USDC_ON_ETHEREUM}\n`, USDC_ON_ETHEREUM],
-    [`"${USDC_ON_ETHEREUM}"`, USDC_ON_ETHEREUM],
-    [`${USDC_ON_ETHEREUM},`, USDC_ON_ETHEREUM],
-    [`ethereum:${USDC_ON_ETHEREUM}`, USDC_ON_ETHEREUM],
-    [`https://example.org/token/${USDC_ON_ETHEREUM}#code`, USDC_ON_ETHEREUM],
+    [USDC, USDC],
+    [USDC.toLowerCase(), USDC],
+    [USDC.toUpperCase(), USDC],
+    [`  ${USDC}\n`, USDC],
+    [`"${USDC}"`, USDC],
+    [`${USDC},`, USDC],
+    [`ethereum:${USDC}`, USDC],
+    [`https://example.org/token/${USDC}#code`, USDC],
     [STG.toLowerCase(), STG],
-    [USDC_ON_ETHEREUM.slice(0, 8), USDC_ON_ETHEREUM.slice(0, 8)],
+    [USDC.slice(0, 8), USDC.slice(0, 8)],
     [ON_SOLANA, ON_SOLANA],
     [`${ON_SOLANA},`, ON_SOLANA],
     [PLACEHOLDER.toUpperCase(), PLACEHOLDER],
@@ -153,8 +152,8 @@ describe('a query as a person types it', () => {
     ['USDC ethereum', '0xA0b8...eB48'],
     ['USDC ethereum', '0xA0b86..06eB48'],
     ['USDC ethereum', '"0xa0b86991c6…cE3606eB48" ethereum'],
-    ['USDC ethereum', `0x${USDC_ON_ETHEREUM.slice(2).padStart(64, '0')}`],
-    ['USDC ethereum', USDC_ON_ETHEREUM.slice(2)],
+    ['USDC ethereum', `0x${USDC.slice(2).padStart(64, '0')}`],
+    ['USDC ethereum', USDC.slice(2)],
     // A token's address in Move is a type. The picker shows its start and end.
     ['APT aptos', '0x1::a…Coin aptos'],
     ['ETH ethereum', `0x${'0'.repeat(40)} ethereum`],
@@ -190,9 +189,9 @@ describe('a query as a person types it', () => {
   });
 
   it('an identifier is not searched in symbols and names', async () => {
-    const identifiers = [USDC_ON_ETHEREUM, USDC_ON_ETHEREUM.slice(0, 12), '0xA0b8...eB48', ON_SOLANA].concat(
+    const identifiers = [USDC, USDC.slice(0, 12), '0xA0b8...eB48', ON_SOLANA].concat(
       '0x1::aptos_coin::AptosCoin',
-      `eip155:1/erc20:${USDC_ON_ETHEREUM}`,
+      `eip155:1/erc20:${USDC}`,
       'eip155:4242',
     );
     const texts = identifiers.flatMap((typed) => [`${typed} Token`, `USD Coin ${typed}`]);
@@ -207,10 +206,10 @@ describe('a query as a person types it', () => {
 
   it.each([
     ['nonsense', 'qqqq'],
-    ['less than six digits of an address', USDC_ON_ETHEREUM.slice(0, 7)],
-    ['a part of an address that is not its start', `0x${USDC_ON_ETHEREUM.slice(8, 20)}`],
+    ['less than six digits of an address', USDC.slice(0, 7)],
+    ['a part of an address that is not its start', `0x${USDC.slice(8, 20)}`],
     ['an unknown address', `0x${'12'.repeat(20)}`],
-    ['an address on another chain', `eip155:137/erc20:${USDC_ON_ETHEREUM}`],
+    ['an address on another chain', `eip155:137/erc20:${USDC}`],
     ['the start of one address with the end of another', '0xA0b8…2913'],
     ['less than four digits at the start and at the end of an address', '0xA0b…b48'],
     ['a case-sensitive address in another case', ON_SOLANA.toLowerCase()],

@@ -7,7 +7,6 @@ import { type FakeListings, startFakeUpstream } from '../../support/fake-upstrea
 import { fixedLimits } from '../../support/fixed-limits.js';
 import { startGatewayProcess } from '../../support/gateway-process.js';
 
-export const USDC_ON_BASE = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913';
 export const PHONE = { viewport: { width: 360, height: 640 }, hasTouch: true, isMobile: true };
 const DESKTOP = { width: 1280, height: 720 };
 

@@ -2,9 +2,10 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { USDC_ON_BASE } from '../../fixtures/rows.js';
 import { isBrowserMissing } from '../../support/browser.js';
 import { ROOT } from '../../support/readme.js';
-import { copied, hasFocus, PHONE, says, smallTargets, USDC_ON_BASE, usePicker } from './open-picker.js';
+import { copied, hasFocus, PHONE, says, smallTargets, usePicker } from './open-picker.js';
 
 const run = promisify(execFile);
 

@@ -1,14 +1,12 @@
 /** The picker shows rows that need care: odd names, look-alikes, held-back values and logos. */
 import type { Locator } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { chainRow, tokenRow } from '../../fixtures/rows.js';
+import { chainRow, PLACEHOLDER, tokenRow, USDC_ON_BASE } from '../../fixtures/rows.js';
 import { isBrowserMissing } from '../../support/browser.js';
 import { type FakeListings, startFakeUpstream } from '../../support/fake-upstream.js';
 import { withHeldBack } from '../../support/held-back.js';
 import { startServer } from '../../support/test-server.js';
-import { rowTexts, says, USDC_ON_BASE, usePicker } from './open-picker.js';
-
-const NATIVE = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE';
+import { rowTexts, says, usePicker } from './open-picker.js';
 
 describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300_000 }, () => {
   const { open, openWith } = usePicker();
@@ -23,7 +21,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       ...TWINS.map((address, index) => tokenRow('a', address, { symbol: index ? 'twin' : 'TWIN' })),
       tokenRow('a', '0x3333330000000000000000000000000000004444', { symbol: 'ELSE' }),
       tokenRow('a', '0x4', { symbol: 'FAKЕ', ...{ logoUrl: 'https://logos.test/good.svg' } }),
-      tokenRow('b', NATIVE, {
+      tokenRow('b', PLACEHOLDER, {
         symbol: '<img src=x onerror=alert(1)>',
         name: 'Odd <b>one</b>',
         decimals: 18,

@@ -1,22 +1,12 @@
 /** People find and choose a token and its destination in the picker, with a mouse, keys or a link. */
 import { describe, expect, it } from 'vitest';
-import { chainRow, tokenRow } from '../../fixtures/rows.js';
+import { chainRow, tokenRow, USDC, USDC_ON_BASE } from '../../fixtures/rows.js';
 import { isBrowserMissing } from '../../support/browser.js';
 import { json } from '../../support/fake-upstream.js';
 import { fixedLimits } from '../../support/fixed-limits.js';
 import { ask } from '../../support/gateway-process.js';
-import {
-  copied,
-  hasFocus,
-  inOneLine,
-  lookAgain,
-  rowTexts,
-  says,
-  USDC_ON_BASE,
-  usePicker,
-} from './open-picker.js';
+import { copied, hasFocus, inOneLine, lookAgain, rowTexts, says, usePicker } from './open-picker.js';
 
-const USDC_ON_ETHEREUM = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
 const FROM_USDC = `/?token=base:${USDC_ON_BASE}`;
 
 describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300_000 }, () => {
@@ -51,7 +41,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
         .poll(async () => (await rowTexts(rows.first()))[0])
         .toMatch(/^ETH on Ethereum\s+Ether · native asset/);
       // A pasted address, in any letter case.
-      await search.fill(USDC_ON_ETHEREUM.toLowerCase());
+      await search.fill(USDC.toLowerCase());
       await expect.poll(() => rowTexts(rows)).toEqual([expect.stringMatching(/^USDC on Ethereum\s/)]);
       await says(found, '1 token for “0xa0b8…eb48”');
       expect(searches()).toHaveLength(5);
