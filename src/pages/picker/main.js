@@ -463,7 +463,11 @@ const movable = ({ tokens }) => tokens?.filter(({ isBridgeable }) => isBridgeabl
 const withoutPrice = (token) => JSON.stringify({ ...token, price: 0 });
 let chainsKnown = '';
 let shownFrom = '';
+let source = '';
 const pollNow = watchListings(async ([ofChains, ofTokens]) => {
+  // Only a new page has or lacks the label of made-up data.
+  if (source && source !== ofTokens?.source) location.reload();
+  source = ofTokens?.source ?? '';
   await list.retry();
   if (isUnopened) await readState();
   const version = `${ofChains?.version} ${ofTokens?.rows}`;

@@ -42,12 +42,12 @@ export function usePicker() {
   /** Opens the page of another gateway, whose upstream has these rows. */
   async function openWith(listings: FakeListings, settings: Record<string, string> = {}, path = '/') {
     const upstream = await startFakeUpstream(listings, onTestFinished);
-    const { address } = await startGatewayProcess({
+    const gateway = await startGatewayProcess({
       UPSTREAM_URL: upstream.url,
       ...fixedLimits({ upstreamRetries: 0 }),
       ...settings,
     });
-    return { upstream, address, ...(await open(address + path)) };
+    return { upstream, ...gateway, ...(await open(gateway.address + path)) };
   }
   return { demo, open, openWith };
 }

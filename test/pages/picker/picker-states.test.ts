@@ -76,6 +76,24 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
         .toEqual(['', expect.stringContaining('The service lists nothing that this token can be moved to.')]);
     });
 
+    it('the picker is loaded anew, with its search, when the gateway serves demo data in place of a service', async () => {
+      const env = { PORT: String(await freePort()) };
+      const listings = { chains: [chainRow('a')], tokens: [tokenRow('a', '0x1')] };
+      const { page, search, rows, child, exited } = await openWith(listings, env, '/?q=usdc');
+      await rows.first().waitFor();
+      await lookAgain(page);
+      child.kill('SIGKILL');
+      await exited;
+      await startGatewayProcess(env);
+      await expect
+        .poll(async () => {
+          await lookAgain(page);
+          return page.getByText('Demo: prices, routes and some flags are made up').count();
+        })
+        .toBe(1);
+      expect(await search.inputValue()).toBe('usdc');
+    });
+
     it('the picker updates prices without moving rows or the focus, and keeps the rows while the gateway does not answer', async () => {
       const env = { PORT: String(await freePort()), TOKENS_FRESH_MS: '200' };
       // The page needs neither introspection nor the playground.
