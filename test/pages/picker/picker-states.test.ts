@@ -111,7 +111,9 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       const kept = await rows.nth(1).elementHandle();
       await search.press('ArrowDown');
       const before = await rows.locator('.price').allTextContents();
-      const titles = await rows.locator('.title').allTextContents();
+      // Further pages are appended when they come into view, on a busy machine earlier or later.
+      const firstTitles = async () => (await rows.locator('.title').allTextContents()).slice(0, 20);
+      const titles = await firstTitles();
       await expect
         .poll(
           async () => {
@@ -121,7 +123,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
           { interval: 300 },
         )
         .not.toEqual(before);
-      expect(await rows.locator('.title').allTextContents()).toEqual(titles);
+      expect(await firstTitles()).toEqual(titles);
       expect(await kept?.evaluate((row) => row.className)).toBe('row takes');
       expect(searches()).toHaveLength(1);
       await says(page.locator('#prices'), /^prices \d s old$/);
@@ -133,14 +135,14 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       await search.fill('usdc');
       await expect.poll(polls, { timeout: 5000 }).toBe(earlier + 1);
       await search.fill('eth');
-      await expect.poll(() => rows.locator('.title').allTextContents()).toEqual(titles);
+      await expect.poll(firstTitles).toEqual(titles);
       await search.press('ArrowDown');
 
       child.kill('SIGKILL');
       await exited;
       await search.fill('usdt');
       await fault.getByText('This gateway does not answer. Retrying…').waitFor();
-      expect([await rows.locator('.title').allTextContents(), await found.innerText()]).toEqual([
+      expect([await firstTitles(), await found.innerText()]).toEqual([
         titles,
         'Earlier results, not updated.',
       ]);
