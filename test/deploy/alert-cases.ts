@@ -203,6 +203,11 @@ export const SILENT_CASES: readonly (readonly [why: string, alert: string, Alert
     }),
   ],
   [
+    'a load balancer finds at /ready that a gateway is not ready',
+    'GatewayErrors',
+    rates({ [requests('hit', 'ok')]: [900, 900], [requests('none', 'HTTP_5XX')]: [0, 60] }),
+  ],
+  [
     'one client floods the gateway',
     'GatewayOverloaded',
     rates({
