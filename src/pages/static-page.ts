@@ -99,7 +99,9 @@ export function readPageFiles(folder: string): readonly PageFile[] {
       if (!type) return [];
       const text = withoutComments(read(folder, name));
       // Texts in scripts need their lines, indents and spaces.
-      const content = name.endsWith('.css') ? text.replaceAll(/\n */g, ' ').replaceAll(': ', ':') : text;
+      const content = name.endsWith('.css')
+        ? text.replaceAll(/\n */g, ' ').replaceAll(/([:,;]) | (?=\{)/g, '$1')
+        : text;
       return [{ name, type, content }];
     });
 }

@@ -213,7 +213,7 @@ export function summaryOf(from, to, isRoute) {
     ['warning', from.decimals !== to.decimals && `Decimals differ: ${markedText(decimals.join(', '))}.`],
   ];
   return [
-    make('h2', {}, glyph(from), ...titleOf(from), ' → ', glyph(to), ...titleOf(to)),
+    make('h2', {}, glyph(from), ...titleOf(from), '\u2002→\u2002', glyph(to), ...titleOf(to)),
     ...lines.flatMap(([name, text]) => (text ? make('p', { class: name }, text) : [])),
   ];
 }

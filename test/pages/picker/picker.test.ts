@@ -245,7 +245,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       await says(
         pair,
         new RegExp(
-          `^USDC on Base → USDC on Arbitrum This route is listed. A quote shows whether it works. From eip155:8453 ${USDC_ON_BASE} Copy To eip155:42161 0xaf88\\w+ Copy$`,
+          `^B USDC on Base → A USDC on Arbitrum This route is listed. A quote shows whether it works. From eip155:8453 ${USDC_ON_BASE} Copy To eip155:42161 0xaf88\\w+ Copy$`,
         ),
       );
       // Screen readers announce every change.
