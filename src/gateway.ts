@@ -190,8 +190,10 @@ export function createGateway(options: GatewayOptions) {
       });
     const facts = { client, requestId, isOwn: true };
     const result = execute(operation, client);
-    if (isWritten(result)) return textOf(result);
-    const answer = await respondLater({ isOperation: true, toRequest }, facts, operation, result);
+    const answer: Answer = isWritten(result)
+      ? { written: result }
+      : await respondLater({ isOperation: true, toRequest }, facts, operation, result);
+    if (!('refusal' in answer)) outcome.executor = 'written' in answer ? 'writer' : 'yoga';
     if ('written' in answer) return textOf(answer.written);
     const { isByClient } = 'refusal' in answer ? answer : answer.outcome;
     if (isByClient !== undefined) outcome.isByClient = isByClient;

@@ -34,6 +34,8 @@ export interface OperationOutcome {
   isRefused?: boolean;
   /** If `codes` has overloads or failures of the upstream: whether the client itself caused all of them. */
   isByClient?: boolean;
+  /** Who executed the operation of a tool at `/mcp`. Absent if nobody did, and for requests to the endpoint. */
+  executor?: 'writer' | 'yoga';
   /** Present if the document was valid. */
   result?: ResultFacts;
 }

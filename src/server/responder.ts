@@ -167,7 +167,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
     sendPlain(exchange, response, others);
     const { operation, codes, isByClient } = outcome;
     const use = cacheResultOf(exchange, gateway, response.status, outcome);
-    const executor = use === 'miss' ? 'yoga' : undefined;
+    const executor = use === 'miss' && pathIn(exchange.url) === path ? 'yoga' : outcome.executor;
     return observer.answered(exchange, { cache: use, executor, operation, codes, isByClient });
   }
 

@@ -196,26 +196,27 @@ it('a message counts as an operation in progress, and is refused as OVERLOADED b
 });
 
 describe('the log and the metrics', () => {
-  it('the log and the metrics have the operation of a tool and the codes of its errors, as for other requests', async () => {
+  it('the log and the metrics have the operation of a tool, who executed it and the codes of its errors, as for other requests', async () => {
     const server = await startServer({ hasListings: true });
     for (const [body, ...expected] of [
-      [LIST, 200, 'none', undefined, undefined],
-      [callOf('list_chains', { search: 'base' }), 200, 'miss', 'ListChains', undefined],
-      [callOf('find_tokens', { first: 0 }), 200, 'miss', 'FindTokens', ['BAD_USER_INPUT']],
-      [callOf('query', { query: 'query Mine { __typename }' }), 200, 'miss', 'Query', undefined],
-      [callOf('query', { query: '{ nope }' }), 200, 'miss', 'Query', ['GRAPHQL_VALIDATION_FAILED']],
-      [callOf('nothing'), 200, 'none', undefined, ['BAD_USER_INPUT']],
-      ['[]', 400, 'refused', undefined, undefined],
+      [LIST, 200, 'none', undefined, undefined, undefined],
+      [callOf('list_chains', { search: 'base' }), 200, 'miss', 'writer', 'ListChains', undefined],
+      [callOf('find_tokens', { first: 0 }), 200, 'miss', 'yoga', 'FindTokens', ['BAD_USER_INPUT']],
+      [callOf('find_tokens', { unknown: 0 }), 200, 'miss', undefined, 'FindTokens', ['BAD_USER_INPUT']],
+      [callOf('query', { query: 'query Mine { __typename }' }), 200, 'miss', 'writer', 'Query', undefined],
+      [callOf('query', { query: '{ nope }' }), 200, 'miss', 'yoga', 'Query', ['GRAPHQL_VALIDATION_FAILED']],
+      [callOf('nothing'), 200, 'none', undefined, undefined, ['BAD_USER_INPUT']],
+      ['[]', 400, 'refused', undefined, undefined, undefined],
     ] as const) {
       await post(server, body);
-      const { path, status, cache, operation, codes } = server.serverLog.findLast(
+      const { path, status, cache, executor, operation, codes } = server.serverLog.findLast(
         ({ msg }) => msg === 'Answered',
       ) as LogLine;
-      expect([path, status, cache, operation, codes]).toEqual(['/mcp', ...expected]);
+      expect([path, status, cache, executor, operation, codes]).toEqual(['/mcp', ...expected]);
     }
     const { text } = await server.metrics.expose();
     expect(text).toContain('gateway_requests_total{cache="miss",outcome="ok"} 2');
-    expect(text).toContain('gateway_requests_total{cache="miss",outcome="BAD_USER_INPUT"} 1');
+    expect(text).toContain('gateway_requests_total{cache="miss",outcome="BAD_USER_INPUT"} 2');
     expect(text).toContain('gateway_requests_total{cache="refused",outcome="HTTP_4XX"} 1');
   });
 
