@@ -11,11 +11,11 @@ interface NamedRow {
   readonly address?: string | undefined;
 }
 
-/** A chain or token as a rule spells it: by keys, or by a CAIP identifier. */
+/** A chain or token that a rule names. Different spellings of one name are already made equal. */
 interface Place {
   /** All spellings of one key have the same `id`, and so have all spellings of one CAIP identifier. */
   readonly id: string;
-  /** The chain is named by its key in lower case, or else by its CAIP-2 identifier. */
+  /** The key of the chain, in lower case. Absent if the rule names the chain by its CAIP-2 identifier. */
   readonly chainKey?: string;
   readonly caip2?: string;
   /** The folded address; undefined for a chain. */

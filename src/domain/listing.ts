@@ -127,8 +127,8 @@ export interface Fetched<Row> extends SourceAndAge {
   /** The memory of the guard; undefined for a new answer, and for a listing that an older gateway has stored. */
   readonly guard?: GuardMemory<Row> | undefined;
   /**
-   * Only in a guarded token listing. By symbol, in lower case: the lower and the upper median of its prices in the
-   * answer; both are 0 if all of these prices are doubted.
+   * Only in a guarded token listing. The key is a symbol in lower case. The value is the lower and the upper median of
+   * this symbol's prices in the answer. Both are 0 if every price is doubted.
    */
   readonly medians?: ReadonlyMap<string, readonly [number, number]> | undefined;
   /** Only in a listing on disk: the largest listing that was served in the day before. */

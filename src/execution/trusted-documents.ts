@@ -66,7 +66,10 @@ function textsByKey(manifest: ReadonlyMap<string, string>): ReadonlyMap<string, 
   return texts;
 }
 
-/** Makes a check that accepts SDL queries and trusted documents, even if white space and comments differ. */
+/**
+ * Makes a check that accepts trusted documents, and queries that ask only for the SDL. White space and comments do not
+ * matter.
+ */
 function createAcceptance(
   manifest: ReadonlyMap<string, string>,
   pageDocuments: readonly string[],

@@ -85,7 +85,8 @@ export function queryTool(sdl: string): PreparedTool {
 }
 
 /**
- * Executes the operation of a tool. Errors are results that the agent can read.
+ * Executes the operation of a tool. An error becomes a result of the tool, not an error of the protocol, so that the
+ * agent can read it.
  *
  * @param given the arguments as the client sent them
  */

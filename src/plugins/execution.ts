@@ -112,7 +112,10 @@ const MAX_QUOTED_MEMBERS = 50;
 /** If invalid variables have more characters, only one error is made: to quote a megabyte takes 15 ms. */
 const MAX_QUOTED_TEXT = 100_000;
 
-/** The refusal of an operation whose variables are invalid, or whose known cost is too high. */
+/**
+ * Refuses an operation if its variables are invalid. Also refuses it if it exceeds a limit: by the cost of its root
+ * fields, or as the operation writer has found (`costRefusal`). Undefined if the operation may be executed.
+ */
 function refusalOf(
   args: ExecutionArgs,
   { cost, costRefusal, introspection }: ExecutionContext,

@@ -28,7 +28,7 @@ export interface CachedResponse {
   readonly madeAt: number;
 }
 
-/** The key of a longer request is not stored. A new longer body is parsed only in its turn of the queue. */
+/** The key of a longer request is not stored. If its text was not seen lately, it is parsed only in its turn. */
 export const MAX_SHORT_LENGTH = 16_384;
 /** A longer request is not cached: keys are computed before an operation waits for its turn, so they must be cheap. */
 const MAX_KEYED_LENGTH = 65_536;

@@ -149,7 +149,7 @@ export async function guardPrices(listing: GuardedListing<Token>, before: Fetche
 /** Median prices from which every price is far. */
 const NONE_NEAR = [0, 0] as const;
 
-/** The row, without its price if the price is far from one of these median prices of its symbol. */
+/** Removes the price of a row if it is far from the lower or from the upper median price of its symbol. */
 export function withComparedPrice(row: Token, medians: NonNullable<Fetched<Token>['medians']>): Token {
   if (row.price === null) return row;
   const { usd, asOf } = row.price;

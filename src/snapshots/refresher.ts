@@ -248,7 +248,8 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   }
 
   /**
-   * The stored and shared listings to compare with, not to serve. `isWhole` is false if the peers cannot be asked now.
+   * Reads the listings on disk and in Redis that must not be served, such as those of another upstream. The guard
+   * compares new rows with them. `isWhole` is false if the peers cannot be asked now.
    */
   async function readOthers() {
     const ofPeers = await peers.readOthers(name, kind);

@@ -33,7 +33,10 @@ export function createSources(intervalMs: number, parts: RouteParts) {
   let lastError: UpstreamError | undefined;
   /** When the next token may be requested, on the monotonic clock. */
   let nextAt = 0;
-  /** Set while the sweep is stopped: until when (monotonic clock; infinite if the map is full), and at which service. */
+  /**
+   * Undefined while the sweep runs. `until` is when the stop ends, on the monotonic clock; infinite if the map is full.
+   * The stop also ends if another service than `source` gets the requests.
+   */
   let stop: { readonly until: number; readonly source: string } | undefined;
   let goneInARow = 0;
   let failedInARow = 0;

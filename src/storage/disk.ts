@@ -149,7 +149,7 @@ async function writeWhole(directory: string, file: string, content: Buffer): Pro
     await rm(temporary, { force: true }).catch(() => {});
     throw error;
   }
-  // Without an fsync of the directory a power cut may undo the rename.
+  // The directory is synced, because a power cut could otherwise undo the rename.
   const handle = await open(directory);
   await handle.sync().finally(() => handle.close());
 }
