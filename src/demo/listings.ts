@@ -72,8 +72,9 @@ export function createDemoHttp() {
 let known: DemoFacts | undefined;
 
 /**
- * The chains of the demo data, and the publicly known facts of EVM chains and their tokens: new rows of an upstream are
- * compared with these facts. Other chains can have made-up ids and native addresses. The files are read once.
+ * Reads the chains of the demo data, and the publicly known facts of EVM chains and their tokens. New rows of an
+ * upstream are compared with these facts. Other chains can have made-up ids and native addresses. The files are read
+ * once.
  */
 export function readDemoFacts(): DemoFacts {
   if (known) return known;

@@ -123,10 +123,9 @@ export function createDocuments(schema: GraphQLSchema, limits: DocumentLimits) {
 const MAX_LOCATED_LENGTH = 500;
 
 /**
- * The document as it should be executed: a long one without locations. With them, graphql-js counts the lines of the
- * text up to the field of each error: a thousand errors would take seconds. Only one kind of error
- * loses its location by this, as errors of resolvers have none: a variable is null for a non-null argument, such as `if`
- * of `@skip`.
+ * Makes the document to execute. A long one has no locations: with them, graphql-js counts the lines of the text up to
+ * the field of each error, so a thousand errors would take seconds. Only one kind of error loses its location by this,
+ * as errors of resolvers have none: a variable is null for a non-null argument, such as `if` of `@skip`.
  */
 export const executableDocument = memoized((document: DocumentNode): DocumentNode => {
   const { body = '' } = document.loc?.source ?? {};

@@ -263,8 +263,8 @@ const STALE_IF_ERROR = 86_400;
 const MAX_AGE_OF_SCHEMA = 300;
 
 /**
- * How old a stored response is. The age counts from the time when the response was made, or from the last fetch of its
- * oldest listing if this fetch was later: a fetch of the same rows validates the response (RFC 9111).
+ * Computes the age of a stored response. The age begins when the response was made or, if that was later, when its
+ * oldest listing was last fetched: a fetch of the same rows validates the response (RFC 9111).
  *
  * @param madeAt when the response was made
  * @returns undefined if the response is too old to be served, or if the clock was set back after it was made: the

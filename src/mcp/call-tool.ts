@@ -60,7 +60,7 @@ export function prepareTool(schema: GraphQLSchema, { document: query, ...tool }:
   };
 }
 
-/** The tool that takes a document, for queries that the other tools do not cover. `sdl` is the schema as text. */
+/** Makes the tool that takes a document, for queries that the other tools do not cover. `sdl` is the schema as text. */
 export function queryTool(sdl: string): PreparedTool {
   const withoutDescriptions = visit(parse(sdl, { noLocation: true }), {
     enter: (node) => ('description' in node ? { ...node, description: undefined } : undefined),

@@ -145,7 +145,7 @@ function isLikeAddress(word: string): boolean {
   return LIKE_ADDRESS.test(word) || word.split(PUNCTUATION).some(({ length }) => length > WORD_LENGTH.max);
 }
 
-/** The query, with its corrected words written as the token or its chain writes them, such as "USDC". */
+/** Spells the corrected words of a query as the token or its chain spells them, such as "USDC". */
 function asWritten(
   query: string,
   typed: string,
@@ -192,8 +192,8 @@ function correctedWords(
 }
 
 /**
- * How many tokens and chains a word finds. `isWord`: it is a whole word of one of them. `isSymbol`: it is the first
- * word of a symbol.
+ * Counts the tokens and chains that a word finds. `isWord`: it is a whole word of one of them. `isSymbol`: it is the
+ * first word of a symbol.
  */
 function usesOf(word: string, { symbolStarts, nameStarts, chainKeyStarts }: TokenIndexes) {
   const ofSymbols = symbolStarts.find(word);
@@ -205,7 +205,10 @@ function usesOf(word: string, { symbolStarts, nameStarts, chainKeyStarts }: Toke
   };
 }
 
-/** The word with two neighbouring letters swapped, or with a doubled letter written once. The first letter stays. */
+/**
+ * Respells a word in each possible way: with two neighbouring letters swapped, or with a doubled letter written once.
+ * The first letter stays.
+ */
 function respelled(word: string): readonly string[] {
   const respellings = new Set<string>();
   for (let at = 1; at < word.length; at++) {

@@ -197,10 +197,10 @@ export class NodeExchange extends Exchange {
 const MAX_SHOWN = 500;
 
 /**
- * The URL of a request, with a fixed host. Undefined if its target is neither a path nor an http URL.
+ * Makes the URL of a request, with a fixed host. Undefined if its target is neither a path nor an http URL.
  *
- * These become a path that does not exist: a URL with another host than the Host header; and a path that normalisation
- * would change, such as `/x/../metrics`. A proxy may block `/metrics` only by comparing paths.
+ * Two kinds of targets get the URL of a path that does not exist: a URL with another host than the Host header, and a
+ * path that normalisation would change, such as `/x/../metrics`. A proxy may block `/metrics` only by comparing paths.
  */
 function urlOf(target: string, host = ''): URL | undefined {
   const [origin = '', authority] = /^https?:\/\/([^/?#]*)/i.exec(target) ?? ['', host];

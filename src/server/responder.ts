@@ -220,8 +220,8 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
 }
 
 /**
- * The limit that a long body exceeds; undefined if it may be parsed. 1 MB of nested arrays can take a second to parse.
- * Only the parts of JSON can be counted, so a long body of any other type is refused.
+ * Finds the limit that a long body exceeds; undefined if it may be parsed. 1 MB of nested arrays can take a second to
+ * parse. Only the parts of JSON can be counted, so a long body of any other type is refused.
  */
 function exceededPart({ body, contentType = '' }: CacheableRequest): string | undefined {
   if (body.length <= MAX_SHORT_LENGTH) return undefined;

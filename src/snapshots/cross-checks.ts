@@ -162,8 +162,8 @@ function isFarFrom(one: number, other: number): boolean {
 }
 
 /**
- * The lower and the upper median price of each symbol. So of two prices, each is compared with the other. Tokens with an
- * empty symbol have nothing in common.
+ * Computes the lower and the upper median price of each symbol. Of two prices, these are the lower and the higher one,
+ * so each is compared with the other. Tokens with an empty symbol are left out, because they have nothing in common.
  */
 export function mediansBySymbol(tokens: readonly Token[]): NonNullable<Fetched<Token>['medians']> {
   const priced = tokens.filter(({ price, symbol }) => price !== null && symbol.trim() !== '');

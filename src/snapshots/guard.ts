@@ -1,7 +1,7 @@
 /**
- * Guards the facts of one listing, row by row: a row that contradicts the last accepted facts is served as it was, until
- * every listing of the hold-back period has had the same new values, or a rule of the operator accepts them.
- * The memory of the guard is stored with the served listing.
+ * Guards the facts of one listing, row by row: a row that contradicts the last accepted facts is served as it was,
+ * until every listing of the hold-back period has had the same new values, or a rule of the operator accepts them. The
+ * memory of the guard is stored with the served listing.
  */
 
 import { contradictedFacts, type FactOf, factKey } from '../domain/guarded-facts.js';
@@ -124,7 +124,10 @@ export async function guardListing<Row extends ListingRow>(
   const isFirst = served.size === 0 && gone.size === 0 && memory.held.length === 0;
   const factsKeyOf = (row: Row) => factsKey(kind, row);
 
-  /** The row to expect. Undefined if the sent rows contradict each other on a fact that is not known. */
+  /**
+   * Makes the row to compare the sent rows with: the last accepted row, or else the first sent one, with the values of
+   * `keep` rules and `baseline`. Undefined if the sent rows contradict each other on a fact that is not known.
+   */
   function expectedRow(key: string, [first, ...others]: readonly [Row, ...Row[]]): Row | undefined {
     const known = served.get(key) ?? gone.get(key)?.row;
     // A `keep` rule on an address is left out: it does not describe this row, but keeps other rows from replacing it.
@@ -140,7 +143,7 @@ export async function guardListing<Row extends ListingRow>(
     return expected;
   }
 
-  /** Since when every new listing has had exactly these rows under this key (milliseconds since 1970). */
+  /** Finds since when every new listing has had exactly these rows under this key (milliseconds since 1970). */
   function sinceOf(key: string, present: readonly Row[]): number {
     const values = JSON.stringify(present.map(factsKeyOf));
     const sinceIn = (known: ReadonlyMap<string, HeldRow<Row>>) => {
@@ -298,8 +301,8 @@ export async function guardListing<Row extends ListingRow>(
 }
 
 /**
- * The served listing after `sent` was held back as a whole: the hold-back periods of rows begin anew unless `sent`
- * has the values that are held back.
+ * Restarts the hold-back periods of rows in the served listing, because `sent` was held back as a whole. The period of
+ * a row continues if `sent` has the values that are held back.
  */
 export function withNewClocks<Row>(
   kind: ListingKind<Row>,
@@ -332,8 +335,8 @@ function heldFact<Row>({ fact, of }: FactOf<Row>, served: Row, present: readonly
 }
 
 /**
- * The known rows that are not listed, by key: removed rows as last accepted, and null for new rows that wait or
- * contradict each other.
+ * Finds the known rows that are not listed, by key. A removed row is as it was last accepted. The value is null for new
+ * rows that wait or contradict each other.
  */
 export function unlistedRows<Row>(
   kind: Pick<ListingKind<Row>, 'keyOf'>,
@@ -347,7 +350,10 @@ export function unlistedRows<Row>(
   ]);
 }
 
-/** The listing as the upstream sent it, to guard it again: at another gateway, after a restart, or with changed rules. */
+/**
+ * Restores a listing as the upstream sent it, so that it can be guarded again: at another gateway, after a restart, or
+ * with changed rules.
+ */
 export function asSent<Row>(kind: ListingKind<Row>, listing: Fetched<Row>): Fetched<Row> {
   const { guard, ...facts } = listing;
   if (!guard) return listing;

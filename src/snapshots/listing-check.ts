@@ -46,9 +46,9 @@ export function checkFirstListing<Row>({ name }: ListingKind<Row>, { rows, unrea
 const groupOf = ({ chainKey, address }: ListingRow) => (address === undefined ? undefined : chainKey);
 
 /**
- * Creates the check of whole listings. A large loss of known rows is usually a fault of the upstream, so it is held back
- * until `holdBackTimes` listings in a row lack the same rows. It is never accepted if rows that cannot be
- * read may be its cause.
+ * Creates the check of whole listings. A large loss of known rows is usually a fault of the upstream, so it is held
+ * back until `holdBackTimes` listings in a row lack the same rows. It is never accepted if rows that cannot be read may
+ * be its cause.
  *
  * @param holdBackShrink the share of known rows, from 0 to 1: a larger loss is held back
  */
@@ -69,7 +69,7 @@ export function createListingCheck<Row extends ListingRow>(
     return before && before.rows > servedRows ? before : { rows: servedRows, at: now };
   }
 
-  /** The large loss of a new listing, if any. `mayBeTrue` is false if unreadable rows may be its cause. */
+  /** Finds the large loss of a new listing, if any. `mayBeTrue` is false if unreadable rows may be its cause. */
   function lossOf(served: Fetched<Row>, sent: Fetched<Row>) {
     const known = keyedRows(served.rows, kind.keyOf);
     const present = keyedRows(sent.rows, kind.keyOf);
@@ -110,7 +110,8 @@ export function createListingCheck<Row extends ListingRow>(
 
   return {
     /**
-     * Decides on a listing, and counts it if it is held back. @returns a text about the large loss that is accepted, if any
+     * Decides on a listing, and counts it if it is held back. @returns a text about the large loss that is accepted, if
+     * any
      *
      * @throws HeldBackError
      */

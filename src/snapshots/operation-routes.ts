@@ -47,7 +47,10 @@ export class OperationRoutes {
     return this.parts.routes.fetch(request, client, isListed);
   }
 
-  /** An answer without routes, if a fresh listing lacks the token or the operator hides the token; else undefined. */
+  /**
+   * Makes an answer without routes if a fresh listing lacks the token, or if the operator hides the token. Otherwise
+   * returns undefined.
+   */
   private noneIfUnlisted(request: RouteRequest, tokens: TokenSnapshot | undefined): RoutesRead | undefined {
     const { srcChainKey: chainKey, srcToken: address } = request;
     const { service, freshMs, currentRules, now } = this.parts;
@@ -77,8 +80,8 @@ export class OperationRoutes {
 const NONE: readonly Token[] = Object.freeze([]);
 
 /**
- * The request to send: the chain key in lower case and, for a listed token, the address as the listing spells it. The
- * answer is cached for all spellings, so it must not depend on the spelling that came first.
+ * Makes the request to send. It has the chain key in lower case and, for a listed token, the address as the listing
+ * spells it. The answer is cached for all spellings, so it must not depend on the spelling of the first request.
  */
 export function requestWith(tokens: TokenSnapshot | undefined, asked: RouteRequest): RouteRequest {
   const srcChainKey = asked.srcChainKey && foldChainKey(asked.srcChainKey);

@@ -145,9 +145,9 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
 
   let lastAccept: Promise<unknown> = Promise.resolve();
   /**
-   * Checks and serves a listing, one at a time, since each is compared with the one that is served. A listing from a peer
-   * or from disk is guarded as if the upstream had sent it now, because the gateway that stored it may have had no earlier
-   * listing to compare it with.
+   * Checks and serves a listing, one at a time, since each is compared with the one that is served. A listing from a
+   * peer or from disk is guarded as if the upstream had sent it now, because the gateway that stored it may have had no
+   * earlier listing to compare it with.
    *
    * @param listing the new listing; undefined to guard the listing that is served again, with other rules or `known`
    * @param known what to compare it with in place of the listing that is served
@@ -232,9 +232,9 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   }
 
   /**
-   * The values that earlier gateways have accepted, as one listing for comparison with a first listing: `own`, or else
-   * the newest listing of a peer, plus the values of other stored listings. `isWhole` is false if peers cannot be asked
-   * now.
+   * Collects the values that earlier gateways have accepted, as one listing. A first listing is compared with it. It
+   * has `own`, or else the newest listing of a peer, and the values of other stored listings. `isWhole` is false if
+   * peers cannot be asked now.
    */
   async function acceptedBefore(own?: Fetched<Row>) {
     const continued = own ?? (await peers.newest(name, kind, 0));
@@ -336,7 +336,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     return error;
   }
 
-  /** A peer failed, and its pause applies here, too. */
+  /** Adopts the failure of a peer, with its pause. @returns the error of the peer */
   function backOff({ peerFailure, leftMs }: BackOff): UpstreamError {
     adoptPeerState(peerFailure);
     const { code, message, at } = peerFailure;

@@ -184,7 +184,7 @@ export function createRoutes(
     failures.set(key, error, { ttl });
   }
 
-  /** The cached routes, even if they are no longer fresh: this call prolongs them by `freshMs`. */
+  /** Returns cached routes, even if they are no longer fresh, and caches them for another `freshMs`. */
   function oldRoutes(key: string): RouteAnswer | undefined {
     const old = cache.get(key, { allowStale: true });
     if (old) cache.set(key, old);
@@ -232,7 +232,7 @@ export function createRoutes(
   };
 }
 
-/** The routes with their times by the present clock: after the clock was set back, the times would be too late. */
+/** Corrects the times of routes if the clock was set back: by the present clock, the times would be too late. */
 export function byPresentClock(routes: RouteAnswer): RouteAnswer {
   const now = Date.now();
   const takenAt = Math.floor(now - (routes.ageAt?.(now) ?? 0));
@@ -330,9 +330,9 @@ function createReconcile({ currentRules, baseline, metrics, log }: RouteParts) {
 const NO_LISTING = {};
 
 /**
- * The decimals that a token must have in a row of routes; a row with others is left out. Undefined means any: for a
- * listed token with held-back facts, and for an unknown token. NaN means none: for a new token that is held back or has
- * contradictory rows.
+ * Finds the decimals that a token must have in a row of routes. Rows with other decimals are left out. Undefined allows
+ * any decimals: for a listed token with held-back facts, and for an unknown token. NaN allows none: for a new token
+ * that is held back or has contradictory rows.
  *
  * @param row the token in the listing. If it is undefined, the decimals are those of a `keep` rule, else the last ones
  *   of the removed token, else those of `baseline`

@@ -179,8 +179,8 @@ export async function createTokenSnapshot(
 const textsOf = (chains: readonly EvmChain[] = []) => new Set(chains.map(String));
 
 /**
- * The state of the token list. A token snapshot that was made before the first chain listing has no state: once
- * there are chains, this function makes the first state.
+ * Returns the state of the token list. A token snapshot that was made before the first chain listing has no state. This
+ * function makes its first state once there are chains.
  */
 export function tokenListStateOf(
   tokens: TokenSnapshot,

@@ -35,7 +35,10 @@ export function goneFromBody(json: unknown, url: string): UpstreamError | undefi
   return gone(200, `${url}: HTTP 200 with an error that says "deprecated"`);
 }
 
-/** An error can repeat the text of a client, so the word does not count if the query of the URL has it, too. */
+/**
+ * Whether an error says "deprecated". The word does not count if the query of the URL has it, too: the error can repeat
+ * this text of a client.
+ */
 function saysDeprecated(text: string, url: string): boolean {
   return SAYS_DEPRECATED.test(text) && !/\?.*deprecated/is.test(url);
 }
