@@ -79,7 +79,13 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase | readonly AlertCase
   GatewayServesDemoData: wrong('listing_source', 'listing="tokens",source="demo"', 1, 0, 0),
   GatewayListingEmpty: wrong('listing_state', 'listing="tokens",state="EMPTY"', 1, 0, 1),
   GatewayListingStale: wrong('listing_state', 'listing="tokens",state="STALE"'),
-  GatewayUpstreamGone: forBoth((listing) => wrong('listing_gone', listing, 1, 0, 10)),
+  GatewayUpstreamGone: [
+    ...forBoth((listing) => wrong('listing_gone', listing, 1, 0, 10)),
+    // v1 is gone, and its successor fails.
+    including(wrong('listing_state', 'listing="tokens",state="STALE"', 1, 0, 10), {
+      [own('upstream_requests_total', 'upstream="v1",path="tokens",outcome="UPSTREAM_GONE"')]: '_x9 1+1x90',
+    }),
+  ],
   GatewayPricesRunOut: wrong('listing_age_seconds', 'listing="tokens"', 2800, 31, 0),
   // This alert fires at once, in the minute of the first bad sample.
   GatewayRowsHeldBack: ['listing="tokens",fact="decimals"', 'listing="chains",fact="chainType"'].map(

@@ -55,7 +55,8 @@ describe.skipIf(areMissing('promtool'))('alerts.yaml', () => {
   });
 
   it('alerts page nobody for refusals that a client can cause, and require a minimum rate for ratios', () => {
-    const byClients = /OVERLOADED|UPSTREAM_|RATE_LIMITED|gateway_rate_limited|connections_cut/;
+    // No client can cause UPSTREAM_GONE.
+    const byClients = /OVERLOADED|UPSTREAM_(?!GONE)|RATE_LIMITED|gateway_rate_limited|connections_cut/;
     for (const { alert, expr, labels } of alerts) {
       if (labels.severity === 'page' && byClients.test(expr))
         expect(expr, alert).toMatch(/scope(="process"|!="client")/);

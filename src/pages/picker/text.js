@@ -128,6 +128,7 @@ export function lookOf({ chainKey, symbol }) {
 export function matchedParts(text, query) {
   const words = query.split(/\s+/).filter(Boolean).slice(0, 8);
   if (words.length === 0) return [text];
+  // These characters have a meaning in regular expressions. To escape any other one would be an error.
   const escaped = words.map((word) => word.replaceAll(/[$(-+.?[-^{-}]/g, '\\$&'));
   return text.split(new RegExp(`(${escaped.join('|')})`, 'iu'));
 }
