@@ -126,7 +126,7 @@ export async function assemble(options: AssembleOptions) {
       upstream.service.forgetGone?.();
       return snapshots.refreshOnRequest();
     },
-    /** Aborts all requests to the upstream, and no longer waits for other gateways. Callers get an UpstreamError. */
+    /** Aborts all requests to the upstream, so each rejects with an UpstreamError. Stops waiting for other gateways. */
     async giveUp() {
       redisPeers?.giveUp();
       await upstream.close();

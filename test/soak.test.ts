@@ -26,7 +26,7 @@ const SETTINGS = {
   TOKENS_FRESH_MS: '1000',
   UPSTREAM_TIMEOUT_MS: '1000',
   UPSTREAM_REQUESTS_PER_SECOND: '3',
-  // Wrong rows would be accepted after enough repetitions.
+  // Otherwise a listing that lacks many rows would be accepted after three refreshes.
   ...fixedLimits({ upstreamRetries: 1, holdBackTimes: 1000 }),
 };
 const GOOD = generatedListings(80, 1000) as { chains: RawChain[]; tokens: RawToken[] };

@@ -89,7 +89,7 @@ const UPSTREAM = {
   upstreamRequestsPerSecond: setting(
     3,
     integer(1, 1000),
-    'The most requests to the upstream in any second, of this gateway or, with `REDIS_URL`, of all gateways. Further requests wait.',
+    'The highest number of requests to the upstream per second: from this gateway or, with `REDIS_URL`, from all gateways together. Further requests wait.',
   ),
 };
 

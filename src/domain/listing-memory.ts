@@ -79,8 +79,8 @@ export const guardMemoryForm = v.object({
     v.object({ key: v.string(), value: v.string(), by: v.picklist(['time', 'operator'] as const) }),
   ),
   /**
-   * Prices that the next prices of the token are compared with. Either `usd` is doubted, and not served for ten minutes;
-   * or the upstream sends no price now (`usd` is null), and `before` was the last one.
+   * Earlier prices, to compare the next price of the token with, in two cases: `usd` is a doubted price, which is not
+   * served for ten minutes; or `usd` is null, because the upstream sends no price now.
    */
   prices: v.array(
     v.object({
@@ -93,11 +93,11 @@ export const guardMemoryForm = v.object({
     }),
   ),
   /**
-   * Rows that were removed before this time no longer count as lost. It is the later one of two times: `takenAt` of the
-   * last listing with an accepted large loss, and of the newest known listing of another upstream. 0 without both.
+   * Rows that were removed before this time do not count as lost. It is the later of two `takenAt`: that of the last
+   * listing whose large loss was accepted, and that of the newest listing of another upstream. 0 without both.
    */
   lossAcceptedAt: v.number(),
-  /** Keys of chains that claim a CAIP-2 identifier and do not have it, because other chains claim it, too. */
+  /** Keys of chains without their CAIP-2 identifier, because another chain has it or claims it, too. */
   unnumbered: v.array(v.string()),
 });
 

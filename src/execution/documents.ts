@@ -124,8 +124,8 @@ const MAX_LOCATED_LENGTH = 500;
 
 /**
  * Makes the document to execute. A long one has no locations: with them, graphql-js counts the lines of the text up to
- * the field of each error, so a thousand errors would take seconds. Only one kind of error loses its location by this,
- * as errors of resolvers have none: a variable is null for a non-null argument, such as `if` of `@skip`.
+ * the field of each error, so a thousand errors would take seconds. Only one error loses its location by this: null for a
+ * non-null argument, such as `if` of `@skip`. Errors of resolvers have none anyway.
  */
 export const executableDocument = memoized((document: DocumentNode): DocumentNode => {
   const { body = '' } = document.loc?.source ?? {};

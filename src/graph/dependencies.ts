@@ -194,8 +194,8 @@ export interface Dependencies
   extends Readonly<Pick<TrackedReads, 'routeMap' | 'pricesGoodUntil' | 'routesTakenAt'>> {
   readonly listings: readonly ListingName[];
   /**
-   * `state` if the response shows the time of a price, hides a price as too old, or has prices of routes: all prices
-   * that the upstream sent decide whether these are hidden. Otherwise `digest` if prices were read, else `rowsDigest`.
+   * The digest that the response depends on. `state`: it shows the time of a price, hides an old price, or has prices of
+   * routes, which are hidden or not because of all sent prices. `digest`: it has other prices. `rowsDigest`: it has none.
    */
   readonly part: 'state' | 'digest' | 'rowsDigest';
   /** For each listing, the value of `part` when the response was made. */

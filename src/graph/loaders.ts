@@ -45,7 +45,7 @@ const WOULD_WAIT: unknown = Object.freeze({ message: 'This operation has to wait
 /** The answer for a token that cannot be in any listing. */
 export const NO_ROUTES: RouteAnswer = { rows: [], takenAt: 0, isUnlisted: true };
 
-/** This many reads of rows may wait for a listing without adding to the cost; three more are free for each token. */
+/** This many reads of rows may wait for a listing free of charge, and three more for each listed token. */
 const FREE_WAITS = 500;
 
 /**

@@ -146,7 +146,7 @@ function refusalOf(
   return refusal && { errors: [locatedError(refusal, undefined)] };
 }
 
-/** The number of members of the largest object in the variables, and the characters of all texts and names in them. */
+/** Measures the variables. `members`: those of the largest object. `characters`: the length of all texts and member names. */
 function sizeOf(variables: object): { readonly members: number; readonly characters: number } {
   let members = 0;
   let characters = 0;

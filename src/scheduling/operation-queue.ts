@@ -38,10 +38,10 @@ function afterEvents(next: () => void, turnsLeft = MAX_TURNS): void {
 }
 
 /**
- * Creates the queue that all operations of a gateway share. It executes one after the other. In between, it lets the
- * event loop serve health checks and cached responses: whenever an operation waits for something, and before the next
- * operation if a millisecond is over. Clients take turns (round-robin), so that a client with many operations delays
- * only its own operations.
+ * Creates the queue that all operations of a gateway share. It runs one operation at a time. When that one waits for
+ * something, the next one runs. The event loop can serve health checks and cached responses whenever an operation waits,
+ * and before the next operation if a millisecond is over. Clients take turns (round-robin), so that a client with many
+ * operations delays only its own operations.
  *
  * @param maxWaitMs an operation that has waited longer to begin is refused
  * @param onWaited called when an operation has its turn, to begin or to be refused

@@ -46,8 +46,8 @@ export function staticRankOf(bridgeableOnChain: number, chainsOfSymbol: number, 
 }
 
 /**
- * By how much the ranks of all tokens on a chain have risen since a cursor was made, because the number of bridgeable
- * tokens on the chain has changed.
+ * Returns the difference between the present ranks of the tokens of a chain and those when a cursor was made. A rank
+ * contains the number of bridgeable tokens on the chain, so all of them move together.
  *
  * @param rank the rank in the cursor, of a token on this chain
  */

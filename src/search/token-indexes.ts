@@ -70,7 +70,7 @@ export async function createTokenIndexes(rows: readonly Token[], known?: ChainsB
     chainKeyStarts: await createWordStarts(itself(chains.keys()), keyStarts),
     /** The tokens by folded address. */
     addresses,
-    /** Finds folded addresses in hex by their start, in lower case. */
+    /** Finds hex addresses by their first characters. Its keys are in lower case, also those of Move types. */
     addressStarts: await createWordStarts(itself(addresses.keys()), (address) =>
       address.startsWith('0x') ? [MARK.rest + address.toLowerCase()] : [],
     ),

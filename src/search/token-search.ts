@@ -130,7 +130,10 @@ interface Matches {
   readonly found: Places;
 }
 
-/** The matches of the first interpretation that finds anything, with one exception. */
+/**
+ * Tries the interpretations in order, and returns the first matches. But the query without fillers goes first, if only it
+ * names a symbol (`eth coin`).
+ */
 function bestMatches(
   [asTyped = BLANK, ...looser]: readonly Interpretation[],
   matchesOf: (interpretation: Interpretation) => Matches,

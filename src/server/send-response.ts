@@ -9,7 +9,8 @@ import type { CacheableRequest, Exchange } from './exchange.js';
 import type { CompleteResponse } from './response-cache.js';
 
 /**
- * Sends a complete response. If the method is not POST, adds caching headers and answers conditional requests.
+ * Sends a complete response with its caching headers. GET, HEAD and QUERY also get `ETag` and `Cache-Control: public`, and
+ * their conditional requests are answered with 304. POST gets `Age` if the response is cached.
  *
  * @param staleListings the value of `x-stale-listings`; undefined if everything in the response is fresh
  * @param info undefined if caches must not store the response

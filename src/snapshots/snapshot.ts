@@ -145,8 +145,8 @@ export async function createTokenSnapshot(
   const state = before && tokenListStateOf(before, chains);
   const stored = fetched.history?.tokenList;
   const ownChains = chains && evmChainsOf(chains.rows, byChain);
-  // The stored version is only for the stored rows and chains. Other rules, or another guard memory, can lead to other
-  // rows. After a start with other rules, or at a peer, the chains can differ, too.
+  // The stored version is used only for exactly the stored rows and chains. Other rules or another guard memory can
+  // change the rows, and other rules or another gateway the chains.
   const isStored = fetched.history?.changes.cursor === snapshot.history.changes.cursor;
   const isOfOwnChains = !ownChains || isDeepStrictEqual(textsOf(ownChains), textsOf(stored?.chains));
   const shared = isStored && isOfOwnChains ? stored : undefined;

@@ -42,8 +42,7 @@ export function createTokenListHandler(snapshots: Snapshots, onOmitted: (rows: n
   /**
    * Finds or makes the list of all chains, or of the chain with this key in any letter case.
    *
-   * @returns undefined until the token listing is loaded and its EVM chains are known, from the chain listing or from the
-   *   history of the token listing; a promise of undefined if the chain has no list
+   * @returns undefined until the token listing and its EVM chains are known; a promise of undefined if the chain has no list
    */
   function find(chainKey: string | undefined): Promise<TokenListDocument | undefined> | undefined {
     const { chains, tokens } = snapshots.current();

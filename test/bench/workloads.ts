@@ -17,7 +17,7 @@ export interface Workload {
   readonly bodies: readonly string[];
 }
 
-/** Operations of one kind with known documents and new variables each time. */
+/** Operations with a known document. Their variables are new each time. */
 export interface NewVariables {
   readonly name: string;
   readonly connections: number;

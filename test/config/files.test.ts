@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { readConfig } from '../../src/config/config.js';
 import { temporaryFile } from '../support/temporary-files.js';
 
-/** Reads the settings with a file of documents that has this content. */
+/** Reads the settings. `TRUSTED_DOCUMENTS` names a file with this content. */
 const configOf = (content: string) => readConfig({ TRUSTED_DOCUMENTS: temporaryFile(content) });
 
 const NAMES = 'query Names { chains { name } }';

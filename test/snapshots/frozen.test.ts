@@ -8,7 +8,7 @@ import { onDisk, restart, startGuarded } from '../support/guarded-gateway.js';
 import { temporaryFile } from '../support/temporary-files.js';
 
 /*
- * The JSON of frozen rows and lists is kept and sent again (src/execution/kept-json.ts). So everything in a
+ * The JSON of frozen rows and lists is kept and sent again (`kept` in src/execution/plan.ts). So everything in a
  * frozen value must be frozen.
  */
 

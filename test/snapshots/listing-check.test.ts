@@ -25,7 +25,7 @@ async function bring(gateway: GuardedGateway, rows: Rows, afterMs?: number) {
   await gateway.bring({ tokens: rows }, afterMs);
   return statusOf(gateway);
 }
-/** The reasons for which the metrics have counted held-back listings. */
+/** The `reason` labels of the metric that counts held-back listings. */
 async function reasons({ metrics }: GuardedGateway) {
   const { text } = await metrics.expose();
   return [...text.matchAll(/^gateway_listing_hold_backs_total\{listing="\w+",reason="(\w+)"\} \d+$/gm)]

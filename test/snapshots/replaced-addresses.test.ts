@@ -22,13 +22,13 @@ async function served({ tokens }: Gateway) {
   return { listed: numbers(listed), held: numbers(held) };
 }
 
-/** As `served`, after a refresh with these tokens. */
+/** Refreshes with these tokens, then returns `served`. */
 async function bring(gateway: Gateway, rows: Rows, afterMs?: number) {
   await gateway.bring({ tokens: [...rows, ...REST] }, afterMs);
   return served(gateway);
 }
 
-/** As `served`, after a refresh with the same tokens as before. */
+/** Refreshes with the same tokens as before, then returns `served`. */
 async function again(gateway: Gateway, afterMs: number) {
   await gateway.bring({}, afterMs);
   return served(gateway);

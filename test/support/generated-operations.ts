@@ -30,7 +30,7 @@ export interface OperationsOptions {
   /** Fields (`Type.field`) that are never selected. */
   readonly without?: readonly string[];
   /**
-   * Whether operations ask for routes: from few tokens, and never within a list. With `often`, at least half of the
+   * Whether operations ask for routes. They ask for those of few tokens, and never inside a list. With `often`, at least half of the
    * fields are ones that can ask for routes, if the type has such fields.
    */
   readonly hasRoutes?: boolean | 'often';

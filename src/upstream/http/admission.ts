@@ -23,9 +23,9 @@ interface Turn {
 }
 
 /**
- * A request for routes fails if it was not sent within this time. As many of these requests may wait as can be sent in
- * this time. If one more would wait, one of the lowest priority fails: the newest one of the client that has most of
- * them. Requests for listings have neither limit.
+ * A request for routes fails if it was not sent within this time. The queue holds as many of them as can be sent in this
+ * time. If it is full, one request of the lowest priority fails: the newest one of the client that has most of them.
+ * Requests for listings have neither limit.
  */
 const MAX_ROUTE_WAIT_MS = 20_000;
 /** While no request may be sent, the lanes are checked again after this time (milliseconds). */

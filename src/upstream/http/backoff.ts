@@ -150,8 +150,8 @@ export function createBackoff(
       const { url, lane, clients } = request;
       const isProbe = lanes[lane].breaker !== 'closed';
       if (isProbe) enter(lane, 'half-open');
-      // For listings, each failed attempt counts. For routes, each URL counts once, and only if its token is listed and
-      // a client waits. Called at the end of the request, because clients can join until then.
+      // For listings, each failed attempt counts. For routes, failures count only for a listed token that a client waits
+      // for, and each URL counts once until a success. Called at the end, because clients can join until then.
       const keyOf = () =>
         lane === 'listings' ? {} : clients.isListed && !clients.isForNobody ? url : undefined;
       try {
