@@ -10,6 +10,8 @@ import { countText } from './text.js';
 
 /** The line shows the chips of this many chains, and of the chosen chain. */
 const CHIPS = 8;
+/** The chips fade out over this distance (pixels; see style.css). */
+const FADE_PX = 32;
 /** The route between the chosen tokens is asked for again after this time (milliseconds), while the page is visible. */
 const ROUTE_MS = 600_000;
 /** This many recent choices fit into one line. */
@@ -326,13 +328,13 @@ function labelMore() {
   // Even two chips may not fit.
   more.hidden = chains.length < 2;
   if (more.hidden) return;
-  // If a chip in another line had the focus, the browser has scrolled to that line.
-  if (!areAllChains) chips.scrollTop = 0;
+  if (!areAllChains) chips.scrollLeft = 0;
   more.ariaExpanded = String(areAllChains);
   const labels = [...chips.querySelectorAll('label')];
-  const inLine = () => labels.filter(({ offsetTop }) => offsetTop === labels[0]?.offsetTop);
+  const { right } = chips.getBoundingClientRect();
+  const inLine = () => labels.filter((label) => label.getBoundingClientRect().right <= right - FADE_PX);
   const picked = chips.querySelector('label:has(:checked)');
-  // A chosen chip in another line comes to the front. One that is visible keeps its place.
+  // A chosen chip that is out of view comes to the front. One that is visible keeps its place.
   if (!areAllChains && !inLine().some((label) => label === picked))
     for (const [at, label] of labels.entries()) label.style.order = at && label !== picked ? '1' : '0';
   const left = chains.length + 1 - inLine().length;

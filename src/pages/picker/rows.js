@@ -24,12 +24,12 @@ const SIGNS = [
 /** Colours of the chains with most tokens. */
 const COLORS = new Map(
   Object.entries({
-    ethereum: '#4a55a8',
+    ethereum: '#343d8f',
     optimism: '#e5031c',
     base: '#0052ff',
     arbitrum: '#1a78bb',
     avalanche: '#d93c3d',
-    bsc: '#946600',
+    bsc: '#a85a00',
     plasma: '#0b7f6e',
     unichain: '#d60d91',
     mantle: '#5f6b7a',
@@ -38,12 +38,14 @@ const COLORS = new Map(
   }),
 );
 
+/** Hues that differ clearly. Those between red and green would be olive and brown. */
+const HUES = [25, 45, 145, 190, 240, 265, 295, 325, 355];
+
 /** A colour that depends only on the name. @param {string} name */
 function colorOf(name) {
   let hash = 0;
-  for (const letter of name) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) % 250;
-  // From green over blue to red: the colours between red and green would be olive and brown.
-  return `oklch(50% 0.18 ${hash + 150})`;
+  for (const letter of name) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) % 749;
+  return `oklch(${44 + (hash % 2) * 6}% 0.18 ${HUES[hash % HUES.length]})`;
 }
 
 /** Draws the mark of a chain. Its name always stands beside it. @param {string} chainKey @param {string} name */
