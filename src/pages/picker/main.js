@@ -10,8 +10,6 @@ import { countText } from './text.js';
 
 /** The line shows the chips of this many chains, and of the chosen chain. */
 const CHIPS = 8;
-/** The chips fade out over this distance (pixels; see style.css). */
-const FADE_PX = 32;
 /** The route between the chosen tokens is asked for again after this time (milliseconds), while the page is visible. */
 const ROUTE_MS = 600_000;
 /** This many recent choices fit into one line. */
@@ -328,20 +326,22 @@ function labelMore() {
   // Even two chips may not fit.
   more.hidden = chains.length < 2;
   if (more.hidden) return;
-  if (!areAllChains) chips.scrollLeft = 0;
   more.ariaExpanded = String(areAllChains);
   const labels = [...chips.querySelectorAll('label')];
-  const { right } = chips.getBoundingClientRect();
-  const inLine = () => labels.filter((label) => label.getBoundingClientRect().right <= right - FADE_PX);
+  for (const label of labels) label.classList.remove('out');
+  const inLine = () => labels.filter(({ offsetTop }) => offsetTop === labels[0]?.offsetTop);
   const picked = chips.querySelector('label:has(:checked)');
-  // A chosen chip that is out of view comes to the front. One that is visible keeps its place.
+  // A chosen chip in another line comes to the front. One that is visible keeps its place.
   if (!areAllChains && !inLine().some((label) => label === picked))
     for (const [at, label] of labels.entries()) label.style.order = at && label !== picked ? '1' : '0';
-  const left = chains.length + 1 - inLine().length;
+  const visible = inLine();
+  // The button follows the last chip that fits.
+  if (!areAllChains) for (const label of labels) label.classList.toggle('out', !visible.includes(label));
+  const left = chains.length + 1 - visible.length;
   more.ariaLabel = areAllChains ? 'Close the chains' : `${left} more chains`;
   say(more, areAllChains ? 'Close' : `+${left}`);
 }
-new ResizeObserver(labelMore).observe(chips);
+new ResizeObserver(labelMore).observe(byId('chips', HTMLElement));
 
 /** The text of a key in the address, such as "base:0x8335…". @param {TokenKey | undefined} key */
 function textOf(key) {

@@ -24,7 +24,7 @@ const SIGNS = [
 /** Colours of the chains with most tokens. */
 const COLORS = new Map(
   Object.entries({
-    ethereum: '#343d8f',
+    ethereum: '#3f4aa6',
     optimism: '#e5031c',
     base: '#0052ff',
     arbitrum: '#1a78bb',

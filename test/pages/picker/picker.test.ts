@@ -59,17 +59,20 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       const names = () => page.locator('#chains label:visible > :is(bdi, span:not(.mark))').allInnerTexts();
       const more = page.getByRole('button', { name: 'More chains' });
       await more.waitFor();
-      expect(await chips.count()).toBe(9);
-      /** Whether each chip is in the visible line, and not cut. */
-      const inLine = () =>
-        page.locator('#chains').evaluate((line) => {
+      /** How many chips are visible. All of them must be in one line and whole, and the button must count the rest. */
+      const shown = async () => {
+        const count = await chips.count();
+        expect(await more.innerText()).toBe(`+${chains.length + 1 - count}`);
+        const areWhole = await page.locator('#chains').evaluate((line) => {
           const { bottom, right } = line.getBoundingClientRect();
-          return [...line.querySelectorAll('label:not([hidden])')].map((label) => {
-            const chip = label.getBoundingClientRect();
-            return chip.top < bottom && chip.bottom <= bottom && chip.right <= right;
-          });
+          return [...line.querySelectorAll('label')]
+            .map((label) => label.getBoundingClientRect())
+            .every((chip) => chip.width === 0 || (chip.bottom <= bottom && chip.right <= right));
         });
-      expect((await inLine()).slice(0, 4)).toEqual([true, true, true, true]);
+        expect(areWhole).toBe(true);
+        return count;
+      };
+      expect(await shown()).toBeGreaterThan(4);
 
       await more.click();
       await expect.poll(() => chips.count()).toBe(chains.length + 1);
@@ -90,10 +93,9 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       expect(await names()).toContain('Arbitrum');
       expect(await page.locator('#said').innerText()).toBe('1 chain');
       await page.getByRole('button', { name: 'Close the chains' }).click();
-      await expect.poll(() => chips.count()).toBe(10);
+      await more.waitFor();
       expect(await chips.last().isChecked()).toBe(true);
-      // The chosen chip is now the last one, and in the visible line.
-      expect((await inLine()).at(-1)).toBe(true);
+      expect(await shown()).toBeGreaterThan(4);
       // Opened again, the list is scrolled to it.
       await more.click();
       const isChosenVisible = () =>
@@ -112,10 +114,11 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       await more.click();
       await finder.fill('polyg');
       await page.keyboard.press('Enter');
-      await expect.poll(() => chips.count()).toBe(10);
+      await more.waitFor();
+      expect(await shown()).toBeGreaterThan(4);
       expect([(await names()).at(-1), await hasFocus(search)]).toEqual(['Polygon', true]);
       // A visible chip keeps its place when it is chosen: a second click hits the same one.
-      const places = () => Promise.all([0, 1, 2, 9].map((at) => chips.nth(at).boundingBox()));
+      const places = () => Promise.all([0, 1, 2, -1].map((at) => chips.nth(at).boundingBox()));
       const before = await places();
       await chips.nth(1).check({ force: true });
       await says(found, /^\d+ tokens? can be moved$/);
@@ -200,8 +203,11 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
         { chains: [chainRow('a')], tokens },
         { TOKENS_FRESH_MS: '3600000' },
       );
-      await page.locator('#tokens .row').nth(29).waitFor();
-      const before = await page.locator('#tokens .row').count();
+      const before = 50;
+      await page
+        .locator('#tokens .row')
+        .nth(before - 1)
+        .waitFor();
       await page.locator('#tokens').evaluate((list) => list.scrollTo(0, 10));
       await page.waitForTimeout(500);
       // The end of these rows is far away, so no more are fetched.
