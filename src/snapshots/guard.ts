@@ -390,10 +390,13 @@ export function withKnownFacts<Row>(
   if (!newest) return own;
   // Stored demo data was never accepted from an upstream, and some of its values are made up.
   const accepted = byAge.filter(({ source }) => source !== 'demo');
+  const listed = keyedRows(own?.rows ?? [], kind.keyOf);
   const gone = accepted.flatMap(({ rows, takenAt, guard = EMPTY_GUARD_MEMORY }) => {
     const lastPrices = new Map(guard.prices.map(({ key, before }) => [key, before]));
     const known = [...guard.gone, ...rows.map((row) => ({ row, at: takenAt }))];
-    return known.map(({ row, at }) => {
+    // A row that `own` lists was not removed, even if the upstream of `own` no longer sends it.
+    const removed = known.filter(({ row }) => !listed.has(kind.keyOf(row)));
+    return removed.map(({ row, at }) => {
       const usd = kind.priceOf?.(row) ?? lastPrices.get(kind.keyOf(row)) ?? null;
       return { row: kind.withPrice(row, usd, takenAt), at };
     });

@@ -136,6 +136,19 @@ describe('with SNAPSHOT_DIR, a restart', () => {
     expect(after.heldBackRows()).toEqual([0, 1]);
   });
 
+  it('a restart with SNAPSHOT_DIR keeps the old row of a replaced address listed, also if the files of another upstream have this row', async () => {
+    const first = await startGuarded({ chains: CHAINS, tokens: REST }, onDisk());
+    const upstream = await startFakeUpstream({ chains: CHAINS, tokens: REST });
+    const before = await restart(first, { upstream });
+    await before.bring({ tokens: [numbered(99, { symbol: ONE?.symbol }), ...OTHERS] });
+    const held = { price: null, heldBack: [{ fact: 'address', served: '0x1', upstream: '0x63' }] };
+    expect(await rowOf(before, '0x1')).toMatchObject(held);
+    const after = await restart(before);
+    expect(await after.tokens()).toEqual(await before.tokens());
+    await after.bring({});
+    expect(await rowOf(after, '0x1')).toMatchObject(held);
+  });
+
   it('a restart with SNAPSHOT_DIR keeps the facts, and not the rows, of a listing with a time in the future', async () => {
     const before = await startGuarded({ chains: CHAINS, tokens: REST }, onDisk());
     await before.bring({ tokens: OTHERS });
