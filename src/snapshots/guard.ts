@@ -311,11 +311,19 @@ export function withNewClocks<Row>(
 ): GuardedListing<Row> {
   const sentRows = keyedRows(sent.rows, kind.keyOf);
   const valuesOf = (rows: readonly Row[]) => JSON.stringify(rows.map((row) => factsKey(kind, row)));
-  const held = served.guard.held.map((each) => {
-    const row = sentRows.get(each.key);
-    const present = sent.contradictory?.get(each.key) ?? (row ? [row] : []);
-    return valuesOf(present) === valuesOf(each.rows) ? each : { ...each, since: sentAtOf(sent) };
+  return withLaterClocks(served, ({ key, rows, since }) => {
+    const row = sentRows.get(key);
+    const present = sent.contradictory?.get(key) ?? (row ? [row] : []);
+    return valuesOf(present) === valuesOf(rows) ? since : sentAtOf(sent);
   });
+}
+
+/** Moves the beginning of hold-back periods to `beganAt` (milliseconds since 1970), if this is later. */
+export function withLaterClocks<Row>(
+  served: GuardedListing<Row>,
+  beganAt: (held: HeldRow<Row>) => number,
+): GuardedListing<Row> {
+  const held = served.guard.held.map((each) => ({ ...each, since: Math.max(each.since, beganAt(each)) }));
   return { ...served, guard: { ...served.guard, held } };
 }
 

@@ -19,6 +19,7 @@ import {
   type GuardResult,
   heldBackIn,
   withKnownFacts,
+  withLaterClocks,
   withNewClocks,
 } from './guard.js';
 import {
@@ -307,11 +308,16 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     return { ...served, upstreamAgeMs: Math.max(0, sentAtOf(fetched) - served.takenAt) };
   }
 
-  /** Continues the peer's count of failures and its held-back loss, if they are newer than the served snapshot. */
+  /**
+   * Continues the peer's count of failures, its held-back loss and its hold-back periods, if they are newer than the
+   * served snapshot.
+   */
   function adoptPeerState(failure: SharedFailure | undefined): void {
     if (!failure || (snapshot && failure.at <= sentAtOf(snapshot))) return;
     failuresInARow = failure.failuresInARow;
     listingCheck.adoptPeerState(failure.heldBack);
+    const periods = new Map(failure.periods);
+    if (guarded && periods.size > 0) guarded = withLaterClocks(guarded, ({ key }) => periods.get(key) ?? 0);
   }
 
   /** Records a failed refresh or a held-back listing, tells peers, and schedules the next attempt. */
@@ -330,7 +336,9 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     }
     const retryInMs = Math.round(Math.min(Math.max(pauseMs, error.retryAfterMs ?? 0), LONGEST_PAUSE_MS));
     metrics.refresh(name, heldBackFor ? 'held_back' : code, heldBackFor);
-    lease?.fail({ code, message, at, failuresInARow, heldBack: listingCheck.heldBack }, retryInMs);
+    const { heldBack } = listingCheck;
+    const periods = guarded?.guard.held.map(({ key, since }): [string, number] => [key, since]);
+    lease?.fail({ code, message, at, failuresInARow, heldBack, periods }, retryInMs);
     logRejected(log, name, snapshot, service, error, retryInMs, heldBackFor);
     schedule(retryInMs);
     return error;

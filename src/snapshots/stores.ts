@@ -28,6 +28,8 @@ export const sharedFailureForm = v.object({
   at: v.number(),
   failuresInARow: v.number(),
   heldBack: v.optional(heldBackLossForm),
+  /** The keys of held-back rows, and when their hold-back periods began: a listing that is held back restarts them. */
+  periods: v.optional(v.array(v.tuple([v.string(), v.number()]))),
 });
 
 export type SharedFailure = Stored<typeof sharedFailureForm>;

@@ -120,6 +120,29 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     await until(async () => (await shared())?.includes('"decimals":3') === true);
   });
 
+  it('a hold-back period begins anew at all gateways after a listing without the new value, also if one of them held back this listing as a whole', async () => {
+    const { client, clock, options, gateway, prefix } = await startSharing();
+    const other = await startGuarded({}, { ...options, upstream: gateway.upstream });
+    const hold = async (tokens: readonly unknown[], afterMs: number) => {
+      await other.bring({ tokens }, afterMs);
+      await until(async () => takenAtOf(gateway) === takenAtOf(other));
+    };
+    await hold(WRONG, HOUR);
+    await gateway.bring({ tokens: LISTINGS.tokens.slice(0, 3) }, DAY - HOUR);
+    expect(gateway.snapshots.status(Date.now())[1].isHeldBack).toBe(true);
+    // The other gateways may ask again.
+    await client.del(`${prefix}tokens:pause`);
+    await hold(WRONG, HOUR);
+    const since = new Date(Date.now() - HOUR).toISOString();
+    for (const each of [gateway, other])
+      expect(await rowOf(each)).toMatchObject({ ...HELD, heldBack: [{ since }] });
+    clock.advance(DAY - 2 * HOUR);
+    await hold(WRONG, HOUR - 1);
+    expect(await rowOf(other)).toMatchObject(HELD);
+    await hold(WRONG, 1);
+    expect(await rowOf(gateway)).toMatchObject({ decimals: 18, heldBack: [] });
+  });
+
   it('gateways agree since when the two listings give a native asset different decimals, also after one restarts', async () => {
     const { client, options, gateway, prefix, isShared } = await startSharing();
     const native = tokenRow('a', PLACEHOLDER, { symbol: 'ETH', decimals: 6 });
