@@ -85,9 +85,12 @@ export async function guardListing<Row extends ListingRow>(
   const { keyOf, lookalikeOf } = kind;
   const memory: GuardMemory<Row> = before?.guard ?? EMPTY_GUARD_MEMORY;
   const peerMemory: GuardMemory<Row> = peer?.guard ?? EMPTY_GUARD_MEMORY;
-  const served = keyedRows(before?.rows ?? [], keyOf);
+  const ownRows = keyedRows(before?.rows ?? [], keyOf);
   const sentRows = keyedRows(sent.rows, keyOf);
   const [clocks, peerClocks] = [clocksOf(memory), clocksOf(peerMemory)];
+  const missed = peer ? missedChanges(kind, ownRows, memory.accepted, peer) : [];
+  const missedRows = missed.map(({ key, row }) => [key, row] as const);
+  const served = missed.length > 0 ? new Map([...ownRows, ...missedRows]) : ownRows;
   // Rows that a peer holds back and that are not listed here count as rows that were listed and removed.
   const heldByPeer = [...keyedRows(peer?.rows ?? [], keyOf)].flatMap(([key, row]) => {
     const since = served.has(key) ? undefined : peerClocks.get(key)?.since;
@@ -119,7 +122,7 @@ export async function guardListing<Row extends ListingRow>(
   /** The keys of removed rows that are sent again. */
   const returned = new Set<string>();
   const waiting: Contradiction<Row>[] = [];
-  const accepted: (Contradiction<Row> & AcceptedChange)[] = [];
+  const accepted: (Contradiction<Row> & AcceptedChange)[] = [...missed];
   // If only demo data is stored, `before` has no rows: it is there for the history of the token list.
   const isFirst = served.size === 0 && gone.size === 0 && memory.held.length === 0;
   const factsKeyOf = (row: Row) => factsKey(kind, row);
@@ -325,6 +328,29 @@ export function withLaterClocks<Row>(
 ): GuardedListing<Row> {
   const held = served.guard.held.map((each) => ({ ...each, since: Math.max(each.since, beganAt(each)) }));
   return { ...served, guard: { ...served.guard, held } };
+}
+
+/**
+ * Finds the changes that a peer has accepted, and this gateway has not, in rows that the peer holds back again. In other
+ * rows, the sent values show such a change. Without the last change that this gateway has accepted, the peer is behind,
+ * and its values are not adopted.
+ */
+function missedChanges<Row>(
+  kind: ListingKind<Row>,
+  ownRows: ReadonlyMap<string, Row>,
+  ownChanges: readonly AcceptedChange[],
+  { rows, guard = EMPTY_GUARD_MEMORY, takenAt }: Fetched<Row>,
+): readonly (Contradiction<Row> & AcceptedChange)[] {
+  return guard.held.flatMap(({ key }) => {
+    const [own, ofPeer] = [ownRows.get(key), keyedRows(rows, kind.keyOf).get(key)];
+    const [last, ...earlier] = guard.accepted.filter((change) => change.key === key).reverse();
+    if (!own || !ofPeer || last?.value !== factsKey(kind, ofPeer)) return [];
+    const ownLast = ownChanges.findLast((change) => change.key === key);
+    if (ownLast && !earlier.some(({ value }) => value === ownLast.value)) return [];
+    const row = kind.heldBack(ofPeer, NOTHING_HELD_BACK);
+    const facts = contradictedFacts(kind.guarded, own, row);
+    return [{ ...last, row, facts: facts.map((fact) => heldFact(fact, own, [row], takenAt)) }];
+  });
 }
 
 /** A text that is equal for rows with the same guarded values. */

@@ -12,8 +12,10 @@ import {
   LISTINGS,
   MINUTE,
   numbered,
+  onDisk,
   rowOf,
   startGuarded,
+  stopGuarded,
   WRONG,
 } from '../support/guarded-gateway.js';
 import { prefixOf, snapshotOf } from '../support/peers.js';
@@ -76,6 +78,29 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     await gateway.bring({ tokens: WRONG }, HOUR);
     await until(async () => takenAtOf(other) === takenAtOf(gateway));
     expect(await rowOf(other)).toMatchObject({ decimals: 18, heldBack: [] });
+  });
+
+  it('a gateway that was stopped while another one accepted a change adopts this change, also if the other one holds back the row again', async () => {
+    const { options, gateway } = await startSharing();
+    const config = { ...options.config, ...onDisk().config };
+    const before = await startGuarded({}, { ...options, upstream: gateway.upstream, config });
+    await stopGuarded(before);
+    await gateway.bring({ tokens: WRONG }, HOUR);
+    await gateway.bring({}, DAY);
+    await gateway.bring({ tokens: [{ ...WRONG[0], symbol: 'OTHER' }, ...REST] }, HOUR);
+    const held = { decimals: 18, heldBack: [{ fact: 'symbol', served: 'S1', upstream: 'OTHER' }] };
+    expect(await rowOf(gateway)).toMatchObject(held);
+    const after = await startGuarded({}, { ...options, upstream: gateway.upstream, config });
+    expect(await rowOf(after)).toMatchObject({ decimals: 6, heldBack: [] });
+    await gateway.bring({}, HOUR);
+    await until(async () => takenAtOf(after) === takenAtOf(gateway));
+    expect(await rowOf(after)).toMatchObject(held);
+    const accepted = 'gateway_accepted_changes_total{listing="tokens",fact="decimals",by="time"}';
+    expect(await after.sample(accepted)).toBe(1);
+    // Both go on with the accepted value, whichever of them asks the upstream.
+    await after.bring({}, HOUR);
+    await until(async () => takenAtOf(after) === takenAtOf(gateway));
+    for (const each of [gateway, after]) expect(await rowOf(each)).toMatchObject(held);
   });
 
   it('gateways know the guarded values of peers whose clock is minutes ahead, though they refuse their listings, which stay', async () => {
