@@ -1,4 +1,5 @@
 /** Without Redis each gateway continues alone, and it shares again when Redis is back. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { startGatewayProcess } from '../support/gateway-process.js';
 import { refreshes, SYMBOLS, startPeers, symbolsOf, watchAnswers } from '../support/peers.js';
@@ -108,4 +109,27 @@ it.skipIf(isRedisMissing)('the password of Redis is in no line of the log', asyn
   // Redis refused the password. On a busy machine the gateway may log only another reason.
   await expect.poll(() => redis.client.call('ACL', 'LOG')).toContainEqual(expect.arrayContaining(['auth']));
   for (const secret of [password, decodeURIComponent(password)]) expect(output()).not.toContain(secret);
+});
+
+it.skipIf(isRedisMissing).each([
+  [
+    'password is changed',
+    async (redis: TestRedis) => redis.client.acl('SETUSER', 'gateway', 'resetpass', '>new'),
+  ],
+  ['user is removed', async (redis: TestRedis) => redis.client.acl('DELUSER', 'gateway')],
+])('when its %s, the log has the reply of Redis once', async (_name, refuse) => {
+  const redis = await startRedis();
+  await redis.client.acl('SETUSER', 'gateway', 'on', '>secret', '~*', '&*', '+@all');
+  const redisUrl = redis.url.replace('//', '//gateway:secret@');
+  const { gateways } = await startPeers(1, { redis, config: { redisUrl, tokensFreshMs: 200 } });
+  const [gateway] = gateways as [TestGateway];
+  await expect.poll(() => isSharing(gateway)).toBe(1);
+  await refuse(redis);
+  await redis.client.client('KILL', 'USER', 'gateway').catch(() => {});
+  const reasons = () =>
+    gateway.logged.filter(({ msg }) => msg.startsWith(ALONE)).map(({ reason }) => String(reason));
+  await expect.poll(reasons, { timeout: 10_000 }).toContainEqual(expect.stringMatching(/^WRONGPASS/));
+  // Time to connect several times.
+  await sleep(2_500);
+  expect(reasons().length).toBeLessThan(3);
 });

@@ -1,7 +1,7 @@
 /** The connection to Redis. If a command fails, this and all further commands return undefined for a while. */
 import { EventEmitter, once } from 'node:events';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import { Redis } from 'ioredis';
+import { Redis, ReplyError } from 'ioredis';
 import type { Logger } from '../../logger/logger.js';
 
 export interface RedisConnectionOptions {
@@ -32,6 +32,8 @@ export function createRedisConnection(options: RedisConnectionOptions) {
   const { url, channel, onSharing, timeoutMs = 1_000, log } = options;
   const events = new EventEmitter().setMaxListeners(0);
   let isShared: boolean | undefined;
+  /** Whether the last warning has a reply of Redis. */
+  let hasReply = false;
   let awayUntil = 0;
   let isClosed = false;
   // While there is no connection, commands fail at once. A command is never sent twice.
@@ -74,7 +76,10 @@ export function createRedisConnection(options: RedisConnectionOptions) {
   function goAway(reason: unknown): void {
     awayUntil = performance.now() + AWAY_MS;
     events.emit('tried');
-    if (isShared === false || isClosed) return;
+    // The reply of a Redis that refuses the gateway, such as WRONGPASS, often follows after a closed connection.
+    const isReply = reason instanceof ReplyError;
+    if (isClosed || (isShared === false && (hasReply || !isReply))) return;
+    hasReply = isReply;
     isShared = false;
     onSharing(false);
     log.warn(
