@@ -11,7 +11,8 @@ import { clocksOf, type GuardedListing, type GuardRules } from './guard.js';
 
 /**
  * Decides which chain has a CAIP-2 identifier that several chains claim: the chain that had it before; otherwise the
- * chain that has it in the demo data; otherwise no chain. A wrong identifier would join the tokens of two chains.
+ * chain that has it in the demo data; otherwise no chain. A wrong identifier would join the tokens of two chains. Chains
+ * that the operator hides claim nothing beside one that is shown.
  *
  * @param demoChainKeys the keys of the chains in the demo data, by CAIP-2 identifier
  * @param holdBackMs how long a chain that is no longer listed keeps its identifier, unless the operator hides the chain
@@ -21,8 +22,10 @@ export function assignCaip2(
   before: Fetched<Chain> | undefined,
   demoChainKeys: ReadonlyMap<string, string>,
   holdBackMs: number,
-  { hidesChain }: Pick<ResolvedRules, 'hidesChain'>,
+  { hidesChain, namesChain }: Pick<ResolvedRules, 'hidesChain' | 'namesChain'>,
 ): GuardedListing<Chain> {
+  // If a rule names the identifier, its chain keeps it even while hidden: otherwise the rule would mean the next chain.
+  const isShown = (chain: Chain) => !hidesChain(chain) || namesChain(caip2Of(chain));
   const unnumberedBefore = new Set(before?.guard?.unnumbered);
   const identifiers = new Map(listing.rows.map((chain) => [chain.chainKey, caip2Of(chain)]));
   const gone = [...(before?.guard?.gone ?? []), ...listing.guard.gone]
@@ -39,8 +42,12 @@ export function assignCaip2(
   const unnumbered = new Set<string>();
   for (const [caip2, claimants] of groupBy(listing.rows, caip2Of)) {
     if (caip2 === null) continue;
-    const first = claimants.length === 1 ? claimants[0]?.chainKey : demoChainKeys.get(caip2);
-    const holder = holders.get(caip2) ?? first;
+    const shown = claimants.filter(isShown);
+    const [one, ...others] = shown.length > 0 ? shown : claimants;
+    const first = others.length === 0 ? one?.chainKey : demoChainKeys.get(caip2);
+    const held = holders.get(caip2);
+    const isFreed = claimants.some((chain) => chain.chainKey === held && !isShown(chain)) && shown.length > 0;
+    const holder = isFreed ? first : (held ?? first);
     for (const { chainKey } of claimants) if (chainKey !== holder) unnumbered.add(chainKey);
   }
   const rows = listing.rows.map((chain) => {

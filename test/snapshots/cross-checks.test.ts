@@ -89,6 +89,36 @@ describe('two EVM chains with one chainId', () => {
     await gateway.apply('');
     expect(await numbersOf(gateway)).toMatchObject({ two: 'eip155:5' });
   });
+
+  it.each(['hide two', 'chains one'])(
+    'after "%s", one chain is left that can have the number',
+    async (rule) => {
+      const [one, two] = ['one', 'two'].map((key) => chainRow(key, { chainId: 5 }));
+      const gateway = await startGuarded({ chains: [one, two], tokens: TOKENS });
+      expect(await numbersOf(gateway)).toEqual({ one: null, two: null });
+      await gateway.apply(rule);
+      expect(await numbersOf(gateway)).toEqual({ one: 'eip155:5' });
+      await gateway.apply('');
+      expect(await numbersOf(gateway)).toEqual({ one: 'eip155:5', two: null });
+      // While both are hidden, neither loses or gets it.
+      await gateway.apply('hide one\nhide two');
+      await gateway.apply('');
+      expect(await numbersOf(gateway)).toEqual({ one: 'eip155:5', two: null });
+      await gateway.apply('hide one');
+      expect(await numbersOf(gateway)).toEqual({ two: 'eip155:5' });
+    },
+  );
+
+  it('a rule that hides a chain by its number does not give the number, and so the rule, to another chain', async () => {
+    const [one, two] = ['one', 'two'].map((key) => chainRow(key, { chainId: 5 }));
+    const gateway = await startGuarded({ chains: [one], tokens: TOKENS });
+    await gateway.bring({ chains: [one, two] });
+    await gateway.apply('hide eip155:5');
+    for (let times = 0; times < 3; times++) {
+      expect(await numbersOf(gateway)).toEqual({ two: null });
+      await gateway.bring({});
+    }
+  });
 });
 
 describe("the decimals of a chain's native asset on which both listings disagree", () => {
