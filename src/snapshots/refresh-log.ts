@@ -1,8 +1,11 @@
 /** The log lines about refreshes and guarded values. */
 import { isDeepStrictEqual } from 'node:util';
 import { rowName } from '../domain/addresses.js';
-import { keyedRows } from '../domain/keyed-rows.js';
+import { caip2Of } from '../domain/caip.js';
+import { groupBy, keyedRows } from '../domain/keyed-rows.js';
 import {
+  type Chain,
+  type Fetched,
   type GuardedFact,
   type HeldBackFact,
   type ListingRow,
@@ -10,11 +13,11 @@ import {
   sentAtOf,
 } from '../domain/listing.js';
 import type { AcceptedBy } from '../domain/listing-memory.js';
-import { ruleToPaste } from '../domain/listing-rules.js';
+import { type ResolvedRules, ruleToPaste } from '../domain/listing-rules.js';
 import type { UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger/logger.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
-import type { Contradiction, GuardResult } from './guard.js';
+import type { Contradiction, GuardedListing, GuardResult } from './guard.js';
 import type { HoldBackReason } from './listing-check.js';
 import type { Snapshot } from './snapshot.js';
 
@@ -33,6 +36,8 @@ export type SnapshotOrigin = keyof typeof ORIGINS;
 const PROMISED_ROWS = 5_000;
 /** A log line names at most this many rows that appeared, and as many that vanished. */
 const SHOWN_ROWS = 50;
+/** A log line names at most this many of the chains that claim one identifier. */
+const SHOWN_CLAIMANTS = 5;
 /** One refresh logs at most this many held-back values, and as many accepted changes. */
 const MAX_LINES = 20;
 
@@ -172,6 +177,32 @@ export function logRejected(
   log.warn(
     { listing, code, ...why, detail, retryInMs, ...err },
     `The ${listing} listing could not be refreshed: ${state}. ${message}${advice}`,
+  );
+}
+
+/** Logs the CAIP-2 identifiers that several chains claim, if a shown chain has none since `before` for this reason. */
+export function logUnnumbered(
+  log: Logger,
+  { rows, guard }: GuardedListing<Chain>,
+  before: Fetched<Chain> | undefined,
+  { hidesChain }: Pick<ResolvedRules, 'hidesChain'>,
+): void {
+  const [unnumbered, known] = [new Set(guard.unnumbered), new Set(before?.guard?.unnumbered)];
+  const keysOf = (chains: readonly Chain[]) =>
+    chains
+      .map(({ chainKey }) => chainKey)
+      .slice(0, SHOWN_CLAIMANTS)
+      .join(', ');
+  const isNew = (chain: Chain) =>
+    unnumbered.has(chain.chainKey) && !known.has(chain.chainKey) && !hidesChain(chain);
+  const claimed = [...groupBy([...rows, ...guard.gone.map(({ row }) => row)], caip2Of)]
+    .filter(([, claimants]) => claimants.some(isNew))
+    .map(([caip2, claimants]) => `${caip2}: ${keysOf(claimants)}`);
+  if (claimed.length === 0) return;
+  const [one] = claimed;
+  log.warn(
+    { listing: 'chains', count: claimed.length, first: claimed.slice(0, SHOWN_ROWS) },
+    `Several chains claim one CAIP-2 identifier, such as ${one}. At most one has it; the others have no caip2, and their tokens are not in the token list. To decide which one, hide the others in LISTING_RULES`,
   );
 }
 

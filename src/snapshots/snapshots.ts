@@ -8,7 +8,7 @@ import { assignCaip2, compareNatives, guardPrices } from './cross-checks.js';
 import { type FreshMs, freshnessOf, type Reads } from './freshness.js';
 import { type Baseline, guardListing, unlistedRows } from './guard.js';
 import { OperationRoutes } from './operation-routes.js';
-import { logUnknownRows } from './refresh-log.js';
+import { logUnknownRows, logUnnumbered } from './refresh-log.js';
 import { createRefresher, type RefreshOptions } from './refresher.js';
 import { createRoutes, type RouteParts } from './routes.js';
 import {
@@ -59,7 +59,9 @@ export function createSnapshots(options: SnapshotsOptions) {
       const rules = rulesFor(before, sent.rows);
       const result = await guardListing({ kind: CHAINS, holdBackMs, rules }, sent, before, peer);
       const { chainKeys } = demoFacts;
-      return { ...result, listing: assignCaip2(result.listing, before, chainKeys, holdBackMs, rules) };
+      const listing = assignCaip2(result.listing, before, chainKeys, holdBackMs, rules);
+      logUnnumbered(log, listing, before, rules);
+      return { ...result, listing };
     },
     select: (rows, guard) => rulesFor({ rows, guard }).selectChains(rows),
     index: createChainSnapshot,

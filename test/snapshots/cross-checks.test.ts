@@ -109,6 +109,23 @@ describe('two EVM chains with one chainId', () => {
     },
   );
 
+  it('the log says once which chains have no number because others claim it, and what to do', async () => {
+    const [one, two] = ['one', 'two'].map((key) => chainRow(key, { chainId: 5 }));
+    const gateway = await startGuarded({ chains: [ETHEREUM, EVIL, one], tokens: TOKENS });
+    const lines = () => gateway.logged.filter(({ msg }) => msg.includes('caip2'));
+    expect(lines()).toMatchObject([
+      { level: 'warn', listing: 'chains', count: 1, first: ['eip155:1: ethereum, evil'] },
+    ]);
+    expect(lines()[0]?.msg).toContain('LISTING_RULES');
+    await gateway.bring({ chains: [ETHEREUM, EVIL, two] });
+    await gateway.bring({});
+    expect(lines()[1]).toMatchObject({ count: 1, first: ['eip155:5: two, one'] });
+    expect(lines()).toHaveLength(2);
+    await gateway.apply('hide one');
+    await gateway.apply('hide evil');
+    expect(lines()).toHaveLength(2);
+  });
+
   it('a rule that hides a chain by its number does not give the number, and so the rule, to another chain', async () => {
     const [one, two] = ['one', 'two'].map((key) => chainRow(key, { chainId: 5 }));
     const gateway = await startGuarded({ chains: [one], tokens: TOKENS });
