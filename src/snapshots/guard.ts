@@ -305,7 +305,7 @@ export async function guardListing<Row extends ListingRow>(
 
 /**
  * Restarts the hold-back periods of rows in the served listing, because `sent` was held back as a whole. The period of
- * a row continues if `sent` has the values that are held back.
+ * a row continues if `sent` has the values that are held back. Returns `served` itself if no period restarts.
  */
 export function withNewClocks<Row>(
   kind: ListingKind<Row>,
@@ -321,13 +321,17 @@ export function withNewClocks<Row>(
   });
 }
 
-/** Moves the beginning of hold-back periods to `beganAt` (milliseconds since 1970), if this is later. */
+/**
+ * Moves the beginning of hold-back periods to `beganAt` (milliseconds since 1970), if this is later. Returns `served`
+ * itself if no period changes.
+ */
 export function withLaterClocks<Row>(
   served: GuardedListing<Row>,
   beganAt: (held: HeldRow<Row>) => number,
 ): GuardedListing<Row> {
   const held = served.guard.held.map((each) => ({ ...each, since: Math.max(each.since, beganAt(each)) }));
-  return { ...served, guard: { ...served.guard, held } };
+  const isSame = held.every(({ since }, nth) => since === served.guard.held[nth]?.since);
+  return isSame ? served : { ...served, guard: { ...served.guard, held } };
 }
 
 /**

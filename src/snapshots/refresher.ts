@@ -210,8 +210,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     try {
       return listingCheck.check(served, sent);
     } catch (error) {
-      guarded = withNewClocks(kind, served, sent);
-      if (snapshot && served.guard.held.length > 0) writeToDisk(stored(snapshot));
+      restartPeriods(served, withNewClocks(kind, served, sent));
       throw error;
     }
   }
@@ -317,7 +316,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     failuresInARow = failure.failuresInARow;
     listingCheck.adoptPeerState(failure.heldBack);
     const periods = new Map(failure.periods);
-    if (guarded && periods.size > 0) guarded = withLaterClocks(guarded, ({ key }) => periods.get(key) ?? 0);
+    if (guarded) restartPeriods(guarded, withLaterClocks(guarded, ({ key }) => periods.get(key) ?? 0));
   }
 
   /** Records a failed refresh or a held-back listing, tells peers, and schedules the next attempt. */
@@ -356,6 +355,17 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     }
     schedule(leftMs);
     return error;
+  }
+
+  /** Serves the times of held-back rows that have changed. */
+  function restartPeriods(served: GuardedListing<Row>, restarted: GuardedListing<Row>): void {
+    guarded = restarted;
+    if (restarted !== served) void applyRules();
+  }
+
+  /** Guards the served listing again: with the present rules, and with the present times of its held-back rows. */
+  async function applyRules(): Promise<void> {
+    if (guarded && !stopped) await accept('rules').catch(onError);
   }
 
   /** Serves the newest listing of peers, if there is one that is not known yet. */
@@ -437,9 +447,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
       if (lastFailure) throw lastFailure.error;
       return refreshing ?? refresh();
     },
-    async applyRules(): Promise<void> {
-      if (guarded && !stopped) await accept('rules').catch(onError);
-    },
+    applyRules,
     adoptNewest,
     get guarded() {
       return guarded;

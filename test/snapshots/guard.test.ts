@@ -111,8 +111,14 @@ describe('steady wrong decimals of a token', () => {
     expect(gateway.refreshes.at(-1)).toEqual({ listing: 'tokens', outcome: 'held_back' });
     const stored = () =>
       readdirSync(snapshotDir).map((file) => readFileSync(join(snapshotDir, file), 'utf8'));
+    const since = new Date(Date.now()).toISOString();
+    await until(async () => (await first(gateway))?.heldBack[0]?.since === since);
     await until(async () => stored().join().includes(`"since":${Date.now()}}`));
+    const cursor = '{ tokenChanges { cursor } }';
+    const { data } = await gateway.query<{ tokenChanges: { cursor: string } }>(cursor);
     const after = await restart(gateway);
+    const changes = `{ tokenChanges(since: "${data?.tokenChanges.cursor}") { isReset changed { symbol } } }`;
+    expect((await after.query(changes)).data).toEqual({ tokenChanges: { isReset: false, changed: [] } });
     await after.bring({ tokens: both }, DAY - HOUR);
     expect((await after.tokens()).map(({ decimals }) => decimals).slice(0, 2)).toEqual([6, 18]);
     await after.bring({}, HOUR - 1);
