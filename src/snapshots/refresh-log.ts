@@ -94,19 +94,25 @@ export function logAccepted<Row>(
 
 /**
  * Logs newly held-back rows, each with the rule to paste into LISTING_RULES, if any, and accepted changes.
+ *
+ * @param logged the values of this listing that were logged; more are added here. The same listing can be guarded again
  */
 export function logGuarded<Row extends ListingRow>(
   log: Logger,
   kind: ListingKind<Row>,
   { listing, waiting, accepted, rules }: GuardResult<Row>,
   onAccepted: (listing: string, fact: GuardedFact, by: AcceptedBy) => void,
+  logged: Set<string>,
 ): void {
   const { name, keyOf } = kind;
   const now = sentAtOf(listing);
   const held: readonly Contradiction<Row>[] = listing.rows
     .filter(({ heldBack }) => heldBack.some(({ since }) => since === now))
     .map((row) => ({ row, facts: row.heldBack }));
-  const news = [...held, ...waiting].flatMap(({ row, facts }) => facts.map((each) => ({ row, each })));
+  const all = [...held, ...waiting].flatMap(({ row, facts }) => facts.map((each) => ({ row, each })));
+  const textOf = ({ row, each }: (typeof all)[number]) => JSON.stringify([keyOf(row), each]);
+  const news = all.filter((one) => !logged.has(textOf(one)));
+  for (const one of news) logged.add(textOf(one));
   const sent = new Map(listing.guard.held.map(({ key, rows }) => [key, rows]));
   for (const { row, each } of news.slice(0, MAX_LINES)) {
     const { fact, served, upstream } = each;

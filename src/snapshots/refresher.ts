@@ -95,6 +95,8 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   /** The listing behind `snapshot`, with the rows that the operator hides; undefined before the first. */
   let guarded: GuardedListing<Row> | undefined;
   let heldBack: ReturnType<typeof heldBackIn> = { rows: 0, facts: [] };
+  /** The held-back facts of the present listing that were logged: a change of the rules does not log them again. */
+  const loggedFacts = new Set<string>();
   let lastFailure: { readonly error: UpstreamError; readonly at: number } | undefined;
   let failuresInARow = 0;
   /** When the newest known listing, accepted or not, was requested (milliseconds since 1970). */
@@ -194,7 +196,8 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     publish(accepted, indexed, origin);
     if (acceptedLoss)
       log.warn({ listing: name }, `The ${name} listing that was held back is accepted: ${acceptedLoss}`);
-    logGuarded(log, kind, result, metrics.acceptedChange);
+    if (isNew) loggedFacts.clear();
+    logGuarded(log, kind, result, metrics.acceptedChange, loggedFacts);
     logAccepted(log, kind, before, indexed, origin, freshMs);
     if (origin === 'upstream' || origin === 'peer') metrics.refresh(name, origin);
     options.onPublished();

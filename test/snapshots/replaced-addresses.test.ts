@@ -108,7 +108,10 @@ it('a new address waits alone if the old one is removed first, and is counted an
   expect(gateway.heldBackRows()).toEqual([0, 1]);
   expect(await gateway.sample('gateway_held_back_rows{listing="tokens",fact="address"}')).toBe(1);
   expect(gateway.ruleInLog()).toBe('accept a:0x1 address 0x1 0x2');
-  expect(gateway.heldBackLines()[0]).toContain(': 0x1 was the last address of its symbol, and');
+  await gateway.apply('hide other');
+  expect(gateway.heldBackLines()).toEqual([
+    expect.stringContaining(': 0x1 was the last address of its symbol, and'),
+  ]);
   expect(await again(gateway, DAY - 1)).toEqual({ listed: [], held: [] });
   expect(await again(gateway, 1)).toEqual({ listed: [2], held: [] });
   expect(gateway.heldBackRows()).toEqual([0, 0]);
