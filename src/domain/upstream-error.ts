@@ -12,7 +12,7 @@ export interface UpstreamErrorOptions extends GatewayErrorOptions {
   /** For the log only, such as the URL and the status. */
   readonly detail?: string | undefined;
   readonly status?: number | undefined;
-  /** The wait before the next request (ms): the upstream's `Retry-After`, or the rest of a pause. */
+  /** The wait before the next request (ms), which is rounded up: the upstream's `Retry-After`, or the rest of a pause. */
   readonly retryAfterMs?: number | undefined;
   /** True if the gateway did not send the request, so that it cost the upstream nothing. */
   readonly notSent?: boolean | undefined;
@@ -31,7 +31,7 @@ export class UpstreamError extends GatewayError {
     super(code, message, options);
     this.detail = options.detail;
     this.status = options.status;
-    this.retryAfterMs = options.retryAfterMs;
+    this.retryAfterMs = options.retryAfterMs && Math.ceil(options.retryAfterMs);
     this.notSent = options.notSent ?? false;
   }
 }

@@ -68,6 +68,13 @@ it('POST /refresh at ADMIN_PORT refreshes both listings, one refresh at a time, 
   ]);
   expect(await metrics()).toContain('gateway_listing_gone{listing="tokens"} 0');
 
+  // The pause that the upstream asks for is told in whole milliseconds.
+  upstream.plan('tokens', status(503, { 'retry-after': '600' }));
+  await refresh();
+  const paused = (await refresh())[1] as { tokens: { code: string; retryAfterMs: number } };
+  expect(paused.tokens).toMatchObject({ code: 'UPSTREAM_STATUS', retryAfterMs: expect.any(Number) });
+  expect(paused.tokens.retryAfterMs % 1).toBe(0);
+
   const asked = upstream.count();
   expect((await refresh({ method: 'PUT' }))[0]).toBe(405);
   expect((await fetch(`${admin}/refresh`)).headers.get('allow')).toBe('POST');
