@@ -40,13 +40,12 @@ export function createOperationWriter(schema: GraphQLSchema, documents: Pick<Doc
   ): readonly Buffer[] | undefined => {
     const { query, operationName: name = null, variables: given = null } = parameters;
     // Unusual or invalid parameters are left to GraphQL Yoga, which has the error messages.
-    if (typeof query !== 'string' || !(name === null || (typeof name === 'string' && name !== '')))
-      return undefined;
+    if (typeof query !== 'string' || !(name === null || typeof name === 'string')) return undefined;
     if (!isObjectOrNull(given) || isPersisted(parameters)) return undefined;
     const accepted = documents.accepted(query);
     if (!accepted) return undefined;
     const { document, isLasting } = accepted;
-    const operation = getOperationAST(document, name);
+    const operation = getOperationAST(document, name || null);
     if (operation?.operation !== OperationTypeNode.QUERY) return undefined;
     const variables = coerceVariables(operation, given ?? {});
     if (!variables) return undefined;

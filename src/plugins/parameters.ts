@@ -55,8 +55,11 @@ export function useKnownMembers(): Plugin {
       const given: unknown = params;
       if (typeof given !== 'object' || given === null || Array.isArray(given)) return;
       const { query, operationName, variables, extensions, ...unknown } = params;
-      if ((query ?? null) !== null)
-        return setParams({ query, operationName, variables, extensions } as typeof params);
+      if ((query ?? null) !== null) {
+        // In a URL, GraphQL over HTTP demands that an empty name counts as none. Here it does in a body, too.
+        const name = operationName === '' ? undefined : operationName;
+        return setParams({ query, operationName: name, variables, extensions } as typeof params);
+      }
       // One of the unknown members may be a misspelt "query".
       const [other] = Object.keys(unknown);
       const message = `Expected a document as "query", such as "{ chains { name } }"; got ${other ? `only other members, such as ${shown(other)}` : 'none'}.`;

@@ -155,6 +155,18 @@ describe('a refused request', () => {
   );
 });
 
+it.each(['GET', 'POST'])('an empty operationName counts as none in a request by %s', async (method) => {
+  const { ask } = await startServer();
+  const one = await ask({ method, query: 'query A { __typename }', operationName: '' });
+  expect([one.status, JSON.parse(String(one.body))]).toEqual([200, { data: { __typename: 'Query' } }]);
+  const two = await ask({
+    method,
+    query: 'query A { a: __typename } query B { __typename }',
+    operationName: '',
+  });
+  expect([two.status, String(two.body)]).toEqual([400, expect.stringContaining('got none.')]);
+});
+
 it('the id of a request is its x-request-id if that is short and plain, otherwise a new one', async () => {
   const { ask, serverLog } = await startServer();
   const allowed = ['abc-123', 'A/b+c=:.d', 'x'.repeat(128)];
