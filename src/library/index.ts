@@ -97,6 +97,7 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
     async fetch(request, context) {
       if (!request?.signal)
         throw new TypeError(`Expected a Request, got ${request}. Write new Request(url).`);
+      if (request.bodyUsed || request.body?.locked) throw new TypeError(BODY_READ);
       const aborted = rejectWhenAborted(request);
       const read = await Promise.race([aborted, readRequest(request, maxBodyBytes)]);
       const responded = new Promise<Response>((resolve) => {
@@ -127,6 +128,9 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
     },
   };
 }
+
+const BODY_READ =
+  'Expected a Request whose body was not read before. Read the body of request.clone() instead, before you pass the request on.';
 
 /** Rejects when the request is aborted: some servers then leave the stream of its body open. */
 function rejectWhenAborted({ signal }: Request): Promise<never> {

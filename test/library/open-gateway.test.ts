@@ -57,6 +57,19 @@ describe('fetch', () => {
       );
   });
 
+  it('fetch rejects a request whose body was read or is locked, and says what to do', async () => {
+    const { fetch } = await open();
+    const [used, locked] = [1, 2].map(() => new Request('http://gateway/api/graphql', post({})));
+    await used?.text();
+    locked?.body?.getReader();
+    for (const given of [used, locked])
+      await expect(fetch(given as Request)).rejects.toThrow(
+        new TypeError(
+          'Expected a Request whose body was not read before. Read the body of request.clone() instead, before you pass the request on.',
+        ),
+      );
+  });
+
   it('fetch rejects a request that was aborted before', async () => {
     const { fetch } = await open();
     const reason = new Error('Gone');
