@@ -1,6 +1,6 @@
 /** Puts a gateway together from its settings, for the process and for the library. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Config } from './config/config.js';
+import { type Config, servesDemo } from './config/config.js';
 import { createDemoHttp, readDemoFacts } from './demo/listings.js';
 import type { Service } from './domain/listing.js';
 import { createGateway } from './gateway.js';
@@ -47,7 +47,7 @@ const LOAD_AFTER_MS = 1_000;
 export async function assemble(options: AssembleOptions) {
   const { config, metrics, log, decorate = (service) => service } = options;
   const { snapshotDir, listingRules, redisUrl, upstreamRequestsPerSecond } = config;
-  const isDemo = config.upstreamUrl === undefined;
+  const isDemo = servesDemo(config);
   const services = fingerprintsOf(config);
   const disk = snapshotDir ? await openDiskStore(snapshotDir, services, log, metrics.stored) : undefined;
   // Redis is loaded only if it is used: otherwise the first response would take a tenth longer.

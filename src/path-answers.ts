@@ -1,6 +1,6 @@
 /** Answers all paths but the GraphQL endpoint: pages, files, monitoring, the token list and the tools for agents. */
 import type { GraphQLSchema } from 'graphql';
-import type { Config } from './config/config.js';
+import { type Config, servesDemo } from './config/config.js';
 import type { RequestParameters } from './execution/operation-writer.js';
 import { schema as plainSchema, sdlOf } from './graph/schema/index.js';
 import { preflightAnswer } from './http/headers.js';
@@ -62,7 +62,7 @@ export function createPathAnswers(options: PathOptions) {
     llms: pathOf(LLMS_PATH),
     readiness: pathOf('/ready'),
     hasLogos: options.logos,
-    isDemo: options.upstreamUrl === undefined,
+    isDemo: servesDemo(options),
   };
   const { mcp, picker, schema, llms } = facts;
   /** Called in their order. The first answer is sent. */

@@ -1,7 +1,7 @@
 /** Runs the process: starts it with its settings, and stops it after a signal. */
 import closeWithGrace from 'close-with-grace';
 import { assemble } from './assemble.js';
-import { type Config, readConfig, secretsOf } from './config/config.js';
+import { type Config, readConfig, secretsOf, servesDemo } from './config/config.js';
 import { nameWarnings } from './config/names.js';
 import { DEMO_LABEL } from './demo/listings.js';
 import { REQUEST_IDS } from './http/headers.js';
@@ -48,7 +48,7 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
   const isShort = forConnections < config.maxConnections;
   const maxConnections = isShort ? forConnections : config.maxConnections;
   if (isShort) log.warn({ maxConnections }, 'The limit on open files (ulimit -n) also limits connections');
-  const isDemo = config.upstreamUrl === undefined;
+  const isDemo = servesDemo(config);
   const parts = await assemble({ config, metrics, log });
   const server = createGatewayServer({ ...config, ...parts, maxConnections, metrics, log });
   const refresh = createRefreshAnswer(parts.refreshOnRequest, log);

@@ -312,6 +312,11 @@ function* contradictionsIn(config: Config, mayBeDemo: boolean): Generator<readon
     yield ['TRUSTED_DOCUMENTS', 'expected a file of documents for TRUSTED_DOCUMENTS_ONLY=true, got none'];
 }
 
+/** Whether the gateway serves demo data: it does if it has no upstream. */
+export function servesDemo({ upstreamUrl }: Pick<Config, 'upstreamUrl'>): boolean {
+  return upstreamUrl === undefined;
+}
+
 /** The texts that the log must not show. */
 export function secretsOf({ upstreamHeaders, redisUrl }: Config): readonly string[] {
   const { password, searchParams } = new URL(redisUrl ?? 'redis://none');

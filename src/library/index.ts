@@ -1,7 +1,7 @@
 /** The entry point of the package: opens a gateway inside another server. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { assemble } from '../assemble.js';
-import { secretsOf } from '../config/config.js';
+import { secretsOf, servesDemo } from '../config/config.js';
 import { DEMO_LABEL } from '../demo/listings.js';
 import { createClientFinder } from '../http/client-address.js';
 import { createLogger } from '../logger/logger.js';
@@ -83,7 +83,7 @@ export async function openGateway(options: OpenGatewayOptions = {}): Promise<Ope
     secrets: secretsOf(config),
     ...(logTo ? { destination: logTo } : {}),
   });
-  if (config.upstreamUrl === undefined) log.warn(`${DEMO_LABEL}, because of demo: true`);
+  if (servesDemo(config)) log.warn(`${DEMO_LABEL}, because of demo: true`);
   const metrics = createMetrics({ ofProcess: false });
   const parts = await assemble({ config, metrics, log });
   const observer = createRequestObserver({ ...config, metrics, log });
