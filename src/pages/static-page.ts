@@ -22,7 +22,9 @@ export interface StaticFile {
 /** A page: a small document, and assets with a digest of their content in the path. */
 export interface Page {
   readonly document: StaticFile;
-  /** The assets by their paths. */
+  /** The path of the assets, with their digest and a slash at its end. */
+  readonly path: string;
+  /** The assets by their names below this path. */
   readonly assets: ReadonlyMap<string, StaticFile>;
 }
 
@@ -68,6 +70,7 @@ export function createPage({ folder, base, otherFiles, texts, contentSecurityPol
       'content-security-policy': contentSecurityPolicy.join('; '),
       vary: 'Accept, Accept-Encoding',
     }),
+    path,
     assets: new Map(
       files.map(({ name, type, content }) => {
         // Browsers may cache an asset for a year, because its path changes with its content.
@@ -76,7 +79,7 @@ export function createPage({ folder, base, otherFiles, texts, contentSecurityPol
           'cache-control': 'public, max-age=31536000, immutable',
           vary: 'Accept-Encoding',
         };
-        return [path + name, createFile(content, headers)];
+        return [name, createFile(content, headers)];
       }),
     ),
   };
@@ -129,8 +132,13 @@ export function createTextFile(content: string): StaticFile {
   });
 }
 
+/** Matches the digest and the name in the path of an asset, below the path of the folder of all assets. */
+const DIGEST_AND_NAME = /^[\w-]{16}\/(.+)$/;
+
 /**
- * Serves a page for browsers and its assets, compressed once and with caching headers.
+ * Serves a page for browsers and its assets, compressed once and with caching headers. The path of an asset of another
+ * version leads to the present one: during a rolling upgrade, a browser can have the document of the other version.
+ * Scripts import each other relative to the address that they were redirected to, so they are of one version.
  *
  * @param paths the paths of its document, which is only sent to clients that accept HTML
  * @param assets the prefix of the paths of its assets
@@ -143,8 +151,12 @@ export function servePage(paths: readonly string[], assets: string, load: () => 
     const isDocument = paths.includes(pathname) && wantsHtml === true;
     if (request.method !== 'GET' || !(isDocument || pathname.startsWith(assets))) return undefined;
     page ??= load();
-    const file = isDocument ? page.document : page.assets.get(pathname);
-    return file && fileResponse(file, request);
+    if (isDocument) return fileResponse(page.document, request);
+    const [, name = ''] = DIGEST_AND_NAME.exec(pathname.slice(assets.length)) ?? [];
+    const file = page.assets.get(name);
+    const location = page.path + name;
+    if (!file || pathname === location) return file && fileResponse(file, request);
+    return { status: 302, headers: { location, 'cache-control': 'no-store' }, body: null };
   };
 }
 

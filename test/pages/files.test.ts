@@ -66,6 +66,24 @@ it.each([
   expect(await get(path, { accept: 'text/html' })).toMatchObject({ status: 404 });
 });
 
+it.each([
+  ['/', '/picker/', ['main.js', 'style.css', 'guide.html']],
+  ['/graphql', '/graphql/playground/', ['start.js', 'graphiql.js']],
+])(
+  'files of another version of the page at %s lead to those of this version',
+  async (page, folder, names) => {
+    const html = (await get(page, { accept: 'text/html' })).body.toString();
+    const [, digest = ''] = new RegExp(`"${folder}([\\w-]{16})/`).exec(html) ?? [];
+    for (const name of names) {
+      const other = await get(`${folder}${'x'.repeat(16)}/${name}`);
+      expect([other.status, other.headers.location]).toEqual([302, `${folder}${digest}/${name}`]);
+      expect(other.headers['cache-control']).toBe('no-store');
+      expect((await get(other.headers.location ?? '')).status).toBe(200);
+    }
+    expect((await get(`${folder}${'x'.repeat(16)}/nothing.js`)).status).toBe(404);
+  },
+);
+
 describe.each(FILES)('%s', (path) => {
   it('pages of all origins may read a file, and POST is refused', async () => {
     const { headers } = await get(path, { origin: 'https://any.example' });

@@ -102,6 +102,20 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       expect(loads).toBe(1);
     });
 
+    it('the picker works if its document is of another version, as during a rolling upgrade', async () => {
+      const { page, complaints, rows } = await open();
+      await page.route('**/?q=usdc', async (route) => {
+        const response = await route.fetch();
+        const body = (await response.text()).replaceAll(/(?<=\/picker\/)[\w-]{16}(?=\/)/g, 'x'.repeat(16));
+        await route.fulfill({ response, body });
+      });
+      await page.goto(new URL('/?q=usdc', page.url()).href);
+      await rows.first().waitFor();
+      await page.getByRole('link', { name: 'Guide' }).first().click();
+      await page.getByRole('heading', { name: 'Chains and tokens gateway' }).waitFor();
+      expect(complaints).toEqual([]);
+    });
+
     it('the picker updates prices without moving rows or the focus, and keeps the rows while the gateway does not answer', async () => {
       const env = { PORT: String(await freePort()), TOKENS_FRESH_MS: '200' };
       // The page needs neither introspection nor the playground.
