@@ -318,8 +318,10 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     if (!failure || (snapshot && failure.at <= sentAtOf(snapshot))) return;
     failuresInARow = failure.failuresInARow;
     listingCheck.adoptPeerState(failure.heldBack);
+    if (!guarded) return;
     const periods = new Map(failure.periods);
-    if (guarded) restartPeriods(guarded, withLaterClocks(guarded, ({ key }) => periods.get(key) ?? 0));
+    const restarted = withLaterClocks(guarded, ({ key }) => periods.get(key) ?? 0);
+    restartPeriods(guarded, restarted);
   }
 
   /** Records a failed refresh or a held-back listing, tells peers, and schedules the next attempt. */
