@@ -10,6 +10,7 @@ import { createContext, type GatewayContext } from './graph/context.js';
 import { unitsOfWholeObject } from './graph/cost.js';
 import type { ResultFacts } from './graph/dependencies.js';
 import { withFederation } from './graph/federation/federated.js';
+import { KeptMemory } from './graph/kept-memory.js';
 import { MAX_UPSTREAM_WAIT_MS } from './graph/loaders.js';
 import { schema } from './graph/schema/index.js';
 import { createOperationCheck } from './http/operations.js';
@@ -75,7 +76,7 @@ export function createGateway(options: GatewayOptions) {
   const documents = createDocuments(graph, options);
   const trusted = createTrustedDocuments(options, options.pageDocuments);
   if (options.trustedDocuments) reportInvalidDocuments(options.trustedDocuments, documents, options.log);
-  const contextOptions = { ...options, unitsOfWholeToken };
+  const contextOptions = { ...options, unitsOfWholeToken, memory: new KeptMemory() };
   const writeOperation = createOperationWriter(graph, documents);
   const overloaded: Refusal = {
     status: 503,
@@ -94,13 +95,13 @@ export function createGateway(options: GatewayOptions) {
   /** Executes an operation from the snapshots and the cached routes, without waiting. The queue must allow it now. */
   function execute(
     parameters: RequestParameters | undefined,
-    client: string | undefined,
+    { client, text }: Pick<RequestFacts, 'client' | 'text'>,
     waitsUntil?: number,
   ): Result {
     if (!parameters) return undefined;
     let context: GatewayContext | undefined;
     const body = writeOperation(parameters, (operation) => {
-      context = createContext(contextOptions, { client, waitsUntil });
+      context = createContext(contextOptions, { client, text, waitsUntil });
       return context.cost.chargeOperation(operation) ? undefined : context;
     });
     if (!body || !context) return context?.cost.refusal ?? context?.loaders.pendingListing;
@@ -127,7 +128,7 @@ export function createGateway(options: GatewayOptions) {
     let parameters: RequestParameters | undefined;
     const begin = () => {
       parameters = prepare(request);
-      return execute(parameters, client);
+      return execute(parameters, context);
     };
     const now = request.parameters && queue.runNow(begin);
     if (now && isWritten(now.result)) return { written: now.result };
@@ -152,7 +153,7 @@ export function createGateway(options: GatewayOptions) {
       await result.catch(() => {});
       const refused = await queue.resume(context.client, refuseAsOverloaded);
       if (refused) return refused;
-      result = execute(parameters, context.client, waitsUntil);
+      result = execute(parameters, context, waitsUntil);
     }
     if (isWritten(result)) return { written: result };
     const costRefusal = result instanceof OperationLimitError ? result : undefined;
@@ -179,7 +180,7 @@ export function createGateway(options: GatewayOptions) {
   async function executeForTool(
     operation: RequestParameters,
     { signal }: Request,
-    { client, requestId, outcome }: YogaContext,
+    { client, text, requestId, outcome }: YogaContext,
   ): Promise<string> {
     const toRequest = (RequestClass: typeof Request) =>
       new RequestClass(`http://gateway${path}`, {
@@ -188,8 +189,8 @@ export function createGateway(options: GatewayOptions) {
         body: JSON.stringify(operation),
         signal,
       });
-    const facts = { client, requestId, isOwn: true };
-    const result = execute(operation, client);
+    const facts = { client, text, requestId, isOwn: true };
+    const result = execute(operation, facts);
     const answer: Answer = isWritten(result)
       ? { written: result }
       : await respondLater({ isOperation: true, toRequest }, facts, operation, result);
@@ -207,9 +208,9 @@ export function createGateway(options: GatewayOptions) {
       import('./yoga.js'),
       import('./path-answers.js'),
     ]);
-    const createYogaContext = ({ client, waitsUntil, requestId }: RequestFacts) => {
+    const createYogaContext = ({ client, text, waitsUntil, requestId }: RequestFacts) => {
       const yieldToQueue = () => queue.resume(client, refuseToResume);
-      return createContext(contextOptions, { client, waitsUntil, requestId, yieldToQueue });
+      return createContext(contextOptions, { client, text, waitsUntil, requestId, yieldToQueue });
     };
     return {
       yoga: createYogaHandler({

@@ -58,3 +58,18 @@ export function createPartCheck(limits: PartLimits) {
     return exceeded && `${limits[exceeded]} ${PARTS[exceeded]}`;
   };
 }
+
+/** Beside its text, a value takes about this many bytes in memory. */
+const BYTES_OF_VALUE = 64;
+/** In a URL, each character before a value begins with it. */
+const PERCENT = '%'.charCodeAt(0);
+
+/** Estimates the bytes that a JSON text and its parsed value take in memory together. */
+export function parsedBytes(text: string): number {
+  let values = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === COMMA || code === OPEN_BRACKET || code === OPEN_BRACE || code === PERCENT) values++;
+  }
+  return text.length + BYTES_OF_VALUE * values;
+}

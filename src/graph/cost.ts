@@ -52,13 +52,17 @@ export const ID_UNITS = 6;
 const INTROSPECTION_ROWS = 8;
 const INTROSPECTION = new Map([SchemaMetaFieldDef, TypeMetaFieldDef].map((field) => [field.name, field]));
 /** Units for an error in place of an object: to make and to send an error takes 100 µs, and each row can have one. */
-export const ERROR_UNITS = 500;
+const ERROR_UNITS = 500;
+/** An error is kept like so many units of fields: 2.5 kB, with its stack. */
+const ERROR_FIELD_UNITS = 25;
 /** Units for `tokenChanges` and its four fields, one of which is the list of all tokens. */
 const UNITS_AROUND_LIST = 5;
 
 /** Adds up the cost of one operation. A class, since each operation needs one, and an object of closures costs more. */
 export class CostMeter {
   readonly spent: Cost = { units: 0, rows: 0 };
+  /** The units of fields and errors, without other work: graphql-js keeps their values until the operation ends. */
+  fieldUnits = 0;
   /** The error of an operation that is over a limit. The response then has this error and no data. */
   refusal: OperationLimitError | undefined;
 
@@ -78,6 +82,7 @@ export class CostMeter {
     const units =
       type && known(node, type, hasDirectives(node), () => unitsOfObject(type, [node], operation));
     this.count({ units: units ?? 0, rows: 0 });
+    this.fieldUnits += units ?? 0;
     return this.refusal;
   }
 
@@ -102,7 +107,9 @@ export class CostMeter {
     if (!typeOf) counts.set(getNamedType(info.returnType).name, rows.length);
     else for (const name of rows.map(typeOf)) counts.set(name, (counts.get(name) ?? 0) + 1);
     for (const [typeName, count] of counts) {
-      this.add({ units: count * (perRow + unitsOfType(typeName, info)), rows: count * perRow });
+      const units = count * (perRow + unitsOfType(typeName, info));
+      this.add({ units, rows: count * perRow });
+      this.fieldUnits += units;
     }
     return rows;
   }
@@ -110,6 +117,12 @@ export class CostMeter {
   /** Adds units that do not belong to rows. Call it before the work that the units stand for. */
   spend(units: number): void {
     this.add({ units, rows: 0 });
+  }
+
+  /** Adds the units of an error in place of an object. */
+  spendOnError(): void {
+    this.fieldUnits += ERROR_FIELD_UNITS;
+    this.spend(ERROR_UNITS);
   }
 
   /**

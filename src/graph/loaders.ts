@@ -8,6 +8,7 @@ import type { Config } from '../config/config.js';
 import { routeRequestKey } from '../domain/addresses.js';
 import { isIdentifiedBy, parseCaip19 } from '../domain/caip.js';
 import { GatewayError } from '../domain/errors.js';
+import { parsedBytes } from '../domain/json-parts.js';
 import type { Chain, RouteRequest, Token } from '../domain/listing.js';
 import { UpstreamError } from '../domain/upstream-error.js';
 import type { FoundTokens } from '../search/did-you-mean.js';
@@ -17,8 +18,9 @@ import type { RouteAnswer } from '../snapshots/routes.js';
 import type { ChainSnapshot, IndexedListings, ListingName, TokenSnapshot } from '../snapshots/snapshot.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
 import type { TokenSources } from '../snapshots/sources.js';
-import { type CostMeter, ERROR_UNITS, ROUTE_UNITS, searchUnits } from './cost.js';
+import { type CostMeter, ROUTE_UNITS, searchUnits } from './cost.js';
 import type { DependencyTracker } from './dependencies.js';
+import type { KeptMemory, WaitingOperation } from './kept-memory.js';
 
 /** A value, or a promise of it if it must be loaded first. */
 export type MaybePromise<Value> = Value | Promise<Value>;
@@ -42,6 +44,8 @@ function nonFatal<Value>(promise: Promise<Value>): Promise<Value> {
 
 /** Thrown in place of waiting. It is not an Error, because making a stack would take time: it can be thrown often. */
 const WOULD_WAIT: unknown = Object.freeze({ message: 'This operation has to wait for the upstream.' });
+/** Until the operation ends, graphql-js keeps about this many bytes for each unit of its fields and rows. */
+const BYTES_OF_UNIT = 100;
 /** The answer for a token that cannot be in any listing. */
 export const NO_ROUTES: RouteAnswer = { rows: [], takenAt: 0, isUnlisted: true };
 
@@ -60,12 +64,15 @@ const LATE = `The upstream did not answer within the ${MAX_UPSTREAM_WAIT_MS / 1_
 export interface LoaderOptions extends Pick<Config, 'maxRoutesPerOperation'> {
   readonly snapshots: Snapshots;
   readonly metrics: { waited(reason: 'upstream', seconds: number): void };
+  readonly memory: KeptMemory;
 }
 
 /** How an operation waits. */
 export interface Waiting {
   /** The client, such as its address. Clients take turns, and all operations without a client count as one client's. */
   readonly client?: string | undefined;
+  /** The body of the request, or its target if it has none: the operation keeps it and its parsed values. */
+  readonly text?: string | undefined;
   /** When the operation stops waiting for the upstream, by `performance.now()`; by default after the longest wait. */
   readonly waitsUntil?: number | undefined;
   /**
@@ -76,7 +83,7 @@ export interface Waiting {
 }
 
 /** A class, because each operation creates one and uses few methods. An object of closures would create all of them. */
-export class Loaders {
+export class Loaders implements WaitingOperation {
   /** The first snapshots that this operation waits for. All reads of one listing wait for one turn in the queue together. */
   private readonly pending = new Map<ListingName, Promise<IndexedListings[ListingName]>>();
   /** The routes that this operation has read or requested, by `routeRequestKey`. */
@@ -89,6 +96,7 @@ export class Loaders {
   /** How many reads of rows wait for a listing. */
   private waits = 0;
   private routeRefusal: GatewayError | undefined;
+  private requestBytes: number | undefined;
   private readonly waitsUntil: number;
 
   constructor(
@@ -99,6 +107,15 @@ export class Loaders {
   ) {
     this.routes = options.snapshots.operationRoutes();
     this.waitsUntil = waiting.waitsUntil ?? performance.now() + MAX_UPSTREAM_WAIT_MS;
+  }
+
+  get client(): string | undefined {
+    return this.waiting.client;
+  }
+
+  keptBytes(): number {
+    this.requestBytes ??= parsedBytes(this.waiting.text ?? '');
+    return this.requestBytes + BYTES_OF_UNIT * this.cost.fieldUnits;
   }
 
   /** The listing that the operation waits for, or would wait for if it must not wait; undefined if there is none. */
@@ -147,7 +164,7 @@ export class Loaders {
     // Each row can wait, and then have an error. One whole token listing is always allowed: `chain`, `caip19` and
     // `isNative` of each token can wait.
     const free = FREE_WAITS + 3 * (tracker.pinned.tokens?.rows.length ?? 0);
-    if (isOfRow && ++this.waits > free) cost.spend(ERROR_UNITS);
+    if (isOfRow && ++this.waits > free) cost.spendOnError();
     return nonFatal(first.then(use));
   }
 
@@ -303,9 +320,13 @@ export class Loaders {
 
   /**
    * Waits for an answer of the upstream, then for a turn in the queue. Rejects with UPSTREAM_TIMEOUT when the operation
-   * may wait no longer.
+   * may wait no longer, and with OVERLOADED if it keeps too much memory for a wait.
    */
   private async wait<Answer>(answer: Promise<Answer>, isByClient = false): Promise<Answer> {
+    const { memory, metrics } = this.options;
+    // Before `enter`, which can throw.
+    nonFatal(answer);
+    memory.enter(this);
     const from = performance.now();
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_resolve, reject) => {
@@ -316,8 +337,12 @@ export class Loaders {
       return await Promise.race([answer, late]);
     } finally {
       clearTimeout(timer);
-      this.options.metrics.waited('upstream', (performance.now() - from) / 1_000);
-      await this.waiting.yieldToQueue?.();
+      metrics.waited('upstream', (performance.now() - from) / 1_000);
+      try {
+        await this.waiting.yieldToQueue?.();
+      } finally {
+        memory.leave(this);
+      }
     }
   }
 
@@ -334,7 +359,7 @@ export class Loaders {
   private failRoutes(error: unknown): RouteAnswer {
     const { cost } = this;
     if (cost.refusal) return NO_ROUTES;
-    cost.spend(ERROR_UNITS);
+    cost.spendOnError();
     throw error;
   }
 }

@@ -91,7 +91,8 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
     const headers = isOperation ? headersFor(cacheable) : undefined;
     const parameters = headers && (() => parametersOf(cacheable, path));
     const toRequest = (RequestClass: typeof Request) => exchange.toRequest(RequestClass);
-    const answer = gateway.respond({ isOperation, parameters, toRequest }, { client, requestId });
+    const text = cacheable.body || cacheable.url;
+    const answer = gateway.respond({ isOperation, parameters, toRequest }, { client, text, requestId });
     const send = (given: Answer) => {
       if ('written' in given) return sendExecuted(key, exchange, headers ?? [], given.written, 'writer');
       if ('response' in given) return sendByYoga(key, exchange, headers, given);

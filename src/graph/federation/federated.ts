@@ -4,7 +4,7 @@ import { GatewayError } from '../../domain/errors.js';
 import type { Chain, Token } from '../../domain/listing.js';
 import { shown } from '../../domain/text-limits.js';
 import type { GatewayContext } from '../context.js';
-import { ERROR_UNITS, ID_UNITS } from '../cost.js';
+import { ID_UNITS } from '../cost.js';
 import type { MaybePromise } from '../loaders.js';
 import { boundEnumValues } from '../schema/arguments.js';
 import { identityOf } from '../schema/ids.js';
@@ -68,7 +68,7 @@ function entitiesOf(
         return entityOf(representation, loaders);
       } catch (error) {
         if (!(error instanceof GatewayError)) throw error;
-        cost.spend(ERROR_UNITS);
+        cost.spendOnError();
         return error;
       }
     });

@@ -1,0 +1,59 @@
+/** The operations that wait for the upstream keep bounded memory, and those of one client only a part of it. */
+import { expect, it } from 'vitest';
+import { json } from '../support/fake-upstream.js';
+import { type Answered, codesOf, createTestGateway } from '../support/test-gateway.js';
+import { startServer } from '../support/test-server.js';
+
+const USDC = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
+const ROUTES = `destinations(srcChainKey: "ethereum", srcToken: "${USDC}") { chainKey }`;
+/** 30 lists: an operation with them keeps about 3.5 MB in objects of graphql-js. */
+const LISTS = Array.from({ length: 30 }, (_nothing, nth) => `a${nth}: tokens { decimals }`).join(' ');
+/** 480 errors, which take about 1.2 MB. */
+const ERRORS = `_entities(representations: [${'{} '.repeat(480)}]) { __typename }`;
+
+it.each([
+  ['found many rows', LISTS, 12, 5],
+  ['made many errors', ERRORS, 20, 13],
+])(
+  'operations that have %s do not wait for routes by the dozen, and small ones still do',
+  async (_what, kept, count, most) => {
+    const { post, upstream } = await createTestGateway({ hasListings: true });
+    let release = () => {};
+    upstream.plan('routes', (...exchange) => {
+      release = () => json({ tokens: [] })(...exchange);
+    });
+    const codes: (string | undefined)[] = [];
+    const ask = async (fields: string, client: string) => {
+      const response = await post({ query: `{ ${fields} ${ROUTES} }` }, {}, client);
+      const answer = (await response.json()) as Answered<unknown>;
+      codes.push(...codesOf(answer));
+      return answer;
+    };
+    const overloads = () => codes.filter((code) => code === 'OVERLOADED').length;
+    const large = Array.from({ length: count }, () => ask(kept, 'greedy'));
+    await expect.poll(overloads).toBe(count - most);
+    const others = [ask('__typename', 'greedy'), ask(kept, 'other')];
+    release();
+    await Promise.all([...large, ...others]);
+    expect(overloads()).toBe(count - most);
+    expect(upstream.routesAsked()).toHaveLength(1);
+    expect(codesOf(await ask(kept, 'greedy'))).not.toContain('OVERLOADED');
+  },
+);
+
+it('requests with many values do not wait for the first listing by the dozen', async () => {
+  const { ask, upstream } = await startServer({ config: { upstreamRetries: 0 } });
+  const held: (() => void)[] = [];
+  upstream.plan('chains', (...exchange) => held.push(() => json({ chains: [] })(...exchange)));
+  const codes: string[] = [];
+  const values = `[${'{},'.repeat(24_000)}{}]`;
+  const large = Array.from({ length: 12 }, async (_nothing, nth) => {
+    const query = `query Q${nth} { chain(chainKey: \\"ethereum\\") { name } }`;
+    const { body } = await ask({ body: `{"query":"${query}","ignored":${values}}` });
+    codes.push(...codesOf(JSON.parse(body.toString()) as Answered<unknown>).map(String));
+  });
+  await expect.poll(() => codes.length).toBe(6);
+  expect(codes).toEqual(Array(6).fill('OVERLOADED'));
+  for (const release of held) release();
+  await Promise.all(large);
+});
