@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { GraphQLError, Source, stripIgnoredCharacters } from 'graphql';
 import { LRUCache } from 'lru-cache';
+import { parsedBytes } from '../domain/json-parts.js';
 import { exceededTokenLimit } from '../execution/documents.js';
 import type { RequestParameters } from '../execution/operation-writer.js';
 import { createSeenBefore } from '../execution/seen-before.js';
@@ -32,6 +33,10 @@ export interface CachedResponse {
 export const MAX_SHORT_LENGTH = 16_384;
 /** A longer request is not cached: keys are computed before an operation waits for its turn, so they must be cheap. */
 const MAX_KEYED_LENGTH = 65_536;
+/** A longer text is parsed before the turn of its operation only if it has few values for its length. */
+const MAX_UNCHECKED_LENGTH = 1_024;
+/** The most bytes in memory for each character of such a text. Keys of tokens take 4, symbols of three letters 11. */
+const MAX_BYTES_OF_CHARACTER = 12;
 /** An entry is estimated to take this many bytes beside its key and body. */
 const ENTRY_BYTES = 500;
 
@@ -110,7 +115,7 @@ function canonicalKey(
   maxQueryTokens: number,
   trusted: TrustedDocuments | undefined,
 ): string | undefined {
-  const given = parametersOf(request, path);
+  const given = isQuickToParse(request.body) ? parametersOf(request, path) : undefined;
   const parameters = given && trusted ? trusted.resolve(given) : given;
   if (!parameters || parameters instanceof GraphQLError) return undefined;
   const { query, variables, operationName, extensions } = parameters;
@@ -124,6 +129,14 @@ function canonicalKey(
   } catch {
     return undefined;
   }
+}
+
+/**
+ * Whether a text can be parsed before its operation waits for a turn. A thousand requests can arrive at once, and each of
+ * them with 16,000 brackets would take 5 ms and half a megabyte.
+ */
+function isQuickToParse(text: string): boolean {
+  return text.length <= MAX_UNCHECKED_LENGTH || parsedBytes(text) <= MAX_BYTES_OF_CHARACTER * text.length;
 }
 
 /** The document without white space and comments. Throws on a syntax error or too many tokens. */
@@ -155,6 +168,7 @@ export function hasIgnoredMembers(request: CacheableRequest, path: string): bool
   if (request.body.length + request.url.length > MAX_SHORT_LENGTH) return false;
   // The URL is not decoded for this check. A wrong `true` only costs time.
   if (!isAskedByBody(request.method)) return OTHER_PARAMETER.test(request.url);
+  if (!isQuickToParse(request.body)) return false;
   return Object.keys(parametersOf(request, path) ?? {}).some((name) => !KNOWN_PARAMETERS.includes(name));
 }
 
@@ -177,6 +191,7 @@ function fromUrl({ method, url }: CacheableRequest, path: string): RequestParame
   // GraphQL Yoga decides about a parameter that is given twice.
   if (KNOWN_PARAMETERS.some((name) => search.getAll(name).length > 1)) return undefined;
   const { variables, extensions, ...plain } = Object.fromEntries(search);
+  if (!isQuickToParse(variables ?? '') || !isQuickToParse(extensions ?? '')) return undefined;
   return {
     ...plain,
     variables: variables === undefined ? undefined : (parsed(variables) ?? variables),

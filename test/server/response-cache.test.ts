@@ -85,6 +85,27 @@ describe('a request that was answered before', () => {
     expect((await metrics.expose()).text).toContain('gateway_response_cache_entries 1');
   });
 
+  it.each([
+    ['objects', `[${'{},'.repeat(5_000)}{}]`],
+    ['nested lists', '['.repeat(7_000) + ']'.repeat(7_000)],
+    ['numbers', `["",${'1.5,'.repeat(3_500)}1]`],
+  ])(
+    'a request with thousands of %s is not cached, so that it is parsed in its turn',
+    async (_name, values) => {
+      const { countExecuted } = await startServer(LONG);
+      await countExecuted(BASE, BASE, BASE);
+      const asked = { body: `{"id":${values},${JSON.stringify(BASE).slice(1)}` };
+      const { count, bodies } = await countExecuted(asked, asked, asked);
+      expect(count).toBe(3);
+      expect(JSON.parse(bodies[2] ?? '')).toHaveProperty('data.tokens.0.symbol');
+      const query = encodeURIComponent('{ chain(chainKey: "base") { name } }');
+      const get = { method: 'GET', path: `/graphql?query=${query}&variables={"a":${values}}` };
+      const byGet = await countExecuted(get, get, get);
+      expect(byGet.count).toBe(3);
+      expect(byGet.bodies[2]).toBe('{"data":{"chain":{"name":"Base"}}}');
+    },
+  );
+
   it('a cached response is found if the same text came with another content type before', async () => {
     const { ask, countExecuted } = await startServer(LONG);
     const { status } = await ask({ ...BASE, headers: { 'content-type': 'text/plain' } });
