@@ -161,6 +161,9 @@ function withSortedKeys(value: unknown): unknown {
 /** The parameters that GraphQL over HTTP defines, and the ids of documents. Others are ignored. */
 const KNOWN_PARAMETERS = ['query', 'operationName', 'variables', 'extensions', 'documentId', 'doc_id'];
 
+/** A URL with more parameters is left to GraphQL Yoga: to read thousands of them takes milliseconds. */
+const MAX_PARAMETERS = 50;
+
 const OTHER_PARAMETER = new RegExp(`[?&](?!(${KNOWN_PARAMETERS.join('|')})=)[^&]`);
 
 /** Whether a request to the endpoint has members or parameters that are ignored. False for a long or unusual request. */
@@ -187,6 +190,7 @@ function fromBody(request: CacheableRequest, path: string): RequestParameters | 
 
 function fromUrl({ method, url }: CacheableRequest, path: string): RequestParameters | undefined {
   if (method !== 'GET' || !url.startsWith(`${path}?`)) return undefined;
+  if (url.split('&', MAX_PARAMETERS + 1).length > MAX_PARAMETERS) return undefined;
   const search = new URLSearchParams(url.slice(path.length + 1));
   // GraphQL Yoga decides about a parameter that is given twice.
   if (KNOWN_PARAMETERS.some((name) => search.getAll(name).length > 1)) return undefined;

@@ -106,6 +106,17 @@ describe('a request that was answered before', () => {
     },
   );
 
+  it('a request with thousands of URL parameters is not cached, so that they are read in its turn', async () => {
+    const { countExecuted } = await startServer(LONG);
+    const path = pathOf(BASE);
+    await countExecuted({ method: 'GET', path });
+    const parameters = Array.from({ length: 2_000 }, (_nothing, nth) => `&a${nth}=1`).join('');
+    const asked = { method: 'GET', path: path + parameters };
+    const { count, bodies } = await countExecuted(asked, asked, asked);
+    expect(count).toBe(3);
+    expect(JSON.parse(bodies[2] ?? '')).toHaveProperty('data.tokens.0.symbol');
+  });
+
   it('a cached response is found if the same text came with another content type before', async () => {
     const { ask, countExecuted } = await startServer(LONG);
     const { status } = await ask({ ...BASE, headers: { 'content-type': 'text/plain' } });
