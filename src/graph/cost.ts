@@ -23,6 +23,7 @@ import { collectSubfields } from 'graphql/execution/collectFields.js';
 import type { Config } from '../config/config.js';
 import { OperationLimitError } from '../domain/errors.js';
 import { foldText } from '../domain/fold-text.js';
+import { MAX_LENGTHS } from '../domain/text-limits.js';
 import { PUNCTUATION } from '../search/text.js';
 
 /** The cost of an operation, or of a part of it. */
@@ -229,4 +230,14 @@ export function unitsOfWholeObject(type: GraphQLObjectType): number {
 export function searchUnits(rows: number, query: string): number {
   // Folded first, as the search does: folding can make several words of one character.
   return rows * (1 + foldText(query).split(PUNCTUATION).filter(Boolean).length);
+}
+
+/** An address of at most this length costs no units of its own. Hex addresses have up to 66 characters. */
+export const MAX_USUAL_ADDRESS = 100;
+/** A unit is for this many further characters: a type of Move can have a hundred addresses, and all of them are folded. */
+const CHARACTERS_OF_UNIT = 4;
+
+/** Units for looking up a long address. A text that is too long for an address is not read. */
+export function addressUnits({ length }: string): number {
+  return Math.ceil((Math.min(length, MAX_LENGTHS.address) - MAX_USUAL_ADDRESS) / CHARACTERS_OF_UNIT);
 }

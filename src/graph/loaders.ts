@@ -18,7 +18,7 @@ import type { RouteAnswer } from '../snapshots/routes.js';
 import type { ChainSnapshot, IndexedListings, ListingName, TokenSnapshot } from '../snapshots/snapshot.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
 import type { TokenSources } from '../snapshots/sources.js';
-import { type CostMeter, ROUTE_UNITS, searchUnits } from './cost.js';
+import { addressUnits, type CostMeter, MAX_USUAL_ADDRESS, ROUTE_UNITS, searchUnits } from './cost.js';
 import type { DependencyTracker } from './dependencies.js';
 import type { KeptMemory, WaitingOperation } from './kept-memory.js';
 
@@ -207,6 +207,7 @@ export class Loaders implements WaitingOperation {
 
   /** The token at this address, in any of its forms (see `foldAddress`). */
   tokenByAddress(chainKey: string, address: string): MaybePromise<Token | null> {
+    if (address.length > MAX_USUAL_ADDRESS) this.cost.spend(addressUnits(address));
     return this.read('tokens', (tokens) => tokens.byAddress(chainKey, address) ?? null, null);
   }
 

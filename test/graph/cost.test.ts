@@ -108,6 +108,21 @@ describe('MAX_COST', () => {
     expect((await unitsOf('USDC')) - (await unitsOf(''))).toBe(12);
   });
 
+  it('the cost counts each four characters of a long address as a unit', async () => {
+    const unitsOf = async (address: string, look = (key: string) => `tokensByKey(keys: [${key}]) { id }`) => {
+      const query = `{ ${look(`{ chainKey: "sui", address: "${address}" }`)} }`;
+      return (await demo.execute({ query }))?.context.cost.spent.units;
+    };
+    const entity = (key: string) =>
+      `_entities(representations: [${key.replace('{', '{ __typename: "Token",')}]) { __typename }`;
+    const move = `0x1::${'0xA::'.repeat(99)}`;
+    expect(await unitsOf('0x1')).toBe(3);
+    expect(await unitsOf(move.slice(0, 100))).toBe(3);
+    for (const look of [undefined, entity]) expect(await unitsOf(move, look)).toBe(3 + 100);
+    // A text that is too long for an address is not read.
+    expect(await unitsOf(move.repeat(2))).toBe(3 + 103);
+  });
+
   it('the cost counts each list of the introspection as eight rows, in each of its aliases', async () => {
     const fields = 'fields { type { fields { type { name description kind } args { name } } } }';
     const ofFields = 1 + 8 * (2 + 8 * (4 + 1 + 8));
