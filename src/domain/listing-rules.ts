@@ -189,14 +189,12 @@ export function resolveRules(rules: ListingRules, chains: readonly Chain[]) {
   const accepted = new Set<string>();
   const kept = new Map<string, Map<GuardedFact, string>>();
   const named: string[] = [];
-  const identifiers = new Set<string | null>();
   for (const rule of rules) {
     if (rule.verb === 'chains') ranks ??= new Map();
     for (const place of rule.places) {
       const row = rowAt(place, byCaip2);
       const key = row ? rowKey(row) : '';
       named.push(key);
-      if (place.caip2 !== undefined && place.address === undefined) identifiers.add(place.caip2);
       if (!row) continue;
       if (rule.verb === 'hide') hidden.add(key);
       else if (rule.verb === 'accept') accepted.add(changeKey(key, rule.fact, rule.from, rule.value));
@@ -229,8 +227,6 @@ export function resolveRules(rules: ListingRules, chains: readonly Chain[]) {
     selectTokens: (rows: readonly Token[]) => select(rows, ranks, hides),
     hidesChain,
     hides,
-    /** Whether a rule names a chain by this CAIP-2 identifier. */
-    namesChain: (caip2: string | null) => identifiers.has(caip2),
     /**
      * The operator's decision on a change of a guarded fact: `accept` it now, or `keep` the old value while the rule
      * exists. Undefined if no rule decides. `key` is the `tokenKey` of a token, or the key of a chain in lower case.

@@ -11,8 +11,8 @@ import { clocksOf, type GuardedListing, type GuardRules } from './guard.js';
 
 /**
  * Decides which chain has a CAIP-2 identifier that several chains claim: the chain that had it before; otherwise the
- * chain that has it in the demo data; otherwise no chain. A wrong identifier would join the tokens of two chains. Chains
- * that the operator hides claim nothing beside one that is shown.
+ * chain that has it in the demo data; otherwise the only chain that the operator does not hide, or no chain. A wrong
+ * identifier would join the tokens of two chains.
  *
  * @param demoChainKeys the keys of the chains in the demo data, by CAIP-2 identifier
  * @param holdBackMs how long a chain that is no longer listed keeps its identifier, unless the operator hides the chain
@@ -22,10 +22,8 @@ export function assignCaip2(
   before: Fetched<Chain> | undefined,
   demoChainKeys: ReadonlyMap<string, string>,
   holdBackMs: number,
-  { hidesChain, namesChain }: Pick<ResolvedRules, 'hidesChain' | 'namesChain'>,
+  { hidesChain }: Pick<ResolvedRules, 'hidesChain'>,
 ): GuardedListing<Chain> {
-  // If a rule names the identifier, its chain keeps it even while hidden: otherwise the rule would mean the next chain.
-  const isShown = (chain: Chain) => !hidesChain(chain) || namesChain(caip2Of(chain));
   const unnumberedBefore = new Set(before?.guard?.unnumbered);
   const identifiers = new Map(listing.rows.map((chain) => [chain.chainKey, caip2Of(chain)]));
   const gone = [...(before?.guard?.gone ?? []), ...listing.guard.gone]
@@ -42,12 +40,9 @@ export function assignCaip2(
   const unnumbered = new Set<string>();
   for (const [caip2, claimants] of groupBy(listing.rows, caip2Of)) {
     if (caip2 === null) continue;
-    const shown = claimants.filter(isShown);
-    const [one, ...others] = shown.length > 0 ? shown : claimants;
-    const first = others.length === 0 ? one?.chainKey : demoChainKeys.get(caip2);
-    const held = holders.get(caip2);
-    const isFreed = claimants.some((chain) => chain.chainKey === held && !isShown(chain)) && shown.length > 0;
-    const holder = isFreed ? first : (held ?? first);
+    const known = holders.get(caip2) ?? (claimants.length > 1 ? demoChainKeys.get(caip2) : undefined);
+    const shown = claimants.length > 1 ? claimants.filter((chain) => !hidesChain(chain)) : claimants;
+    const holder = known ?? (shown.length === 1 ? shown[0]?.chainKey : undefined);
     for (const { chainKey } of claimants) if (chainKey !== holder) unnumbered.add(chainKey);
   }
   const rows = listing.rows.map((chain) => {

@@ -208,7 +208,7 @@ export function logUnnumbered(
   const [one] = claimed;
   log.warn(
     { listing: 'chains', count: claimed.length, first: claimed.slice(0, SHOWN_ROWS) },
-    `Several chains claim one CAIP-2 identifier, such as ${one}. At most one has it; the others have no caip2, and their tokens are not in the token list. To decide which one, hide the others in LISTING_RULES`,
+    `Several chains claim one CAIP-2 identifier, such as ${one}. At most one has it; the others have no caip2, and their tokens are not in the token list. If none of them had it before, hide all but one in LISTING_RULES to give it to that one`,
   );
 }
 
