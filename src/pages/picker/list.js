@@ -406,7 +406,8 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
 
   /** @param {Row} row */
   function choose(row) {
-    if (row.element.ariaDisabled) return sayWhyNot(row.token);
+    if (row.group.isOther) return sayWhyNot(row.token);
+    if (row.element.ariaDisabled) return warn(`${nameOf(row.token)} is not listed any more.`);
     box.value = '';
     onChoose(row.token);
   }
@@ -471,7 +472,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
     async retry() {
       await failed?.();
     },
-    /** Updates prices and facts in the rows, without moving any. @param {Token[]} also further tokens to fetch */
+    /** Updates rows in their places. Disables those that are not listed any more. @param {Token[]} also further tokens to fetch */
     async refresh(also) {
       if (failed || askedKey !== shownKey) return [];
       const refreshed = rows.slice(0, MAX_REFRESHED);
@@ -482,6 +483,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
       const tokens = (await ask(TOKENS_BY_KEY, { keys })).tokensByKey;
       for (const [index, row] of refreshed.entries()) {
         const token = tokens[index];
+        row.element.ariaDisabled = token && !row.group.isOther ? null : 'true';
         if (token?.id !== row.token.id || JSON.stringify(token) === JSON.stringify(row.token)) continue;
         row.token = token;
         redraw(row);

@@ -3,10 +3,10 @@ import type { Locator } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { chainRow, PLACEHOLDER, tokenRow, USDC_ON_BASE } from '../../fixtures/rows.js';
 import { isBrowserMissing } from '../../support/browser.js';
-import { type FakeListings, startFakeUpstream } from '../../support/fake-upstream.js';
+import { type FakeListings, json, startFakeUpstream } from '../../support/fake-upstream.js';
 import { withHeldBack } from '../../support/held-back.js';
 import { startServer } from '../../support/test-server.js';
-import { rowTexts, says, usePicker } from './open-picker.js';
+import { lookAgain, rowTexts, says, usePicker } from './open-picker.js';
 
 describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300_000 }, () => {
   const { open, openWith } = usePicker();
@@ -37,6 +37,32 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       tokenRow('b', '0x6', { symbol: 'دولار', name: 'عملة' }),
     ],
   };
+
+  it('a row whose token is not listed any more cannot be chosen until it is listed again', async () => {
+    const chains = [chainRow('a')];
+    const tokens = [1, 2, 3].map((nth) => tokenRow('a', `0x${nth}`, { symbol: `S${nth}` }));
+    const settings = { TOKENS_FRESH_MS: '300' };
+    const { page, upstream, rows, note, fromText } = await openWith({ chains, tokens }, settings);
+    const row = rows.filter({ hasText: 'S3' });
+    await row.waitFor();
+    const isDisabled = async (expected: string | null) =>
+      expect
+        .poll(async () => {
+          await lookAgain(page);
+          return row.getAttribute('aria-disabled');
+        })
+        .toBe(expected);
+    upstream.plan('tokens', json({ tokens: tokens.slice(0, 2) }));
+    await isDisabled('true');
+    // A test would wait until the row is enabled; a person presses it.
+    await row.click({ force: true });
+    await says(note, /^⚠? ?S3 on The a chain is not listed any more\.$/);
+    await says(fromText, 'From Choose a token');
+    upstream.plan('tokens', json({ tokens }));
+    await isDisabled(null);
+    await row.click();
+    await says(fromText, /S3/);
+  });
 
   it('rows show names as text and load no logos; twins and letters of another script are not chosen by Enter', async () => {
     const { page, search, note, rows, otherRows, fromText, complaints, hosts, address } = await openWith(ODD);
