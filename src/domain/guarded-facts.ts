@@ -23,8 +23,13 @@ export const TOKEN_FACTS: readonly FactOf<Token>[] = [
 ];
 
 /** A key that is equal for rows with the same value of the fact. It ignores the letter case of hex addresses. */
-export function factKey<Row>({ fact, of }: FactOf<Row>, row: Row): string {
+function factKey<Row>({ fact, of }: FactOf<Row>, row: Row): string {
   return foldValue(fact, of(row));
+}
+
+/** A text that is equal for rows with the same values of these facts. */
+export function factsKey<Row>(facts: readonly FactOf<Row>[], row: Row): string {
+  return JSON.stringify(facts.map((fact) => factKey(fact, row)));
 }
 
 /** The facts on which two rows with one key disagree. */

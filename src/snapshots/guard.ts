@@ -4,7 +4,7 @@
  * memory of the guard is stored with the served listing.
  */
 
-import { contradictedFacts, type FactOf, factKey } from '../domain/guarded-facts.js';
+import { contradictedFacts, type FactOf, factsKey } from '../domain/guarded-facts.js';
 import { groupBy, keyedRows } from '../domain/keyed-rows.js';
 import {
   type Fetched,
@@ -125,7 +125,7 @@ export async function guardListing<Row extends ListingRow>(
   const accepted: (Contradiction<Row> & AcceptedChange)[] = [...missed];
   // If only demo data is stored, `before` has no rows: it is there for the history of the token list.
   const isFirst = served.size === 0 && gone.size === 0 && memory.held.length === 0;
-  const factsKeyOf = (row: Row) => factsKey(kind, row);
+  const factsKeyOf = (row: Row) => factsKey(kind.guarded, row);
 
   /**
    * Makes the row to compare the sent rows with: the last accepted row, or else the first sent one, with the values of
@@ -313,7 +313,7 @@ export function withNewClocks<Row>(
   sent: Fetched<Row>,
 ): GuardedListing<Row> {
   const sentRows = keyedRows(sent.rows, kind.keyOf);
-  const valuesOf = (rows: readonly Row[]) => JSON.stringify(rows.map((row) => factsKey(kind, row)));
+  const valuesOf = (rows: readonly Row[]) => JSON.stringify(rows.map((row) => factsKey(kind.guarded, row)));
   return withLaterClocks(served, ({ key, rows, since }) => {
     const row = sentRows.get(key);
     const present = sent.contradictory?.get(key) ?? (row ? [row] : []);
@@ -348,18 +348,13 @@ function missedChanges<Row>(
   return guard.held.flatMap(({ key }) => {
     const [own, ofPeer] = [ownRows.get(key), keyedRows(rows, kind.keyOf).get(key)];
     const [last, ...earlier] = guard.accepted.filter((change) => change.key === key).reverse();
-    if (!own || !ofPeer || last?.value !== factsKey(kind, ofPeer)) return [];
+    if (!own || !ofPeer || last?.value !== factsKey(kind.guarded, ofPeer)) return [];
     const ownLast = ownChanges.findLast((change) => change.key === key);
     if (ownLast && !earlier.some(({ value }) => value === ownLast.value)) return [];
     const row = kind.heldBack(ofPeer, NOTHING_HELD_BACK);
     const facts = contradictedFacts(kind.guarded, own, row);
     return [{ ...last, row, facts: facts.map((fact) => heldFact(fact, own, [row], takenAt)) }];
   });
-}
-
-/** A text that is equal for rows with the same guarded values. */
-function factsKey<Row>({ guarded }: ListingKind<Row>, row: Row): string {
-  return JSON.stringify(guarded.map((fact) => factKey(fact, row)));
 }
 
 /** The held-back rows by key. */

@@ -5,6 +5,7 @@ import {
   CHAIN_FACTS,
   contradictedFacts,
   type FactOf,
+  factsKey,
   NATIVE_CURRENCY,
   TOKEN_FACTS,
 } from '../domain/guarded-facts.js';
@@ -211,6 +212,8 @@ async function parseRows<Checked extends object, Row>(
   });
   const rows: Row[] = [];
   const contradictory = new Map<string, readonly Row[]>();
+  // Contradictory rows that only come in another order are the same: the order in an answer has no meaning.
+  const byFacts = (one: Row, other: Row) => (factsKey(guarded, one) < factsKey(guarded, other) ? -1 : 1);
   for (const [key, [first, ...others]] of parsed) {
     const variants = [first.row];
     const reject = (index: number, row: Row, otherIndex: number) => {
@@ -230,7 +233,7 @@ async function parseRows<Checked extends object, Row>(
       if (isNew && variants.length < MAX_CONTRADICTORY) variants.push(row);
     }
     if (variants.length === 1) rows.push(first.row);
-    else contradictory.set(key, variants);
+    else contradictory.set(key, variants.sort(byFacts));
   }
   rejected.sort((one, other) => one.index - other.index);
   const shown = rejected.slice(0, SHOWN_REJECTED_ROWS);

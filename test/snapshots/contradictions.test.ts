@@ -1,6 +1,7 @@
 /** If an answer has several rows with one key but different facts, none of them decides which facts are served. */
 import { describe, expect, it } from 'vitest';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
+import { changesSince } from '../support/copies.js';
 import { json } from '../support/fake-upstream.js';
 import { onDisk, restart, rowOf, startGuarded } from '../support/guarded-gateway.js';
 
@@ -26,7 +27,10 @@ describe('rows with one key and different facts in one answer', () => {
       expect(await gateway.sample(METRIC)).toBe(0);
       for (const counted of [1, 2]) {
         await gateway.bring({ tokens: [...both, ...GOOD] });
-        const upstream = both.map(({ decimals }) => decimals).join(' and ');
+        const upstream = both
+          .map(({ decimals }) => String(decimals))
+          .sort()
+          .join(' and ');
         expect(await rowOf(gateway, USDC)).toMatchObject({
           decimals: 6,
           price: null,
@@ -43,6 +47,17 @@ describe('rows with one key and different facts in one answer', () => {
       expect(gateway.heldBackLines()).toHaveLength(1);
     },
   );
+
+  it('contradictory rows in another order are the same: their hold-back period goes on, nothing is logged again, and no change is listed', async () => {
+    const gateway = await startGuarded({ chains: CHAINS, tokens: [right, ...GOOD] });
+    await gateway.bring({ tokens: [right, wrong, ...GOOD] });
+    const held = await rowOf(gateway, USDC);
+    const { cursor } = await changesSince(gateway, null);
+    await gateway.bring({ tokens: [wrong, right, ...GOOD] });
+    expect(await rowOf(gateway, USDC)).toEqual(held);
+    expect(gateway.heldBackLines()).toHaveLength(1);
+    expect(await changesSince(gateway, cursor)).toMatchObject({ cursor, changed: [] });
+  });
 
   it.each([
     ['in this order', [right, wrong]],

@@ -342,7 +342,7 @@ describe('rows with equal keys and unequal guarded facts', () => {
     expect([...(fetched.contradictory ?? [])]).toEqual([
       [
         expect.stringContaining(USDC.toLowerCase()),
-        [6, 18, 20, 21, 22, 23, 24, 25, 26, 27].map((decimals) => expect.objectContaining({ decimals })),
+        [18, 20, 21, 22, 23, 24, 25, 26, 27, 6].map((decimals) => expect.objectContaining({ decimals })),
       ],
     ]);
   });
