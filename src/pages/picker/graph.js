@@ -34,7 +34,7 @@ export class QueryError extends Error {
  * @param {object} variables
  * @param {{ signal?: AbortSignal, onAnswered?: (answered: Answered) => void }} [options] onAnswered is called for answers with errors, too; if no answer comes, with an empty text
  * @returns {Promise<any>} the data
- * @throws {QueryError} also if there are errors and a root field is null; or an AbortError
+ * @throws {QueryError} also if there are errors and a root field, or an item of its list, is null; or an AbortError
  */
 export async function ask(query, variables, { signal, onAnswered } = {}) {
   const limit = AbortSignal.timeout(TIME_LIMIT_MS);
@@ -58,7 +58,7 @@ export async function ask(query, variables, { signal, onAnswered } = {}) {
   const cacheStatus = response.headers.get('cache-status') ?? '';
   onAnswered?.({ query, variables, text, tookMs: performance.now() - began, cacheStatus });
   const { data, errors } = parse(text);
-  if (data && !(errors && Object.values(data).includes(null))) return data;
+  if (data && !(errors && Object.values(data).flat().includes(null))) return data;
   throw failure(errors?.[0]?.extensions?.code ?? UNREACHABLE, errors?.[0]?.message);
 }
 

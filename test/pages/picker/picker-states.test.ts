@@ -1,9 +1,10 @@
 /** The picker shows failures and the status of listings, and is accessible in all themes and sizes. */
 import { createRequire } from 'node:module';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { chainRow, tokenRow } from '../../fixtures/rows.js';
 import { isBrowserMissing } from '../../support/browser.js';
-import { json, status } from '../../support/fake-upstream.js';
+import { json, startFakeUpstream, status } from '../../support/fake-upstream.js';
+import { fixedLimits } from '../../support/fixed-limits.js';
 import { freePort } from '../../support/free-port.js';
 import { startGatewayProcess } from '../../support/gateway-process.js';
 import { hasFocus, lookAgain, PHONE, rowTexts, says, smallTargets, usePicker } from './open-picker.js';
@@ -74,6 +75,25 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
           return [await fault.innerText(), await note.innerText()];
         })
         .toEqual(['', expect.stringContaining('The service lists nothing that this token can be moved to.')]);
+    });
+
+    it('the picker says that a token of a link is loading, not that it is not listed, until the gateway has a listing', async () => {
+      const upstream = await startFakeUpstream(
+        { chains: [chainRow('a', { name: 'A' })], tokens: [tokenRow('a', '0x1')] },
+        onTestFinished,
+      );
+      upstream.plan('tokens', status(500));
+      const { address } = await startGatewayProcess({
+        UPSTREAM_URL: upstream.url,
+        TOKENS_FRESH_MS: '500',
+        ...fixedLimits({ upstreamRetries: 0 }),
+      });
+      const { fault, note, fromText } = await open(`${address}/?token=a:0x1`);
+      await fault.getByText('The token service answers with an error. Retrying…').waitFor();
+      await says(fromText, 'From Loading…');
+      expect(await note.innerText()).toBe('');
+      upstream.plan('tokens', json({ tokens: [tokenRow('a', '0x1')] }));
+      await says(fromText, 'From USDC on A');
     });
 
     it('the picker is loaded anew once, with its search, when the gateway serves demo data in place of a service', async () => {
