@@ -20,6 +20,7 @@ const MAX_REFRESHED = 300;
 
 /** @typedef {import('./queries.js').Token} Token */
 /** @typedef {import('./queries.js').TokenFilter} TokenFilter */
+/** @typedef {import('./queries.js').TokenKey} TokenKey */
 /** @typedef {import('./queries.js').TokenPage} TokenPage */
 /**
  * What the list searches: it follows from the active slot (From or To) and the selected chain.
@@ -472,10 +473,9 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
     async retry() {
       await failed?.();
     },
-    /** Updates rows in their places. Disables those that are not listed any more. @param {Token[]} also further tokens to fetch */
+    /** Updates rows in their places, unless a search is running or has failed. Disables those that are not listed any more. @param {TokenKey[]} also further tokens to fetch */
     async refresh(also) {
-      if (failed || askedKey !== shownKey) return [];
-      const refreshed = rows.slice(0, MAX_REFRESHED);
+      const refreshed = failed || askedKey !== shownKey ? [] : rows.slice(0, MAX_REFRESHED);
       const tokensShown = [...refreshed.map(({ token }) => token), ...also];
       const keys = tokensShown.map(({ chainKey, address }) => ({ chainKey, address }));
       if (keys.length === 0) return [];

@@ -480,19 +480,12 @@ const pollNow = watchListings(async ([ofChains, ofTokens]) => {
     makeChips();
   }
   const now = `${ofTokens?.takenAt}`;
-  const was = shownFrom;
+  const sides = SIDES.map((one) => chosen[one]).filter(({ key }) => key);
+  const fresh = shownFrom && now !== shownFrom && (await list.refresh(sides.flatMap(({ key }) => key ?? [])));
+  // If that fails, the next poll tries it again.
   shownFrom = now;
-  if (was && now !== was) {
-    const sides = SIDES.map((one) => chosen[one]).filter(({ token }) => token);
-    const fresh = await list.refresh(sides.flatMap(({ token }) => token ?? []));
-    for (const [index, one] of sides.entries()) {
-      const token = fresh[index];
-      // Prices are not shown there, and the focus or a selection can be.
-      if (!token || withoutPrice(token) === withoutPrice(one.token)) continue;
-      one.token = token;
-      showPair();
-    }
-    if (fresh.includes(null)) await readState();
-    if (Date.now() > routeAt + ROUTE_MS) void checkRoute(isRoute);
-  }
+  if (!fresh) return;
+  // Prices are not shown there, and the focus or a selection can be.
+  if (sides.some(({ token }, index) => withoutPrice(token) !== withoutPrice(fresh[index]))) await readState();
+  else if (Date.now() > routeAt + ROUTE_MS) void checkRoute(isRoute);
 });

@@ -6,7 +6,7 @@ import { isBrowserMissing } from '../../support/browser.js';
 import { type FakeListings, json, startFakeUpstream } from '../../support/fake-upstream.js';
 import { withHeldBack } from '../../support/held-back.js';
 import { startServer } from '../../support/test-server.js';
-import { lookAgain, rowTexts, says, usePicker } from './open-picker.js';
+import { inOneLine, lookAgain, rowTexts, says, usePicker } from './open-picker.js';
 
 describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300_000 }, () => {
   const { open, openWith } = usePicker();
@@ -160,6 +160,30 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     await rows.filter({ hasText: 'Chain A' }).click();
     await expect.poll(() => warnings(pair)).toEqual(OF_USDC);
     expect(complaints).toEqual([]);
+  });
+
+  it('rows and both sides show the accepted facts of a chosen token, and a token that is listed again', async () => {
+    const chains = ['a', 'b', 'c'].map((key) => chainRow(key, { name: key }));
+    const others = [tokenRow('b', '0x2'), tokenRow('c', '0x3', { decimals: 18 })];
+    const { page, upstream, rows, fromText } = await openWith(
+      { chains, tokens: [tokenRow('a', '0x1'), ...others] },
+      { TOKENS_FRESH_MS: '200', HOLD_BACK_MS: '1' },
+      '/?token=a:0x1',
+    );
+    const differing = rows.locator('.differs');
+    await says(differing, '18 decimals, not 6');
+    const from = async () => {
+      await lookAgain(page);
+      return inOneLine(await fromText.innerText());
+    };
+    const now = [tokenRow('a', '0x1', { symbol: 'NEW', decimals: 18 }), ...others];
+    upstream.plan('tokens', json({ tokens: now }));
+    await expect.poll(from).toBe('From NEW on a');
+    await says(differing, '6 decimals, not 18');
+    upstream.plan('tokens', json({ tokens: others }));
+    await expect.poll(from).toBe('From Not listed');
+    upstream.plan('tokens', json({ tokens: now }));
+    await expect.poll(from).toBe('From NEW on a');
   });
 
   it('rows show logos with LOGOS=true, and the glyph if a picture fails to load', async () => {
