@@ -110,9 +110,9 @@ function swap() {
   if (from && to) tell(`From: ${nameOf(from)}. To: ${nameOf(to)}.`);
   chain = '';
   list.clear();
+  void checkRoute();
   showAll(true);
   void list.find().then(readPair);
-  void checkRoute();
 }
 
 /** Asks for the two chosen tokens alone: the panel then shows the query that a transfer needs. */
@@ -122,7 +122,8 @@ async function readPair() {
 }
 
 /**
- * Finds out whether there is a route from the source to the destination. A route back does not imply one.
+ * Finds out whether there is a route from the source to the destination. A route back does not imply one. It is called
+ * before the slots are shown.
  *
  * @param {boolean} [until] what the page says until then
  */
@@ -130,15 +131,17 @@ async function checkRoute(until) {
   isRoute = until;
   routeAt = Date.now();
   const { from, to } = chosen;
-  if (from.token && to.token) {
-    const filter = { reachableFrom: keyOf(from.token), chainKeys: [to.token.chainKey] };
-    const variables = { query: to.token.address, filter };
-    const { tokenSearch } = await ask(TOKENS, variables).catch(() => ({}));
-    // Another pair may be chosen by now.
-    if (from !== chosen.from || to !== chosen.to) return;
-    isRoute = tokenSearch?.nodes.some((/** @type {Token} */ { id }) => id === to.token?.id);
-  }
-  showSlots();
+  if (!from.token || !to.token) return;
+  const filter = { reachableFrom: keyOf(from.token), chainKeys: [to.token.chainKey] };
+  const variables = { query: to.token.address, filter };
+  const { tokenSearch } = await ask(TOKENS, variables).catch(() => ({}));
+  // Another pair may be chosen by now.
+  if (from !== chosen.from || to !== chosen.to) return;
+  // After a failure the next poll asks again.
+  if (!tokenSearch) routeAt = 0;
+  isRoute = tokenSearch?.nodes.some((/** @type {Token} */ { id }) => id === to.token?.id);
+  // Drawn only if it differs, since the focus or a selection can be there.
+  if (isRoute !== until) showSlots();
 }
 
 /** @param {boolean} isChoice whether a person chose something, so that the Back button undoes it */
@@ -405,8 +408,9 @@ async function readState() {
   chosen.to = { key: to, token: tokens[1] };
   side = chosen.from.token && searchParams.get('side') !== 'from' ? 'to' : 'from';
   list.clear();
+  const route = checkRoute();
   showAll(false);
-  await Promise.all([list.find().then(readPair), checkRoute()]);
+  await Promise.all([list.find().then(readPair), route]);
   if (tokens.includes(null)) list.warn('A chosen token is not listed.');
 }
 
@@ -472,6 +476,7 @@ const pollNow = watchListings(async ([ofChains, ofTokens]) => {
   source = ofTokens?.source ?? '';
   await list.retry();
   if (isUnopened) await readState();
+  else if (Date.now() > routeAt + ROUTE_MS) void checkRoute(isRoute);
   const version = `${ofChains?.version} ${ofTokens?.rows}`;
   if (version !== chainsKnown) {
     chains = (await ask(CHAINS, {})).chains;
@@ -487,5 +492,4 @@ const pollNow = watchListings(async ([ofChains, ofTokens]) => {
   if (!fresh) return;
   // Prices are not shown there, and the focus or a selection can be.
   if (sides.some(({ token }, index) => withoutPrice(token) !== withoutPrice(fresh[index]))) await readState();
-  else if (Date.now() > routeAt + ROUTE_MS) void checkRoute(isRoute);
 });

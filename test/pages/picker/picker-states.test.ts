@@ -96,6 +96,37 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       await says(fromText, 'From USDC on A');
     });
 
+    it('the picker says of a route what it knows of this direction, and asks again if that fails', async () => {
+      const listings = {
+        chains: ['a', 'b'].map((key) => chainRow(key, { name: key })),
+        tokens: ['a', 'b'].map((key) => tokenRow(key, '0x1')),
+      };
+      const { page, upstream, fault, pair, fromText } = await openWith(
+        listings,
+        {},
+        '/?token=a:0x1&to=b:0x1',
+      );
+      const isListed = pair.getByText('This route is listed.');
+      await isListed.waitFor();
+      const waiting: (() => void)[] = [];
+      upstream.plan('routes', (...asked) => void waiting.push(() => status(500)(...asked)));
+      await page.getByRole('button', { name: 'Swap From and To' }).click();
+      await says(fromText, 'From USDC on b');
+      await expect.poll(() => waiting.length).toBeGreaterThan(0);
+      expect(await isListed.count()).toBe(0);
+      upstream.plan('routes', status(500));
+      for (const fail of waiting) fail();
+      await fault.getByText('The token service answers with an error.').waitFor();
+      expect(await isListed.count()).toBe(0);
+      upstream.plan('routes', json({ tokens: listings.tokens }));
+      await expect
+        .poll(async () => {
+          await lookAgain(page);
+          return isListed.count();
+        })
+        .toBe(1);
+    });
+
     it('the picker is loaded anew once, with its search, when the gateway serves demo data in place of a service', async () => {
       const env = { PORT: String(await freePort()) };
       const listings = { chains: [chainRow('a')], tokens: [tokenRow('a', '0x1')] };
