@@ -481,6 +481,8 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
       if (keys.length === 0) return [];
       /** @type {(Token | null)[]} */
       const tokens = (await ask(TOKENS_BY_KEY, { keys })).tokensByKey;
+      // Its prices are old now. It is fetched again when its place comes.
+      held = undefined;
       for (const [index, row] of refreshed.entries()) {
         const token = tokens[index];
         row.element.ariaDisabled = token && !row.group.isOther ? null : 'true';

@@ -186,6 +186,29 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     await expect.poll(from).toBe('From NEW on a');
   });
 
+  it('rows below the first page have the prices of the time when they are shown', async () => {
+    const tokens = (usd: number) =>
+      Array.from({ length: 62 }, (_, index) =>
+        tokenRow('a', `0x${index + 1}`, { symbol: `T${index}`, isBridgeable: index < 60, price: { usd } }),
+      );
+    const { page, upstream } = await openWith(
+      { chains: [chainRow('a')], tokens: tokens(1) },
+      { TOKENS_FRESH_MS: '200' },
+      '/?q=usd',
+    );
+    const prices = page.locator('#tokens .price');
+    await expect.poll(() => prices.count()).toBe(50);
+    upstream.plan('tokens', json({ tokens: tokens(1.5) }));
+    await expect
+      .poll(async () => {
+        await lookAgain(page);
+        return prices.first().textContent();
+      })
+      .toBe('$1.50');
+    await page.locator('#tokens').evaluate((list) => list.scrollTo(0, list.scrollHeight));
+    await expect.poll(() => prices.allTextContents()).toEqual(Array(62).fill('$1.50'));
+  });
+
   it('rows show logos with LOGOS=true, and the glyph if a picture fails to load', async () => {
     const tokens = ['good', 'bad', 'none'].map((name, index) =>
       tokenRow('a', `0x${index + 1}`, {
