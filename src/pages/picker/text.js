@@ -106,16 +106,17 @@ function latinOf(text) {
 }
 
 /**
- * A key that is equal for tokens of one chain whose symbols look alike, as the gateway compares them: see
+ * A key that is equal for tokens whose symbols and names of chains look alike, as the gateway compares symbols: see
  * `domain/lookalikes.ts`.
  *
- * @param {{ chainKey: string, symbol: string }} token
+ * @param {Pick<Token, 'chain' | 'chainKey' | 'symbol'>} token
  */
-export function lookOf({ chainKey, symbol }) {
+export function lookOf({ chain, chainKey, symbol }) {
   // NFKD changes some letters into others, and splits accents off: letters are replaced before it and after it.
-  const latin = latinOf(latinOf(symbol).normalize('NFKD')).toLowerCase().normalize('NFKD');
-  const plain = latin.replaceAll(UNSEEN, '').replaceAll(/[\p{M}\s]/gu, '');
-  return `${chainKey} ${plain.replaceAll('0', 'o').replaceAll(/[1i]/g, 'l')}`;
+  const latin = latinOf(latinOf(`${chain?.name || chainKey}/${symbol}`).normalize('NFKD'));
+  const lower = latin.toLowerCase().normalize('NFKD');
+  const plain = lower.replaceAll(UNSEEN, '').replaceAll(/[\p{M}\s]/gu, '');
+  return plain.replaceAll('0', 'o').replaceAll(/[1i]/g, 'l');
 }
 
 /**

@@ -129,6 +129,19 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     expect((await rows.locator('.warning code').allTextContents()).sort()).toEqual(addresses);
   });
 
+  it('look-alike rows are not chosen by Enter if the keys of their chains are all that differs', async () => {
+    const { page, search, rows, note, fromText } = await openWith({
+      chains: ['a', 'b'].map((key) => chainRow(key, { name: 'Same' })),
+      tokens: TWINS.map((address, index) => tokenRow(index ? 'b' : 'a', address)),
+    });
+    await rows.nth(1).waitFor();
+    await search.click();
+    await page.keyboard.type('usdc\n');
+    await says(note, /^⚠? ?Two tokens look alike here: check the address, then choose one in the list\.$/);
+    await says(fromText, 'From Choose a token');
+    expect(await rows.locator('.warning mark').allTextContents()).toEqual(['11', '33']);
+  });
+
   it('rows and the chosen token show held-back values', async () => {
     const since = Date.now() - 3_600_000 * 5;
     const upstream = await startFakeUpstream({

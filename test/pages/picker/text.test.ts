@@ -119,12 +119,15 @@ it.each([
   },
 );
 
-it('the picker has equal keys for symbols of one chain that look the same', () => {
-  const look = (symbol: string, chainKey = 'a') => lookOf({ symbol, chainKey });
+it('the picker has equal keys for symbols that look the same, on chains whose names do', () => {
+  const look = (symbol: string, chainKey = 'a', name = '') =>
+    lookOf({ symbol, chainKey, chain: { name, caip2: null, heldBack: [] } });
   expect(new Set(['USDC', 'usdc', 'US\u200bDC', 'ＵＳＤＣ'].map((symbol) => look(symbol))).size).toBe(1);
   expect(look('U\u0405DC')).toBe(look('USDC'));
   expect(look('USDC')).not.toBe(look('USDC', 'b'));
   expect(look('USDC')).not.toBe(look('USDC.e'));
+  expect(look('USDC', 'a', 'Base')).toBe(look('USDC', 'b', 'B\u0430se'));
+  expect(look('USDC', 'a', 'Base')).not.toBe(look('USDC', 'a', 'Basel'));
 });
 
 it('keys that do not differ from those with which the gateway compares symbols', () => {
@@ -132,12 +135,12 @@ it('keys that do not differ from those with which the gateway compares symbols',
     /[\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Latin}\p{Nd}]/u.test(one),
   );
   const differing = letters.filter(
-    (one) => lookOf({ chainKey: '', symbol: one }) !== ` ${lookalikeKey(one)}`,
+    (one) => lookOf({ chain: null, chainKey: '', symbol: one }) !== `/${lookalikeKey(one)}`,
   );
   expect(differing).toEqual([]);
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom(...'USDCЅОΟ0oIl1ιі₮TтϹ\u0301\u200b É') }), (symbol) => {
-      expect(lookOf({ chainKey: '', symbol })).toBe(` ${lookalikeKey(symbol)}`);
+      expect(lookOf({ chain: null, chainKey: '', symbol })).toBe(`/${lookalikeKey(symbol)}`);
     }),
   );
 });
