@@ -207,12 +207,14 @@ export function summaryOf(from, to, isRoute) {
     return [
       make('h2', {}, glyph(from), ...titleOf(from), make('span', { class: 'on' }, ' → choose where to')),
     ];
-  const decimals = [from, to].map((token) => `${token.decimals} on ${token.chain?.name || token.chainKey}`);
+  const decimals = [from, to].map(
+    (token) => `${token.decimals} on ${markedText(token.chain?.name || token.chainKey)}`,
+  );
   /** @type {[string, string | false | undefined][]} */
   const lines = [
     ['label', isRoute && 'This route is listed. A quote shows whether it works.'],
     ['warning', isRoute === false && 'The service lists no route between them.'],
-    ['warning', from.decimals !== to.decimals && `Decimals differ: ${markedText(decimals.join(', '))}.`],
+    ['warning', from.decimals !== to.decimals && `Decimals differ: ${decimals.join(', ')}.`],
   ];
   return [
     make('h2', {}, glyph(from), ...titleOf(from), '\u2002→\u2002', glyph(to), ...titleOf(to)),

@@ -70,11 +70,15 @@ export function markedParts(text) {
   return parts;
 }
 
-/** The text with invisible characters written out, for places that cannot contain elements. @param {string} text */
+/**
+ * The text with invisible characters written out, for places that cannot contain elements. After letters that are
+ * written from right to left comes a mark: otherwise a number that follows would be shown on their other side.
+ *
+ * @param {string} text
+ */
 export function markedText(text) {
-  return markedParts(text)
-    .map(({ text, isMark }) => (isMark ? `[${text}]` : text))
-    .join('');
+  const shown = markedParts(text).map(({ text, isMark }) => (isMark ? `[${text}]` : text));
+  return shown.join('') + (/[\u0590-\u08ff]/.test(text) ? '\u200e' : '');
 }
 
 /** The first visible character of a text. @param {string} text */

@@ -222,6 +222,33 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     await expect.poll(() => prices.allTextContents()).toEqual(Array(62).fill('$1.50'));
   });
 
+  it('the summary shows decimals beside their chain if names are written from right to left', async () => {
+    const { pair } = await openWith(
+      {
+        chains: ['سلسلة', 'شبكة'].map((name, index) => chainRow(`c${index}`, { name })),
+        tokens: [6, 18].map((decimals, index) => tokenRow(`c${index}`, '0x1', { decimals })),
+      },
+      {},
+      '/?token=c0:0x1&to=c1:0x1',
+    );
+    const line = pair.locator('p', { hasText: 'Decimals differ' });
+    // The summary is then not drawn again.
+    await pair.getByText('This route is listed.').waitFor();
+    const places = await line.evaluate(
+      (element, parts) => {
+        const text = element.firstChild as Text;
+        return parts.map((part) => {
+          const range = document.createRange();
+          range.setStart(text, text.data.indexOf(part));
+          range.setEnd(text, text.data.indexOf(part) + part.length);
+          return range.getBoundingClientRect().left;
+        });
+      },
+      ['6 on', 'سلسلة', '18', 'شبكة'],
+    );
+    expect([...new Set(places)].toSorted((a, b) => a - b)).toEqual(places);
+  });
+
   it('rows show logos with LOGOS=true, and the glyph if a picture fails to load', async () => {
     const tokens = ['good', 'bad', 'none'].map((name, index) =>
       tokenRow('a', `0x${index + 1}`, {
