@@ -66,6 +66,9 @@ function onColor(name, color, content) {
   return made;
 }
 
+/** The addresses of pictures that failed to load. They are not requested again with each new price. */
+const missing = new Set();
+
 /**
  * Draws the glyph of a token. It repeats the text beside it, so it is hidden from screen readers.
  *
@@ -81,9 +84,12 @@ export function glyph({ symbol, chain, chainKey, logoUrl }) {
       ? draw('svg', { viewBox: '0 0 24 24' }, draw('path', { d: sign, 'stroke-width': '1.9' }))
       : firstCharacter(symbol).toUpperCase(),
   );
-  if (logoUrl && document.body.dataset.logos === 'true') {
+  if (logoUrl && !missing.has(logoUrl) && document.body.dataset.logos === 'true') {
     const picture = make('img', { src: logoUrl, alt: '', loading: 'lazy', referrerpolicy: 'no-referrer' });
-    picture.addEventListener('error', () => picture.remove());
+    picture.addEventListener('error', () => {
+      missing.add(logoUrl);
+      picture.remove();
+    });
     place.append(picture);
   }
   // Last, so that it is above the picture.

@@ -249,14 +249,17 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     expect([...new Set(places)].toSorted((a, b) => a - b)).toEqual(places);
   });
 
-  it('rows show logos with LOGOS=true, and the glyph if a picture fails to load', async () => {
+  it('rows show logos with LOGOS=true, and the glyph if a picture fails to load, which is not requested again', async () => {
     const tokens = ['good', 'bad', 'none'].map((name, index) =>
       tokenRow('a', `0x${index + 1}`, {
         symbol: name,
         ...(name === 'none' ? {} : { logoUrl: `https://logos.test/${name}.svg` }),
       }),
     );
-    const { page, rows } = await openWith({ chains: [chainRow('a')], tokens }, { LOGOS: 'true' });
+    const { page, upstream, rows } = await openWith(
+      { chains: [chainRow('a')], tokens },
+      { LOGOS: 'true', TOKENS_FRESH_MS: '200' },
+    );
     const body = '<svg xmlns="http://www.w3.org/2000/svg"/>';
     await page.route('https://logos.test/good.svg', (route) =>
       route.fulfill({ contentType: 'image/svg+xml', body }),
@@ -274,5 +277,16 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
         ?.matches('.mark');
     });
     expect(isMarkOnTop).toBe(true);
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    upstream.plan('tokens', json({ tokens: tokens.map((token) => ({ ...token, price: { usd: 2 } })) }));
+    await expect
+      .poll(async () => {
+        await lookAgain(page);
+        return rows.locator('.price').allTextContents();
+      })
+      .toEqual(Array(3).fill('$2.00'));
+    await page.evaluate(() => new Promise((next) => setTimeout(next, 100)));
+    expect(asked.filter((url) => url.startsWith('https:'))).toEqual([]);
   });
 });
