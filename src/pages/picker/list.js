@@ -124,6 +124,8 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
 
   function succeed() {
     failed = undefined;
+    // It may be on "Try again".
+    if (hasMouse && fault.contains(document.activeElement)) box.focus();
     fault.replaceChildren();
     markRows();
   }

@@ -208,6 +208,7 @@ function recentChoices() {
   const forget = button('Forget', () => {
     store(RECENT, '');
     showPair();
+    showSearch();
   });
   const label = make('span', { class: 'label' }, 'Recent');
   return [

@@ -263,6 +263,18 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     expect([await fault.innerText(), (await rows.count()) > 9]).toEqual(['', true]);
   });
 
+  it('the focus goes from "Try again" to the search when an answer comes', async () => {
+    const { page, search, found, fault } = await open();
+    await says(found, '350 tokens can be moved');
+    let isDown = true;
+    await page.route('**/graphql', (route) => (isDown ? route.abort() : route.continue()));
+    await search.fill('usdc');
+    await fault.getByRole('button', { name: 'Try again' }).focus();
+    isDown = false;
+    await says(found, /^89 tokens for “usdc”/);
+    expect(await hasFocus(search)).toBe(true);
+  });
+
   describe('accessibility', () => {
     it.each([
       // The last size is the screen of a laptop at 200 % zoom. The colours are the same in all sizes.
