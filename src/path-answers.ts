@@ -54,6 +54,7 @@ export function createPathAnswers(options: PathOptions) {
   const facts: PageFacts = {
     endpoint: path,
     hasPlayground: graphiql,
+    hasIntrospection: options.introspection,
     mcp: options.mcp ? basePath + MCP_PATH : undefined,
     picker: pathOf(PICKER_PATH),
     pickerBase: basePath + PICKER_FILES,

@@ -8,6 +8,8 @@ export interface PageFacts {
   /** The path of the GraphQL endpoint, to which the pages send their queries. For browsers, it is the playground's. */
   readonly endpoint: string;
   readonly hasPlayground: boolean;
+  /** Whether the playground may read the schema. */
+  readonly hasIntrospection: boolean;
   /** The path of the Model Context Protocol. */
   readonly mcp: string | undefined;
   /** The path of the token picker. */
@@ -93,7 +95,11 @@ export function createPlayground(facts: PageFacts): Page {
     folder: 'playground',
     base: facts.playgroundBase,
     otherFiles: [...graphiqlFiles(), ...ofPicker],
-    texts: { ...demoTexts(facts.isDemo), links: links.join('') },
+    texts: {
+      ...demoTexts(facts.isDemo),
+      introspection: String(facts.hasIntrospection),
+      links: links.join(''),
+    },
     contentSecurityPolicy: [
       ...CONTENT_SECURITY_POLICY,
       "style-src 'self' 'unsafe-inline'",

@@ -116,6 +116,21 @@ describe.skipIf(isBrowserMissing)('the playground in a real browser', BROWSER_TE
     await page.waitForURL(`${address}/`);
   });
 
+  it('the playground shows the answer to a link without introspection, too', async () => {
+    const { address } = await startGatewayProcess({ INTROSPECTION: 'false' });
+    const page = await newVisitor();
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.postData() ?? ''));
+    await page.goto(`${address}/graphql?query=${encodeURIComponent('{ chain(chainKey: "base") { name } }')}`);
+    await page.locator('#answer-facts').waitFor();
+    // Leaves the page time to show more answers.
+    await page.evaluate(() => new Promise((next) => setTimeout(next, 500)));
+    await expect.poll(() => page.locator('.result-window').innerText()).toContain('"Base"');
+    expect(asked.filter((body) => body.includes('__schema'))).toEqual([]);
+    await page.getByRole('button', { name: 'Show Documentation Explorer' }).click();
+    await page.getByText('No GraphQL schema available').waitFor();
+  });
+
   it('the playground works in a browser that forbids storage', async () => {
     const page = await newVisitor();
     const faults: string[] = [];

@@ -80,6 +80,8 @@ YogaGraphiQL.renderYogaGraphiQL(root, {
   defaultTabs,
   shouldPersistHeaders: false,
   storage,
+  // Without introspection GraphiQL would show the refusal in place of the first answer. Null: it does not ask.
+  ...(document.body.dataset.introspection === 'false' ? { schema: null } : {}),
   variables,
   onEditQuery: keepInAddress('query'),
   onEditVariables: keepInAddress('variables'),
