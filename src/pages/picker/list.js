@@ -398,12 +398,14 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
   async function take(text) {
     await find(text);
     waiting--;
-    const row = failed ? undefined : rowOfEnter();
+    // Another search may have taken the place of this one.
+    const isShown = !failed && query === text.trim();
+    const row = isShown ? rowOfEnter() : undefined;
     if (row) return onChoose(row.token);
-    if (box.value) void find();
-    else box.value = text;
+    box.value ||= text;
+    void find();
     const [first] = rows;
-    if (first && query && !failed)
+    if (first && query && isShown)
       sayWhyNot(meant ?? first.token, meant !== undefined || first.group.isOther);
   }
 
@@ -445,7 +447,9 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
   });
   // Pressing a row keeps the focus in the search.
   list.addEventListener('mousedown', (event) => hasMouse && event.preventDefault());
-  list.addEventListener('click', ({ target }) => {
+  list.addEventListener('click', ({ target, detail }) => {
+    // The second press of a double click would choose a row of the next list.
+    if (detail > 1) return;
     const pressed = target instanceof Element ? target.closest('.row') : null;
     const row = rows.find(({ element }) => element === pressed);
     if (row) choose(row);
@@ -464,6 +468,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
       list.replaceChildren();
       note.replaceChildren();
       say(status, '');
+      setActive(undefined);
       markRows();
     },
     /** Marks the chosen row. */

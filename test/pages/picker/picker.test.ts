@@ -290,6 +290,49 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       await says(fromText, /USDT/);
     });
 
+    it('the picker chooses one token by a double click, by a second Enter, and by Enter before the search changes', async () => {
+      const { page, search, rows, found, fromText, toText } = await open();
+      await says(found, '350 tokens can be moved');
+      await rows.nth(2).click();
+      await says(found, /^\d+ places for /);
+      // The second press of a double click, at the same place.
+      await page.mouse.down({ clickCount: 2 });
+      await page.mouse.up({ clickCount: 2 });
+      await says(toText, 'To Choose a token');
+
+      await page.goto(demo.address);
+      await says(found, '350 tokens can be moved');
+      let mayAnswer = Promise.resolve();
+      await page.route('**/graphql', async (route) => {
+        await mayAnswer;
+        await route.continue().catch(() => {});
+      });
+      let answer = () => {};
+      const hold = () => {
+        mayAnswer = new Promise((resolve) => {
+          answer = resolve;
+        });
+      };
+      hold();
+      await search.press('ArrowDown');
+      await search.press('Enter');
+      await search.press('Enter');
+      answer();
+      await says(found, /^\d+ places for /);
+      await says(toText, 'To Choose a token');
+
+      await page.goto(`${demo.address}/?q=usdc`);
+      await says(found, /^89 tokens for “usdc”/);
+      hold();
+      await search.fill('eurc');
+      await search.press('Enter');
+      await page.getByRole('radio', { name: 'Base', exact: true }).check({ force: true });
+      answer();
+      await says(found, /for “eurc”/);
+      expect(await search.inputValue()).toBe('eurc');
+      await says(fromText, 'From Choose a token');
+    });
+
     it('the picker searches even if the browser allows no more changes of its address', async () => {
       const { page, search, found } = await open();
       await says(found, '350 tokens can be moved');
