@@ -20,7 +20,6 @@ const MAX_REFRESHED = 300;
 
 /** @typedef {import('./queries.js').Token} Token */
 /** @typedef {import('./queries.js').TokenFilter} TokenFilter */
-/** @typedef {import('./queries.js').TokenKey} TokenKey */
 /** @typedef {import('./queries.js').TokenPage} TokenPage */
 /**
  * What the list searches: it follows from the active slot (From or To) and the selected chain.
@@ -448,11 +447,10 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
   // Pressing a row keeps the focus in the search.
   list.addEventListener('mousedown', (event) => hasMouse && event.preventDefault());
   list.addEventListener('click', ({ target, detail }) => {
-    // The second press of a double click would choose a row of the next list.
-    if (detail > 1) return;
     const pressed = target instanceof Element ? target.closest('.row') : null;
     const row = rows.find(({ element }) => element === pressed);
-    if (row) choose(row);
+    // The second press of a double click would choose a row of the next list.
+    if (row && detail < 2) choose(row);
   });
   list.addEventListener('scroll', loadNearEnd);
   addEventListener('scroll', loadNearEnd);
@@ -480,7 +478,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
     async retry() {
       await failed?.();
     },
-    /** Updates rows in their places, unless a search is running or has failed. Disables those that are not listed any more. @param {TokenKey[]} also further tokens to fetch */
+    /** Updates rows in their places, unless a search is running or has failed. Disables those that are not listed any more. @param {import('./queries.js').TokenKey[]} also further tokens to fetch */
     async refresh(also) {
       const refreshed = failed || askedKey !== shownKey ? [] : rows.slice(0, MAX_REFRESHED);
       const tokensShown = [...refreshed.map(({ token }) => token), ...also];

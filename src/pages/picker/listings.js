@@ -69,7 +69,9 @@ export function watchListings(onAnswer) {
   document.addEventListener('visibilitychange', () => {
     if (document.visibilityState === 'visible') void poll();
   });
-  afterPaint(poll);
+  // A tab in the background paints nothing, but has rows. When it is shown, they are compared with this poll.
+  if (document.hidden) void poll();
+  else afterPaint(poll);
   return () => {
     isWell = false;
     if (!isPolling) void poll();

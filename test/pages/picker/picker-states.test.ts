@@ -6,7 +6,7 @@ import { isBrowserMissing } from '../../support/browser.js';
 import { json, startFakeUpstream, status } from '../../support/fake-upstream.js';
 import { fixedLimits } from '../../support/fixed-limits.js';
 import { freePort } from '../../support/free-port.js';
-import { startGatewayProcess } from '../../support/gateway-process.js';
+import { ask, startGatewayProcess } from '../../support/gateway-process.js';
 import { hasFocus, lookAgain, PHONE, rowTexts, says, smallTargets, usePicker } from './open-picker.js';
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
@@ -125,6 +125,41 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
           return isListed.count();
         })
         .toBe(1);
+    });
+
+    it('the picker that was opened in a background tab shows the present facts when the tab is shown', async () => {
+      const tokens = (decimals: number) => [tokenRow('a', '0x1', { decimals })];
+      const upstream = await startFakeUpstream(
+        { chains: [chainRow('a')], tokens: tokens(6) },
+        onTestFinished,
+      );
+      const { address } = await startGatewayProcess({ UPSTREAM_URL: upstream.url, TOKENS_FRESH_MS: '1000' });
+      const { page, sent, rows } = await open('about:blank', {});
+      await page.addInitScript(() => {
+        let isHidden = true;
+        Object.defineProperty(document, 'hidden', { get: () => isHidden });
+        Object.defineProperty(document, 'visibilityState', {
+          get: () => (isHidden ? 'hidden' : 'visible'),
+        });
+        const { requestAnimationFrame } = window;
+        const waiting: FrameRequestCallback[] = [];
+        window.requestAnimationFrame = (run) => (isHidden ? waiting.push(run) : requestAnimationFrame(run));
+        addEventListener('show', () => {
+          isHidden = false;
+          for (const run of waiting) requestAnimationFrame(run);
+          document.dispatchEvent(new Event('visibilitychange'));
+        });
+      });
+      await page.goto(address);
+      await expect.poll(() => rows.count()).toBe(1);
+      await expect.poll(() => sent.some(({ query }) => query.startsWith('query Chains'))).toBe(true);
+      upstream.plan('tokens', json({ tokens: tokens(18) }));
+      const held = '{ listings { name heldBackRows } }';
+      await expect.poll(async () => JSON.stringify(await ask(address, held))).toContain('"heldBackRows":1');
+      // Until the end of this test the gateway has no newer listing.
+      upstream.plan('tokens', status(500));
+      await page.evaluate(() => dispatchEvent(new Event('show')));
+      await expect.poll(() => rows.locator('.warning').allTextContents()).toHaveLength(1);
     });
 
     it('the picker is loaded anew once, with its search, when the gateway serves demo data in place of a service', async () => {
