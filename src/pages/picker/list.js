@@ -69,7 +69,6 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
   let askedKey = '';
   /** @type {(() => Promise<void>) | undefined} repeats the last failed request */
   let failed;
-  /** @type {Promise<void>} */
   let settled = Promise.resolve();
   let fetching = new AbortController();
   let isLoading = false;
@@ -403,9 +402,8 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
     if (row) return onChoose(row.token);
     box.value ||= text;
     void find();
-    const [first] = rows;
-    if (first && query && isShown)
-      sayWhyNot(meant ?? first.token, meant !== undefined || first.group.isOther);
+    if (!isShown || !query || !rows[0]) return;
+    sayWhyNot(meant ?? rows[0].token, meant !== undefined || rows[0].group.isOther);
   }
 
   /** @param {Row} row */
