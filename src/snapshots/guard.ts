@@ -154,9 +154,9 @@ export async function guardListing<Row extends ListingRow>(
       return clock && JSON.stringify(clock.rows.map(factsKeyOf)) === values ? clock.since : undefined;
     };
     const [own, ofPeer = 0] = [sinceIn(clocks), sinceIn(peerClocks)];
-    // If the same listing is guarded again, its clocks stay: a later listing can have restarted them (`withNewClocks`).
+    // The same listing is guarded again: its own time stays, because `withNewClocks` may have moved it.
     if (own !== undefined) return isSame ? own : Math.min(sentAt, Math.max(own, ofPeer));
-    // The last listing had other rows under the key, so a peer's time counts only if it is later than that listing.
+    // The last listing here had other rows under the key: a peer's time counts only if it is later than that listing.
     return ofPeer > (before?.takenAt ?? 0) ? Math.min(sentAt, ofPeer) : sentAt;
   }
 
@@ -204,20 +204,20 @@ export async function guardListing<Row extends ListingRow>(
     const comingByLook = groupBy([...newcomers, ...returned], lookOfSent);
     const recent = [...arrived.keys()].filter((key) => sentRows.has(key) && served.has(key));
     const recentByLook = departed.length === 0 ? undefined : groupBy(recent, lookOfSent);
-    const waited = [...newcomers].filter((key) => clocks.has(key) || peerClocks.has(key));
-    const waitedByLook = groupBy(waited, lookOfSent);
+    const heldNewcomers = [...newcomers].filter((key) => clocks.has(key) || peerClocks.has(key));
+    const heldByLook = groupBy(heldNewcomers, lookOfSent);
     const crowded = new Set<string>();
-    const waits = new Set<string>();
+    const toHoldBack = new Set<string>();
     const taken = new Set<string>();
     const settled = new Set<string>();
     /**
-     * True if there are new rows with the symbol of this row, and none of them may replace this row. `goneAt` is
-     * undefined while this row is listed.
+     * True if new rows have the symbol of this row, and all of them are held back. `goneAt`: when this row was removed;
+     * undefined while it is listed.
      */
     function stays(key: string, row: Row, goneAt?: number): boolean {
       const look = lookalikeOf(row);
       if (look === undefined) return false;
-      const news = goneAt === undefined ? comingByLook : isRecent(goneAt) ? newByLook : waitedByLook;
+      const news = goneAt === undefined ? comingByLook : isRecent(goneAt) ? newByLook : heldByLook;
       const rivals = news.get(look)?.slice(0, MAX_RIVALS) ?? [];
       if (rivals.length === MAX_RIVALS) crowded.add(look);
       if (goneAt === undefined) rivals.push(...(recentByLook?.get(look)?.slice(0, MAX_RIVALS) ?? []));
@@ -230,7 +230,7 @@ export async function guardListing<Row extends ListingRow>(
         const by = accepter(key, [fact], value, since);
         if (by === undefined) {
           open.push(fact);
-          if (newcomers.has(rivalKey)) waits.add(rivalKey);
+          if (newcomers.has(rivalKey)) toHoldBack.add(rivalKey);
         } else {
           accepted.push({ row, facts: [fact], key, value, by });
           taken.add(rivalKey);
@@ -242,9 +242,8 @@ export async function guardListing<Row extends ListingRow>(
         (one, other) => one.since - other.since || (one.upstream < other.upstream ? -1 : 1),
       );
       if (fact === undefined || open.length < rivals.length) return false;
-      // A row that was removed and is sent again (`returned`) waits, too, but only while the old row is listed: otherwise
-      // `rivals` has none of them.
-      for (const rivalKey of rivals) if (returned.has(rivalKey)) waits.add(rivalKey);
+      // Rows that were removed and are sent again are held back, too. `rivals` has such rows only while this row is listed.
+      for (const rivalKey of rivals) if (returned.has(rivalKey)) toHoldBack.add(rivalKey);
       if (goneAt === undefined) {
         rows.set(key, kind.heldBack(row, [fact]));
         held.set(key, { key, rows: [], since: sinceOf(key, []) });
@@ -253,12 +252,12 @@ export async function guardListing<Row extends ListingRow>(
     }
     // While a row's new symbol is held back, the row is served with its old symbol. So new rows that have this old
     // symbol are held back, too.
-    const left = [...held.values()].map(({ key, rows: present }) => {
+    const oldSymbols = [...held.values()].map(({ key, rows: present }) => {
       const look = lookalikeOf(rows.get(key) as Row);
       return present.some((row) => lookalikeOf(row) === look) ? undefined : look;
     });
     await forEachInSteps(newcomers.size === 0 ? [] : gone, ([key, { row, at }]) => {
-      const isOpen = (isRecent(at) || waited.length > 0) && !rows.has(key);
+      const isOpen = (isRecent(at) || heldNewcomers.length > 0) && !rows.has(key);
       if (isOpen && !stays(key, served.get(key) ?? row, at) && settled.has(key))
         gone.set(key, { row, at: 0 });
     });
@@ -270,9 +269,9 @@ export async function guardListing<Row extends ListingRow>(
       const at = settled.has(key) ? 0 : (goneAt ?? takenAt);
       if (!isForgotten) gone.set(key, { row: kind.heldBack(row, NOTHING_HELD_BACK), at });
     });
-    const ofLeft = [...new Set(left)].flatMap((look) => (look && newByLook.get(look)) || []);
+    const ofOldSymbols = [...new Set(oldSymbols)].flatMap((look) => (look && newByLook.get(look)) || []);
     const ofCrowded = [...crowded].flatMap((look) => newByLook.get(look)?.slice(MAX_RIVALS) ?? []);
-    for (const key of [...waits, ...ofLeft, ...ofCrowded]) {
+    for (const key of [...toHoldBack, ...ofOldSymbols, ...ofCrowded]) {
       if (taken.has(key)) continue;
       const row = sentRows.get(key) as Row;
       held.set(key, { key, rows: [row], since: sinceOf(key, [row]) });
@@ -451,8 +450,8 @@ export function withKnownFacts<Row>(
 }
 
 /**
- * Counts the held-back rows: listed rows, and new rows that wait, except those that wait to replace a listed row.
- * `facts` has the held-back facts on which no `keep` rule decides.
+ * Counts the held-back rows: listed rows, and new rows that are not listed yet. A new row that waits to replace a listed
+ * row does not count, because that listed row counts. `facts` has the held-back facts on which no `keep` rule decides.
  */
 export function heldBackIn<Row extends ListingRow>(
   kind: ListingKind<Row>,

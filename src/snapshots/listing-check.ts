@@ -69,7 +69,7 @@ export function createListingCheck<Row extends ListingRow>(
     return before && before.rows > servedRows ? before : { rows: servedRows, at: now };
   }
 
-  /** Finds the large loss of a new listing, if any. `mayBeTrue` is false if unreadable rows may be its cause. */
+  /** Returns the loss of a new listing if it is too large. `mayBeTrue` is false if unreadable rows may explain it. */
   function lossOf(served: Fetched<Row>, sent: Fetched<Row>) {
     const known = keyedRows(served.rows, kind.keyOf);
     const present = keyedRows(sent.rows, kind.keyOf);
@@ -85,7 +85,7 @@ export function createListingCheck<Row extends ListingRow>(
     const ofDay = largest(known.size).rows;
     const lostOfDay = Math.max(lost.length, ofDay - sent.rows.length - (sent.contradictory?.size ?? 0));
     const isVanishing = (but: number) => vanished.length - but > known.size * holdBackShrink;
-    /** Whether the loss is too large, even if so many of the lost keys do not count as lost. */
+    /** Whether the loss is still too large if `uncounted(keys)` of the lost keys do not count. */
     const isLarge = (uncounted: (keys: readonly string[]) => number) =>
       isVanishing(uncounted(vanished)) ||
       lostOfDay - uncounted(lost) > ofDay * holdBackShrink ||

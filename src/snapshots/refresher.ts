@@ -57,9 +57,9 @@ const FIRST_PAUSE_MS = 1_000;
 /** The longest pause after a failed refresh (ms): at most `freshMs`, unless the error asks for a longer pause. */
 const MAX_PAUSE_MS = 30_000;
 /**
- * The shortest pause between a first snapshot, if it is from a peer or from disk, and the next refresh (ms). After a
- * snapshot from a peer whose guard memory began later than ours, or a snapshot of a service that gets no requests any
- * more, the next refresh follows after exactly this pause.
+ * The pause (ms) before the next refresh in special cases. After a first snapshot from a peer or from disk, it is at
+ * least this long. After a snapshot of a peer that has guarded for a shorter time than this gateway, or of a service
+ * that gets no requests any more, it is exactly this long.
  */
 const LEAST_PAUSE_MS = 100;
 
@@ -169,7 +169,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   ): Promise<Indexed> {
     const [served, before] = [guarded, snapshot];
     const isNew = listing !== undefined;
-    // Without the history of the served listing, which was made with the earlier rules or without `known`.
+    // The history of the served listing is left out: it was made with the earlier rules, or without `known`.
     const fetched = listing ?? { ...(served as GuardedListing<Row>), history: undefined };
     if (before && isNew) {
       if (isOlder(fetched, before)) return keep(before, fetched);
@@ -185,7 +185,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     const accepted = { ...result.listing, guard: { ...memory, lossAcceptedAt } };
     const indexOf = async (guarded: Fetched<Row>, earlier: Indexed | undefined) =>
       index({ ...guarded, rows: select(guarded.rows, guarded.guard ?? EMPTY_GUARD_MEMORY) }, earlier);
-    // The history of `known` is continued, and not that of the listing that is served.
+    // The history of `known` is continued, not that of the served listing.
     const indexed = await indexOf(accepted, known ? await indexOf(known, undefined) : before);
 
     if (isNew) {
@@ -236,8 +236,8 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
 
   /**
    * Collects the values that earlier gateways have accepted, as one listing. A first listing is compared with it. It
-   * has `own`, or else the newest listing of a peer, and the values of other stored listings. `isWhole` is false if
-   * peers cannot be asked now.
+   * has `own`, or else the newest listing of a peer, and the values of other stored listings. `isWhole` is false if the
+   * values of other gateways could not be read now.
    */
   async function acceptedBefore(own?: Fetched<Row>) {
     const continued = own ?? (await peers.newest(name, kind, 0));
@@ -399,7 +399,7 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     schedule(Math.min(Math.max(freshMs - sinceSentMs, leastMs), freshMs));
   }
 
-  /** Refreshes soon if the snapshot is of the service before the change: its request, or the peer that sent it, was late. */
+  /** Refreshes soon if the snapshot is of the service before the failover, because a request or a peer's listing was late. */
   function leaveOldService(): void {
     if (snapshot && snapshot.source !== service.source) schedule(LEAST_PAUSE_MS);
   }
