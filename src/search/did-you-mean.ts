@@ -183,9 +183,10 @@ function correctedWords(
   const ofNames = indexes.words.near(typed, MIN_FOR_ANY_TYPO, MAX_NEAR);
   const others = [...new Set([...ofChains, ...ofNames])].flatMap((word) => {
     const { isSymbol, count } = usesOf(word, indexes);
-    // A plural is not a typo: "stables" does not mean the chain Stable.
-    if (isSymbol || respelledWords.includes(word) || typed === `${word}s`) return [];
-    return [{ word, isOfChain: ofChains.includes(word), count }];
+    const isOfChain = ofChains.includes(word);
+    // The plural of a chain is not a typo: "stables" does not mean the chain Stable. But "bitcoins" means Bitcoin.
+    if (isSymbol || respelledWords.includes(word) || (isOfChain && typed === `${word}s`)) return [];
+    return [{ word, isOfChain, count }];
   });
   others.sort((one, other) => Number(other.isOfChain) - Number(one.isOfChain) || other.count - one.count);
   return [...respelledWords, ...others.map(({ word }) => word)].slice(0, MAX_CORRECTED);

@@ -86,7 +86,7 @@ export const TYPED: Readonly<Record<string, readonly TypedQuery[]>> = {
     avalanch → AVAX avalanche | udsc → ?usdc | usdtt → ?usdt | weht → ?weth | wbct → ?wbtc | cbbct → ?cbbtc |
     pednle → ?pendle | bsae → ?base | pyuds → ?pyusd | tehter → ?tether | binanse → ?binance |
     worldcon → ?worldcoin | etherium → ?ethereum | solona → ?solana | usdcc on arbitrm → ?usdc on arbitrum |
-    usdcc/base → ?usdc/base | pudgy pengiuns → ?pudgy penguins`),
+    usdcc/base → ?usdc/base | pudgy pengiuns → ?pudgy penguins | bitcoins → ?bitcoin`),
   // The last letter of the last query is Cyrillic.
   'emoji and other alphabets': queries(
     `usdc 🚀 → USDC ethereum | ＵＳＤＣ → USDC ethereum | 🚀 | биткоин | 以太坊 | usd\u0441`,
