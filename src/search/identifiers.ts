@@ -1,4 +1,6 @@
 /** Recognises the words of a query that are an address, a part of one, a Move type or a CAIP identifier. */
+import { createHash } from 'node:crypto';
+import { isNativePlaceholder } from '../domain/addresses.js';
 
 /** The meaning of a typed word that is no word of a name or symbol. CAIP-2 identifiers are in lower case. */
 export interface Identifier {
@@ -27,6 +29,11 @@ const SHORTENED = /^(0x[\w:]{4,})\.{2,}(\w{4,})$/;
 const MOVE_TYPE = /^0x[0-9a-f]+::/i;
 /** Whole addresses of other forms: 20 bytes in hex without `0x`, 32 bytes in base58 (Solana), 36 in base64 (TON). */
 const ADDRESS = /^(?:[0-9a-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{32,44}|[\w-]{48})$/;
+const BASE58_DIGITS = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
+/** An address of Tron in base58, in which Tron's wallets and explorers show it. It stands for 25 bytes. */
+const TRON_ADDRESS = /^T[1-9A-HJ-NP-Za-km-z]{33}$/;
+/** The first of these bytes. The other bytes are the 20 that listings write in hex, and a checksum of 4. */
+const TRON_PREFIX = 0x41;
 const BETWEEN_PUNCTUATION = /[\p{L}\p{N}](?:.*[\p{L}\p{N}])?/su;
 
 /** Shorter words are not identifiers. `0x` with fewer than 6 hex digits would match addresses by chance. */
@@ -60,7 +67,23 @@ export function identifierOf(typed: string): Identifier | undefined {
   const within = MOVE_TYPE.test(bare) ? undefined : HEX_WITHIN.exec(typed)?.[0];
   if (within) return { addresses: [within] };
   const whole = [typed, bare].filter((text) => MOVE_TYPE.test(text) || ADDRESS.test(text));
-  return whole.length > 0 ? { addresses: [...new Set(whole)] } : undefined;
+  return whole.length > 0 ? { addresses: [...new Set([...whole, ...whole.flatMap(hexOfTron)])] } : undefined;
+}
+
+/**
+ * The hex form of an address of Tron in base58. None for another text, for a wrong checksum, and for the zero address,
+ * which would find the native assets of all chains.
+ */
+function hexOfTron(text: string): readonly string[] {
+  if (!TRON_ADDRESS.test(text)) return [];
+  let value = 0n;
+  for (const digit of text) value = value * 58n + BigInt(BASE58_DIGITS.indexOf(digit));
+  const bytes = Buffer.from(value.toString(16).padStart(50, '0'), 'hex');
+  const sha256 = (input: Buffer) => createHash('sha256').update(input).digest();
+  const checksum = sha256(sha256(bytes.subarray(0, 21))).subarray(0, 4);
+  const hex = `0x${bytes.toString('hex', 1, 21)}`;
+  const isValid = bytes[0] === TRON_PREFIX && bytes.subarray(21).equals(checksum);
+  return isValid && !isNativePlaceholder(hex) ? [hex] : [];
 }
 
 /** Joins the words of one Move type that has white space in its parameters, such as `0x1::a::A<0x2::b::B, u8>`. */

@@ -87,6 +87,11 @@ export const TYPED: Readonly<Record<string, readonly TypedQuery[]>> = {
     pednle → ?pendle | bsae → ?base | pyuds → ?pyusd | tehter → ?tether | binanse → ?binance |
     worldcon → ?worldcoin | etherium → ?ethereum | solona → ?solana | usdcc on arbitrm → ?usdc on arbitrum |
     usdcc/base → ?usdc/base | pudgy pengiuns → ?pudgy penguins | bitcoins → ?bitcoin`),
+  // The listing has the addresses of Tron in hex, and people paste them from Tron's explorers and wallets.
+  addresses: queries(`
+    TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t → USDT tron | TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t, → USDT tron |
+    usdt TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t → USDT tron | TKkvjWuAYrNQkbo3onBDhCU77WtNPByD5a → PYUSD0 tron |
+    TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6T | T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb | 0x8335…2913 → USDC base`),
   // The last letter of the last query is Cyrillic.
   'emoji and other alphabets': queries(
     `usdc 🚀 → USDC ethereum | ＵＳＤＣ → USDC ethereum | 🚀 | биткоин | 以太坊 | usd\u0441`,
