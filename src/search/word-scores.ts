@@ -31,7 +31,13 @@ const NATIVE_NAMES: ReadonlyMap<string, string> = new Map([
   ['pol', 'polygon'],
 ]);
 
-/** The matches of each word. Neighbouring words that are a token's whole name score almost as well as its symbol. */
+/** The start of the long form of a symbol such as WETH: "wrapped eth". */
+const WRAPPED = /^wrapped(?=.)/;
+
+/**
+ * The matches of each word. Neighbouring words that are a token's whole name, or the long form of its symbol, score
+ * almost as well as its symbol.
+ */
 export function scoresOf(
   { words, byCurrency }: Interpretation,
   indexes: TokenIndexes,
@@ -44,6 +50,7 @@ export function scoresOf(
       letters += words[end]?.letters;
       const places = [
         ...(indexes.names.get(letters) ?? []),
+        ...(WRAPPED.test(letters) ? (indexes.symbols.get(letters.replace(WRAPPED, 'w')) ?? []) : []),
         ...(indexes.chains.get(NATIVE_NAMES.get(letters) ?? '')?.natives ?? []),
       ];
       for (const ofWord of named.slice(start, end + 1)) for (const place of places) ofWord.push(place);
@@ -52,7 +59,7 @@ export function scoresOf(
   return words.map((word, nth) => scoresOfWord(word, named[nth] ?? [], indexes, chains, byCurrency));
 }
 
-/** @param named the tokens whose whole name consists of this word and its neighbours */
+/** @param named the tokens whose whole name, or the long form of whose symbol, is this word with its neighbours */
 function scoresOfWord(
   word: SearchWord,
   named: Places,

@@ -42,7 +42,9 @@ export const TYPED: Readonly<Record<string, readonly TypedQuery[]>> = {
     toncoin → TON ton | paypal usd → PYUSD ethereum | chainlink → LINK ethereum | worldcoin → WLD ethereum |
     usd coin base → USDC base | layerzero token → ZRO ethereum | ether arbitrum → ETH arbitrum |
     lido → LDO ethereum | maker → MKR ethereum | compound → COMP ethereum | the graph → GRT ethereum |
-    ethereum name service → ENS ethereum | optimism token → OP optimism | ether base → ETH base`),
+    ethereum name service → ENS ethereum | optimism token → OP optimism | ether base → ETH base |
+    wrapped eth → WETH mantle, WETH plasma | wrapped eth mantle → WETH mantle | wrapped steth → wstETH ethereum |
+    wrapped eeth → weETH ethereum | wrapped → WBTC ethereum`),
   'names of chains': queries(`
     ethereum → ETH ethereum, USDC ethereum, USDT ethereum | base → ETH base, USDC base, USDT base |
     arbitrum → ETH arbitrum, USDC arbitrum | optimism → ETH optimism, USDC optimism |
