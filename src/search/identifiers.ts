@@ -29,6 +29,8 @@ const SHORTENED = /^(0x[\w:]{4,})\.{2,}(\w{4,})$/;
 const MOVE_TYPE = /^0x[0-9a-f]+::/i;
 /** Whole addresses of other forms: 20 bytes in hex without `0x`, 32 bytes in base58 (Solana), 36 in base64 (TON). */
 const ADDRESS = /^(?:[0-9a-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{32,44}|[\w-]{48})$/;
+/** Separates an address of these forms from the text around it, such as in a link. */
+const BETWEEN_ADDRESSES = /[^\w-]+/;
 const BASE58_DIGITS = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 /** An address of Tron in base58, in which Tron's wallets and explorers show it. It stands for 25 bytes. */
 const TRON_ADDRESS = /^T[1-9A-HJ-NP-Za-km-z]{33}$/;
@@ -66,7 +68,8 @@ export function identifierOf(typed: string): Identifier | undefined {
     return { addresses: [], addressStart, addressEnd };
   const within = MOVE_TYPE.test(bare) ? undefined : HEX_WITHIN.exec(typed)?.[0];
   if (within) return { addresses: [within] };
-  const whole = [typed, bare].filter((text) => MOVE_TYPE.test(text) || ADDRESS.test(text));
+  const texts = [typed, bare, ...typed.split(BETWEEN_ADDRESSES)];
+  const whole = texts.filter((text) => MOVE_TYPE.test(text) || ADDRESS.test(text));
   return whole.length > 0 ? { addresses: [...new Set([...whole, ...whole.flatMap(hexOfTron)])] } : undefined;
 }
 

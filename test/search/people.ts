@@ -93,7 +93,11 @@ export const TYPED: Readonly<Record<string, readonly TypedQuery[]>> = {
   addresses: queries(`
     TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t → USDT tron | TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t, → USDT tron |
     usdt TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t → USDT tron | TKkvjWuAYrNQkbo3onBDhCU77WtNPByD5a → PYUSD0 tron |
-    TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6T | T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb | 0x8335…2913 → USDC base`),
+    TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6T | T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb | 0x8335…2913 → USDC base |
+    https://tronscan.org/#/token20/TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t → USDT tron |
+    https://solscan.io/token/EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v → USDC solana |
+    https://tonviewer.com/EQCxE6mUtQJKFnGfaROTKOt1lZbDiiX1kCixRv7Nw2Id_sDs?section=jetton → USDT ton |
+    solana:EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v → USDC solana`),
   // The last letter of the last query is Cyrillic.
   'emoji and other alphabets': queries(
     `usdc 🚀 → USDC ethereum | ＵＳＤＣ → USDC ethereum | 🚀 | биткоин | 以太坊 | usd\u0441`,
