@@ -467,7 +467,9 @@ void readState();
 /** @param {import('./queries.js').Chain} chain */
 const movable = ({ tokens }) => tokens?.filter(({ isBridgeable }) => isBridgeable).length ?? 0;
 /** @param {Token | null | undefined} token */
-const withoutPrice = (token) => JSON.stringify({ ...token, price: 0 });
+const withoutPrice = (token) =>
+  // Gateways that share nothing have held a value back since different times.
+  JSON.stringify({ ...token, price: 0 }, (name, value) => (name === 'since' ? 0 : value));
 let chainsKnown = '';
 let shownFrom = '';
 let source = '';

@@ -199,6 +199,48 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     await expect.poll(from).toBe('From NEW on a');
   });
 
+  it('rows stay if only the time differs since when a chosen token is held back', async () => {
+    const { page, upstream, pair, rows, searches } = await openWith(
+      {
+        chains: ['a', 'b'].map((key) => chainRow(key)),
+        tokens: [tokenRow('a', '0x1'), tokenRow('b', '0x2')],
+      },
+      { TOKENS_FRESH_MS: '200' },
+      '/?token=a:0x1',
+    );
+    await rows.first().waitFor();
+    const age = page.locator('#prices time');
+    const nextPrices = async () => {
+      const before = await age.getAttribute('datetime');
+      await expect
+        .poll(async () => {
+          await lookAgain(page);
+          return age.getAttribute('datetime');
+        })
+        .not.toBe(before);
+    };
+    const tokens = [tokenRow('a', '0x1', { decimals: 18 }), tokenRow('b', '0x2')];
+    upstream.plan('tokens', json({ tokens }));
+    await expect
+      .poll(async () => {
+        await nextPrices();
+        return pair.locator('.warning').count();
+      })
+      .toBe(1);
+    const before = searches().length;
+    // Behind one address can be gateways that share nothing.
+    await page.route('**/graphql', async (route) => {
+      const response = await route.fetch();
+      const body = (await response.text()).replaceAll(/"since":"\d+/g, '"since":"2025');
+      await route.fulfill({ response, body });
+    });
+    await nextPrices();
+    await nextPrices();
+    expect(searches()).toHaveLength(before);
+    // The gateway ends before the page.
+    await page.unrouteAll({ behavior: 'wait' });
+  });
+
   it('rows below the first page have the prices of the time when they are shown', async () => {
     const tokens = (usd: number) =>
       Array.from({ length: 62 }, (_, index) =>
