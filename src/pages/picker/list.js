@@ -325,7 +325,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
   function rowOfEnter() {
     const [first] = rows;
     if (active || failed || !query || !first) return active;
-    return meant || first.group.isOther || needsCare(first) ? undefined : first;
+    return meant || first.element.ariaDisabled || needsCare(first) ? undefined : first;
   }
 
   /** Without rows, the note or the failure takes their place. */
@@ -403,7 +403,8 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
     box.value ||= text;
     void find();
     if (!isShown || !query || !rows[0]) return;
-    sayWhyNot(meant ?? rows[0].token, meant !== undefined || rows[0].group.isOther);
+    if (rows[0].element.ariaDisabled && !meant) choose(rows[0]);
+    else sayWhyNot(meant ?? rows[0].token, meant !== undefined);
   }
 
   /** @param {Row} row */
@@ -473,9 +474,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
       for (const { token, element } of rows) element.ariaSelected = String(token.id === scopeShown.chosenId);
     },
     /** Repeats the last request for rows, if it failed. */
-    async retry() {
-      await failed?.();
-    },
+    retry: async () => failed?.(),
     /** Updates rows in their places, unless a search is running or has failed. Disables those that are not listed any more. @param {import('./queries.js').TokenKey[]} also further tokens to fetch */
     async refresh(also) {
       const refreshed = failed || askedKey !== shownKey ? [] : rows.slice(0, MAX_REFRESHED);
@@ -494,6 +493,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
         redraw(row);
       }
       showPrices();
+      markRowOfEnter();
       return tokens.slice(refreshed.length);
     },
   };

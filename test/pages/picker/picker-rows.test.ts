@@ -42,7 +42,12 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     const chains = [chainRow('a')];
     const tokens = [1, 2, 3].map((nth) => tokenRow('a', `0x${nth}`, { symbol: `S${nth}` }));
     const settings = { TOKENS_FRESH_MS: '300' };
-    const { page, upstream, rows, note, fromText } = await openWith({ chains, tokens }, settings);
+    const { page, upstream, search, rows, note, fromText, takes } = await openWith(
+      { chains, tokens },
+      settings,
+    );
+    await search.fill('s3');
+    await takes.waitFor();
     const row = rows.filter({ hasText: 'S3' });
     await row.waitFor();
     const isDisabled = async (expected: string | null) =>
@@ -56,7 +61,12 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     await isDisabled('true');
     // A test would wait until the row is enabled; a person presses it.
     await row.click({ force: true });
-    await says(note, /^⚠? ?S3 on The a chain is not listed any more\.$/);
+    const sentence = /^⚠? ?S3 on The a chain is not listed any more\.$/;
+    await says(note, sentence);
+    expect(await takes.count()).toBe(0);
+    await note.evaluate((place) => place.replaceChildren());
+    await search.press('Enter');
+    await says(note, sentence);
     await says(fromText, 'From Choose a token');
     upstream.plan('tokens', json({ tokens }));
     await isDisabled(null);
