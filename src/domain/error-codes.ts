@@ -14,7 +14,7 @@ export const ERRORS = {
     'Retry in a few seconds.',
   ),
   UPSTREAM_STATUS: meaning(
-    'The upstream answered with an HTTP status other than 200, 410 and 429.',
+    'The upstream answered with an unexpected HTTP status, such as 404 or 500.',
     'Retry in a minute.',
   ),
   UPSTREAM_GONE: meaning(
@@ -22,7 +22,7 @@ export const ERRORS = {
     'Tell the operator of the gateway.',
   ),
   UPSTREAM_RATE_LIMITED: meaning(
-    'The upstream has asked for fewer requests, or the queue of requests to it is full.',
+    'The upstream has asked for fewer requests, or too many requests to it are waiting.',
     'Retry in a minute.',
   ),
   UPSTREAM_MALFORMED: meaning(
@@ -34,11 +34,11 @@ export const ERRORS = {
     'Ask for the other tokens in another operation.',
   ),
   LIMIT_EXCEEDED: meaning(
-    'The operation has too many levels, aliases, lexical tokens, lines, characters or rows, costs too much, contains a name of more than 200 characters, or would have too large a response. A request body that is too large, or would take too long to parse, gets HTTP 413.',
+    'The operation is over a limit, such as that on its levels, aliases, characters, rows or cost, or on the size of its response. A request body that is too large, or would take too long to parse, gets HTTP 413.',
     'Ask for less, or send several operations. The message names [the limit](../server/limits.md#limits-on-one-operation).',
   ),
   BAD_USER_INPUT: meaning(
-    'An argument or a variable has an invalid value, such as a wrong cursor. If `variables` in a URL or a form are not JSON, or `operationName` is too long, the status is 400.',
+    'An argument or a variable has an invalid value, such as a wrong cursor. The status is 400 if `operationName` is too long, if `variables` or `extensions` in a URL or a form are not JSON, or if `documentId` stands for another text than `query`.',
     'Correct the value. The message names the expected one.',
   ),
   OVERLOADED: meaning(
@@ -71,7 +71,7 @@ export const SERVER_ERRORS = {
     400,
   ),
   PERSISTED_QUERY_NOT_FOUND: meaning(
-    'The gateway does not have the document with this hash. For an unknown `documentId`, the status is 400.',
+    'The gateway does not have the document with this hash. For an unknown `documentId`, the status is 400. With `TRUSTED_DOCUMENTS_ONLY`, an unknown hash gets `DOCUMENT_NOT_TRUSTED`.',
     'Send the document with the hash. Clients of persisted queries do this themselves. For an unknown `documentId`, tell the operator.',
   ),
   PERSISTED_QUERY_MISMATCH: meaning('The hash is not the SHA-256 of the document.', 'Correct the hash.', 400),
