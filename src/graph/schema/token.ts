@@ -85,7 +85,7 @@ export const TokenType = builder.objectRef<Token>('Token').implement({
     caip19: t.string({
       nullable: true,
       description:
-        'CAIP-19 identifier, such as `eip155:1/erc20:0xA0b8…`, with the address as the upstream writes it. Null for native assets, for chain families without a published profile, and if the chain of the token is not listed or has no `caip2`; null with an error until there is a snapshot of the chain listing.',
+        'CAIP-19 identifier, such as `eip155:1/erc20:0xA0b8…`, with the address as the upstream writes it. Null for native assets, if no published profile fits the token, and if its chain is not listed or has no `caip2`; null with an error until there is a snapshot of the chain listing.',
       resolve: (token, _args, { loaders }) =>
         whenReady(loaders.chainByKey(token.chainKey), (chain) => caip19Of(chain, token)),
     }),
