@@ -61,7 +61,7 @@ builder.queryField('destinations', (t) =>
   t.field({
     type: [ChainDestinationsType],
     nullable: true,
-    description: `The tokens that a token can be moved to, grouped by chain: the result of \`tokens\` with the same two arguments, without tokens on the source chain unless \`includeSourceChain\` is true. Empty for a token without routes; null without an error if the token is not in a fresh token listing. The rows agree with the token listing: each listed token has its listed values here, too. A row with other decimals than the listing is left out, because an amount with wrong decimals loses money; a token with \`heldBack\` facts is served with its listed values. ${CAN_FAIL} Null with an error if the upstream cannot answer and the gateway has no earlier answer.`,
+    description: `The tokens that a token can be moved to, grouped by chain: the result of \`tokens\` with the same two arguments, without tokens on the source chain unless \`includeSourceChain\` is true. Empty for a token without routes; null without an error if a fresh token listing lacks the token. The rows agree with the token listing: each listed token has its listed values here, too. A row with other decimals than the listing is left out, because an amount with wrong decimals loses money; a token with \`heldBack\` facts is served with its listed values. ${CAN_FAIL} Null with an error if the upstream cannot answer and the gateway has no earlier answer.`,
     args: {
       srcChainKey: t.arg.string({
         required: true,

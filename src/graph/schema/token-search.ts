@@ -49,7 +49,7 @@ const TokenFilterInput = builder.inputType('TokenFilter', {
     maxPriceUsd: t.float({ description: 'Tokens with a price of at most this many US dollars.' }),
     reachableFrom: t.field({
       type: TokenKeyInput,
-      description: `Tokens that this token can be moved to: the listed tokens among its \`destinations\`. If this token is not in a fresh token listing, no token matches; no error is raised. Routes that are not cached cost the upstream one request, which counts as one of the 10 such requests that an operation may cause. If that request fails and the gateway has no earlier answer, \`tokenSearch\` is null with the error of \`destinations\`. ${CAN_FAIL}`,
+      description: `Tokens that this token can be moved to: the listed tokens among its \`destinations\`. If a fresh token listing lacks this token, no token matches; no error is raised. Routes that are not cached cost the upstream one request, which counts as one of the 10 such requests that an operation may cause. If that request fails and the gateway has no earlier answer, \`tokenSearch\` is null with the error of \`destinations\`. ${CAN_FAIL}`,
     }),
   }),
 });
