@@ -478,8 +478,7 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
     /** Updates rows in their places, unless a search is running or has failed. Disables those that are not listed any more. @param {import('./queries.js').TokenKey[]} also further tokens to fetch */
     async refresh(also) {
       const refreshed = failed || askedKey !== shownKey ? [] : rows.slice(0, MAX_REFRESHED);
-      const tokensShown = [...refreshed.map(({ token }) => token), ...also];
-      const keys = tokensShown.map(({ chainKey, address }) => ({ chainKey, address }));
+      const keys = [...refreshed.map(({ token: { chainKey, address } }) => ({ chainKey, address })), ...also];
       if (keys.length === 0) return [];
       /** @type {(Token | null)[]} */
       const tokens = (await ask(TOKENS_BY_KEY, { keys })).tokensByKey;
