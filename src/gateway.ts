@@ -140,7 +140,10 @@ export function createGateway(options: GatewayOptions) {
     return queue.run(client, tracing?.bind(inTurn) ?? inTurn, refuseAsOverloaded);
   }
 
-  /** Waits for the first snapshot of each listing that the operation needs (two at most), then responds. */
+  /**
+   * Responds to an operation that was not written at once. If it needs listings without a snapshot (two at most), waits
+   * for them and executes it again. If it still cannot be written, GraphQL Yoga responds.
+   */
   async function respondLater(
     request: GatewayRequest,
     context: RequestFacts,

@@ -30,7 +30,7 @@ interface World {
 type AtEnd = (end: () => Promise<void>) => void;
 
 const GOOD = { chains, tokens };
-/** Clients send each gateway only this many, so that all gateways together do not keep the machine busy. */
+/** Clients send each gateway at most this many queries a second: several gateways run at once on one machine. */
 const QUESTIONS_PER_SECOND = 10;
 /** More queries than this must be answered during a fault. */
 const ANSWERED = 10;

@@ -1,11 +1,15 @@
 /** Checks the options of `openGateway`. */
-import { type Config, configFrom, type FIXED_LIMITS, SETTINGS, variableOf } from '../config/config.js';
+import {
+  type Config,
+  configFrom,
+  type FIXED_LIMITS,
+  PORT_SETTINGS,
+  SETTINGS,
+  variableOf,
+} from '../config/config.js';
 import { documentsIn } from '../config/files.js';
 import { type Parse, SettingError } from '../config/values.js';
 import { PATHS_WITHOUT_METRICS } from '../http/paths.js';
-
-/** Settings of the process that a gateway inside another server does not have. */
-const PORT_SETTINGS = ['host', 'port', 'adminPort', 'drainMs'] as const;
 
 /** Settings that may be an empty list. */
 const EMPTY_LISTS = ['trustedProxies', 'servedPaths'] as const satisfies readonly (keyof Config)[];

@@ -1,5 +1,5 @@
 /** The files that are printed from the code: the schema, the SDLs for federated graphs, and two guides. */
-import { SECRET_SETTINGS, SETTING_GROUPS } from '../config/config.js';
+import { PORT_SETTINGS, SECRET_SETTINGS, SETTING_GROUPS, variableOf } from '../config/config.js';
 import { ERRORS, SERVER_ERRORS } from '../domain/error-codes.js';
 import { stitchingSdlOf, subgraphSdlOf } from '../graph/federation/sdl.js';
 import { schema, sdlOf } from '../graph/schema/index.js';
@@ -42,7 +42,7 @@ All settings are environment variables. \`npm start -- --help\` prints this list
 - Times are in milliseconds (\`_MS\`).
 - **Secrets:** ${SECRET_SETTINGS.map((name) => `\`${name}\``).join(' and ')} can also be in a file: \`REDIS_URL_FILE=/run/secrets/redis\`.
 - **Files** that settings name are read at the start only, except that of \`LISTING_RULES\`. After a change, for example of a password, restart one gateway after the other.
-- **In the [library](../library/README.md)** the settings are options in camel case, such as \`maxCost\`. It lacks \`HOST\`, \`PORT\`, \`ADMIN_PORT\` and \`DRAIN_MS\`.
+- **In the [library](../library/README.md)** the settings are options in camel case, such as \`maxCost\`. It lacks ${PORT_SETTINGS.map((key) => `\`${variableOf(key)}\``).join(', ')}.
 
 ${groups.join('\n')}`;
 }

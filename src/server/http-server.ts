@@ -64,7 +64,7 @@ export function createHttpServer(options: HttpServerOptions, handle: (exchange: 
       requireHostHeader: false,
     },
     (request, response) => {
-      // The parser also emits requests that arrived before their connection was cut.
+      // After a connection was cut, the parser still emits requests that had arrived before.
       if (request.socket.destroyed) return;
       const connection = connections.of(request.socket);
       const earlier = connection.begin(response);

@@ -228,7 +228,7 @@ async function parseRows<Checked extends object, Row>(
     for (const { index, row } of others) {
       reject(index, row, first.index);
       const isNew = variants.every((each) => contradictedFacts(guarded, each, row).length > 0);
-      // The gateway cannot know which of several variants is right, so it serves none of them.
+      // The gateway cannot know which of several variants is right: none becomes a row, and the guard decides.
       if (isNew && variants.length === 1) reject(first.index, row, index);
       if (isNew && variants.length < MAX_CONTRADICTORY) variants.push(row);
     }

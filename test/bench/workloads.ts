@@ -242,7 +242,7 @@ function writerOf(query: string): (variables: object) => string {
   return (variables) => parts.join(`"variables":${JSON.stringify(variables)}`);
 }
 
-/** The text with each letter in upper or lower case, as the bits of a number say; the x of 0x stays. */
+/** Writes each letter in upper or lower case: each bit of the number decides on one letter. The x of 0x stays. */
 function inCase(text: string, bits: number): string {
   let left = bits;
   return text.replaceAll(/(?<!^0)[a-z]/gi, (letter) => {

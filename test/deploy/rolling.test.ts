@@ -135,7 +135,7 @@ describe.skipIf(areMissing('nginx') || isRedisMissing)('two gateways behind ngin
       expect(await replica.end('SIGTERM')).toBe(0);
       expect(replica.answered()).toBeGreaterThan(REQUESTS / 10);
     }
-    // Without the upstream and Redis, each version can start only from its own files.
+    // Without the upstream and Redis, a gateway can start only from the files that both versions have written.
     await upstream.close();
     for (const build of [earlier, undefined]) {
       const replica = await createReplica(env, build);

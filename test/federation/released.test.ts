@@ -64,7 +64,7 @@ function breakingChanges(released: string, now: string): readonly string[] {
   ];
 }
 
-/** The directives, such as `Chain @key(fields: "id")`, without deprecations and cost estimates, which may change. */
+/** The directives of types and fields, such as `Chain @key(fields: "id")`. Deprecations and costs may change: left out. */
 function appliedDirectives(sdl: string): readonly string[] {
   return objectTypesOf(sdl).flatMap(({ name, directives, fields = [] }) => [
     ...written(name.value, directives),

@@ -7,7 +7,7 @@ import { isMissing } from './missing.js';
 /** A page, or the start of the browser, may take this long on a busy machine (milliseconds). */
 export const BROWSER_TIMEOUT_MS = 120_000;
 
-// The first has no code for windows, and takes a quarter less CPU time.
+// The first cannot open windows, and takes a quarter less CPU time.
 const CANDIDATES = [
   '/usr/lib/chromium/chromium-headless-shell',
   '/usr/bin/chromium',

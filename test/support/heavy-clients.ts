@@ -7,7 +7,7 @@ import { ROOT } from './readme.js';
 import type { AtEnd } from './server-process.js';
 import { temporaryDirectory } from './temporary-files.js';
 
-/** Time limit of a command, in milliseconds. Only a program that hangs takes longer. */
+/** Time limit of a command, in milliseconds. Only a program that hangs takes longer, or one on a very busy machine. */
 const END_WITHIN_MS = 600_000;
 
 const CLIENTS = join(ROOT, 'test', 'clients');

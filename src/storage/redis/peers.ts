@@ -156,7 +156,7 @@ export function createRedisPeers(options: RedisPeersOptions) {
     return written;
   }
 
-  /** Reads a stored listing; undefined if there is none, or if it is refused. @param of as in {@link decodeListing} */
+  /** Reads a stored listing; undefined if there is none, or if it is refused. @param of see {@link decodeListing} */
   async function read<Row>(kind: StoredKind<Row>, text: unknown, of: ServiceFingerprints | undefined) {
     if (!Buffer.isBuffer(text)) return undefined;
     try {
