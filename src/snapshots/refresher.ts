@@ -282,13 +282,9 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     const toStore = stored(accepted);
     // A new version of the token list is stored at once: the next start must not give this version to another list.
     const isStored = origin === 'disk' && toStore.history?.tokenList === listing.history?.tokenList;
-    if (!isStored) writeToDisk(toStore);
+    if (!isStored) disk?.write(kind, { ...toStore, largest: listingCheck.largest(toStore.rows.length) });
     const isRevised = origin === 'rules' && toStore.history?.tokenList !== before?.tokenList;
     if (!isUncompared) peers.offer(name, kind, toStore, isRevised);
-  }
-
-  function writeToDisk(listing: Fetched<Row>): void {
-    disk?.write(kind, { ...listing, largest: listingCheck.largest(listing.rows.length) });
   }
 
   /** The listing as it is stored and shared: including the rows that the operator hides. */
@@ -320,7 +316,8 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     listingCheck.adoptPeerState(failure.heldBack);
     if (!guarded) return;
     const periods = new Map(failure.periods);
-    const restarted = withLaterClocks(guarded, ({ key }) => periods.get(key) ?? 0);
+    // The clock of the peer may be ahead.
+    const restarted = withLaterClocks(guarded, ({ key }) => Math.min(periods.get(key) ?? 0, Date.now()));
     restartPeriods(guarded, restarted);
   }
 

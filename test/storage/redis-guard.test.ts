@@ -168,6 +168,20 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     expect(await rowOf(gateway)).toMatchObject({ decimals: 18, heldBack: [] });
   });
 
+  it('a hold-back period from Redis that would begin in the future begins now', async () => {
+    const { client, options, gateway, prefix } = await startSharing();
+    const other = await startGuarded({}, { ...options, upstream: gateway.upstream });
+    await other.bring({ tokens: WRONG }, HOUR);
+    await until(async () => takenAtOf(gateway) === takenAtOf(other));
+    await gateway.bring({ tokens: LISTINGS.tokens.slice(0, 3) }, HOUR);
+    const failure = String(await client.get(`${prefix}tokens:failure`));
+    await client.set(`${prefix}tokens:failure`, failure.replace(/(?<="periods":.*,)\d+/, '1e400'));
+    await client.del(`${prefix}tokens:pause`);
+    await other.bring({ tokens: [] }, MINUTE);
+    const since = new Date(Date.now()).toISOString();
+    expect(await rowOf(other)).toMatchObject({ ...HELD, heldBack: [{ since }] });
+  });
+
   it('gateways agree since when the two listings give a native asset different decimals, also after one restarts', async () => {
     const { client, options, gateway, prefix, isShared } = await startSharing();
     const native = tokenRow('a', PLACEHOLDER, { symbol: 'ETH', decimals: 6 });
