@@ -195,15 +195,12 @@ export function logUnnumbered(
 ): void {
   const [unnumbered, known] = [new Set(guard.unnumbered), new Set(before?.guard?.unnumbered)];
   const keysOf = (chains: readonly Chain[]) =>
-    chains
-      .map(({ chainKey }) => chainKey)
-      .slice(0, SHOWN_CLAIMANTS)
-      .join(', ');
+    chains.slice(0, SHOWN_CLAIMANTS).map(({ chainKey }) => chainKey);
   const isNew = (chain: Chain) =>
     unnumbered.has(chain.chainKey) && !known.has(chain.chainKey) && !hidesChain(chain);
   const claimed = [...groupBy([...rows, ...guard.gone.map(({ row }) => row)], caip2Of)]
     .filter(([, claimants]) => claimants.some(isNew))
-    .map(([caip2, claimants]) => `${caip2}: ${keysOf(claimants)}`);
+    .map(([caip2, claimants]) => `${caip2}: ${keysOf(claimants).join(', ')}`);
   if (claimed.length === 0) return;
   const [one] = claimed;
   log.warn(
