@@ -89,8 +89,7 @@ export async function guardListing<Row extends ListingRow>(
   const sentRows = keyedRows(sent.rows, keyOf);
   const [clocks, peerClocks] = [clocksOf(memory), clocksOf(peerMemory)];
   const missed = peer ? missedChanges(kind, ownRows, memory.accepted, peer) : [];
-  const missedRows = missed.map(({ key, row }) => [key, row] as const);
-  const served = missed.length > 0 ? new Map([...ownRows, ...missedRows]) : ownRows;
+  const served = new Map([...ownRows, ...missed.map(({ key, row }) => [key, row] as const)]);
   // Rows that a peer holds back and that are not listed here count as rows that were listed and removed.
   const heldByPeer = [...keyedRows(peer?.rows ?? [], keyOf)].flatMap(([key, row]) => {
     const since = served.has(key) ? undefined : peerClocks.get(key)?.since;
