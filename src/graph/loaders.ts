@@ -97,6 +97,7 @@ export class Loaders implements WaitingOperation {
   private waits = 0;
   private routeRefusal: GatewayError | undefined;
   private requestBytes: number | undefined;
+  readonly client: string | undefined;
   private readonly waitsUntil: number;
 
   constructor(
@@ -106,11 +107,8 @@ export class Loaders implements WaitingOperation {
     private readonly waiting: Waiting,
   ) {
     this.routes = options.snapshots.operationRoutes();
+    this.client = waiting.client;
     this.waitsUntil = waiting.waitsUntil ?? performance.now() + MAX_UPSTREAM_WAIT_MS;
-  }
-
-  get client(): string | undefined {
-    return this.waiting.client;
   }
 
   keptBytes(): number {
@@ -284,7 +282,7 @@ export class Loaders implements WaitingOperation {
     const known = routes.known(request, tokens);
     if (known) return known;
     // If the operation has waited for other routes before, it counts as the cause of a timeout.
-    const answer = await this.wait(routes.fetch(request, tokens, this.waiting.client), this.hasFetchedRoutes);
+    const answer = await this.wait(routes.fetch(request, tokens, this.client), this.hasFetchedRoutes);
     this.hasFetchedRoutes = true;
     return routes.reconciled(answer, request, tokens ?? (await this.tokensFor(asked)));
   }
