@@ -7,7 +7,12 @@ import {
   type Service,
   sentAtOf,
 } from '../domain/listing.js';
-import { type AcceptedBy, EMPTY_GUARD_MEMORY, type GuardMemory } from '../domain/listing-memory.js';
+import {
+  type AcceptedBy,
+  EMPTY_GUARD_MEMORY,
+  type GuardMemory,
+  type HeldRow,
+} from '../domain/listing-memory.js';
 import { asUpstreamError, UpstreamError } from '../domain/upstream-error.js';
 import type { Logger } from '../logger/logger.js';
 import { growingPause, LONGEST_PAUSE_MS, withJitter } from '../scheduling/growing-pause.js';
@@ -314,11 +319,11 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     if (!failure || (snapshot && failure.at <= sentAtOf(snapshot))) return;
     failuresInARow = failure.failuresInARow;
     listingCheck.adoptPeerState(failure.heldBack);
-    if (!guarded) return;
     const periods = new Map(failure.periods);
     // The clock of the peer may be ahead.
-    const restarted = withLaterClocks(guarded, ({ key }) => Math.min(periods.get(key) ?? 0, Date.now()));
-    restartPeriods(guarded, restarted);
+    const beganAt = ({ key }: HeldRow<Row>) => Math.min(periods.get(key) ?? 0, Date.now());
+    // In its turn: a listing that is being checked now would bring back the earlier times.
+    lastAccept = lastAccept.then(() => guarded && restartPeriods(guarded, withLaterClocks(guarded, beganAt)));
   }
 
   /** Records a failed refresh or a held-back listing, tells peers, and schedules the next attempt. */
