@@ -175,7 +175,7 @@ export class Loaders implements WaitingOperation {
       return kept;
     };
     const first =
-      this.pending.get(name) ?? nonFatal(this.wait(this.options.snapshots.first[name]().then(pin)));
+      this.pending.get(name) ?? nonFatal(this.wait(() => this.options.snapshots.first[name]().then(pin)));
     this.pending.set(name, first);
     return first as Promise<IndexedListings[Name]>;
   }
@@ -282,7 +282,8 @@ export class Loaders implements WaitingOperation {
     const known = routes.known(request, tokens);
     if (known) return known;
     // If the operation has waited for other routes before, it counts as the cause of a timeout.
-    const answer = await this.wait(routes.fetch(request, tokens, this.client), this.hasFetchedRoutes);
+    const fetch = () => routes.fetch(request, tokens, this.client);
+    const answer = await this.wait(fetch, this.hasFetchedRoutes);
     this.hasFetchedRoutes = true;
     return routes.reconciled(answer, request, tokens ?? (await this.tokensFor(asked)));
   }
@@ -318,13 +319,11 @@ export class Loaders implements WaitingOperation {
   }
 
   /**
-   * Waits for an answer of the upstream, then for a turn in the queue. Rejects with UPSTREAM_TIMEOUT when the operation
-   * may wait no longer, and with OVERLOADED if it keeps too much memory for a wait.
+   * Asks the upstream, and waits for its answer, then for a turn in the queue. Rejects with UPSTREAM_TIMEOUT when the
+   * operation may wait no longer. If it keeps too much memory for a wait, rejects with OVERLOADED and asks nothing.
    */
-  private async wait<Answer>(answer: Promise<Answer>, isByClient = false): Promise<Answer> {
+  private async wait<Answer>(ask: () => Promise<Answer>, isByClient = false): Promise<Answer> {
     const { memory, metrics } = this.options;
-    // Before `enter`, which can throw.
-    nonFatal(answer);
     memory.enter(this);
     const from = performance.now();
     let timer: NodeJS.Timeout | undefined;
@@ -333,7 +332,7 @@ export class Loaders implements WaitingOperation {
       timer = setTimeout(fail, Math.max(0, this.waitsUntil - from));
     });
     try {
-      return await Promise.race([answer, late]);
+      return await Promise.race([ask(), late]);
     } finally {
       clearTimeout(timer);
       metrics.waited('upstream', (performance.now() - from) / 1_000);

@@ -5,6 +5,8 @@ import { type Answered, codesOf, createTestGateway } from '../support/test-gatew
 import { startServer } from '../support/test-server.js';
 
 const USDC = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';
+const ROUTES_OF_BASE =
+  'destinations(srcChainKey: "base", srcToken: "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913") { chainKey }';
 const ROUTES = `destinations(srcChainKey: "ethereum", srcToken: "${USDC}") { chainKey }`;
 /** 30 lists: an operation with them keeps about 3.5 MB in objects of graphql-js. */
 const LISTS = Array.from({ length: 30 }, (_nothing, nth) => `a${nth}: tokens { decimals }`).join(' ');
@@ -23,8 +25,8 @@ it.each([
       release = () => json({ tokens: [] })(...exchange);
     });
     const codes: (string | undefined)[] = [];
-    const ask = async (fields: string, client: string) => {
-      const response = await post({ query: `{ ${fields} ${ROUTES} }` }, {}, client);
+    const ask = async (fields: string, client: string, routes = ROUTES) => {
+      const response = await post({ query: `{ ${fields} ${routes} }` }, {}, client);
       const answer = (await response.json()) as Answered<unknown>;
       codes.push(...codesOf(answer));
       return answer;
@@ -32,10 +34,13 @@ it.each([
     const overloads = () => codes.filter((code) => code === 'OVERLOADED').length;
     const large = Array.from({ length: count }, () => ask(kept, 'greedy'));
     await expect.poll(overloads).toBe(count - most);
+    // The request of a refused operation is not sent.
+    expect(codesOf(await ask(kept, 'greedy', ROUTES_OF_BASE))).toContain('OVERLOADED');
+    expect(upstream.routesAsked()).toHaveLength(1);
     const others = [ask('__typename', 'greedy'), ask(kept, 'other')];
     release();
     await Promise.all([...large, ...others]);
-    expect(overloads()).toBe(count - most);
+    expect(overloads()).toBe(count - most + 1);
     expect(upstream.routesAsked()).toHaveLength(1);
     expect(codesOf(await ask(kept, 'greedy'))).not.toContain('OVERLOADED');
   },

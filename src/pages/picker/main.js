@@ -467,7 +467,7 @@ void readState();
 /** @param {import('./queries.js').Chain} chain */
 const movable = ({ tokens }) => tokens?.filter(({ isBridgeable }) => isBridgeable).length ?? 0;
 /** @param {Token | null | undefined} token */
-const withoutPrice = (token) =>
+const shownFacts = (token) =>
   // Gateways that share nothing have held a value back since different times.
   JSON.stringify({ ...token, price: 0 }, (name, value) => (name === 'since' ? 0 : value));
 let chainsKnown = '';
@@ -494,5 +494,5 @@ const pollNow = watchListings(async ([ofChains, ofTokens]) => {
   shownFrom = now;
   if (!fresh) return;
   // Prices are not shown there, and the focus or a selection can be.
-  if (sides.some(({ token }, index) => withoutPrice(token) !== withoutPrice(fresh[index]))) await readState();
+  if (sides.some(({ token }, index) => shownFacts(token) !== shownFacts(fresh[index]))) await readState();
 });
