@@ -172,7 +172,9 @@ export class NodeExchange extends Exchange {
       if (!response.writableFinished) closed.abort();
     });
     const { signal } = closed;
-    return new RequestClass(url, { ...this.init(), headers: headers as Record<string, string>, signal });
+    // A host can serve HTTP/2, whose pseudo-headers, such as `:path`, a Request must not have.
+    const named = Object.entries(headers as Record<string, string>).filter(([name]) => !name.startsWith(':'));
+    return new RequestClass(url, { ...this.init(), headers: Object.fromEntries(named), signal });
   }
 
   send(

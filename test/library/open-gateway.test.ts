@@ -1,4 +1,8 @@
 /** A gateway in another server serves below its base path, touches nothing of its host, and reads only its options. */
+import { once } from 'node:events';
+import { connect, createServer } from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import { json as jsonOf } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type OpenGatewayOptions, openGateway } from '../../src/library/index.js';
@@ -122,6 +126,26 @@ describe('fetch', () => {
     for (const text of [body, body.padEnd(1_000)])
       expect(await (await send(new Blob([text]).stream())).json()).toEqual({ data: { __typename: 'Query' } });
   });
+});
+
+it('the handler answers operations and tools in a server of HTTP/2', async () => {
+  const { handler } = await open();
+  const server = createServer(handler as never);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const client = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  onTestFinished(() => {
+    client.close();
+    server.close();
+  });
+  const ask = (path: string, message: object) => {
+    const head = { 'content-type': 'application/json', accept: 'application/json' };
+    return jsonOf(client.request({ ':method': 'POST', ':path': path, ...head }).end(JSON.stringify(message)));
+  };
+  const query = '{ chain(chainKey: "base") { name } }';
+  expect(await ask('/api/graphql', { query })).toEqual({ data: { chain: { name: 'Base' } } });
+  expect(await ask('/api/graphql', { query: '{ nothing }' })).toHaveProperty('errors.0.message');
+  const listed = await ask('/api/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/list' });
+  expect(listed).toHaveProperty('result.tools.0.name', 'find_tokens');
 });
 
 describe('an open gateway', () => {
