@@ -104,7 +104,7 @@ const FRESHNESS = {
   holdBackMs: setting(
     86_400_000,
     timeOrNever,
-    'A changed guarded value is accepted when every listing during this time had the same new value. With `never` only `LISTING_RULES` accept it. Guarded are the decimals and the symbol of a token, the address to which a symbol belongs, and the chainId, the type and the native currency of a chain.',
+    'A changed guarded value is accepted when every listing during this time had the same new value. With `never` only `LISTING_RULES` accept it. Guarded are: the decimals and symbol of a token, and the address with this symbol; the chainId, type and native currency of a chain.',
   ),
   listingRules: optional(
     listingRulesFile,

@@ -81,7 +81,7 @@ export function documentManifest(path: string): DocumentManifest {
   return documentsIn(json, shown(path));
 }
 
-/** Reads the documents from a parsed file or an object. @param source its name in error messages */
+/** Reads the documents from a parsed file or an object. @param source what error messages call it */
 export function documentsIn(json: unknown, source: string): DocumentManifest {
   const refuse = (fault: string) => new SettingError(EXPECTED, '', `${source} ${fault}`);
   // `TextsById` would accept an array, with its indexes as the ids.

@@ -29,7 +29,7 @@ export class TrackedReads {
   routesGoodUntil = Number.POSITIVE_INFINITY;
   /** When the oldest routes that were read were fetched; infinite without routes. */
   routesTakenAt = Number.POSITIVE_INFINITY;
-  /** The version of the map of all swept routes, for `sources` and for old routes; undefined if it was not read. */
+  /** The version of the map of all swept routes; undefined if neither `sources` nor old routes were read from it. */
   routeMap: number | undefined = undefined;
 }
 

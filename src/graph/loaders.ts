@@ -135,7 +135,7 @@ export class Loaders implements WaitingOperation {
   /**
    * Passes the snapshot of a listing to `use`, and returns its result: at once, or when the listing is loaded.
    *
-   * @param instead the result if the operation was refused for its cost; given for reads that each row can cause
+   * @param instead the result if the operation was refused for its cost; only for reads that rows repeat
    */
   read<Name extends ListingName, Result>(
     name: Name,

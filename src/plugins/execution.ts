@@ -240,7 +240,7 @@ const MAX_LENGTH = 2_000;
 /** A cut message keeps this many characters at each end. Its end often names the expected value. */
 const HALF = 900;
 
-/** Cuts a long error message: graphql-js repeats names and values of the client in full, and in several errors. */
+/** Cuts a long error message: graphql-js repeats whole names and values of the client, even in several errors. */
 function shorten(error: { message: string }): void {
   const { message } = error;
   const left = message.length - 2 * HALF;

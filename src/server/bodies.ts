@@ -157,7 +157,7 @@ export function sendBody(
   return bytes;
 }
 
-/** Watches a response that the system did not accept at once, and cuts its connection if the client does not read. */
+/** Watches a response that the socket did not take at once, and cuts its connection if the client does not read. */
 function watch(
   connection: Connection,
   response: ServerResponse,

@@ -312,8 +312,8 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
   }
 
   /**
-   * Continues the peer's count of failures, its held-back loss and its hold-back periods, if they are newer than the
-   * served snapshot.
+   * Continues the peer's count of failures, its count of listings with missing rows, and its hold-back periods, if they
+   * are newer than the served snapshot.
    */
   function adoptPeerState(failure: SharedFailure | undefined): void {
     if (!failure || (snapshot && failure.at <= sentAtOf(snapshot))) return;

@@ -41,7 +41,7 @@ export async function openDiskStore(
   } finally {
     clearTimeout(warning);
   }
-  /** By file: encodes the listing to write next. A newer listing takes its place. A file has one write at a time. */
+  /** By file: encodes the listing to write next; a newer listing replaces it. A file has one write at a time. */
   const waiting = new Map<string, () => Promise<Buffer>>();
   const writing = new Map<string, Promise<void>>();
   /** The files whose rows may be served. From other files, only accepted guarded values and last prices are used. */

@@ -107,9 +107,9 @@ const ADVICE =
   'When it suits you, set UPSTREAM_PROFILE=value-transfer, and UPSTREAM_URL to the address of the successor';
 
 /**
- * Creates a service that uses v1 at first. Once v1 says that a listing is gone, and the successor sends that
- * listing, it uses only the successor. `switchTo` has the same effect. The call that finds v1
- * gone is repeated at the successor. If the successor fails, too, the next call tries v1 first again.
+ * Creates a service that uses v1 at first. After v1 has said that a listing is gone, and the successor has sent it, only
+ * the successor is used. `switchTo` has the same effect. The call that finds v1 gone is repeated at the successor. If
+ * the successor fails, too, the next call tries v1 first again.
  */
 function createFailoverService(
   v1: Service,

@@ -26,8 +26,8 @@ describe('Cache-Status', () => {
     ['GET, compressed', { method: 'GET', headers: { 'accept-encoding': 'gzip' } }],
     ['HEAD', { method: 'HEAD' }],
     ['POST', {}],
-  ])('Cache-Status is twice a miss and then a hit for %s, also with 304', async (name, asked) => {
-    const query = `{ tokens { ${name.replace(/\W/g, '')}: symbol } }`;
+  ])('Cache-Status is twice a miss and then a hit for %s, also with 304', async (_name, asked) => {
+    const query = `{ tokens { at${Date.now()}: symbol } }`;
     for (const expected of [MISS, MISS, HIT, HIT]) {
       const { headers, ...answer } = await shared.ask({ query, ...asked });
       expect([answer.status, headers['cache-status']]).toEqual([200, expected]);
@@ -36,7 +36,7 @@ describe('Cache-Status', () => {
       if (headers.etag && expected === HIT)
         expect(await shared.ask({ query, ...known })).toMatchObject({
           status: 304,
-          headers: { 'cache-status': HIT, age: '0' },
+          headers: { 'cache-status': HIT, age: expect.stringMatching(/^\d+$/) },
         });
     }
   });

@@ -63,7 +63,7 @@ return isOurs and { 'ours', redis.call('GET', KEYS[2]) } or { 'theirs' }
 const RENEW = `if redis.call('GET', KEYS[4]) == ARGV[1] then redis.call('PEXPIRE', KEYS[4], ARGV[2]) end`;
 
 /**
- * Writes a snapshot over one that is not newer. A stored snapshot whose time is in the future counts as older. ARGV text,
+ * Writes a snapshot unless a newer one is stored. A stored one whose time is in the future counts as older. ARGV text,
  * takenAt, ms until the snapshot expires, channel, topic, the gateway whose lease ends or an empty text.
  */
 const PUT = `
