@@ -23,8 +23,8 @@ const EVM_CHAIN = /^eip155:\d{1,32}$/i;
 const HEX = /^0x[0-9a-f]+$/i;
 /** Finds an address or a type of Move within a longer text, such as a link. */
 const HEX_WITHIN = /0x[0-9a-f]{40,64}(?![0-9a-z])(?:::\w+::\w+)?/i;
-/** The start and the end of an address in lower case, as in `0x8335…2913`. The sign `…` has become three dots. */
-const SHORTENED = /^(0x[\w:]{4,})\.{2,}(\w{4,})$/;
+/** The start and the end of an address, such as `EPjF…Dt1v`; the sign `…` has become dots. Not words: `usdc..base`. */
+const SHORTENED = /^(?=.*(?:\d|[a-z][A-Z]))([\w:-]{4,})\.{2,}([\w-]{4,})$/;
 /** A type of Move, such as `0x1::aptos_coin::AptosCoin`, or its beginning. */
 const MOVE_TYPE = /^0x[0-9a-f]+::/i;
 /** Whole addresses of other forms: 20 bytes in hex without `0x`, 32 bytes in base58 (Solana), 36 in base64 (TON). */
@@ -63,9 +63,9 @@ export function identifierOf(typed: string): Identifier | undefined {
     if (bare.length < MIN_LENGTH) return undefined;
     return { addresses: bare.length >= MIN_WHOLE_LENGTH ? [bare] : [], addressStart: bare.toLowerCase() };
   }
-  const [, addressStart, addressEnd] = SHORTENED.exec(bare.toLowerCase()) ?? [];
-  if (addressStart !== undefined && addressEnd !== undefined)
-    return { addresses: [], addressStart, addressEnd };
+  const [, start, end] = SHORTENED.exec(bare) ?? [];
+  if (start !== undefined && end !== undefined)
+    return { addresses: [], addressStart: start.toLowerCase(), addressEnd: end.toLowerCase() };
   const within = MOVE_TYPE.test(bare) ? undefined : HEX_WITHIN.exec(typed)?.[0];
   if (within) return { addresses: [within] };
   const texts = [typed, bare, ...typed.split(BETWEEN_ADDRESSES)];

@@ -70,10 +70,10 @@ export async function createTokenIndexes(rows: readonly Token[], known?: ChainsB
     chainKeyStarts: await createWordStarts(itself(chains.keys()), keyStarts),
     /** The tokens by folded address. */
     addresses,
-    /** Finds hex addresses by their first characters. Its keys are in lower case, also those of Move types. */
-    addressStarts: await createWordStarts(itself(addresses.keys()), (address) =>
-      address.startsWith('0x') ? [MARK.rest + address.toLowerCase()] : [],
-    ),
+    /** Finds folded addresses by their first characters in lower case. */
+    addressStarts: await createWordStarts(itself(addresses.keys()), (address) => [
+      MARK.rest + address.toLowerCase(),
+    ]),
     ...(await orderNames(byName, rows.length)),
     ...(await rankTokens(tokens, symbols, chains, known)),
     /** The words of chain keys and names, to correct typos. The order of the rows decides between equal suggestions. */

@@ -97,7 +97,8 @@ export const TYPED: Readonly<Record<string, readonly TypedQuery[]>> = {
     https://tronscan.org/#/token20/TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t → USDT tron |
     https://solscan.io/token/EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v → USDC solana |
     https://tonviewer.com/EQCxE6mUtQJKFnGfaROTKOt1lZbDiiX1kCixRv7Nw2Id_sDs?section=jetton → USDT ton |
-    solana:EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v → USDC solana`),
+    solana:EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v → USDC solana | EPjF…Dt1v → USDC solana |
+    Es9vMF...wNYB → USDT solana | EQCxE6…_sDs → USDT ton | usdc...base → USDC base`),
   // The last letter of the last query is Cyrillic.
   'emoji and other alphabets': queries(
     `usdc 🚀 → USDC ethereum | ＵＳＤＣ → USDC ethereum | 🚀 | биткоин | 以太坊 | usd\u0441`,

@@ -189,7 +189,7 @@ describe('a query as a person types it', () => {
   });
 
   it('an identifier is not searched in symbols and names', async () => {
-    const identifiers = [USDC, USDC.slice(0, 12), '0xA0b8...eB48', ON_SOLANA].concat(
+    const identifiers = [USDC, USDC.slice(0, 12), '0xA0b8...eB48', ON_SOLANA, 'EPjF...Dt1v'].concat(
       '0x1::aptos_coin::AptosCoin',
       `eip155:1/erc20:${USDC}`,
       'eip155:4242',
