@@ -10,6 +10,7 @@ import { createWordStarts, MATCH, type Match } from './word-starts.js';
  * token standards by which exchanges name a chain. A Map, not an object: an upstream may name a chain `constructor`.
  */
 const NICKNAMES: ReadonlyMap<string, readonly string[]> = new Map([
+  ['ape', ['Apechain']],
   ['arbitrum', ['Arbitrum One']],
   ['avalanche', ['Avalanche C-Chain']],
   ['bera', ['Berachain']],

@@ -29,7 +29,7 @@ export const MAX_WORDS = 8;
 const MAX_STARTS = 32;
 /** Filler words, ignored in the looser interpretations. */
 export const FILLERS: ReadonlySet<string> = new Set(
-  'a and at chain coin coins for from in mainnet native network of on the to token tokens via with'.split(
+  'a and at chain coin coins en for from in mainnet native network of on the to token tokens via with на'.split(
     ' ',
   ),
 );

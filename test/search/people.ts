@@ -53,7 +53,7 @@ export const TYPED: Readonly<Record<string, readonly TypedQuery[]>> = {
   'brand names of chains': queries(`
     binance → USDC bsc, USDT bsc | bnb → BNB bsc | matic → MATIC polygon | avax → AVAX avalanche |
     kaia → KAIA klaytn | klaytn → KAIA klaytn | hyperevm → HYPE hyperliquid |
-    usdc world chain → USDC worldchain | rsk → RBTC rootstock`),
+    usdc world chain → USDC worldchain | rsk → RBTC rootstock | apechain usdc → USDC.e ape`),
   'a chain, and so its native asset': queries(`
     solana → SOL solana | polygon → MATIC polygon | pol → MATIC polygon | klay → KAIA klaytn |
     avalanche → AVAX avalanche | tron → TRX tron | sonic → S sonic | hyperliquid → HYPE hyperliquid |
@@ -80,7 +80,7 @@ export const TYPED: Readonly<Record<string, readonly TypedQuery[]>> = {
   'words that say little': queries(`
     sol token → SOL solana | eth coin → ETH ethereum | native eth → ETH ethereum |
     bridged usdc → USDC.e optimism | lp usdc → S*USDC ethereum | steth → wstETH ethereum |
-    wrapped bitcoin → WBTC ethereum ?wrapped btc | stables | busd`),
+    usdc на base → USDC base | usdc en base → USDC base | wrapped bitcoin → WBTC ethereum ?wrapped btc | stables | busd`),
   typos: queries(`
     USDCC → ?usdc | uscd → ?usdc | etherem → ?ethereum | arbitrm → ?arbitrum | optimsim → ?optimism |
     solanna → ?solana | coinbsae → ?coinbase | usdc arbitrm → ?usdc arbitrum | optmism → ?optimism |
