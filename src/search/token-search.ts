@@ -76,7 +76,7 @@ export function createTokenSearch(rows: readonly Token[], indexes: TokenIndexes)
     const matches = matcherOf(filter, tokens, prices, indexes, chains);
 
     function matchesOf(interpretation: Interpretation): Matches {
-      const scored = scoresOf(interpretation, indexes, chains);
+      const scored = scoresOf(interpretation, tokens, indexes, chains);
       const matching = matchedByAll(scored, all);
       return { scored, matching, found: matches ? matching.filter(matches) : matching };
     }

@@ -1,9 +1,10 @@
 /** Scores how well each word of a query matches each token. */
 import { foldAddress } from '../domain/addresses.js';
+import type { Token } from '../domain/listing.js';
 import type { ChainNames } from './chain-names.js';
 import { withoutPunctuationAround } from './identifiers.js';
 import { chainScore, NOT_NATIVE, nameScore, SCORES, symbolScore } from './ranks.js';
-import type { Interpretation, SearchWord } from './text.js';
+import { foldSymbol, type Interpretation, type SearchWord } from './text.js';
 import { type ChainsByKey, nativesOn, type Places, type TokenIndexes } from './token-indexes.js';
 import type { Match } from './word-starts.js';
 
@@ -27,12 +28,16 @@ export interface WordScores {
  */
 const NATIVE_NAMES: ReadonlyMap<string, string> = new Map([
   ['binancecoin', 'bsc'],
+  ['ethereum', 'ethereum'],
   ['klay', 'klaytn'],
   ['pol', 'polygon'],
 ]);
 
-/** The start of the long form of a symbol such as WETH: "wrapped eth". */
-const WRAPPED = /^wrapped(?=.)/;
+/** The asset in the long form of a symbol such as WETH: "wrapped eth" or "wrapped ether". */
+const WRAPPED = /^wrapped(.+)/;
+
+/** Forms of an asset. The next word names the asset, not a chain: "wrapped bnb" does not mean WBTC on BNB Chain. */
+const FORMS: ReadonlySet<string> = new Set(['bridged', 'staked', 'wrapped']);
 
 /**
  * The matches of each word. Neighbouring words that are a token's whole name, or the long form of its symbol, score
@@ -40,29 +45,41 @@ const WRAPPED = /^wrapped(?=.)/;
  */
 export function scoresOf(
   { words, byCurrency }: Interpretation,
+  tokens: readonly Token[],
   indexes: TokenIndexes,
   chains: KnownChains | undefined,
 ): readonly WordScores[] {
-  const named = words.map((): number[] => []);
+  const namedBy = (letters: string): Places => [
+    ...(indexes.names.get(letters) ?? []),
+    ...(indexes.chains.get(NATIVE_NAMES.get(letters) ?? '')?.natives ?? []),
+  ];
+  /** The tokens whose symbol is a W before the symbol of this asset, which is given by its symbol or its whole name. */
+  const wrappedForms = (asset: string): Places => {
+    const symbols = namedBy(asset).map((place) => foldSymbol(tokens[place]?.symbol ?? ''));
+    return [...new Set([asset, ...symbols])].flatMap((symbol) => indexes.symbols.get(`w${symbol}`) ?? []);
+  };
+  const named = words.map((): (readonly [Places, score: number])[] => []);
   for (let start = 0; start < words.length; start++) {
     let letters = '';
     for (let end = start; end < words.length && words[end]?.letters; end++) {
       letters += words[end]?.letters;
-      const places = [
-        ...(indexes.names.get(letters) ?? []),
-        ...(WRAPPED.test(letters) ? (indexes.symbols.get(letters.replace(WRAPPED, 'w')) ?? []) : []),
-        ...(indexes.chains.get(NATIVE_NAMES.get(letters) ?? '')?.natives ?? []),
-      ];
-      for (const ofWord of named.slice(start, end + 1)) for (const place of places) ofWord.push(place);
+      const [, asset] = WRAPPED.exec(letters) ?? [];
+      const whole = namedBy(letters);
+      const wrapped = asset === undefined ? [] : wrappedForms(asset);
+      for (const ofWord of named.slice(start, end + 1))
+        ofWord.push([whole, SCORES.wholeName], [wrapped, SCORES.symbolStart]);
     }
   }
-  return words.map((word, nth) => scoresOfWord(word, named[nth] ?? [], indexes, chains, byCurrency));
+  return words.map((word, nth) => {
+    const isAsset = FORMS.has(words[nth - 1]?.letters ?? '');
+    return scoresOfWord({ ...word, isAsset }, named[nth] ?? [], indexes, chains, byCurrency);
+  });
 }
 
 /** @param named the tokens whose whole name, or the long form of whose symbol, is this word with its neighbours */
 function scoresOfWord(
-  word: SearchWord,
-  named: Places,
+  word: SearchWord & { readonly isAsset: boolean },
+  named: readonly (readonly [Places, score: number])[],
   indexes: TokenIndexes,
   chains: KnownChains | undefined,
   byCurrency: boolean,
@@ -78,6 +95,7 @@ function scoresOfWord(
     }
   };
   const improveChain = (chainKey: string, match: Match) => {
+    if (word.isAsset) return;
     improve(nativesOn(chainKey, indexes, chains), chainScore(match));
     improve(indexes.chains.get(chainKey)?.all, chainScore(match) + NOT_NATIVE);
   };
@@ -85,7 +103,7 @@ function scoresOfWord(
   const ofSymbol =
     indexes.symbols.get(folded) ?? indexes.symbols.get(withoutPunctuationAround(folded) || folded);
   if (letters !== '') improve(ofSymbol, SCORES.symbol);
-  improve(named, SCORES.wholeName);
+  for (const [places, score] of named) improve(places, score);
   for (const { match, items } of indexes.symbolStarts.find(letters)) improve(items, symbolScore(match));
   for (const { match, items } of indexes.nameStarts.find(letters)) improve(items, nameScore(match));
   for (const { match, items } of indexes.chainKeyStarts.find(letters)) {

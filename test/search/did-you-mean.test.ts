@@ -40,7 +40,7 @@ const UNLISTED =
 describe('suggestions of a search that finds nothing', () => {
   it('a word of a name is replaced by the symbol of the tokens with that name', async () => {
     expect(await search('arb Tether')).toEqual({ ...NOTHING, didYouMean: ['arb USDT'] });
-    expect(await search('wrapped bitcoin')).toEqual({ ...NOTHING, didYouMean: ['wrapped BTC'] });
+    expect(await search('bitcoin wrapped')).toEqual({ ...NOTHING, didYouMean: ['BTC wrapped'] });
   });
 
   it('symbols of tokens that are not listed get no suggestions', async () => {

@@ -44,7 +44,8 @@ export const TYPED: Readonly<Record<string, readonly TypedQuery[]>> = {
     lido → LDO ethereum | maker → MKR ethereum | compound → COMP ethereum | the graph → GRT ethereum |
     ethereum name service → ENS ethereum | optimism token → OP optimism | ether base → ETH base |
     wrapped eth → WETH mantle, WETH plasma | wrapped eth mantle → WETH mantle | wrapped steth → wstETH ethereum |
-    wrapped eeth → weETH ethereum | wrapped → WBTC ethereum`),
+    wrapped eeth → weETH ethereum | wrapped → WBTC ethereum | wrapped bitcoin → WBTC ethereum |
+    wrapped ethereum → WETH mantle, WETH plasma`),
   'names of chains': queries(`
     ethereum → ETH ethereum, USDC ethereum, USDT ethereum | base → ETH base, USDC base, USDT base |
     arbitrum → ETH arbitrum, USDC arbitrum | optimism → ETH optimism, USDC optimism |
@@ -80,7 +81,7 @@ export const TYPED: Readonly<Record<string, readonly TypedQuery[]>> = {
   'words that say little': queries(`
     sol token → SOL solana | eth coin → ETH ethereum | native eth → ETH ethereum |
     bridged usdc → USDC.e optimism | lp usdc → S*USDC ethereum | steth → wstETH ethereum |
-    usdc на base → USDC base | usdc en base → USDC base | wrapped bitcoin → WBTC ethereum ?wrapped btc | stables | busd`),
+    usdc на base → USDC base | usdc en base → USDC base | wrapped bnb → ?wbtc bnb | bridged eth | stables | busd`),
   typos: queries(`
     USDCC → ?usdc | uscd → ?usdc | etherem → ?ethereum | arbitrm → ?arbitrum | optimsim → ?optimism |
     solanna → ?solana | coinbsae → ?coinbase | usdc arbitrm → ?usdc arbitrum | optmism → ?optimism |
