@@ -115,7 +115,7 @@ export function withDidYouMean(search: TokenSearch, indexes: TokenIndexes): Sugg
       query: request.query,
       searchedCount: indexes.rowAt.length,
       didYouMean() {
-        suggestions ??= page.totalCount > 0 ? [] : suggestionsFor(request, chains);
+        suggestions ??= page.totalCount > 0 || page.isHidden ? [] : suggestionsFor(request, chains);
         return suggestions;
       },
     };

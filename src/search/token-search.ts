@@ -42,6 +42,8 @@ export interface TokenPage {
   sortKeyOf(index: number): SortKey;
   /** Number of tokens found, on all pages together. */
   readonly totalCount: number;
+  /** Whether the query finds tokens, but the filter hides all of them. */
+  readonly isHidden: boolean;
   readonly hasPrevious: boolean;
   readonly hasNext: boolean;
 }
@@ -81,7 +83,7 @@ export function createTokenSearch(rows: readonly Token[], indexes: TokenIndexes)
       return { scored, matching, found: matches ? matching.filter(matches) : matching };
     }
 
-    const { scored, found } = bestMatches(interpretationsOf(query), matchesOf);
+    const { scored, matching, found } = bestMatches(interpretationsOf(query), matchesOf);
 
     function rankAt(place: number): number {
       const ownRank = ownRanks[place] ?? 0;
@@ -97,6 +99,7 @@ export function createTokenSearch(rows: readonly Token[], indexes: TokenIndexes)
       tokens: picked.map(({ place }) => tokens[place] as Token),
       sortKeyOf: (index) => order.sortKeyOf(picked[index] as Position),
       totalCount: found.length,
+      isHidden: found.length === 0 && matching.length > 0,
       hasPrevious: before > 0,
       hasNext: before + picked.length < found.length,
     };
@@ -148,7 +151,11 @@ function bestMatches(
     inOrder = namesSymbol(loose) && !namesSymbol(strict) ? [loose, strict] : [strict, loose];
   }
   const byCurrency = looser.at(-1);
-  return inOrder.find(({ found }) => found.length > 0) ?? (byCurrency ? matchesOf(byCurrency) : strict);
+  // If the filter hides ETH, "eth zksync" does not mean the other tokens of the chain, as "eth" alone may.
+  const hidden =
+    byCurrency?.words.length === 1 ? undefined : inOrder.find(({ matching }) => matching.length > 0);
+  const best = inOrder.find(({ found }) => found.length > 0) ?? hidden;
+  return best ?? (byCurrency ? matchesOf(byCurrency) : strict);
 }
 
 /** Whether any of the matching tokens has a symbol match: see `symbolMatchOf`. */

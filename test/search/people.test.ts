@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { share } from '../support/ends.js';
 import { createTestGateway, dataOf } from '../support/test-gateway.js';
-import { TYPED, type TypedQuery } from './people.js';
+import { TYPED, TYPED_FOR_BRIDGEABLE, type TypedQuery } from './people.js';
 
 const gateway = share((atEnd) => createTestGateway({ atEnd }));
 
@@ -11,11 +11,13 @@ interface Found {
   readonly didYouMean: readonly string[];
 }
 
-async function expectMeant({ typed, rows, didYouMean }: TypedQuery): Promise<void> {
+async function expectMeant({ typed, rows, didYouMean }: TypedQuery, filter = {}): Promise<void> {
   const { tokenSearch } = await dataOf(
     gateway.query<{ tokenSearch: Found }>(
-      'query ($typed: String) { tokenSearch(query: $typed, first: 3) { nodes { symbol chainKey } didYouMean } }',
-      { typed },
+      `query ($typed: String, $filter: TokenFilter) {
+        tokenSearch(query: $typed, filter: $filter, first: 3) { nodes { symbol chainKey } didYouMean }
+      }`,
+      { typed, filter },
     ),
   );
   const first = tokenSearch.nodes.map(({ symbol, chainKey }) => `${symbol} ${chainKey}`);
@@ -38,4 +40,8 @@ describe.each(Object.entries(TYPED))('what people type: %s', (_kind, queries) =>
     const test = NOT_YET.includes(query.typed) ? it.fails : it;
     test(`"${query.typed}" finds ${query.rows.join(', ') || 'nothing'}`, () => expectMeant(query));
   }
+});
+
+it.each(TYPED_FOR_BRIDGEABLE)('among bridgeable tokens, "$typed" finds $rows', async (query) => {
+  await expectMeant(query, { isBridgeable: true });
 });

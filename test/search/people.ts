@@ -109,3 +109,8 @@ export const TYPED: Readonly<Record<string, readonly TypedQuery[]>> = {
     { typed: '  ', ...FIRST_OF_ALL },
   ],
 };
+
+/** The same for a search of bridgeable tokens only: if the token that is meant is hidden, another would be a guess. */
+export const TYPED_FOR_BRIDGEABLE = queries(`
+    wrapped ether → WETH mantle, WETH plasma | wrapped bitcoin → WBTC ethereum | usdc avax → USDC avalanche |
+    hype → USDC hyperliquid | eth zksync | eth world chain | savings dai`);
