@@ -22,8 +22,7 @@ const STOP_WITHIN_MS = 8_500;
 /** A second SIGINT within this time is ignored: for one Ctrl-C, the terminal and npm each send one. */
 const SAME_SIGNAL_MS = 1_000;
 /**
- * The exit waits at most this long for a slow reader of the log. The sum of this time and `CUT_OFF_AFTER_MS`
- * must be below `STOP_WITHIN_MS`.
+ * The exit waits at most this long for a slow reader of the log. Must be below `STOP_WITHIN_MS` minus `CUT_OFF_AFTER_MS`.
  */
 const FLUSH_LOG_WITHIN_MS = 500;
 /** File handles reserved for snapshots, logs, Redis, modules that are loaded late, and Node itself. */

@@ -12,7 +12,7 @@ export function quote(text: string): string {
 }
 
 /**
- * Gives the JSON of non-null values of a scalar or enum. Falls back for an object or function, and for a result that is
+ * Gives the JSON of non-null values of a scalar or enum. Falls back for objects and functions, and if serializing gives
  * no text, boolean or finite number.
  */
 export function leafJsonOf(type: GraphQLLeafType): (value: unknown) => string {

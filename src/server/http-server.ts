@@ -158,7 +158,7 @@ export function createHttpServer(options: HttpServerOptions, handle: (exchange: 
       await sleep(lameDuckMs);
       facts.isStopping = true;
       const closed = once(server, 'close');
-      // http.Server's own close() would also close connections that have not sent their first request yet.
+      // http.Server's own close() would close idle connections at once, without time for a next request.
       NetServer.prototype.close.call(server);
       const closeIdle = setInterval(async () => {
         // Lets the server read requests that have arrived: their connections are then no longer idle.

@@ -444,7 +444,7 @@ export function withKnownFacts<Row>(
     held,
     gone: [...gone, ...(own?.guard?.gone ?? [])],
     unnumbered,
-    // Rows removed before this time, and thus the rows of the other listings, do not count as lost.
+    // Rows removed up to this time, such as those of the other listings, do not count as lost.
     lossAcceptedAt: Math.max(lossAcceptedAt, newest.takenAt),
   };
   const { history } = own && own.takenAt >= newest.takenAt ? own : newest;

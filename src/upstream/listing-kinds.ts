@@ -158,8 +158,10 @@ export const TOKENS: ListingKind<Token> = {
   keyOf: ({ chainKey, address }) => tokenKey(chainKey, address),
   contentOf: ({ price, ...rest }) => JSON.stringify(rest),
   guarded: TOKEN_FACTS,
-  withFact: (token, fact, value) =>
-    fact === 'decimals' ? { ...token, decimals: Number(value) } : { ...token, symbol: value },
+  withFact(token, fact, value) {
+    if (fact === 'decimals') return { ...token, decimals: Number(value) };
+    return fact === 'symbol' ? { ...token, symbol: value } : token;
+  },
   heldBack: (token, heldBack) => tokenFrom(token, null, heldBack),
   priceOf: ({ price }) => price?.usd,
   withPrice: (token, usd, asOf) => tokenFrom(token, usd === null ? null : { usd, asOf }, token.heldBack),

@@ -143,7 +143,7 @@ const TokenSourcesType = builder.objectRef<TokenSources>('TokenSources').impleme
       type: 'DateTime',
       nullable: true,
       description:
-        'When the oldest known routes of any bridgeable token were fetched, minus the time that they had spent in caches in front of the upstream. Null if there is no bridgeable token.',
+        'When the oldest known routes were fetched, minus their time in caches in front of the upstream. Null if there is no bridgeable token.',
     }),
   }),
 });
