@@ -23,7 +23,7 @@ export interface Interpretation {
   readonly byCurrency: boolean;
 }
 
-/** A query with more words is refused: each word costs a look-up in all texts, and people type fewer. */
+/** A query with more words is refused: each costs a look-up, and people type fewer. Ranks, and so cursors, depend on it. */
 export const MAX_WORDS = 8;
 /** At most this many letters of a symbol, or parts of a name, are indexed. Usual texts have fewer. */
 const MAX_STARTS = 32;

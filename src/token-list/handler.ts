@@ -7,7 +7,7 @@ import { cachingHeaders } from '../graph/dependencies.js';
 import { Body } from '../http/encodings.js';
 import { type PlainResponse, plainRefusal, type Refusal } from '../http/refusal.js';
 import { fileResponse } from '../pages/static-page.js';
-import { LISTING_NAMES, tokenListStateOf } from '../snapshots/snapshot.js';
+import { tokenListStateOf } from '../snapshots/snapshot.js';
 import type { Snapshots } from '../snapshots/snapshots.js';
 import { tokenListContentOf } from '../snapshots/token-list-state.js';
 
@@ -64,7 +64,7 @@ export function createTokenListHandler(snapshots: Snapshots, onOmitted: (rows: n
 
   function headersFor({ omitted }: TokenListDocument): Record<string, string> {
     const now = Date.now();
-    const read = { listings: LISTING_NAMES };
+    const read = { listings: ['chains', 'tokens'] as const };
     const freshness = snapshots.freshness(snapshots.current(), read, now);
     const { staleListings } = freshness;
     const caching = cachingHeaders({ ...freshness, now, pricesGoodForMs: Number.POSITIVE_INFINITY }, 0);

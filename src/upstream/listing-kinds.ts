@@ -207,7 +207,7 @@ async function parseRows<Checked extends object, Row>(
       return;
     }
     unreadable.count++;
-    const identity = identityOf(unknownRow, name === TOKENS.name);
+    const identity = identityOf(unknownRow, name !== CHAINS.name);
     if (identity) unreadable.keys.add(keyOf(identity as Row));
     else unreadable.unnamed++;
     rejected.push({ index, reason: () => reasonOf(issues[0]) });
