@@ -39,20 +39,15 @@ describe('a POST request', () => {
     ['PERSISTED_QUERY_MISMATCH', { query: QUERY, extensions }],
     ['BAD_REQUEST', { query: 5 }],
     ['BAD_REQUEST', { query: 5, extensions }],
+    ['BAD_REQUEST', { query: QUERY, variables: [] }],
   ])('a POST request can get the code %s, which the guide names', async (code, body) => {
     const { post } = await createTestGateway();
-    expect(await (await post(body)).json()).toMatchObject({ errors: [{ extensions: { code } }] });
+    const response = await post(body);
+    expect(await response.json()).toMatchObject({ errors: [{ extensions: { code } }] });
     expect(ERROR_CODES).toContain(`\`${code}\``);
+    // Its method is right.
+    expect(response.headers.get('allow')).toBeNull();
   });
-
-  it.each([{ query: 5 }, { query: QUERY, variables: [] }])(
-    'a POST request with a parameter of a wrong type, such as %j, gets no Allow header: its method is right',
-    async (body) => {
-      const { post } = await createTestGateway();
-      const { status, headers } = await post(body);
-      expect([status, headers.get('allow')]).toEqual([400, null]);
-    },
-  );
 
   it('a POST request that accepts no served type gets status 406, which names each type once', async () => {
     const { post } = await createTestGateway();
@@ -121,38 +116,32 @@ describe('a refused request', () => {
       { method: 'POST', body: '{"qeury":"{a}"}', headers: { 'content-type': 'application/json' } },
       'Expected a document as "query", such as "{ chains { name } }"; got only other members, such as "qeury".',
     ],
-  ])(
-    'the refusal of %s has status %i, and says what was expected and what was sent',
-    async (_name, status, query, init, message) => {
-      const { ask, address, serverLog } = await startServer();
-      const response = await fetch(`${address}/graphql${query}`, init);
-      expect(response.status).toBe(status);
-      expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
-      expect(await response.json()).toEqual({ errors: [{ message, extensions: { code: 'BAD_REQUEST' } }] });
-      expect(response.headers.get('access-control-allow-origin')).toBe('*');
-      await ask({ query: QUERY });
-      expect(serverLog).toContainEqual(expect.objectContaining({ status, codes: ['BAD_REQUEST'] }));
-    },
-  );
+  ])('the refusal of %s is a %i, and says what was expected', async (_name, status, query, init, message) => {
+    const { ask, address, serverLog } = await startServer();
+    const response = await fetch(`${address}/graphql${query}`, init);
+    expect(response.status).toBe(status);
+    expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
+    expect(await response.json()).toEqual({ errors: [{ message, extensions: { code: 'BAD_REQUEST' } }] });
+    expect(response.headers.get('access-control-allow-origin')).toBe('*');
+    await ask({ query: QUERY });
+    expect(serverLog).toContainEqual(expect.objectContaining({ status, codes: ['BAD_REQUEST'] }));
+  });
 
   it.each([
     ['query A { __typename }', 'B', '"B"'],
     ['query A { __typename } query B { __typename }', undefined, 'none'],
-  ])(
-    'the refusal of %j with the operationName %j says what was expected',
-    async (query, operationName, got) => {
-      const { post } = await createTestGateway();
-      const response = await post({ query, operationName });
-      expect(response.status).toBe(400);
-      expect(await response.json()).toMatchObject({
-        errors: [
-          {
-            message: `Expected the name of an operation in the document as "operationName", got ${got}. Leave it out only if there is one operation.`,
-          },
-        ],
-      });
-    },
-  );
+  ])('the refusal of %j with operationName %j says what was expected', async (query, operationName, got) => {
+    const { post } = await createTestGateway();
+    const response = await post({ query, operationName });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({
+      errors: [
+        {
+          message: `Expected the name of an operation in the document as "operationName", got ${got}. Leave it out only if there is one operation.`,
+        },
+      ],
+    });
+  });
 });
 
 it.each(['GET', 'POST'])('an empty operationName counts as none in a request by %s', async (method) => {
@@ -208,17 +197,14 @@ describe('/live, /ready and /metrics', () => {
     expect((await fetch('/live?from=balancer')).status).toBe(200);
   });
 
-  it.each(['/live', '/ready', '/metrics'])(
-    'monitoring accepts no other methods than GET and HEAD: %s',
-    async (path) => {
-      const { fetch } = await createTestGateway();
-      for (const method of ['POST', 'PUT', 'DELETE']) {
-        const response = await fetch(path, { method });
-        expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
-        expect(await response.json()).toEqual({ error: `Expected GET or HEAD, got ${method}.` });
-      }
-    },
-  );
+  it.each(['/live', '/ready', '/metrics'])('monitoring accepts only GET and HEAD: %s', async (path) => {
+    const { fetch } = await createTestGateway();
+    for (const method of ['POST', 'PUT', 'DELETE']) {
+      const response = await fetch(path, { method });
+      expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+      expect(await response.json()).toEqual({ error: `Expected GET or HEAD, got ${method}.` });
+    }
+  });
 });
 
 describe('switches', () => {
@@ -243,19 +229,16 @@ describe('switches', () => {
     ['query ($f: TokenFilte) { tokenSearch(filter: $f) { totalCount } }', {}],
     ['{ tokenSearch(filter: { symbol: ["USDC"] }, orderBy: SYMBO, frst: 1) { totalCoun } }', {}],
     ['query ($i: Int) @skp(if: true) { tokenSearch(first: $i) { ...F ... on Tokn { id } } }', {}],
-  ])(
-    'no error message suggests names of the schema without introspection, such as for %s',
-    async (text, given) => {
-      const answers = [];
-      for (const introspection of [true, false]) {
-        const { query } = await createTestGateway({ config: { introspection } });
-        answers.push(JSON.stringify(await query(text, given)).includes('Did you mean'));
-      }
-      expect(answers).toEqual([true, false]);
-    },
-  );
+  ])('no error message suggests names of the schema without introspection: %s', async (text, given) => {
+    const answers = [];
+    for (const introspection of [true, false]) {
+      const { query } = await createTestGateway({ config: { introspection } });
+      answers.push(JSON.stringify(await query(text, given)).includes('Did you mean'));
+    }
+    expect(answers).toEqual([true, false]);
+  });
 
-  it('browsers get a page at /, and other clients the list of paths, with and without the playground', async () => {
+  it('browsers get a page at /, and other clients the list of paths; GRAPHIQL=false switches only the playground off', async () => {
     for (const graphiql of [true, false]) {
       const { fetch } = await createTestGateway({ config: { graphiql } });
       const page = await fetch('/', { headers: { accept: 'text/html,*/*;q=0.8' } });
@@ -265,6 +248,11 @@ describe('switches', () => {
         expect([other.status, other.headers.get('vary')]).toEqual([404, 'Accept']);
         expect(await other.json()).toEqual(NOTHING_HERE);
       }
+      const playground = await fetch('/graphql', { headers: { accept: 'text/html' } });
+      expect(/html/.test(playground.headers.get('content-type') ?? '')).toBe(graphiql);
+      // A file of another version leads to that of this version.
+      const { status } = await fetch(`/graphql/playground/${'x'.repeat(16)}/start.js`);
+      expect(status).toBe(graphiql ? 302 : 404);
     }
   });
 });
@@ -280,18 +268,15 @@ describe("a client's mistake", () => {
     ['a subscription', { query: 'subscription { x }' }],
     ['variables of a GET that are no JSON', '/graphql?query={__typename}&variables={'],
     ['extensions of a GET that are no JSON', '/graphql?query={__typename}&extensions=x'],
-  ])(
-    "a client's mistake has a code and status 400, and is not an error in the log: %s",
-    async (_name, asked) => {
-      const { post, fetch, logged } = await createTestGateway();
-      const response = await (typeof asked === 'string' ? fetch(asked) : post(asked, NEWER));
-      expect(response.status).toBe(400);
-      const answer = (await response.json()) as Parameters<typeof codesOf>[0];
-      expect(codesOf(answer)).toEqual(['BAD_USER_INPUT']);
-      if (typeof asked === 'string') expect(answer.errors?.[0]?.message).toContain('to be JSON');
-      expect(logged.filter((line) => isAtLeast(line, 'error'))).toEqual([]);
-    },
-  );
+  ])("a client's mistake has a code and status 400, and is no error in the log: %s", async (_name, asked) => {
+    const { post, fetch, logged } = await createTestGateway();
+    const response = await (typeof asked === 'string' ? fetch(asked) : post(asked, NEWER));
+    expect(response.status).toBe(400);
+    const answer = (await response.json()) as Parameters<typeof codesOf>[0];
+    expect(codesOf(answer)).toEqual(['BAD_USER_INPUT']);
+    if (typeof asked === 'string') expect(answer.errors?.[0]?.message).toContain('to be JSON');
+    expect(logged.filter((line) => isAtLeast(line, 'error'))).toEqual([]);
+  });
 
   it("a client's mistake in one field has a code, and the rest of the response is complete", async () => {
     const { post } = await createTestGateway();

@@ -69,17 +69,14 @@ describe('errors of limits', () => {
       'query ($text: String, $lists: [[[Int!]!]!]) { chains(search: $text) { name } _entities(representations: [{ lists: $lists }]) { __typename } }',
       'at most 2 levels of lists in the type of a variable; this one has 3.',
     ],
-  ])(
-    'an error names the limit and, if it is known, the actual number: %s',
-    async (_name, config, allowed, refused, message) => {
-      const { query } = await createTestGateway({ config });
-      if (allowed !== undefined) expect(codesOf(await query(allowed))).toEqual([]);
-      const answer = await query(refused);
-      expect(codesOf(answer)).toEqual(['LIMIT_EXCEEDED']);
-      expect(answer.errors?.[0]?.message).toBe(`An operation may have ${message}`);
-      expect(answer).not.toHaveProperty('data');
-    },
-  );
+  ])('an error names the limit and the number: %s', async (_name, config, allowed, refused, message) => {
+    const { query } = await createTestGateway({ config });
+    if (allowed !== undefined) expect(codesOf(await query(allowed))).toEqual([]);
+    const answer = await query(refused);
+    expect(codesOf(answer)).toEqual(['LIMIT_EXCEEDED']);
+    expect(answer.errors?.[0]?.message).toBe(`An operation may have ${message}`);
+    expect(answer).not.toHaveProperty('data');
+  });
 
   it.each([
     ['an alias', (name: string) => `{ ${name}: __typename }`],
@@ -88,22 +85,19 @@ describe('errors of limits', () => {
     ['a variable', (name: string) => `query ($${name}: String) { chains(search: $${name}) { name } }`],
     ['an operation', (name: string) => `query ${name} { __typename }`],
     ['a directive', (name: string) => `{ __typename @${name} }`],
-  ])(
-    'an error names the limit on the length of the name of %s, in documents of any length',
-    async (_name, document) => {
-      const { query } = await createTestGateway();
-      for (const comment of ['', `# ${'-'.repeat(5_000)}\n`, `# ${'x'.repeat(5_000)}\n`]) {
-        const longest = await query(comment + document('x'.repeat(200)));
-        expect(codesOf(longest)).not.toContain('LIMIT_EXCEEDED');
-        const longer = await query(comment + document('x'.repeat(201)));
-        expect(codesOf(longer)).toEqual(['LIMIT_EXCEEDED']);
-        expect(longer.errors?.[0]?.message).toBe(
-          'Expected names of at most 200 characters in the document, such as aliases; got a longer one.',
-        );
-        expect(longer).not.toHaveProperty('data');
-      }
-    },
-  );
+  ])('an error names the limit on the length of the name of %s, in any document', async (_name, document) => {
+    const { query } = await createTestGateway();
+    for (const comment of ['', `# ${'-'.repeat(5_000)}\n`, `# ${'x'.repeat(5_000)}\n`]) {
+      const longest = await query(comment + document('x'.repeat(200)));
+      expect(codesOf(longest)).not.toContain('LIMIT_EXCEEDED');
+      const longer = await query(comment + document('x'.repeat(201)));
+      expect(codesOf(longer)).toEqual(['LIMIT_EXCEEDED']);
+      expect(longer.errors?.[0]?.message).toBe(
+        'Expected names of at most 200 characters in the document, such as aliases; got a longer one.',
+      );
+      expect(longer).not.toHaveProperty('data');
+    }
+  });
 
   it('an error names the limit on comparisons of fields', async () => {
     const { query } = await createTestGateway();

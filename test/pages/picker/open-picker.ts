@@ -113,6 +113,32 @@ function partsOf(page: Page) {
 export const lookAgain = (page: Page) =>
   page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
 
+/** Returns a function that lets the page query the state of the listings, and then returns this value. */
+export const looking =
+  <Value>(page: Page, value: () => Promise<Value>) =>
+  async () => {
+    await lookAgain(page);
+    return value();
+  };
+
+/**
+ * Holds requests to the graph until the returned function is called.
+ *
+ * @param isHeld which requests, by their bodies; the default holds all
+ */
+export async function holdRequests(page: Page, isHeld = (_body: string) => true) {
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  await page.route('**/graphql', async (route) => {
+    if (isHeld(route.request().postData() ?? '')) await released;
+    // The page may have aborted the request.
+    await route.continue().catch(() => {});
+  });
+  return release;
+}
+
 /** Waits until an element has this text, in single spaces. */
 export async function says(place: Locator, text: string | RegExp) {
   await expect

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { USDC_ON_BASE } from '../../fixtures/rows.js';
 import { isBrowserMissing } from '../../support/browser.js';
 import { ROOT } from '../../support/readme.js';
-import { copied, hasFocus, PHONE, says, smallTargets, usePicker } from './open-picker.js';
+import { copied, hasFocus, holdRequests, PHONE, says, smallTargets, usePicker } from './open-picker.js';
 
 const run = promisify(execFile);
 
@@ -88,15 +88,8 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     const { page, found, rows } = await open(`/?token=base:${USDC_ON_BASE}`);
     await says(found, '35 places for USDC');
     const variables = page.locator('#variables');
-    let letGo = () => {};
-    const mayGo = new Promise<void>((resolve) => {
-      letGo = resolve;
-    });
     let pairs = 0;
-    await page.route('**/graphql', async (route) => {
-      if (route.request().postData()?.includes('query TokensByKey') && ++pairs === 1) await mayGo;
-      await route.continue().catch(() => {});
-    });
+    const letGo = await holdRequests(page, (body) => body.includes('query TokensByKey') && ++pairs === 1);
     const first = page.waitForResponse(
       (response) => response.request().postData()?.includes('"linea"') === true,
     );

@@ -7,7 +7,16 @@ import { json, startFakeUpstream, status } from '../../support/fake-upstream.js'
 import { fixedLimits } from '../../support/fixed-limits.js';
 import { freePort } from '../../support/free-port.js';
 import { ask, startGatewayProcess } from '../../support/gateway-process.js';
-import { hasFocus, lookAgain, PHONE, rowTexts, says, smallTargets, usePicker } from './open-picker.js';
+import {
+  hasFocus,
+  lookAgain,
+  looking,
+  PHONE,
+  rowTexts,
+  says,
+  smallTargets,
+  usePicker,
+} from './open-picker.js';
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
@@ -50,10 +59,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       expect(await warned.count()).toBe(0);
       upstream.plan('tokens', status(500));
       await expect
-        .poll(async () => {
-          await lookAgain(page);
-          return state.innerText();
-        })
+        .poll(looking(page, () => state.innerText()))
         .toMatch(/^Prices are \d+ (s|min) old\. The token service answers with an error\.$/);
       expect(await state.getAttribute('class')).toBe('warned');
       expect(await warned.count()).toBe(1);
@@ -69,12 +75,8 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       expect(await rows.count()).toBe(0);
       upstream.plan('tokens', json({ tokens: listings.tokens }));
       upstream.plan('routes', json({ tokens: [] }));
-      await expect
-        .poll(async () => {
-          await lookAgain(page);
-          return [await fault.innerText(), await note.innerText()];
-        })
-        .toEqual(['', expect.stringContaining('The service lists nothing that this token can be moved to.')]);
+      await expect.poll(looking(page, () => fault.innerText())).toBe('');
+      await says(note, /The service lists nothing that this token can be moved to\./);
     });
 
     it('the picker says that a token of a link is loading, not that it is not listed, until the gateway has a listing', async () => {
@@ -119,12 +121,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       await fault.getByText('The token service answers with an error.').waitFor();
       expect(await isListed.count()).toBe(0);
       upstream.plan('routes', json({ tokens: listings.tokens }));
-      await expect
-        .poll(async () => {
-          await lookAgain(page);
-          return isListed.count();
-        })
-        .toBe(1);
+      await expect.poll(looking(page, () => isListed.count())).toBe(1);
     });
 
     it('the picker that was opened in a background tab shows the present facts when the tab is shown', async () => {
@@ -173,12 +170,8 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       child.kill('SIGKILL');
       await exited;
       await startGatewayProcess(env);
-      await expect
-        .poll(async () => {
-          await lookAgain(page);
-          return page.getByText('Demo: prices, routes and some flags are made up').count();
-        })
-        .toBe(1);
+      const label = page.getByText('Demo: prices, routes and some flags are made up');
+      await expect.poll(looking(page, () => label.count())).toBe(1);
       expect(await search.inputValue()).toBe('usdc');
       for (let polls = 0; polls < 5; polls++) {
         const answered = page.waitForResponse((response) => response.url().endsWith('/graphql'));
@@ -222,15 +215,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       // Further pages are appended when they come into view, on a busy machine earlier or later.
       const firstTitles = async () => (await rows.locator('.title').allTextContents()).slice(0, 20);
       const titles = await firstTitles();
-      await expect
-        .poll(
-          async () => {
-            await lookAgain(page);
-            return rows.locator('.price').allTextContents();
-          },
-          { interval: 300 },
-        )
-        .not.toEqual(before);
+      await expect.poll(looking(page, () => rows.locator('.price').allTextContents())).not.toEqual(before);
       expect(await firstTitles()).toEqual(titles);
       expect(await kept?.evaluate((row) => row.className)).toBe('row takes');
       expect(searches()).toHaveLength(1);
@@ -289,12 +274,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     await fault.getByText('This gateway does not answer. Retrying…').waitFor();
     await search.fill('usdc');
     await page.unroute('**/graphql');
-    await expect
-      .poll(async () => {
-        await lookAgain(page);
-        return found.innerText();
-      })
-      .toMatch(/^89 tokens for “usdc”/);
+    await expect.poll(looking(page, () => found.innerText())).toMatch(/^89 tokens for “usdc”/);
     expect([await fault.innerText(), (await rows.count()) > 9]).toEqual(['', true]);
   });
 
@@ -390,15 +370,14 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       },
     );
 
-    it.each(['light', 'dark'] as const)(
-      'the picker follows axe in the forced colours of a %s theme',
-      async (colorScheme) => {
-        const options = { forcedColors: 'active', colorScheme, bypassCSP: true } as const;
-        const { page, search, rows, others } = await open('/?q=weth+b', { ...options, ...PHONE });
-        await rows.first().waitFor();
-        await page.getByRole('button', { name: 'More chains' }).waitFor();
-        await page.addScriptTag({ path: AXE });
-        const faults = await page.evaluate(`(() => {
+    const THEMES = ['light', 'dark'] as const;
+    it.each(THEMES)('the picker follows axe in the forced colours of a %s theme', async (colorScheme) => {
+      const options = { forcedColors: 'active', colorScheme, bypassCSP: true } as const;
+      const { page, search, rows, others } = await open('/?q=weth+b', { ...options, ...PHONE });
+      await rows.first().waitFor();
+      await page.getByRole('button', { name: 'More chains' }).waitFor();
+      await page.addScriptTag({ path: AXE });
+      const faults = await page.evaluate(`(() => {
           // Chromium reports this property without the forced colours, though it paints with them.
           const { getPropertyValue } = CSSStyleDeclaration.prototype;
           CSSStyleDeclaration.prototype.getPropertyValue = function (name) {
@@ -411,16 +390,15 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
             ...incomplete.flatMap(({ nodes }) => nodes.filter(isInvisible)),
           ].map(({ html }) => html));
         })()`);
-        expect(faults).toEqual([]);
-        // Transparent borders enlarge the targets. Forced colours would draw them, so they must be thin.
-        const borders = await page
-          .locator('#chains label')
-          .evaluateAll((all) => all.map((one) => getComputedStyle(one).borderTopWidth));
-        expect(new Set(borders)).toEqual(new Set(['1px']));
-        expect(await smallTargets(page)).toEqual([]);
-        expect([await search.isVisible(), await others.count()]).toEqual([true, 1]);
-      },
-    );
+      expect(faults).toEqual([]);
+      // Transparent borders enlarge the targets. Forced colours would draw them, so they must be thin.
+      const borders = await page
+        .locator('#chains label')
+        .evaluateAll((all) => all.map((one) => getComputedStyle(one).borderTopWidth));
+      expect(new Set(borders)).toEqual(new Set(['1px']));
+      expect(await smallTargets(page)).toEqual([]);
+      expect([await search.isVisible(), await others.count()]).toEqual([true, 1]);
+    });
 
     it('the picker has a skip link, shows choices and switches in forced colours, and reduces motion', async () => {
       const { page, search, rows } = await open('/', { forcedColors: 'active', reducedMotion: 'reduce' });
