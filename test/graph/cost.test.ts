@@ -47,23 +47,20 @@ describe('MAX_COST', () => {
   it.each([
     [`tokens ${EVERY_FIELD}`, 'listings { name }'],
     [`tokenChanges { cursor isReset removedIds changed ${EVERY_FIELD} }`, '__typename'],
-  ])(
-    'MAX_COST=1 allows a token listing with every field and chain, and no more: %s',
-    async (whole, other) => {
-      const { query, post } = await createTestGateway({ config: { maxCost: 1 } });
-      expect(await query(`{ ${whole} }`)).not.toHaveProperty('errors');
-      const more = `{ ${whole} ${other} }`;
-      const answer = await query(more);
-      expect(codesOf(answer)).toEqual(['LIMIT_EXCEEDED']);
-      expect(answer).not.toHaveProperty('data');
-      const units = (await demo.execute({ query: more }))?.context.cost.spent.units ?? 0;
-      expect(answer.errors?.[0]?.message).toContain(
-        `may cost at most ${units - 1} units (MAX_COST); this one costs ${units}.`,
-      );
-      const newer = { accept: 'application/graphql-response+json' };
-      expect((await post({ query: more }, newer)).status).toBe(400);
-    },
-  );
+  ])('MAX_COST=1 allows a token listing with every field and chain, no more: %s', async (whole, other) => {
+    const { query, post } = await createTestGateway({ config: { maxCost: 1 } });
+    expect(await query(`{ ${whole} }`)).not.toHaveProperty('errors');
+    const more = `{ ${whole} ${other} }`;
+    const answer = await query(more);
+    expect(codesOf(answer)).toEqual(['LIMIT_EXCEEDED']);
+    expect(answer).not.toHaveProperty('data');
+    const units = (await demo.execute({ query: more }))?.context.cost.spent.units ?? 0;
+    expect(answer.errors?.[0]?.message).toContain(
+      `may cost at most ${units - 1} units (MAX_COST); this one costs ${units}.`,
+    );
+    const newer = { accept: 'application/graphql-response+json' };
+    expect((await post({ query: more }, newer)).status).toBe(400);
+  });
 
   it('MAX_COST refuses an operation that has an error in each row', async () => {
     const { query } = await createTestGateway({ config: { maxCost: 1 } });
@@ -194,14 +191,11 @@ describe('the limit on rows', () => {
     ['tokenChanges { changed { id } }', demoTokens.length],
     ['chainChanges { changed { tokens { id } } removedIds }', ALL],
     ['listings { name }', 2],
-  ])(
-    'the limit counts the rows of %s, and each member of most answers as a unit',
-    async (field, rows, isExact) => {
-      const { context, data } = (await demo.execute({ query: `{ ${field} }` })) ?? {};
-      expect(context?.cost.spent.rows).toBe(rows);
-      if (isExact) expect(context?.cost.spent.units).toBe(membersOf(data));
-    },
-  );
+  ])('the limit counts the rows of %s, and members as units', async (field, rows, isExact) => {
+    const { context, data } = (await demo.execute({ query: `{ ${field} }` })) ?? {};
+    expect(context?.cost.spent.rows).toBe(rows);
+    if (isExact) expect(context?.cost.spent.units).toBe(membersOf(data));
+  });
 
   it.each([
     ['{ chains { tokens { id } } }', ALL],

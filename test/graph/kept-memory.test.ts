@@ -16,35 +16,32 @@ const ERRORS = `_entities(representations: [${'{} '.repeat(480)}]) { __typename 
 it.each([
   ['found many rows', LISTS, 12, 5],
   ['made many errors', ERRORS, 20, 13],
-])(
-  'operations that have %s do not wait for routes by the dozen, and small ones still do',
-  async (_what, kept, count, most) => {
-    const { post, upstream } = await createTestGateway({ hasListings: true });
-    let release = () => {};
-    upstream.plan('routes', (...exchange) => {
-      release = () => json({ tokens: [] })(...exchange);
-    });
-    const codes: (string | undefined)[] = [];
-    const ask = async (fields: string, client: string, routes = ROUTES) => {
-      const response = await post({ query: `{ ${fields} ${routes} }` }, {}, client);
-      const answer = (await response.json()) as Answered<unknown>;
-      codes.push(...codesOf(answer));
-      return answer;
-    };
-    const overloads = () => codes.filter((code) => code === 'OVERLOADED').length;
-    const large = Array.from({ length: count }, () => ask(kept, 'greedy'));
-    await expect.poll(overloads).toBe(count - most);
-    // The request of a refused operation is not sent.
-    expect(codesOf(await ask(kept, 'greedy', ROUTES_OF_BASE))).toContain('OVERLOADED');
-    expect(upstream.routesAsked()).toHaveLength(1);
-    const others = [ask('__typename', 'greedy'), ask(kept, 'other')];
-    release();
-    await Promise.all([...large, ...others]);
-    expect(overloads()).toBe(count - most + 1);
-    expect(upstream.routesAsked()).toHaveLength(1);
-    expect(codesOf(await ask(kept, 'greedy'))).not.toContain('OVERLOADED');
-  },
-);
+])('operations that have %s do not wait by the dozen; small ones do', async (_what, kept, count, most) => {
+  const { post, upstream } = await createTestGateway({ hasListings: true });
+  let release = () => {};
+  upstream.plan('routes', (...exchange) => {
+    release = () => json({ tokens: [] })(...exchange);
+  });
+  const codes: (string | undefined)[] = [];
+  const ask = async (fields: string, client: string, routes = ROUTES) => {
+    const response = await post({ query: `{ ${fields} ${routes} }` }, {}, client);
+    const answer = (await response.json()) as Answered<unknown>;
+    codes.push(...codesOf(answer));
+    return answer;
+  };
+  const overloads = () => codes.filter((code) => code === 'OVERLOADED').length;
+  const large = Array.from({ length: count }, () => ask(kept, 'greedy'));
+  await expect.poll(overloads).toBe(count - most);
+  // The request of a refused operation is not sent.
+  expect(codesOf(await ask(kept, 'greedy', ROUTES_OF_BASE))).toContain('OVERLOADED');
+  expect(upstream.routesAsked()).toHaveLength(1);
+  const others = [ask('__typename', 'greedy'), ask(kept, 'other')];
+  release();
+  await Promise.all([...large, ...others]);
+  expect(overloads()).toBe(count - most + 1);
+  expect(upstream.routesAsked()).toHaveLength(1);
+  expect(codesOf(await ask(kept, 'greedy'))).not.toContain('OVERLOADED');
+});
 
 it('requests with many values do not wait for the first listing by the dozen', async () => {
   const { ask, upstream } = await startServer({ config: { upstreamRetries: 0 } });

@@ -12,41 +12,24 @@ const NODES = `query ($ids: [ID!]!) {
 }`;
 
 describe('node and nodes', () => {
-  it('node and nodes find every chain and every token by its id, in the order of the ids', async () => {
+  it('node and nodes find every chain and token by its id, in either form of base64, in the order of the ids', async () => {
     const { query, upstream } = await createTestGateway();
     const { chains, tokens } = await dataOf(
       query<Record<'chains' | 'tokens', { id: string }[]>>('{ chains { id } tokens { id } }'),
     );
     const ids = [...tokens, ...chains].map(({ id }) => id).reverse();
-    const { nodes } = await dataOf(
-      query<{ nodes: { id: string; chainKey: string; address?: string }[] }>(NODES, { ids }),
-    );
+    const asked = query<{ nodes: { id: string; chainKey: string; address?: string }[] }>(NODES, { ids });
+    const { nodes } = await dataOf(asked);
     expect(nodes.map(({ id }) => id)).toEqual(ids);
+    // Tools that encode an id again often add padding.
+    const padded = ids.map((id) => Buffer.from(id, 'base64url').toString('base64'));
+    expect(await query(NODES, { ids: padded })).toEqual(await asked);
+    expect(await query(`{ node(id: "${padded[0]}") { id } }`)).toEqual({ data: { node: { id: ids[0] } } });
     expect(nodes.map(({ chainKey, address }) => [chainKey, address]).reverse()).toEqual([
       ...demoTokens.map(({ chainKey, address }) => [chainKey, address]),
       ...demoChains.map(({ chainKey }) => [chainKey, undefined]),
     ]);
     expect(upstream.count()).toBe(2);
-  });
-
-  it('node and nodes find a token by an id with any form of its address, in either form of base64', async () => {
-    const { query } = await createTestGateway();
-    for (const [written, address] of [
-      ...[USDC, USDC.toLowerCase(), `0x${USDC.slice(2).toUpperCase()}`, USDC.toUpperCase()].map((form) => [
-        form,
-        USDC,
-      ]),
-      ...[PLACEHOLDER, PLACEHOLDER.toUpperCase(), ZERO].map((form) => [form, PLACEHOLDER]),
-    ] as [string, string][]) {
-      const json = Buffer.from(JSON.stringify(['Token', 'ethereum', written]));
-      const id = idOf('Token', 'ethereum', address.toLowerCase());
-      const nodes = [{ __typename: 'Token', id, chainKey: 'ethereum', address }];
-      // Tools that encode an id again often add padding.
-      for (const asked of [json.toString('base64url'), json.toString('base64')]) {
-        const document = NODES.replace('{', `{ node(id: "${asked}") { id }`);
-        expect(await query(document, { ids: [asked] })).toEqual({ data: { node: { id }, nodes } });
-      }
-    }
   });
 
   it('node and nodes are null for an unknown id and for other texts', async () => {
@@ -156,33 +139,41 @@ it('while the chain listing fails, only look-ups that need it have the error of 
   ]);
 });
 
-/** A query with the key of a chain as argument of many fields. */
-const everywhere = (key: string) => `{
+/** A query with one token and its chain as arguments of many fields. */
+const everywhere = (key: string, address: string) => `{
   chain(chainKey: "${key}") { chainKey tokens { address } }
   chainsByKey(chainKeys: ["${key}", "nope"]) { chainKey tokenCount }
-  token(chainKey: "${key}", address: "${USDC}") { chainKey address chain { chainKey } }
-  tokensByKey(keys: [{ chainKey: "${key}", address: "${USDC.toLowerCase()}" }]) { chainKey }
+  token(chainKey: "${key}", address: "${address}") { chainKey address chain { chainKey } destinations { chainKey } }
+  tokensByKey(keys: [{ chainKey: "${key}", address: "${address}" }]) { chainKey address }
+  tokensByCaip19(caip19s: ["eip155:1/erc20:${address}"]) { chainKey address }
   tokens(srcChainKey: "${key}") { chainKey address }
-  routes: tokens(srcChainKey: "${key}", srcToken: "${USDC}") { chainKey address }
-  destinations(srcChainKey: "${key}", srcToken: "${USDC}") { chainKey }
+  routes: tokens(srcChainKey: "${key}", srcToken: "${address}") { chainKey address }
+  destinations(srcChainKey: "${key}", srcToken: "${address}") { chainKey }
   tokenSearch(filter: { chainKeys: ["${key}", "ethereum"] }) { totalCount nodes { chainKey } }
-  nodes(ids: ["${idOf('Chain', key)}", "${idOf('Token', key, USDC)}"]) { id }
+  reachable: tokenSearch(filter: { reachableFrom: { chainKey: "${key}", address: "${address}" } }) { totalCount }
+  nodes(ids: ["${idOf('Chain', key)}", "${idOf('Token', key, address)}"]) { id }
   _entities(representations: [
     { __typename: "Chain", chainKey: "${key}" }
-    { __typename: "Token", chainKey: "${key}", address: "${USDC}" }
+    { __typename: "Token", chainKey: "${key}", address: "${address}" }
     { __typename: "Chain", id: "${idOf('Chain', key)}" }
+    { __typename: "Token", id: "${idOf('Token', key, address)}" }
   ]) { __typename ... on Chain { chainKey } ... on Token { chainKey address } }
 }`;
 
-it('a chain is found by its key in any letter case; the upstream gets the key once, in its own letter case', async () => {
+const formsOf = (hex: string) => [hex.toLowerCase(), hex.toUpperCase(), `0x${hex.slice(2).toUpperCase()}`];
+
+it.each([
+  ['as it is listed', USDC, formsOf(USDC)],
+  ['as the placeholder for the native asset', PLACEHOLDER, [ZERO, ...formsOf(PLACEHOLDER)]],
+])('a token is found in any letter case; the upstream gets one request, %s', async (_how, listed, forms) => {
   const { query, upstream } = await createTestGateway({ config: { maxRoutesPerOperation: 1 } });
-  const exact = await query<{ tokens: object[]; nodes: object[] }>(everywhere('ethereum'));
+  const exact = await query<{ tokens: object[]; nodes: object[] }>(everywhere('ethereum', listed));
   expect(exact.errors).toBeUndefined();
   expect(exact.data?.tokens.length).toBeGreaterThan(10);
   expect(exact.data?.nodes).not.toContain(null);
-  for (const key of ['Ethereum', 'ETHEREUM', 'eTHEREUM']) expect(await query(everywhere(key))).toEqual(exact);
-  const routes = upstream.routesAsked();
-  expect(routes.map(({ url }) => new URL(url, 'http://x').searchParams.get('srcChainKey'))).toEqual([
-    'ethereum',
-  ]);
+  expect(JSON.stringify(exact)).toContain(`"address":"${listed}"`);
+  for (const key of ['ethereum', 'Ethereum', 'ETHEREUM', 'eTHEREUM'])
+    for (const address of forms) expect(await query(everywhere(key, address)), address).toEqual(exact);
+  const routes = upstream.routesAsked().map(({ url }) => [...new URL(url, 'http://x').searchParams.values()]);
+  expect(routes).toEqual([['ethereum', listed]]);
 });

@@ -71,15 +71,12 @@ describe('a search among the tokens that a token can be moved to', () => {
     [{}, { isBridgeable: true }, ['USDC b', 'USDT b']],
     [{ query: 'coin' }, { isBridgeable: true, chainTypes: ['evm'] }, ['USDC b']],
     [{ query: 'dai' }, { reachableFrom: null }, ['DAI b']],
-  ])(
-    'a search among destinations obeys the arguments %j and the filter %j, too',
-    async (variables, filter, found) => {
-      expect(await reach(await serve(), variables, filter)).toMatchObject({
-        found,
-        totalCount: found.length,
-      });
-    },
-  );
+  ])('a search among destinations obeys %j and the filter %j, too', async (variables, filter, found) => {
+    expect(await reach(await serve(), variables, filter)).toMatchObject({
+      found,
+      totalCount: found.length,
+    });
+  });
 
   it('a search among destinations suggests queries that find something among them', async () => {
     const gateway = await serve();
@@ -160,14 +157,11 @@ describe('the cost of a search among destinations', () => {
     [{ reachableFrom: { chainKey: 'a', address: '1'.repeat(1_000) } }, {}, 'filter.reachableFrom.address'],
     [{ reachableFrom: SOURCE }, { first: 101 }, 'first'],
     [{ reachableFrom: SOURCE }, { after: 'nope' }, 'after'],
-  ])(
-    'a search with the invalid arguments %j and %j asks the upstream nothing',
-    async (filter, variables, name) => {
-      const { query, routesAsked } = await serve();
-      const answer = await query(SEARCH, { ...variables, filter });
-      expect(codesOf(answer)).toEqual(['BAD_USER_INPUT']);
-      expect(answer.errors?.[0]?.message).toContain(` as "${name}"`);
-      expect(routesAsked()).toBe(0);
-    },
-  );
+  ])('a search with the invalid %j and %j asks the upstream nothing', async (filter, variables, name) => {
+    const { query, routesAsked } = await serve();
+    const answer = await query(SEARCH, { ...variables, filter });
+    expect(codesOf(answer)).toEqual(['BAD_USER_INPUT']);
+    expect(answer.errors?.[0]?.message).toContain(` as "${name}"`);
+    expect(routesAsked()).toBe(0);
+  });
 });

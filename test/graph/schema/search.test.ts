@@ -129,18 +129,13 @@ describe('a query as a person types it', () => {
     [PLACEHOLDER.toUpperCase(), PLACEHOLDER],
     [`0x${'0'.repeat(40)}`, PLACEHOLDER],
     ...['0x20c000', '0X20C00000', '"0x20c000"', '0x20c000 tempo'].map((typed) => [typed, '0x20c000']),
-  ])(
-    '%j finds the tokens on all chains whose address is or begins with %s',
-    async (typed = '', start = '') => {
-      const { found, totalCount } = await search(typed);
-      const listed = demoTokens.filter(({ address }) =>
-        address.toLowerCase().startsWith(start.toLowerCase()),
-      );
-      expect(listed.length).toBeGreaterThan(0);
-      expect(totalCount).toBe(listed.length);
-      expect(listed.map(keyOf)).toEqual(expect.arrayContaining(found.map(keyOf)));
-    },
-  );
+  ])('%j finds the tokens whose address is or begins with %s', async (typed = '', start = '') => {
+    const { found, totalCount } = await search(typed);
+    const listed = demoTokens.filter(({ address }) => address.toLowerCase().startsWith(start.toLowerCase()));
+    expect(listed.length).toBeGreaterThan(0);
+    expect(totalCount).toBe(listed.length);
+    expect(listed.map(keyOf)).toEqual(expect.arrayContaining(found.map(keyOf)));
+  });
 
   it.each([
     ['STG polygon', `eip155:137/erc20:${STG}`],
@@ -277,12 +272,6 @@ describe('a query as a person types it', () => {
       expect(on('a')).toEqual([PLACEHOLDER, '0x2', '0x1']);
       expect(on('b')).toEqual(['0x5', '0x4', '0x3']);
     }
-  });
-
-  it('a search compares a word with whole symbols without the punctuation around it', async () => {
-    const found = namesOf(await search('eth'));
-    for (const typed of ['eth,', '"eth"', '$eth', '(Eth)', 'eth.'])
-      expect(namesOf(await search(typed))).toEqual(found);
   });
 
   it('a search puts the native asset first by the address of the native currency, too, as soon as this is known', async () => {

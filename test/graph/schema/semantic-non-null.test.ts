@@ -74,29 +74,26 @@ it('@semanticNonNull marks the same fields in schema.graphql and at /schema.grap
   expect(__schema.directives).toContainEqual(expect.objectContaining(directive));
 });
 
-it.each(STATES)(
-  'marked fields are never null without an error, in any operation, while %s',
-  async (_state, change, config) => {
-    const fresh = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, upstreamRetries: 0 };
-    const gateway = await createTestGateway({
-      listings: { tokens: demoTokens.slice(0, 40) },
-      config: { ...fresh, maxAliases: 1000, maxDepth: 100, maxQueryTokens: 100_000, ...config },
-      firstPauseMs: 3_600_000,
-      decorate: (listing) => ({ ...listing, source: listing.source, ...change(listing) }),
-      hasListings: true,
-    });
-    const execute = await createExecutor(gateway, config, strict);
-    let executed = 0;
-    await fc.assert(
-      fc.asyncProperty(operationsOf({ hasRoutes: 'often' }), async (operation) => {
-        const result = await execute(operation);
-        if (!result) return;
-        executed++;
-        const messages = (result.errors ?? []).map(({ message }) => message);
-        expect(messages.filter((message) => message.startsWith('Cannot return null'))).toEqual([]);
-      }),
-      { numRuns: 50 },
-    );
-    expect(executed).toBeGreaterThan(25);
-  },
-);
+it.each(STATES)('marked fields are never null without an error while %s', async (_state, change, config) => {
+  const fresh = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000, upstreamRetries: 0 };
+  const gateway = await createTestGateway({
+    listings: { tokens: demoTokens.slice(0, 40) },
+    config: { ...fresh, maxAliases: 1000, maxDepth: 100, maxQueryTokens: 100_000, ...config },
+    firstPauseMs: 3_600_000,
+    decorate: (listing) => ({ ...listing, source: listing.source, ...change(listing) }),
+    hasListings: true,
+  });
+  const execute = await createExecutor(gateway, config, strict);
+  let executed = 0;
+  await fc.assert(
+    fc.asyncProperty(operationsOf({ hasRoutes: 'often' }), async (operation) => {
+      const result = await execute(operation);
+      if (!result) return;
+      executed++;
+      const messages = (result.errors ?? []).map(({ message }) => message);
+      expect(messages.filter((message) => message.startsWith('Cannot return null'))).toEqual([]);
+    }),
+    { numRuns: 50 },
+  );
+  expect(executed).toBeGreaterThan(25);
+});
