@@ -1,9 +1,9 @@
 /** An operation costs at least as much as its response, and is refused beyond MAX_COST or the limit on rows. */
 import fc from 'fast-check';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
 import { EVERY_FIELD } from '../fixtures/every-field.js';
-import { chainRow, generatedListings, tokenRow } from '../fixtures/rows.js';
+import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { share } from '../support/ends.js';
 import { json, status } from '../support/fake-upstream.js';
 import { operationsOf } from '../support/generated-operations.js';
@@ -208,15 +208,6 @@ describe('the limit on rows', () => {
     expect(codesOf(refused)).toEqual(['LIMIT_EXCEEDED']);
     expect(refused).not.toHaveProperty('data');
   });
-});
-
-it('the text of a time that many rows share is made once', async () => {
-  const { query } = await createTestGateway({ hasListings: true, listings: generatedListings(1, 100) });
-  const made = vi.spyOn(Date.prototype, 'toISOString');
-  onTestFinished(() => made.mockRestore());
-  const { data } = await query<{ tokens: { price: { asOf: string } }[] }>('{ tokens { price { asOf } } }');
-  expect(new Set(data?.tokens.map(({ price }) => price.asOf)).size).toBe(1);
-  expect(made.mock.calls.length).toBeLessThan(10);
 });
 
 it('variables are coerced with a bound on errors and on their messages', async () => {

@@ -67,14 +67,6 @@ describe('destinations', () => {
     expect(groups).toEqual(expect.arrayContaining(GROUPS));
   });
 
-  it('destinations as a field of a token are the same, without the source chain', async () => {
-    const { query } = await serve();
-    const token = 'token(chainKey: $srcChainKey, address: $srcToken)';
-    const fields = 'destinations { chainKey chain { name } tokens { chainKey address } }';
-    const document = `query ($srcChainKey: String!, $srcToken: String!) { ${token} { ${fields} } }`;
-    expect(await query(document, PAIR)).toEqual({ data: { token: { destinations: GROUPS } } });
-  });
-
   it('destinations of unknown tokens are null without an error or a request, even if no listing is loaded yet', async () => {
     const gateway = await serve();
     for (let times = 0; times < 2; times++) {

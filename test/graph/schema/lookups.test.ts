@@ -65,41 +65,6 @@ describe('node and nodes', () => {
   });
 });
 
-it('look-ups in bulk give one item per key in the order of the keys, null for the unknown, without a request to the upstream', async () => {
-  const { query, upstream } = await createTestGateway({ hasListings: true });
-  const chains: readonly (readonly [chainKey: string, found: string | null])[] = [
-    ['bsc', 'bsc'],
-    ['nope', null],
-    ['base', 'base'],
-    ['bsc', 'bsc'],
-    ['BSC', 'bsc'],
-  ];
-  const tokens: readonly (readonly [chainKey: string, address: string, found: string | null])[] = [
-    ['ethereum', USDC.toLowerCase(), USDC],
-    ['base', USDC, null],
-    ['bsc', ZERO, PLACEHOLDER],
-    ['ethereum', USDC.toUpperCase().replace('X', 'x'), USDC],
-    ['nope', '', null],
-  ];
-  const answer = await query(
-    `query ($chainKeys: [String!]!, $keys: [TokenKey!]!) {
-        chainsByKey(chainKeys: $chainKeys) { chainKey }
-        tokensByKey(keys: $keys) { chainKey address }
-      }`,
-    {
-      chainKeys: chains.map(([chainKey]) => chainKey),
-      keys: tokens.map(([chainKey, address]) => ({ chainKey, address })),
-    },
-  );
-  expect(answer).toEqual({
-    data: {
-      chainsByKey: chains.map(([, chainKey]) => chainKey && { chainKey }),
-      tokensByKey: tokens.map(([chainKey, , address]) => address && { chainKey, address }),
-    },
-  });
-  expect(upstream.count()).toBe(2);
-});
-
 it('while the chain listing fails, only look-ups that need it have the error of the upstream', async () => {
   const { query, upstream } = await createTestGateway({
     listings: { chains: [chainRow('base')], tokens: [tokenRow('base', USDC)] },
@@ -139,12 +104,20 @@ it('while the chain listing fails, only look-ups that need it have the error of 
   ]);
 });
 
+type Everywhere = Readonly<Record<'tokens' | 'nodes' | 'destinations', object[]>> & {
+  readonly token: { readonly destinations: object[] };
+};
+
 /** A query with one token and its chain as arguments of many fields. */
 const everywhere = (key: string, address: string) => `{
   chain(chainKey: "${key}") { chainKey tokens { address } }
-  chainsByKey(chainKeys: ["${key}", "nope"]) { chainKey tokenCount }
+  chainsByKey(chainKeys: ["base", "${key}", "nope", "${key}"]) { chainKey }
   token(chainKey: "${key}", address: "${address}") { chainKey address chain { chainKey } destinations { chainKey } }
-  tokensByKey(keys: [{ chainKey: "${key}", address: "${address}" }]) { chainKey address }
+  tokensByKey(keys: [
+    { chainKey: "base", address: "0x1" }
+    { chainKey: "${key}", address: "${address}" }
+    { chainKey: "${key}", address: "${address}" }
+  ]) { chainKey address }
   tokensByCaip19(caip19s: ["eip155:1/erc20:${address}"]) { chainKey address }
   tokens(srcChainKey: "${key}") { chainKey address }
   routes: tokens(srcChainKey: "${key}", srcToken: "${address}") { chainKey address }
@@ -165,15 +138,28 @@ const formsOf = (hex: string) => [hex.toLowerCase(), hex.toUpperCase(), `0x${hex
 it.each([
   ['as it is listed', USDC, formsOf(USDC)],
   ['as the placeholder for the native asset', PLACEHOLDER, [ZERO, ...formsOf(PLACEHOLDER)]],
-])('a token is found in any letter case; the upstream gets one request, %s', async (_how, listed, forms) => {
-  const { query, upstream } = await createTestGateway({ config: { maxRoutesPerOperation: 1 } });
-  const exact = await query<{ tokens: object[]; nodes: object[] }>(everywhere('ethereum', listed));
-  expect(exact.errors).toBeUndefined();
-  expect(exact.data?.tokens.length).toBeGreaterThan(10);
-  expect(exact.data?.nodes).not.toContain(null);
-  expect(JSON.stringify(exact)).toContain(`"address":"${listed}"`);
-  for (const key of ['ethereum', 'Ethereum', 'ETHEREUM', 'eTHEREUM'])
-    for (const address of forms) expect(await query(everywhere(key, address)), address).toEqual(exact);
-  const routes = upstream.routesAsked().map(({ url }) => [...new URL(url, 'http://x').searchParams.values()]);
-  expect(routes).toEqual([['ethereum', listed]]);
-});
+])(
+  'look-ups find a token in any letter case, one by one and in bulk in the order of the keys, by one request to the upstream: %s',
+  async (_how, listed, forms) => {
+    const { query, upstream } = await createTestGateway({ config: { maxRoutesPerOperation: 1 } });
+    const exact = await query<Everywhere>(everywhere('ethereum', listed));
+    expect(exact.errors).toBeUndefined();
+    expect(exact.data?.tokens.length).toBeGreaterThan(10);
+    expect(exact.data?.nodes).not.toContain(null);
+    expect(exact.data?.destinations.length).toBeGreaterThan(10);
+    expect(exact.data?.token.destinations).toEqual(exact.data?.destinations);
+    const chain = { chainKey: 'ethereum' };
+    const token = { ...chain, address: listed };
+    expect(exact.data).toMatchObject({
+      chainsByKey: [{ chainKey: 'base' }, chain, null, chain],
+      tokensByKey: [null, token, token],
+    });
+    for (const key of ['ethereum', 'Ethereum', 'ETHEREUM', 'eTHEREUM'])
+      for (const address of forms) expect(await query(everywhere(key, address)), address).toEqual(exact);
+    const routes = upstream
+      .routesAsked()
+      .map(({ url }) => [...new URL(url, 'http://x').searchParams.values()]);
+    expect(routes).toEqual([['ethereum', listed]]);
+    expect(upstream.count()).toBe(3);
+  },
+);

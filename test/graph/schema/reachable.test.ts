@@ -86,21 +86,6 @@ describe('a search among the tokens that a token can be moved to', () => {
     expect(await reach(gateway, { query: 'wrappde' })).toMatchObject({ found: [], didYouMean: [] });
   });
 
-  it('a search among destinations gives each token once on pages of one, and costs one request for all pages', async () => {
-    const gateway = await serve();
-    const pages: string[] = [];
-    let after: string | undefined;
-    for (let hasNext = true; hasNext; ) {
-      const { found, pageInfo, totalCount } = await reach(gateway, { first: 1, after });
-      pages.push(...found);
-      expect(totalCount).toBe(3);
-      hasNext = pageInfo?.hasNextPage ?? false;
-      after = pageInfo?.endCursor;
-    }
-    expect(pages).toEqual((await reach(gateway)).found);
-    expect(gateway.routesAsked()).toBe(1);
-  });
-
   it('a search from an unknown token (without a request) or from one without routes finds nothing, without an error', async () => {
     const gateway = await serve({}, json({ tokens: [] }));
     await gateway.query('{ tokens { name } }');
