@@ -57,13 +57,10 @@ describe('HEAD', () => {
     ['the token list of an unknown chain', 404, '/tokenlist.json?chainKey=nope', {}],
     ['/mcp', 405, '/mcp', {}],
     ['an unknown path', 404, '/nothing', {}],
-  ])(
-    'HEAD has the status and the headers of GET, and no body, for %s',
-    async (_name, status, path, headers) => {
-      await server.query('{ chains { name } tokens { name } }');
-      for (let time = 0; time < 3; time++) await expectSame(path, headers, status);
-    },
-  );
+  ])('HEAD has the status and headers of GET, and no body, for %s', async (_name, status, path, headers) => {
+    await server.query('{ chains { name } tokens { name } }');
+    for (let time = 0; time < 3; time++) await expectSame(path, headers, status);
+  });
 
   it('HEAD has the headers of GET for the files of a page and the metrics, too', async () => {
     for (const [page, pattern] of [
