@@ -44,6 +44,8 @@ describe('/metrics', () => {
     const typed = [...text.matchAll(/^# TYPE (\w+) (?:counter|gauge|histogram)$/gm)].map(([, name]) => name);
     expect(helped.length).toBeGreaterThan(30);
     expect(helped).toEqual(typed);
+    // Without a setting of Redis.
+    expect([...samplesOf(text).keys()].join()).not.toContain('redis');
     const ofProcess = (await createMetrics().expose()).text;
     expect(samplesOf(ofProcess).get('process_resident_memory_bytes')).toBeGreaterThan(1e6);
     for (const name of ['nodejs_eventloop_lag_p99_seconds', 'nodejs_gc_duration_seconds'])
@@ -138,26 +140,6 @@ describe('the metrics of listings', () => {
     expect(age).toBeLessThan(125);
     expect(stale.get('gateway_listing_rows{listing="tokens"}')).toBe(1);
   });
-
-  it('the metrics of listings drop a source that is no longer served, and show a held-back refresh', async () => {
-    const gateway = await createTestGateway();
-    const [chains, tokens] = gateway.snapshots.status(Date.now());
-    const aged = {
-      ...tokens,
-      state: 'FRESH',
-      ageMs: 1500,
-      source: 'value-transfer',
-      isHeldBack: true,
-    } as const;
-    await scrape(gateway);
-    vi.spyOn(gateway.snapshots, 'status').mockReturnValue([chains, aged]);
-    const samples = await scrape(gateway);
-    expect(startingWith(samples, 'gateway_listing_source{listing="tokens"')).toEqual({
-      'gateway_listing_source{listing="tokens",source="value-transfer"}': 1,
-    });
-    expect(samples.get('gateway_listing_held_back{listing="tokens"}')).toBe(1);
-    expect(samples.get('gateway_listing_age_seconds{listing="tokens"}')).toBe(1.5);
-  });
 });
 
 describe('the metrics of guarded values', () => {
@@ -219,23 +201,5 @@ describe('the metrics of the upstream', () => {
       'gateway_listing_refreshes_total{listing="chains",outcome="upstream"}': 1,
       'gateway_listing_refreshes_total{listing="tokens",outcome="UPSTREAM_STATUS"}': 1,
     });
-  });
-
-  it('the metrics show durations, changeovers and the state of Redis of one gateway, and not of another in the process', async () => {
-    const [metrics, other] = [createMetrics(), createMetrics()];
-    const exposed = async (each = metrics) => samplesOf((await each.expose()).text);
-    expect([...(await exposed()).keys()].join()).not.toContain('redis');
-    metrics.upstreamRequest('v1', 'tokens', 'ok', 0.2);
-    metrics.upstreamRequest('v1', 'tokens', 'ok', 0.3);
-    metrics.changedOver('v1', 'value-transfer');
-    metrics.sharing(true);
-    const samples = await exposed();
-    const labels = 'upstream="v1",path="tokens",outcome="ok"';
-    expect(samples.get(`gateway_upstream_request_duration_seconds_sum{${labels}}`)).toBe(0.5);
-    expect(samples.get('gateway_upstream_changeovers_total{from="v1",to="value-transfer"}')).toBe(1);
-    expect(samples.get('gateway_redis_connected')).toBe(1);
-    metrics.sharing(false);
-    expect((await exposed()).get('gateway_redis_connected')).toBe(0);
-    expect(startingWith(await exposed(other), 'gateway_upstream_requests_total')).toEqual({});
   });
 });

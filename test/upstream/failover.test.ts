@@ -83,10 +83,12 @@ describe('while v1 works', () => {
 
 describe('once v1 says that it is gone', () => {
   it('the operation that finds v1 gone gets the answer of the successor', async () => {
-    const { query, v1, successor, sources, failovers, logged, service } = await serve();
+    const { query, v1, successor, sources, failovers, logged, metrics, service } = await serve();
     v1.planBoth(GONE);
     expect(await query(BOTH)).toEqual({ data: NEW_ROWS });
     expect(await sources()).toEqual(['value-transfer', 'value-transfer']);
+    const ofTokens = (await metrics.expose()).text.match(/^gateway_listing_source\{listing="tokens".*/gm);
+    expect(ofTokens).toEqual(['gateway_listing_source{listing="tokens",source="value-transfer"} 1']);
     expect(service()?.source).toBe('value-transfer');
     const counts = [v1, successor].flatMap((each) => [each.count('chains'), each.count('tokens')]);
     expect(counts).toEqual([1, 1, 1, 1]);
