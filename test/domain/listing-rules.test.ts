@@ -14,7 +14,6 @@ const { rows: chains } = await CHAINS.parse(demoChains, ORIGIN);
 const { rows: tokens } = await TOKENS.parse(demoTokens, ORIGIN);
 /** The rules, resolved with all chains known. */
 const resolved = (text: string, known = chains) => resolveRules(parseListingRules(text), known);
-const noRules = resolveRules([], chains);
 /** The rules, resolved without a known chain. */
 const byKeys = (text: string) => resolved(text, []);
 
@@ -23,16 +22,6 @@ const acceptRule = (
 ) => ruleToPaste('accept', ...change);
 
 describe('rules', () => {
-  it('rules that change nothing return the same arrays', () => {
-    const all = `chains ${chains.map(({ chainKey }) => chainKey).join(' ')}`;
-    for (const rules of [noRules, resolved('hide nowhere\nhide base:0x1'), resolved(all)]) {
-      expect(rules.selectChains(chains)).toBe(chains);
-    }
-    expect(noRules.selectTokens(tokens)).toBe(tokens);
-    expect(resolved('hide nowhere').selectTokens(tokens)).toBe(tokens);
-    expect(noRules.keptFacts('base')).toBeUndefined();
-  });
-
   it('rules distinguish tokens from identifiers of chains, and keep the letter case of case-sensitive addresses', () => {
     const mint = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
     const type = '0x1::aptos_coin::AptosCoin';

@@ -11,19 +11,17 @@ import { FRESH, startServer, type TestServer, type TestServerOptions } from '../
 import { createWriter } from './support/writer.js';
 
 type Row = { readonly a: string; readonly b: number };
-const frozen = (count: number, a = (nth: number) => `row ${nth}`): readonly Row[] =>
-  Object.freeze(Array.from({ length: count }, (_, b) => Object.freeze({ a: a(b), b })));
-const ROWS = frozen(20);
-const MANY = frozen(100, (nth) => `row ${nth} ${'x'.repeat(300)}`);
-const TEXT = '{ rows { a b state } __typename }';
+const ROWS: readonly Row[] = Object.freeze(
+  Array.from({ length: 20 }, (_, b) => Object.freeze({ a: `row ${b}`, b })),
+);
 
 /**
- * Creates a writer of one operation on a list of rows. The value of the fields `state` and `with` is not in the row: both
- * return a text that is set from outside.
+ * Creates a writer of one operation on a list of rows. The field `state` is not in the row: it returns a text that is set
+ * from outside.
  *
- * @returns a function that sets this text, writes and checks the response, and returns how often both fields were resolved
+ * @returns a function that sets this text, writes and checks the response, and returns how often the field was resolved
  */
-function callsOf(rows: () => readonly Row[], maxBytes = 1e6, text = TEXT) {
+function callsOf(rows: () => readonly Row[], maxBytes = 1e6) {
   let [state, noted, calls] = ['', '', 0];
   const resolve = () => {
     calls++;
@@ -41,13 +39,11 @@ function callsOf(rows: () => readonly Row[], maxBytes = 1e6, text = TEXT) {
       return isSame;
     },
   };
-  const schema = buildSchema(
-    'type Query { rows: [Row] } type Row { a: String b: Int state: String with(add: String): String }',
-  );
+  const schema = buildSchema('type Query { rows: [Row] } type Row { a: String b: Int state: String }');
   const fieldsOf = (type: string) => (schema.getType(type) as GraphQLObjectType).getFields();
   Object.assign(fieldsOf('Query').rows ?? {}, { resolve: rows });
-  for (const name of ['state', 'with']) Object.assign(fieldsOf('Row')[name] ?? {}, { resolve });
-  const write = createWriter(schema, text, maxBytes);
+  Object.assign(fieldsOf('Row').state ?? {}, { resolve });
+  const write = createWriter(schema, '{ rows { a b state } __typename }', maxBytes);
   return (now = 'one') => {
     [state, noted, calls] = [now, '', 0];
     const written = Buffer.concat(write({ tracker }) ?? []).toString();
@@ -62,29 +58,6 @@ describe('kept JSON', () => {
   it('kept JSON is used from the second time on, and written again if a value outside the rows has changed', () => {
     const calls = callsOf(() => ROWS);
     expect([calls(), calls(), calls(), calls('two'), calls('two')]).toEqual([20, 0, 0, 20, 0]);
-  });
-
-  it.each<[string, Parameters<typeof callsOf>]>([
-    ['a field with arguments', [() => ROWS, 1e6, TEXT.replace('state', 'state: with(add: "x")')]],
-    ['rows that can change', [() => Object.freeze(ROWS.map((row) => ({ ...row })))]],
-    ['rows beyond the limit on bytes', [() => [...ROWS], 100]],
-  ])('kept JSON is not used for %s', (_name, options) => {
-    const calls = callsOf(...options);
-    const [first, ...others] = [calls(), calls(), calls()];
-    expect(first).toBe(20);
-    expect(Math.min(...others)).toBeGreaterThan(18);
-  });
-
-  it('kept JSON is kept for each row if the list can change or is too long to be kept', () => {
-    let rows = [...ROWS];
-    const calls = callsOf(() => rows);
-    expect(calls()).toBe(20);
-    rows.reverse();
-    expect(calls()).toBe(0);
-    rows = [...rows.slice(0, 9), Object.freeze({ a: 'row 99', b: 99 })];
-    expect([calls(), calls(), calls('two'), calls('two')]).toEqual([1, 0, 10, 0]);
-    const long = callsOf(() => MANY, 100_000);
-    expect([long(), long(), long()]).toEqual([100, 100, 0]);
   });
 
   it('kept JSON is dropped when all of it together exceeds the limit', () => {

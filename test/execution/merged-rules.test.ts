@@ -59,16 +59,13 @@ function errorsBy(rules: readonly ValidationRule[], document: DocumentNode, maxE
   return validate(schema, document, rules, { maxErrors }).map((error) => error.toJSON());
 }
 
-it.each(RULES.map(({ name }) => name))(
-  'the merged rules give the errors of %s as graphql-js does',
-  (name) => {
-    const document = parse(INVALID[name] ?? `no document breaks ${name}: add one`);
-    const rule = RULES.filter((each) => each.name === name);
-    expect(errorsBy(rule, document)).not.toEqual([]);
-    expect(errorsBy([mergedRules(rule)], document)).toEqual(errorsBy(rule, document));
-    expect(errorsBy([mergedRules(RULES)], document)).toEqual(errorsBy(RULES, document));
-  },
-);
+it.each(RULES.map(({ name }) => name))('the merged rules give the errors of %s like graphql-js', (name) => {
+  const document = parse(INVALID[name] ?? `no document breaks ${name}: add one`);
+  const rule = RULES.filter((each) => each.name === name);
+  expect(errorsBy(rule, document)).not.toEqual([]);
+  expect(errorsBy([mergedRules(rule)], document)).toEqual(errorsBy(rule, document));
+  expect(errorsBy([mergedRules(RULES)], document)).toEqual(errorsBy(RULES, document));
+});
 
 it('the merged rules stop after the same number of errors', () => {
   const document = parse(`{ ${Array.from({ length: 50 }, (_, nth) => `nope${nth}`).join(' ')} }`);

@@ -108,33 +108,30 @@ const USUAL = {
   ...{ texts: ['x'], lists: [['x'], null], row: ROW, rows: [ROW], node: ROW, thing: ROW },
 };
 
-it.each(Object.entries(USUAL))(
-  'the field %s is written as by graphql-js or not at all, whatever its value',
-  async (name, usual) => {
-    const unhandled = collectUnhandledRejections();
-    const below = JSON.stringify(usual).includes('Row') ? ' { ... on Row { a } }' : '';
-    const text = `{ all { ${name}${below} } }`;
-    for (const [nth, makeOdd] of [() => usual, ...ODD_VALUES].entries()) {
-      const get = () => makeOdd(usual);
-      for (const resolvers of [
-        { 'Query.all': () => ({}), [`All.${name}`]: get },
-        { 'Query.all': () => Object.defineProperty({}, name, { enumerable: true, get }) },
-      ]) {
-        const schema = schemaWith(resolvers);
-        const result = execute({ schema, document: parse(text) });
-        const { errors } = await result;
-        const own = textOf(written(schema, text));
-        if (nth === 0 || own !== undefined)
-          expect([nth, own]).toEqual([
-            nth,
-            errors || result instanceof Promise ? undefined : JSON.stringify(result),
-          ]);
-      }
+it.each(Object.entries(USUAL))('field %s is written as by graphql-js or not at all', async (name, usual) => {
+  const unhandled = collectUnhandledRejections();
+  const below = JSON.stringify(usual).includes('Row') ? ' { ... on Row { a } }' : '';
+  const text = `{ all { ${name}${below} } }`;
+  for (const [nth, makeOdd] of [() => usual, ...ODD_VALUES].entries()) {
+    const get = () => makeOdd(usual);
+    for (const resolvers of [
+      { 'Query.all': () => ({}), [`All.${name}`]: get },
+      { 'Query.all': () => Object.defineProperty({}, name, { enumerable: true, get }) },
+    ]) {
+      const schema = schemaWith(resolvers);
+      const result = execute({ schema, document: parse(text) });
+      const { errors } = await result;
+      const own = textOf(written(schema, text));
+      if (nth === 0 || own !== undefined)
+        expect([nth, own]).toEqual([
+          nth,
+          errors || result instanceof Promise ? undefined : JSON.stringify(result),
+        ]);
     }
-    // graphql-js, too, leaves rejections unhandled; another test is about the writer alone.
-    await unhandled();
-  },
-);
+  }
+  // graphql-js, too, leaves rejections unhandled; another test is about the writer alone.
+  await unhandled();
+});
 
 describe('a resolver', () => {
   const write = (resolve: GraphQLFieldResolver<unknown, unknown>, text: string) => {
