@@ -108,25 +108,22 @@ function throughFetch(fetch: (request: Request) => Promise<Response>): Door {
   };
 }
 
-it.each(Object.entries(ALL))(
-  'the process, fetch and the handler send equal responses: %s',
-  async (name, asked) => {
-    const expected = await answersOf(doors.process, asked);
-    expect(await answersOf(doors.fetch, asked)).toEqual(expected);
-    expect(await answersOf(doors.handler, asked)).toEqual(expected);
-    // Status and body are the same, cached or not.
-    for (const { status, body } of expected)
-      expect([status, body]).toEqual([expected[0]?.status, expected[0]?.body]);
-    for (const door of Object.values(doors)) {
-      const { etag = '' } = (await door(asked)).headers;
-      if (etag === '') continue;
-      const again = await door({ ...asked, headers: { ...asked.headers, 'if-none-match': etag } });
-      expect([again.status, again.headers.etag, again.body.length]).toEqual([304, etag, 0]);
-    }
-    // Equal responses could all be errors, so this one must have data.
-    if (name.includes('by GET, compressed')) expect(expected[0]?.body).toMatch(/^\{"data":\{(?!.*"errors")/);
-  },
-);
+it.each(Object.entries(ALL))('the process, fetch and handler respond alike: %s', async (name, asked) => {
+  const expected = await answersOf(doors.process, asked);
+  expect(await answersOf(doors.fetch, asked)).toEqual(expected);
+  expect(await answersOf(doors.handler, asked)).toEqual(expected);
+  // Status and body are the same, cached or not.
+  for (const { status, body } of expected)
+    expect([status, body]).toEqual([expected[0]?.status, expected[0]?.body]);
+  for (const door of Object.values(doors)) {
+    const { etag = '' } = (await door(asked)).headers;
+    if (etag === '') continue;
+    const again = await door({ ...asked, headers: { ...asked.headers, 'if-none-match': etag } });
+    expect([again.status, again.headers.etag, again.body.length]).toEqual([304, etag, 0]);
+  }
+  // Equal responses could all be errors, so this one must have data.
+  if (name.includes('by GET, compressed')) expect(expected[0]?.body).toMatch(/^\{"data":\{(?!.*"errors")/);
+});
 
 it('a compressed body is refused with the supported encodings', async () => {
   for (const door of Object.values(doors)) {

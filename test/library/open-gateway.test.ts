@@ -44,53 +44,37 @@ describe('fetch', () => {
     expect((await off.fetch(new Request('http://gateway/api/mcp', post({})))).status).toBe(404);
   });
 
-  it('fetch rejects if a request is aborted whose body does not end', async () => {
-    const { fetch } = await open();
-    const controller = new AbortController();
-    const reason = new Error('enough');
-    setTimeout(() => controller.abort(reason), 50);
-    const init = { method: 'POST', body: new ReadableStream(), duplex: 'half', signal: controller.signal };
-    await expect(fetch(new Request('http://host/graphql', init))).rejects.toBe(reason);
-  });
-
-  it('fetch rejects anything but a Request, and says what was expected', async () => {
-    const { fetch } = await open();
-    for (const given of ['http://gateway/api/graphql', undefined])
-      await expect(fetch(given as never)).rejects.toThrow(
-        new TypeError(`Expected a Request, got ${given}. Write new Request(url).`),
-      );
-  });
-
-  it('fetch rejects a request whose body was read or is locked, and says what to do', async () => {
+  it('fetch rejects anything but an unread Request, and says what was expected', async () => {
     const { fetch } = await open();
     const [used, locked] = [1, 2].map(() => new Request('http://gateway/api/graphql', post({})));
     await used?.text();
     locked?.body?.getReader();
-    for (const given of [used, locked])
-      await expect(fetch(given as Request)).rejects.toThrow(
-        new TypeError(
-          'Expected a Request whose body was not read before. Read the body of request.clone() instead, before you pass the request on.',
-        ),
-      );
+    const unread =
+      'Expected a Request whose body was not read before. Read the body of request.clone() instead, before you pass the request on.';
+    for (const [given, message] of [
+      ['http://a/graphql', 'Expected a Request, got http://a/graphql. Write new Request(url).'],
+      [undefined, 'Expected a Request, got undefined. Write new Request(url).'],
+      [used, unread],
+      [locked, unread],
+    ])
+      await expect(fetch(given as never)).rejects.toThrow(new TypeError(message as string));
   });
 
-  it('fetch rejects a request that was aborted before', async () => {
-    const { fetch } = await open();
-    const reason = new Error('Gone');
-    const request = new Request('http://gateway/api/graphql?query={__typename}', {
-      signal: AbortSignal.abort(reason),
-    });
-    await expect(fetch(request)).rejects.toBe(reason);
-  });
-
-  it('fetch rejects with the reason of an aborted request', async () => {
+  it.each<[string, number | undefined, RequestInit]>([
+    ['before it is sent', undefined, {}],
+    ['while its body does not end', 50, { body: new ReadableStream(), duplex: 'half' } as RequestInit],
+    ['while it waits for the upstream', 100, { body: JSON.stringify({ query: TOKENS }) }],
+  ])('fetch rejects with the reason of a request that is aborted %s', async (_when, afterMs, init) => {
     const upstream = await startFakeUpstream({}, onTestFinished);
     upstream.plan('tokens', late(60_000, json({ tokens: [] })));
     const { fetch } = await open({}, upstream);
     const controller = new AbortController();
     const reason = new Error('Gone');
-    setTimeout(() => controller.abort(reason), 100);
-    await expect(fetch(post(TOKENS, { signal: controller.signal }))).rejects.toBe(reason);
+    if (afterMs === undefined) controller.abort(reason);
+    else setTimeout(() => controller.abort(reason), afterMs);
+    const headers = { 'content-type': 'application/json' };
+    const request = new Request(AT, { method: 'POST', headers, ...init, signal: controller.signal });
+    await expect(fetch(request)).rejects.toBe(reason);
   });
 
   it.each<[string, number, number, Record<string, string>, object]>([
@@ -245,19 +229,16 @@ it.each<[string, () => NonNullable<OpenGatewayOptions['trustedDocuments']>]>([
   ['its content', () => TEXTS],
   ['a Map', () => new Map(Object.entries(TEXTS))],
   ["Apollo's manifest", () => ({ format: 'apollo-persisted-query-manifest', version: 1, operations })],
-])(
-  'trustedDocuments as %s are executed by id or text and alone, and invalid ones are logged',
-  async (_form, documents) => {
-    const { fetch, lines } = await open({ trustedDocuments: documents(), trustedDocumentsOnly: true });
-    for (const asked of [{ documentId: 'chains' }, DOCUMENT])
-      expect(await (await fetch(post(asked))).json()).toMatchObject({
-        data: { chains: expect.any(Array) },
-      });
-    const refused = [await fetch(post({ documentId: 'nobody' })), await fetch(post(BOTH))];
-    expect(refused.map(({ status }) => status)).toEqual([400, 403]);
-    await expect.poll(() => lines.join('')).toContain('"invalid":{"broken":"Syntax Error');
-  },
-);
+])('trustedDocuments as %s are executed by id or text; invalid ones are logged', async (_form, documents) => {
+  const { fetch, lines } = await open({ trustedDocuments: documents(), trustedDocumentsOnly: true });
+  for (const asked of [{ documentId: 'chains' }, DOCUMENT])
+    expect(await (await fetch(post(asked))).json()).toMatchObject({
+      data: { chains: expect.any(Array) },
+    });
+  const refused = [await fetch(post({ documentId: 'nobody' })), await fetch(post(BOTH))];
+  expect(refused.map(({ status }) => status)).toEqual([400, 403]);
+  await expect.poll(() => lines.join('')).toContain('"invalid":{"broken":"Syntax Error');
+});
 
 describe('an option', () => {
   it('options are an object: anything else is refused', async () => {
