@@ -1,7 +1,7 @@
 /** _entities finds chains and tokens by each key. A malformed representation is an error; the others are resolved. */
 import { expect, it } from 'vitest';
 import { idOf, USDC } from '../fixtures/rows.js';
-import { type Answered, codesOf, createTestGateway } from '../support/test-gateway.js';
+import { type Answered, createTestGateway } from '../support/test-gateway.js';
 
 const ZERO = `0x${'0'.repeat(40)}`;
 
@@ -118,18 +118,4 @@ it('_entities keeps messages short if malformed values are long, deep or frequen
   expect(data).toEqual({ _entities: Array(200).fill(null) });
   expect(errors).toHaveLength(200);
   for (const { message } of errors ?? []) expect(message.length).toBeLessThan(250);
-});
-
-it('_entities charges for each malformed representation, also of several fields', async () => {
-  const { query } = await createTestGateway();
-  const twice = `query ($representations: [_Any!]!) {
-      a: _entities(representations: $representations) { __typename }
-      b: _entities(representations: $representations) { __typename }
-    }`;
-  const asked = (count: number) => ({ representations: Array(count).fill({ __typename: 'Chain', id: 5 }) });
-  const answer = await query(twice, asked(245));
-  expect(answer.errors).toHaveLength(490);
-  const refused = await query(twice, asked(255));
-  expect(refused.data).toBeUndefined();
-  expect(codesOf(refused)).toEqual(['LIMIT_EXCEEDED']);
 });

@@ -17,19 +17,16 @@ async function logOf(secrets: readonly string[], readable = false) {
   return { log, written: () => written };
 }
 
-it.each([false, true])(
-  'the log removes secrets from all parts of a line (readable: %s)',
-  async (readable) => {
-    const { log, written } = await logOf(['Bearer hunter2-key ', 'with "quotes" in it', 'short'], readable);
-    log.info(
-      { detail: 'the key hunter2-key', err: new Error('Bearer hunter2-key') },
-      'a short text with "quotes" in it',
-    );
-    await expect.poll(written).toContain('short text');
-    expect(written()).not.toMatch(/hunter2|quotes/);
-    expect(written()).toContain('***');
-  },
-);
+it.each([false, true])('the log removes secrets from all parts of a line, readable: %s', async (readable) => {
+  const { log, written } = await logOf(['Bearer hunter2-key ', 'with "quotes" in it', 'short'], readable);
+  log.info(
+    { detail: 'the key hunter2-key', err: new Error('Bearer hunter2-key') },
+    'a short text with "quotes" in it',
+  );
+  await expect.poll(written).toContain('short text');
+  expect(written()).not.toMatch(/hunter2|quotes/);
+  expect(written()).toContain('***');
+});
 
 /** Characters that control a terminal, reverse its text, or end a line. */
 const DANGEROUS =

@@ -32,22 +32,19 @@ it.each([
     ['http://localhost.evil.example', 'null', APP],
   ],
   [[APP], [undefined, APP], ['https://evil.example', 'http://localhost:6274']],
-] as const)(
-  'requests to /mcp with CORS_ORIGINS=%s may have the origins %j, and not %j',
-  async (corsOrigins, allowed, refused) => {
-    const { fetch } = await createTestGateway({ config: { corsOrigins } });
-    const askFrom = async (origin: string | undefined) => {
-      const headers = { 'content-type': 'application/json', ...(origin ? { origin } : {}) };
-      const response = await fetch('/mcp', { method: 'POST', headers, body: LIST });
-      return { status: response.status, body: (await response.json()) as object };
-    };
-    for (const origin of allowed) expect([origin, (await askFrom(origin)).status]).toEqual([origin, 200]);
-    for (const origin of refused) {
-      const error = expect.stringContaining(`got "${origin}"`);
-      expect(await askFrom(origin)).toEqual({ status: 403, body: { error } });
-    }
-  },
-);
+] as const)('CORS_ORIGINS=%s lets %j use /mcp, but not %j', async (corsOrigins, allowed, refused) => {
+  const { fetch } = await createTestGateway({ config: { corsOrigins } });
+  const askFrom = async (origin: string | undefined) => {
+    const headers = { 'content-type': 'application/json', ...(origin ? { origin } : {}) };
+    const response = await fetch('/mcp', { method: 'POST', headers, body: LIST });
+    return { status: response.status, body: (await response.json()) as object };
+  };
+  for (const origin of allowed) expect([origin, (await askFrom(origin)).status]).toEqual([origin, 200]);
+  for (const origin of refused) {
+    const error = expect.stringContaining(`got "${origin}"`);
+    expect(await askFrom(origin)).toEqual({ status: 403, body: { error } });
+  }
+});
 
 const shared = shareServer(() => ({}));
 

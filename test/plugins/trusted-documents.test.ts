@@ -96,17 +96,6 @@ describe('trusted documents', () => {
         },
       });
   });
-
-  it('trusted documents do not exclude other documents, which are stored by their hash', async () => {
-    const { ask } = await start();
-    const query = '{ chain(chainKey: "sei") { name } }';
-    const extensions = byHash(sha256(query));
-    const code = jsonOf(await ask(post({ extensions }))).errors[0].extensions.code;
-    expect(code).toBe('PERSISTED_QUERY_NOT_FOUND');
-    const sei = { data: { chain: { name: 'SEI' } } };
-    expect(jsonOf(await ask(post({ extensions, query })))).toEqual(sei);
-    expect(jsonOf(await ask(post({ extensions })))).toEqual(sei);
-  });
 });
 
 describe('with TRUSTED_DOCUMENTS_ONLY', () => {
