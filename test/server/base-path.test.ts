@@ -25,7 +25,7 @@ it('BASE_PATH is the prefix of all paths and links, also in the pages', async ()
   expect((await ask('/tokens/tokenlist.json')).status).toBe(200);
   expect((await fetch(`${address}/mcp`)).status).toBe(405);
   expect((await ask('/tokens/metrics')).status).toBe(200);
-  for (const path of ['/', '/graphql', '/mcp', '/live', '/tokenlist.json', '/tokensgraphql', '/metrics'])
+  for (const path of '/ /graphql /mcp /live /tokenlist.json /tokensgraphql /metrics /tokens/Live'.split(' '))
     expect([path, (await ask(path)).status]).toEqual([path, 404]);
   expect(await (await ask('/tokens/nope')).text()).toContain('/tokens/ (in a browser), /tokens/graphql');
 });

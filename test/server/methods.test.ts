@@ -25,7 +25,7 @@ const without = (names: string, headers: Iterable<[string, string | string[] | u
   Object.fromEntries([...headers].filter(([name]) => !names.split(' ').includes(name)));
 
 describe('HEAD', () => {
-  const comparable = ({ headers }: Received) =>
+  const lasting = ({ headers }: Received) =>
     without('date x-request-id age cache-status cache-control', Object.entries(headers));
 
   /** Sends HEAD and GET, and compares the responses. */
@@ -34,7 +34,7 @@ describe('HEAD', () => {
     const got = await server.ask({ method: 'GET', path, headers });
     expect([head.status, head.body.byteLength]).toEqual([status, 0]);
     expect(got.body.byteLength).toBeGreaterThan(0);
-    expect(comparable(head)).toEqual(comparable(got));
+    expect(lasting(head)).toEqual(lasting(got));
     expect(got.headers['content-length']).toBe(String(got.body.byteLength));
   }
 
