@@ -1,6 +1,4 @@
-/**
- * The picker is a small page. The gateway serves all its files, and it loads no others unless the operator allows it.
- */
+/** The picker is a small page. The gateway serves all its files, and it loads no others. */
 import { readdirSync } from 'node:fs';
 import { beforeAll, expect, it } from 'vitest';
 import { afterTests } from '../../support/ends.js';
@@ -80,15 +78,4 @@ it('the picker takes less than 27 kB with all its files, as browsers load them',
   let bytes = 0;
   for (const path of ['/', ...files]) bytes += (await getAsBrowser(address, path, packed)).body.length;
   expect(bytes).toBeLessThan(27_000);
-});
-
-it('the picker allows pictures from other hosts only if the operator does, and tells the page', async () => {
-  const { address: withLogos } = await startGatewayProcess({ LOGOS: 'true' });
-  const plain = await getAsBrowser(address, '/');
-  const logos = await getAsBrowser(withLogos, '/');
-  expect(plain.body.toString()).toContain('data-logos="false"');
-  expect(logos.body.toString()).toContain('data-logos="true"');
-  expect(String(logos.headers['content-security-policy'])).toBe(
-    String(plain.headers['content-security-policy']).replace("img-src 'self'", "img-src 'self' https:"),
-  );
 });

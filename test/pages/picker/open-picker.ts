@@ -3,7 +3,7 @@ import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-c
 import { beforeAll, expect, onTestFinished } from 'vitest';
 import { BROWSER_TIMEOUT_MS, launchBrowser } from '../../support/browser.js';
 import { afterTests } from '../../support/ends.js';
-import { type FakeListings, startFakeUpstream } from '../../support/fake-upstream.js';
+import { type FakeListings, type FakeUpstream, startFakeUpstream } from '../../support/fake-upstream.js';
 import { fixedLimits } from '../../support/fixed-limits.js';
 import { startGatewayProcess } from '../../support/gateway-process.js';
 
@@ -39,9 +39,15 @@ export function usePicker() {
     return { ...opened, ...partsOf(page) };
   }
 
-  /** Opens the page of another gateway, whose upstream has these rows. */
-  async function openWith(listings: FakeListings, settings: Record<string, string> = {}, path = '/') {
+  /** Opens the page of another gateway, whose upstream has these rows. @param prepare plans faults before its start */
+  async function openWith(
+    listings: FakeListings,
+    settings: Record<string, string> = {},
+    path = '/',
+    prepare = (_upstream: FakeUpstream) => {},
+  ) {
     const upstream = await startFakeUpstream(listings, onTestFinished);
+    prepare(upstream);
     const gateway = await startGatewayProcess({
       UPSTREAM_URL: upstream.url,
       ...fixedLimits({ upstreamRetries: 0 }),

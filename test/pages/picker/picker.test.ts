@@ -21,584 +21,577 @@ const FROM_USDC = `/?token=base:${USDC_ON_BASE}`;
 describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300_000 }, () => {
   const { demo, open, openWith } = usePicker();
 
-  describe('finding', () => {
-    it('the picker shows the best matches first, marks the row that Enter chooses, and sends one request for each search', async () => {
-      const { page, search, searches, found, rows, others, otherRows } = await open();
-      await says(found, '350 tokens can be moved');
-      expect(searches()).toHaveLength(1);
-      await search.fill('usdc');
-      await says(found, '89 tokens for “usdc”, 80 can be moved');
-      const first = rows.first();
-      expect((await rowTexts(first))[0]).toBe('USDC on Ethereum USD Coin · 0xA0b8…eB48 $0.9998');
-      expect(await first.locator('mark').allInnerTexts()).toEqual(['USDC']);
-      expect(await first.getAttribute('class')).toBe('row takes');
-      expect(await page.locator('.takes').count()).toBe(1);
+  it('the picker shows the best matches first, marks the row that Enter chooses, and sends one request for each search', async () => {
+    const { page, search, searches, found, rows, others, otherRows } = await open();
+    await says(found, '350 tokens can be moved');
+    expect(searches()).toHaveLength(1);
+    await search.fill('usdc');
+    await says(found, '89 tokens for “usdc”, 80 can be moved');
+    const first = rows.first();
+    expect((await rowTexts(first))[0]).toBe('USDC on Ethereum USD Coin · 0xA0b8…eB48 $0.9998');
+    expect(await first.locator('mark').allInnerTexts()).toEqual(['USDC']);
+    expect(await first.getAttribute('class')).toBe('row takes');
+    expect(await page.locator('.takes').count()).toBe(1);
 
-      await search.fill('usdc base');
-      await says(found, / for “usdc base”, \d+ can be moved$/);
-      const listed = Number.parseInt(await found.innerText(), 10);
-      const movable = await rows.count();
-      expect(movable).toBeGreaterThan(0);
-      expect(await others.getAttribute('aria-label')).toBe(
-        `Listed, but cannot be moved (${listed - movable})`,
-      );
-      await expect.poll(() => otherRows.count()).toBe(listed - movable);
-      expect(searches()).toHaveLength(3);
+    await search.fill('usdc base');
+    await says(found, / for “usdc base”, \d+ can be moved$/);
+    const listed = Number.parseInt(await found.innerText(), 10);
+    const movable = await rows.count();
+    expect(movable).toBeGreaterThan(0);
+    expect(await others.getAttribute('aria-label')).toBe(`Listed, but cannot be moved (${listed - movable})`);
+    await expect.poll(() => otherRows.count()).toBe(listed - movable);
+    expect(searches()).toHaveLength(3);
 
-      await search.fill('eth ethereum');
-      await expect
-        .poll(async () => (await rowTexts(rows.first()))[0])
-        .toMatch(/^ETH on Ethereum\s+Ether · native asset/);
-      // A pasted address, in any letter case.
-      await search.fill(USDC.toLowerCase());
-      await expect.poll(() => rowTexts(rows)).toEqual([expect.stringMatching(/^USDC on Ethereum\s/)]);
-      await says(found, '1 token for “0xa0b8…eb48”');
-      expect(searches()).toHaveLength(5);
-    });
+    await search.fill('eth ethereum');
+    await expect
+      .poll(async () => (await rowTexts(rows.first()))[0])
+      .toMatch(/^ETH on Ethereum\s+Ether · native asset/);
+    // A pasted address, in any letter case.
+    await search.fill(USDC.toLowerCase());
+    await expect.poll(() => rowTexts(rows)).toEqual([expect.stringMatching(/^USDC on Ethereum\s/)]);
+    await says(found, '1 token for “0xa0b8…eb48”');
+    expect(searches()).toHaveLength(5);
+  });
 
-    it('the picker offers chains by their movable tokens in one line, and the rest behind a button', async () => {
-      const { page, search, rows, found, searches } = await open();
-      const { chains } = (
-        await ask<{ chains: { name: string; tokens: { isBridgeable: boolean }[] }[] }>(
-          demo.address,
-          '{ chains { name tokens { isBridgeable } } }',
-        )
-      ).data;
-      const chips = page.getByRole('radiogroup', { name: 'Chain' }).getByRole('radio');
-      const names = () => page.locator('#chains label:visible > :is(bdi, span:not(.mark))').allInnerTexts();
-      const more = page.getByRole('button', { name: 'More chains' });
-      await more.waitFor();
-      /** How many chips are visible. All of them must be in one line and whole, and the button must count the rest. */
-      const shown = async () => {
-        const count = await chips.count();
-        expect(await more.innerText()).toBe(`+${chains.length + 1 - count}`);
-        const areWhole = await page.locator('#chains').evaluate((line) => {
-          const { bottom, right } = line.getBoundingClientRect();
-          return [...line.querySelectorAll('label')]
-            .map((label) => label.getBoundingClientRect())
-            .every((chip) => chip.width === 0 || (chip.bottom <= bottom && chip.right <= right));
-        });
-        expect(areWhole).toBe(true);
-        return count;
-      };
-      expect(await shown()).toBeGreaterThan(4);
-
-      await more.click();
-      await expect.poll(() => chips.count()).toBe(chains.length + 1);
-      const finder = page.getByRole('textbox', { name: 'Find a chain' });
-      expect(await hasFocus(finder)).toBe(true);
-      const movable = new Map(
-        chains.map(({ name, tokens }) => [name, tokens.filter((token) => token.isBridgeable).length]),
-      );
-      const counts = (await names()).slice(1).map((name) => movable.get(name) ?? Number.NaN);
-      expect(counts).toEqual(counts.toSorted((a, b) => b - a));
-      expect(counts).not.toContain(Number.NaN);
-      // A choice with the keyboard keeps the list open, a press of the mouse closes it.
-      await chips.nth(20).focus();
-      await page.keyboard.press('Space');
-      await finder.fill(' ARBI');
-      // The chosen chain stays, though it does not match, so that the keyboard reaches the group.
-      await expect.poll(() => chips.count()).toBe(3);
-      expect(await names()).toContain('Arbitrum');
-      expect(await page.locator('#said').innerText()).toBe('1 chain');
-      await page.getByRole('button', { name: 'Close the chains' }).click();
-      await more.waitFor();
-      expect(await chips.last().isChecked()).toBe(true);
-      expect(await shown()).toBeGreaterThan(4);
-      // Opened again, the list is scrolled to it.
-      await more.click();
-      const isChosenVisible = () =>
-        page.locator('#chains').evaluate((list) => {
-          const { top, bottom } = list.getBoundingClientRect();
-          const chip = list.querySelector('label:has(:checked)')?.getBoundingClientRect();
-          // Browsers scroll by whole pixels.
-          return chip !== undefined && chip.top >= top - 1 && chip.bottom <= bottom + 1;
-        });
-      await expect.poll(isChosenVisible, { timeout: 5000 }).toBe(true);
-      expect(await rows.first().isVisible()).toBe(false);
-      await page.keyboard.press('Escape');
-      await rows.first().waitFor();
-      expect(await hasFocus(search)).toBe(true);
-      // Enter chooses the first match.
-      await more.click();
-      await finder.fill('polyg');
-      await page.keyboard.press('Enter');
-      await more.waitFor();
-      expect(await shown()).toBeGreaterThan(4);
-      expect([(await names()).at(-1), await hasFocus(search)]).toEqual(['Polygon', true]);
-      // A visible chip keeps its place when it is chosen: a second click hits the same one.
-      const places = () => Promise.all([0, 1, 2, -1].map((at) => chips.nth(at).boundingBox()));
-      const before = await places();
-      await chips.nth(1).check({ force: true });
-      await says(found, /^\d+ tokens? can be moved$/);
-      await expect.poll(places).toEqual(before);
-      expect(await hasFocus(search)).toBe(true);
-      await chips.first().check({ force: true });
-      await says(found, '350 tokens can be moved');
-
-      await chips.first().focus();
-      await page.keyboard.press('ArrowRight');
-      const [, name = ''] = await names();
-      await expect.poll(() => found.innerText()).not.toMatch(/^350 |^Earlier /);
-      expect(await hasFocus(chips.nth(1))).toBe(true);
-      for (const text of await rows.locator('.on').allTextContents()) expect(text).toBe(`on ${name}`);
-      const chainKeys = [new URL(page.url()).searchParams.get('chain')];
-      expect(searches().at(-1)?.variables).toEqual({
-        filter: { chainKeys, isBridgeable: true },
+  it('the picker offers chains by their movable tokens in one line, and the rest behind a button', async () => {
+    const { page, search, rows, found, searches } = await open();
+    const { chains } = (
+      await ask<{ chains: { name: string; tokens: { isBridgeable: boolean }[] }[] }>(
+        demo.address,
+        '{ chains { name tokens { isBridgeable } } }',
+      )
+    ).data;
+    const chips = page.getByRole('radiogroup', { name: 'Chain' }).getByRole('radio');
+    const names = () => page.locator('#chains label:visible > :is(bdi, span:not(.mark))').allInnerTexts();
+    const more = page.getByRole('button', { name: 'More chains' });
+    await more.waitFor();
+    /** How many chips are visible. All of them must be in one line and whole, and the button must count the rest. */
+    const shown = async () => {
+      const count = await chips.count();
+      expect(await more.innerText()).toBe(`+${chains.length + 1 - count}`);
+      const areWhole = await page.locator('#chains').evaluate((line) => {
+        const { bottom, right } = line.getBoundingClientRect();
+        return [...line.querySelectorAll('label')]
+          .map((label) => label.getBoundingClientRect())
+          .every((chip) => chip.width === 0 || (chip.bottom <= bottom && chip.right <= right));
       });
-    });
+      expect(areWhole).toBe(true);
+      return count;
+    };
+    expect(await shown()).toBeGreaterThan(4);
 
-    it('the picker offers ways out of an empty result', async () => {
-      const { page, search, note, rows } = await open('/?q=etherem&chain=ethereum');
-      await note.getByText('No listed token matches.').waitFor();
-      await note.getByRole('button', { name: 'Did you mean Ethereum?' }).click();
-      await rows.first().waitFor();
-      expect(await search.inputValue()).toBe('Ethereum');
-      await search.fill('no such token');
-      await note.getByRole('button', { name: 'Search all chains' }).click();
-      await expect.poll(() => new URL(page.url()).search).toBe('?q=no+such+token');
-      expect(await hasFocus(search)).toBe(true);
-      await note.getByRole('button', { name: 'Clear the search' }).click();
-      await rows.first().waitFor();
-      expect(await hasFocus(search)).toBe(true);
-      const clear = page.getByRole('button', { name: 'Clear the search' });
-      expect(await clear.isVisible()).toBe(false);
-      await search.fill('usdt');
-      await clear.click();
-      await expect.poll(() => new URL(page.url()).search).toBe('');
-    });
-
-    it('the picker shows placeholders until the first answer, dims the rows of an older search, and marks slow answers', async () => {
-      const { page, search, found } = await open('about:blank');
-      const answerFirst = await holdRequests(page);
-      await page.goto(demo.address);
-      await expect.poll(() => page.locator('#skeleton').isVisible()).toBe(true);
-      answerFirst();
-      await says(found, '350 tokens can be moved');
-      expect(await page.locator('#skeleton').isVisible()).toBe(false);
-      const answer = await holdRequests(page);
-      await search.fill('usdt');
-      const opacity = () => page.locator('#tokens').evaluate((list) => getComputedStyle(list).opacity);
-      await expect.poll(opacity).toBe('0.5');
-      await page.waitForTimeout(500);
-      answer();
-      await expect.poll(opacity).toBe('1');
-      expect(await found.innerText()).toMatch(/ for “usdt”(, \d+ can be moved)?$/);
-      const [slow, fast] = await page.locator('#took').evaluate((time) => {
-        const color = getComputedStyle(time).color;
-        time.classList.remove('slow');
-        return [color, getComputedStyle(time).color];
+    await more.click();
+    await expect.poll(() => chips.count()).toBe(chains.length + 1);
+    const finder = page.getByRole('textbox', { name: 'Find a chain' });
+    expect(await hasFocus(finder)).toBe(true);
+    const movable = new Map(
+      chains.map(({ name, tokens }) => [name, tokens.filter((token) => token.isBridgeable).length]),
+    );
+    const counts = (await names()).slice(1).map((name) => movable.get(name) ?? Number.NaN);
+    expect(counts).toEqual(counts.toSorted((a, b) => b - a));
+    expect(counts).not.toContain(Number.NaN);
+    // A choice with the keyboard keeps the list open, a press of the mouse closes it.
+    await chips.nth(20).focus();
+    await page.keyboard.press('Space');
+    await finder.fill(' ARBI');
+    // The chosen chain stays, though it does not match, so that the keyboard reaches the group.
+    await expect.poll(() => chips.count()).toBe(3);
+    expect(await names()).toContain('Arbitrum');
+    expect(await page.locator('#said').innerText()).toBe('1 chain');
+    await page.getByRole('button', { name: 'Close the chains' }).click();
+    await more.waitFor();
+    expect(await chips.last().isChecked()).toBe(true);
+    expect(await shown()).toBeGreaterThan(4);
+    // Opened again, the list is scrolled to it.
+    await more.click();
+    const isChosenVisible = () =>
+      page.locator('#chains').evaluate((list) => {
+        const { top, bottom } = list.getBoundingClientRect();
+        const chip = list.querySelector('label:has(:checked)')?.getBoundingClientRect();
+        // Browsers scroll by whole pixels.
+        return chip !== undefined && chip.top >= top - 1 && chip.bottom <= bottom + 1;
       });
-      expect(slow).not.toBe(fast);
-    });
+    await expect.poll(isChosenVisible, { timeout: 5000 }).toBe(true);
+    expect(await rows.first().isVisible()).toBe(false);
+    await page.keyboard.press('Escape');
+    await rows.first().waitFor();
+    expect(await hasFocus(search)).toBe(true);
+    // Enter chooses the first match.
+    await more.click();
+    await finder.fill('polyg');
+    await page.keyboard.press('Enter');
+    await more.waitFor();
+    expect(await shown()).toBeGreaterThan(4);
+    expect([(await names()).at(-1), await hasFocus(search)]).toEqual(['Polygon', true]);
+    // A visible chip keeps its place when it is chosen: a second click hits the same one.
+    const places = () => Promise.all([0, 1, 2, -1].map((at) => chips.nth(at).boundingBox()));
+    const before = await places();
+    await chips.nth(1).check({ force: true });
+    await says(found, /^\d+ tokens? can be moved$/);
+    await expect.poll(places).toEqual(before);
+    expect(await hasFocus(search)).toBe(true);
+    await chips.first().check({ force: true });
+    await says(found, '350 tokens can be moved');
 
-    it('the picker appends 500 tokens page by page, each once, without drawing any again', async () => {
-      const tokens = Array.from({ length: 500 }, (_, index) =>
-        tokenRow('a', `0x${(index + 1).toString(16).padStart(40, '0')}`, {
-          symbol: `T${index}`,
-          isBridgeable: index % 2 === 0,
-        }),
-      );
-      const { page, search } = await openWith(
-        { chains: [chainRow('a')], tokens },
-        { TOKENS_FRESH_MS: '3600000' },
-      );
-      const rows = page.locator('#tokens .row');
-      await rows.nth(49).waitFor();
-      await page.locator('#tokens').evaluate((list) => list.scrollTo(0, 10));
-      await page.waitForTimeout(500);
-      // The end of these rows is far away, so no more are fetched.
-      expect(await rows.count()).toBe(50);
-      const { symbols, isSame, setSize } = await page.evaluate(async () => {
-        const first = document.querySelector('#tokens .row');
-        const list = document.querySelector('#tokens');
-        const rows = list?.getElementsByClassName('row') ?? [];
-        while (rows.length < 500) {
-          list?.scrollTo(0, list.scrollHeight);
-          await new Promise((next) => setTimeout(next, 50));
-        }
-        return {
-          symbols: [...document.querySelectorAll('#tokens .row b')].map((symbol) => symbol.textContent),
-          isSame: first === document.querySelector('#tokens .row'),
-          setSize: document.querySelector('.found .row')?.getAttribute('aria-setsize'),
-        };
-      });
-      expect([symbols.length, new Set(symbols).size, isSame, setSize]).toEqual([500, 500, true, '250']);
-      await search.press('ArrowDown');
-      await search.press('End');
-      await expect.poll(() => search.getAttribute('aria-activedescendant')).toBe('token-other-250');
+    await chips.first().focus();
+    await page.keyboard.press('ArrowRight');
+    const [, name = ''] = await names();
+    await expect.poll(() => found.innerText()).not.toMatch(/^350 |^Earlier /);
+    expect(await hasFocus(chips.nth(1))).toBe(true);
+    for (const text of await rows.locator('.on').allTextContents()) expect(text).toBe(`on ${name}`);
+    const chainKeys = [new URL(page.url()).searchParams.get('chain')];
+    expect(searches().at(-1)?.variables).toEqual({
+      filter: { chainKeys, isBridgeable: true },
     });
   });
 
-  describe('choosing', () => {
-    it('the picker needs neither a mouse nor pauses: usdc base ⏎ arb ⏎', async () => {
-      const { page, rows, pair, found, search, fromText, toText } = await open();
-      await page.keyboard.type('usdc base\narb\n');
-      await says(toText, 'To USDC on Arbitrum');
-      await says(fromText, 'From USDC on Base');
-      await says(page.locator('#said'), 'To: USDC on Arbitrum.');
-      await says(found, '35 places for USDC');
-      expect(await search.inputValue()).toBe('');
-      expect(await rowTexts(rows.and(page.locator('[aria-selected=true]')))).toEqual([
-        expect.stringMatching(/^USDC on Arbitrum/),
-      ]);
-      expect(new URL(page.url()).search).toMatch(
-        new RegExp(`^\\?token=base:${USDC_ON_BASE}&to=arbitrum:0x\\w{40}$`),
-      );
-      await says(
-        pair,
-        new RegExp(
-          `^B USDC on Base → A USDC on Arbitrum This route is listed. A quote shows whether it works. From eip155:8453 ${USDC_ON_BASE} Copy To eip155:42161 0xaf88\\w+ Copy$`,
-        ),
-      );
-      // Screen readers announce every change.
-      const announced = await page.locator('#said').evaluateHandle((said) => {
-        const texts: (string | null)[] = [];
-        new MutationObserver(() => texts.push(said.textContent)).observe(said, { childList: true });
-        return texts;
-      });
-      for (const [label, address] of [
-        ['Arbitrum', /^0xaf88/],
-        ['Base', USDC_ON_BASE],
-      ]) {
-        await pair.getByRole('button', { name: `Copy the address of USDC on ${label}` }).click();
-        await expect.poll(() => copied(page)).toMatch(address ?? '');
+  it('the picker offers ways out of an empty result', async () => {
+    const { page, search, note, rows } = await open('/?q=etherem&chain=ethereum');
+    await note.getByText('No listed token matches.').waitFor();
+    await note.getByRole('button', { name: 'Did you mean Ethereum?' }).click();
+    await rows.first().waitFor();
+    expect(await search.inputValue()).toBe('Ethereum');
+    await search.fill('no such token');
+    await note.getByRole('button', { name: 'Search all chains' }).click();
+    await expect.poll(() => new URL(page.url()).search).toBe('?q=no+such+token');
+    expect(await hasFocus(search)).toBe(true);
+    await note.getByRole('button', { name: 'Clear the search' }).click();
+    await rows.first().waitFor();
+    expect(await hasFocus(search)).toBe(true);
+    const clear = page.getByRole('button', { name: 'Clear the search' });
+    expect(await clear.isVisible()).toBe(false);
+    await search.fill('usdt');
+    await clear.click();
+    await expect.poll(() => new URL(page.url()).search).toBe('');
+  });
+
+  it('the picker shows placeholders until the first answer, dims the rows of an older search, and marks slow answers', async () => {
+    const { page, search, found } = await open('about:blank');
+    const answerFirst = await holdRequests(page);
+    await page.goto(demo.address);
+    await expect.poll(() => page.locator('#skeleton').isVisible()).toBe(true);
+    answerFirst();
+    await says(found, '350 tokens can be moved');
+    expect(await page.locator('#skeleton').isVisible()).toBe(false);
+    const answer = await holdRequests(page);
+    await search.fill('usdt');
+    const opacity = () => page.locator('#tokens').evaluate((list) => getComputedStyle(list).opacity);
+    await expect.poll(opacity).toBe('0.5');
+    await page.waitForTimeout(500);
+    answer();
+    await expect.poll(opacity).toBe('1');
+    expect(await found.innerText()).toMatch(/ for “usdt”(, \d+ can be moved)?$/);
+    const [slow, fast] = await page.locator('#took').evaluate((time) => {
+      const color = getComputedStyle(time).color;
+      time.classList.remove('slow');
+      return [color, getComputedStyle(time).color];
+    });
+    expect(slow).not.toBe(fast);
+  });
+
+  it('the picker appends 500 tokens page by page, each once, without drawing any again', async () => {
+    const tokens = Array.from({ length: 500 }, (_, index) =>
+      tokenRow('a', `0x${(index + 1).toString(16).padStart(40, '0')}`, {
+        symbol: `T${index}`,
+        isBridgeable: index % 2 === 0,
+      }),
+    );
+    const { page, search } = await openWith(
+      { chains: [chainRow('a')], tokens },
+      { TOKENS_FRESH_MS: '3600000' },
+    );
+    const rows = page.locator('#tokens .row');
+    await rows.nth(49).waitFor();
+    await page.locator('#tokens').evaluate((list) => list.scrollTo(0, 10));
+    await page.waitForTimeout(500);
+    // The end of these rows is far away, so no more are fetched.
+    expect(await rows.count()).toBe(50);
+    const { symbols, isSame, setSize } = await page.evaluate(async () => {
+      const first = document.querySelector('#tokens .row');
+      const list = document.querySelector('#tokens');
+      const rows = list?.getElementsByClassName('row') ?? [];
+      while (rows.length < 500) {
+        list?.scrollTo(0, list.scrollHeight);
+        await new Promise((next) => setTimeout(next, 50));
       }
-      expect(await announced.jsonValue()).toEqual(['Copied.', 'Copied.']);
-      const differing = await rows.locator('.differs').allTextContents();
-      expect(new Set(differing)).toEqual(new Set(['18 decimals, not 6']));
-      expect(differing.length).toBeLessThan(5);
-    });
-
-    it('the picker chooses the first result of the latest text, never of an older answer', async () => {
-      const { page, search, found, fromText } = await open();
-      await says(found, '350 tokens can be moved');
-      await page.route('**/graphql', async (route) => {
-        if (route.request().postData()?.includes('"query":"eth"'))
-          await new Promise((go) => setTimeout(go, 400));
-        await route.continue().catch(() => {});
-      });
-      await Promise.all([
-        page.waitForRequest((request) => request.postData()?.includes('"query":"eth"') === true),
-        search.fill('eth'),
-      ]);
-      await search.fill('usdt');
-      await search.press('Enter');
-      await says(fromText, /USDT/);
-    });
-
-    it('the picker chooses one token by a double click, by a second Enter, and by Enter before the search changes', async () => {
-      const { page, search, rows, found, fromText, toText } = await open();
-      await says(found, '350 tokens can be moved');
-      await rows.nth(2).click();
-      await says(found, /^\d+ places for /);
-      // The second press of a double click, at the same place.
-      await page.mouse.down({ clickCount: 2 });
-      await page.mouse.up({ clickCount: 2 });
-      await says(toText, 'To Choose a token');
-
-      await page.goto(demo.address);
-      await says(found, '350 tokens can be moved');
-      const answer = await holdRequests(page);
-      await search.press('ArrowDown');
-      await search.press('Enter');
-      await search.press('Enter');
-      answer();
-      await says(found, /^\d+ places for /);
-      await says(toText, 'To Choose a token');
-
-      await page.goto(`${demo.address}/?q=usdc`);
-      await says(found, /^89 tokens for “usdc”/);
-      const answerSearch = await holdRequests(page);
-      await search.fill('eurc');
-      await search.press('Enter');
-      await page.getByRole('radio', { name: 'Base', exact: true }).check({ force: true });
-      answerSearch();
-      await says(found, /for “eurc”/);
-      expect(await search.inputValue()).toBe('eurc');
-      await says(fromText, 'From Choose a token');
-    });
-
-    it('the picker searches even if the browser allows no more changes of its address', async () => {
-      const { page, search, found } = await open();
-      await says(found, '350 tokens can be moved');
-      await page.evaluate(() => {
-        history.replaceState = () => {
-          throw new DOMException('Too many calls.', 'SecurityError');
-        };
-      });
-      await search.fill('usdt ethereum');
-      await says(found, /for “usdt ethereum”/);
-    });
-
-    it('the picker chooses no token by Enter, and says why, if the best match cannot be moved or reached', async () => {
-      const typed = [
-        ['matic', 'MATIC on Polygon'],
-        ['pol', 'MATIC on Polygon'],
-        ['matic polygon', 'MATIC on Polygon'],
-        ['sol', 'SOL on Solana'],
-        ['optimism', 'OP on OP Mainnet'],
-      ] as const;
-      const { page, search, note, fromText, toText, takes } = await open();
-      for (const [text, name] of typed) {
-        await search.fill('');
-        await page.keyboard.type(`${text}\n`);
-        await says(note, new RegExp(`^⚠? ?${name} is listed, but cannot be moved\\. Choose another one\\.$`));
-        await says(page.locator('#said'), `${name} is listed, but cannot be moved. Choose another one.`);
-        await says(fromText, 'From Choose a token');
-        // The note can still be about the previous text, so wait for the effect of this one.
-        await expect.poll(async () => [await takes.count(), await search.inputValue()]).toEqual([0, text]);
-      }
-      await page.goto(demo.address + FROM_USDC);
-      await says(fromText, 'From USDC on Base');
-      for (const [text, name] of typed) {
-        await search.fill('');
-        await page.keyboard.type(`${text}\n`);
-        // These two texts also name chains: Enter chooses the USDC of that chain.
-        if (text === 'pol' || text === 'optimism') await says(toText, /^To USDC on (Polygon|OP Mainnet)$/);
-        else
-          await says(
-            note,
-            new RegExp(
-              `^⚠? ?${name} is listed, but cannot be reached from USDC on Base\\. Choose another one\\.$`,
-            ),
-          );
-      }
-    });
-
-    it('the picker shows tokens that cannot be moved or reached, and does not let them be chosen', async () => {
-      const { page, search, found, note, otherRows, others, fromText, toText } =
-        await open('/?q=s*usdc+base');
-      await otherRows.first().click({ force: true });
-      await says(note, /^⚠? ?S\*USDC on Base is listed, but cannot be moved\. Choose another one\.$/);
-      // Enter chooses no row; the arrow keys select USDC, and then S*USDC.
-      await search.press('Enter');
-      await search.press('ArrowDown');
-      await search.press('ArrowDown');
-      await search.press('Enter');
-      await says(fromText, 'From Choose a token');
-      await page.goto(demo.address + FROM_USDC);
-      await says(found, '35 places for USDC');
-      await search.fill('arb');
-      await says(found, / for USDC and “arb”$/);
-      const other = otherRows.first();
-      expect(await others.getAttribute('aria-label')).toMatch(/^Listed, but cannot be reached \(\d+\)$/);
-      expect(await other.getAttribute('aria-disabled')).toBe('true');
-      const name = inOneLine((await other.locator('.title').textContent()) ?? '');
-      await other.click({ force: true });
-      await says(note, `${name} is listed, but cannot be reached from USDC on Base. Choose another one.`);
-      expect(await toText.innerText()).toContain('Choose a token');
-    });
-
-    it('the picker asks for From first, says that a link loads, and keeps a choice that was made before it has loaded', async () => {
-      const { page, search, found, rows, note, fromText } = await open();
-      await says(found, '350 tokens can be moved');
-      const to = page.getByRole('button', { name: /^To/ });
-      await to.click();
-      await to.click();
-      await says(note, /^⚠? ?First choose a token for From\.$/);
-
-      const isOfLink = (body: string) => body.includes('query TokensByKey');
-      const load = await holdRequests(page, isOfLink);
-      await page.goto(demo.address + FROM_USDC);
-      await says(fromText, 'From Loading…');
-      await search.fill('usdt ethereum');
-      await rows.first().click();
-      await says(found, /^\d+ places for USDT$/);
-      const loaded = page.waitForResponse((response) => isOfLink(response.request().postData() ?? ''));
-      load();
-      await (await loaded).finished();
-      // Leaves the page time to read the answer.
-      await page.evaluate(() => new Promise((next) => setTimeout(next, 100)));
-      await says(fromText, 'From USDT on Ethereum');
-    });
-
-    it('the picker swaps both sides, and says if there is no route back', async () => {
-      const listings = {
-        chains: [chainRow('a', { name: 'A' }), chainRow('b', { name: 'B' })],
-        tokens: [tokenRow('a', '0x1'), tokenRow('b', '0x2')],
+      return {
+        symbols: [...document.querySelectorAll('#tokens .row b')].map((symbol) => symbol.textContent),
+        isSame: first === document.querySelector('#tokens .row'),
+        setSize: document.querySelector('.found .row')?.getAttribute('aria-setsize'),
       };
-      const { page, upstream, note, from, fromText, toText } = await openWith(listings, {}, '/?token=a:0x1');
-      upstream.plan('tokens', (response, request, nth) => {
-        const isBack = request.url?.includes('srcChainKey=b') === true;
-        json({ tokens: isBack ? [] : listings.tokens })(response, request, nth);
-      });
-      await page.getByRole('option').filter({ hasText: 'on B' }).click();
-      await says(toText, 'To USDC on B');
-      await page.getByRole('button', { name: 'Swap From and To' }).click();
-      await says(toText, 'To USDC on A cannot be reached');
-      await says(fromText, 'From USDC on B');
-      await says(page.locator('#said'), 'From: USDC on B. To: USDC on A.');
-      await says(note, /The service lists nothing that this token can be moved to\./);
-      await page.reload();
-      await says(toText, 'To USDC on A cannot be reached');
-      // It is still said if the same token is chosen again.
-      await from.click();
-      await page.getByRole('option', { selected: true }).click();
-      await says(note, /The service lists nothing that this token can be moved to\./);
-      await says(toText, 'To USDC on A cannot be reached');
     });
+    expect([symbols.length, new Set(symbols).size, isSame, setSize]).toEqual([500, 500, true, '250']);
+    await search.press('ArrowDown');
+    await search.press('End');
+    await expect.poll(() => search.getAttribute('aria-activedescendant')).toBe('token-other-250');
+  });
 
-    it('the picker asks again for a route that was listed, and says that a chosen token is not listed any more', async () => {
-      const listings = {
-        chains: ['a', 'b', 'c'].map((key) => chainRow(key, { name: key })),
-        tokens: ['a', 'b', 'c'].map((key) => tokenRow(key, '0x1')),
+  it('the picker needs neither a mouse nor pauses: usdc base ⏎ arb ⏎', async () => {
+    const { page, rows, pair, found, search, fromText, toText } = await open();
+    await page.keyboard.type('usdc base\narb\n');
+    await says(toText, 'To USDC on Arbitrum');
+    await says(fromText, 'From USDC on Base');
+    await says(page.locator('#said'), 'To: USDC on Arbitrum.');
+    await says(found, '35 places for USDC');
+    expect(await search.inputValue()).toBe('');
+    expect(await rowTexts(rows.and(page.locator('[aria-selected=true]')))).toEqual([
+      expect.stringMatching(/^USDC on Arbitrum/),
+    ]);
+    expect(new URL(page.url()).search).toMatch(
+      new RegExp(`^\\?token=base:${USDC_ON_BASE}&to=arbitrum:0x\\w{40}$`),
+    );
+    await says(
+      pair,
+      new RegExp(
+        `^B USDC on Base → A USDC on Arbitrum This route is listed. A quote shows whether it works. From eip155:8453 ${USDC_ON_BASE} Copy To eip155:42161 0xaf88\\w+ Copy$`,
+      ),
+    );
+    // Screen readers announce every change.
+    const announced = await page.locator('#said').evaluateHandle((said) => {
+      const texts: (string | null)[] = [];
+      new MutationObserver(() => texts.push(said.textContent)).observe(said, { childList: true });
+      return texts;
+    });
+    for (const [label, address] of [
+      ['Arbitrum', /^0xaf88/],
+      ['Base', USDC_ON_BASE],
+    ]) {
+      await pair.getByRole('button', { name: `Copy the address of USDC on ${label}` }).click();
+      await expect.poll(() => copied(page)).toMatch(address ?? '');
+    }
+    expect(await announced.jsonValue()).toEqual(['Copied.', 'Copied.']);
+    const differing = await rows.locator('.differs').allTextContents();
+    expect(new Set(differing)).toEqual(new Set(['18 decimals, not 6']));
+    expect(differing.length).toBeLessThan(5);
+  });
+
+  it('the picker chooses the first result of the latest text, never of an older answer', async () => {
+    const { page, search, found, fromText } = await open();
+    await says(found, '350 tokens can be moved');
+    await page.route('**/graphql', async (route) => {
+      if (route.request().postData()?.includes('"query":"eth"'))
+        await new Promise((go) => setTimeout(go, 400));
+      await route.continue().catch(() => {});
+    });
+    await Promise.all([
+      page.waitForRequest((request) => request.postData()?.includes('"query":"eth"') === true),
+      search.fill('eth'),
+    ]);
+    await search.fill('usdt');
+    await search.press('Enter');
+    await says(fromText, /USDT/);
+  });
+
+  it('the picker chooses one token by a double click, by a second Enter, and by Enter before the search changes', async () => {
+    const { page, search, rows, found, fromText, toText } = await open();
+    await says(found, '350 tokens can be moved');
+    await rows.nth(2).click();
+    await says(found, /^\d+ places for /);
+    // The second press of a double click, at the same place.
+    await page.mouse.down({ clickCount: 2 });
+    await page.mouse.up({ clickCount: 2 });
+    await says(toText, 'To Choose a token');
+
+    await page.goto(demo.address);
+    await says(found, '350 tokens can be moved');
+    const answer = await holdRequests(page);
+    await search.press('ArrowDown');
+    await search.press('Enter');
+    await search.press('Enter');
+    answer();
+    await says(found, /^\d+ places for /);
+    await says(toText, 'To Choose a token');
+
+    await page.goto(`${demo.address}/?q=usdc`);
+    await says(found, /^89 tokens for “usdc”/);
+    const answerSearch = await holdRequests(page);
+    await search.fill('eurc');
+    await search.press('Enter');
+    await page.getByRole('radio', { name: 'Base', exact: true }).check({ force: true });
+    answerSearch();
+    await says(found, /for “eurc”/);
+    expect(await search.inputValue()).toBe('eurc');
+    await says(fromText, 'From Choose a token');
+  });
+
+  it('the picker searches even if the browser allows no more changes of its address', async () => {
+    const { page, search, found } = await open();
+    await says(found, '350 tokens can be moved');
+    await page.evaluate(() => {
+      history.replaceState = () => {
+        throw new DOMException('Too many calls.', 'SecurityError');
       };
-      const { page, upstream, note, pair, fromText, toText } = await openWith(
-        listings,
-        { TOKENS_FRESH_MS: '200', ...fixedLimits({ upstreamRetries: 0, destinationsFreshMs: 200 }) },
-        '/?token=a:0x1',
-      );
-      const pollUntil = (change: () => Promise<string | null>, text: RegExp) =>
-        expect.poll(looking(page, async () => inOneLine((await change()) ?? ''))).toMatch(text);
-      const summary = () => pair.innerText();
-      const nextPrices = async () => {
-        const time = page.locator('#prices time');
-        const earlier = await time.getAttribute('datetime');
-        await pollUntil(() => time.getAttribute('datetime'), new RegExp(`^(?!${earlier})`));
-      };
-      const onB = page.getByRole('option').filter({ hasText: 'on b' });
-      await onB.click();
-      await pollUntil(summary, /This route is listed\./);
-      upstream.plan('routes', json({ tokens: [] }));
-      // The row is of an older list.
-      await expect
-        .poll(async () => {
-          await onB.click();
-          return toText.innerText();
-        })
-        .toContain('cannot be reached');
-      upstream.plan('routes', json({ tokens: listings.tokens }));
-      await nextPrices();
-      // It asks again after some minutes.
-      const asked = upstream.routesAsked().length;
-      const copyButton = pair.getByRole('button', { name: 'Copy the address of USDC on a' });
-      await copyButton.focus();
-      await nextPrices();
-      expect(await hasFocus(copyButton)).toBe(true);
-      expect(upstream.routesAsked()).toHaveLength(asked);
-      await page.evaluate(() => {
-        const { now } = Date;
-        Date.now = () => now() + 600_000;
-      });
-      await pollUntil(summary, /This route is listed\./);
-
-      upstream.plan('tokens', json({ tokens: listings.tokens.filter(({ chainKey }) => chainKey !== 'b') }));
-      await pollUntil(() => toText.innerText(), /^To Not listed$/);
-      await says(note, /^⚠? ?A chosen token is not listed\.$/);
-      await says(fromText, 'From USDC on a');
     });
+    await search.fill('usdt ethereum');
+    await says(found, /for “usdt ethereum”/);
+  });
 
-    it('the picker opens the state of a link, and goes back and forth between choices', async () => {
-      const link = FROM_USDC.toLowerCase();
-      const { page, rows, from, search, found, note, complaints, hosts, fromText, toText } = await open(link);
-      await says(found, '35 places for USDC');
-      expect(page.url()).toBe(demo.address + link);
-      await rows.filter({ hasText: 'on Linea' }).click();
-      await says(toText, /Linea/);
-      // After a reload the chosen row is in view, though many rows are above it.
-      await page.reload();
-      const chosenRow = page.getByRole('option', { selected: true });
-      await expect
-        .poll(() => chosenRow.evaluate((row) => row.getBoundingClientRect().bottom))
-        .toBeLessThan(700);
-      await rows.filter({ hasText: 'on Arbitrum' }).click();
-      await says(toText, /Arbitrum/);
-      await from.click();
-      await says(found, '350 tokens can be moved');
-      expect(new URL(page.url()).searchParams.get('side')).toBe('from');
-      await search.fill('usdt ethereum');
-      await page.getByRole('tab', { name: 'curl' }).click();
-      await says(found, /“usdt ethereum”/);
-      expect(new URL(page.url()).searchParams.get('q')).toBe('usdt ethereum');
-      const seen = async () => [
-        ...(await Promise.all([fromText, toText, found].map((place) => place.innerText()))),
-        await rowTexts(rows.first()),
-        await page.getByRole('tab', { selected: true }).innerText(),
-      ];
-      const before = await seen();
-      await page.reload();
-      await expect.poll(seen).toEqual(before);
-
-      await search.press('Enter');
-      await says(fromText, /USDT/);
-      expect(new URL(page.url()).searchParams.has('to')).toBe(false);
-      await page.goBack();
-      await says(toText, /Arbitrum/);
-      await page.goForward();
-      await says(fromText, /USDT/);
-
-      await page.goto(`${demo.address}/?token=base:unknown&chain=nowhere`);
-      await says(fromText, /Not listed/);
-      await page.getByText('No listed token matches.').waitFor();
-      await page.goto(`${demo.address}/?token=nope:0x1`);
-      await says(note, /^⚠? ?A chosen token is not listed\.$/);
-      await says(found, '350 tokens can be moved');
-      await page.goto(`${demo.address}${FROM_USDC}&to=nope:0x1`);
-      await says(note, /^⚠? ?A chosen token is not listed\.$/);
-      await search.fill('usdt');
-      await expect.poll(() => note.innerText()).not.toContain('A chosen token');
-      expect(complaints).toEqual([]);
-      expect([...hosts]).toEqual([new URL(demo.address).host]);
-    });
-
-    it('the picker remembers the last choices beside the card until they are forgotten, and never moves the list for them', async () => {
-      const { page, search, rows, pair, fromText } = await open();
-      const phone = { width: 360, height: 640 };
-      const desktop = page.viewportSize() ?? phone;
-      /** Where the first row is in a large window and on a phone. */
-      const places = async () => {
-        await rows.first().waitFor();
-        const seen = [];
-        for (const size of [phone, desktop]) {
-          await page.setViewportSize(size);
-          seen.push(await rows.first().boundingBox());
-        }
-        return seen;
-      };
-      const before = await places();
-      await rows.filter({ hasText: 'USDC on Ethereum' }).click();
-      await says(fromText, /USDC/);
-      expect(await places()).toEqual(before);
-      await page.goto(demo.address);
-      await pair.getByRole('button', { name: 'USDC Ethereum' }).waitFor();
-      expect(await places()).toEqual(before);
-      await pair.getByRole('button', { name: 'USDC Ethereum' }).click();
-      await says(fromText, /USDC/);
-      expect(await hasFocus(search)).toBe(true);
-      expect(await places()).toEqual(before);
-      await page.goto(demo.address);
-      await pair.getByRole('button', { name: 'Forget' }).press('Enter');
-      expect([await pair.isVisible(), await hasFocus(search)]).toEqual([false, true]);
-      expect(await places()).toEqual(before);
-      expect(await page.evaluate(() => localStorage.length)).toBe(0);
-      // Foreign data in the storage is ignored.
-      for (const stored of ['{', '"x"', '[null, 1, {"chainKey": 1}]']) {
-        await page.evaluate((text) => localStorage.setItem('token-picker.recent', text), stored);
-        await page.reload();
-        await rows.first().waitFor();
-        expect(await pair.isVisible()).toBe(false);
-      }
-    });
-
-    it('the picker focuses the search with one key, which can be switched off', async () => {
-      const { page, search, rows } = await open();
-      await rows.first().waitFor();
-      const key = page.getByRole('button', { name: 'The key / focuses the search' });
-      await key.focus();
-      await page.keyboard.press('/');
-      expect([await hasFocus(search), await search.inputValue()]).toEqual([true, '']);
-      await page.keyboard.press('/');
-      expect(await search.inputValue()).toBe('');
-      await page.keyboard.type('a/');
-      expect(await search.inputValue()).toBe('a/');
+  it('the picker chooses no token by Enter, and says why, if the best match cannot be moved or reached', async () => {
+    const typed = [
+      ['matic', 'MATIC on Polygon'],
+      ['pol', 'MATIC on Polygon'],
+      ['matic polygon', 'MATIC on Polygon'],
+      ['sol', 'SOL on Solana'],
+      ['optimism', 'OP on OP Mainnet'],
+    ] as const;
+    const { page, search, note, fromText, toText, takes } = await open();
+    for (const [text, name] of typed) {
       await search.fill('');
-      await key.click();
-      await page.reload();
-      expect(await key.getAttribute('aria-pressed')).toBe('false');
-      await key.focus();
-      await page.keyboard.press('/');
-      expect(await hasFocus(search)).toBe(false);
+      await page.keyboard.type(`${text}\n`);
+      await says(note, new RegExp(`^⚠? ?${name} is listed, but cannot be moved\\. Choose another one\\.$`));
+      await says(page.locator('#said'), `${name} is listed, but cannot be moved. Choose another one.`);
+      await says(fromText, 'From Choose a token');
+      // The note can still be about the previous text, so wait for the effect of this one.
+      await expect.poll(async () => [await takes.count(), await search.inputValue()]).toEqual([0, text]);
+    }
+    await page.goto(demo.address + FROM_USDC);
+    await says(fromText, 'From USDC on Base');
+    for (const [text, name] of typed) {
+      await search.fill('');
+      await page.keyboard.type(`${text}\n`);
+      // These two texts also name chains: Enter chooses the USDC of that chain.
+      if (text === 'pol' || text === 'optimism') await says(toText, /^To USDC on (Polygon|OP Mainnet)$/);
+      else
+        await says(
+          note,
+          new RegExp(
+            `^⚠? ?${name} is listed, but cannot be reached from USDC on Base\\. Choose another one\\.$`,
+          ),
+        );
+    }
+  });
+
+  it('the picker shows tokens that cannot be moved or reached, and does not let them be chosen', async () => {
+    const { page, search, found, note, otherRows, others, fromText, toText } = await open('/?q=s*usdc+base');
+    await otherRows.first().click({ force: true });
+    await says(note, /^⚠? ?S\*USDC on Base is listed, but cannot be moved\. Choose another one\.$/);
+    // Enter chooses no row; the arrow keys select USDC, and then S*USDC.
+    await search.press('Enter');
+    await search.press('ArrowDown');
+    await search.press('ArrowDown');
+    await search.press('Enter');
+    await says(fromText, 'From Choose a token');
+    await page.goto(demo.address + FROM_USDC);
+    await says(found, '35 places for USDC');
+    await search.fill('arb');
+    await says(found, / for USDC and “arb”$/);
+    const other = otherRows.first();
+    expect(await others.getAttribute('aria-label')).toMatch(/^Listed, but cannot be reached \(\d+\)$/);
+    expect(await other.getAttribute('aria-disabled')).toBe('true');
+    const name = inOneLine((await other.locator('.title').textContent()) ?? '');
+    await other.click({ force: true });
+    await says(note, `${name} is listed, but cannot be reached from USDC on Base. Choose another one.`);
+    expect(await toText.innerText()).toContain('Choose a token');
+  });
+
+  it('the picker asks for From first, says that a link loads, and keeps a choice that was made before it has loaded', async () => {
+    const { page, search, found, rows, note, fromText } = await open();
+    await says(found, '350 tokens can be moved');
+    const to = page.getByRole('button', { name: /^To/ });
+    await to.click();
+    await to.click();
+    await says(note, /^⚠? ?First choose a token for From\.$/);
+
+    const isOfLink = (body: string) => body.includes('query TokensByKey');
+    const load = await holdRequests(page, isOfLink);
+    await page.goto(demo.address + FROM_USDC);
+    await says(fromText, 'From Loading…');
+    await search.fill('usdt ethereum');
+    await rows.first().click();
+    await says(found, /^\d+ places for USDT$/);
+    const loaded = page.waitForResponse((response) => isOfLink(response.request().postData() ?? ''));
+    load();
+    await (await loaded).finished();
+    // Leaves the page time to read the answer.
+    await page.evaluate(() => new Promise((next) => setTimeout(next, 100)));
+    await says(fromText, 'From USDT on Ethereum');
+  });
+
+  it('the picker swaps both sides, and says if there is no route back', async () => {
+    const listings = {
+      chains: [chainRow('a', { name: 'A' }), chainRow('b', { name: 'B' })],
+      tokens: [tokenRow('a', '0x1'), tokenRow('b', '0x2')],
+    };
+    const { page, upstream, note, from, fromText, toText } = await openWith(listings, {}, '/?token=a:0x1');
+    upstream.plan('tokens', (response, request, nth) => {
+      const isBack = request.url?.includes('srcChainKey=b') === true;
+      json({ tokens: isBack ? [] : listings.tokens })(response, request, nth);
     });
+    await page.getByRole('option').filter({ hasText: 'on B' }).click();
+    await says(toText, 'To USDC on B');
+    await page.getByRole('button', { name: 'Swap From and To' }).click();
+    await says(toText, 'To USDC on A cannot be reached');
+    await says(fromText, 'From USDC on B');
+    await says(page.locator('#said'), 'From: USDC on B. To: USDC on A.');
+    await says(note, /The service lists nothing that this token can be moved to\./);
+    await page.reload();
+    await says(toText, 'To USDC on A cannot be reached');
+    // It is still said if the same token is chosen again.
+    await from.click();
+    await page.getByRole('option', { selected: true }).click();
+    await says(note, /The service lists nothing that this token can be moved to\./);
+    await says(toText, 'To USDC on A cannot be reached');
+  });
+
+  it('the picker asks again for a route that was listed, and says that a chosen token is not listed any more', async () => {
+    const listings = {
+      chains: ['a', 'b', 'c'].map((key) => chainRow(key, { name: key })),
+      tokens: ['a', 'b', 'c'].map((key) => tokenRow(key, '0x1')),
+    };
+    const { page, upstream, note, pair, fromText, toText } = await openWith(
+      listings,
+      { TOKENS_FRESH_MS: '200', ...fixedLimits({ upstreamRetries: 0, destinationsFreshMs: 200 }) },
+      '/?token=a:0x1',
+    );
+    const pollUntil = (change: () => Promise<string | null>, text: RegExp) =>
+      expect.poll(looking(page, async () => inOneLine((await change()) ?? ''))).toMatch(text);
+    const summary = () => pair.innerText();
+    const nextPrices = async () => {
+      const time = page.locator('#prices time');
+      const earlier = await time.getAttribute('datetime');
+      await pollUntil(() => time.getAttribute('datetime'), new RegExp(`^(?!${earlier})`));
+    };
+    const onB = page.getByRole('option').filter({ hasText: 'on b' });
+    await onB.click();
+    await pollUntil(summary, /This route is listed\./);
+    upstream.plan('routes', json({ tokens: [] }));
+    // The row is of an older list.
+    await expect
+      .poll(async () => {
+        await onB.click();
+        return toText.innerText();
+      })
+      .toContain('cannot be reached');
+    upstream.plan('routes', json({ tokens: listings.tokens }));
+    await nextPrices();
+    // It asks again after some minutes.
+    const asked = upstream.routesAsked().length;
+    const copyButton = pair.getByRole('button', { name: 'Copy the address of USDC on a' });
+    await copyButton.focus();
+    await nextPrices();
+    expect(await hasFocus(copyButton)).toBe(true);
+    expect(upstream.routesAsked()).toHaveLength(asked);
+    await page.evaluate(() => {
+      const { now } = Date;
+      Date.now = () => now() + 600_000;
+    });
+    await pollUntil(summary, /This route is listed\./);
+
+    upstream.plan('tokens', json({ tokens: listings.tokens.filter(({ chainKey }) => chainKey !== 'b') }));
+    await pollUntil(() => toText.innerText(), /^To Not listed$/);
+    await says(note, /^⚠? ?A chosen token is not listed\.$/);
+    await says(fromText, 'From USDC on a');
+  });
+
+  it('the picker opens the state of a link, and goes back and forth between choices', async () => {
+    const link = FROM_USDC.toLowerCase();
+    const { page, rows, from, search, found, note, complaints, hosts, fromText, toText } = await open(link);
+    await says(found, '35 places for USDC');
+    expect(page.url()).toBe(demo.address + link);
+    await rows.filter({ hasText: 'on Linea' }).click();
+    await says(toText, /Linea/);
+    // After a reload the chosen row is in view, though many rows are above it.
+    await page.reload();
+    const chosenRow = page.getByRole('option', { selected: true });
+    await expect
+      .poll(() => chosenRow.evaluate((row) => row.getBoundingClientRect().bottom))
+      .toBeLessThan(700);
+    await rows.filter({ hasText: 'on Arbitrum' }).click();
+    await says(toText, /Arbitrum/);
+    await from.click();
+    await says(found, '350 tokens can be moved');
+    expect(new URL(page.url()).searchParams.get('side')).toBe('from');
+    await search.fill('usdt ethereum');
+    await page.getByRole('tab', { name: 'curl' }).click();
+    await says(found, /“usdt ethereum”/);
+    expect(new URL(page.url()).searchParams.get('q')).toBe('usdt ethereum');
+    const seen = async () => [
+      ...(await Promise.all([fromText, toText, found].map((place) => place.innerText()))),
+      await rowTexts(rows.first()),
+      await page.getByRole('tab', { selected: true }).innerText(),
+    ];
+    const before = await seen();
+    await page.reload();
+    await expect.poll(seen).toEqual(before);
+
+    await search.press('Enter');
+    await says(fromText, /USDT/);
+    expect(new URL(page.url()).searchParams.has('to')).toBe(false);
+    await page.goBack();
+    await says(toText, /Arbitrum/);
+    await page.goForward();
+    await says(fromText, /USDT/);
+
+    await page.goto(`${demo.address}/?token=base:unknown&chain=nowhere`);
+    await says(fromText, /Not listed/);
+    await page.getByText('No listed token matches.').waitFor();
+    await page.goto(`${demo.address}/?token=nope:0x1`);
+    await says(note, /^⚠? ?A chosen token is not listed\.$/);
+    await says(found, '350 tokens can be moved');
+    await page.goto(`${demo.address}${FROM_USDC}&to=nope:0x1`);
+    await says(note, /^⚠? ?A chosen token is not listed\.$/);
+    await search.fill('usdt');
+    await expect.poll(() => note.innerText()).not.toContain('A chosen token');
+    expect(complaints).toEqual([]);
+    expect([...hosts]).toEqual([new URL(demo.address).host]);
+  });
+
+  it('the picker remembers the last choices beside the card until they are forgotten, and never moves the list for them', async () => {
+    const { page, search, rows, pair, fromText } = await open();
+    const phone = { width: 360, height: 640 };
+    const desktop = page.viewportSize() ?? phone;
+    /** Where the first row is in a large window and on a phone. */
+    const places = async () => {
+      await rows.first().waitFor();
+      const seen = [];
+      for (const size of [phone, desktop]) {
+        await page.setViewportSize(size);
+        seen.push(await rows.first().boundingBox());
+      }
+      return seen;
+    };
+    const before = await places();
+    await rows.filter({ hasText: 'USDC on Ethereum' }).click();
+    await says(fromText, /USDC/);
+    expect(await places()).toEqual(before);
+    await page.goto(demo.address);
+    await pair.getByRole('button', { name: 'USDC Ethereum' }).waitFor();
+    expect(await places()).toEqual(before);
+    await pair.getByRole('button', { name: 'USDC Ethereum' }).click();
+    await says(fromText, /USDC/);
+    expect(await hasFocus(search)).toBe(true);
+    expect(await places()).toEqual(before);
+    await page.goto(demo.address);
+    await pair.getByRole('button', { name: 'Forget' }).press('Enter');
+    expect([await pair.isVisible(), await hasFocus(search)]).toEqual([false, true]);
+    expect(await places()).toEqual(before);
+    expect(await page.evaluate(() => localStorage.length)).toBe(0);
+    // Foreign data in the storage is ignored.
+    for (const stored of ['{', '"x"', '[null, 1, {"chainKey": 1}]']) {
+      await page.evaluate((text) => localStorage.setItem('token-picker.recent', text), stored);
+      await page.reload();
+      await rows.first().waitFor();
+      expect(await pair.isVisible()).toBe(false);
+    }
+  });
+
+  it('the picker focuses the search with one key, which can be switched off', async () => {
+    const { page, search, rows } = await open();
+    await rows.first().waitFor();
+    const key = page.getByRole('button', { name: 'The key / focuses the search' });
+    await key.focus();
+    await page.keyboard.press('/');
+    expect([await hasFocus(search), await search.inputValue()]).toEqual([true, '']);
+    await page.keyboard.press('/');
+    expect(await search.inputValue()).toBe('');
+    await page.keyboard.type('a/');
+    expect(await search.inputValue()).toBe('a/');
+    await search.fill('');
+    await key.click();
+    await page.reload();
+    expect(await key.getAttribute('aria-pressed')).toBe('false');
+    await key.focus();
+    await page.keyboard.press('/');
+    expect(await hasFocus(search)).toBe(false);
   });
 });

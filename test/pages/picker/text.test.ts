@@ -14,84 +14,61 @@ import {
   shortAddress,
 } from '../../../src/pages/picker/text.js';
 
-it.each([
-  [0, '$0.00'],
-  [1, '$1.00'],
-  [0.9998, '$0.9998'],
-  [0.99996, '$1.00'],
-  [0.5, '$0.50'],
-  [0.98765, '$0.9877'],
-  [0.0123456, '$0.01235'],
-  [0.00000012345, '$0.0000001235'],
-  [0.0000001, '$0.0000001'],
-  [0.0000000999, '<$0.0000001'],
-  [5e-324, '<$0.0000001'],
-  [3120.449, '$3,120.45'],
-  [94_120.7, '$94,120.70'],
-  [9_999_999.996, '$10,000,000.00'],
-  [10_000_000, '$10,000,000.00'],
-  [123_456_789.12, '$123,456,789.12'],
-  [999_996_000, '$999,996,000.00'],
-  [2.5e12, '$2,500,000,000,000.00'],
-])('the picker writes a price of %d as %s', (usd, text) => {
-  expect(priceText(usd)).toBe(text);
-});
-
-it.each([
-  [-5000, '0 s'],
-  [12_900, '12 s'],
-  [60_000, '1 min'],
-  [3_599_000, '59 min'],
-  [7_200_000, '2 h'],
-  [200_000_000, '2 d'],
-])('the picker writes an age of %d ms as %s', (ms, text) => {
-  expect(ageText(ms)).toBe(text);
-});
-
-it.each([
-  ['USDC', 'USDC'],
-  ['USD\u200bC', 'USD[U+200B]C'],
-  ['\u202ecba', '[U+202E]cba'],
-  ['a\u00a0b', 'a[U+00A0]b'],
-  ['\u3164', '[U+3164]'],
-  ['\u2800x', '[U+2800]x'],
-  ['\ufeffTether\u{e0041}', '[U+FEFF]Tether[U+E0041]'],
-  ['x\ufe0f', 'x[U+FE0F]'],
-  ['Дай 币 ₮', 'Дай 币 ₮'],
-  ['❤️ 👩‍🚀', '❤️ 👩‍🚀'],
-])('the picker writes %j, with its invisible characters marked, as %s', (name, text) => {
-  expect(markedText(name)).toBe(text);
-});
-
-it.each([
-  ['usdc', 'u'],
-  ['\u200b\u202eETH', 'E'],
-  ['🐶coin', '🐶'],
-  ['\u200b', '?'],
-  ['', '?'],
-])('the picker writes the initial of %j as %s', (symbol, initial) => {
-  expect(firstCharacter(symbol)).toBe(initial);
-});
-
-it.each([
-  ['0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913', '0x8335…2913'],
-  ['0x1::aptos_coin::AptosCoin', '0x1::a…Coin'],
-  ['0x1234567890ab', '0x1234567890ab'],
-])('the picker writes the address %s as %s', (address, short) => {
-  expect(shortAddress(address)).toBe(short);
-});
-
-it.each([
-  ['USDC', false],
-  ['USD₮0', false],
-  ['1INCH', false],
-  ['币安', false],
-  ['USDС', true],
-  ['ЕТН', true],
-  ['USDαi', true],
-  ['USD币', true],
-])('the picker knows whether %s can pass for another symbol: %s', (symbol, isSo) => {
-  expect(isMixed(symbol)).toBe(isSo);
+// Prices, ages, names with their invisible characters marked, initials, short addresses; and whether a symbol can pass for
+// another one.
+it.each<[write: (value: never) => unknown, value: unknown, written: unknown]>([
+  [priceText, 0, '$0.00'],
+  [priceText, 1, '$1.00'],
+  [priceText, 0.9998, '$0.9998'],
+  [priceText, 0.99996, '$1.00'],
+  [priceText, 0.5, '$0.50'],
+  [priceText, 0.98765, '$0.9877'],
+  [priceText, 0.0123456, '$0.01235'],
+  [priceText, 0.00000012345, '$0.0000001235'],
+  [priceText, 0.0000001, '$0.0000001'],
+  [priceText, 0.0000000999, '<$0.0000001'],
+  [priceText, 5e-324, '<$0.0000001'],
+  [priceText, 3120.449, '$3,120.45'],
+  [priceText, 94_120.7, '$94,120.70'],
+  [priceText, 9_999_999.996, '$10,000,000.00'],
+  [priceText, 10_000_000, '$10,000,000.00'],
+  [priceText, 123_456_789.12, '$123,456,789.12'],
+  [priceText, 999_996_000, '$999,996,000.00'],
+  [priceText, 2.5e12, '$2,500,000,000,000.00'],
+  [ageText, -5000, '0 s'],
+  [ageText, 12_900, '12 s'],
+  [ageText, 60_000, '1 min'],
+  [ageText, 3_599_000, '59 min'],
+  [ageText, 7_200_000, '2 h'],
+  [ageText, 200_000_000, '2 d'],
+  [markedText, 'USDC', 'USDC'],
+  [markedText, 'USD\u200bC', 'USD[U+200B]C'],
+  [markedText, '\u202ecba', '[U+202E]cba'],
+  [markedText, 'a\u00a0b', 'a[U+00A0]b'],
+  [markedText, '\u3164', '[U+3164]'],
+  [markedText, '\u2800x', '[U+2800]x'],
+  [markedText, '\ufeffTether\u{e0041}', '[U+FEFF]Tether[U+E0041]'],
+  [markedText, 'x\ufe0f', 'x[U+FE0F]'],
+  [markedText, 'Дай 币 ₮', 'Дай 币 ₮'],
+  [markedText, '❤️ 👩‍🚀', '❤️ 👩‍🚀'],
+  [firstCharacter, 'usdc', 'u'],
+  [firstCharacter, '\u200b\u202eETH', 'E'],
+  [firstCharacter, '🐶coin', '🐶'],
+  [firstCharacter, '\u200b', '?'],
+  [firstCharacter, '', '?'],
+  [shortAddress, '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913', '0x8335…2913'],
+  [shortAddress, '0x1::aptos_coin::AptosCoin', '0x1::a…Coin'],
+  [shortAddress, '0x1234567890ab', '0x1234567890ab'],
+  [isMixed, 'USDC', false],
+  [isMixed, 'USD₮0', false],
+  [isMixed, '1INCH', false],
+  [isMixed, '币安', false],
+  [isMixed, 'USDС', true],
+  [isMixed, 'ЕТН', true],
+  [isMixed, 'USDαi', true],
+  [isMixed, 'USD币', true],
+])('the picker writes by %o what is %j as %j', (write, value, written) => {
+  expect(write(value as never)).toBe(written);
 });
 
 it.each([
