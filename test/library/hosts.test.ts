@@ -1,22 +1,37 @@
 /** The packed gateway works in each of the supported servers and runtimes as it does in its own process. */
 import { execFile } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { PATHS_WITHOUT_METRICS } from '../../src/http/paths.js';
 import { afterTests } from '../support/ends.js';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.js';
+import { freePort } from '../support/free-port.js';
 import { startGatewayProcess } from '../support/gateway-process.js';
 import { isMissing } from '../support/missing.js';
-import { readText } from '../support/readme.js';
+import { ROOT, readText } from '../support/readme.js';
 import { sendHttp } from '../support/send-http.js';
-import { spawnGroup } from '../support/server-process.js';
+import { type AtEnd, spawnGroup, startServerProcess } from '../support/server-process.js';
+import { temporaryDirectory } from '../support/temporary-files.js';
 import { plainOf } from '../support/test-server.js';
 import { type Asked, answersOf, got, LONG, posted, QUERY, REQUESTS } from './requests.js';
-import { HOSTS, installPacked, installRuntime, startHost, startNext } from './support.js';
+
+const run = promisify(execFile);
+const HOSTS = fileURLToPath(new URL('hosts', import.meta.url));
+const QUIET = ['--no-audit', '--no-fund', '--prefer-offline', '--ignore-scripts'];
+/** The address of the upstream in the files of `hosts`. The tests replace it. */
+const UPSTREAM = 'https://stargate.finance/api/v1';
+/** The runtimes that npm can install, and their arguments to run a file. */
+const RUNTIMES = {
+  bun: { installed: 'bun@1.4.5', args: [] },
+  deno: { installed: 'deno@2.9.6', args: ['run', '--allow-all'] },
+} as const;
+
+type Runtime = keyof typeof RUNTIMES;
 
 /** The lines of the library’s guide that mount the gateway, by the file of the host. */
 const SHOWN: Readonly<Record<string, string>> = {
@@ -42,7 +57,7 @@ it('the guide of the library mounts the gateway in the same way as the tested ho
   }
 });
 
-const canInstall = await promisify(execFile)('npm', ['ping', '--fetch-retries=0']).then(
+const canInstall = await run('npm', ['ping', '--fetch-retries=0']).then(
   () => true,
   () => false,
 );
@@ -109,7 +124,7 @@ describe.skipIf(isMissing(canInstall, 'other servers (the npm registry does not 
     });
 
     it('the packed gateway has types that compile strictly, with exactly the options', async () => {
-      await promisify(execFile)(join(folder, 'node_modules/.bin/tsc'), ['-p', '.'], { cwd: folder });
+      await run(join(folder, 'node_modules/.bin/tsc'), ['-p', '.'], { cwd: folder });
     });
 
     it('the packed gateway has a command that starts the process', async () => {
@@ -125,7 +140,7 @@ describe.skipIf(isMissing(canInstall, 'other servers (the npm registry does not 
     it.each(['bun', 'deno'] as const)('the packed gateway tells %s that it needs Node', async (runtime) => {
       const [program = '', ...args] = await installRuntime(runtime, folder);
       const main = join(folder, 'node_modules/chains-and-tokens-gateway/dist/main.js');
-      const started = promisify(execFile)(program, [...args, main], { cwd: folder, timeout: 60_000 });
+      const started = run(program, [...args, main], { cwd: folder, timeout: 60_000 });
       await expect(started).rejects.toMatchObject({
         code: 1,
         stderr: 'The process needs Node. In Bun and Deno use the library: openGateway.\n',
@@ -144,7 +159,7 @@ describe.skipIf(isMissing(canInstall, 'other servers (the npm registry does not 
         const [program = '', ...args] =
           runtime === 'node' ? [process.execPath] : await installRuntime(runtime, folder);
         const inFolder = { cwd: folder, timeout: 60_000 };
-        const { stdout } = await promisify(execFile)(program, [...args, 'closing.js'], inFolder);
+        const { stdout } = await run(program, [...args, 'closing.js'], inFolder);
         expect(stdout).toBe('200\n200\n200\n');
       },
     );
@@ -170,3 +185,83 @@ describe.skipIf(isMissing(canInstall, 'other servers (the npm registry does not 
     });
   },
 );
+
+/** Packs the gateway, and installs it into an empty project beside the servers that mount it. @returns the folder */
+async function installPacked(atEnd: AtEnd): Promise<string> {
+  const folder = temporaryDirectory(atEnd);
+  cpSync(HOSTS, folder, { recursive: true });
+  const { stdout } = await run('npm', ['pack', '--pack-destination', folder, '--json'], { cwd: ROOT });
+  const packed: unknown = JSON.parse(stdout);
+  const [file] = Array.isArray(packed) ? packed : Object.values(packed as object);
+  const { filename } = file as { filename: string };
+  // First the gateway is installed alone, with engine checks: a package that needs a newer Node is an error.
+  const alone = join(folder, 'alone');
+  mkdirSync(alone);
+  writeFileSync(join(alone, 'package.json'), '{ "private": true }');
+  await run('npm', ['install', '--engine-strict', '--dry-run', ...QUIET, `../${filename}`], { cwd: alone });
+  await run('npm', ['install', ...QUIET, `./${filename}`], { cwd: folder });
+  return folder;
+}
+
+/** Installs a runtime from npm, once. @returns the program that runs a file, with its arguments */
+function installRuntime(runtime: Runtime, folder: string): Promise<readonly string[]> {
+  installing[runtime] ??= (async () => {
+    // Install scripts must run here, because they install the program.
+    const apart = mkdtempSync(join(folder, `${runtime}-`));
+    writeFileSync(join(apart, 'package.json'), '{}');
+    await run('npm', ['install', '--no-audit', '--no-fund', RUNTIMES[runtime].installed], { cwd: apart });
+    return [join(apart, 'node_modules/.bin', runtime), ...RUNTIMES[runtime].args];
+  })();
+  return installing[runtime];
+}
+
+const installing: Partial<Record<Runtime, Promise<readonly string[]>>> = {};
+
+/** Builds and starts the Next app with this upstream. Resolves with its base address when it answers. */
+async function startNext(folder: string, upstreamUrl: string, atEnd: AtEnd): Promise<string> {
+  const app = join(folder, 'next');
+  const route = join(app, 'app/tokens/[[...path]]/route.js');
+  writeFileSync(route, readFileSync(route, 'utf8').replace(UPSTREAM, upstreamUrl));
+  const env = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', NEXT_TELEMETRY_DISABLED: '1' };
+  const next = join(folder, 'node_modules/.bin/next');
+  await run(next, ['build'], { cwd: app, env });
+  const port = await freePort();
+  const address = `http://127.0.0.1:${port}/tokens`;
+  const server = { name: 'Next', command: [next, 'start', '-p', String(port)], cwd: app, env };
+  await startServerProcess({ ...server, isAnswering: () => isAnswering(address) }, atEnd);
+  return address;
+}
+
+/**
+ * Starts a file of `hosts` with this upstream. Resolves with its base address when it answers.
+ *
+ * @param command the program that runs it, with its arguments
+ */
+async function startHost(
+  folder: string,
+  file: string,
+  upstreamUrl: string,
+  atEnd: AtEnd,
+  command: readonly string[],
+): Promise<string> {
+  const port = await freePort();
+  const apart = mkdtempSync(join(folder, 'host-'));
+  const text = readFileSync(join(folder, file), 'utf8');
+  writeFileSync(join(apart, file), text.replace(UPSTREAM, upstreamUrl).replaceAll('3000', String(port)));
+  // The library must not read the environment, so UPSTREAM_URL is invalid, and other variables are left out.
+  const env = {
+    PATH: process.env.PATH ?? '',
+    HOME: folder,
+    NODE_ENV: 'production',
+    UPSTREAM_URL: 'no address',
+  };
+  const address = `http://127.0.0.1:${port}/tokens`;
+  const server = { name: file, command: [...command, join(apart, file)], cwd: folder, env };
+  await startServerProcess({ ...server, isAnswering: () => isAnswering(address) }, atEnd);
+  return address;
+}
+
+async function isAnswering(address: string): Promise<boolean> {
+  const response = await fetch(`${address}/graphql?query={chains{chainKey}tokens{symbol}}`);
+  return response.status === 200 && !(await response.text()).includes('"errors"');
+}
