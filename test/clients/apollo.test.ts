@@ -1,7 +1,7 @@
 /** Apollo Client works with its usual configuration: pickers, its cache by id, and the pages of a search. */
 import { ApolloClient, gql, HttpLink, InMemoryCache, type ObservableQuery } from '@apollo/client';
 import { filter, firstValueFrom, from } from 'rxjs';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { watchRequests } from '../support/seen-requests.js';
 import { shareGateway } from '../support/shared-gateway.js';
 import {
@@ -38,81 +38,79 @@ function createPlainClient(uri: string, cache = new InMemoryCache()) {
   return new ApolloClient({ link: new HttpLink({ uri }), cache });
 }
 
-describe('Apollo Client', () => {
-  const gateway = shareGateway();
+const gateway = shareGateway();
 
-  it('Apollo Client fills the pickers of chains, tokens and destinations, each with one query', async () => {
-    const sent = watchRequests();
-    const client = createPlainClient(gateway.endpoint);
+it('Apollo Client fills the pickers of chains, tokens and destinations, each with one query', async () => {
+  const sent = watchRequests();
+  const client = createPlainClient(gateway.endpoint);
 
-    await expectPickers(async (query, variables) => {
-      const { data } = await client.query<never>({ query: gql(query), variables });
-      return data;
-    });
-    expect(sent()).toHaveLength(3);
+  await expectPickers(async (query, variables) => {
+    const { data } = await client.query<never>({ query: gql(query), variables });
+    return data;
   });
+  expect(sent()).toHaveLength(3);
+});
 
-  it('Apollo Client normalises the results of several queries by id, without configuration', async () => {
-    const cache = new InMemoryCache();
-    const client = createPlainClient(gateway.endpoint, cache);
-    const { data } = await client.query<{ token: PricedToken }>({ query: TOKEN, variables: USDC });
-    const { id } = data?.token ?? {};
-    await client.query({ query: gql(TOKEN_PICKER), variables: { query: USDC.srcToken } });
-    await client.query({ query: USDC_ROWS });
-    await client.query({ query: gql(CHAIN_PICKER), variables: { search: 'ethereum' } });
+it('Apollo Client normalises the results of several queries by id, without configuration', async () => {
+  const cache = new InMemoryCache();
+  const client = createPlainClient(gateway.endpoint, cache);
+  const { data } = await client.query<{ token: PricedToken }>({ query: TOKEN, variables: USDC });
+  const { id } = data?.token ?? {};
+  await client.query({ query: gql(TOKEN_PICKER), variables: { query: USDC.srcToken } });
+  await client.query({ query: USDC_ROWS });
+  await client.query({ query: gql(CHAIN_PICKER), variables: { search: 'ethereum' } });
 
-    const found = await client.query<{ node: PricedToken }>({ query: NODE, variables: { id } });
-    expect(found.data?.node.symbol).toBe('USDC');
+  const found = await client.query<{ node: PricedToken }>({ query: NODE, variables: { id } });
+  expect(found.data?.node.symbol).toBe('USDC');
 
-    const kept = Object.entries(cache.extract());
-    expect(kept.filter(([, entry]) => entry?.address === USDC.srcToken)).toEqual([
-      [
-        `Token:${id}`,
-        expect.objectContaining({ symbol: 'USDC', decimals: 6, chain: { __ref: expect.any(String) } }),
-      ],
-    ]);
-    expect(kept.filter(([, entry]) => entry?.name === 'Ethereum')).toEqual([
-      [expect.stringMatching(/^Chain:./), expect.objectContaining({ chainKey: 'ethereum' })],
-    ]);
+  const kept = Object.entries(cache.extract());
+  expect(kept.filter(([, entry]) => entry?.address === USDC.srcToken)).toEqual([
+    [
+      `Token:${id}`,
+      expect.objectContaining({ symbol: 'USDC', decimals: 6, chain: { __ref: expect.any(String) } }),
+    ],
+  ]);
+  expect(kept.filter(([, entry]) => entry?.name === 'Ethereum')).toEqual([
+    [expect.stringMatching(/^Chain:./), expect.objectContaining({ chainKey: 'ethereum' })],
+  ]);
+});
+
+it('Apollo Client keeps a view of a native currency when another view selects other fields of it', async () => {
+  const client = createClient(gateway.endpoint);
+  const sent = watchRequests();
+  for (const query of [CURRENCY_SYMBOL, CURRENCY_DECIMALS]) await show(client.watchQuery({ query }));
+  expect(client.readQuery({ query: CURRENCY_SYMBOL })).toMatchObject({
+    chain: { nativeCurrency: { symbol: 'ETH' } },
   });
+  expect(sent()).toHaveLength(2);
+});
 
-  it('Apollo Client keeps a view of a native currency when another view selects other fields of it', async () => {
-    const client = createClient(gateway.endpoint);
-    const sent = watchRequests();
-    for (const query of [CURRENCY_SYMBOL, CURRENCY_DECIMALS]) await show(client.watchQuery({ query }));
-    expect(client.readQuery({ query: CURRENCY_SYMBOL })).toMatchObject({
-      chain: { nativeCurrency: { symbol: 'ETH' } },
-    });
-    expect(sent()).toHaveLength(2);
-  });
+it('Apollo Client joins the pages of a search to one list, with each token once, apart from other searches', async () => {
+  const client = createClient(gateway.endpoint);
+  const variables = { query: SEARCHED, first: 20 };
+  const search = client.watchQuery<TokenPicker>({ query: gql(TOKEN_PICKER), variables });
+  await show(search);
+  const shown = () => search.getCurrentResult().data?.tokenSearch as TokenPicker['tokenSearch'];
 
-  it('Apollo Client joins the pages of a search to one list, with each token once, apart from other searches', async () => {
-    const client = createClient(gateway.endpoint);
-    const variables = { query: SEARCHED, first: 20 };
-    const search = client.watchQuery<TokenPicker>({ query: gql(TOKEN_PICKER), variables });
-    await show(search);
-    const shown = () => search.getCurrentResult().data?.tokenSearch as TokenPicker['tokenSearch'];
+  let pages = 1;
+  for (; shown().pageInfo.hasNextPage && pages < 10; pages++) {
+    const before = shown().edges.length;
+    expect(before).toBe(20 * pages);
+    await search.fetchMore({ variables: { after: shown().pageInfo.endCursor } });
+    await expect.poll(() => shown().edges.length, { interval: 5 }).toBeGreaterThan(before);
+  }
+  expect(pages).toBe(4);
+  const find = async (asked: ApolloClient, more: object) => {
+    const question = { query: gql(TOKEN_PICKER), variables: { query: SEARCHED, ...more } };
+    return (await asked.query<TokenPicker>(question)).data?.tokenSearch;
+  };
+  const idsOf = (found = shown()) => found.edges.map(({ node }) => node.id);
+  expect(idsOf()).toEqual(idsOf(await find(createPlainClient(gateway.endpoint), { first: 100 })));
+  expectAllFound(shown());
+  expect(shown().pageInfo).toMatchObject({ hasPreviousPage: false, hasNextPage: false });
 
-    let pages = 1;
-    for (; shown().pageInfo.hasNextPage && pages < 10; pages++) {
-      const before = shown().edges.length;
-      expect(before).toBe(20 * pages);
-      await search.fetchMore({ variables: { after: shown().pageInfo.endCursor } });
-      await expect.poll(() => shown().edges.length, { interval: 5 }).toBeGreaterThan(before);
-    }
-    expect(pages).toBe(4);
-    const find = async (asked: ApolloClient, more: object) => {
-      const question = { query: gql(TOKEN_PICKER), variables: { query: SEARCHED, ...more } };
-      return (await asked.query<TokenPicker>(question)).data?.tokenSearch;
-    };
-    const idsOf = (found = shown()) => found.edges.map(({ node }) => node.id);
-    expect(idsOf()).toEqual(idsOf(await find(createPlainClient(gateway.endpoint), { first: 100 })));
-    expectAllFound(shown());
-    expect(shown().pageInfo).toMatchObject({ hasPreviousPage: false, hasNextPage: false });
-
-    const { totalCount } = shown();
-    expect((await find(client, { query: 'usdc' }))?.totalCount).not.toBe(totalCount);
-    expect((await find(client, { filter: { isBridgeable: false } }))?.totalCount).not.toBe(totalCount);
-    expect(shown().totalCount).toBe(totalCount);
-  });
+  const { totalCount } = shown();
+  expect((await find(client, { query: 'usdc' }))?.totalCount).not.toBe(totalCount);
+  expect((await find(client, { filter: { isBridgeable: false } }))?.totalCount).not.toBe(totalCount);
+  expect(shown().totalCount).toBe(totalCount);
 });

@@ -1,6 +1,6 @@
 /** The operator's rules are parsed whole or refused with the line, and select exactly the rows that they name. */
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { foldChainKey, NATIVE_PLACEHOLDER, tokenKey } from '../../src/domain/addresses.js';
 import { caip2Of, caip19Of } from '../../src/domain/caip.js';
 import type { Chain, GuardedFact, Token } from '../../src/domain/listing.js';
@@ -21,70 +21,68 @@ const acceptRule = (
   ...change: Parameters<typeof ruleToPaste> extends [unknown, ...infer Rest] ? Rest : never
 ) => ruleToPaste('accept', ...change);
 
-describe('rules', () => {
-  it('rules distinguish tokens from identifiers of chains, and keep the letter case of case-sensitive addresses', () => {
-    const mint = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
-    const type = '0x1::aptos_coin::AptosCoin';
-    const rules = resolved(`hide solana:${mint}\nhide aptos:${type}\nhide ethereum:0x${'0'.repeat(40)}`);
-    // The zero address stands for the native asset.
-    expect(rules.hides({ chainKey: 'ethereum', address: NATIVE_PLACEHOLDER })).toBe(true);
-    expect(rules.hides({ chainKey: 'solana', address: mint })).toBe(true);
-    expect(rules.hides({ chainKey: 'solana', address: mint.toLowerCase() })).toBe(false);
-    expect(rules.hides({ chainKey: 'aptos', address: type })).toBe(true);
-    expect(rules.hides({ chainKey: 'solana', address: '0x1' })).toBe(false);
-    const all = resolved('hide solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp\nhide aptos:1');
-    expect(all.hides({ chainKey: 'solana', address: '0x1' })).toBe(true);
-    expect(all.hides({ chainKey: 'aptos', address: '0x1' })).toBe(true);
-  });
+it('rules distinguish tokens from identifiers of chains, and keep the letter case of case-sensitive addresses', () => {
+  const mint = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v';
+  const type = '0x1::aptos_coin::AptosCoin';
+  const rules = resolved(`hide solana:${mint}\nhide aptos:${type}\nhide ethereum:0x${'0'.repeat(40)}`);
+  // The zero address stands for the native asset.
+  expect(rules.hides({ chainKey: 'ethereum', address: NATIVE_PLACEHOLDER })).toBe(true);
+  expect(rules.hides({ chainKey: 'solana', address: mint })).toBe(true);
+  expect(rules.hides({ chainKey: 'solana', address: mint.toLowerCase() })).toBe(false);
+  expect(rules.hides({ chainKey: 'aptos', address: type })).toBe(true);
+  expect(rules.hides({ chainKey: 'solana', address: '0x1' })).toBe(false);
+  const all = resolved('hide solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp\nhide aptos:1');
+  expect(all.hides({ chainKey: 'solana', address: '0x1' })).toBe(true);
+  expect(all.hides({ chainKey: 'aptos', address: '0x1' })).toBe(true);
+});
 
-  it('a rule by CAIP-2 applies to the chain that has the identifier in the listing', async () => {
-    const rules = parseListingRules('hide eip155:77');
-    const token = { chainKey: 'a', address: '0x1' };
-    const of = async (...rows: unknown[]) => {
-      const { rows: known } = await CHAINS.parse(rows, ORIGIN);
-      return resolveRules(rules, known);
-    };
-    const none = resolveRules(rules, []);
-    const one = await of(chainRow('a', { chainId: 77 }));
-    const other = await of(chainRow('a', { chainId: 78 }), chainRow('b', { chainId: 77 }));
-    expect([none, one, other].map((each) => each.hides(token))).toEqual([false, true, false]);
-    expect(new Set([none, one, other].map(({ rows }) => rows)).size).toBe(3);
-    expect((await of(chainRow('a', { chainId: 77 }), chainRow('c'))).rows).toBe(one.rows);
-    // The number alone is not enough: the chain has another type.
-    expect((await of(chainRow('a', { chainId: 77, chainType: 'solana' }))).hides(token)).toBe(false);
-    // If two chains have one number, the last one counts.
-    const twins = await of(chainRow('a', { chainId: 77 }), chainRow('c', { chainId: 77 }));
-    expect(twins.hides(token)).toBe(false);
-    expect(twins.hides({ ...token, chainKey: 'c' })).toBe(true);
-  });
+it('a rule by CAIP-2 applies to the chain that has the identifier in the listing', async () => {
+  const rules = parseListingRules('hide eip155:77');
+  const token = { chainKey: 'a', address: '0x1' };
+  const of = async (...rows: unknown[]) => {
+    const { rows: known } = await CHAINS.parse(rows, ORIGIN);
+    return resolveRules(rules, known);
+  };
+  const none = resolveRules(rules, []);
+  const one = await of(chainRow('a', { chainId: 77 }));
+  const other = await of(chainRow('a', { chainId: 78 }), chainRow('b', { chainId: 77 }));
+  expect([none, one, other].map((each) => each.hides(token))).toEqual([false, true, false]);
+  expect(new Set([none, one, other].map(({ rows }) => rows)).size).toBe(3);
+  expect((await of(chainRow('a', { chainId: 77 }), chainRow('c'))).rows).toBe(one.rows);
+  // The number alone is not enough: the chain has another type.
+  expect((await of(chainRow('a', { chainId: 77, chainType: 'solana' }))).hides(token)).toBe(false);
+  // If two chains have one number, the last one counts.
+  const twins = await of(chainRow('a', { chainId: 77 }), chainRow('c', { chainId: 77 }));
+  expect(twins.hides(token)).toBe(false);
+  expect(twins.hides({ ...token, chainKey: 'c' })).toBe(true);
+});
 
-  it('rules accept a change, keep the old value, or do not decide', () => {
-    const rules = resolved(`
+it('rules accept a change, keep the old value, or do not decide', () => {
+  const rules = resolved(`
       accept base:${USDC_ON_BASE} decimals 6 18
       keep eip155:8453/erc20:${USDC_ON_BASE} symbol USDC
       keep ethereum chainId 1
       accept eip155:1 nativeCurrency "ETH 18 ${NATIVE_PLACEHOLDER}" "ETH 18 0xAB"`);
-    const usdc = tokenKey('base', USDC_ON_BASE);
-    expect(rules.verdictOn(usdc, 'decimals', '6', '18')).toBe('accept');
-    expect(rules.verdictOn(tokenKey('Base', USDC_ON_BASE), 'decimals', '6', '18')).toBe('accept');
-    expect(rules.verdictOn(usdc, 'decimals', '6', '9')).toBeUndefined();
-    expect(rules.verdictOn(usdc, 'decimals', '18', '6')).toBeUndefined();
-    expect(rules.verdictOn(usdc, 'symbol', 'USDC', 'usdc')).toBe('keep');
-    // This change brings back the value that the rule keeps.
-    expect(rules.verdictOn(usdc, 'symbol', 'usdc', 'USDC')).toBe('accept');
+  const usdc = tokenKey('base', USDC_ON_BASE);
+  expect(rules.verdictOn(usdc, 'decimals', '6', '18')).toBe('accept');
+  expect(rules.verdictOn(tokenKey('Base', USDC_ON_BASE), 'decimals', '6', '18')).toBe('accept');
+  expect(rules.verdictOn(usdc, 'decimals', '6', '9')).toBeUndefined();
+  expect(rules.verdictOn(usdc, 'decimals', '18', '6')).toBeUndefined();
+  expect(rules.verdictOn(usdc, 'symbol', 'USDC', 'usdc')).toBe('keep');
+  // This change brings back the value that the rule keeps.
+  expect(rules.verdictOn(usdc, 'symbol', 'usdc', 'USDC')).toBe('accept');
 
-    expect(rules.verdictOn('ethereum', 'chainId', '1', '5')).toBe('keep');
-    expect(rules.verdictOn('base', 'chainId', '8453', '5')).toBeUndefined();
-    const zero = `ETH 18 0x${'0'.repeat(40)}`;
-    expect(rules.verdictOn('ethereum', 'nativeCurrency', zero, 'ETH 18 0xab')).toBe('accept');
-    expect(rules.verdictOn('ethereum', 'nativeCurrency', zero, 'ETH 6 0xab')).toBeUndefined();
-    expect(rules.keptFacts(usdc)).toEqual(new Map([['symbol', 'USDC']]));
-    expect(rules.keptFacts('ethereum')).toEqual(new Map([['chainId', '1']]));
-    expect(rules.keptFacts('base')).toBeUndefined();
-    // These two contradict each other once CAIP is resolved: keep decides.
-    const both = resolved('accept eip155:1 chainId 1 5\nkeep ethereum chainId 1');
-    expect(both.verdictOn('ethereum', 'chainId', '1', '5')).toBe('keep');
-  });
+  expect(rules.verdictOn('ethereum', 'chainId', '1', '5')).toBe('keep');
+  expect(rules.verdictOn('base', 'chainId', '8453', '5')).toBeUndefined();
+  const zero = `ETH 18 0x${'0'.repeat(40)}`;
+  expect(rules.verdictOn('ethereum', 'nativeCurrency', zero, 'ETH 18 0xab')).toBe('accept');
+  expect(rules.verdictOn('ethereum', 'nativeCurrency', zero, 'ETH 6 0xab')).toBeUndefined();
+  expect(rules.keptFacts(usdc)).toEqual(new Map([['symbol', 'USDC']]));
+  expect(rules.keptFacts('ethereum')).toEqual(new Map([['chainId', '1']]));
+  expect(rules.keptFacts('base')).toBeUndefined();
+  // These two contradict each other once CAIP is resolved: keep decides.
+  const both = resolved('accept eip155:1 chainId 1 5\nkeep ethereum chainId 1');
+  expect(both.verdictOn('ethereum', 'chainId', '1', '5')).toBe('keep');
 });
 
 it('any rules hide the rows that they name, and order the others', () => {
@@ -137,171 +135,167 @@ function errorOf(text: string): string {
   return 'no error';
 }
 
-describe('the text of rules', () => {
-  it('the text of rules has one rule a line, with comments, empty lines, Windows line ends and a byte order mark', () => {
-    const rules = byKeys(
-      [
-        '\uFEFF# all comments',
-        '',
-        '  \t ',
-        'hide gnosis # why',
-        'hide\tbase:0x01#x   ',
-        'keep celo chainId 42220',
-      ].join('\r\n'),
-    );
+it('the text of rules has one rule a line, with comments, empty lines, Windows line ends and a byte order mark', () => {
+  const rules = byKeys(
+    [
+      '\uFEFF# all comments',
+      '',
+      '  \t ',
+      'hide gnosis # why',
+      'hide\tbase:0x01#x   ',
+      'keep celo chainId 42220',
+    ].join('\r\n'),
+  );
 
-    expect(rules.hides({ chainKey: 'gnosis', address: '0x1' })).toBe(true);
-    expect(rules.hides({ chainKey: 'celo', address: '0x1' })).toBe(false);
-    // A "#" inside of a word is part of it.
-    expect(rules.hides({ chainKey: 'base', address: '0x01#x' })).toBe(true);
-    expect(rules.hides({ chainKey: 'base', address: '0x01' })).toBe(false);
-    expect(rules.keptFacts('celo')).toEqual(new Map([['chainId', '42220']]));
-  });
-
-  it('the text of rules has words with white space, quotes and "#" as JSON strings', () => {
-    const rules = byKeys(
-      'accept ethereum:0x01 symbol "A \\"B\\" \\u0421" "#C"\nhide "my chain:0x02 3"\nkeep base:0x1 symbol ""',
-    );
-    expect(rules.verdictOn(tokenKey('ethereum', '0x01'), 'symbol', 'A "B" С', '#C')).toBe('accept');
-    expect(rules.hides({ chainKey: 'my chain', address: '0x02 3' })).toBe(true);
-    expect(rules.verdictOn(tokenKey('base', '0x1'), 'symbol', '', 'X')).toBe('keep');
-  });
-
-  it.each([
-    ['show gnosis', 'a rule that begins with chains, hide, accept or keep; got "show gnosis"'],
-    ['Hide gnosis', 'a rule that begins with'],
-    ['hide', 'after "hide"; got "hide"'],
-    ['hide gnosis celo', 'one chain (key or CAIP-2) or token (chain:address or CAIP-19) after "hide"'],
-    ['hide :0x1', 'after "hide"'],
-    ['hide ethereum:', 'after "hide"'],
-    ['hide eip155:1/', 'after "hide"'],
-    ['chains', 'after "chains"'],
-    ['chains ethereum base:0x1', 'keys or CAIP-2 identifiers of chains after "chains"; got "base:0x1"'],
-    ['hide "gnosis', 'to be a JSON string'],
-    ['hide "gnosis"x', 'to be a JSON string'],
-    ['hide "gno\\sis"', 'to be a JSON string'],
-    [`accept ethereum:${USDC} decimals 6`, 'two different values after "accept"'],
-    [`accept ethereum:${USDC} decimals 6 18 9`, 'two different values after "accept"'],
-    [`accept ethereum:${USDC} decimals 6 256`, 'from 0 to 255 as the value of decimals; got "256"'],
-    [`accept ethereum:${USDC} decimals 06 8`, 'a whole number from 0 to 255'],
-    [`accept ethereum:${USDC} chainId 1 2`, 'a fact of this token: decimals, symbol, address; got "chainId"'],
-    [`accept ethereum:${USDC} toString 1 2`, 'a fact of this token'],
-    [`accept ethereum:${USDC} address 0x1 0x2`, "the token's own address as the first value"],
-    [`keep ethereum:${USDC} address 0x1`, "the token's own address as the first value"],
-    ['accept ethereum decimals 18 6', 'this chain: chainId, chainType, nativeCurrency; got "decimals"'],
-    ['accept ethereum chainId 1 9007199254740992', 'a whole number of at most 2^53 - 1'],
-    ['accept ethereum chainType EVM evm', 'two different values'],
-    [`keep ethereum nativeCurrency "ETH 300 ${NATIVE_PLACEHOLDER}"`, 'symbol, decimals and address'],
-    [`keep ethereum nativeCurrency ETH 18 ${NATIVE_PLACEHOLDER}`, 'one value after "keep"'],
-    ['keep ethereum', 'a fact of this chain'],
-  ])('the rule %s is an error that names the line', (line, message) => {
-    const error = errorOf(`# first\n\nhide gnosis\n${line}\nhide celo`);
-    expect(error).toMatch(/^line 4: expected .*; got ".*"$/);
-    expect(error).toContain(message);
-  });
-
-  it('the text of rules is quoted in errors with at most 100 characters, and in ASCII', () => {
-    const error = errorOf(`a\u202e\u0007\u2066"${'x'.repeat(500)}`);
-    expect(error).toMatch(/got "a\\u202e\\u0007\\u2066\\"x{95}"$/);
-    expect(error).toMatch(/^[ -~]+$/);
-  });
-
-  it.each([
-    ['keep ethereum:0x1 decimals 6', 'keep ETHEREUM:0x1 decimals 8'],
-    ['keep ethereum:0xAB decimals 6', 'accept ethereum:0xab decimals 6 18'],
-    ['accept ethereum:0xab decimals 6 18', 'keep ethereum:0xAB decimals 6'],
-    ['accept eip155:1/erc20:0xab decimals 6 18', 'keep EIP155:1/erc20:0xAB decimals 6'],
-    ['keep base chainType evm', 'keep base chainType solana'],
-    ['keep base nativeCurrency "ETH 18 0xAB"', 'accept base nativeCurrency "ETH 18 0xab" "ETH 6 0xab"'],
-  ])('the rules %s and %s together are an error that names both lines', (one, other) => {
-    expect(errorOf(`${one}\n\n${other}`)).toMatch(
-      /^line 3: expected a rule that does not contradict line 1, which has "/,
-    );
-  });
-
-  it.each([
-    ['keep ethereum:0x1 decimals 6', 'keep ethereum:0x1 decimals 6'],
-    ['keep ethereum:0x1 decimals 6', 'keep ethereum:0x1 symbol USDC'],
-    ['keep ethereum:0x1 decimals 18', 'accept ethereum:0x1 decimals 6 18'],
-    ['accept ethereum:0x1 decimals 6 18', 'accept ethereum:0x1 decimals 18 6'],
-    ['keep base nativeCurrency "ETH 18 0xAB"', 'keep base nativeCurrency "ETH 18 0xab"'],
-  ])('the rules %s and %s can stand together', (one, other) => {
-    expect(parseListingRules(`${one}\n${other}`)).toHaveLength(2);
-    expect(parseListingRules(`${other}\n${one}`)).toHaveLength(2);
-  });
-
-  it('the text of rules has at most 20,000 rules', () => {
-    const rules = `accept ethereum:${USDC} decimals 6 18\n`.repeat(MAX_RULES);
-    expect(parseListingRules(rules)).toHaveLength(MAX_RULES);
-    expect(errorOf(`${rules}\n# a comment\nhide b`)).toBe(
-      'line 20003: expected at most 20000 rules; got "hide b"',
-    );
-  });
-
-  it('the text of rules names a token by any text with a colon that is no identifier of a chain', () => {
-    expect(parseListingRules('keep eip155:abc:1 decimals 6')).toHaveLength(1);
-    expect(errorOf('keep eip155:1 decimals 6')).toContain('expected a fact of this chain');
-  });
+  expect(rules.hides({ chainKey: 'gnosis', address: '0x1' })).toBe(true);
+  expect(rules.hides({ chainKey: 'celo', address: '0x1' })).toBe(false);
+  // A "#" inside of a word is part of it.
+  expect(rules.hides({ chainKey: 'base', address: '0x01#x' })).toBe(true);
+  expect(rules.hides({ chainKey: 'base', address: '0x01' })).toBe(false);
+  expect(rules.keptFacts('celo')).toEqual(new Map([['chainId', '42220']]));
 });
 
-describe('the rule to paste', () => {
-  it('the rule to paste has quotes only where they are needed, and shows look-alike and invisible letters', () => {
-    const token = { chainKey: 'a', address: '0x1' };
-    expect(acceptRule(token, 'decimals', '6', '18')).toBe('accept a:0x1 decimals 6 18');
-    expect(acceptRule({ chainKey: 'base' }, 'nativeCurrency', 'ETH 18 0xE', 'ETH 6 0xE')).toBe(
-      'accept base nativeCurrency "ETH 18 0xE" "ETH 6 0xE"',
-    );
-    expect(acceptRule(token, 'symbol', 'USDC', 'USD\u0421')).toBe('accept a:0x1 symbol USDC "USD\\u0421"');
-    expect(acceptRule(token, 'symbol', '', '\u202ex')).toBe('accept a:0x1 symbol "" "\\u202ex"');
-  });
-
-  it('the rule to paste is missing if no rule fits, such as for a chain whose key looks like a CAIP identifier', () => {
-    expect(acceptRule({ chainKey: 'eip155:1' }, 'chainId', '1', '5')).toBeUndefined();
-    expect(acceptRule({ chainKey: 'eip155', address: '1' }, 'decimals', '6', '18')).toBeUndefined();
-    expect(acceptRule({ chainKey: 'a:b', address: '0x1' }, 'decimals', '6', '18')).toBeUndefined();
-    expect(acceptRule({ chainKey: 'a', address: '0x1' }, 'decimals', '6', '6')).toBeUndefined();
-    expect(acceptRule({ chainKey: 'a', address: '0x1' }, 'decimals', '6', '18\nhide b')).toBeUndefined();
-  });
-
-  const texts = fc.oneof(
-    // fast-check takes two seconds to make its unit `binary`.
-    fc.string({ unit: fc.nat(0x10ffff).map((code) => String.fromCodePoint(code)) }),
-    fc.string({ unit: fc.constantFrom(...'ab:/#"\\ \n\r\t\u00a0\u2028\ufeff\ud800') }),
+it('the text of rules has words with white space, quotes and "#" as JSON strings', () => {
+  const rules = byKeys(
+    'accept ethereum:0x01 symbol "A \\"B\\" \\u0421" "#C"\nhide "my chain:0x02 3"\nkeep base:0x1 symbol ""',
   );
-  const values: Readonly<Record<GuardedFact, fc.Arbitrary<string>>> = {
-    decimals: fc.integer({ min: 0, max: 255 }).map(String),
-    symbol: texts,
-    address: texts.filter((text) => text !== ''),
-    chainId: fc.maxSafeInteger().map(String),
-    chainType: texts.map((text) => text.toLowerCase()).filter((text) => text !== ''),
-    nativeCurrency: fc
-      .tuple(texts, fc.integer({ min: 0, max: 255 }), fc.stringMatching(/^0x[0-9a-fA-F]{1,40}$/))
-      .map((parts) => parts.join(' ')),
-  };
-  /** Keys of chains without colon and white space, which are not namespaces of CAIP. */
-  const keys = texts.filter((key) => key !== '' && !/[:\s]/.test(key) && !/^(eip155|tron)$/i.test(key));
-  const changes = fc
-    .constantFrom(...(Object.keys(values) as GuardedFact[]))
-    .chain((fact) => fc.record({ fact: fc.constant(fact), served: values[fact], upstream: values[fact] }));
+  expect(rules.verdictOn(tokenKey('ethereum', '0x01'), 'symbol', 'A "B" С', '#C')).toBe('accept');
+  expect(rules.hides({ chainKey: 'my chain', address: '0x02 3' })).toBe(true);
+  expect(rules.verdictOn(tokenKey('base', '0x1'), 'symbol', '', 'X')).toBe('keep');
+});
 
-  it('the rule to paste accepts the change that it was made for, and no other', () => {
-    fc.assert(
-      fc.property(keys, values.address, changes, values.symbol, (chainKey, address, change, other) => {
-        const { fact, served, upstream } = change;
-        const isOfToken = ['decimals', 'symbol', 'address'].includes(fact);
-        const own = fact === 'address' ? address : served;
-        fc.pre(own.toLowerCase() !== upstream.toLowerCase());
-        const rule = acceptRule(isOfToken ? { chainKey, address } : { chainKey }, fact, own, upstream) ?? '';
-        expect(rule).toMatch(/^[ -~]+$/);
-        const rules = byKeys(`hide a\n${rule} # now\r\n`);
-        const key = isOfToken ? tokenKey(chainKey, address) : foldChainKey(chainKey);
-        expect(rules.verdictOn(key, fact, own, upstream)).toBe('accept');
-        expect(rules.verdictOn(key, fact, upstream, own)).toBeUndefined();
-        expect(rules.verdictOn(`${key}x`, fact, own, upstream)).toBeUndefined();
-        fc.pre(other.toLowerCase() !== upstream.toLowerCase());
-        expect(rules.verdictOn(key, fact, own, other)).toBeUndefined();
-      }),
-      { numRuns: 200 },
-    );
-  });
+it.each([
+  ['show gnosis', 'a rule that begins with chains, hide, accept or keep; got "show gnosis"'],
+  ['Hide gnosis', 'a rule that begins with'],
+  ['hide', 'after "hide"; got "hide"'],
+  ['hide gnosis celo', 'one chain (key or CAIP-2) or token (chain:address or CAIP-19) after "hide"'],
+  ['hide :0x1', 'after "hide"'],
+  ['hide ethereum:', 'after "hide"'],
+  ['hide eip155:1/', 'after "hide"'],
+  ['chains', 'after "chains"'],
+  ['chains ethereum base:0x1', 'keys or CAIP-2 identifiers of chains after "chains"; got "base:0x1"'],
+  ['hide "gnosis', 'to be a JSON string'],
+  ['hide "gnosis"x', 'to be a JSON string'],
+  ['hide "gno\\sis"', 'to be a JSON string'],
+  [`accept ethereum:${USDC} decimals 6`, 'two different values after "accept"'],
+  [`accept ethereum:${USDC} decimals 6 18 9`, 'two different values after "accept"'],
+  [`accept ethereum:${USDC} decimals 6 256`, 'from 0 to 255 as the value of decimals; got "256"'],
+  [`accept ethereum:${USDC} decimals 06 8`, 'a whole number from 0 to 255'],
+  [`accept ethereum:${USDC} chainId 1 2`, 'a fact of this token: decimals, symbol, address; got "chainId"'],
+  [`accept ethereum:${USDC} toString 1 2`, 'a fact of this token'],
+  [`accept ethereum:${USDC} address 0x1 0x2`, "the token's own address as the first value"],
+  [`keep ethereum:${USDC} address 0x1`, "the token's own address as the first value"],
+  ['accept ethereum decimals 18 6', 'this chain: chainId, chainType, nativeCurrency; got "decimals"'],
+  ['accept ethereum chainId 1 9007199254740992', 'a whole number of at most 2^53 - 1'],
+  ['accept ethereum chainType EVM evm', 'two different values'],
+  [`keep ethereum nativeCurrency "ETH 300 ${NATIVE_PLACEHOLDER}"`, 'symbol, decimals and address'],
+  [`keep ethereum nativeCurrency ETH 18 ${NATIVE_PLACEHOLDER}`, 'one value after "keep"'],
+  ['keep ethereum', 'a fact of this chain'],
+])('the rule %s is an error that names the line', (line, message) => {
+  const error = errorOf(`# first\n\nhide gnosis\n${line}\nhide celo`);
+  expect(error).toMatch(/^line 4: expected .*; got ".*"$/);
+  expect(error).toContain(message);
+});
+
+it('the text of rules is quoted in errors with at most 100 characters, and in ASCII', () => {
+  const error = errorOf(`a\u202e\u0007\u2066"${'x'.repeat(500)}`);
+  expect(error).toMatch(/got "a\\u202e\\u0007\\u2066\\"x{95}"$/);
+  expect(error).toMatch(/^[ -~]+$/);
+});
+
+it.each([
+  ['keep ethereum:0x1 decimals 6', 'keep ETHEREUM:0x1 decimals 8'],
+  ['keep ethereum:0xAB decimals 6', 'accept ethereum:0xab decimals 6 18'],
+  ['accept ethereum:0xab decimals 6 18', 'keep ethereum:0xAB decimals 6'],
+  ['accept eip155:1/erc20:0xab decimals 6 18', 'keep EIP155:1/erc20:0xAB decimals 6'],
+  ['keep base chainType evm', 'keep base chainType solana'],
+  ['keep base nativeCurrency "ETH 18 0xAB"', 'accept base nativeCurrency "ETH 18 0xab" "ETH 6 0xab"'],
+])('the rules %s and %s together are an error that names both lines', (one, other) => {
+  expect(errorOf(`${one}\n\n${other}`)).toMatch(
+    /^line 3: expected a rule that does not contradict line 1, which has "/,
+  );
+});
+
+it.each([
+  ['keep ethereum:0x1 decimals 6', 'keep ethereum:0x1 decimals 6'],
+  ['keep ethereum:0x1 decimals 6', 'keep ethereum:0x1 symbol USDC'],
+  ['keep ethereum:0x1 decimals 18', 'accept ethereum:0x1 decimals 6 18'],
+  ['accept ethereum:0x1 decimals 6 18', 'accept ethereum:0x1 decimals 18 6'],
+  ['keep base nativeCurrency "ETH 18 0xAB"', 'keep base nativeCurrency "ETH 18 0xab"'],
+])('the rules %s and %s can stand together', (one, other) => {
+  expect(parseListingRules(`${one}\n${other}`)).toHaveLength(2);
+  expect(parseListingRules(`${other}\n${one}`)).toHaveLength(2);
+});
+
+it('the text of rules has at most 20,000 rules', () => {
+  const rules = `accept ethereum:${USDC} decimals 6 18\n`.repeat(MAX_RULES);
+  expect(parseListingRules(rules)).toHaveLength(MAX_RULES);
+  expect(errorOf(`${rules}\n# a comment\nhide b`)).toBe(
+    'line 20003: expected at most 20000 rules; got "hide b"',
+  );
+});
+
+it('the text of rules names a token by any text with a colon that is no identifier of a chain', () => {
+  expect(parseListingRules('keep eip155:abc:1 decimals 6')).toHaveLength(1);
+  expect(errorOf('keep eip155:1 decimals 6')).toContain('expected a fact of this chain');
+});
+
+it('the rule to paste has quotes only where they are needed, and shows look-alike and invisible letters', () => {
+  const token = { chainKey: 'a', address: '0x1' };
+  expect(acceptRule(token, 'decimals', '6', '18')).toBe('accept a:0x1 decimals 6 18');
+  expect(acceptRule({ chainKey: 'base' }, 'nativeCurrency', 'ETH 18 0xE', 'ETH 6 0xE')).toBe(
+    'accept base nativeCurrency "ETH 18 0xE" "ETH 6 0xE"',
+  );
+  expect(acceptRule(token, 'symbol', 'USDC', 'USD\u0421')).toBe('accept a:0x1 symbol USDC "USD\\u0421"');
+  expect(acceptRule(token, 'symbol', '', '\u202ex')).toBe('accept a:0x1 symbol "" "\\u202ex"');
+});
+
+it('the rule to paste is missing if no rule fits, such as for a chain whose key looks like a CAIP identifier', () => {
+  expect(acceptRule({ chainKey: 'eip155:1' }, 'chainId', '1', '5')).toBeUndefined();
+  expect(acceptRule({ chainKey: 'eip155', address: '1' }, 'decimals', '6', '18')).toBeUndefined();
+  expect(acceptRule({ chainKey: 'a:b', address: '0x1' }, 'decimals', '6', '18')).toBeUndefined();
+  expect(acceptRule({ chainKey: 'a', address: '0x1' }, 'decimals', '6', '6')).toBeUndefined();
+  expect(acceptRule({ chainKey: 'a', address: '0x1' }, 'decimals', '6', '18\nhide b')).toBeUndefined();
+});
+
+const texts = fc.oneof(
+  // fast-check takes two seconds to make its unit `binary`.
+  fc.string({ unit: fc.nat(0x10ffff).map((code) => String.fromCodePoint(code)) }),
+  fc.string({ unit: fc.constantFrom(...'ab:/#"\\ \n\r\t\u00a0\u2028\ufeff\ud800') }),
+);
+const values: Readonly<Record<GuardedFact, fc.Arbitrary<string>>> = {
+  decimals: fc.integer({ min: 0, max: 255 }).map(String),
+  symbol: texts,
+  address: texts.filter((text) => text !== ''),
+  chainId: fc.maxSafeInteger().map(String),
+  chainType: texts.map((text) => text.toLowerCase()).filter((text) => text !== ''),
+  nativeCurrency: fc
+    .tuple(texts, fc.integer({ min: 0, max: 255 }), fc.stringMatching(/^0x[0-9a-fA-F]{1,40}$/))
+    .map((parts) => parts.join(' ')),
+};
+/** Keys of chains without colon and white space, which are not namespaces of CAIP. */
+const keys = texts.filter((key) => key !== '' && !/[:\s]/.test(key) && !/^(eip155|tron)$/i.test(key));
+const changes = fc
+  .constantFrom(...(Object.keys(values) as GuardedFact[]))
+  .chain((fact) => fc.record({ fact: fc.constant(fact), served: values[fact], upstream: values[fact] }));
+
+it('the rule to paste accepts the change that it was made for, and no other', () => {
+  fc.assert(
+    fc.property(keys, values.address, changes, values.symbol, (chainKey, address, change, other) => {
+      const { fact, served, upstream } = change;
+      const isOfToken = ['decimals', 'symbol', 'address'].includes(fact);
+      const own = fact === 'address' ? address : served;
+      fc.pre(own.toLowerCase() !== upstream.toLowerCase());
+      const rule = acceptRule(isOfToken ? { chainKey, address } : { chainKey }, fact, own, upstream) ?? '';
+      expect(rule).toMatch(/^[ -~]+$/);
+      const rules = byKeys(`hide a\n${rule} # now\r\n`);
+      const key = isOfToken ? tokenKey(chainKey, address) : foldChainKey(chainKey);
+      expect(rules.verdictOn(key, fact, own, upstream)).toBe('accept');
+      expect(rules.verdictOn(key, fact, upstream, own)).toBeUndefined();
+      expect(rules.verdictOn(`${key}x`, fact, own, upstream)).toBeUndefined();
+      fc.pre(other.toLowerCase() !== upstream.toLowerCase());
+      expect(rules.verdictOn(key, fact, own, other)).toBeUndefined();
+    }),
+    { numRuns: 200 },
+  );
 });

@@ -1,5 +1,5 @@
 /** Symbols that people cannot tell apart have one key, and other symbols have different keys. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { lookalikeKey } from '../../src/domain/lookalikes.js';
 import { demoTokens } from '../fixtures/demo.js';
 
@@ -29,27 +29,25 @@ it.each([
   expect(lookalikeKey(one)).toBe(lookalikeKey(other));
 });
 
-describe('two symbols do not look alike', () => {
-  it.each([
-    ['USDC', 'USDT'],
-    ['USDC', 'USDC.e'],
-    ['USDT', 'USDT0'],
-    ['ETH', 'WETH'],
-    ['\u0429\u0416', 'USDC'],
-    ['', 'USDC'],
-    ['🐶', '🐱'],
-  ])('"%s" and "%s" do not look alike', (one, other) => {
-    expect(lookalikeKey(one)).not.toBe(lookalikeKey(other));
-  });
+it.each([
+  ['USDC', 'USDT'],
+  ['USDC', 'USDC.e'],
+  ['USDT', 'USDT0'],
+  ['ETH', 'WETH'],
+  ['\u0429\u0416', 'USDC'],
+  ['', 'USDC'],
+  ['🐶', '🐱'],
+])('"%s" and "%s" do not look alike', (one, other) => {
+  expect(lookalikeKey(one)).not.toBe(lookalikeKey(other));
+});
 
-  it('different symbols of one chain in the demo listing do not look alike, apart from letter case', () => {
-    const symbols = new Map<string, Set<string>>();
-    for (const { chainKey, symbol } of demoTokens) {
-      const key = `${chainKey} ${lookalikeKey(symbol)}`;
-      symbols.set(key, (symbols.get(key) ?? new Set()).add(symbol.toLowerCase()));
-    }
-    expect([...symbols.values()].filter(({ size }) => size > 1).map((each) => [...each])).toEqual([]);
-  });
+it('different symbols of one chain in the demo listing do not look alike, apart from letter case', () => {
+  const symbols = new Map<string, Set<string>>();
+  for (const { chainKey, symbol } of demoTokens) {
+    const key = `${chainKey} ${lookalikeKey(symbol)}`;
+    symbols.set(key, (symbols.get(key) ?? new Set()).add(symbol.toLowerCase()));
+  }
+  expect([...symbols.values()].filter(({ size }) => size > 1).map((each) => [...each])).toEqual([]);
 });
 
 it('keys of five symbols of the greatest length take less than 100 ms of CPU time', () => {

@@ -1,6 +1,6 @@
 /** The JSON of rows and lists is used again only while every value in it is the same. */
 import { buildSchema, type GraphQLObjectType } from 'graphql';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Tracker } from '../../src/execution/execution.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { stopClocks, untilCachesSeeTheTime } from '../support/clock.js';
@@ -54,24 +54,22 @@ function callsOf(rows: () => readonly Row[], maxBytes = 1e6) {
   };
 }
 
-describe('kept JSON', () => {
-  it('kept JSON is used from the second time on, and written again if a value outside the rows has changed', () => {
-    const calls = callsOf(() => ROWS);
-    expect([calls(), calls(), calls(), calls('two'), calls('two')]).toEqual([20, 0, 0, 20, 0]);
-  });
+it('kept JSON is used from the second time on, and written again if a value outside the rows has changed', () => {
+  const calls = callsOf(() => ROWS);
+  expect([calls(), calls(), calls(), calls('two'), calls('two')]).toEqual([20, 0, 0, 20, 0]);
+});
 
-  it('kept JSON is dropped when all of it together exceeds the limit', () => {
-    const lists = Array.from({ length: 20 }, () => Object.freeze([...ROWS]));
-    let rows = ROWS;
-    const calls = callsOf(() => rows, 12_000);
-    const callsOfAll = () =>
-      lists.map((list) => {
-        rows = list;
-        return calls();
-      });
-    expect(callsOfAll()).toEqual(Array(20).fill(20));
-    expect(callsOfAll()).toContain(20);
-  });
+it('kept JSON is dropped when all of it together exceeds the limit', () => {
+  const lists = Array.from({ length: 20 }, () => Object.freeze([...ROWS]));
+  let rows = ROWS;
+  const calls = callsOf(() => rows, 12_000);
+  const callsOfAll = () =>
+    lists.map((list) => {
+      rows = list;
+      return calls();
+    });
+  expect(callsOfAll()).toEqual(Array(20).fill(20));
+  expect(callsOfAll()).toContain(20);
 });
 
 /** Starts a gateway with both listings. */
@@ -117,45 +115,43 @@ it('a list with new variables shows no price that has become too old', async () 
   for (let nth = 0; nth < 3; nth++) expect((await prices())[0]).toEqual(new Set([undefined]));
 });
 
-describe('JSON that is used again', () => {
-  it('JSON that is used again counts as many rows as when it was written', async () => {
-    const tokens = Array.from({ length: 4 }, (_, nth) => tokenRow('ethereum', `0x${nth + 1}`));
-    const decorate = withHeldBack({ USDC: [{ fact: 'decimals', served: '6', upstream: '7', since: 1 }] });
-    const listings = { chains: [chainRow('ethereum')], tokens };
-    // Each of the two lists has eight rows: four tokens, each with one fact.
-    const server = await startServer({ listings, decorate, config: { ...FRESH, maxRows: 15 } });
-    const field = 'tokens { symbol heldBack { fact } }';
-    const query = `query ($other: String!) { ${field} again: ${field} other: chain(chainKey: $other) { name } }`;
-    const send = repeatedly(server, query);
-    for (let nth = 0; nth < 4; nth++) expect(codesOf(await send())).toEqual(['LIMIT_EXCEEDED']);
-  });
+it('JSON that is used again counts as many rows as when it was written', async () => {
+  const tokens = Array.from({ length: 4 }, (_, nth) => tokenRow('ethereum', `0x${nth + 1}`));
+  const decorate = withHeldBack({ USDC: [{ fact: 'decimals', served: '6', upstream: '7', since: 1 }] });
+  const listings = { chains: [chainRow('ethereum')], tokens };
+  // Each of the two lists has eight rows: four tokens, each with one fact.
+  const server = await startServer({ listings, decorate, config: { ...FRESH, maxRows: 15 } });
+  const field = 'tokens { symbol heldBack { fact } }';
+  const query = `query ($other: String!) { ${field} again: ${field} other: chain(chainKey: $other) { name } }`;
+  const send = repeatedly(server, query);
+  for (let nth = 0; nth < 4; nth++) expect(codesOf(await send())).toEqual(['LIMIT_EXCEEDED']);
+});
 
-  it('JSON that is used again does not show expired routes, even if two fields read them', async () => {
-    const [from, to, later] = ['1', '2', '3'].map((digit) => `0x${digit.repeat(40)}`);
-    const tokens = [from, to, later].map((address, nth) =>
-      tokenRow(nth === 0 ? 'a' : `b${nth}`, address ?? ''),
-    );
-    const clock = stopClocks();
-    const server = await startLoaded({
-      listings: { chains: [chainRow('a')], tokens },
-      config: { destinationsFreshMs: 60_000 },
-    });
-    const query = `query ($from: String!, $other: String!) {
+it('JSON that is used again does not show expired routes, even if two fields read them', async () => {
+  const [from, to, later] = ['1', '2', '3'].map((digit) => `0x${digit.repeat(40)}`);
+  const tokens = [from, to, later].map((address, nth) =>
+    tokenRow(nth === 0 ? 'a' : `b${nth}`, address ?? ''),
+  );
+  const clock = stopClocks();
+  const server = await startLoaded({
+    listings: { chains: [chainRow('a')], tokens },
+    config: { destinationsFreshMs: 60_000 },
+  });
+  const query = `query ($from: String!, $other: String!) {
       first: destinations(srcChainKey: "a", srcToken: $from) { chainKey }
       token(chainKey: "a", address: $from) { destinations { chainKey } }
       other: chain(chainKey: $other) { name }
     }`;
-    const send = repeatedly(server, query, { from });
-    const expectRoutes = async (chainKey: string) => {
-      const routes = [{ chainKey }];
-      for (let nth = 0; nth < 4; nth++)
-        expect((await send()).data).toEqual({ first: routes, token: { destinations: routes }, other: null });
-    };
-    server.upstream.plan('tokens', json({ tokens: [tokens[1]] }));
-    await expectRoutes('b1');
-    server.upstream.plan('tokens', json({ tokens: [tokens[2]] }));
-    clock.advance(120_000);
-    await untilCachesSeeTheTime();
-    await expectRoutes('b2');
-  });
+  const send = repeatedly(server, query, { from });
+  const expectRoutes = async (chainKey: string) => {
+    const routes = [{ chainKey }];
+    for (let nth = 0; nth < 4; nth++)
+      expect((await send()).data).toEqual({ first: routes, token: { destinations: routes }, other: null });
+  };
+  server.upstream.plan('tokens', json({ tokens: [tokens[1]] }));
+  await expectRoutes('b1');
+  server.upstream.plan('tokens', json({ tokens: [tokens[2]] }));
+  clock.advance(120_000);
+  await untilCachesSeeTheTime();
+  await expectRoutes('b2');
 });

@@ -11,7 +11,7 @@ import {
   type OperationDefinitionNode,
   parse,
 } from 'graphql';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { exceedsBytes } from '../../src/execution/json.js';
 import { createCoercion } from '../../src/execution/variables.js';
 import { collectUnhandledRejections } from '../support/unhandled-rejections.js';
@@ -48,58 +48,56 @@ const textOf = (parts: readonly Buffer[] | undefined) => parts && Buffer.concat(
 const executed = (schema: GraphQLSchema, text: string) =>
   JSON.stringify(execute({ schema, document: parse(text) }) as ExecutionResult);
 
-describe('a plan', () => {
-  it.each<[text: string, variables: object]>([
-    ['query ($v: String) { echo(a: $v, b: $v) }', { v: 'x' }],
-    ['query ($v: String) { echo(a: $v, b: $v) }', { v: null }],
-    ['query ($v: String) { echo(a: "y", b: $v) }', { v: 'x' }],
-    ['query ($toString: String) { echo(a: $toString, b: $toString) }', {}],
-    ['{ echo }', {}],
-  ])('a plan calls resolvers with the same arguments as graphql-js: %s %j', (text, variables) => {
-    const schema = buildSchema('type Query { echo(a: String, b: String = "d"): String }');
-    const seen: object[] = [];
-    const { echo } = schema.getQueryType()?.getFields() ?? {};
-    Object.assign(echo ?? {}, { resolve: (_source: unknown, args: object) => void seen.push({ ...args }) });
-    execute({ schema, document: parse(text), variableValues: { ...variables } });
-    createWriter(schema, text)({}, { ...variables });
-    expect(seen).toHaveLength(2);
-    expect(seen[1]).toStrictEqual(seen[0]);
-  });
+it.each<[text: string, variables: object]>([
+  ['query ($v: String) { echo(a: $v, b: $v) }', { v: 'x' }],
+  ['query ($v: String) { echo(a: $v, b: $v) }', { v: null }],
+  ['query ($v: String) { echo(a: "y", b: $v) }', { v: 'x' }],
+  ['query ($toString: String) { echo(a: $toString, b: $toString) }', {}],
+  ['{ echo }', {}],
+])('a plan calls resolvers with the same arguments as graphql-js: %s %j', (text, variables) => {
+  const schema = buildSchema('type Query { echo(a: String, b: String = "d"): String }');
+  const seen: object[] = [];
+  const { echo } = schema.getQueryType()?.getFields() ?? {};
+  Object.assign(echo ?? {}, { resolve: (_source: unknown, args: object) => void seen.push({ ...args }) });
+  execute({ schema, document: parse(text), variableValues: { ...variables } });
+  createWriter(schema, text)({}, { ...variables });
+  expect(seen).toHaveLength(2);
+  expect(seen[1]).toStrictEqual(seen[0]);
+});
 
-  it('a plan leaves a condition that is null or missing to graphql-js', () => {
-    const write = createWriter(schemaWith({}), 'query ($y: Boolean = true) { text @include(if: $y) }');
-    expect(String(write({}, { y: true }))).toBe('{"data":{"text":null}}');
-    expect(String(write({}, { y: false }))).toBe('{"data":{}}');
-    expect(write({}, { y: null })).toBeUndefined();
-    expect(write({}, {})).toBeUndefined();
-  });
+it('a plan leaves a condition that is null or missing to graphql-js', () => {
+  const write = createWriter(schemaWith({}), 'query ($y: Boolean = true) { text @include(if: $y) }');
+  expect(String(write({}, { y: true }))).toBe('{"data":{"text":null}}');
+  expect(String(write({}, { y: false }))).toBe('{"data":{}}');
+  expect(write({}, { y: null })).toBeUndefined();
+  expect(write({}, {})).toBeUndefined();
+});
 
-  it('a plan writes long responses of any characters', () => {
-    const characters = ['plain', 'é☃', '\u{1f41f}', '\ud83d', '"\n'];
-    const schema = schemaWith({
-      'Query.texts': () => Array.from({ length: 50_000 }, (_, nth) => characters[nth % 5]),
-    });
-    const parts = written(schema, '{ texts }') ?? [];
-    expect(Buffer.concat(parts).equals(Buffer.from(executed(schema, '{ texts }')))).toBe(true);
+it('a plan writes long responses of any characters', () => {
+  const characters = ['plain', 'é☃', '\u{1f41f}', '\ud83d', '"\n'];
+  const schema = schemaWith({
+    'Query.texts': () => Array.from({ length: 50_000 }, (_, nth) => characters[nth % 5]),
   });
+  const parts = written(schema, '{ texts }') ?? [];
+  expect(Buffer.concat(parts).equals(Buffer.from(executed(schema, '{ texts }')))).toBe(true);
+});
 
-  const rejected = () => Promise.reject(new Error('It fails'));
-  it.each<[string, Readonly<Record<string, Resolve>>]>([
-    ['{ text }', { 'Query.text': rejected }],
-    ['{ row { a } }', { 'Query.row': rejected }],
-    ['{ texts }', { 'Query.texts': rejected }],
-    ['{ texts }', { 'Query.texts': () => ['a', rejected(), rejected()] }],
-    ['{ lists }', { 'Query.lists': () => [['a', rejected()], [rejected()], rejected()] }],
-    ['{ texts }', { 'Query.texts': () => [null, rejected()] }],
-    ['{ text }', { 'Query.text': () => [rejected()] }],
-    ['{ row { a } }', { 'Query.row': () => ({}), Row: rejected }],
-    ['{ node { a } }', { 'Query.node': () => ({}), Node: rejected }],
-    ['{ rows { a } }', { 'Query.rows': () => [{}, rejected(), rejected()], Row: rejected }],
-  ])('a plan handles rejections, which would end the process: %s', async (text, resolvers) => {
-    const unhandled = collectUnhandledRejections();
-    expect(written(schemaWith(resolvers), text)).toBeUndefined();
-    expect(await unhandled()).toEqual([]);
-  });
+const rejected = () => Promise.reject(new Error('It fails'));
+it.each<[string, Readonly<Record<string, Resolve>>]>([
+  ['{ text }', { 'Query.text': rejected }],
+  ['{ row { a } }', { 'Query.row': rejected }],
+  ['{ texts }', { 'Query.texts': rejected }],
+  ['{ texts }', { 'Query.texts': () => ['a', rejected(), rejected()] }],
+  ['{ lists }', { 'Query.lists': () => [['a', rejected()], [rejected()], rejected()] }],
+  ['{ texts }', { 'Query.texts': () => [null, rejected()] }],
+  ['{ text }', { 'Query.text': () => [rejected()] }],
+  ['{ row { a } }', { 'Query.row': () => ({}), Row: rejected }],
+  ['{ node { a } }', { 'Query.node': () => ({}), Node: rejected }],
+  ['{ rows { a } }', { 'Query.rows': () => [{}, rejected(), rejected()], Row: rejected }],
+])('a plan handles rejections, which would end the process: %s', async (text, resolvers) => {
+  const unhandled = collectUnhandledRejections();
+  expect(written(schemaWith(resolvers), text)).toBeUndefined();
+  expect(await unhandled()).toEqual([]);
 });
 
 const ROW = { __typename: 'Row', a: 'x' };
@@ -133,27 +131,25 @@ it.each(Object.entries(USUAL))('field %s is written as by graphql-js or not at a
   await unhandled();
 });
 
-describe('a resolver', () => {
-  const write = (resolve: GraphQLFieldResolver<unknown, unknown>, text: string) => {
-    const schema = schemaWith({ 'Query.text': resolve as unknown as Resolve });
-    return [textOf(createWriter(schema, text)({}, { y: true })), executed(schema, text)];
-  };
-  const TEXT = 'query Q($y: Boolean = true) { ...F @include(if: $y) } fragment F on Query { text }';
+const write = (resolve: GraphQLFieldResolver<unknown, unknown>, text: string) => {
+  const schema = schemaWith({ 'Query.text': resolve as unknown as Resolve });
+  return [textOf(createWriter(schema, text)({}, { y: true })), executed(schema, text)];
+};
+const TEXT = 'query Q($y: Boolean = true) { ...F @include(if: $y) } fragment F on Query { text }';
 
-  it('a resolver gets the facts about its field as in graphql-js', () => {
-    const [own, expected] = write((_query, _args, _context, info) => {
-      const { fieldName, fieldNodes, returnType, parentType, fragments, operation } = info;
-      const names = [fieldName, String(returnType), parentType.name, operation.name?.value];
-      const { variableValues, rootValue } = info;
-      return JSON.stringify([names, fieldNodes.length, Object.keys(fragments), variableValues, rootValue]);
-    }, TEXT);
-    expect(own).toBe(expected);
-  });
+it('a resolver gets the facts about its field as in graphql-js', () => {
+  const [own, expected] = write((_query, _args, _context, info) => {
+    const { fieldName, fieldNodes, returnType, parentType, fragments, operation } = info;
+    const names = [fieldName, String(returnType), parentType.name, operation.name?.value];
+    const { variableValues, rootValue } = info;
+    return JSON.stringify([names, fieldNodes.length, Object.keys(fragments), variableValues, rootValue]);
+  }, TEXT);
+  expect(own).toBe(expected);
+});
 
-  it('a resolver that reads its path leaves the operation to graphql-js', () => {
-    const [own] = write((_query, _args, _context, { path }) => String(path.key), TEXT);
-    expect(own).toBeUndefined();
-  });
+it('a resolver that reads its path leaves the operation to graphql-js', () => {
+  const [own] = write((_query, _args, _context, { path }) => String(path.key), TEXT);
+  expect(own).toBeUndefined();
 });
 
 const schema = buildSchema(
@@ -194,58 +190,56 @@ it.each(['Int', 'Float!', 'ID', 'Boolean', 'Color', 'Inner', 'Inner!', '[[Inner]
   },
 );
 
-describe('the limit on the bytes of a response', () => {
-  const texts = (count: number) => {
-    const schema = schemaWith({ 'Query.texts': () => Array(count).fill('x'.repeat(99_997)) });
-    return createWriter(schema, '{ texts }');
+const texts = (count: number) => {
+  const schema = schemaWith({ 'Query.texts': () => Array(count).fill('x'.repeat(99_997)) });
+  return createWriter(schema, '{ texts }');
+};
+const bytesOf = (parts: readonly Buffer[] | undefined) =>
+  parts?.reduce((bytes, { length }) => bytes + length, 0);
+
+it('a response longer than the limit is refused', () => {
+  expect(bytesOf(texts(83)({}))).toBeGreaterThan(8_300_000);
+  const cost = { refusal: undefined };
+  expect(texts(84)({ cost })).toBeUndefined();
+  expect(cost.refusal).toMatchObject({ code: 'LIMIT_EXCEEDED' });
+  const context = { maxResponseBytes: () => 8_500_000 };
+  expect(bytesOf(texts(84)(context))).toBeGreaterThan(8_400_000);
+  expect(texts(85)(context)).toBeUndefined();
+});
+
+it('the limit on bytes applies to kept JSON, too', () => {
+  const rows = Object.freeze(
+    Array.from({ length: 30 }, (_, b) => Object.freeze({ a: 'x'.repeat(99_997), b })),
+  );
+  const schema = schemaWith({ 'Query.rows': () => rows });
+  const tracker = {
+    track(write: () => void) {
+      write();
+      return {};
+    },
+    repeat: () => true,
   };
-  const bytesOf = (parts: readonly Buffer[] | undefined) =>
-    parts?.reduce((bytes, { length }) => bytes + length, 0);
+  const twice = createWriter(schema, '{ rows { a } again: rows { a } }', 1e9);
+  const thrice = createWriter(schema, '{ rows { a } x: rows { a } y: rows { a } }', 1e9);
+  for (let nth = 0; nth < 3; nth++) {
+    expect(bytesOf(twice({ tracker }))).toBeGreaterThan(6_000_000);
+    expect(thrice({ tracker })).toBeUndefined();
+  }
+});
 
-  it('a response longer than the limit is refused', () => {
-    expect(bytesOf(texts(83)({}))).toBeGreaterThan(8_300_000);
-    const cost = { refusal: undefined };
-    expect(texts(84)({ cost })).toBeUndefined();
-    expect(cost.refusal).toMatchObject({ code: 'LIMIT_EXCEEDED' });
-    const context = { maxResponseBytes: () => 8_500_000 };
-    expect(bytesOf(texts(84)(context))).toBeGreaterThan(8_400_000);
-    expect(texts(85)(context)).toBeUndefined();
-  });
-
-  it('the limit on bytes applies to kept JSON, too', () => {
-    const rows = Object.freeze(
-      Array.from({ length: 30 }, (_, b) => Object.freeze({ a: 'x'.repeat(99_997), b })),
-    );
-    const schema = schemaWith({ 'Query.rows': () => rows });
-    const tracker = {
-      track(write: () => void) {
-        write();
-        return {};
-      },
-      repeat: () => true,
-    };
-    const twice = createWriter(schema, '{ rows { a } again: rows { a } }', 1e9);
-    const thrice = createWriter(schema, '{ rows { a } x: rows { a } y: rows { a } }', 1e9);
-    for (let nth = 0; nth < 3; nth++) {
-      expect(bytesOf(twice({ tracker }))).toBeGreaterThan(6_000_000);
-      expect(thrice({ tracker })).toBeUndefined();
-    }
-  });
-
-  it('the limit on bytes is checked exactly, without making the JSON', () => {
-    const values = [
-      // fast-check takes two seconds to make its unit `binary`.
-      fc.string({ unit: fc.nat(0x10ffff).map((code) => String.fromCodePoint(code)) }),
-      fc.double({ noNaN: true, noDefaultInfinity: true }),
-      fc.boolean(),
-      fc.constant(null),
-    ];
-    fc.assert(
-      fc.property(fc.object({ key: fc.stringMatching(/^[a-z]\w{0,9}$/), values }), (value) => {
-        const bytes = Buffer.byteLength(JSON.stringify(value));
-        expect(exceedsBytes(value, bytes)).toBe(false);
-        expect(exceedsBytes(value, bytes - 1)).toBe(true);
-      }),
-    );
-  });
+it('the limit on bytes is checked exactly, without making the JSON', () => {
+  const values = [
+    // fast-check takes two seconds to make its unit `binary`.
+    fc.string({ unit: fc.nat(0x10ffff).map((code) => String.fromCodePoint(code)) }),
+    fc.double({ noNaN: true, noDefaultInfinity: true }),
+    fc.boolean(),
+    fc.constant(null),
+  ];
+  fc.assert(
+    fc.property(fc.object({ key: fc.stringMatching(/^[a-z]\w{0,9}$/), values }), (value) => {
+      const bytes = Buffer.byteLength(JSON.stringify(value));
+      expect(exceedsBytes(value, bytes)).toBe(false);
+      expect(exceedsBytes(value, bytes - 1)).toBe(true);
+    }),
+  );
 });

@@ -1,6 +1,6 @@
 /** The SDLs for Federation and for stitching agree with the schema and have the directives that routers need. */
 import { buildSchema, isInterfaceType, isNonNullType, isObjectType, Kind, parse, print } from 'graphql';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { schema, sdlOf, withMarks } from '../../src/graph/schema/index.js';
 import { PRINTED_FILES } from '../../src/packaging/printed-files.js';
 import { share } from '../support/ends.js';
@@ -27,55 +27,53 @@ const typesOf = (sdl: string) =>
     'name' in definition && definition.kind !== 'DirectiveDefinition' ? [definition.name?.value] : [],
   );
 
-describe('the SDL for other graphs', () => {
-  // `released.test.ts` checks the directives that the last release had.
-  it('the SDL has the directives that are newer than the release', () => {
-    const lines = [...sdls.subgraph.split('\n'), ...sdls.stitching.split('\n')];
-    for (const line of [
-      'type Chain @key(fields: "chainKey") @key(fields: "id") @key(fields: "caip2") {',
-      'type Token @key(fields: "chainKey address") @key(fields: "id") @key(fields: "caip19") {',
-      'type HeldBackFact @shareable {',
-      '  ): [Chain]! @merge(keyField: "caip2")',
-    ])
-      expect(lines).toContain(line);
-  });
+// `released.test.ts` checks the directives that the last release had.
+it('the SDL has the directives that are newer than the release', () => {
+  const lines = [...sdls.subgraph.split('\n'), ...sdls.stitching.split('\n')];
+  for (const line of [
+    'type Chain @key(fields: "chainKey") @key(fields: "id") @key(fields: "caip2") {',
+    'type Token @key(fields: "chainKey address") @key(fields: "id") @key(fields: "caip19") {',
+    'type HeldBackFact @shareable {',
+    '  ): [Chain]! @merge(keyField: "caip2")',
+  ])
+    expect(lines).toContain(line);
+});
 
-  it('the SDL leaves out Node for Federation, and is a schema of its own for stitching', () => {
-    expect(typesOf(sdls.subgraph)).not.toContain('Node');
-    expect(sdls.subgraph).not.toMatch(/^ {2}(nodes?\(|_)/m);
-    expect(() => buildSchema(sdls.stitching)).not.toThrow();
-  });
+it('the SDL leaves out Node for Federation, and is a schema of its own for stitching', () => {
+  expect(typesOf(sdls.subgraph)).not.toContain('Node');
+  expect(sdls.subgraph).not.toMatch(/^ {2}(nodes?\(|_)/m);
+  expect(() => buildSchema(sdls.stitching)).not.toThrow();
+});
 
-  it('the SDL agrees with schema.graphql', () => {
-    const withoutDirectives = (sdl: string) => {
-      const definitions = parse(sdl).definitions.filter(({ kind }) => kind !== 'DirectiveDefinition');
-      const plain = print({ kind: Kind.DOCUMENT, definitions });
-      return plain.replace(/ @(?!specifiedBy|deprecated)\w+(\([^)]*\))?/g, '');
-    };
-    const file = readText('schema.graphql');
-    expect(withoutDirectives(sdls.stitching)).toBe(withoutDirectives(file));
-    expect(file).not.toMatch(/\b_\w+[({:]/);
-  });
+it('the SDL agrees with schema.graphql', () => {
+  const withoutDirectives = (sdl: string) => {
+    const definitions = parse(sdl).definitions.filter(({ kind }) => kind !== 'DirectiveDefinition');
+    const plain = print({ kind: Kind.DOCUMENT, definitions });
+    return plain.replace(/ @(?!specifiedBy|deprecated)\w+(\([^)]*\))?/g, '');
+  };
+  const file = readText('schema.graphql');
+  expect(withoutDirectives(sdls.stitching)).toBe(withoutDirectives(file));
+  expect(file).not.toMatch(/\b_\w+[({:]/);
+});
 
-  it('the SDL is written to files by `npm run schema`', () => {
-    expect(PRINTED_FILES['build/subgraph.graphql']?.()).toBe(sdls.subgraph);
-    expect(PRINTED_FILES['build/stitching.graphql']?.()).toBe(sdls.stitching);
-  });
+it('the SDL is written to files by `npm run schema`', () => {
+  expect(PRINTED_FILES['build/subgraph.graphql']?.()).toBe(sdls.subgraph);
+  expect(PRINTED_FILES['build/stitching.graphql']?.()).toBe(sdls.stitching);
+});
 
-  it('the SDL is available without introspection for Federation, but not for stitching', async () => {
-    const { query } = await createTestGateway({ config: { introspection: false } });
-    const { data, errors } = await query<Sdls>(SDLS);
-    expect(errors).toBeUndefined();
-    expect(data?._sdl).toBeNull();
-    expect(data?._service.sdl).toBe(sdls.subgraph);
-    expect((await query('{ __schema { types { name } } }')).data).toBeUndefined();
-  });
+it('the SDL is available without introspection for Federation, but not for stitching', async () => {
+  const { query } = await createTestGateway({ config: { introspection: false } });
+  const { data, errors } = await query<Sdls>(SDLS);
+  expect(errors).toBeUndefined();
+  expect(data?._sdl).toBeNull();
+  expect(data?._service.sdl).toBe(sdls.subgraph);
+  expect((await query('{ __schema { types { name } } }')).data).toBeUndefined();
+});
 
-  it('the SDL fails for a directive on an unknown type', () => {
-    const named = (name: string) => () => withMarks(sdlOf(schema), new Map([[name, '@x']]));
-    expect(named('Chain')).not.toThrow();
-    expect(named('Chian')).toThrow('The schema lacks: Chian');
-  });
+it('the SDL fails for a directive on an unknown type', () => {
+  const named = (name: string) => () => withMarks(sdlOf(schema), new Map([[name, '@x']]));
+  expect(named('Chain')).not.toThrow();
+  expect(named('Chian')).toThrow('The schema lacks: Chian');
 });
 
 it.each(['chain', 'token', 'node'])('the look-up %s has the signature that @lookup needs', (name) => {

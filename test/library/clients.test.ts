@@ -35,28 +35,26 @@ async function useUp(ask: Ask, client: string | undefined, forwardedFor?: string
   for (const status of await Promise.all(statuses)) expect(status).toBe(200);
 }
 
-describe('rateLimit', () => {
-  it('rateLimit as a number also limits operations that are sent at once', async () => {
-    const { fetch } = await open({ rateLimit: 1 });
-    const statuses = Array.from({ length: 50 }, async (_, nth) => (await fetch(post(query(nth)))).status);
-    expect(await Promise.all(statuses)).toContain(429);
-  });
+it('rateLimit as a number also limits operations that are sent at once', async () => {
+  const { fetch } = await open({ rateLimit: 1 });
+  const statuses = Array.from({ length: 50 }, async (_, nth) => (await fetch(post(query(nth)))).status);
+  expect(await Promise.all(statuses)).toContain(429);
+});
 
-  it('rateLimit counts an IPv6 network as one client, and any other client by its exact text', async () => {
-    const ask = byFetch(await open({ rateLimit: `1/${BURST}` }));
-    await useUp(ask, '2001:db8::1');
-    expect(await ask(90, '2001:db8::2')).toBe(429);
-    expect(await ask(91, 'user 1')).toBe(200);
-  });
+it('rateLimit counts an IPv6 network as one client, and any other client by its exact text', async () => {
+  const ask = byFetch(await open({ rateLimit: `1/${BURST}` }));
+  await useUp(ask, '2001:db8::1');
+  expect(await ask(90, '2001:db8::2')).toBe(429);
+  expect(await ask(91, 'user 1')).toBe(200);
+});
 
-  it('rateLimit counts all requests without a client as one, and warns once', async () => {
-    const gateway = await open(LIMITED);
-    const ask = byFetch(gateway);
-    await useUp(ask, undefined);
-    for (const nth of [90, 91]) expect(await ask(nth, undefined, '192.0.2.1')).toBe(429);
-    expect(gateway.lines.filter((line) => line.includes('fetch(request, { client })'))).toHaveLength(1);
-    expect(await gateway.metrics()).toContain('gateway_rate_limited_clients 1');
-  });
+it('rateLimit counts all requests without a client as one, and warns once', async () => {
+  const gateway = await open(LIMITED);
+  const ask = byFetch(gateway);
+  await useUp(ask, undefined);
+  for (const nth of [90, 91]) expect(await ask(nth, undefined, '192.0.2.1')).toBe(429);
+  expect(gateway.lines.filter((line) => line.includes('fetch(request, { client })'))).toHaveLength(1);
+  expect(await gateway.metrics()).toContain('gateway_rate_limited_clients 1');
 });
 
 describe.each<[string, (gateway: OpenedGateway) => Ask | Promise<Ask>]>([

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { AT, open, startAround } from '../support/open-gateway.js';
 
 const QUERY = '{ chain(chainKey: "base") { name } }';
@@ -56,80 +56,78 @@ const ACCEPTED: Readonly<Record<string, unknown>> = {
   'an object with members that JSON leaves out': { query: QUERY, variables: undefined, other: () => 1 },
 };
 
-describe('a body that a framework has parsed', () => {
-  it.each(Object.entries(REFUSED))('a parsed body is refused with 400 if it is %s', async (_name, bodyOf) => {
-    const { ask, thrown, lines } = await startHost(bodyOf);
-    for (let time = 0; time < 2; time++) {
-      const { status, headers, text } = await ask();
-      expect([status, headers.get('x-request-id')]).toEqual([400, expect.any(String)]);
-      const { errors } = JSON.parse(text) as { errors: { message: string; extensions: { code: string } }[] };
-      expect(errors).toMatchObject([{ extensions: { code: 'BAD_REQUEST' } }]);
-      expect(errors[0]?.message).toMatch(/^Expected a body that can be written as JSON, got one that /);
-    }
-    expect(thrown).toEqual([]);
-    // The log has at most one line a second about refusals of a client, so the second line comes later.
-    await expect.poll(() => lines.filter((line) => line.includes('"status":400'))).toHaveLength(2);
-    expect(lines.join('')).not.toContain('Internal error');
-  });
+it.each(Object.entries(REFUSED))('a parsed body is refused with 400 if it is %s', async (_name, bodyOf) => {
+  const { ask, thrown, lines } = await startHost(bodyOf);
+  for (let time = 0; time < 2; time++) {
+    const { status, headers, text } = await ask();
+    expect([status, headers.get('x-request-id')]).toEqual([400, expect.any(String)]);
+    const { errors } = JSON.parse(text) as { errors: { message: string; extensions: { code: string } }[] };
+    expect(errors).toMatchObject([{ extensions: { code: 'BAD_REQUEST' } }]);
+    expect(errors[0]?.message).toMatch(/^Expected a body that can be written as JSON, got one that /);
+  }
+  expect(thrown).toEqual([]);
+  // The log has at most one line a second about refusals of a client, so the second line comes later.
+  await expect.poll(() => lines.filter((line) => line.includes('"status":400'))).toHaveLength(2);
+  expect(lines.join('')).not.toContain('Internal error');
+});
 
-  it.each(Object.entries(ACCEPTED))('a parsed body is accepted if it is %s', async (_name, body) => {
-    const { ask } = await startHost(() => ({ value: body }));
-    expect(JSON.parse((await ask()).text)).toEqual({ data: { chain: { name: 'Base' } } });
-  });
+it.each(Object.entries(ACCEPTED))('a parsed body is accepted if it is %s', async (_name, body) => {
+  const { ask } = await startHost(() => ({ value: body }));
+  expect(JSON.parse((await ask()).text)).toEqual({ data: { chain: { name: 'Base' } } });
+});
 
-  it('an unread body is read although the framework has set an empty object, as Express 4 does', async () => {
-    const { ask } = await startHost(() => ({ value: {} }));
-    const { text } = await ask({ 'content-type': 'application/graphql' }, QUERY);
-    expect(JSON.parse(text)).toEqual({ data: { chain: { name: 'Base' } } });
-  });
+it('an unread body is read although the framework has set an empty object, as Express 4 does', async () => {
+  const { ask } = await startHost(() => ({ value: {} }));
+  const { text } = await ask({ 'content-type': 'application/graphql' }, QUERY);
+  expect(JSON.parse(text)).toEqual({ data: { chain: { name: 'Base' } } });
+});
 
-  it('a parsed form is accepted like one that the gateway parses', async () => {
-    const variables = { key: 'base' };
-    const form = {
-      query: 'query ($key: String!) { chain(chainKey: $key) { name } }',
-      variables: JSON.stringify(variables),
-    };
-    const { ask } = await startHost(() => ({ value: form }));
-    const { text } = await ask({ 'content-type': 'application/x-www-form-urlencoded' });
-    expect(JSON.parse(text)).toEqual({ data: { chain: { name: 'Base' } } });
-  });
+it('a parsed form is accepted like one that the gateway parses', async () => {
+  const variables = { key: 'base' };
+  const form = {
+    query: 'query ($key: String!) { chain(chainKey: $key) { name } }',
+    variables: JSON.stringify(variables),
+  };
+  const { ask } = await startHost(() => ({ value: form }));
+  const { text } = await ask({ 'content-type': 'application/x-www-form-urlencoded' });
+  expect(JSON.parse(text)).toEqual({ data: { chain: { name: 'Base' } } });
+});
 
-  it.each<[string, unknown]>([
-    ['long', { query: QUERY, variables: { a: 'x'.repeat(2_000_000) } }],
-    ['many bytes', Buffer.alloc(2_000_000, ' ')],
-  ])('a parsed body is refused with 413 if it is %s', async (_name, value) => {
-    const { ask } = await startHost(() => ({ value }));
-    const { status, text } = await ask();
-    expect([status, text]).toEqual([413, expect.stringContaining('LIMIT_EXCEEDED')]);
-  });
+it.each<[string, unknown]>([
+  ['long', { query: QUERY, variables: { a: 'x'.repeat(2_000_000) } }],
+  ['many bytes', Buffer.alloc(2_000_000, ' ')],
+])('a parsed body is refused with 413 if it is %s', async (_name, value) => {
+  const { ask } = await startHost(() => ({ value }));
+  const { status, text } = await ask();
+  expect([status, text]).toEqual([413, expect.stringContaining('LIMIT_EXCEEDED')]);
+});
 
-  it('a parsed body causes a 500 with advice for the host if it was not passed on', async () => {
-    const { ask } = await startHost(async (request) => {
-      await buffer(request);
-      return { value: undefined };
-    });
-    const { status, text } = await ask({}, JSON.stringify({ query: QUERY }));
-    expect([status, text]).toEqual([500, expect.stringContaining('expected it as request.body')]);
-    // The request has no body.
-    expect((await ask({}, '')).status).toBe(400);
+it('a parsed body causes a 500 with advice for the host if it was not passed on', async () => {
+  const { ask } = await startHost(async (request) => {
+    await buffer(request);
+    return { value: undefined };
   });
+  const { status, text } = await ask({}, JSON.stringify({ query: QUERY }));
+  expect([status, text]).toEqual([500, expect.stringContaining('expected it as request.body')]);
+  // The request has no body.
+  expect((await ask({}, '')).status).toBe(400);
+});
 
-  it('a number in a parsed body that JSON cannot represent is not read as null', async () => {
-    const query = 'query ($f: TokenFilter) { tokenSearch(filter: $f, first: 1) { totalCount } }';
-    const f = { maxPriceUsd: 1 };
-    const { ask } = await startHost(() => ({ value: { query, variables: { f } } }));
-    expect(JSON.parse((await ask()).text)).toHaveProperty('data.tokenSearch.totalCount');
-    f.maxPriceUsd = Number.POSITIVE_INFINITY;
-    expect(JSON.parse((await ask()).text)).toHaveProperty('errors');
-  });
+it('a number in a parsed body that JSON cannot represent is not read as null', async () => {
+  const query = 'query ($f: TokenFilter) { tokenSearch(filter: $f, first: 1) { totalCount } }';
+  const f = { maxPriceUsd: 1 };
+  const { ask } = await startHost(() => ({ value: { query, variables: { f } } }));
+  expect(JSON.parse((await ask()).text)).toHaveProperty('data.tokenSearch.totalCount');
+  f.maxPriceUsd = Number.POSITIVE_INFINITY;
+  expect(JSON.parse((await ask()).text)).toHaveProperty('errors');
+});
 
-  it('a parsed body can have a Content-Encoding, which the framework has decoded', async () => {
-    const { ask } = await startHost(async (request) => ({
-      value: JSON.parse(gunzipSync(await buffer(request)).toString()),
-    }));
-    const { text } = await ask({ 'content-encoding': 'gzip' }, gzipSync(JSON.stringify({ query: QUERY })));
-    expect(text).toContain('Base');
-  });
+it('a parsed body can have a Content-Encoding, which the framework has decoded', async () => {
+  const { ask } = await startHost(async (request) => ({
+    value: JSON.parse(gunzipSync(await buffer(request)).toString()),
+  }));
+  const { text } = await ask({ 'content-encoding': 'gzip' }, gzipSync(JSON.stringify({ query: QUERY })));
+  expect(text).toContain('Base');
 });
 
 it.each<[string, (request: IncomingMessage) => void]>([

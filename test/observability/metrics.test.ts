@@ -1,5 +1,5 @@
 /** /metrics shows the state of one gateway from its start: its listings, held-back values and upstream. */
-import { describe, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { createMetrics } from '../../src/observability/metrics.js';
 import { tokenRow } from '../fixtures/rows.js';
 import { stopDate } from '../support/clock.js';
@@ -32,53 +32,51 @@ function startingWith(samples: Map<string, number>, start: string): Record<strin
   return Object.fromEntries([...samples].filter(([series]) => series.startsWith(start)));
 }
 
-describe('/metrics', () => {
-  it('/metrics is in the exposition format, has help and type for each metric, and is never cached', async () => {
-    const { fetch } = await createTestGateway();
-    const response = await fetch('/metrics');
-    expect(response.status).toBe(200);
-    expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
-    expect(response.headers.get('cache-control')).toBe('no-store');
-    const text = await response.text();
-    const helped = [...text.matchAll(/^# HELP (\w+) \S/gm)].map(([, name]) => name);
-    const typed = [...text.matchAll(/^# TYPE (\w+) (?:counter|gauge|histogram)$/gm)].map(([, name]) => name);
-    expect(helped.length).toBeGreaterThan(30);
-    expect(helped).toEqual(typed);
-    // Without a setting of Redis.
-    expect([...samplesOf(text).keys()].join()).not.toContain('redis');
-    const ofProcess = (await createMetrics().expose()).text;
-    expect(samplesOf(ofProcess).get('process_resident_memory_bytes')).toBeGreaterThan(1e6);
-    for (const name of ['nodejs_eventloop_lag_p99_seconds', 'nodejs_gc_duration_seconds'])
-      expect(ofProcess).toContain(`# HELP ${name} `);
-  });
+it('/metrics is in the exposition format, has help and type for each metric, and is never cached', async () => {
+  const { fetch } = await createTestGateway();
+  const response = await fetch('/metrics');
+  expect(response.status).toBe(200);
+  expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
+  expect(response.headers.get('cache-control')).toBe('no-store');
+  const text = await response.text();
+  const helped = [...text.matchAll(/^# HELP (\w+) \S/gm)].map(([, name]) => name);
+  const typed = [...text.matchAll(/^# TYPE (\w+) (?:counter|gauge|histogram)$/gm)].map(([, name]) => name);
+  expect(helped.length).toBeGreaterThan(30);
+  expect(helped).toEqual(typed);
+  // Without a setting of Redis.
+  expect([...samplesOf(text).keys()].join()).not.toContain('redis');
+  const ofProcess = (await createMetrics().expose()).text;
+  expect(samplesOf(ofProcess).get('process_resident_memory_bytes')).toBeGreaterThan(1e6);
+  for (const name of ['nodejs_eventloop_lag_p99_seconds', 'nodejs_gc_duration_seconds'])
+    expect(ofProcess).toContain(`# HELP ${name} `);
+});
 
-  it('/metrics is made once for many requests at the same time', async () => {
-    const gateway = await createTestGateway();
-    const read = vi.spyOn(gateway.snapshots, 'status');
-    await scrape(gateway);
-    const once = read.mock.calls.length;
-    await Promise.all(Array.from({ length: 100 }, () => scrape(gateway)));
-    expect(read.mock.calls.length).toBeLessThan(5 * once);
-  });
+it('/metrics is made once for many requests at the same time', async () => {
+  const gateway = await createTestGateway();
+  const read = vi.spyOn(gateway.snapshots, 'status');
+  await scrape(gateway);
+  const once = read.mock.calls.length;
+  await Promise.all(Array.from({ length: 100 }, () => scrape(gateway)));
+  expect(read.mock.calls.length).toBeLessThan(5 * once);
+});
 
-  it('/metrics reports a failure and logs its cause, without other effects', async () => {
-    const gateway = await createTestGateway();
-    const { fetch, query, logged, snapshots } = gateway;
-    const broken = vi.spyOn(snapshots, 'status').mockImplementation(() => {
-      throw new Error('secret-reason');
-    });
-    const response = await fetch('/metrics');
-    expect(response.status).toBe(500);
-    expect(await response.text()).not.toContain('secret-reason');
-    expect(logged.find(({ level }) => level === 'error')).toMatchObject({
-      err: { message: 'secret-reason' },
-    });
-    expect(await query('{ chain(chainKey: "base") { name } }')).toEqual({
-      data: { chain: { name: 'Base' } },
-    });
-    broken.mockRestore();
-    expect((await scrape(gateway)).get('gateway_listing_rows{listing="chains"}')).toBeGreaterThan(0);
+it('/metrics reports a failure and logs its cause, without other effects', async () => {
+  const gateway = await createTestGateway();
+  const { fetch, query, logged, snapshots } = gateway;
+  const broken = vi.spyOn(snapshots, 'status').mockImplementation(() => {
+    throw new Error('secret-reason');
   });
+  const response = await fetch('/metrics');
+  expect(response.status).toBe(500);
+  expect(await response.text()).not.toContain('secret-reason');
+  expect(logged.find(({ level }) => level === 'error')).toMatchObject({
+    err: { message: 'secret-reason' },
+  });
+  expect(await query('{ chain(chainKey: "base") { name } }')).toEqual({
+    data: { chain: { name: 'Base' } },
+  });
+  broken.mockRestore();
+  expect((await scrape(gateway)).get('gateway_listing_rows{listing="chains"}')).toBeGreaterThan(0);
 });
 
 it('the metrics of waiting show how long operations wait for their turn and for the upstream', async () => {
@@ -93,113 +91,104 @@ it('the metrics of waiting show how long operations wait for their turn and for 
   expect(await count('turn')).toBe(3);
 });
 
-describe('the metrics of listings', () => {
-  const STATES = ['FRESH', 'STALE', 'EMPTY'];
-  /** The series for the state of a listing: 1 for this state, and 0 for the others. */
-  const stateOf = (listing: string, state: string) =>
-    STATES.map((each) => [
-      `gateway_listing_state{listing="${listing}",state="${each}"}`,
-      Number(each === state),
-    ]);
-
-  it('the metrics of listings show EMPTY, without an age, before the first snapshot', async () => {
-    const samples = await scrape(await createTestGateway());
-    expect(startingWith(samples, 'gateway_listing_')).toEqual(
-      Object.fromEntries(
-        ['chains', 'tokens'].flatMap((listing) => [
-          ...stateOf(listing, 'EMPTY'),
-          ...['rows', 'rejected_rows', 'gone', 'held_back'].map((name) => [
-            `gateway_listing_${name}{listing="${listing}"}`,
-            0,
-          ]),
-          [`gateway_listing_source{listing="${listing}",source="v1"}`, 1],
-        ]),
-      ),
-    );
-  });
-
-  it('the metrics of listings show the state, the age and the rows of snapshots, also without the upstream', async () => {
-    const tokens = [tokenRow('a', '0x1'), tokenRow('a', '0x1'), { odd: true }];
-    const gateway = await createTestGateway({ hasListings: true, listings: { tokens } });
-    const fresh = await scrape(gateway);
-    expect(fresh.get('gateway_listing_state{listing="tokens",state="FRESH"}')).toBe(1);
-    expect(fresh.get('gateway_listing_age_seconds{listing="tokens"}')).toBeLessThan(30);
-    const rows = { '{listing="chains"}': [108, 0], '{listing="tokens"}': [1, 2] };
-    for (const [listing, [served, rejected]] of Object.entries(rows)) {
-      expect(fresh.get(`gateway_listing_rows${listing}`)).toBe(served);
-      expect(fresh.get(`gateway_listing_rejected_rows${listing}`)).toBe(rejected);
-    }
-    await gateway.upstream.close();
-    stopDate().advance(95_000);
-    const stale = await scrape(gateway);
-    expect(startingWith(stale, 'gateway_listing_state')).toEqual(
-      Object.fromEntries([...stateOf('chains', 'FRESH'), ...stateOf('tokens', 'STALE')]),
-    );
-    const age = stale.get('gateway_listing_age_seconds{listing="tokens"}');
-    expect(age).toBeGreaterThanOrEqual(95);
-    expect(age).toBeLessThan(125);
-    expect(stale.get('gateway_listing_rows{listing="tokens"}')).toBe(1);
-  });
-});
-
-describe('the metrics of guarded values', () => {
-  const FACTS = {
-    chains: ['chainId', 'chainType', 'nativeCurrency'],
-    tokens: ['decimals', 'symbol', 'address'],
-  };
-  const OLDEST = ['chains', 'tokens'].map((name) => [
-    `gateway_held_back_oldest_seconds{listing="${name}"}`,
-    0,
+const STATES = ['FRESH', 'STALE', 'EMPTY'];
+/** The series for the state of a listing: 1 for this state, and 0 for the others. */
+const stateOf = (listing: string, state: string) =>
+  STATES.map((each) => [
+    `gateway_listing_state{listing="${listing}",state="${each}"}`,
+    Number(each === state),
   ]);
 
-  it('the metrics of guarded values exist from the start, at 0', async () => {
-    const samples = await scrape(await createTestGateway());
-    const labels = Object.entries(FACTS).flatMap(([listing, facts]) =>
-      facts.map((fact) => `listing="${listing}",fact="${fact}"`),
-    );
-    const rows = labels.map((each) => [`gateway_held_back_rows{${each}}`, 0]);
-    expect(startingWith(samples, 'gateway_held_back_')).toEqual(Object.fromEntries([...rows, ...OLDEST]));
-    const accepted = labels.flatMap((each) =>
-      ['time', 'operator'].map((by) => [`gateway_accepted_changes_total{${each},by="${by}"}`, 0]),
-    );
-    expect(startingWith(samples, 'gateway_accepted_changes_total')).toEqual(Object.fromEntries(accepted));
-    expect(startingWith(samples, 'gateway_contradictory_rows_total')).toEqual({
-      'gateway_contradictory_rows_total{listing="chains"}': 0,
-      'gateway_contradictory_rows_total{listing="tokens"}': 0,
-    });
-  });
+it('the metrics of listings show EMPTY, without an age, before the first snapshot', async () => {
+  const samples = await scrape(await createTestGateway());
+  expect(startingWith(samples, 'gateway_listing_')).toEqual(
+    Object.fromEntries(
+      ['chains', 'tokens'].flatMap((listing) => [
+        ...stateOf(listing, 'EMPTY'),
+        ...['rows', 'rejected_rows', 'gone', 'held_back'].map((name) => [
+          `gateway_listing_${name}{listing="${listing}"}`,
+          0,
+        ]),
+        [`gateway_listing_source{listing="${listing}",source="v1"}`, 1],
+      ]),
+    ),
+  );
+});
 
-  it('the metrics of guarded values show no age below zero after the clock was set back', async () => {
-    const gateway = await startGuarded(LISTINGS);
-    await gateway.bring({ tokens: WRONG });
-    expect(gateway.heldBackRows()).toEqual([0, 1]);
-    gateway.clock.setBack(HOUR);
-    const samples = await scrape(gateway);
-    expect(startingWith(samples, 'gateway_held_back_oldest')).toEqual(Object.fromEntries(OLDEST));
+it('the metrics of listings show the state, the age and the rows of snapshots, also without the upstream', async () => {
+  const tokens = [tokenRow('a', '0x1'), tokenRow('a', '0x1'), { odd: true }];
+  const gateway = await createTestGateway({ hasListings: true, listings: { tokens } });
+  const fresh = await scrape(gateway);
+  expect(fresh.get('gateway_listing_state{listing="tokens",state="FRESH"}')).toBe(1);
+  expect(fresh.get('gateway_listing_age_seconds{listing="tokens"}')).toBeLessThan(30);
+  const rows = { '{listing="chains"}': [108, 0], '{listing="tokens"}': [1, 2] };
+  for (const [listing, [served, rejected]] of Object.entries(rows)) {
+    expect(fresh.get(`gateway_listing_rows${listing}`)).toBe(served);
+    expect(fresh.get(`gateway_listing_rejected_rows${listing}`)).toBe(rejected);
+  }
+  await gateway.upstream.close();
+  stopDate().advance(95_000);
+  const stale = await scrape(gateway);
+  expect(startingWith(stale, 'gateway_listing_state')).toEqual(
+    Object.fromEntries([...stateOf('chains', 'FRESH'), ...stateOf('tokens', 'STALE')]),
+  );
+  const age = stale.get('gateway_listing_age_seconds{listing="tokens"}');
+  expect(age).toBeGreaterThanOrEqual(95);
+  expect(age).toBeLessThan(125);
+  expect(stale.get('gateway_listing_rows{listing="tokens"}')).toBe(1);
+});
+
+const FACTS = {
+  chains: ['chainId', 'chainType', 'nativeCurrency'],
+  tokens: ['decimals', 'symbol', 'address'],
+};
+const OLDEST = ['chains', 'tokens'].map((name) => [`gateway_held_back_oldest_seconds{listing="${name}"}`, 0]);
+
+it('the metrics of guarded values exist from the start, at 0', async () => {
+  const samples = await scrape(await createTestGateway());
+  const labels = Object.entries(FACTS).flatMap(([listing, facts]) =>
+    facts.map((fact) => `listing="${listing}",fact="${fact}"`),
+  );
+  const rows = labels.map((each) => [`gateway_held_back_rows{${each}}`, 0]);
+  expect(startingWith(samples, 'gateway_held_back_')).toEqual(Object.fromEntries([...rows, ...OLDEST]));
+  const accepted = labels.flatMap((each) =>
+    ['time', 'operator'].map((by) => [`gateway_accepted_changes_total{${each},by="${by}"}`, 0]),
+  );
+  expect(startingWith(samples, 'gateway_accepted_changes_total')).toEqual(Object.fromEntries(accepted));
+  expect(startingWith(samples, 'gateway_contradictory_rows_total')).toEqual({
+    'gateway_contradictory_rows_total{listing="chains"}': 0,
+    'gateway_contradictory_rows_total{listing="tokens"}': 0,
   });
 });
 
-describe('the metrics of the upstream', () => {
-  it('the metrics of the upstream count the requests that the gateway sends', async () => {
-    // With these settings no failed request is repeated before the counts are read.
-    const gateway = await createTestGateway({ config: { upstreamRetries: 0 }, firstPauseMs: 3_600_000 });
-    gateway.upstream.plan('tokens', status(404));
-    const before = await scrape(gateway);
-    expect(before.get('gateway_upstream_breaker_state{upstream="v1",state="closed"}')).toBe(1);
-    await gateway.query('{ chains { name } tokens { name } }');
-    const samples = await scrape(gateway);
-    const [ok, failed] = [
-      'upstream="v1",path="chains",outcome="ok"',
-      'upstream="v1",path="tokens",outcome="UPSTREAM_STATUS"',
-    ];
-    expect(startingWith(samples, 'gateway_upstream_requests_total')).toEqual({
-      [`gateway_upstream_requests_total{${ok}}`]: 1,
-      [`gateway_upstream_requests_total{${failed}}`]: 1,
-    });
-    expect(samples.get(`gateway_upstream_request_duration_seconds_count{${ok}}`)).toBe(1);
-    expect(startingWith(samples, 'gateway_listing_refreshes_total')).toEqual({
-      'gateway_listing_refreshes_total{listing="chains",outcome="upstream"}': 1,
-      'gateway_listing_refreshes_total{listing="tokens",outcome="UPSTREAM_STATUS"}': 1,
-    });
+it('the metrics of guarded values show no age below zero after the clock was set back', async () => {
+  const gateway = await startGuarded(LISTINGS);
+  await gateway.bring({ tokens: WRONG });
+  expect(gateway.heldBackRows()).toEqual([0, 1]);
+  gateway.clock.setBack(HOUR);
+  const samples = await scrape(gateway);
+  expect(startingWith(samples, 'gateway_held_back_oldest')).toEqual(Object.fromEntries(OLDEST));
+});
+
+it('the metrics of the upstream count the requests that the gateway sends', async () => {
+  // With these settings no failed request is repeated before the counts are read.
+  const gateway = await createTestGateway({ config: { upstreamRetries: 0 }, firstPauseMs: 3_600_000 });
+  gateway.upstream.plan('tokens', status(404));
+  const before = await scrape(gateway);
+  expect(before.get('gateway_upstream_breaker_state{upstream="v1",state="closed"}')).toBe(1);
+  await gateway.query('{ chains { name } tokens { name } }');
+  const samples = await scrape(gateway);
+  const [ok, failed] = [
+    'upstream="v1",path="chains",outcome="ok"',
+    'upstream="v1",path="tokens",outcome="UPSTREAM_STATUS"',
+  ];
+  expect(startingWith(samples, 'gateway_upstream_requests_total')).toEqual({
+    [`gateway_upstream_requests_total{${ok}}`]: 1,
+    [`gateway_upstream_requests_total{${failed}}`]: 1,
+  });
+  expect(samples.get(`gateway_upstream_request_duration_seconds_count{${ok}}`)).toBe(1);
+  expect(startingWith(samples, 'gateway_listing_refreshes_total')).toEqual({
+    'gateway_listing_refreshes_total{listing="chains",outcome="upstream"}': 1,
+    'gateway_listing_refreshes_total{listing="tokens",outcome="UPSTREAM_STATUS"}': 1,
   });
 });

@@ -1,6 +1,6 @@
 /** The operation queue executes operations in turn, lets the event loop work in between, and refuses too many. */
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { createOperationQueue } from '../../src/scheduling/operation-queue.js';
 import { generatedListings } from '../fixtures/rows.js';
 import { stopClock } from '../support/clock.js';
@@ -36,92 +36,90 @@ function countLooks(onLook: () => void): () => Promise<void> {
   };
 }
 
-describe('the operation queue', () => {
-  it('the operation queue lets the event loop handle connections between two operations that wait for something', async () => {
-    const queue = createOperationQueue(MAX_WAIT_MS);
-    const order: string[] = [];
-    const stop = countLooks(() => order.push('look'));
-    await Promise.all(
-      ['a', 'b', 'c'].map((name) => queue.run(undefined, async () => order.push(name), unused)),
-    );
-    await stop();
-    expect(order.join(' ')).toMatch(/^a (look )+b (look )+c/);
-  });
+it('the operation queue lets the event loop handle connections between two operations that wait for something', async () => {
+  const queue = createOperationQueue(MAX_WAIT_MS);
+  const order: string[] = [];
+  const stop = countLooks(() => order.push('look'));
+  await Promise.all(
+    ['a', 'b', 'c'].map((name) => queue.run(undefined, async () => order.push(name), unused)),
+  );
+  await stop();
+  expect(order.join(' ')).toMatch(/^a (look )+b (look )+c/);
+});
 
-  it('the operation queue refuses an operation that waited too long, without executing it', async () => {
-    // Time passes in the operations only.
-    const clock = stopClock();
-    const queue = createOperationQueue(20);
-    const execute = () => {
-      clock.advance(15);
-      return 'executed';
-    };
-    const askAs = (clients: (string | undefined)[]) =>
-      Promise.all(clients.map((client) => queue.run(client, execute, refused)));
-    const ten = Array.from({ length: 10 });
-    const answers = await askAs(ten.map(() => 'one'));
-    expect([answers[0], answers.at(-1)]).toEqual(['executed', 'by the client']);
-    expect(await askAs(['one'])).toEqual(['executed']);
-    expect((await askAs(ten.map((_, nth) => `${nth}`))).at(-1)).toBe('by the process');
-    expect((await askAs(ten.map(() => undefined))).at(-1)).toBe('by the process');
-  });
+it('the operation queue refuses an operation that waited too long, without executing it', async () => {
+  // Time passes in the operations only.
+  const clock = stopClock();
+  const queue = createOperationQueue(20);
+  const execute = () => {
+    clock.advance(15);
+    return 'executed';
+  };
+  const askAs = (clients: (string | undefined)[]) =>
+    Promise.all(clients.map((client) => queue.run(client, execute, refused)));
+  const ten = Array.from({ length: 10 });
+  const answers = await askAs(ten.map(() => 'one'));
+  expect([answers[0], answers.at(-1)]).toEqual(['executed', 'by the client']);
+  expect(await askAs(['one'])).toEqual(['executed']);
+  expect((await askAs(ten.map((_, nth) => `${nth}`))).at(-1)).toBe('by the process');
+  expect((await askAs(ten.map(() => undefined))).at(-1)).toBe('by the process');
+});
 
-  it('the operation queue refuses operations at once while a thousand wait, first those of the client with the most', async () => {
-    const queue = createOperationQueue(MAX_WAIT_MS);
-    const outcomes: string[] = [];
-    const ask = async (client: string) => {
-      outcomes.push(await queue.run(client, () => 'executed', refused));
-      return outcomes.at(-1);
-    };
-    const count = (outcome: string) => outcomes.filter((each) => each === outcome).length;
-    const long = queue.run('long', block, unused);
-    const many = Array.from({ length: 1_100 }, () => ask('many'));
-    const few = ask('few');
-    await setImmediate();
-    expect(count('by the client')).toBeGreaterThan(90);
-    expect(await few).toBe('executed');
-    await Promise.all([long, ...many]);
-    expect([queue.waiting, count('by the process')]).toEqual([0, 0]);
-    const longer = queue.run('long', block, unused);
-    await Promise.all([longer, ...Array.from({ length: 1_100 }, (_nothing, nth) => ask(`${nth}`))]);
-    expect(count('by the process')).toBe(100);
-  });
+it('the operation queue refuses operations at once while a thousand wait, first those of the client with the most', async () => {
+  const queue = createOperationQueue(MAX_WAIT_MS);
+  const outcomes: string[] = [];
+  const ask = async (client: string) => {
+    outcomes.push(await queue.run(client, () => 'executed', refused));
+    return outcomes.at(-1);
+  };
+  const count = (outcome: string) => outcomes.filter((each) => each === outcome).length;
+  const long = queue.run('long', block, unused);
+  const many = Array.from({ length: 1_100 }, () => ask('many'));
+  const few = ask('few');
+  await setImmediate();
+  expect(count('by the client')).toBeGreaterThan(90);
+  expect(await few).toBe('executed');
+  await Promise.all([long, ...many]);
+  expect([queue.waiting, count('by the process')]).toEqual([0, 0]);
+  const longer = queue.run('long', block, unused);
+  await Promise.all([longer, ...Array.from({ length: 1_100 }, (_nothing, nth) => ask(`${nth}`))]);
+  expect(count('by the process')).toBe(100);
+});
 
-  it('the operation queue gives another client its turn while operations of one client resume', async () => {
-    const queue = createOperationQueue(MAX_WAIT_MS);
-    let answer: () => void = () => {};
-    const upstream = new Promise<void>((resolve) => {
-      answer = resolve;
-    });
-    const order: string[] = [];
-    const resumeLater = async () => {
-      await upstream;
-      await queue.resume('many', unused);
-      block();
-      order.push('many');
-    };
-    const many = Array.from({ length: 20 }, () => queue.run('many', resumeLater, unused));
-    while (queue.waiting > 0) await setImmediate();
-    answer();
-    while (queue.waiting === 0) await null;
-    await queue.run('other', () => order.push('other'), unused);
-    await Promise.all(many);
-    expect(order.indexOf('other')).toBeLessThan(3);
+it('the operation queue gives another client its turn while operations of one client resume', async () => {
+  const queue = createOperationQueue(MAX_WAIT_MS);
+  let answer: () => void = () => {};
+  const upstream = new Promise<void>((resolve) => {
+    answer = resolve;
   });
+  const order: string[] = [];
+  const resumeLater = async () => {
+    await upstream;
+    await queue.resume('many', unused);
+    block();
+    order.push('many');
+  };
+  const many = Array.from({ length: 20 }, () => queue.run('many', resumeLater, unused));
+  while (queue.waiting > 0) await setImmediate();
+  answer();
+  while (queue.waiting === 0) await null;
+  await queue.run('other', () => order.push('other'), unused);
+  await Promise.all(many);
+  expect(order.indexOf('other')).toBeLessThan(3);
+});
 
-  it('the operation queue executes an operation at once if no other runs or waits, and otherwise not', async () => {
-    const queue = createOperationQueue(MAX_WAIT_MS);
-    expect(queue.runNow(() => 7)).toEqual({ result: 7 });
-    await setImmediate();
-    expect(() => queue.runNow(broken)).toThrow('broken');
-    await setImmediate();
-    const long = queue.run('long', block, unused);
-    expect(queue.runNow(unused)).toBeUndefined();
-    const many = Array.from({ length: 900 }, (_nothing, nth) => queue.run('a', () => nth, unused));
-    await long;
-    expect((await Promise.all(many)).at(-1)).toBe(899);
-    expect(queue.waiting).toBe(0);
-  });
+it('the operation queue executes an operation at once if no other runs or waits, and otherwise not', async () => {
+  const queue = createOperationQueue(MAX_WAIT_MS);
+  expect(queue.runNow(() => 7)).toEqual({ result: 7 });
+  await setImmediate();
+  expect(() => queue.runNow(broken)).toThrow('broken');
+  await setImmediate();
+  const long = queue.run('long', block, unused);
+  expect(queue.runNow(unused)).toBeUndefined();
+  const many = Array.from({ length: 900 }, (_nothing, nth) => queue.run('a', () => nth, unused));
+  await long;
+  expect((await Promise.all(many)).at(-1)).toBe(899);
+  expect(queue.waiting).toBe(0);
 });
 
 it('operations that wait for the upstream do not block others, and resume one by one', async () => {

@@ -1,5 +1,5 @@
 /** Tests of `BASE_PATH` and `SERVED_PATHS`. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { OPTIONAL_PATHS } from '../../src/http/paths.js';
 import { openGateway } from '../../src/library/index.js';
 import { crawl } from '../support/crawl.js';
@@ -30,25 +30,23 @@ it('BASE_PATH is the prefix of all paths and links, also in the pages', async ()
   expect(await (await ask('/tokens/nope')).text()).toContain('/tokens/ (in a browser), /tokens/graphql');
 });
 
-describe('SERVED_PATHS', () => {
-  it.each(OPTIONAL_PATHS)('SERVED_PATHS=%s serves this path, the endpoint and the tools', async (path) => {
-    const gateway = await openGateway({ demo: true, servedPaths: [path], logLevel: 'silent' });
-    const ask = (path: string) => gateway.fetch(new Request(`http://gateway${path}`, { headers: HTML }));
-    await gateway.fetch(new Request('http://gateway/graphql?query={chains{name}tokens{name}}'));
-    const served = [];
-    for (const path of OPTIONAL_PATHS) if ((await ask(path)).status !== 404) served.push(path);
-    expect(served).toEqual([path]);
-    // The pages load the same files whichever other path is served.
-    const pages = path === '/' || path === '/live' ? ['/graphql'] : [];
-    const statuses = await crawl(ask, [path, ...pages]);
-    expect([...statuses.values()].filter((status) => status !== 200)).toEqual([]);
-    await gateway.close();
-  });
+it.each(OPTIONAL_PATHS)('SERVED_PATHS=%s serves this path, the endpoint and the tools', async (path) => {
+  const gateway = await openGateway({ demo: true, servedPaths: [path], logLevel: 'silent' });
+  const ask = (path: string) => gateway.fetch(new Request(`http://gateway${path}`, { headers: HTML }));
+  await gateway.fetch(new Request('http://gateway/graphql?query={chains{name}tokens{name}}'));
+  const served = [];
+  for (const path of OPTIONAL_PATHS) if ((await ask(path)).status !== 404) served.push(path);
+  expect(served).toEqual([path]);
+  // The pages load the same files whichever other path is served.
+  const pages = path === '/' || path === '/live' ? ['/graphql'] : [];
+  const statuses = await crawl(ask, [path, ...pages]);
+  expect([...statuses.values()].filter((status) => status !== 200)).toEqual([]);
+  await gateway.close();
+});
 
-  it('SERVED_PATHS=none serves only the endpoint and the tools', async () => {
-    const { address } = await startGatewayProcess({ SERVED_PATHS: 'none' });
-    for (const path of ['/', '/llms.txt', '/live', '/ready', '/metrics', '/picker/x'])
-      expect((await fetch(address + path, { headers: HTML })).status).toBe(404);
-    expect((await fetch(`${address}/graphql`, { headers: HTML })).status).toBe(200);
-  });
+it('SERVED_PATHS=none serves only the endpoint and the tools', async () => {
+  const { address } = await startGatewayProcess({ SERVED_PATHS: 'none' });
+  for (const path of ['/', '/llms.txt', '/live', '/ready', '/metrics', '/picker/x'])
+    expect((await fetch(address + path, { headers: HTML })).status).toBe(404);
+  expect((await fetch(`${address}/graphql`, { headers: HTML })).status).toBe(200);
 });

@@ -1,11 +1,11 @@
 /** A cached response is sent only to equal requests, and its headers let other caches keep it as long as it is right. */
 import { createHash } from 'node:crypto';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
 import { generatedListings, USDC } from '../fixtures/rows.js';
 import { stopClocks } from '../support/clock.js';
 import { startFakeUpstream } from '../support/fake-upstream.js';
-import { postOf, sendRaw } from '../support/raw-http.js';
+import { sendRaw } from '../support/raw-http.js';
 import { codesOf } from '../support/test-gateway.js';
 import {
   type Asked,
@@ -38,278 +38,256 @@ function comparable({ status: code, headers, body }: Received) {
   return { code, headers: same, control: control?.replace(/max-age=\d+/, ''), body: body.toString() };
 }
 
-describe('a request never gets the response to another one', () => {
-  const SAVED: Asked = { query: SMALL };
-  const SAVED_GET: Asked = { query: SMALL, method: 'GET' };
-  const TEXT = JSON.stringify(SMALL);
-  const NEWER = 'application/graphql-response+json';
-  const accepting = (accept: string) => ({ query: SMALL, headers: { accept } });
-  const withType = (type: string) => ({ query: SMALL, headers: { 'content-type': type } });
-  const above = (price: string) => ({
-    body: `{"query":"query ($m: Float) { tokenSearch(filter: { minPriceUsd: $m }) { totalCount } }","variables":{"m":${price}}}`,
-  });
-  const ofKey = (key: string) => ({
-    query: 'query ($key: String!) { chain(chainKey: $key) { name } }',
-    variables: { key },
-  });
-  const named = (operationName: string) => ({ query: `query A ${SMALL} query B ${QUERY}`, operationName });
-  const extensions = { persistedQuery: { version: 1, sha256Hash: 'a'.repeat(64) } };
+const SAVED: Asked = { query: SMALL };
+const SAVED_GET: Asked = { query: SMALL, method: 'GET' };
+const TEXT = JSON.stringify(SMALL);
+const NEWER = 'application/graphql-response+json';
+const accepting = (accept: string) => ({ query: SMALL, headers: { accept } });
+const withType = (type: string) => ({ query: SMALL, headers: { 'content-type': type } });
+const above = (price: string) => ({
+  body: `{"query":"query ($m: Float) { tokenSearch(filter: { minPriceUsd: $m }) { totalCount } }","variables":{"m":${price}}}`,
+});
+const ofKey = (key: string) => ({
+  query: 'query ($key: String!) { chain(chainKey: $key) { name } }',
+  variables: { key },
+});
+const named = (operationName: string) => ({ query: `query A ${SMALL} query B ${QUERY}`, operationName });
+const extensions = { persistedQuery: { version: 1, sha256Hash: 'a'.repeat(64) } };
 
-  it.each<[string, Asked, Asked]>([
-    ['with other variables', ofKey('base'), ofKey('sei')],
-    ['with another alias', { query: QUERY }, { query: QUERY.replace('symbol name', 'name: symbol') }],
-    ['with another operation of the document', named('A'), named('B')],
-    ['with a string in other white space', SAVED, { query: SMALL.replace('"base', '" base') }],
-    ['with a number beyond the range of numbers', above('null'), above('1e400')],
-    ['with another type of body', SAVED, withType('application/json-seq')],
-    ['with "undefined" accepted', SAVED, accepting('undefined')],
-    ['with only image/png accepted', SAVED, accepting('image/png')],
-    ['with only the newer type accepted', SAVED, accepting(NEWER)],
-    ['with JSON accepted instead', accepting(NEWER), accepting('application/json')],
-    ['with the newer type preferred', SAVED, accepting(`${NEWER}, application/json;q=0.9`)],
-    ['with events accepted', SAVED, accepting('text/event-stream')],
-    ['with parts accepted', SAVED, accepting('multipart/mixed')],
-    ['with another charset accepted', SAVED, accepting('application/json;charset=utf-16')],
-    ['with an unknown member', SAVED, { body: `{"query":${TEXT},"x":1}` }],
-    ['with __proto__ as a member', SAVED, { body: `{"query":${TEXT},"__proto__":{"x":1}}` }],
-    ['as the item of a list', SAVED, { body: `[{"query":${TEXT}}]` }],
-    ['with variables in a list', SAVED, { body: `{"query":${TEXT},"variables":[]}` }],
-    ['with variables as text', SAVED, { body: `{"query":${TEXT},"variables":"{}"}` }],
-    ['with an empty name', SAVED, { query: SMALL, operationName: '' }],
-    ['with another name', { query: `query A ${SMALL}` }, { query: `query A ${SMALL}`, operationName: 'B' }],
-    ['with the member query twice', SAVED, { body: `{"query":${TEXT},"query":"{ __typename }"}` }],
-    ['with a query that is no text', SAVED, { body: JSON.stringify({ query: 5, extensions }) }],
-    ['by HEAD', SAVED_GET, { query: SMALL, method: 'HEAD' }],
-    ['by PUT', SAVED, { query: SMALL, method: 'PUT' }],
-    ['by DELETE', SAVED_GET, { query: SMALL, method: 'DELETE' }],
-    ['by OPTIONS', SAVED_GET, { query: SMALL, method: 'OPTIONS' }],
-    ['with a second query', SAVED_GET, { method: 'GET', path: `${pathOf({ query: SMALL })}&query=x` }],
-  ])('a request never gets the response to another one %s', async (_name, kept, other) => {
-    const expected = comparable(await uncached.ask(other));
-    const { ask, countExecuted } = server;
-    for (let nth = 0; nth < 2; nth++) expect((await ask(kept)).status).toBe(200);
-    expect((await countExecuted(kept)).count).toBe(0);
-    for (let nth = 0; nth < 2; nth++) expect(comparable(await ask(other))).toEqual(expected);
-  });
-
-  it('a request with a hash never gets the response to another text, and no text is stored by another hash', async () => {
-    const { ask } = server;
-    const [own, other] = [createHash('sha256').update(SMALL).digest('hex'), 'b'.repeat(64)];
-    const asked = (query: string | null, sha256Hash: string) => ({
-      body: JSON.stringify({ query, extensions: { persistedQuery: { version: 1, sha256Hash } } }),
-    });
-    for (let nth = 0; nth < 2; nth++) expect((await ask(asked(SMALL, own))).status).toBe(200);
-    for (const refused of [asked(`${SMALL} `, own), asked(`${SMALL}#`, own), asked(SMALL, other)]) {
-      const { status, body } = await ask(refused);
-      expect([status, codesOf(JSON.parse(String(body)))]).toEqual([400, ['PERSISTED_QUERY_MISMATCH']]);
-    }
-    expect((await ask(asked(null, own))).body.toString()).toContain('"Base"');
-    expect((await ask(asked(null, other))).body.toString()).toContain('PERSISTED_QUERY_NOT_FOUND');
-  });
+it.each<[string, Asked, Asked]>([
+  ['with other variables', ofKey('base'), ofKey('sei')],
+  ['with another alias', { query: QUERY }, { query: QUERY.replace('symbol name', 'name: symbol') }],
+  ['with another operation of the document', named('A'), named('B')],
+  ['with a string in other white space', SAVED, { query: SMALL.replace('"base', '" base') }],
+  ['with a number beyond the range of numbers', above('null'), above('1e400')],
+  ['with another type of body', SAVED, withType('application/json-seq')],
+  ['with "undefined" accepted', SAVED, accepting('undefined')],
+  ['with only image/png accepted', SAVED, accepting('image/png')],
+  ['with only the newer type accepted', SAVED, accepting(NEWER)],
+  ['with JSON accepted instead', accepting(NEWER), accepting('application/json')],
+  ['with the newer type preferred', SAVED, accepting(`${NEWER}, application/json;q=0.9`)],
+  ['with events accepted', SAVED, accepting('text/event-stream')],
+  ['with parts accepted', SAVED, accepting('multipart/mixed')],
+  ['with another charset accepted', SAVED, accepting('application/json;charset=utf-16')],
+  ['with an unknown member', SAVED, { body: `{"query":${TEXT},"x":1}` }],
+  ['with __proto__ as a member', SAVED, { body: `{"query":${TEXT},"__proto__":{"x":1}}` }],
+  ['as the item of a list', SAVED, { body: `[{"query":${TEXT}}]` }],
+  ['with variables in a list', SAVED, { body: `{"query":${TEXT},"variables":[]}` }],
+  ['with variables as text', SAVED, { body: `{"query":${TEXT},"variables":"{}"}` }],
+  ['with an empty name', SAVED, { query: SMALL, operationName: '' }],
+  ['with another name', { query: `query A ${SMALL}` }, { query: `query A ${SMALL}`, operationName: 'B' }],
+  ['with the member query twice', SAVED, { body: `{"query":${TEXT},"query":"{ __typename }"}` }],
+  ['with a query that is no text', SAVED, { body: JSON.stringify({ query: 5, extensions }) }],
+  ['by HEAD', SAVED_GET, { query: SMALL, method: 'HEAD' }],
+  ['by PUT', SAVED, { query: SMALL, method: 'PUT' }],
+  ['by DELETE', SAVED_GET, { query: SMALL, method: 'DELETE' }],
+  ['by OPTIONS', SAVED_GET, { query: SMALL, method: 'OPTIONS' }],
+  ['with a second query', SAVED_GET, { method: 'GET', path: `${pathOf({ query: SMALL })}&query=x` }],
+])('a request never gets the response to another one %s', async (_name, kept, other) => {
+  const expected = comparable(await uncached.ask(other));
+  const { ask, countExecuted } = server;
+  for (let nth = 0; nth < 2; nth++) expect((await ask(kept)).status).toBe(200);
+  expect((await countExecuted(kept)).count).toBe(0);
+  for (let nth = 0; nth < 2; nth++) expect(comparable(await ask(other))).toEqual(expected);
 });
 
-describe('the header Accept-Encoding', () => {
-  it.each<[string, readonly (string | undefined)[]]>([
-    ['*', ['br', 'zstd', 'gzip', undefined]],
-    ['identity;q=0', [undefined]],
-    ['gzip;q=0.5, br;q=0.1', ['br', 'gzip']],
-    ['br;q=0, gzip;q=0.000', [undefined]],
-    ['GZIP', ['gzip']],
-    ['gzip, deflate, br', ['br']],
-    ['br;q=0, gzip', ['gzip']],
-    ['deflate', [undefined]],
-    ['br;q=0,*', ['zstd', 'gzip', undefined]],
-  ])('an Accept-Encoding header of "%s" gets only an accepted encoding', async (accepted, allowed) => {
-    const { ask } = server;
-    const small = await ask({ query: SMALL, headers: { 'accept-encoding': accepted } });
-    expect(small.headers['content-encoding']).toBeUndefined();
-    const plain = await ask({ query: QUERY });
+it('a request with a hash never gets the response to another text, and no text is stored by another hash', async () => {
+  const { ask } = server;
+  const [own, other] = [createHash('sha256').update(SMALL).digest('hex'), 'b'.repeat(64)];
+  const asked = (query: string | null, sha256Hash: string) => ({
+    body: JSON.stringify({ query, extensions: { persistedQuery: { version: 1, sha256Hash } } }),
+  });
+  for (let nth = 0; nth < 2; nth++) expect((await ask(asked(SMALL, own))).status).toBe(200);
+  for (const refused of [asked(`${SMALL} `, own), asked(`${SMALL}#`, own), asked(SMALL, other)]) {
+    const { status, body } = await ask(refused);
+    expect([status, codesOf(JSON.parse(String(body)))]).toEqual([400, ['PERSISTED_QUERY_MISMATCH']]);
+  }
+  expect((await ask(asked(null, own))).body.toString()).toContain('"Base"');
+  expect((await ask(asked(null, other))).body.toString()).toContain('PERSISTED_QUERY_NOT_FOUND');
+});
+
+it.each<[string, readonly (string | undefined)[]]>([
+  ['*', ['br', 'zstd', 'gzip', undefined]],
+  ['identity;q=0', [undefined]],
+  ['gzip;q=0.5, br;q=0.1', ['br', 'gzip']],
+  ['br;q=0, gzip;q=0.000', [undefined]],
+  ['GZIP', ['gzip']],
+  ['gzip, deflate, br', ['br']],
+  ['br;q=0, gzip', ['gzip']],
+  ['deflate', [undefined]],
+  ['br;q=0,*', ['zstd', 'gzip', undefined]],
+])('an Accept-Encoding header of "%s" gets only an accepted encoding', async (accepted, allowed) => {
+  const { ask } = server;
+  const small = await ask({ query: SMALL, headers: { 'accept-encoding': accepted } });
+  expect(small.headers['content-encoding']).toBeUndefined();
+  const plain = await ask({ query: QUERY });
+  for (let nth = 0; nth < 2; nth++) {
+    const answer = await ask({ query: QUERY, headers: { 'accept-encoding': accepted } });
+    const { 'content-encoding': encoding, 'content-length': length } = answer.headers;
+    expect(allowed).toContain(encoding);
+    expect(Number(length)).toBe(answer.body.length);
+    if (encoding) expect(answer.body.length).toBeLessThan(plain.body.length / 3);
+    expect(plainOf(answer).equals(plain.body)).toBe(true);
+  }
+});
+
+it('while 16 MiB are compressed, further responses are not, so that they do not fill the memory', async () => {
+  const { ask } = await startServer({ listings: generatedListings(10, 2_000), config: FRESH });
+  const lists = Array.from({ length: 10 }, (_nothing, nth) => `a${nth}: tokens { id name address }`);
+  const encodingOf = async (nth: number) => {
+    const body = JSON.stringify({ query: `{ ${lists.join(' ')} }`, extensions: { nth } });
+    return (await ask({ body, headers: { 'accept-encoding': 'gzip' } })).headers['content-encoding'];
+  };
+  for (const nth of [1, 2, 3]) expect(await encodingOf(nth)).toBe('gzip');
+  const encodings = await Promise.all(Array.from({ length: 20 }, (_nothing, nth) => encodingOf(nth + 4)));
+  expect(new Set(encodings)).toEqual(new Set(['gzip', undefined]));
+  expect(await encodingOf(0)).toBe('gzip');
+});
+
+it('headers forbid caching of errors and of the status of the listings, and never have the id of another response', async () => {
+  const { ask } = server;
+  const ids = new Set<unknown>();
+  const asked: Asked[] = [
+    { query: SMALL },
+    { query: '{ nope }' },
+    { query: '{' },
+    { body: '' },
+    { query: '' },
+    { query: '{ listings { ageSeconds } }' },
+    { query: '{ tokenSearch(first: 0) { totalCount } }' },
+  ];
+  for (const one of [...asked, ...asked, ...asked]) {
+    for (const method of ['GET', 'POST']) {
+      const { headers } = await ask({ ...one, method });
+      ids.add(headers['x-request-id']);
+      if (one.query === SMALL) continue;
+      expect(headers).toMatchObject({ 'cache-control': 'no-store' });
+      expect(headers.etag ?? headers['last-modified']).toBeUndefined();
+    }
+  }
+  expect(ids.size).toBe(42);
+});
+
+it('headers limit the age of a response to the time that its data stays fresh', async () => {
+  const { ask } = await startServer({
+    config: {
+      chainsFreshMs: 5_000_000,
+      tokensFreshMs: 500_000,
+      destinationsFreshMs: 150_000,
+      priceMaxAgeMs: 200_000,
+    },
+  });
+  const maxAge = async (query: string) => {
+    const { headers } = await ask({ query, method: 'GET' });
+    return Number(/max-age=(\d+)/.exec(headers['cache-control'] ?? '')?.[1]);
+  };
+  for (const [query, atMost] of [
+    ['{ chains { name } }', 5_000],
+    ['{ chains { tokenCount } }', 500],
+    ['{ tokens { price { usd } } }', 200],
+    ['{ destinations(srcChainKey: "base", srcToken: "0x1") { chainKey } }', 500],
+    [`{ destinations(srcChainKey: "ethereum", srcToken: "${USDC}") { chainKey } }`, 150],
+  ] as const) {
     for (let nth = 0; nth < 2; nth++) {
-      const answer = await ask({ query: QUERY, headers: { 'accept-encoding': accepted } });
-      const { 'content-encoding': encoding, 'content-length': length } = answer.headers;
-      expect(allowed).toContain(encoding);
-      expect(Number(length)).toBe(answer.body.length);
-      if (encoding) expect(answer.body.length).toBeLessThan(plain.body.length / 3);
-      expect(plainOf(answer).equals(plain.body)).toBe(true);
+      const age = await maxAge(query);
+      expect(age, query).toBeLessThanOrEqual(atMost);
+      expect(age, query).toBeGreaterThan(atMost / 2 - 1);
     }
-  });
-
-  it('while 16 MiB are compressed, further responses are not, so that they do not fill the memory', async () => {
-    const { ask } = await startServer({ listings: generatedListings(10, 2_000), config: FRESH });
-    const lists = Array.from({ length: 10 }, (_nothing, nth) => `a${nth}: tokens { id name address }`);
-    const encodingOf = async (nth: number) => {
-      const body = JSON.stringify({ query: `{ ${lists.join(' ')} }`, extensions: { nth } });
-      return (await ask({ body, headers: { 'accept-encoding': 'gzip' } })).headers['content-encoding'];
-    };
-    for (const nth of [1, 2, 3]) expect(await encodingOf(nth)).toBe('gzip');
-    const encodings = await Promise.all(Array.from({ length: 20 }, (_nothing, nth) => encodingOf(nth + 4)));
-    expect(new Set(encodings)).toEqual(new Set(['gzip', undefined]));
-    expect(await encodingOf(0)).toBe('gzip');
-  });
+  }
 });
 
-describe('the headers of a response', () => {
-  it('headers forbid caching of errors and of the status of the listings, and never have the id of another response', async () => {
-    const { ask } = server;
-    const ids = new Set<unknown>();
-    const asked: Asked[] = [
-      { query: SMALL },
-      { query: '{ nope }' },
-      { query: '{' },
-      { body: '' },
-      { query: '' },
-      { query: '{ listings { ageSeconds } }' },
-      { query: '{ tokenSearch(first: 0) { totalCount } }' },
-    ];
-    for (const one of [...asked, ...asked, ...asked]) {
-      for (const method of ['GET', 'POST']) {
-        const { headers } = await ask({ ...one, method });
-        ids.add(headers['x-request-id']);
-        if (one.query === SMALL) continue;
-        expect(headers).toMatchObject({ 'cache-control': 'no-store' });
-        expect(headers.etag ?? headers['last-modified']).toBeUndefined();
-      }
-    }
-    expect(ids.size).toBe(42);
-  });
-
-  it('headers limit the age of a response to the time that its data stays fresh', async () => {
-    const { ask } = await startServer({
-      config: {
-        chainsFreshMs: 5_000_000,
-        tokensFreshMs: 500_000,
-        destinationsFreshMs: 150_000,
-        priceMaxAgeMs: 200_000,
-      },
-    });
-    const maxAge = async (query: string) => {
-      const { headers } = await ask({ query, method: 'GET' });
-      return Number(/max-age=(\d+)/.exec(headers['cache-control'] ?? '')?.[1]);
-    };
-    for (const [query, atMost] of [
-      ['{ chains { name } }', 5_000],
-      ['{ chains { tokenCount } }', 500],
-      ['{ tokens { price { usd } } }', 200],
-      ['{ destinations(srcChainKey: "base", srcToken: "0x1") { chainKey } }', 500],
-      [`{ destinations(srcChainKey: "ethereum", srcToken: "${USDC}") { chainKey } }`, 150],
-    ] as const) {
-      for (let nth = 0; nth < 2; nth++) {
-        const age = await maxAge(query);
-        expect(age, query).toBeLessThanOrEqual(atMost);
-        expect(age, query).toBeGreaterThan(atMost / 2 - 1);
-      }
-    }
-  });
-
-  it('headers let caches use a stale response until a price in it is too old, and for long without prices', async () => {
-    const clock = stopClocks();
-    const { ask } = await startServer({ config: { ...FRESH, tokensFreshMs: 10_000, priceMaxAgeMs: 30_000 } });
-    const control = async (query: string) => (await ask({ query, method: 'GET' })).headers['cache-control'];
-    const prices = [
-      'tokens { price { usd } }',
-      'tokenSearch(orderBy: PRICE_DESC) { nodes { price { asOf } } }',
-    ];
-    // The third response is from the cache.
-    for (const maxAge of [10, 9, 9]) {
-      for (const field of prices)
-        expect(await control(`{ ${field} }`)).toBe(
-          `public, max-age=${maxAge}, stale-while-revalidate=20, stale-if-error=20`,
-        );
-      clock.advance(400);
-    }
-    expect(await control('{ tokens { name } }')).toContain('stale-while-revalidate=60, stale-if-error=86400');
-  });
-
-  it('headers name the stale listings that the response read, with their ages at that moment', async () => {
-    const clock = stopClocks();
-    const { ask, countExecuted } = await startServer({
-      config: { chainsFreshMs: 3_600_000, tokensFreshMs: 600_000 },
-    });
-    await ask({ query: QUERY });
-    clock.advance(599_500);
-    const chains = { query: '{ chains { name } }', method: 'GET' };
-    const tokens = { query: QUERY, method: 'GET' };
-    // The third response is from the cache.
-    for (const age of [600, 601, 602]) {
-      clock.advance(1_000);
-      expect((await ask(tokens)).headers['x-stale-listings']).toBe(`tokens;age=${age}`);
-    }
-    expect((await countExecuted(tokens)).count).toBe(0);
-    const { headers } = await ask(tokens);
-    expect(headers['cache-control']).toMatch(/^public, max-age=0,/);
-    expect(headers.age).toBe('1');
-    const taken = Date.parse(headers['last-modified'] ?? '');
-    expect(Math.floor((Date.now() - taken) / 1000)).toBeOneOf([602, 603]);
-    for (let nth = 0; nth < 3; nth++) expect((await ask(chains)).headers['x-stale-listings']).toBeUndefined();
-  });
-
-  it('headers allow each origin its own access, whichever origin sent the same request before', async () => {
-    const [a, b, c] = ['https://a.example', 'https://b.example', 'https://c.example'];
-    const strict = await startServer({ config: { ...FRESH, corsOrigins: [a, c] } });
-    // The third responses to a and to c are from the cache.
-    for (const origin of [a, b, undefined, c, a, b, a, 'null', c, undefined, c])
-      for (const method of ['GET', 'POST']) {
-        const asked = { query: SMALL, method, headers: origin ? { origin } : {} };
-        const { headers } = await strict.ask(asked);
-        const isAllowed = origin === a || origin === c;
-        expect(headers['access-control-allow-origin']).toBe(isAllowed ? origin : undefined);
-        expect(headers.vary).toContain('Origin');
-        // By default all origins may read responses.
-        const { headers: open } = await server.ask(asked);
-        expect(open['access-control-allow-origin']).toBe('*');
-        expect(open.vary).not.toContain('Origin');
-        for (const { 'access-control-allow-credentials': allowed } of [headers, open])
-          expect(allowed).toBeUndefined();
-      }
-  });
-
-  it('headers have a tag, and only a client that sends this tag or * gets 304 without a body', async () => {
-    const { address, ask } = server;
-    const asked = { query: SMALL, method: 'GET' };
-    const { headers, body } = await ask(asked);
-    const { etag = '' } = headers;
-    expect(etag).toMatch(/^W\/"[\w-]+"$/);
-    expect(headers).toMatchObject({
-      'cache-control': expect.stringMatching(
-        /^public, max-age=\d+, stale-while-revalidate=60, stale-if-error=86400$/,
-      ),
-      vary: 'Accept, Accept-Encoding',
-    });
-    const { headers: br } = await ask({ ...asked, headers: { 'accept-encoding': 'br' } });
-    expect(br.etag).toBe(etag);
-    const many = Array.from({ length: 500 }, (_nothing, nth) => `"${nth}"`).join(',');
-    for (const tags of [etag, etag.slice(2), `"x", ${etag}`, '*', 'x', 'etag-of-nobody', '"', many]) {
-      const answer = await ask({ ...asked, headers: { 'if-none-match': tags } });
-      const isKnown = tags === '*' || tags.includes(etag.slice(2));
-      expect([answer.status, answer.headers.etag], tags).toEqual([isKnown ? 304 : 200, etag]);
-      expect(answer.body.toString()).toBe(isKnown ? '' : body.toString());
-    }
-    expect((await ask({ query: SMALL, headers: { 'if-none-match': etag } })).status).toBe(200);
-    for (const twice of [
-      `If-None-Match: ${etag}\r\nIf-None-Match: "x"`,
-      'Accept: image/png\r\nAccept: application/json',
-      'Origin: https://a.example\r\nOrigin: https://b.example',
-    ]) {
-      const sent = `GET ${pathOf(asked)} HTTP/1.1\r\nHost: x\r\n${twice}\r\nConnection: close\r\n\r\n`;
-      const came = await sendRaw(address, sent);
-      expect(came, twice).toMatch(/^HTTP\/1.1 (200|304)/);
-      if (came.startsWith('HTTP/1.1 200')) expect(came).toContain(body.toString());
-    }
-  });
+it('headers let caches use a stale response until a price in it is too old, and for long without prices', async () => {
+  const clock = stopClocks();
+  const { ask } = await startServer({ config: { ...FRESH, tokensFreshMs: 10_000, priceMaxAgeMs: 30_000 } });
+  const control = async (query: string) => (await ask({ query, method: 'GET' })).headers['cache-control'];
+  const prices = [
+    'tokens { price { usd } }',
+    'tokenSearch(orderBy: PRICE_DESC) { nodes { price { asOf } } }',
+  ];
+  // The third response is from the cache.
+  for (const maxAge of [10, 9, 9]) {
+    for (const field of prices)
+      expect(await control(`{ ${field} }`)).toBe(
+        `public, max-age=${maxAge}, stale-while-revalidate=20, stale-if-error=20`,
+      );
+    clock.advance(400);
+  }
+  expect(await control('{ tokens { name } }')).toContain('stale-while-revalidate=60, stale-if-error=86400');
 });
 
-it('pipelined requests each get their own response, in order', async () => {
-  const { address } = server;
-  const get = (query: string) =>
-    `GET ${pathOf({ query })} HTTP/1.1\r\nHost: x\r\nAccept-Encoding: identity\r\n\r\n`;
-  const names = Array.from({ length: 20 }, (_nothing, nth) => `a${nth % 7}`);
-  const queries = names.map(
-    (name, nth) => `{ ${name}: ${nth % 3 === 0 ? 'chains { name }' : '__typename'} }`,
-  );
-  for (let round = 0; round < 2; round++) {
-    const sent = queries.map((query, nth) => (nth % 2 === 0 ? postOf(query) : get(query))).join('');
-    const came = await sendRaw(address, sent + postOf('{ last: __typename }', 'Connection: close\r\n'));
-    const answered = [...came.matchAll(/\{"data":\{"(\w+)"/g)].map(([, name]) => name);
-    expect(answered).toEqual([...names, 'last']);
+it('headers name the stale listings that the response read, with their ages at that moment', async () => {
+  const clock = stopClocks();
+  const { ask, countExecuted } = await startServer({
+    config: { chainsFreshMs: 3_600_000, tokensFreshMs: 600_000 },
+  });
+  await ask({ query: QUERY });
+  clock.advance(599_500);
+  const chains = { query: '{ chains { name } }', method: 'GET' };
+  const tokens = { query: QUERY, method: 'GET' };
+  // The third response is from the cache.
+  for (const age of [600, 601, 602]) {
+    clock.advance(1_000);
+    expect((await ask(tokens)).headers['x-stale-listings']).toBe(`tokens;age=${age}`);
+  }
+  expect((await countExecuted(tokens)).count).toBe(0);
+  const { headers } = await ask(tokens);
+  expect(headers['cache-control']).toMatch(/^public, max-age=0,/);
+  expect(headers.age).toBe('1');
+  const taken = Date.parse(headers['last-modified'] ?? '');
+  expect(Math.floor((Date.now() - taken) / 1000)).toBeOneOf([602, 603]);
+  for (let nth = 0; nth < 3; nth++) expect((await ask(chains)).headers['x-stale-listings']).toBeUndefined();
+});
+
+it('headers allow each origin its own access, whichever origin sent the same request before', async () => {
+  const [a, b, c] = ['https://a.example', 'https://b.example', 'https://c.example'];
+  const strict = await startServer({ config: { ...FRESH, corsOrigins: [a, c] } });
+  // The third responses to a and to c are from the cache.
+  for (const origin of [a, b, undefined, c, a, b, a, 'null', c, undefined, c])
+    for (const method of ['GET', 'POST']) {
+      const asked = { query: SMALL, method, headers: origin ? { origin } : {} };
+      const { headers } = await strict.ask(asked);
+      const isAllowed = origin === a || origin === c;
+      expect(headers['access-control-allow-origin']).toBe(isAllowed ? origin : undefined);
+      expect(headers.vary).toContain('Origin');
+      // By default all origins may read responses.
+      const { headers: open } = await server.ask(asked);
+      expect(open['access-control-allow-origin']).toBe('*');
+      expect(open.vary).not.toContain('Origin');
+      for (const { 'access-control-allow-credentials': allowed } of [headers, open])
+        expect(allowed).toBeUndefined();
+    }
+});
+
+it('headers have a tag, and only a client that sends this tag or * gets 304 without a body', async () => {
+  const { address, ask } = server;
+  const asked = { query: SMALL, method: 'GET' };
+  const { headers, body } = await ask(asked);
+  const { etag = '' } = headers;
+  expect(etag).toMatch(/^W\/"[\w-]+"$/);
+  expect(headers).toMatchObject({
+    'cache-control': expect.stringMatching(
+      /^public, max-age=\d+, stale-while-revalidate=60, stale-if-error=86400$/,
+    ),
+    vary: 'Accept, Accept-Encoding',
+  });
+  const { headers: br } = await ask({ ...asked, headers: { 'accept-encoding': 'br' } });
+  expect(br.etag).toBe(etag);
+  const many = Array.from({ length: 500 }, (_nothing, nth) => `"${nth}"`).join(',');
+  for (const tags of [etag, etag.slice(2), `"x", ${etag}`, '*', 'x', 'etag-of-nobody', '"', many]) {
+    const answer = await ask({ ...asked, headers: { 'if-none-match': tags } });
+    const isKnown = tags === '*' || tags.includes(etag.slice(2));
+    expect([answer.status, answer.headers.etag], tags).toEqual([isKnown ? 304 : 200, etag]);
+    expect(answer.body.toString()).toBe(isKnown ? '' : body.toString());
+  }
+  expect((await ask({ query: SMALL, headers: { 'if-none-match': etag } })).status).toBe(200);
+  for (const twice of [
+    `If-None-Match: ${etag}\r\nIf-None-Match: "x"`,
+    'Accept: image/png\r\nAccept: application/json',
+    'Origin: https://a.example\r\nOrigin: https://b.example',
+  ]) {
+    const sent = `GET ${pathOf(asked)} HTTP/1.1\r\nHost: x\r\n${twice}\r\nConnection: close\r\n\r\n`;
+    const came = await sendRaw(address, sent);
+    expect(came, twice).toMatch(/^HTTP\/1.1 (200|304)/);
+    if (came.startsWith('HTTP/1.1 200')) expect(came).toContain(body.toString());
   }
 });

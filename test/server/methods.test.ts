@@ -24,70 +24,68 @@ const isQueryKnown = METHODS.includes('QUERY');
 const without = (names: string, headers: Iterable<[string, string | string[] | undefined]>) =>
   Object.fromEntries([...headers].filter(([name]) => !names.split(' ').includes(name)));
 
-describe('HEAD', () => {
-  const lasting = ({ headers }: Received) =>
-    without('date x-request-id age cache-status cache-control', Object.entries(headers));
+const lasting = ({ headers }: Received) =>
+  without('date x-request-id age cache-status cache-control', Object.entries(headers));
 
-  /** Sends HEAD and GET, and compares the responses. */
-  async function expectSame(path: string, headers: Record<string, string>, status: number): Promise<void> {
-    const head = await server.ask({ method: 'HEAD', path, headers });
-    const got = await server.ask({ method: 'GET', path, headers });
-    expect([head.status, head.body.byteLength]).toEqual([status, 0]);
-    expect(got.body.byteLength).toBeGreaterThan(0);
-    expect(lasting(head)).toEqual(lasting(got));
-    expect(got.headers['content-length']).toBe(String(got.body.byteLength));
+/** Sends HEAD and GET, and compares the responses. */
+async function expectSame(path: string, headers: Record<string, string>, status: number): Promise<void> {
+  const head = await server.ask({ method: 'HEAD', path, headers });
+  const got = await server.ask({ method: 'GET', path, headers });
+  expect([head.status, head.body.byteLength]).toEqual([status, 0]);
+  expect(got.body.byteLength).toBeGreaterThan(0);
+  expect(lasting(head)).toEqual(lasting(got));
+  expect(got.headers['content-length']).toBe(String(got.body.byteLength));
+}
+
+it.each<[string, number, string, Record<string, string>]>([
+  ['an operation', 200, TOKENS, {}],
+  ['an operation, compressed', 200, TOKENS, { 'accept-encoding': 'br' }],
+  ['an operation, by the newer type', 200, TOKENS, NEWER],
+  ['a stream', 200, TOKENS, { accept: 'text/event-stream' }],
+  ['an operation with an error', 200, pathOf({ query: '{ tokenSearch(first: 0) { totalCount } }' }), {}],
+  ['an invalid operation', 400, pathOf({ query: '{ no }' }), NEWER],
+  ['no operation', 200, '/graphql', {}],
+  ['the playground', 200, '/graphql', HTML],
+  ['the picker', 200, '/', HTML],
+  ['no page', 404, '/', {}],
+  ['/live', 200, '/live', {}],
+  ['/ready', 200, '/ready', {}],
+  ['/llms.txt', 200, '/llms.txt', {}],
+  ['/schema.graphql', 200, '/schema.graphql', { 'accept-encoding': 'gzip' }],
+  ['the token list', 200, '/tokenlist.json', { 'accept-encoding': 'gzip' }],
+  ['the token list of an unknown chain', 404, '/tokenlist.json?chainKey=nope', {}],
+  ['/mcp', 405, '/mcp', {}],
+  ['an unknown path', 404, '/nothing', {}],
+])('HEAD has the status and headers of GET, and no body, for %s', async (_name, status, path, headers) => {
+  await server.query('{ chains { name } tokens { name } }');
+  for (let time = 0; time < 3; time++) await expectSame(path, headers, status);
+});
+
+it('HEAD has the headers of GET for the files of a page and the metrics, too', async () => {
+  for (const [page, pattern] of [
+    ['/', /\/picker\/[^"]+\.js/],
+    ['/graphql', /\/graphql\/playground\/[^"]+start\.js/],
+  ] as const) {
+    const { body } = await server.ask({ method: 'GET', path: page, headers: HTML });
+    await expectSame(pattern.exec(body.toString())?.[0] ?? '', {}, 200);
   }
+  // Two scrapes differ in length.
+  const metrics = await server.ask({ method: 'HEAD', path: '/metrics' });
+  expect([metrics.status, metrics.body.byteLength]).toEqual([200, 0]);
+  expect(Number(metrics.headers['content-length'])).toBeGreaterThan(1_000);
+});
 
-  it.each<[string, number, string, Record<string, string>]>([
-    ['an operation', 200, TOKENS, {}],
-    ['an operation, compressed', 200, TOKENS, { 'accept-encoding': 'br' }],
-    ['an operation, by the newer type', 200, TOKENS, NEWER],
-    ['a stream', 200, TOKENS, { accept: 'text/event-stream' }],
-    ['an operation with an error', 200, pathOf({ query: '{ tokenSearch(first: 0) { totalCount } }' }), {}],
-    ['an invalid operation', 400, pathOf({ query: '{ no }' }), NEWER],
-    ['no operation', 200, '/graphql', {}],
-    ['the playground', 200, '/graphql', HTML],
-    ['the picker', 200, '/', HTML],
-    ['no page', 404, '/', {}],
-    ['/live', 200, '/live', {}],
-    ['/ready', 200, '/ready', {}],
-    ['/llms.txt', 200, '/llms.txt', {}],
-    ['/schema.graphql', 200, '/schema.graphql', { 'accept-encoding': 'gzip' }],
-    ['the token list', 200, '/tokenlist.json', { 'accept-encoding': 'gzip' }],
-    ['the token list of an unknown chain', 404, '/tokenlist.json?chainKey=nope', {}],
-    ['/mcp', 405, '/mcp', {}],
-    ['an unknown path', 404, '/nothing', {}],
-  ])('HEAD has the status and headers of GET, and no body, for %s', async (_name, status, path, headers) => {
-    await server.query('{ chains { name } tokens { name } }');
-    for (let time = 0; time < 3; time++) await expectSame(path, headers, status);
-  });
-
-  it('HEAD has the headers of GET for the files of a page and the metrics, too', async () => {
-    for (const [page, pattern] of [
-      ['/', /\/picker\/[^"]+\.js/],
-      ['/graphql', /\/graphql\/playground\/[^"]+start\.js/],
-    ] as const) {
-      const { body } = await server.ask({ method: 'GET', path: page, headers: HTML });
-      await expectSame(pattern.exec(body.toString())?.[0] ?? '', {}, 200);
-    }
-    // Two scrapes differ in length.
-    const metrics = await server.ask({ method: 'HEAD', path: '/metrics' });
-    expect([metrics.status, metrics.body.byteLength]).toEqual([200, 0]);
-    expect(Number(metrics.headers['content-length'])).toBeGreaterThan(1_000);
-  });
-
-  it('HEAD shares the cache with GET, and is logged as HEAD without bytes', async () => {
-    const query = '{ tokens { own: symbol } }';
-    const [got, head] = [
-      { query, method: 'GET' },
-      { query, method: 'HEAD', headers: { 'x-request-id': 'a-head' } },
-    ];
-    expect((await server.countExecuted(head, got, head, got, head)).count).toBe(2);
-    const { headers } = await server.ask(head);
-    expect(headers['cache-status']).toBe('gateway; hit');
-    const line = server.serverLog.find(({ requestId }) => requestId === 'a-head');
-    expect(line).toMatchObject({ method: 'HEAD', status: 200, bytes: 0 });
-  });
+it('HEAD shares the cache with GET, and is logged as HEAD without bytes', async () => {
+  const query = '{ tokens { own: symbol } }';
+  const [got, head] = [
+    { query, method: 'GET' },
+    { query, method: 'HEAD', headers: { 'x-request-id': 'a-head' } },
+  ];
+  expect((await server.countExecuted(head, got, head, got, head)).count).toBe(2);
+  const { headers } = await server.ask(head);
+  expect(headers['cache-status']).toBe('gateway; hit');
+  const line = server.serverLog.find(({ requestId }) => requestId === 'a-head');
+  expect(line).toMatchObject({ method: 'HEAD', status: 200, bytes: 0 });
 });
 
 describe.skipIf(!isQueryKnown)('a QUERY request', () => {

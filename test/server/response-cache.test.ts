@@ -2,7 +2,7 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../fixtures/demo.js';
 import { chainRow, generatedListings, tokenRow } from '../fixtures/rows.js';
 import { stopClocks, untilCachesSeeTheTime } from '../support/clock.js';
@@ -17,128 +17,126 @@ const BASE = { query: TOKENS, variables: { key: 'base' } };
 const USDC = 'srcChainKey: "ethereum", srcToken: "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"';
 const LONG = { config: FRESH };
 
-describe('a request that was answered before', () => {
-  it('a request is executed each time if its headers are larger than the response', async () => {
-    const { countExecuted } = await startServer(LONG);
-    const asked = { ...BASE, headers: { accept: `application/json, ${'x/y, '.repeat(200)}x/z` } };
-    const { count, bodies } = await countExecuted(asked, asked);
-    expect(count).toBe(2);
-    expect(bodies[1]).toBe(bodies[0]);
-  });
+it('a request is executed each time if its headers are larger than the response', async () => {
+  const { countExecuted } = await startServer(LONG);
+  const asked = { ...BASE, headers: { accept: `application/json, ${'x/y, '.repeat(200)}x/z` } };
+  const { count, bodies } = await countExecuted(asked, asked);
+  expect(count).toBe(2);
+  expect(bodies[1]).toBe(bodies[0]);
+});
 
-  it('a request is executed at most twice, however many clients send it at the same moment', async () => {
-    const { ask, executed } = await startServer(LONG);
-    // The listings are fetched first. Otherwise requests could wait too long for the first one, and be
-    // executed, too.
-    await ask({ query: '{ chains { name } tokens { name } }' });
-    const before = executed();
-    const received = await Promise.all(Array.from({ length: 20 }, () => ask(BASE)));
-    expect(new Set(received.map(({ body }) => body.toString())).size).toBe(1);
-    // The execution of the first request is not shared, because its text is new.
-    expect(executed() - before).toBeLessThanOrEqual(2);
-  });
+it('a request is executed at most twice, however many clients send it at the same moment', async () => {
+  const { ask, executed } = await startServer(LONG);
+  // The listings are fetched first. Otherwise requests could wait too long for the first one, and be
+  // executed, too.
+  await ask({ query: '{ chains { name } tokens { name } }' });
+  const before = executed();
+  const received = await Promise.all(Array.from({ length: 20 }, () => ask(BASE)));
+  expect(new Set(received.map(({ body }) => body.toString())).size).toBe(1);
+  // The execution of the first request is not shared, because its text is new.
+  expect(executed() - before).toBeLessThanOrEqual(2);
+});
 
-  it.each<[string, Asked]>([
-    ['in other white space', { ...BASE, query: TOKENS.replaceAll(' ', '\n   ') }],
-    ['with commas and comments', { ...BASE, query: `# a comment\n${TOKENS.replace('symbol', 'symbol,')}` }],
-    ['with members in another order', { body: JSON.stringify({ variables: BASE.variables, query: TOKENS }) }],
-    ['with null members', { body: JSON.stringify({ ...BASE, operationName: null, extensions: null }) }],
-    ['with other white space in its JSON', { body: JSON.stringify(BASE, null, 4) }],
-    ['with unknown members', { body: `{"then":1,"others":[{}],${JSON.stringify(BASE).slice(1)}` }],
-    ['with null as ids of documents', { body: JSON.stringify({ documentId: null, doc_id: null, ...BASE }) }],
-    [
-      'with its content type in other letter case',
-      { ...BASE, headers: { 'content-type': 'Application/JSON' } },
-    ],
-  ])('a cached response is found by the same request %s', async (_name, asked) => {
-    const { countExecuted } = await startServer(LONG);
-    await countExecuted(BASE, BASE, asked);
-    const { count, bodies } = await countExecuted(BASE, asked, asked);
-    expect(count).toBe(0);
-    expect(new Set(bodies).size).toBe(1);
-  });
+it.each<[string, Asked]>([
+  ['in other white space', { ...BASE, query: TOKENS.replaceAll(' ', '\n   ') }],
+  ['with commas and comments', { ...BASE, query: `# a comment\n${TOKENS.replace('symbol', 'symbol,')}` }],
+  ['with members in another order', { body: JSON.stringify({ variables: BASE.variables, query: TOKENS }) }],
+  ['with null members', { body: JSON.stringify({ ...BASE, operationName: null, extensions: null }) }],
+  ['with other white space in its JSON', { body: JSON.stringify(BASE, null, 4) }],
+  ['with unknown members', { body: `{"then":1,"others":[{}],${JSON.stringify(BASE).slice(1)}` }],
+  ['with null as ids of documents', { body: JSON.stringify({ documentId: null, doc_id: null, ...BASE }) }],
+  [
+    'with its content type in other letter case',
+    { ...BASE, headers: { 'content-type': 'Application/JSON' } },
+  ],
+])('a cached response is found by the same request %s', async (_name, asked) => {
+  const { countExecuted } = await startServer(LONG);
+  await countExecuted(BASE, BASE, asked);
+  const { count, bodies } = await countExecuted(BASE, asked, asked);
+  expect(count).toBe(0);
+  expect(new Set(bodies).size).toBe(1);
+});
 
-  it.each(['&x=1', '&x=1&x=2', '&__proto__=1', '&x=1&documentId='])(
-    'a cached response is found by GET with unknown parameters: %s',
-    async (more) => {
-      const { countExecuted, ask, metrics } = await startServer(LONG);
-      const asked = { query: '{ tokens { symbol } }', method: 'GET' };
-      const { bodies: known } = await countExecuted(asked, asked);
-      const { count, bodies } = await countExecuted({ method: 'GET', path: `${pathOf(asked)}${more}` });
-      expect([count, bodies[0]]).toEqual([0, known[0]]);
-      const { headers } = await ask({ method: 'GET', path: `${pathOf(asked)}${more}2` });
-      expect(headers['cache-status']).toBe('gateway; hit');
-      expect((await metrics.expose()).text).toContain('gateway_response_cache_entries 1');
-    },
-  );
-
-  it('a cached response is found by POST with new unknown members; a new request with such members is not cached', async () => {
-    const { countExecuted, metrics } = await startServer(LONG);
-    await countExecuted(BASE, BASE);
-    const numbered = (asked: object, id: number) => ({ body: JSON.stringify({ ...asked, id }) });
-    expect((await countExecuted(numbered(BASE, 1), numbered(BASE, 2))).count).toBe(0);
-    const other = { ...BASE, variables: { key: 'sei' } };
-    expect((await countExecuted(numbered(other, 1), numbered(other, 2))).count).toBe(2);
-    // A long new request is parsed only in its turn. So its unknown member is not ignored, and it is executed.
-    const long = { body: JSON.stringify({ ...BASE, id: 'x'.repeat(16_384) }) };
-    expect((await countExecuted(long)).count).toBe(1);
+it.each(['&x=1', '&x=1&x=2', '&__proto__=1', '&x=1&documentId='])(
+  'a cached response is found by GET with unknown parameters: %s',
+  async (more) => {
+    const { countExecuted, ask, metrics } = await startServer(LONG);
+    const asked = { query: '{ tokens { symbol } }', method: 'GET' };
+    const { bodies: known } = await countExecuted(asked, asked);
+    const { count, bodies } = await countExecuted({ method: 'GET', path: `${pathOf(asked)}${more}` });
+    expect([count, bodies[0]]).toEqual([0, known[0]]);
+    const { headers } = await ask({ method: 'GET', path: `${pathOf(asked)}${more}2` });
+    expect(headers['cache-status']).toBe('gateway; hit');
     expect((await metrics.expose()).text).toContain('gateway_response_cache_entries 1');
-  });
+  },
+);
 
-  it.each([
-    ['objects', `[${'{},'.repeat(5_000)}{}]`],
-    ['nested lists', '['.repeat(7_000) + ']'.repeat(7_000)],
-    ['numbers', `["",${'1.5,'.repeat(3_500)}1]`],
-  ])('a request with thousands of %s is not cached, but parsed in its turn', async (_name, values) => {
-    const { countExecuted } = await startServer(LONG);
-    await countExecuted(BASE, BASE, BASE);
-    const asked = { body: `{"id":${values},${JSON.stringify(BASE).slice(1)}` };
-    const { count, bodies } = await countExecuted(asked, asked, asked);
-    expect(count).toBe(3);
-    expect(JSON.parse(bodies[2] ?? '')).toHaveProperty('data.tokens.0.symbol');
-    const query = encodeURIComponent('{ chain(chainKey: "base") { name } }');
-    const get = { method: 'GET', path: `/graphql?query=${query}&variables={"a":${values}}` };
-    const byGet = await countExecuted(get, get, get);
-    expect(byGet.count).toBe(3);
-    expect(byGet.bodies[2]).toBe('{"data":{"chain":{"name":"Base"}}}');
-  });
+it('a cached response is found by POST with new unknown members; a new request with such members is not cached', async () => {
+  const { countExecuted, metrics } = await startServer(LONG);
+  await countExecuted(BASE, BASE);
+  const numbered = (asked: object, id: number) => ({ body: JSON.stringify({ ...asked, id }) });
+  expect((await countExecuted(numbered(BASE, 1), numbered(BASE, 2))).count).toBe(0);
+  const other = { ...BASE, variables: { key: 'sei' } };
+  expect((await countExecuted(numbered(other, 1), numbered(other, 2))).count).toBe(2);
+  // A long new request is parsed only in its turn. So its unknown member is not ignored, and it is executed.
+  const long = { body: JSON.stringify({ ...BASE, id: 'x'.repeat(16_384) }) };
+  expect((await countExecuted(long)).count).toBe(1);
+  expect((await metrics.expose()).text).toContain('gateway_response_cache_entries 1');
+});
 
-  it('a request with thousands of URL parameters is not cached, so that they are read in its turn', async () => {
-    const { countExecuted } = await startServer(LONG);
-    const path = pathOf(BASE);
-    await countExecuted({ method: 'GET', path });
-    const parameters = Array.from({ length: 2_000 }, (_nothing, nth) => `&a${nth}=1`).join('');
-    const asked = { method: 'GET', path: path + parameters };
-    const { count, bodies } = await countExecuted(asked, asked, asked);
-    expect(count).toBe(3);
-    expect(JSON.parse(bodies[2] ?? '')).toHaveProperty('data.tokens.0.symbol');
-  });
+it.each([
+  ['objects', `[${'{},'.repeat(5_000)}{}]`],
+  ['nested lists', '['.repeat(7_000) + ']'.repeat(7_000)],
+  ['numbers', `["",${'1.5,'.repeat(3_500)}1]`],
+])('a request with thousands of %s is not cached, but parsed in its turn', async (_name, values) => {
+  const { countExecuted } = await startServer(LONG);
+  await countExecuted(BASE, BASE, BASE);
+  const asked = { body: `{"id":${values},${JSON.stringify(BASE).slice(1)}` };
+  const { count, bodies } = await countExecuted(asked, asked, asked);
+  expect(count).toBe(3);
+  expect(JSON.parse(bodies[2] ?? '')).toHaveProperty('data.tokens.0.symbol');
+  const query = encodeURIComponent('{ chain(chainKey: "base") { name } }');
+  const get = { method: 'GET', path: `/graphql?query=${query}&variables={"a":${values}}` };
+  const byGet = await countExecuted(get, get, get);
+  expect(byGet.count).toBe(3);
+  expect(byGet.bodies[2]).toBe('{"data":{"chain":{"name":"Base"}}}');
+});
 
-  it('a cached response is found if the same text came with another content type before', async () => {
-    const { ask, countExecuted } = await startServer(LONG);
-    const { status } = await ask({ ...BASE, headers: { 'content-type': 'text/plain' } });
-    expect(status).toBe(415);
-    expect((await countExecuted(BASE, BASE, BASE)).count).toBeLessThanOrEqual(2);
-  });
+it('a request with thousands of URL parameters is not cached, so that they are read in its turn', async () => {
+  const { countExecuted } = await startServer(LONG);
+  const path = pathOf(BASE);
+  await countExecuted({ method: 'GET', path });
+  const parameters = Array.from({ length: 2_000 }, (_nothing, nth) => `&a${nth}=1`).join('');
+  const asked = { method: 'GET', path: path + parameters };
+  const { count, bodies } = await countExecuted(asked, asked, asked);
+  expect(count).toBe(3);
+  expect(JSON.parse(bodies[2] ?? '')).toHaveProperty('data.tokens.0.symbol');
+});
 
-  it('the log counts the wait for an equal request in the time of a request', async () => {
-    const upstream = await startFakeUpstream();
-    const { ask, serverLog } = await startServer({ ...LONG, upstream });
-    upstream.plan('tokens', async (...given) => {
-      // All three requests are read within these rounds of the event loop, however slow the machine is.
-      for (let round = 0; round < 200; round++) await setImmediate();
-      await sleep(300);
-      json({ tokens: demoTokens })(...given);
-    });
-    // The execution of the first request is not shared, because its text is new.
-    await Promise.all([ask(BASE), ask(BASE), ask(BASE)]);
-    await ask(BASE);
-    const times = serverLog.filter(({ msg }) => msg === 'Answered').map(({ ms }) => Number(ms));
-    expect(times).toHaveLength(4);
-    const hit = times.pop() ?? 0;
-    expect(hit).toBeGreaterThan(0);
-    expect(Math.min(...times)).toBeGreaterThan(Math.max(100, hit));
+it('a cached response is found if the same text came with another content type before', async () => {
+  const { ask, countExecuted } = await startServer(LONG);
+  const { status } = await ask({ ...BASE, headers: { 'content-type': 'text/plain' } });
+  expect(status).toBe(415);
+  expect((await countExecuted(BASE, BASE, BASE)).count).toBeLessThanOrEqual(2);
+});
+
+it('the log counts the wait for an equal request in the time of a request', async () => {
+  const upstream = await startFakeUpstream();
+  const { ask, serverLog } = await startServer({ ...LONG, upstream });
+  upstream.plan('tokens', async (...given) => {
+    // All three requests are read within these rounds of the event loop, however slow the machine is.
+    for (let round = 0; round < 200; round++) await setImmediate();
+    await sleep(300);
+    json({ tokens: demoTokens })(...given);
   });
+  // The execution of the first request is not shared, because its text is new.
+  await Promise.all([ask(BASE), ask(BASE), ask(BASE)]);
+  await ask(BASE);
+  const times = serverLog.filter(({ msg }) => msg === 'Answered').map(({ ms }) => Number(ms));
+  expect(times).toHaveLength(4);
+  const hit = times.pop() ?? 0;
+  expect(hit).toBeGreaterThan(0);
+  expect(Math.min(...times)).toBeGreaterThan(Math.max(100, hit));
 });
 
 const WITHOUT_PRICES = { query: '{ tokens { symbol name } }' };
@@ -178,202 +176,200 @@ it.each([
   expect(bodies.join('')).toContain(text);
 });
 
-describe('a cached response', () => {
-  it.each([
-    ['', false],
-    [' and the same prices were fetched since', true],
-  ])('a cached response is not sent for longer if the clock was set back%s', async (_since, isFetched) => {
-    const clock = stopClocks();
-    const server = await startServer({ config: { ...FRESH, priceMaxAgeMs: 60_000 } });
-    expect((await server.countExecuted(BASE, BASE, BASE)).count).toBe(2);
-    clock.setBack(3_600_000);
-    if (isFetched) await refreshWith(server, demoTokens);
-    expect((await server.ask(BASE)).body.toString()).toContain('"price":{"usd"');
-    // The response for `sei` is not cached.
-    for (const key of ['base', 'sei']) {
-      const { headers } = await server.ask({ ...BASE, variables: { key }, method: 'GET' });
-      // Fetching the rows may have taken some seconds of the minute.
-      expect(headers['cache-control']).toMatch(/max-age=([3-5]\d|60),/);
-      // RFC 9110 forbids a later time than that of the response.
-      expect(Date.parse(headers['last-modified'] ?? '')).toBeLessThanOrEqual(Date.now());
-    }
-    clock.advance(60_001);
-    expect((await server.ask(BASE)).body.toString()).not.toContain('"price":{"usd"');
-  });
+it.each([
+  ['', false],
+  [' and the same prices were fetched since', true],
+])('a cached response is not sent for longer if the clock was set back%s', async (_since, isFetched) => {
+  const clock = stopClocks();
+  const server = await startServer({ config: { ...FRESH, priceMaxAgeMs: 60_000 } });
+  expect((await server.countExecuted(BASE, BASE, BASE)).count).toBe(2);
+  clock.setBack(3_600_000);
+  if (isFetched) await refreshWith(server, demoTokens);
+  expect((await server.ask(BASE)).body.toString()).toContain('"price":{"usd"');
+  // The response for `sei` is not cached.
+  for (const key of ['base', 'sei']) {
+    const { headers } = await server.ask({ ...BASE, variables: { key }, method: 'GET' });
+    // Fetching the rows may have taken some seconds of the minute.
+    expect(headers['cache-control']).toMatch(/max-age=([3-5]\d|60),/);
+    // RFC 9110 forbids a later time than that of the response.
+    expect(Date.parse(headers['last-modified'] ?? '')).toBeLessThanOrEqual(Date.now());
+  }
+  clock.advance(60_001);
+  expect((await server.ask(BASE)).body.toString()).not.toContain('"price":{"usd"');
+});
 
-  it('a cached response with routes is sent only while the routes are fresh', async () => {
-    const clock = stopClocks();
-    const server = await startServer({ config: { ...FRESH, destinationsFreshMs: 60_000 } });
-    const asked = { query: `{ destinations(${USDC}) { chainKey } }` };
-    expect((await server.countExecuted(asked, asked)).count).toBe(1);
-    const before = server.upstream.count('tokens');
-    clock.advance(60_001);
-    const count = () => server.ask(asked).then(() => server.upstream.count('tokens'));
-    await expect.poll(count).toBe(before + 1);
-  });
+it('a cached response with routes is sent only while the routes are fresh', async () => {
+  const clock = stopClocks();
+  const server = await startServer({ config: { ...FRESH, destinationsFreshMs: 60_000 } });
+  const asked = { query: `{ destinations(${USDC}) { chainKey } }` };
+  expect((await server.countExecuted(asked, asked)).count).toBe(1);
+  const before = server.upstream.count('tokens');
+  clock.advance(60_001);
+  const count = () => server.ask(asked).then(() => server.upstream.count('tokens'));
+  await expect.poll(count).toBe(before + 1);
+});
 
-  it('a cached response with old routes is sent with their current age', async () => {
-    const clock = stopClocks();
-    const server = await startServer({ config: { ...FRESH, destinationsFreshMs: 60_000 } });
-    await server.ask(BASE);
-    server.upstream.plan('tokens', json({ tokens: [tokenRow('base', '0x1')] }, { age: '720' }));
-    const asked = { query: `{ destinations(${USDC}) { asOf } }` };
-    const { bodies } = await server.countExecuted(asked, asked, asked);
-    clock.advance(30_000);
-    const { count, bodies: later } = await server.countExecuted(asked);
-    expect(count).toBe(0);
-    expect(later[0]).toBe(bodies[0]);
-    const { headers } = await server.ask({ ...asked, method: 'GET' });
-    expect(headers['x-stale-listings']).toBe('routes;age=750');
-    expect(headers['cache-control']).toContain('max-age=0,');
-    expect(server.upstream.routesAsked()).toHaveLength(1);
-  });
+it('a cached response with old routes is sent with their current age', async () => {
+  const clock = stopClocks();
+  const server = await startServer({ config: { ...FRESH, destinationsFreshMs: 60_000 } });
+  await server.ask(BASE);
+  server.upstream.plan('tokens', json({ tokens: [tokenRow('base', '0x1')] }, { age: '720' }));
+  const asked = { query: `{ destinations(${USDC}) { asOf } }` };
+  const { bodies } = await server.countExecuted(asked, asked, asked);
+  clock.advance(30_000);
+  const { count, bodies: later } = await server.countExecuted(asked);
+  expect(count).toBe(0);
+  expect(later[0]).toBe(bodies[0]);
+  const { headers } = await server.ask({ ...asked, method: 'GET' });
+  expect(headers['x-stale-listings']).toBe('routes;age=750');
+  expect(headers['cache-control']).toContain('max-age=0,');
+  expect(server.upstream.routesAsked()).toHaveLength(1);
+});
 
-  it('a cached response with old routes has their true age after the clock was set back', async () => {
-    const clock = stopClocks();
-    const server = await startServer({
-      config: { ...FRESH, destinationsFreshMs: 60_000, upstreamRetries: 0 },
+it('a cached response with old routes has their true age after the clock was set back', async () => {
+  const clock = stopClocks();
+  const server = await startServer({
+    config: { ...FRESH, destinationsFreshMs: 60_000, upstreamRetries: 0 },
+  });
+  await server.ask(BASE);
+  const asked = { query: `{ destinations(${USDC}) { chainKey } }`, method: 'GET' };
+  expect((await server.ask(asked)).status).toBe(200);
+  server.upstream.plan('routes', status(500));
+  clock.setBack(3_600_000);
+  await refreshWith(server, demoTokens);
+  clock.advance(120_000);
+  await untilCachesSeeTheTime();
+  expect((await server.ask(asked)).headers['x-stale-listings']).toBe('routes;age=120');
+  expect(server.upstream.routesAsked()).toHaveLength(2);
+});
+
+it('a cached response with old routes is not sent after the sweep has fetched these routes', async () => {
+  const clock = stopClocks();
+  const upstream = await startSweptUpstream({ 'a 0x1': ['b 0x2'] });
+  const config = { ...SWEEPING, destinationsFreshMs: 60_000, routesSweepMs: 100_000 };
+  const server = await startServer({ upstream, config });
+  server.snapshots.start();
+  await expect.poll(upstream.asked).toHaveLength(1);
+  upstream.planRoutes(() => status(500));
+  clock.advance(61_000);
+  await untilCachesSeeTheTime();
+  const asked = { query: '{ destinations(srcChainKey: "a", srcToken: "0x1") { tokens { address } } }' };
+  const { count, bodies } = await server.countExecuted(asked, asked, asked);
+  expect(bodies[2]).toContain('"0x2"');
+  expect([count, upstream.asked().length]).toEqual([1, 2]);
+  upstream.planRoutes(routesOf({ 'a 0x1': ['c 0x3'] }));
+  clock.advance(40_000);
+  await expect.poll(() => server.snapshots.sweepStatus?.().ageMs).toBe(0);
+  expect((await server.ask(asked)).body.toString()).toContain('"0x3"');
+});
+
+it('a cached response with the destinations of an unlisted token is sent until the listing is stale', async () => {
+  const clock = stopClocks();
+  const server = await startServer({ config: { tokensFreshMs: 3_600_000 } });
+  const asked = { query: '{ destinations(srcChainKey: "base", srcToken: "0x1") { chainKey } }' };
+  expect((await server.countExecuted(asked, asked)).count).toBe(1);
+  expect(server.upstream.routesAsked()).toEqual([]);
+  server.upstream.plan('tokens', status(500));
+  clock.advance(3_600_001);
+  const routes = () => server.ask(asked).then(() => server.upstream.routesAsked().length);
+  await expect.poll(routes).toBeGreaterThan(0);
+});
+
+it('a cached response with routes from an unlisted token is not sent after a fresh listing that lacks it', async () => {
+  const clock = stopClocks();
+  const server = await startServer({ config: { tokensFreshMs: 3_600_000 } });
+  await server.countExecuted(BASE, CHAINS);
+  clock.advance(3_600_001);
+  const asked = { query: '{ destinations(srcChainKey: "base", srcToken: "0x1") { chainKey } }' };
+  const { bodies } = await server.countExecuted(asked, asked, asked);
+  expect(bodies[2]).toContain('"chainKey":"ethereum"');
+  await refreshWith(server, demoTokens);
+  expect((await server.ask(asked)).body.toString()).toBe('{"data":{"destinations":null}}');
+});
+
+it('a cached response with the price of an unlisted token is not sent after its symbol got a doubtful price', async () => {
+  const clock = stopClocks();
+  const source = tokenRow('base', '0x1', { symbol: 'SOURCE' });
+  const server = await startServer({
+    config: FRESH,
+    listings: { tokens: [source, tokenRow('base', '0x2')] },
+  });
+  server.upstream.plan('routes', json({ tokens: [tokenRow('sei', '0x3', { price: { usd: 2_500 } })] }));
+  await server.ask(BASE);
+  const asked = {
+    query: '{ destinations(srcChainKey: "base", srcToken: "0x1") { tokens { price { usd } } } }',
+  };
+  for (const [price, shown] of [
+    [null, { usd: 2_500 }],
+    [{ usd: 2_500 }, null],
+  ]) {
+    clock.advance(1_000);
+    await refreshWith(server, [source, tokenRow('base', '0x2', { price })]);
+    const { bodies } = await server.countExecuted(asked, asked);
+    expect(JSON.parse(bodies[0] ?? '')).toEqual({
+      data: { destinations: [{ tokens: [{ price: shown }] }] },
     });
-    await server.ask(BASE);
-    const asked = { query: `{ destinations(${USDC}) { chainKey } }`, method: 'GET' };
-    expect((await server.ask(asked)).status).toBe(200);
-    server.upstream.plan('routes', status(500));
-    clock.setBack(3_600_000);
-    await refreshWith(server, demoTokens);
-    clock.advance(120_000);
-    await untilCachesSeeTheTime();
-    expect((await server.ask(asked)).headers['x-stale-listings']).toBe('routes;age=120');
-    expect(server.upstream.routesAsked()).toHaveLength(2);
-  });
+  }
+});
 
-  it('a cached response with old routes is not sent after the sweep has fetched these routes', async () => {
-    const clock = stopClocks();
-    const upstream = await startSweptUpstream({ 'a 0x1': ['b 0x2'] });
-    const config = { ...SWEEPING, destinationsFreshMs: 60_000, routesSweepMs: 100_000 };
-    const server = await startServer({ upstream, config });
-    server.snapshots.start();
-    await expect.poll(upstream.asked).toHaveLength(1);
-    upstream.planRoutes(() => status(500));
-    clock.advance(61_000);
-    await untilCachesSeeTheTime();
-    const asked = { query: '{ destinations(srcChainKey: "a", srcToken: "0x1") { tokens { address } } }' };
-    const { count, bodies } = await server.countExecuted(asked, asked, asked);
-    expect(bodies[2]).toContain('"0x2"');
-    expect([count, upstream.asked().length]).toEqual([1, 2]);
-    upstream.planRoutes(routesOf({ 'a 0x1': ['c 0x3'] }));
-    clock.advance(40_000);
-    await expect.poll(() => server.snapshots.sweepStatus?.().ageMs).toBe(0);
-    expect((await server.ask(asked)).body.toString()).toContain('"0x3"');
-  });
+it('a cached response with routes to a new token is not sent after the listing has the token and it is held back', async () => {
+  const source = tokenRow('ethereum', '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48');
+  const [old, replacing] = [tokenRow('a', '0x1'), tokenRow('a', '0x2')];
+  const server = await startServer({ config: FRESH, listings: { tokens: [source, old] } });
+  server.upstream.plan('routes', json({ tokens: [replacing] }));
+  await server.ask(BASE);
+  await refreshWith(server, [source]);
+  const asked = { query: `{ destinations(${USDC}) { tokens { address } } }` };
+  const { count, bodies } = await server.countExecuted(asked, asked, asked);
+  expect([count, bodies[2]]).toEqual([1, expect.stringContaining('0x2')]);
+  await refreshWith(server, [source, replacing]);
+  expect((await server.countExecuted(asked)).bodies[0]).toBe('{"data":{"destinations":[]}}');
+});
 
-  it('a cached response with the destinations of an unlisted token is sent until the listing is stale', async () => {
-    const clock = stopClocks();
-    const server = await startServer({ config: { tokensFreshMs: 3_600_000 } });
-    const asked = { query: '{ destinations(srcChainKey: "base", srcToken: "0x1") { chainKey } }' };
-    expect((await server.countExecuted(asked, asked)).count).toBe(1);
-    expect(server.upstream.routesAsked()).toEqual([]);
-    server.upstream.plan('tokens', status(500));
-    clock.advance(3_600_001);
-    const routes = () => server.ask(asked).then(() => server.upstream.routesAsked().length);
-    await expect.poll(routes).toBeGreaterThan(0);
-  });
+it('a cached response that was made without a chain listing is not sent after the first chain listing', async () => {
+  const nativeCurrency = { chainKey: 'base', name: '', symbol: '', decimals: 1, address: '0x1' };
+  const upstream = await startFakeUpstream({ tokens: [tokenRow('base', '0x1')] });
+  upstream.plan('chains', status(500));
+  const config = { ...FRESH, upstreamRetries: 0 };
+  const server = await startServer({ upstream, config, firstPauseMs: 10 });
+  const asked = { query: '{ tokens { isNative } }' };
+  expect((await server.ask(asked)).body.toString()).toContain('"isNative":false');
+  upstream.plan('chains', json({ chains: [chainRow('base', { nativeCurrency })] }));
+  await expect.poll(async () => (await server.ask(asked)).body.toString()).toContain('"isNative":true');
+});
 
-  it('a cached response with routes from an unlisted token is not sent after a fresh listing that lacks it', async () => {
-    const clock = stopClocks();
-    const server = await startServer({ config: { tokensFreshMs: 3_600_000 } });
-    await server.countExecuted(BASE, CHAINS);
-    clock.advance(3_600_001);
-    const asked = { query: '{ destinations(srcChainKey: "base", srcToken: "0x1") { chainKey } }' };
-    const { bodies } = await server.countExecuted(asked, asked, asked);
-    expect(bodies[2]).toContain('"chainKey":"ethereum"');
-    await refreshWith(server, demoTokens);
-    expect((await server.ask(asked)).body.toString()).toBe('{"data":{"destinations":null}}');
+it('after a change of chains, a search by relevance is cached only when its order follows the new chains', async () => {
+  const chainWith = (address: string) =>
+    chainRow('a', { nativeCurrency: { chainKey: 'a', name: '', symbol: 'ETH', decimals: 6, address } });
+  // So many tokens that it takes a while to order them anew.
+  const { tokens } = generatedListings(10, 1_000);
+  const twins = ['0x1', '0x2'].map((address) => tokenRow('a', address, { symbol: 'ETH' }));
+  const { ask, upstream } = await startServer({
+    config: { ...UNGUARDED, chainsFreshMs: 100 },
+    listings: { chains: [chainWith('0x1')], tokens: [...tokens, ...twins] },
   });
-
-  it('a cached response with the price of an unlisted token is not sent after its symbol got a doubtful price', async () => {
-    const clock = stopClocks();
-    const source = tokenRow('base', '0x1', { symbol: 'SOURCE' });
-    const server = await startServer({
-      config: FRESH,
-      listings: { tokens: [source, tokenRow('base', '0x2')] },
-    });
-    server.upstream.plan('routes', json({ tokens: [tokenRow('sei', '0x3', { price: { usd: 2_500 } })] }));
-    await server.ask(BASE);
-    const asked = {
-      query: '{ destinations(srcChainKey: "base", srcToken: "0x1") { tokens { price { usd } } } }',
-    };
-    for (const [price, shown] of [
-      [null, { usd: 2_500 }],
-      [{ usd: 2_500 }, null],
-    ]) {
-      clock.advance(1_000);
-      await refreshWith(server, [source, tokenRow('base', '0x2', { price })]);
-      const { bodies } = await server.countExecuted(asked, asked);
-      expect(JSON.parse(bodies[0] ?? '')).toEqual({
-        data: { destinations: [{ tokens: [{ price: shown }] }] },
-      });
-    }
-  });
-
-  it('a cached response with routes to a new token is not sent after the listing has the token and it is held back', async () => {
-    const source = tokenRow('ethereum', '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48');
-    const [old, replacing] = [tokenRow('a', '0x1'), tokenRow('a', '0x2')];
-    const server = await startServer({ config: FRESH, listings: { tokens: [source, old] } });
-    server.upstream.plan('routes', json({ tokens: [replacing] }));
-    await server.ask(BASE);
-    await refreshWith(server, [source]);
-    const asked = { query: `{ destinations(${USDC}) { tokens { address } } }` };
-    const { count, bodies } = await server.countExecuted(asked, asked, asked);
-    expect([count, bodies[2]]).toEqual([1, expect.stringContaining('0x2')]);
-    await refreshWith(server, [source, replacing]);
-    expect((await server.countExecuted(asked)).bodies[0]).toBe('{"data":{"destinations":[]}}');
-  });
-
-  it('a cached response that was made without a chain listing is not sent after the first chain listing', async () => {
-    const nativeCurrency = { chainKey: 'base', name: '', symbol: '', decimals: 1, address: '0x1' };
-    const upstream = await startFakeUpstream({ tokens: [tokenRow('base', '0x1')] });
-    upstream.plan('chains', status(500));
-    const config = { ...FRESH, upstreamRetries: 0 };
-    const server = await startServer({ upstream, config, firstPauseMs: 10 });
-    const asked = { query: '{ tokens { isNative } }' };
-    expect((await server.ask(asked)).body.toString()).toContain('"isNative":false');
-    upstream.plan('chains', json({ chains: [chainRow('base', { nativeCurrency })] }));
-    await expect.poll(async () => (await server.ask(asked)).body.toString()).toContain('"isNative":true');
-  });
-
-  it('after a change of chains, a search by relevance is cached only when its order follows the new chains', async () => {
-    const chainWith = (address: string) =>
-      chainRow('a', { nativeCurrency: { chainKey: 'a', name: '', symbol: 'ETH', decimals: 6, address } });
-    // So many tokens that it takes a while to order them anew.
-    const { tokens } = generatedListings(10, 1_000);
-    const twins = ['0x1', '0x2'].map((address) => tokenRow('a', address, { symbol: 'ETH' }));
-    const { ask, upstream } = await startServer({
-      config: { ...UNGUARDED, chainsFreshMs: 100 },
-      listings: { chains: [chainWith('0x1')], tokens: [...tokens, ...twins] },
-    });
-    const asked = {
-      query: `{ chain(chainKey: "a") { nativeCurrency { address } }
+  const asked = {
+    query: `{ chain(chainKey: "a") { nativeCurrency { address } }
         tokenSearch(query: "eth", first: 1) { nodes { address } } }`,
-    };
-    const answer = async () => (await ask(asked)).body.toString();
-    expect(await answer()).toMatch(/"address":"0x1".*"address":"0x1"/);
-    upstream.plan('chains', json({ chains: [chainWith('0x2')] }));
-    await expect.poll(answer, { interval: 0 }).toMatch(/"address":"0x2".*"address":"0x2"/);
-    await expect.poll(async () => (await ask(asked)).headers['cache-status']).toBe('gateway; hit');
-  });
+  };
+  const answer = async () => (await ask(asked)).body.toString();
+  expect(await answer()).toMatch(/"address":"0x1".*"address":"0x1"/);
+  upstream.plan('chains', json({ chains: [chainWith('0x2')] }));
+  await expect.poll(answer, { interval: 0 }).toMatch(/"address":"0x2".*"address":"0x2"/);
+  await expect.poll(async () => (await ask(asked)).headers['cache-status']).toBe('gateway; hit');
+});
 
-  it('a cached response is evicted if it was unused for longest and the memory limit is reached', async () => {
-    const { countExecuted } = await startServer({ ...LONG, maxCacheBytes: 2_000_000 });
-    const small = { query: '{ chain(chainKey: "base") { name } }' };
-    await countExecuted(small, small);
-    const big = Array.from({ length: 12 }, (_nothing, nth) => ({
-      query: `{ a${nth}: tokens { id symbol name address decimals } }`,
-    }));
-    await countExecuted(...big, ...big);
-    expect((await countExecuted(small)).count).toBe(1);
-    expect((await countExecuted(...big)).count).toBeGreaterThan(5);
-    expect((await countExecuted(small, small)).count).toBe(1);
-  });
+it('a cached response is evicted if it was unused for longest and the memory limit is reached', async () => {
+  const { countExecuted } = await startServer({ ...LONG, maxCacheBytes: 2_000_000 });
+  const small = { query: '{ chain(chainKey: "base") { name } }' };
+  await countExecuted(small, small);
+  const big = Array.from({ length: 12 }, (_nothing, nth) => ({
+    query: `{ a${nth}: tokens { id symbol name address decimals } }`,
+  }));
+  await countExecuted(...big, ...big);
+  expect((await countExecuted(small)).count).toBe(1);
+  expect((await countExecuted(...big)).count).toBeGreaterThan(5);
+  expect((await countExecuted(small, small)).count).toBe(1);
 });
 
 it('cached responses with routes keep no earlier listing in memory, and none of its removed tokens', async () => {

@@ -129,52 +129,49 @@ describe('over the demo listing', () => {
   });
 });
 
-describe('CAIP identifiers', () => {
-  it('CAIP identifiers come from the number or the key of a chain, and are never guessed', async () => {
-    const expected: readonly (readonly [chainKey: string, type: string, id: number, caip2: string | null])[] =
-      [
-        ['stellar', 'stellar', 1, 'stellar:pubnet'],
-        ['stellar-testnet', 'stellar', 2, null],
-        ['solana', 'SOLANA', 101, SOLANA],
-        ['eclipse', 'solana', 1, null],
-        ['sui', 'evm', 9, 'eip155:9'],
-        ['near', 'near', 1, null],
-        ['cosmoshub', 'cosmos', 4, null],
-        ['zero', 'evm', 0, null],
-        ['negative', 'evm', -5, null],
-        ['large', 'evm', Number.MAX_SAFE_INTEGER, `eip155:${Number.MAX_SAFE_INTEGER}`],
-        ['shasta', 'tron', 2494104990, 'tron:2494104990'],
-      ];
-    const tokens: readonly (readonly [chainKey: string, address: string, caip19: string | null])[] = [
-      ['eclipse', MINT, null],
-      ['solana', MINT, `${SOLANA}/token:${MINT}`],
-      ['solana', '0x12', null],
-      ['sui', '0x12', null],
-      ['sui', USDC, `eip155:9/erc20:${USDC}`],
-      ['shasta', USDC, null],
-      ['zero', USDC, null],
-      ['unlisted', USDC, null],
-    ];
-    const ids = await identifiersOf(
-      await gatewayOver(
-        expected.map(([chainKey, chainType, chainId]) => chainRow(chainKey, { chainType, chainId })),
-        tokens.map(([chainKey, address]) => tokenRow(chainKey, address)),
-      ),
-    );
-    expect(ids.chains.map(({ chainKey, caip2 }) => [chainKey, caip2])).toEqual(
-      expected.map(([chainKey, , , caip2]) => [chainKey, caip2]),
-    );
-    expect(ids.tokens.map(({ caip19 }) => caip19)).toEqual(tokens.map(([, , caip19]) => caip19));
-  });
+it('CAIP identifiers come from the number or the key of a chain, and are never guessed', async () => {
+  const expected: readonly (readonly [chainKey: string, type: string, id: number, caip2: string | null])[] = [
+    ['stellar', 'stellar', 1, 'stellar:pubnet'],
+    ['stellar-testnet', 'stellar', 2, null],
+    ['solana', 'SOLANA', 101, SOLANA],
+    ['eclipse', 'solana', 1, null],
+    ['sui', 'evm', 9, 'eip155:9'],
+    ['near', 'near', 1, null],
+    ['cosmoshub', 'cosmos', 4, null],
+    ['zero', 'evm', 0, null],
+    ['negative', 'evm', -5, null],
+    ['large', 'evm', Number.MAX_SAFE_INTEGER, `eip155:${Number.MAX_SAFE_INTEGER}`],
+    ['shasta', 'tron', 2494104990, 'tron:2494104990'],
+  ];
+  const tokens: readonly (readonly [chainKey: string, address: string, caip19: string | null])[] = [
+    ['eclipse', MINT, null],
+    ['solana', MINT, `${SOLANA}/token:${MINT}`],
+    ['solana', '0x12', null],
+    ['sui', '0x12', null],
+    ['sui', USDC, `eip155:9/erc20:${USDC}`],
+    ['shasta', USDC, null],
+    ['zero', USDC, null],
+    ['unlisted', USDC, null],
+  ];
+  const ids = await identifiersOf(
+    await gatewayOver(
+      expected.map(([chainKey, chainType, chainId]) => chainRow(chainKey, { chainType, chainId })),
+      tokens.map(([chainKey, address]) => tokenRow(chainKey, address)),
+    ),
+  );
+  expect(ids.chains.map(({ chainKey, caip2 }) => [chainKey, caip2])).toEqual(
+    expected.map(([chainKey, , , caip2]) => [chainKey, caip2]),
+  );
+  expect(ids.tokens.map(({ caip19 }) => caip19)).toEqual(tokens.map(([, , caip19]) => caip19));
+});
 
-  it('native assets have no CAIP identifiers, even with an address of their own', async () => {
-    const native = { chainKey: 'celo', name: 'Celo', symbol: 'CELO', decimals: 18, address: USDC };
-    const { query } = await gatewayOver(
-      [chainRow('celo', { chainId: 42220, nativeCurrency: native })],
-      [tokenRow('celo', USDC.toLowerCase()), tokenRow('celo', PLACEHOLDER)],
-    );
-    expect((await identifiersOf({ query })).tokens.map(({ caip19 }) => caip19)).toEqual([null, null]);
-    const asked = { caip2s: [], caip19s: [`eip155:42220/erc20:${USDC}`] };
-    expect((await query<ByCaip>(BY_CAIP, asked)).data?.tokensByCaip19).toEqual([null]);
-  });
+it('native assets have no CAIP identifiers, even with an address of their own', async () => {
+  const native = { chainKey: 'celo', name: 'Celo', symbol: 'CELO', decimals: 18, address: USDC };
+  const { query } = await gatewayOver(
+    [chainRow('celo', { chainId: 42220, nativeCurrency: native })],
+    [tokenRow('celo', USDC.toLowerCase()), tokenRow('celo', PLACEHOLDER)],
+  );
+  expect((await identifiersOf({ query })).tokens.map(({ caip19 }) => caip19)).toEqual([null, null]);
+  const asked = { caip2s: [], caip19s: [`eip155:42220/erc20:${USDC}`] };
+  expect((await query<ByCaip>(BY_CAIP, asked)).data?.tokensByCaip19).toEqual([null]);
 });

@@ -1,5 +1,5 @@
 /** Look-ups find chains and tokens by id and by key, in the order of the request, with null for unknown ones. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { demoChains, demoTokens } from '../../fixtures/demo.js';
 import { chainRow, idOf, PLACEHOLDER, tokenRow, USDC } from '../../fixtures/rows.js';
 import { status } from '../../support/fake-upstream.js';
@@ -11,58 +11,56 @@ const NODES = `query ($ids: [ID!]!) {
   nodes(ids: $ids) { __typename id ... on Chain { chainKey } ... on Token { chainKey address } }
 }`;
 
-describe('node and nodes', () => {
-  it('node and nodes find every chain and token by its id, in either form of base64, in the order of the ids', async () => {
-    const { query, upstream } = await createTestGateway();
-    const { chains, tokens } = await dataOf(
-      query<Record<'chains' | 'tokens', { id: string }[]>>('{ chains { id } tokens { id } }'),
-    );
-    const ids = [...tokens, ...chains].map(({ id }) => id).reverse();
-    const asked = query<{ nodes: { id: string; chainKey: string; address?: string }[] }>(NODES, { ids });
-    const { nodes } = await dataOf(asked);
-    expect(nodes.map(({ id }) => id)).toEqual(ids);
-    // Tools that encode an id again often add padding.
-    const padded = ids.map((id) => Buffer.from(id, 'base64url').toString('base64'));
-    expect(await query(NODES, { ids: padded })).toEqual(await asked);
-    expect(await query(`{ node(id: "${padded[0]}") { id } }`)).toEqual({ data: { node: { id: ids[0] } } });
-    expect(nodes.map(({ chainKey, address }) => [chainKey, address]).reverse()).toEqual([
-      ...demoTokens.map(({ chainKey, address }) => [chainKey, address]),
-      ...demoChains.map(({ chainKey }) => [chainKey, undefined]),
-    ]);
-    expect(upstream.count()).toBe(2);
-  });
+it('node and nodes find every chain and token by its id, in either form of base64, in the order of the ids', async () => {
+  const { query, upstream } = await createTestGateway();
+  const { chains, tokens } = await dataOf(
+    query<Record<'chains' | 'tokens', { id: string }[]>>('{ chains { id } tokens { id } }'),
+  );
+  const ids = [...tokens, ...chains].map(({ id }) => id).reverse();
+  const asked = query<{ nodes: { id: string; chainKey: string; address?: string }[] }>(NODES, { ids });
+  const { nodes } = await dataOf(asked);
+  expect(nodes.map(({ id }) => id)).toEqual(ids);
+  // Tools that encode an id again often add padding.
+  const padded = ids.map((id) => Buffer.from(id, 'base64url').toString('base64'));
+  expect(await query(NODES, { ids: padded })).toEqual(await asked);
+  expect(await query(`{ node(id: "${padded[0]}") { id } }`)).toEqual({ data: { node: { id: ids[0] } } });
+  expect(nodes.map(({ chainKey, address }) => [chainKey, address]).reverse()).toEqual([
+    ...demoTokens.map(({ chainKey, address }) => [chainKey, address]),
+    ...demoChains.map(({ chainKey }) => [chainKey, undefined]),
+  ]);
+  expect(upstream.count()).toBe(2);
+});
 
-  it('node and nodes are null for an unknown id and for other texts', async () => {
-    const { query } = await createTestGateway();
-    const parts = ['Chain|nope', 'Chain|ethereum|more', 'Token|ethereum', 'Token|ethereum|', 'Price|ethereum']
-      .concat('Chain', '__proto__|ethereum', 'chain|ethereum', 'Token|base|0x1|more')
-      .map((text) => idOf(...text.split('|')));
-    const json = [
-      'null',
-      '["Chain",{}]',
-      '["Chain",5]',
-      '["Chain",["base"]]',
-      '["Chain","ba',
-      '["Chain","a\\x"]',
-    ]
-      .concat('["Chain","\\u12"]', '["Chain","\n"]')
-      .map((text) => Buffer.from(text).toString('base64url'));
-    const ethereum = idOf('Chain', 'ethereum');
-    const others = [
-      '',
-      'ethereum',
-      'Chain:ethereum',
-      '💥',
-      `${ethereum}==`,
-      `${ethereum} `,
-      'A'.repeat(100_000),
-      idOf('Token', 'ethereum', 'x'.repeat(10_000)),
-    ];
-    const unknown = [...parts, ...json, ...others];
-    const answer = await query(NODES, { ids: unknown });
-    expect(answer).toEqual({ data: { nodes: unknown.map(() => null) } });
-    expect(await query('{ node(id: "nope") { id } }')).toEqual({ data: { node: null } });
-  });
+it('node and nodes are null for an unknown id and for other texts', async () => {
+  const { query } = await createTestGateway();
+  const parts = ['Chain|nope', 'Chain|ethereum|more', 'Token|ethereum', 'Token|ethereum|', 'Price|ethereum']
+    .concat('Chain', '__proto__|ethereum', 'chain|ethereum', 'Token|base|0x1|more')
+    .map((text) => idOf(...text.split('|')));
+  const json = [
+    'null',
+    '["Chain",{}]',
+    '["Chain",5]',
+    '["Chain",["base"]]',
+    '["Chain","ba',
+    '["Chain","a\\x"]',
+  ]
+    .concat('["Chain","\\u12"]', '["Chain","\n"]')
+    .map((text) => Buffer.from(text).toString('base64url'));
+  const ethereum = idOf('Chain', 'ethereum');
+  const others = [
+    '',
+    'ethereum',
+    'Chain:ethereum',
+    '💥',
+    `${ethereum}==`,
+    `${ethereum} `,
+    'A'.repeat(100_000),
+    idOf('Token', 'ethereum', 'x'.repeat(10_000)),
+  ];
+  const unknown = [...parts, ...json, ...others];
+  const answer = await query(NODES, { ids: unknown });
+  expect(answer).toEqual({ data: { nodes: unknown.map(() => null) } });
+  expect(await query('{ node(id: "nope") { id } }')).toEqual({ data: { node: null } });
 });
 
 it('while the chain listing fails, only look-ups that need it have the error of the upstream', async () => {

@@ -2,7 +2,7 @@
  * The pages of a search give each token once and in order, also over a refresh, and filters keep exactly what
  * matches.
  */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { demoChains, demoTokens, type RawToken } from '../../fixtures/demo.js';
 import { tokenRow } from '../../fixtures/rows.js';
 import { share } from '../../support/ends.js';
@@ -115,80 +115,76 @@ const TYPES = new Map(demoChains.map(({ chainKey, chainType }) => [chainKey, cha
 type FilteredToken = Pick<FoundToken, 'chainKey' | 'symbol' | 'isBridgeable' | 'price'>;
 const usdOf = (price: FilteredToken['price']) => price?.usd ?? Number.NaN;
 
-describe('filters', () => {
-  it.each<[filter: object, isKept: (token: FilteredToken) => boolean]>([
-    [{ chainTypes: ['Solana', 'nope'] }, ({ chainKey }) => TYPES.get(chainKey) === 'solana'],
-    [{ symbols: ['usdt', 'wEth'] }, ({ symbol }) => /^(usdt|weth)$/i.test(symbol)],
-    [{ symbols: ['usdt0'] }, ({ symbol }) => /^usd[t₮]0$/i.test(symbol)],
-    [{ symbols: ['ＵＳＤ₮0'] }, ({ symbol }) => /^usd[t₮]0$/i.test(symbol)],
-    // A part of a symbol is not enough.
-    [{ symbols: ['usd'] }, ({ symbol }) => /^usd$/i.test(symbol)],
-    [{ chainKeys: null, symbols: null, isNative: null, minPriceUsd: null }, () => true],
-    [{ minPriceUsd: 1, maxPriceUsd: 3120.45 }, ({ price }) => usdOf(price) >= 1 && usdOf(price) <= 3120.45],
-    [{ hasPrice: false }, ({ price }) => price === null],
-    [
-      { symbols: ['ETH'], isBridgeable: true, chainKeys: ['BASE', 'base', 'sei'] },
-      (token) => token.symbol === 'ETH' && token.isBridgeable && /^(base|sei)$/.test(token.chainKey),
-    ],
-  ])('the filter %j keeps exactly the tokens that match', async (filter, isKept) => {
-    const found = await tokensOf(gateway, { filter });
-    expect(found.every((token) => isKept(token))).toBe(true);
-    expect(found).toHaveLength(demoTokens.filter(isKept).length);
-  });
-
-  it('the filter isNative matches the placeholder and the address of the native currency', async () => {
-    const native = await tokensOf(gateway, { filter: { isNative: true } });
-    const others = await tokensOf(gateway, { filter: { isNative: false } });
-    expect(native.every(({ isNative }) => isNative)).toBe(true);
-    expect(others.some(({ isNative }) => isNative)).toBe(false);
-    expect(native.length + others.length).toBe(587);
-    expect(native.some(({ chainKey }) => chainKey === 'aptos')).toBe(true);
-  });
-
-  it('filters on prices count a price that is too old as none', async () => {
-    const old = await createTestGateway({ config: { priceMaxAgeMs: -60_000 } });
-    const countOf = async (filter: object) => (await pageOf(old, { filter })).totalCount;
-    expect(await countOf({ hasPrice: true })).toBe(0);
-    expect(await countOf({ minPriceUsd: 0 })).toBe(0);
-    expect(await countOf({ hasPrice: false })).toBe(587);
-    expect(new Set((await tokensOf(old, { orderBy: 'PRICE_DESC' })).map(keyOf)).size).toBe(587);
-  });
+it.each<[filter: object, isKept: (token: FilteredToken) => boolean]>([
+  [{ chainTypes: ['Solana', 'nope'] }, ({ chainKey }) => TYPES.get(chainKey) === 'solana'],
+  [{ symbols: ['usdt', 'wEth'] }, ({ symbol }) => /^(usdt|weth)$/i.test(symbol)],
+  [{ symbols: ['usdt0'] }, ({ symbol }) => /^usd[t₮]0$/i.test(symbol)],
+  [{ symbols: ['ＵＳＤ₮0'] }, ({ symbol }) => /^usd[t₮]0$/i.test(symbol)],
+  // A part of a symbol is not enough.
+  [{ symbols: ['usd'] }, ({ symbol }) => /^usd$/i.test(symbol)],
+  [{ chainKeys: null, symbols: null, isNative: null, minPriceUsd: null }, () => true],
+  [{ minPriceUsd: 1, maxPriceUsd: 3120.45 }, ({ price }) => usdOf(price) >= 1 && usdOf(price) <= 3120.45],
+  [{ hasPrice: false }, ({ price }) => price === null],
+  [
+    { symbols: ['ETH'], isBridgeable: true, chainKeys: ['BASE', 'base', 'sei'] },
+    (token) => token.symbol === 'ETH' && token.isBridgeable && /^(base|sei)$/.test(token.chainKey),
+  ],
+])('the filter %j keeps exactly the tokens that match', async (filter, isKept) => {
+  const found = await tokensOf(gateway, { filter });
+  expect(found.every((token) => isKept(token))).toBe(true);
+  expect(found).toHaveLength(demoTokens.filter(isKept).length);
 });
 
-describe('an argument of tokenSearch', () => {
-  const cursorOf = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+it('the filter isNative matches the placeholder and the address of the native currency', async () => {
+  const native = await tokensOf(gateway, { filter: { isNative: true } });
+  const others = await tokensOf(gateway, { filter: { isNative: false } });
+  expect(native.every(({ isNative }) => isNative)).toBe(true);
+  expect(others.some(({ isNative }) => isNative)).toBe(false);
+  expect(native.length + others.length).toBe(587);
+  expect(native.some(({ chainKey }) => chainKey === 'aptos')).toBe(true);
+});
 
-  it.each<[variables: object, message: string]>([
-    ...[0, 101, -1].map((first): [object, string] => [
-      { first },
-      `Expected 1 to 100 as "first", got ${first}.`,
-    ]),
-    ...[
-      ...['nonsense', '', cursorOf(20), `${cursorOf(['RELEVANCE', 1, 'a', 'b', 'c'])}!`],
-      cursorOf(['BEST', 1, 'a', 'b', 'c']),
-      cursorOf(['RELEVANCE', '1', 'a', 'b', 'c']),
-      cursorOf(['RELEVANCE', 1, 'a', 'b']),
-      cursorOf(['RELEVANCE', 1, 'a', 'b', 'c', 'd']),
-      cursorOf(['RELEVANCE', 1, 'a', 'b', 'c'.repeat(9000)]),
-    ].map((after): [object, string] => [{ after }, 'Expected a cursor as "after"']),
-    [
-      { orderBy: 'NAME', after: cursorOf(['PRICE_ASC', 1, 'a', 'b', 'c']) },
-      'one of the order NAME, got one of the order PRICE_ASC',
-    ],
-    [{ query: 'a b c d e f g h i' }, 'Expected at most 8 words to search for, got 9.'],
-  ])('the arguments %j are refused as BAD_USER_INPUT, with what was expected', async (variables, message) => {
-    const answer = await gateway.query<{ tokenSearch: null }>(PAGE, variables);
-    expect(answer.data?.tokenSearch).toBeNull();
-    expect(codesOf(answer)).toEqual(['BAD_USER_INPUT']);
-    expect(answer.errors?.[0]?.message).toContain(message);
-  });
+it('filters on prices count a price that is too old as none', async () => {
+  const old = await createTestGateway({ config: { priceMaxAgeMs: -60_000 } });
+  const countOf = async (filter: object) => (await pageOf(old, { filter })).totalCount;
+  expect(await countOf({ hasPrice: true })).toBe(0);
+  expect(await countOf({ minPriceUsd: 0 })).toBe(0);
+  expect(await countOf({ hasPrice: false })).toBe(587);
+  expect(new Set((await tokensOf(old, { orderBy: 'PRICE_DESC' })).map(keyOf)).size).toBe(587);
+});
 
-  it('null in place of any argument means the default', async () => {
-    const nulls = { first: null, after: null, orderBy: null, filter: null, query: null };
-    const page = await pageOf(gateway, nulls);
-    expect(page.edges).toHaveLength(20);
-    expect(page).toEqual(await pageOf(gateway, {}));
-  });
+const cursorOf = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+it.each<[variables: object, message: string]>([
+  ...[0, 101, -1].map((first): [object, string] => [
+    { first },
+    `Expected 1 to 100 as "first", got ${first}.`,
+  ]),
+  ...[
+    ...['nonsense', '', cursorOf(20), `${cursorOf(['RELEVANCE', 1, 'a', 'b', 'c'])}!`],
+    cursorOf(['BEST', 1, 'a', 'b', 'c']),
+    cursorOf(['RELEVANCE', '1', 'a', 'b', 'c']),
+    cursorOf(['RELEVANCE', 1, 'a', 'b']),
+    cursorOf(['RELEVANCE', 1, 'a', 'b', 'c', 'd']),
+    cursorOf(['RELEVANCE', 1, 'a', 'b', 'c'.repeat(9000)]),
+  ].map((after): [object, string] => [{ after }, 'Expected a cursor as "after"']),
+  [
+    { orderBy: 'NAME', after: cursorOf(['PRICE_ASC', 1, 'a', 'b', 'c']) },
+    'one of the order NAME, got one of the order PRICE_ASC',
+  ],
+  [{ query: 'a b c d e f g h i' }, 'Expected at most 8 words to search for, got 9.'],
+])('the arguments %j are refused as BAD_USER_INPUT, with what was expected', async (variables, message) => {
+  const answer = await gateway.query<{ tokenSearch: null }>(PAGE, variables);
+  expect(answer.data?.tokenSearch).toBeNull();
+  expect(codesOf(answer)).toEqual(['BAD_USER_INPUT']);
+  expect(answer.errors?.[0]?.message).toContain(message);
+});
+
+it('null in place of any argument means the default', async () => {
+  const nulls = { first: null, after: null, orderBy: null, filter: null, query: null };
+  const page = await pageOf(gateway, nulls);
+  expect(page.edges).toHaveLength(20);
+  expect(page).toEqual(await pageOf(gateway, {}));
 });
 
 it('the size of pages, the order of the listing and earlier prices do not change the tokens found, nor their order', async () => {
@@ -226,88 +222,86 @@ it('cursors of rows with the longest texts can be used', async () => {
   }
 });
 
-describe('a refresh between two pages', () => {
-  /** Fetches all pages, with a refresh to another listing after each. */
-  async function pagesWhile(
-    orderBy: string,
-    listings: (nth: number) => readonly RawToken[],
-    variables: object = { first: 100 },
-  ) {
-    const changing = await createTestGateway({ config: UNGUARDED });
-    let nth = 0;
-    const pages = await pagesOf(changing, { orderBy, ...variables }, async () => {
-      nth++;
-      await refreshWith(changing, listings(nth));
-    });
-    return nodesOf(pages).map(keyOf);
-  }
+/** Fetches all pages, with a refresh to another listing after each. */
+async function pagesWhile(
+  orderBy: string,
+  listings: (nth: number) => readonly RawToken[],
+  variables: object = { first: 100 },
+) {
+  const changing = await createTestGateway({ config: UNGUARDED });
+  let nth = 0;
+  const pages = await pagesOf(changing, { orderBy, ...variables }, async () => {
+    nth++;
+    await refreshWith(changing, listings(nth));
+  });
+  return nodesOf(pages).map(keyOf);
+}
 
-  it.each(['RELEVANCE', 'NAME'])(
-    'a refresh between two pages repeats or misses no token that stays listed while others change, by %s',
-    async (orderBy) => {
-      // Without these rows, all others keep their rank: they are not bridgeable, and no other row has their symbol.
-      const isLeaving = ({ isBridgeable, symbol }: RawToken) =>
-        !isBridgeable && demoTokens.filter((token) => token.symbol === symbol).length === 1;
-      const keys = await pagesWhile(orderBy, (nth) => {
-        const added = Array.from({ length: 15 * nth }, (_, row) => {
-          const symbol = `${'AMZ'.charAt(row % 3)}x${row}`;
-          const address = `0x${(1000 * nth + row).toString(16).padStart(40, '0')}`;
-          return tokenRow('base', address, { symbol, name: symbol, isBridgeable: false }) as RawToken;
-        });
-        const kept = demoTokens.filter((token, row) => !isLeaving(token) || (row + nth) % 3 === 0);
-        return [...kept.toReversed(), ...added];
+it.each(['RELEVANCE', 'NAME'])(
+  'a refresh between two pages repeats or misses no token that stays listed while others change, by %s',
+  async (orderBy) => {
+    // Without these rows, all others keep their rank: they are not bridgeable, and no other row has their symbol.
+    const isLeaving = ({ isBridgeable, symbol }: RawToken) =>
+      !isBridgeable && demoTokens.filter((token) => token.symbol === symbol).length === 1;
+    const keys = await pagesWhile(orderBy, (nth) => {
+      const added = Array.from({ length: 15 * nth }, (_, row) => {
+        const symbol = `${'AMZ'.charAt(row % 3)}x${row}`;
+        const address = `0x${(1000 * nth + row).toString(16).padStart(40, '0')}`;
+        return tokenRow('base', address, { symbol, name: symbol, isBridgeable: false }) as RawToken;
       });
-      expect(new Set(keys).size).toBe(keys.length);
-      expect(keys.join()).toContain(`base 0x${'0'.repeat(30)}`);
-      expect(demoTokens.filter((token) => !isLeaving(token) && !keys.includes(keyOf(token)))).toEqual([]);
-    },
-  );
+      const kept = demoTokens.filter((token, row) => !isLeaving(token) || (row + nth) % 3 === 0);
+      return [...kept.toReversed(), ...added];
+    });
+    expect(new Set(keys).size).toBe(keys.length);
+    expect(keys.join()).toContain(`base 0x${'0'.repeat(30)}`);
+    expect(demoTokens.filter((token) => !isLeaving(token) && !keys.includes(keyOf(token)))).toEqual([]);
+  },
+);
 
-  it.each([undefined, 'usd'])(
-    'a refresh between two pages moves no cursor of RELEVANCE if it adds bridgeable tokens to a chain, for the query %j',
-    async (query) => {
-      const variables = { query, filter: { chainKeys: ['ethereum'] }, first: 5 };
-      const keys = await pagesWhile(
-        'RELEVANCE',
-        (nth) => [
-          ...demoTokens,
-          ...Array.from({ length: nth % 3 }, (_, row) => {
-            const address = `0x${(1000 * nth + row).toString(16).padStart(40, '0')}`;
-            return tokenRow('ethereum', address, { symbol: `ZZ${row}`, isBridgeable: true }) as RawToken;
-          }),
-        ],
-        variables,
-      );
-      const listed = new Set(demoTokens.map(keyOf));
-      const found = (await tokensOf(gateway, variables)).map(keyOf);
-      expect(keys.filter((key) => listed.has(key)).sort()).toEqual(found.sort());
-    },
-  );
-
-  const on = (chainKey: string, ...symbols: readonly string[]) =>
-    symbols.map((symbol) => tokenRow(chainKey, `0x${symbol}`, { symbol, name: symbol }));
-  const fewerChains = [...on('x', 'a1', 'a2'), ...on('z', 'a2')];
-  const fewerTokens = [...on('x', 'a1'), ...on('y', 'a1'), ...on('z', 'a2')];
-  it.each([
-    ['fewer chains list its symbol', '', fewerChains, ['x 0xa2', 'z 0xa2']],
-    ['fewer chains list its symbol', 'a', fewerChains, ['x 0xa2', 'z 0xa2']],
-    ['its chain has fewer tokens', 'a', [...fewerTokens, ...on('z', 'b')], ['z 0xa2', 'y 0xa1']],
-  ])('a refresh that lowers the rank of a cursor hides none: %s %j', async (_why, query, listing, others) => {
-    const tokens = [...on('x', 'a1', 'a2', 'b'), ...on('y', 'a1'), ...on('z', 'a2', 'b')];
-    const changing = await createTestGateway({ listings: { tokens }, config: UNGUARDED });
-    const { edges, pageInfo } = await pageOf(changing, { query, first: 1 });
-    expect(edges[0]?.node).toMatchObject({ chainKey: 'x', symbol: 'a1' });
-    await refreshWith(changing, listing);
-    const next = await pageOf(changing, { query, after: pageInfo.endCursor });
-    expect(next.edges.map(({ node }) => keyOf(node))).toEqual(expect.arrayContaining(others));
-  });
-
-  it('a refresh between two pages by price repeats or misses only tokens whose price changed', async () => {
-    const isMoving = ({ symbol }: RawToken) => symbol.startsWith('USD');
-    const keys = await pagesWhile('PRICE_DESC', (nth) =>
-      demoTokens.map((token) => (isMoving(token) ? { ...token, price: { usd: 1 + (nth % 5) } } : token)),
+it.each([undefined, 'usd'])(
+  'a refresh between two pages moves no cursor of RELEVANCE if it adds bridgeable tokens to a chain, for the query %j',
+  async (query) => {
+    const variables = { query, filter: { chainKeys: ['ethereum'] }, first: 5 };
+    const keys = await pagesWhile(
+      'RELEVANCE',
+      (nth) => [
+        ...demoTokens,
+        ...Array.from({ length: nth % 3 }, (_, row) => {
+          const address = `0x${(1000 * nth + row).toString(16).padStart(40, '0')}`;
+          return tokenRow('ethereum', address, { symbol: `ZZ${row}`, isBridgeable: true }) as RawToken;
+        }),
+      ],
+      variables,
     );
-    const still = new Set(demoTokens.filter((token) => !isMoving(token)).map(keyOf));
-    expect(keys.filter((key) => still.has(key)).sort()).toEqual([...still].sort());
-  });
+    const listed = new Set(demoTokens.map(keyOf));
+    const found = (await tokensOf(gateway, variables)).map(keyOf);
+    expect(keys.filter((key) => listed.has(key)).sort()).toEqual(found.sort());
+  },
+);
+
+const on = (chainKey: string, ...symbols: readonly string[]) =>
+  symbols.map((symbol) => tokenRow(chainKey, `0x${symbol}`, { symbol, name: symbol }));
+const fewerChains = [...on('x', 'a1', 'a2'), ...on('z', 'a2')];
+const fewerTokens = [...on('x', 'a1'), ...on('y', 'a1'), ...on('z', 'a2')];
+it.each([
+  ['fewer chains list its symbol', '', fewerChains, ['x 0xa2', 'z 0xa2']],
+  ['fewer chains list its symbol', 'a', fewerChains, ['x 0xa2', 'z 0xa2']],
+  ['its chain has fewer tokens', 'a', [...fewerTokens, ...on('z', 'b')], ['z 0xa2', 'y 0xa1']],
+])('a refresh that lowers the rank of a cursor hides none: %s %j', async (_why, query, listing, others) => {
+  const tokens = [...on('x', 'a1', 'a2', 'b'), ...on('y', 'a1'), ...on('z', 'a2', 'b')];
+  const changing = await createTestGateway({ listings: { tokens }, config: UNGUARDED });
+  const { edges, pageInfo } = await pageOf(changing, { query, first: 1 });
+  expect(edges[0]?.node).toMatchObject({ chainKey: 'x', symbol: 'a1' });
+  await refreshWith(changing, listing);
+  const next = await pageOf(changing, { query, after: pageInfo.endCursor });
+  expect(next.edges.map(({ node }) => keyOf(node))).toEqual(expect.arrayContaining(others));
+});
+
+it('a refresh between two pages by price repeats or misses only tokens whose price changed', async () => {
+  const isMoving = ({ symbol }: RawToken) => symbol.startsWith('USD');
+  const keys = await pagesWhile('PRICE_DESC', (nth) =>
+    demoTokens.map((token) => (isMoving(token) ? { ...token, price: { usd: 1 + (nth % 5) } } : token)),
+  );
+  const still = new Set(demoTokens.filter((token) => !isMoving(token)).map(keyOf));
+  expect(keys.filter((key) => still.has(key)).sort()).toEqual([...still].sort());
 });
