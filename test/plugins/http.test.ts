@@ -190,22 +190,18 @@ it.each(['/live', '/ready', '/metrics'])('monitoring accepts only GET and HEAD: 
   }
 });
 
-const MISTYPED = '{ chain(chainKey: "base") { nam } }';
-
-it('the schema cannot be read or guessed from suggestions without introspection', async () => {
+it('the schema cannot be read without introspection, and queries work', async () => {
   const { query } = await createTestGateway({ config: { introspection: false } });
   const answer = await query(getIntrospectionQuery());
   expect(answer).not.toHaveProperty('data');
   expect(new Set(codesOf(answer))).toEqual(new Set(['GRAPHQL_VALIDATION_FAILED']));
-  expect((await query(MISTYPED)).errors?.[0]?.message).toBe('Cannot query field "nam" on type "Chain".');
   expect(await query('{ chain(chainKey: "base") { name __typename } }')).toEqual({
     data: { chain: { name: 'Base', __typename: 'Chain' } },
   });
-  const open = await createTestGateway();
-  expect((await open.query(MISTYPED)).errors?.[0]?.message).toContain('Did you mean "name"');
 });
 
 it.each<[string, object]>([
+  ['{ chain(chainKey: "base") { nam } }', {}],
   ['query ($f: TokenFilter) { tokenSearch(filter: $f) { totalCount } }', { f: { symbol: ['USDC'] } }],
   ['query ($o: TokenOrder) { tokenSearch(orderBy: $o) { totalCount } }', { o: 'SYMBO' }],
   ['query ($f: TokenFilte) { tokenSearch(filter: $f) { totalCount } }', {}],
