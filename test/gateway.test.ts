@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import { demoChains, demoTokens } from './fixtures/demo.js';
 import { chainRow, PLACEHOLDER, tokenRow, USDC } from './fixtures/rows.js';
-import { json, late, status } from './support/fake-upstream.js';
+import { type FakeUpstream, json, late, status } from './support/fake-upstream.js';
 import { codesOf, createTestGateway, withBrokenRoutes } from './support/test-gateway.js';
-import { startServer } from './support/test-server.js';
+import { type Asked, startServer } from './support/test-server.js';
 import { collectUnhandledRejections } from './support/unhandled-rejections.js';
 
 const ZERO = '0x0000000000000000000000000000000000000000';
@@ -69,20 +69,6 @@ describe('the field tokens', () => {
     const { query, upstream } = await createTestGateway();
     expect(await query(text)).toEqual({ data: { tokens: [] } });
     expect(upstream.count()).toBe(requests);
-  });
-
-  it('the field tokens returns an empty list if routes are answered with 422 or without rows', async () => {
-    const tokens = [tokenRow('x', '0x1'), tokenRow('x', '0x2')];
-    const { query, upstream } = await createTestGateway({ listings: { tokens } });
-    await query('{ tokens { symbol } }');
-    for (const [token, answer] of [
-      ['0x1', status(422)],
-      ['0x2', json({ tokens: [] })],
-    ] as const) {
-      upstream.plan('tokens', answer);
-      const text = `{ tokens(srcChainKey: "x", srcToken: "${token}") { symbol } }`;
-      expect(await query(text)).toEqual({ data: { tokens: [] } });
-    }
   });
 });
 
@@ -153,34 +139,36 @@ describe('when something fails', () => {
     expect(JSON.stringify(logged)).not.toContain('secret-key');
   });
 
-  it('the gateway refuses an operation that proves too large when the first listing arrives, and survives', async () => {
-    const unhandled = collectUnhandledRejections();
-    const { ask, upstream } = await startServer({ config: { maxRows: 5 } });
-    upstream.plan('tokens', late(50, json({ tokens: demoTokens })));
-    const { body } = await ask({ query: '{ tokens { name } }' });
-    expect(codesOf(JSON.parse(body.toString()))).toEqual(['LIMIT_EXCEEDED']);
-    expect(await unhandled()).toEqual([]);
+  const base = { __typename: 'Chain', chainKey: 'base' };
+  const usdc = { __typename: 'Token', chainKey: 'base', address: USDC };
+  const entities = (...r: readonly object[]) => ({
+    query: 'query ($r: [_Any!]!) { _entities(representations: $r) { __typename } }',
+    variables: { r },
   });
-
-  it('the gateway survives an operation that is refused while some of its entities wait for a listing that fails', async () => {
+  it.each<[string, { maxRows?: number; maxCost?: number }, (upstream: FakeUpstream) => void, Asked]>([
+    [
+      'proves too large when the first listing arrives',
+      { maxRows: 5 },
+      ({ plan }) => plan('tokens', late(50, json({ tokens: demoTokens }))),
+      { query: '{ tokens { name } }' },
+    ],
+    [
+      'is refused while some of its entities wait for a listing that fails',
+      {},
+      ({ plan }) => plan('chains', late(50, status(500))),
+      entities(base, ...Array<object>(600).fill({})),
+    ],
+    [
+      'exceeds its cost when it first reads a second listing that fails',
+      { maxCost: 1_200 },
+      ({ planBoth }) => planBoth(status(500)),
+      entities(...Array<object>(500).fill(base), usdc),
+    ],
+  ])('the gateway survives an operation that %s', async (_which, config, plan, asked) => {
     const unhandled = collectUnhandledRejections();
-    const { ask, upstream } = await startServer({ config: { upstreamRetries: 0 } });
-    upstream.plan('chains', late(50, status(500)));
-    const representations = [{ __typename: 'Chain', chainKey: 'base' }, ...Array<object>(600).fill({})];
-    const query = 'query ($r: [_Any!]!) { _entities(representations: $r) { __typename } }';
-    const { body } = await ask({ query, variables: { r: representations } });
-    expect(codesOf(JSON.parse(body.toString()))).toEqual(['LIMIT_EXCEEDED']);
-    expect(await unhandled()).toEqual([]);
-  });
-
-  it('the gateway survives an operation that exceeds its cost when it first reads a second listing that fails', async () => {
-    const unhandled = collectUnhandledRejections();
-    const { ask, upstream } = await startServer({ config: { upstreamRetries: 0, maxCost: 1_200 } });
-    upstream.planBoth(status(500));
-    const chains = Array<object>(500).fill({ __typename: 'Chain', chainKey: 'base' });
-    const token = { __typename: 'Token', chainKey: 'base', address: USDC };
-    const query = 'query ($r: [_Any!]!) { _entities(representations: $r) { __typename } }';
-    const { body } = await ask({ query, variables: { r: [...chains, token] } });
+    const { ask, upstream } = await startServer({ config: { upstreamRetries: 0, ...config } });
+    plan(upstream);
+    const { body } = await ask(asked);
     expect(codesOf(JSON.parse(body.toString()))).toEqual(['LIMIT_EXCEEDED']);
     expect(await unhandled()).toEqual([]);
   });

@@ -72,10 +72,3 @@ export function variablesOf(path: string, operation: string): Readonly<Record<st
   if (!variables) throw new Error(`Expected "Variables: \`{ … }\`" above the query ${operation} in ${path}.`);
   return JSON.parse(variables) as Record<string, unknown>;
 }
-
-/** The rows of the first table below a heading, without its head. */
-export function tableBelow(path: string, heading: string): readonly string[] {
-  const [, section = ''] = readText(path).split(`\n## ${heading}\n`);
-  const [table = ''] = /(?:^\|.*\n)+/m.exec(section) ?? [];
-  return table.trim().split('\n').slice(2);
-}
