@@ -1,12 +1,13 @@
 /** Tests a gateway below a path of a reverse proxy, which serves other things at its root. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { crawl } from '../support/crawl.js';
 import { startGatewayProcess } from '../support/gateway-process.js';
 import { startNginx } from './nginx.js';
 import { areMissing } from './programs.js';
 
-describe.skipIf(areMissing('nginx'))('a gateway behind `location /tokens/` of nginx', () => {
-  it('a gateway below a path of nginx serves everything there, with links that work', async () => {
+it.skipIf(areMissing('nginx'))(
+  'a gateway below a path of nginx serves everything there, with links that work',
+  async () => {
     const { address } = await startGatewayProcess({ BASE_PATH: '/tokens', TRUSTED_PROXIES: 'loopback' });
     const port = Number(new URL(address).port);
     const below = (config: string) =>
@@ -23,5 +24,5 @@ describe.skipIf(areMissing('nginx'))('a gateway behind `location /tokens/` of ng
     expect(statuses.size).toBeGreaterThan(10);
     expect([...statuses].filter(([, status]) => status !== 200)).toEqual([]);
     expect((await ask('/graphql')).status).toBe(404);
-  });
-});
+  },
+);

@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { demoTokens } from '../fixtures/demo.js';
 import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { fixedLimits } from '../support/fixed-limits.js';
@@ -143,8 +143,9 @@ async function startBusyGateway() {
   return { admin };
 }
 
-describe.skipIf(areMissing('promtool'))('the configuration in the README', () => {
-  it('the configuration in the README is valid for compose.yaml, and names its gateways', async () => {
+it.skipIf(areMissing('promtool'))(
+  'the configuration in the README is valid for compose.yaml, and names its gateways',
+  async () => {
     const { rule_files, scrape_configs } = prometheusConfig;
     expect(rule_files).toEqual(['alerts.yaml']);
     const gateways = Object.keys(compose.services).filter((name) => name.startsWith('gateway'));
@@ -153,11 +154,12 @@ describe.skipIf(areMissing('promtool'))('the configuration in the README', () =>
     const file = temporaryFile(JSON.stringify(config));
     const { stdout } = await promisify(execFile)('promtool', ['check', 'config', file]);
     expect(stdout).toContain(`SUCCESS: ${alerts.length} rules found`);
-  });
-});
+  },
+);
 
-describe.skipIf(areMissing('prometheus') || isRedisMissing)('a Prometheus that scrapes a gateway', () => {
-  it('Prometheus knows every metric of the alerts and the dashboard, and has data for each panel', async () => {
+it.skipIf(areMissing('prometheus') || isRedisMissing)(
+  'Prometheus knows every metric of the alerts and the dashboard, and has data for each panel',
+  async () => {
     const { admin } = await startBusyGateway();
     const prometheus = await startPrometheus(new URL(admin).host);
 
@@ -210,5 +212,5 @@ describe.skipIf(areMissing('prometheus') || isRedisMissing)('a Prometheus that s
         `${new URL(admin).host} holds back the whole listing of tokens, or did within the last 5 minutes`,
       );
     expect((await summaries()).filter((text) => /<error|<no value>/.test(text))).toEqual([]);
-  });
-});
+  },
+);

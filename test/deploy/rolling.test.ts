@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { demoChains as chains, demoTokens as tokens } from '../fixtures/demo.js';
 import { startFakeUpstream } from '../support/fake-upstream.js';
 import { fixedLimits } from '../support/fixed-limits.js';
@@ -84,10 +84,12 @@ async function createReplica(env: Readonly<Record<string, string>>, firstBuild: 
   return replica;
 }
 
-describe.skipIf(areMissing('nginx') || isRedisMissing)('two gateways behind nginx', () => {
-  it(`two gateways behind nginx lose none of ${REQUESTS} requests when they are upgraded, killed and rolled back, and find their listings on disk`, {
+it.skipIf(areMissing('nginx') || isRedisMissing)(
+  `two gateways behind nginx lose none of ${REQUESTS} requests when they are upgraded, killed and rolled back, and find their listings on disk`,
+  {
     timeout: 600_000 + REQUESTS * 5,
-  }, async () => {
+  },
+  async () => {
     const earlier = buildEarlier();
     const redis = await startRedis();
     const upstream = await startFakeUpstream({}, onTestFinished);
@@ -141,5 +143,5 @@ describe.skipIf(areMissing('nginx') || isRedisMissing)('two gateways behind ngin
       const replica = await createReplica(env, build);
       expect(await replica.end('SIGTERM'), replica.output()).toBe(0);
     }
-  });
-});
+  },
+);

@@ -12,18 +12,16 @@ import { isPackageMissing } from './programs.js';
 
 const PACKAGES = join(ROOT, 'test/deploy/node_modules');
 
-describe.skipIf(isPackageMissing('dclint'))('compose.yaml', () => {
-  it('compose.yaml is as the specification of Compose asks', () => {
-    const { $schema, ...schema } = JSON.parse(
-      readFileSync(join(PACKAGES, 'dclint/schemas/compose.schema.json'), 'utf8'),
-    ) as Record<string, unknown>;
-    expect($schema).toContain('draft-07');
-    const ajv = new Ajv({ strict: false, allErrors: true });
-    addFormats.default(ajv);
-    const validate = ajv.compile(schema);
-    validate(parse(deployed('compose.yaml'), { merge: true }));
-    expect(validate.errors ?? []).toEqual([]);
-  });
+it.skipIf(isPackageMissing('dclint'))('compose.yaml is as the specification of Compose asks', () => {
+  const { $schema, ...schema } = JSON.parse(
+    readFileSync(join(PACKAGES, 'dclint/schemas/compose.schema.json'), 'utf8'),
+  ) as Record<string, unknown>;
+  expect($schema).toContain('draft-07');
+  const ajv = new Ajv({ strict: false, allErrors: true });
+  addFormats.default(ajv);
+  const validate = ajv.compile(schema);
+  validate(parse(deployed('compose.yaml'), { merge: true }));
+  expect(validate.errors ?? []).toEqual([]);
 });
 
 /** The module of `kubernetes-types` for each API version. Its types are generated from the schemas of Kubernetes. */

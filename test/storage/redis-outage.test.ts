@@ -1,6 +1,6 @@
 /** Without Redis each gateway continues alone, and it shares again when Redis is back. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { startGatewayProcess } from '../support/gateway-process.js';
 import { refreshes, SYMBOLS, startPeers, symbolsOf, watchAnswers } from '../support/peers.js';
 import { isRedisMissing, startRedis, type TestRedis } from '../support/redis.js';
@@ -49,52 +49,50 @@ const SHARING = 'Sharing snapshots';
 /** 1 if a gateway shares through Redis now, else 0. */
 const isSharing = (gateway: TestGateway) => sampleOf(gateway, 'gateway_redis_connected');
 
-describe.skipIf(isRedisMissing)('while Redis', () => {
-  it.each(OUTAGES)(
-    'each gateway continues alone while Redis %s, and shares again afterwards',
-    async (_name, { begin, end, canBeRead }) => {
-      const { redis, upstream, gateways } = await startPeers(3, {
-        config: { tokensFreshMs: 400 },
-        redisTimeoutMs: REDIS_TIMEOUT_MS,
-      });
-      for (const gateway of gateways) await expect.poll(() => symbolsOf(gateway)).toEqual(SYMBOLS);
-      const connected = () => Promise.all(gateways.map(isSharing));
-      await expect.poll(connected).toEqual([1, 1, 1]);
-      const seen = watchAnswers(gateways);
+it.skipIf(isRedisMissing).each(OUTAGES)(
+  'each gateway continues alone while Redis %s, and shares again afterwards',
+  async (_name, { begin, end, canBeRead }) => {
+    const { redis, upstream, gateways } = await startPeers(3, {
+      config: { tokensFreshMs: 400 },
+      redisTimeoutMs: REDIS_TIMEOUT_MS,
+    });
+    for (const gateway of gateways) await expect.poll(() => symbolsOf(gateway)).toEqual(SYMBOLS);
+    const connected = () => Promise.all(gateways.map(isSharing));
+    await expect.poll(connected).toEqual([1, 1, 1]);
+    const seen = watchAnswers(gateways);
 
-      await begin(redis);
-      await expect.poll(connected).toEqual([0, 0, 0]);
-      const alone = gateways.map((gateway) => refreshes([gateway], 'tokens', 'upstream'));
-      for (const [index, gateway] of gateways.entries()) {
-        await expect
-          .poll(() => refreshes([gateway], 'tokens', 'upstream'))
-          .toBeGreaterThan((alone[index] ?? 0) + 3);
-      }
-      // If Redis can still be read, a gateway may log once more that it shares, and then that it continues
-      // alone.
-      const times = said(gateways, ALONE);
-      for (const each of times) expect(each).toBeLessThan(canBeRead ? 4 : 3);
-      // On a busy machine a gateway may log at its start that it continues alone, and share after that.
-      const begunToShare = said(gateways, SHARING);
-      for (const [index, shared] of begunToShare.entries()) {
-        expect([0, 1]).toContain((times[index] ?? 0) - shared);
-      }
+    await begin(redis);
+    await expect.poll(connected).toEqual([0, 0, 0]);
+    const alone = gateways.map((gateway) => refreshes([gateway], 'tokens', 'upstream'));
+    for (const [index, gateway] of gateways.entries()) {
+      await expect
+        .poll(() => refreshes([gateway], 'tokens', 'upstream'))
+        .toBeGreaterThan((alone[index] ?? 0) + 3);
+    }
+    // If Redis can still be read, a gateway may log once more that it shares, and then that it continues
+    // alone.
+    const times = said(gateways, ALONE);
+    for (const each of times) expect(each).toBeLessThan(canBeRead ? 4 : 3);
+    // On a busy machine a gateway may log at its start that it continues alone, and share after that.
+    const begunToShare = said(gateways, SHARING);
+    for (const [index, shared] of begunToShare.entries()) {
+      expect([0, 1]).toContain((times[index] ?? 0) - shared);
+    }
 
-      await end(redis);
-      await expect.poll(connected).toEqual([1, 1, 1]);
-      const shared = () => refreshes(gateways, 'tokens', 'peer');
-      const begun = { taken: upstream.count('tokens'), shared: shared() };
-      await expect.poll(() => shared() - begun.shared).toBeGreaterThan(9);
-      // The three share: two serve the listing that the third has fetched.
-      expect(upstream.count('tokens') - begun.taken).toBeLessThan(9);
-      expect(said(gateways, ALONE)).toEqual(times);
-      expect(said(gateways, SHARING)).toEqual(begunToShare.map((each) => each + 1));
-      expect(seen.wrong).toEqual([]);
-      expect(seen.answers).toBeGreaterThan(50);
-      expect(seen.longestMs).toBeLessThan(AT_ONCE_MS);
-    },
-  );
-});
+    await end(redis);
+    await expect.poll(connected).toEqual([1, 1, 1]);
+    const shared = () => refreshes(gateways, 'tokens', 'peer');
+    const begun = { taken: upstream.count('tokens'), shared: shared() };
+    await expect.poll(() => shared() - begun.shared).toBeGreaterThan(9);
+    // The three share: two serve the listing that the third has fetched.
+    expect(upstream.count('tokens') - begun.taken).toBeLessThan(9);
+    expect(said(gateways, ALONE)).toEqual(times);
+    expect(said(gateways, SHARING)).toEqual(begunToShare.map((each) => each + 1));
+    expect(seen.wrong).toEqual([]);
+    expect(seen.answers).toBeGreaterThan(50);
+    expect(seen.longestMs).toBeLessThan(AT_ONCE_MS);
+  },
+);
 
 it.skipIf(isRedisMissing)('the password of Redis is in no line of the log', async () => {
   const password = 'wrong%2Fpassword%20of%20words';
