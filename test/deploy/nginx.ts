@@ -11,14 +11,8 @@ import { deployed } from './files.js';
  * Starts a real nginx with .deploy/nginx.conf, in which only addresses and files are changed. The test's end ends it.
  *
  * @param gateways the ports of the gateways on this machine
- * @param change a further change of the configuration
- * @param probe a path that returns 200 when nginx runs
  */
-export async function startNginx(
-  gateways: readonly number[],
-  change: (config: string) => string = (config) => config,
-  probe = '/live',
-) {
+export async function startNginx(gateways: readonly number[]) {
   const folder = temporaryDirectory();
   const port = await freePort();
   let config = deployed('nginx.conf')
@@ -28,7 +22,7 @@ export async function startNginx(
     config = config.replace(`gateway-${index + 1}:4000`, `127.0.0.1:${gateway}`);
   }
   const file = join(folder, 'nginx.conf');
-  writeFileSync(file, change(config));
+  writeFileSync(file, config);
   const { child, output, exited } = spawnKept('nginx', ['-c', file, '-e', 'stderr', '-g', 'daemon off;']);
   onTestFinished(async () => {
     // The worker process of nginx ends with this process.
@@ -39,7 +33,7 @@ export async function startNginx(
   await expect
     .poll(async () => {
       if (child.exitCode !== null) throw new Error(`nginx ended: ${output()}`);
-      return (await fetch(address + probe)).status;
+      return (await fetch(`${address}/live`)).status;
     })
     .toBe(200);
   return { address, output };
