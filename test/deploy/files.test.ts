@@ -72,17 +72,14 @@ describe('settings', () => {
     },
   );
 
-  it.each(GATEWAYS)(
-    'the settings of %s fit the alerts about ages of prices and waits for equal requests',
-    (_, settings) => {
-      const alertOf = (name: string) => alerts.find(({ alert }) => alert === name);
-      const limit = Number(/> (\d+)$/.exec(alertOf('GatewayPricesRunOut')?.expr ?? '')?.[1]);
-      expect(limit).toBe((0.75 * configOf(settings).priceMaxAgeMs) / 1000);
-      expect(readText('src/server/responder.ts')).toContain('COALESCE_WITHIN_MS = 1_000;');
-      const { description } = alertOf('GatewayHitsSlow')?.annotations ?? {};
-      expect(description).toContain('for a second at most, for an equal request');
-    },
-  );
+  it.each(GATEWAYS)('the settings of %s fit the alerts about old prices and slow hits', (_, settings) => {
+    const alertOf = (name: string) => alerts.find(({ alert }) => alert === name);
+    const limit = Number(/> (\d+)$/.exec(alertOf('GatewayPricesRunOut')?.expr ?? '')?.[1]);
+    expect(limit).toBe((0.75 * configOf(settings).priceMaxAgeMs) / 1000);
+    expect(readText('src/server/responder.ts')).toContain('COALESCE_WITHIN_MS = 1_000;');
+    const { description } = alertOf('GatewayHitsSlow')?.annotations ?? {};
+    expect(description).toContain('for a second at most, for an equal request');
+  });
 
   it('the settings that alerts name exist', () => {
     const named = alerts.flatMap(

@@ -42,18 +42,15 @@ describe('Host headers', () => {
     ['two', 'Host: x\r\nHost: y\r\n'],
     ['two alike', 'Host: x\r\nhost: x\r\n'],
     ['none', ''],
-  ])(
-    'requests with %s Host headers are refused, also where the response is cached',
-    async (_name, headers) => {
-      const target = '/graphql?query={__typename}';
-      expect(await sendRaw(gateway.address, get(target))).toMatch(/^HTTP\/1.1 200/);
-      for (const refused of [target, '/live']) {
-        const came = await sendRaw(gateway.address, get(refused, headers));
-        expect(came).toMatch(/^HTTP\/1.1 400[\s\S]*\{"error":"Expected one Host header\."\}$/);
-        expect(came).toContain('nosniff');
-      }
-    },
-  );
+  ])('%s Host headers are refused, also if the response is cached', async (_name, headers) => {
+    const target = '/graphql?query={__typename}';
+    expect(await sendRaw(gateway.address, get(target))).toMatch(/^HTTP\/1.1 200/);
+    for (const refused of [target, '/live']) {
+      const came = await sendRaw(gateway.address, get(refused, headers));
+      expect(came).toMatch(/^HTTP\/1.1 400[\s\S]*\{"error":"Expected one Host header\."\}$/);
+      expect(came).toContain('nosniff');
+    }
+  });
 
   it('a Host header is not required with HTTP/1.0', async () => {
     expect(await sendRaw(gateway.address, 'GET /live HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1.1 200/);

@@ -25,28 +25,25 @@ describe('two EVM chains with one chainId', () => {
   it.each([
     ['in this order', [ETHEREUM, EVIL]],
     ['in the reverse order', [EVIL, ETHEREUM]],
-  ])(
-    'of two EVM chains with one chainId, only that of the demo data has caip2 and caip19 and is in the token list: %s',
-    async (_order, chains) => {
-      const gateway = await startGuarded({ chains, tokens: TOKENS });
-      expect(await numbersOf(gateway)).toEqual({ ethereum: 'eip155:1', evil: null });
-      const { data } = await gateway.query(
-        `{ tokens { chainKey caip19 }
+  ])('of two EVM chains with one chainId, only that of the demo data has it: %s', async (_order, chains) => {
+    const gateway = await startGuarded({ chains, tokens: TOKENS });
+    expect(await numbersOf(gateway)).toEqual({ ethereum: 'eip155:1', evil: null });
+    const { data } = await gateway.query(
+      `{ tokens { chainKey caip19 }
         tokensByCaip19(caip19s: ["eip155:1/erc20:${USDC}"]) { chainKey decimals }
         chainsByCaip2(caip2s: ["eip155:1"]) { chainKey } }`,
-      );
-      expect(data).toEqual({
-        tokens: [
-          { chainKey: 'ethereum', caip19: `eip155:1/erc20:${USDC}` },
-          { chainKey: 'evil', caip19: null },
-        ],
-        tokensByCaip19: [{ chainKey: 'ethereum', decimals: 6 }],
-        chainsByCaip2: [{ chainKey: 'ethereum' }],
-      });
-      const list = (await (await gateway.fetch('/tokenlist.json')).json()) as { tokens: readonly object[] };
-      expect(list.tokens).toEqual([expect.objectContaining({ chainId: 1, address: USDC, decimals: 6 })]);
-    },
-  );
+    );
+    expect(data).toEqual({
+      tokens: [
+        { chainKey: 'ethereum', caip19: `eip155:1/erc20:${USDC}` },
+        { chainKey: 'evil', caip19: null },
+      ],
+      tokensByCaip19: [{ chainKey: 'ethereum', decimals: 6 }],
+      chainsByCaip2: [{ chainKey: 'ethereum' }],
+    });
+    const list = (await (await gateway.fetch('/tokenlist.json')).json()) as { tokens: readonly object[] };
+    expect(list.tokens).toEqual([expect.objectContaining({ chainId: 1, address: USDC, decimals: 6 })]);
+  });
 
   it('two chains with one chainId leave caip2 to the one that had it, also after a restart; if neither had it, neither gets it', async () => {
     const [one, two, three] = ['one', 'two', 'three'].map((key) => chainRow(key, { chainId: 5 }));

@@ -72,14 +72,11 @@ describe('routes from a token that is not listed as written', () => {
     ['a listed address on another chain', pair(BIG, 'b')],
     ['the native asset of a chain that lists none', pair(ZERO, 'a')],
     ['an unknown address alone', '{ tokens(srcToken: "0xbad") { address } }'],
-  ])(
-    'routes from an unlisted token are empty, without a request, while the listing is fresh: %s',
-    async (_name, query) => {
-      const gateway = await serve(one);
-      expect(await gateway.query(query)).toEqual({ data: { tokens: [] } });
-      expect(gateway.asked()).toEqual([]);
-    },
-  );
+  ])('routes from an unlisted token are empty while the listing is fresh: %s', async (_name, query) => {
+    const gateway = await serve(one);
+    expect(await gateway.query(query)).toEqual({ data: { tokens: [] } });
+    expect(gateway.asked()).toEqual([]);
+  });
 
   it.each([
     ['in any letter case', pair(BIG.toLowerCase(), 'a'), BIG],
@@ -258,18 +255,15 @@ describe('rows of routes that no listing has had', () => {
   it.each([
     ['', json({ tokens: LISTED })],
     [', also while there is no token listing', status(404)],
-  ])(
-    'rows of routes that no listing has had are compared with the decimals in the demo data%s',
-    async (_when, listing) => {
-      const upstream = await startFakeUpstream();
-      upstream.plan('tokens', listing);
-      upstream.plan('routes', json({ tokens: rows }));
-      const { query } = await createTestGateway({ upstream, config: { upstreamRetries: 0 } });
-      expect(await query(pair('0x64'))).toEqual({
-        data: { tokens: [{ address: USDC.base }, { address: '0x9' }] },
-      });
-    },
-  );
+  ])('unlisted rows of routes need the decimals of the demo data%s', async (_when, listing) => {
+    const upstream = await startFakeUpstream();
+    upstream.plan('tokens', listing);
+    upstream.plan('routes', json({ tokens: rows }));
+    const { query } = await createTestGateway({ upstream, config: { upstreamRetries: 0 } });
+    expect(await query(pair('0x64'))).toEqual({
+      data: { tokens: [{ address: USDC.base }, { address: '0x9' }] },
+    });
+  });
 });
 
 describe('clients', () => {

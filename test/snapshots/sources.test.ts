@@ -239,28 +239,25 @@ describe('the requests of the sweep', () => {
     ['429', status(429, { 'retry-after': '90' }), 'UPSTREAM_RATE_LIMITED', 90_000, 'b 0x1'],
     ['429 without Retry-After', status(429), 'UPSTREAM_RATE_LIMITED', 60_000, 'b 0x1'],
     ['410, and continue with other tokens', status(410), 'UPSTREAM_GONE', 60_000, 'c 0x1'],
-  ])(
-    'the sweep stops for a while at a %s, and known routes stay',
-    async (_name, answer, code, pauseMs, next) => {
-      const clock = stopClock();
-      const { upstream, gateway } = await sweep((token) => (token === 'b 0x1' ? answer : undefined));
-      await expect.poll(() => sourcesOf(gateway, 'b 0x1')).toEqual(['a 0x1']);
-      clock.advance(50);
-      await expect
-        .poll(() => linesOf(gateway, `stops for ${pauseMs / 1_000} seconds`))
-        .toMatchObject([{ code, known: 1 }]);
-      upstream.planRoutes(routesOf(NETWORK));
-      clock.advance(pauseMs - 1_000);
-      await new Promise((resolve) => setTimeout(resolve, 300));
-      expect(upstream.asked()).toEqual(['a 0x1', 'b 0x1']);
-      expect(await sourcesOf(gateway, 'b 0x1')).toEqual(['a 0x1']);
-      clock.advance(1_001);
-      await expect.poll(() => upstream.asked()[2]).toBe(next);
-      await untilAsked(upstream, 5, clock, 50);
-      expect(await untilComplete(gateway)).toMatchObject({ isComplete: true });
-      expect(upstream.asked().filter((token) => token === 'b 0x1')).toHaveLength(2);
-    },
-  );
+  ])('the sweep stops for a while at a %s', async (_name, answer, code, pauseMs, next) => {
+    const clock = stopClock();
+    const { upstream, gateway } = await sweep((token) => (token === 'b 0x1' ? answer : undefined));
+    await expect.poll(() => sourcesOf(gateway, 'b 0x1')).toEqual(['a 0x1']);
+    clock.advance(50);
+    await expect
+      .poll(() => linesOf(gateway, `stops for ${pauseMs / 1_000} seconds`))
+      .toMatchObject([{ code, known: 1 }]);
+    upstream.planRoutes(routesOf(NETWORK));
+    clock.advance(pauseMs - 1_000);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(upstream.asked()).toEqual(['a 0x1', 'b 0x1']);
+    expect(await sourcesOf(gateway, 'b 0x1')).toEqual(['a 0x1']);
+    clock.advance(1_001);
+    await expect.poll(() => upstream.asked()[2]).toBe(next);
+    await untilAsked(upstream, 5, clock, 50);
+    expect(await untilComplete(gateway)).toMatchObject({ isComplete: true });
+    expect(upstream.asked().filter((token) => token === 'b 0x1')).toHaveLength(2);
+  });
 
   it('the sweep stops for growing pauses while all requests get 410; sources without known routes have UPSTREAM_GONE', async () => {
     const clock = stopClock();

@@ -101,23 +101,20 @@ describe('SNAPSHOT_DIR', () => {
   it.each([
     ['without a number', '', 'gateway 1 '],
     ['of a lower number', '.0', 'gateway 0 '],
-  ])(
-    'SNAPSHOT_DIR gives the guarded values in files of an older format %s, and not their rows',
-    async (_name, number, head) => {
-      const { directory, upstream, restart } = await fill();
-      for (const name of filesIn(directory).names) {
-        const stored = readFileSync(join(directory, name), 'utf8').replace('gateway 1 ', head);
-        rmSync(join(directory, name));
-        writeFileSync(join(directory, name.replace('.1.snapshot', `${number}.snapshot`)), stored);
-      }
-      expect(codesOf(await (await restart()).query(BOTH))).toEqual(['UPSTREAM_STATUS', 'UPSTREAM_STATUS']);
-      upstream.plan('tokens', json({ tokens: [tokenRow('a', '0x1', { decimals: 11 })] }));
-      const { query } = await restart();
-      const { data } = await query('{ tokens { decimals heldBack { fact served upstream } } }');
-      const heldBack = [{ fact: 'decimals', served: '6', upstream: '11' }];
-      expect(data).toEqual({ tokens: [{ decimals: 6, heldBack }] });
-    },
-  );
+  ])('an older format %s gives its guarded values, and not its rows', async (_name, number, head) => {
+    const { directory, upstream, restart } = await fill();
+    for (const name of filesIn(directory).names) {
+      const stored = readFileSync(join(directory, name), 'utf8').replace('gateway 1 ', head);
+      rmSync(join(directory, name));
+      writeFileSync(join(directory, name.replace('.1.snapshot', `${number}.snapshot`)), stored);
+    }
+    expect(codesOf(await (await restart()).query(BOTH))).toEqual(['UPSTREAM_STATUS', 'UPSTREAM_STATUS']);
+    upstream.plan('tokens', json({ tokens: [tokenRow('a', '0x1', { decimals: 11 })] }));
+    const { query } = await restart();
+    const { data } = await query('{ tokens { decimals heldBack { fact served upstream } } }');
+    const heldBack = [{ fact: 'decimals', served: '6', upstream: '11' }];
+    expect(data).toEqual({ tokens: [{ decimals: 6, heldBack }] });
+  });
 
   it('SNAPSHOT_DIR keeps the listings of several upstreams side by side', async () => {
     const { directory } = await fill();

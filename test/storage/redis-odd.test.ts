@@ -44,29 +44,26 @@ const ODD: Readonly<Record<string, Reaction>> = {
 };
 
 // An uncaught error would end the process; here it fails the test run.
-it.each(Object.entries(ODD))(
-  'a server that answers every packet with %s is not used as a Redis',
-  async (_name, react) => {
-    const { url, connections } = await startOddServer(react);
-    const upstream = await startFakeUpstream();
-    const config = { redisUrl: url, upstreamMaxBytes: 1_000_000 };
-    const gateway = await createTestGateway({ upstream, config, redisTimeoutMs: 300 });
-    gateway.snapshots.start();
-    const startedAt = performance.now();
-    const { data } = await gateway.query<{ chains: unknown[]; destinations: unknown[] }>(
-      `{ chains { name } destinations(${USDC}) { chainKey } }`,
-    );
-    expect(data?.chains.length).toBeGreaterThan(0);
-    expect(data?.destinations).toBeInstanceOf(Array);
-    // Both listings and the routes.
-    expect(upstream.count()).toBe(3);
-    expect(performance.now() - startedAt).toBeLessThan(8_000);
-    await expect.poll(() => gateway.logged.map(({ msg }) => msg).join()).toContain('Redis cannot be used');
-    await sleep(500);
-    expect(connections()).toBeLessThan(30);
-    expect(gateway.logged.some(({ msg }) => msg.includes('Sharing'))).toBe(false);
-  },
-);
+it.each(Object.entries(ODD))('a server that answers with %s is not used as a Redis', async (_name, react) => {
+  const { url, connections } = await startOddServer(react);
+  const upstream = await startFakeUpstream();
+  const config = { redisUrl: url, upstreamMaxBytes: 1_000_000 };
+  const gateway = await createTestGateway({ upstream, config, redisTimeoutMs: 300 });
+  gateway.snapshots.start();
+  const startedAt = performance.now();
+  const { data } = await gateway.query<{ chains: unknown[]; destinations: unknown[] }>(
+    `{ chains { name } destinations(${USDC}) { chainKey } }`,
+  );
+  expect(data?.chains.length).toBeGreaterThan(0);
+  expect(data?.destinations).toBeInstanceOf(Array);
+  // Both listings and the routes.
+  expect(upstream.count()).toBe(3);
+  expect(performance.now() - startedAt).toBeLessThan(8_000);
+  await expect.poll(() => gateway.logged.map(({ msg }) => msg).join()).toContain('Redis cannot be used');
+  await sleep(500);
+  expect(connections()).toBeLessThan(30);
+  expect(gateway.logged.some(({ msg }) => msg.includes('Sharing'))).toBe(false);
+});
 
 it.skipIf(isRedisMissing)(
   'a Redis without the database of REDIS_URL is not used, not even its database 0',
