@@ -15,7 +15,7 @@ import { valueTransferToken } from './listing-kinds.js';
 import { type CreateService, createRestService } from './service.js';
 
 /** Every service that can be the upstream, by its name in `UPSTREAM_PROFILE` and in `source` of a listing. */
-export const SERVICES = {
+const SERVICES = {
   /** `GET {base}/chains` and `GET {base}/tokens?srcChainKey&srcToken`. */
   v1: createRestService({
     forms: {},
@@ -39,10 +39,10 @@ export const SERVICES = {
       return { transferrableFromChainKey: srcChainKey, transferrableFromTokenAddress: srcToken };
     },
   }),
-} as const satisfies Record<string, CreateService>;
+} as const satisfies Record<Exclude<Config['upstreamProfile'], 'auto'>, CreateService>;
 
 /** The profile that uses v1 until it is gone, and the value-transfer service from then on. */
-export const AUTO = 'auto';
+const AUTO = 'auto';
 
 export interface UpstreamOptions extends Omit<UpstreamHttpOptions, 'service' | 'baseUrl'> {
   /** Answers all requests in place of HTTP. The demo listings use this. */
