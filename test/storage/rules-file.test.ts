@@ -147,18 +147,3 @@ it('a file of rules has each of its errors logged once, and their end', async ()
     .toBe('LISTING_RULES has no error any more, and its rules have not changed');
   expect(changes).toEqual([]);
 });
-
-it('a file of rules is still watched if the receiver of changes throws, which is logged', async () => {
-  const path = temporaryFile('hide a');
-  const { log, logged } = await createTestLog();
-  const onChange = () => {
-    throw new Error('of the receiver');
-  };
-  const file = await openRulesFile(path, onChange, log, SETTLE_MS);
-  onTestFinished(file.close);
-  const internal = () => logged.filter(({ msg }) => msg.startsWith('Internal error')).length;
-  writeFileSync(path, 'hide b');
-  await expect.poll(internal).toBe(1);
-  writeFileSync(path, 'hide c');
-  await expect.poll(internal).toBe(2);
-});
