@@ -23,7 +23,6 @@ const SAY_WHEN_ARMED = `data:text/javascript,${encodeURIComponent(`
   };
 `)}`;
 
-/** Runs the built gateway with options. */
 const runWith = (...options: string[]) =>
   promisify(execFile)(process.execPath, [MAIN, ...options]).then(
     ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),

@@ -36,7 +36,6 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Runs `npm start` in a folder. The end of the test ends it and its child processes. */
 const npmStart = (cwd: string, env: Readonly<Record<string, string>> = {}) =>
   spawnGroup('npm', ['start'], { cwd, env: { ...ENV, ...env } });
 

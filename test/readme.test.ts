@@ -30,7 +30,6 @@ function copyProject(withLinks: readonly string[] = []): string {
   return copy;
 }
 
-/** Runs a command of a README. */
 const run = (command: string, cwd: string, env: Record<string, string> = {}) =>
   spawnGroup('bash', ['-c', command], { cwd, env: { ...process.env, ...env } });
 

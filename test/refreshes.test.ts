@@ -11,7 +11,6 @@ import { FRESH, plainOf, type Received, startServer, type TestServer } from './s
 /** A factor for longer runs: it multiplies the number of event sequences. */
 const TIMES = Number(process.env.DIFFERENTIAL_TIMES ?? 1);
 
-/** The rows of the upstream. */
 interface World {
   readonly chains: readonly RawChain[];
   readonly tokens: readonly RawToken[];

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
 import { blockOf, ROOT, readText } from '../support/readme.js';
 
-/** A file of .deploy. */
 export const deployed = (name: string) => readText(`.deploy/${name}`);
 
 /** The environment that the image gives the gateway. */
@@ -42,7 +41,6 @@ export const kustomization = parse(deployed('kustomization.yaml')) as {
   ];
 };
 
-/** The settings of the gateways in Kubernetes. */
 export const kubernetesEnv: Readonly<Record<string, string>> = Object.fromEntries(
   kustomization.configMapGenerator[0].literals.map((literal) => {
     const [name = ''] = literal.split('=', 1);

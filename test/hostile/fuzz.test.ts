@@ -12,7 +12,6 @@ const seed = FUZZ_SEED === 'new' ? Date.now() % 1_000_000 : Number(FUZZ_SEED);
 const requests = Number(FUZZ_REQUESTS);
 /** The highest allowed CPU time of the main thread for one request, in milliseconds. */
 const MAX_CPU_MS = 500;
-/** The highest allowed resident memory of the process, in megabytes. */
 const MAX_PEAK_MB = 300;
 
 const exchange: fc.Arbitrary<Exchange> = fc.oneof(

@@ -101,7 +101,6 @@ function representationPlaces(path: string): readonly Place[] {
   return [...places, { path, fill: textOf }];
 }
 
-/** The shortest valid value. */
 function smallestOf(type: GraphQLInputType): unknown {
   if (isNonNullType(type)) return smallestOf(type.ofType);
   if (isListType(type)) return [];

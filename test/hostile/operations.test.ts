@@ -21,7 +21,6 @@ function aliased(count: number, field: string): object {
   return { query: `{ ${aliases.join(' ')} }` };
 }
 
-/** This many aliases of nearly the greatest allowed length. */
 const longNames = (count: number) =>
   Array.from({ length: count }, (_nothing, nth) => `${'x'.repeat(190)}${nth}: symbol`).join(' ');
 

@@ -9,7 +9,6 @@ import { expectAlive, shareTarget, startTarget, type Target } from '../support/h
 const MB = 2 ** 20;
 /** Slightly less than the limit of a response. */
 const FULL = 8 * MB - 1000;
-/** The tokens that the gateway serves. */
 const TOKENS = generatedListings(20, 1_000).tokens;
 
 /** The highest CPU time for one response, in all and without a pause: little more than the largest valid one needs. */

@@ -18,7 +18,6 @@ const CANDIDATES = [
 
 const executable = (process.env.CHROMIUM_PATH ? [process.env.CHROMIUM_PATH] : CANDIDATES).find(existsSync);
 
-/** Whether to skip tests that need a browser. */
 export const isBrowserMissing = isMissing(executable !== undefined, 'Chromium (or set CHROMIUM_PATH)');
 
 /**

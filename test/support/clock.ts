@@ -48,10 +48,8 @@ export function stopDate() {
   };
 }
 
-/** Both clocks of this process, stopped. */
 export type StoppedClocks = ReturnType<typeof stopClocks>;
 
-/** Stops `performance.now` and `Date.now`. */
 export function stopClocks() {
   const clock = stopClock();
   const date = stopDate();
@@ -65,7 +63,6 @@ export function stopClocks() {
   };
 }
 
-/** Waits in real time until the condition is true. */
 export const until = (isSo: () => Promise<boolean>) => expect.poll(isSo, { interval: 2 }).toBe(true);
 
 /** Waits for 300 rounds of the event loop: enough for 300 operations that run one in each round. */

@@ -20,7 +20,6 @@ export async function changesSince({ query }: TestGateway, since: string | null)
   return data.tokenChanges;
 }
 
-/** The token list, and its ETag. */
 export async function listOf({ fetch }: TestGateway) {
   const response = await fetch('/tokenlist.json');
   return { etag: response.headers.get('etag'), list: (await response.json()) as TokenList };

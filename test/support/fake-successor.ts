@@ -17,7 +17,6 @@ export interface FakeSuccessorListings extends FakeListings {
 /** The query parameter for a further page. */
 export const NEXT_TOKEN = 'pagination[nextToken]';
 
-/** Starts a real HTTP server like the value-transfer service: rows have another form than in v1, and come in pages. */
 export async function startFakeSuccessor(listings: FakeSuccessorListings = {}): Promise<FakeUpstream> {
   const { pageSize, chains, tokens } = listings;
   const successor = await startFakeUpstream();

@@ -6,7 +6,6 @@ import type { AddressInfo } from 'node:net';
 /** Responds to one request to the fake upstream. `nth` counts the requests for that path from 1. */
 export type Answer = (response: ServerResponse, request: IncomingMessage, nth: number) => void;
 
-/** A request that the fake upstream received. */
 export interface SeenRequest {
   readonly path: string;
   readonly url: string;
@@ -82,7 +81,6 @@ export async function startFakeUpstream(
     routesAsked: (): readonly SeenRequest[] => seen.filter((request) => isForRoutes(request.url)),
     /** Sets how requests for a path are answered from now on. Without a plan, routes are answered like tokens. */
     plan: (path: 'chains' | 'tokens' | 'routes', answer: Answer) => void plans.set(path, answer),
-    /** Sets how requests for both listings are answered from now on. */
     planBoth: (answer: Answer) => void plans.set('chains', answer).set('tokens', answer),
     /** Closes all connections and refuses new ones: the port is closed until `accept`. */
     refuse,
@@ -128,7 +126,6 @@ export function json(value: unknown, headers?: Headers): Answer {
   return text(JSON.stringify(value), headers);
 }
 
-/** Responds with 200 and this body. */
 export function text(body: string | Buffer, headers: Headers = {}): Answer {
   const bytes = Buffer.from(body);
   return (response) => {
@@ -136,7 +133,6 @@ export function text(body: string | Buffer, headers: Headers = {}): Answer {
   };
 }
 
-/** Responds with this status. */
 export function status(
   code: number,
   headers: Record<string, string> = {},
@@ -147,7 +143,6 @@ export function status(
   };
 }
 
-/** Never responds. */
 export const stall: Answer = () => {};
 
 /** Closes the connection without a response. */
@@ -155,7 +150,6 @@ export const reset: Answer = (_response, request) => {
   request.socket.destroy();
 };
 
-/** Responds after a while. */
 export function late(ms: number, answer: Answer): Answer {
   return (response, request, nth) => {
     setTimeout(() => answer(response, request, nth), ms);

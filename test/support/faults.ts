@@ -6,13 +6,11 @@ import { brotliCompressSync, constants, createBrotliCompress, createGzip, gzipSy
 import type { RawChain, RawToken } from '../fixtures/demo.js';
 import { type Answer, type FakeUpstream, json, reset, stall, status, text } from './fake-upstream.js';
 
-/** The rows of the upstream without a fault. */
 export interface GoodListings {
   readonly chains: readonly RawChain[];
   readonly tokens: readonly RawToken[];
 }
 
-/** A way in which the upstream can fail. */
 export interface Fault {
   readonly name: string;
   /** The code of `listings.lastFailure` during the fault. */
@@ -61,7 +59,6 @@ function closed(bytes: string): Answer {
   };
 }
 
-/** Resets the connection (RST). */
 const resetHard: Answer = (_response, { socket }) => {
   socket.resetAndDestroy();
 };

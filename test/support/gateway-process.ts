@@ -54,12 +54,10 @@ export function spawnGateway(env: Record<string, string>, main = MAIN, wrapper: 
   });
 }
 
-/** Sends a query to a running gateway by POST. */
 export async function ask<Data>(address: string, query: string, variables?: object): Promise<{ data: Data }> {
   return (await (await post(address, { query, variables })).json()) as { data: Data };
 }
 
-/** Posts a body to the endpoint of a running gateway. */
 export function post(address: string, body: object, headers: Record<string, string> = {}): Promise<Response> {
   return fetch(`${address}/graphql`, {
     method: 'POST',

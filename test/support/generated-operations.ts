@@ -19,7 +19,6 @@ import { idOfChain, idOfToken } from '../../src/graph/schema/ids.js';
 import { schema as ownSchema } from '../../src/graph/schema/index.js';
 import { demoTokens } from '../fixtures/demo.js';
 
-/** A request as a client makes it. */
 export interface Operation {
   readonly query: string;
   readonly variables: Readonly<Record<string, unknown>>;
@@ -94,7 +93,6 @@ const WRONG: readonly unknown[] = [
   { n: null, constructor: 1 },
 ];
 
-/** The longest name that is allowed. */
 const MAX_NAME_LENGTH = 200;
 
 /** An operation has at most this many levels of fields with subfields. */
@@ -206,7 +204,6 @@ function operationOf(
     return outOf(4) ? define(String(type), value) : literalOf(type, name, value);
   }
 
-  /** A literal without variables. */
   function constantOf(type: GraphQLInputType, name: string, value: unknown): string {
     return literalOf(type, name, value, constantOf);
   }

@@ -11,7 +11,6 @@ export const MINUTE = 60_000;
 export const HOUR = 3_600_000;
 export const DAY = 86_400_000;
 
-/** A token with its held-back facts, as a client sees it. */
 export interface GuardedRow {
   readonly chainKey: string;
   readonly address: string;
@@ -76,9 +75,7 @@ export async function startGuarded(listings: FakeListings, options: GuardedOptio
       );
       return data?.chains ?? [];
     },
-    /** The value of a series of the metrics. */
     sample: (series: string) => sampleOf(gateway, series),
-    /** The lines of the log about held-back values. */
     heldBackLines: () => logged.map(({ msg }) => msg).filter((msg) => msg.startsWith('Held back in the ')),
     /** The last rule in the log that an operator can paste into `LISTING_RULES`. */
     ruleInLog() {
@@ -109,7 +106,6 @@ const [FIRST, ...OTHERS] = [
 export const LISTINGS = { chains: [chainRow('a')], tokens: [FIRST, ...OTHERS] };
 export const WRONG = [{ ...FIRST, decimals: 18 }, ...OTHERS];
 
-/** The row that is served with this address. */
 export async function rowOf(gateway: GuardedGateway, address = '0x1'): Promise<GuardedRow | undefined> {
   return (await gateway.tokens()).find((row) => row.address === address);
 }

@@ -21,7 +21,6 @@ const isInstalled = existsSync(join(INSTALLED, '.package-lock.json'));
 /** Whether to skip tests of clients that have their own compilers. */
 export const isHeavyMissing = isMissing(isInstalled, `Relay and code generators (${INSTALL})`);
 
-/** How a command ended. */
 export interface Ended {
   readonly status: number;
   readonly stdout: string;
@@ -53,9 +52,7 @@ export function createClientProject(atEnd: AtEnd, ...folders: readonly string[])
       });
     });
   return {
-    /** Runs a command of an installed package in the project. */
     tool: (name: string, ...args: readonly string[]) => run(join(INSTALLED, '.bin', name), args),
-    /** Runs a script of the project with Node. */
     node: (script: string, ...args: readonly string[]) =>
       run(process.execPath, [join(directory, script), ...args]),
     /** Compiles the project by its tsconfig.json, and returns all errors. */

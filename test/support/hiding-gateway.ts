@@ -62,7 +62,6 @@ export const HIDDEN_IDS = [
   idOf('Token', 'xanadu', address('c0ffee04')),
 ];
 
-/** Starts an upstream with these listings and routes. */
 export async function startUpstream(): Promise<FakeUpstream> {
   const upstream = await startFakeUpstream({ chains, tokens });
   upstream.plan('routes', json({ tokens: routes }));
@@ -72,7 +71,6 @@ export async function startUpstream(): Promise<FakeUpstream> {
 /** Limits that a walk through the whole graph cannot reach. */
 const NO_LIMITS = { maxRoutesPerOperation: 1000, maxDepth: 100, maxAliases: 10_000 };
 
-/** Starts a gateway with these rules. */
 export async function start(rules: string, options: TestGatewayOptions = {}): Promise<TestGateway> {
   return createTestGateway({
     firstPauseMs: 10,
@@ -90,10 +88,8 @@ export async function start(rules: string, options: TestGatewayOptions = {}): Pr
 
 type Rows<Row> = Readonly<Record<string, readonly Row[] | null>>;
 
-/** The addresses of the tokens that a gateway serves. */
 export const served = async ({ query }: TestGateway) =>
   (await query<Rows<{ address: string }>>('{ tokens { address } }')).data?.tokens?.map((row) => row.address);
-/** The keys of the chains that a gateway serves. */
 export const servedChains = async ({ query }: TestGateway) =>
   (await query<Rows<{ chainKey: string }>>('{ chains { chainKey } }')).data?.chains?.map(
     (row) => row.chainKey,

@@ -61,10 +61,8 @@ export async function startTarget(options: TargetOptions = {}) {
     upstream,
     /** CPU time of the main thread since the start, in milliseconds. The time of other processes does not count. */
     cpuMs: () => mainThreadMs(child.pid),
-    /** Resident memory now, in megabytes. */
     memoryMb: () => megabytesOf(child.pid).now,
     send: (asked: Asked) => send(address, asked),
-    /** Sends one operation. */
     ask: (body: string | object) => send(address, { body }),
     /** Watches the process from outside, until `stop`. */
     watch: () => watch(address, child.pid),
@@ -186,7 +184,6 @@ function slowness(): number {
   return Math.max(1, Math.min(...times) / REFERENCE_MS);
 }
 
-/** The highest allowed resident memory of the gateway, in megabytes. */
 const MOST_MEMORY_MB = 300;
 const TIMES = 4;
 

@@ -16,7 +16,6 @@ export interface Question {
 const MAX_ANSWER_MS = 30_000;
 const CHAIN = 'ethereum';
 
-/** The object with only these members. */
 const pick = <Row extends object>(row: Row, ...names: readonly (keyof Row)[]) =>
   Object.fromEntries(names.map((name) => [name, row[name]]));
 

@@ -7,7 +7,6 @@ import { FIXED_LIMITS } from '../../src/config/config.js';
 import { type OpenGatewayOptions, openGateway } from '../../src/library/index.js';
 import type { FakeUpstream } from './fake-upstream.js';
 
-/** The endpoint of {@link open}. */
 export const AT = 'http://gateway/api/graphql';
 
 /** On busy machines operations wait long for their turns. */
@@ -60,7 +59,6 @@ export async function startAround(
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** A POST request with this query, or with this body. */
 export function post(asked: string | object, { headers, ...init }: RequestInit = {}): Request {
   const body = JSON.stringify(typeof asked === 'string' ? { query: asked } : asked);
   const all = { 'content-type': 'application/json', ...(headers as Record<string, string>) };

@@ -20,7 +20,6 @@ import {
  */
 export async function startPeers(count: number, options: TestGatewayOptions & { redis?: TestRedis } = {}) {
   const { redis = await startRedis(), upstream = await startMovingUpstream(), ...rest } = options;
-  /** Starts one more gateway. */
   async function join(others: TestGatewayOptions = {}): Promise<TestGateway> {
     const config = { upstreamRetries: 0, redisUrl: redis.url, ...rest.config, ...others.config };
     const gateway = await createTestGateway({ ...rest, upstream, ...others, config });
@@ -61,7 +60,6 @@ export async function startMovingUpstream(): Promise<FakeUpstream> {
 
 /** The chain that the tokens of {@link moving} are on. */
 export const CHAIN = 'ethereum';
-/** The symbols of {@link moving}, in their order. */
 export const SYMBOLS = ['ONE', 'TWO', 'THREE', 'FOUR'] as const;
 
 /** Source tokens of routes: their addresses are `0xa0`, `0xa1` and so on. */
@@ -89,7 +87,6 @@ export function refreshes(gateways: readonly TestGateway[], listing: string, out
   return ended.filter((each) => each.listing === listing && each.outcome === outcome).length;
 }
 
-/** The status of both listings of a gateway. */
 export function statusOf({ snapshots }: TestGateway) {
   const [chains, tokens] = snapshots.status(Date.now());
   return { chains, tokens };

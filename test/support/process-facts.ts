@@ -6,7 +6,6 @@ export function mainThreadMs(pid: number | undefined): number {
   return Number(procFile(pid, 'schedstat').split(' ')[0] || Number.NaN) / 1e6;
 }
 
-/** Whether the main thread is idle. */
 export function isIdle(pid: number | undefined): boolean {
   return /^\d+ \(.*\) S/.test(procFile(pid, 'stat'));
 }

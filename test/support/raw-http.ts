@@ -31,7 +31,6 @@ export async function openRaw(
   await once(socket, 'connect');
   return {
     socket,
-    /** The text received so far. */
     received: () => text,
     isClosed: () => isClosed,
     /** Resolves when all bytes have been given to the system. */
@@ -53,7 +52,6 @@ export async function sendRaw(address: string, bytes: string): Promise<string> {
 export const CHUNKED =
   'POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
 
-/** The bytes of one operation by POST. */
 export function postOf(query: string, headers = ''): string {
   const body = JSON.stringify({ query });
   return `POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${headers}Content-Length: ${body.length}\r\n\r\n${body}`;

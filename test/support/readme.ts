@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Kind, parse } from 'graphql';
 
-/** The folder of the project. */
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** A fenced block of a README, by its name: the comment `<!-- test: name -->` above it, or its operation. */
@@ -35,7 +34,6 @@ export function readText(path: string): string {
   return readFileSync(join(ROOT, path), 'utf8');
 }
 
-/** The content of package.json. */
 export const PACKAGE = JSON.parse(readText('package.json')) as {
   readonly version: string;
   readonly scripts: Readonly<Record<string, string>>;

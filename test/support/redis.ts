@@ -6,7 +6,6 @@ import { freePort } from './free-port.js';
 import { isMissing } from './missing.js';
 import { spawnKept } from './server-process.js';
 
-/** Whether to skip tests that need Redis. */
 export const isRedisMissing = isMissing(
   spawnSync('redis-server', ['--version']).status === 0,
   'redis-server',

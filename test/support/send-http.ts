@@ -3,7 +3,6 @@ import { type IncomingHttpHeaders, type RequestOptions, request } from 'node:htt
 import { buffer } from 'node:stream/consumers';
 import * as zlib from 'node:zlib';
 
-/** A response as received. */
 export interface Received {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
@@ -39,7 +38,6 @@ export const getAsBrowser = (
 
 const { zstdDecompressSync } = zlib as { zstdDecompressSync?: (body: Buffer) => Buffer };
 
-/** Whether this Node has zstd. */
 export const hasZstd = zstdDecompressSync !== undefined;
 
 const DECODERS: Readonly<Record<string, ((body: Buffer) => Buffer) | undefined>> = {
@@ -51,7 +49,6 @@ const DECODERS: Readonly<Record<string, ((body: Buffer) => Buffer) | undefined>>
   zstd: zstdDecompressSync,
 };
 
-/** The decompressed body. */
 export function plainOf({ headers, body }: Received): Buffer {
   const encoding = headers['content-encoding'] ?? 'identity';
   const decode = DECODERS[encoding];

@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 
-/** Registers a function that ends a started server. */
 export type AtEnd = (end: () => Promise<void>) => void;
 
 /** A server other than the gateway, which runs in a separate process. */
@@ -14,7 +13,6 @@ export interface ServerProcess {
   readonly command: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Whether the server responds now. */
   readonly isAnswering: () => Promise<boolean>;
 }
 

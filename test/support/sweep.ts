@@ -48,7 +48,6 @@ export async function startSweptUpstream(network: Network) {
       );
       swept.planRoutes(routesOf(next));
     },
-    /** Sets how requests for routes are answered from now on. */
     planRoutes(routes: (token: string) => Answer) {
       upstream.plan('routes', (...exchange) => routes(tokenOf(exchange[1].url))(...exchange));
     },
@@ -79,7 +78,6 @@ export async function startSweeping(
   return gateway;
 }
 
-/** The sources of a token, as a client sees them. */
 export interface Sources {
   readonly chains: readonly {
     readonly chainKey: string;

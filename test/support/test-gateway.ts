@@ -15,7 +15,6 @@ import { createMetrics } from '../../src/observability/metrics.js';
 import { until } from './clock.js';
 import { type FakeListings, type FakeUpstream, startFakeUpstream } from './fake-upstream.js';
 
-/** An error of a response, as a client sees it. */
 export interface AnsweredError {
   readonly message: string;
   readonly locations?: readonly { readonly line: number; readonly column: number }[];
@@ -23,16 +22,13 @@ export interface AnsweredError {
   readonly extensions?: { readonly code?: string };
 }
 
-/** A response, as a client sees it. */
 export interface Answered<Data> {
   readonly data?: Data;
   readonly errors?: readonly AnsweredError[];
 }
 
-/** One line of the log. */
 export type LogLine = Record<string, unknown> & { readonly msg: string };
 
-/** Whether a line is of this level or a higher one. */
 export function isAtLeast({ level }: LogLine, least: LogLevel): boolean {
   return LOG_LEVELS.indexOf(level as LogLevel) >= LOG_LEVELS.indexOf(least);
 }
@@ -74,7 +70,6 @@ const FAR_LIMITS = {
   upstreamTimeoutMs: 600_000,
 };
 
-/** A log that a test can read. */
 export async function createTestLog(): Promise<{ log: Logger; logged: LogLine[] }> {
   const logged: LogLine[] = [];
   const destination = new Writable({
@@ -134,7 +129,6 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     checkDependencies,
     upstream,
     metrics,
-    /** Changes the operator's rules. */
     apply: (rules: string) => snapshots.applyRules(parseListingRules(rules)),
     /** Refreshes both listings now, as `POST /refresh` does. */
     refreshOnRequest,
@@ -158,7 +152,6 @@ export async function answerOf(gateway: Gateway, request: Request, client?: stri
   return new Response(body, init);
 }
 
-/** The settings of a process without any environment variables. */
 export function defaultConfig(): Config {
   const settings = readConfig({});
   if ('errors' in settings) throw new Error(settings.errors.join('; '));
@@ -172,7 +165,6 @@ export async function dataOf<Data>(answer: Promise<Answered<Data>>): Promise<Dat
   return data as Data;
 }
 
-/** The codes of the errors of a response. */
 export function codesOf({ errors = [] }: Answered<unknown>): (string | undefined)[] {
   return errors.map(({ extensions }) => extensions?.code);
 }

@@ -92,7 +92,6 @@ export async function startServer(options: TestServerOptions = {}) {
       for (const each of requests) bodies.push((await ask(each)).body.toString());
       return { count: executions - before, bodies };
     },
-    /** How many operations were executed so far. */
     executed: () => executions,
     serverLog: logged,
   };

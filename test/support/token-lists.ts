@@ -5,7 +5,6 @@ import addFormats from 'ajv-formats';
 import { expect } from 'vitest';
 import type { TestGateway } from './test-gateway.js';
 
-/** A list of tokens in the format of Uniswap. */
 export interface TokenList {
   readonly name: string;
   readonly timestamp: string;

@@ -23,7 +23,6 @@ export async function startWaitingGateway(tokens: Answer, env: Record<string, st
   await expect.poll(async () => isSettled || (await inFlight(gateway.address)) > 1).toBe(true);
   return {
     ...gateway,
-    /** The response to that request. */
     answer,
   };
 }

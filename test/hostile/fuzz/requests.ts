@@ -60,7 +60,6 @@ const TYPED: readonly (readonly [type: string, rest: string, good: unknown])[] =
   ['String!', '{ destinations(srcChainKey: "ethereum", srcToken: $v) { chainKey } }', '0x1'],
 ];
 
-/** Objects with many different members. */
 const manyMembers = (max: number) =>
   size(max).map((count) => Object.fromEntries(times(count, (nth) => [`v${nth}`, nth])));
 

@@ -18,7 +18,6 @@ const ANSWER_WITHIN_MS = 25_000;
 /** The time between sending and cutting the connection, so that some bytes have been read. */
 const CUT_AFTER_MS = 2;
 
-/** What an exchange showed. */
 export interface Outcome {
   readonly faults: readonly string[];
   readonly statuses: readonly number[];

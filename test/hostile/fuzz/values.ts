@@ -14,11 +14,9 @@ export function size(max: number): fc.Arbitrary<number> {
   return fc.oneof(weighted(24, upTo(USUAL_SIZE)), weighted(1, upTo(max)));
 }
 
-/** From 1 to `max` items. */
 export const many = <Item>(max: number, item: fc.Arbitrary<Item>): fc.Arbitrary<Item[]> =>
   size(max).chain((length) => fc.array(item, { minLength: length, maxLength: length }));
 
-/** This many items, made one after the other. */
 export const times = <Item>(count: number, make: (nth: number) => Item): Item[] =>
   Array.from({ length: count }, (_, nth) => make(nth));
 
@@ -27,7 +25,6 @@ export const nested = (depth: number, open: string, core: string, close: string)
   open.repeat(depth) + core + close.repeat(depth);
 
 const words = (text: string) => fc.constantFrom(...text.split(' '));
-/** One of the texts between the bars. */
 export const among = (texts: string): fc.Arbitrary<string> => fc.constantFrom(...texts.split('|'));
 
 /** Names that have a special meaning in JavaScript or GraphQL. */
