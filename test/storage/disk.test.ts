@@ -1,17 +1,15 @@
 /** SNAPSHOT_DIR keeps the last good listings over a restart or a kill, and does no harm when it cannot be used. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { fingerprint } from '../../src/domain/digests.js';
-import { createMetrics } from '../../src/observability/metrics.js';
 import { openDiskStore } from '../../src/storage/disk.js';
 import { TOKENS } from '../../src/upstream/listing-kinds.js';
 import { chainRow, generatedListings, tokenRow } from '../fixtures/rows.js';
-import { stopClock } from '../support/clock.js';
 import { startFakeSuccessor } from '../support/fake-successor.js';
 import { type FakeUpstream, json, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { spawnGateway, startGatewayProcess } from '../support/gateway-process.js';
@@ -139,33 +137,6 @@ it('a file that cannot be read is refused with a line in the log, and the rest i
 });
 
 describe('a directory that cannot be written', () => {
-  it('a directory that cannot be written is logged once an hour, shown in the metrics, and created as soon as possible', async () => {
-    const clock = stopClock();
-    const { log, logged } = await createTestLog();
-    const directory = temporaryDirectory();
-    const metrics = createMetrics();
-    const isStored = async () => /^gateway_listings_stored (\d)$/m.exec((await metrics.expose()).text)?.[1];
-    const store = await openDiskStore(directory, { v1: 'm' }, log, metrics.stored);
-    expect(await isStored()).toBeUndefined();
-    const taken = await TOKENS.parse([tokenRow('a', '0x1')], { source: 'v1', takenAt: 1 });
-    // A file is in the place of the directory.
-    rmSync(directory, { recursive: true });
-    writeFileSync(directory, '');
-    for (let turn = 0; turn < 3; turn++) await store.write(TOKENS, taken);
-    const told = () => logged.filter((line) => isAtLeast(line, 'info')).map(({ msg }) => msg);
-    const warning = expect.stringContaining('could not be kept in SNAPSHOT_DIR');
-    expect(told()).toEqual([warning]);
-    expect(await isStored()).toBe('0');
-    clock.advance(3_600_000);
-    for (let turn = 0; turn < 3; turn++) await store.write(TOKENS, taken);
-    expect(told()).toEqual([warning, warning]);
-    rmSync(directory);
-    await store.write(TOKENS, taken);
-    expect(told()).toEqual([warning, warning, 'SNAPSHOT_DIR can be written again']);
-    expect(await isStored()).toBe('1');
-    expect(await store.read(TOKENS)).toMatchObject({ rows: [{ decimals: 6 }], takenAt: 1 });
-  });
-
   it('a listing that cannot be written is logged and shown, although the other one can be written', async () => {
     const { directory, upstream, restart } = await fill();
     const { tokens } = filesIn(directory);
@@ -182,8 +153,11 @@ describe('a directory that cannot be written', () => {
     await expect.poll(() => upstream.count('chains')).toBeGreaterThan(asked + 5);
     expect(told()).toHaveLength(1);
     expect(await sampleOf(gateway, 'gateway_listings_stored')).toBe(0);
-    rmSync(tokens, { recursive: true });
+    // The directory is created again, too.
+    rmSync(directory, { recursive: true });
     await expect.poll(() => sampleOf(gateway, 'gateway_listings_stored')).toBe(1);
+    await expect.poll(() => existsSync(tokens)).toBe(true);
+    expect(told().at(-1)?.msg).toBe('SNAPSHOT_DIR can be written again');
   });
 
   it('a SNAPSHOT_DIR that is a file ends the process at its start with a message', async () => {

@@ -1,6 +1,6 @@
 /** The copies that clients keep: changes of tokens since a cursor, and the token list with its ETag. */
 import { tokenRow } from '../fixtures/rows.js';
-import type { TestGateway } from './test-gateway.js';
+import { dataOf, type TestGateway } from './test-gateway.js';
 import type { TokenList } from './token-lists.js';
 
 /** The changes of the token listing, as a client with a copy reads them. */
@@ -12,12 +12,9 @@ export interface Changes {
 }
 
 export async function changesSince({ query }: TestGateway, since: string | null): Promise<Changes> {
-  const { data } = await query<{ tokenChanges: Changes }>(
-    'query ($since: String) { tokenChanges(since: $since) { cursor isReset changed { address } removedIds } }',
-    { since },
-  );
-  if (!data) throw new Error('Expected changes, got none');
-  return data.tokenChanges;
+  const document =
+    'query ($since: String) { tokenChanges(since: $since) { cursor isReset changed { address } removedIds } }';
+  return (await dataOf(query<{ tokenChanges: Changes }>(document, { since }))).tokenChanges;
 }
 
 export async function listOf({ fetch }: TestGateway) {
