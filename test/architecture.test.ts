@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
 const SRC = fileURLToPath(new URL('../src', import.meta.url));
 
@@ -132,59 +132,57 @@ function isAllowed(name: string, places: readonly string[]): boolean {
   return places.some((place) => isIn(name, place) && (module === undefined || place.length >= module.length));
 }
 
-describe('imports', () => {
-  it('the imports of all source files are found', () => {
-    expect(files.length).toBeGreaterThan(100);
-    const imports = new Set(files.flatMap((file) => file.imports));
-    expect([...imports]).toContain('domain/listing');
-    expect(files.find(({ name }) => name === 'path-answers')?.imports).toContain('pages/pages');
-  });
+it('the imports of all source files are found', () => {
+  expect(files.length).toBeGreaterThan(100);
+  const imports = new Set(files.flatMap((file) => file.imports));
+  expect([...imports]).toContain('domain/listing');
+  expect(files.find(({ name }) => name === 'path-answers')?.imports).toContain('pages/pages');
+});
 
-  it('every file has a rule, and no rule names a missing file', () => {
-    expect(files.filter(({ name }) => moduleOf(name) === undefined).map(({ name }) => name)).toEqual([]);
-    const places = [
-      ...Object.keys(ALLOWED_IMPORTS),
-      ...Object.values(ALLOWED_IMPORTS).flat(),
-      ...Object.values(PACKAGES).flat(),
-    ];
-    expect(places.filter((place) => !files.some(({ name }) => isIn(name, place)))).toEqual([]);
-  });
+it('every file has a rule, and no rule names a missing file', () => {
+  expect(files.filter(({ name }) => moduleOf(name) === undefined).map(({ name }) => name)).toEqual([]);
+  const places = [
+    ...Object.keys(ALLOWED_IMPORTS),
+    ...Object.values(ALLOWED_IMPORTS).flat(),
+    ...Object.values(PACKAGES).flat(),
+  ];
+  expect(places.filter((place) => !files.some(({ name }) => isIn(name, place)))).toEqual([]);
+});
 
-  it.each(Object.entries(ALLOWED_IMPORTS))('%s imports only allowed modules', (module, allowed) => {
-    expect(
-      strays(
-        (name, path) => moduleOf(name) === module && moduleOf(path) !== module && !isAllowed(path, allowed),
-      ),
-      `Move the code, or add the module to "${module}" in ALLOWED_IMPORTS and say why.`,
-    ).toEqual([]);
-  });
+it.each(Object.entries(ALLOWED_IMPORTS))('%s imports only allowed modules', (module, allowed) => {
+  expect(
+    strays(
+      (name, path) => moduleOf(name) === module && moduleOf(path) !== module && !isAllowed(path, allowed),
+    ),
+    `Move the code, or add the module to "${module}" in ALLOWED_IMPORTS and say why.`,
+  ).toEqual([]);
+});
 
-  it.each(Object.entries(PACKAGES))('%s is imported only in the allowed places', (imported, places) => {
-    const users = files.filter(({ imports }) => imports.includes(imported)).map(({ name }) => name);
-    expect(users.length).toBeGreaterThan(0);
-    expect(users.filter((name) => !places.some((place) => isIn(name, place)))).toEqual([]);
-  });
+it.each(Object.entries(PACKAGES))('%s is imported only in the allowed places', (imported, places) => {
+  const users = files.filter(({ imports }) => imports.includes(imported)).map(({ name }) => name);
+  expect(users.length).toBeGreaterThan(0);
+  expect(users.filter((name) => !places.some((place) => isIn(name, place)))).toEqual([]);
+});
 
-  it('plugins do not import each other', () => {
-    expect(strays((name, path) => isIn(name, 'plugins') && isIn(path, 'plugins'))).toEqual([]);
-  });
+it('plugins do not import each other', () => {
+  expect(strays((name, path) => isIn(name, 'plugins') && isIn(path, 'plugins'))).toEqual([]);
+});
 
-  it('only main, start and the build use process and console', () => {
-    expect(
-      filesWith(/\b(process|console)(\s*\.\w|\[)|(from |import |\()['"](node:)?(process|console)['"]/),
-    ).toEqual(['main', 'start', 'packaging/build']);
-  });
+it('only main, start and the build use process and console', () => {
+  expect(
+    filesWith(/\b(process|console)(\s*\.\w|\[)|(from |import |\()['"](node:)?(process|console)['"]/),
+  ).toEqual(['main', 'start', 'packaging/build']);
+});
 
-  it('resolvers read the clock and the snapshots through the context, which tracks dependencies', () => {
-    const reading = filesWith(
-      /Date\.now|new Date\(\)|performance\.|Math\.random|^import (?!type ).*'(\.\.\/)+snapshots\//m,
-    );
-    expect(reading.filter((name) => /^graph\/(schema|federation)\//.test(name))).toEqual([]);
-  });
+it('resolvers read the clock and the snapshots through the context, which tracks dependencies', () => {
+  const reading = filesWith(
+    /Date\.now|new Date\(\)|performance\.|Math\.random|^import (?!type ).*'(\.\.\/)+snapshots\//m,
+  );
+  expect(reading.filter((name) => /^graph\/(schema|federation)\//.test(name))).toEqual([]);
+});
 
-  it('the page of the picker never turns text into markup', () => {
-    expect(filesWith(/innerHTML|outerHTML|insertAdjacent|document\.write/)).toEqual([]);
-  });
+it('the page of the picker never turns text into markup', () => {
+  expect(filesWith(/innerHTML|outerHTML|insertAdjacent|document\.write/)).toEqual([]);
 });
 
 it('modules do not import each other in cycles', () => {

@@ -1,5 +1,5 @@
 /** The demo listings have the form of the v1 service, and a gateway without an upstream serves them. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { createDemoHttp } from '../src/demo/listings.js';
 import { demoTokens, type RawToken } from './fixtures/demo.js';
 import { ask, startGatewayProcess } from './support/gateway-process.js';
@@ -13,45 +13,43 @@ function openDemo() {
 
 const withoutPrice = ({ price, ...token }: RawToken) => ({ ...token, hasPrice: price.usd > 0 });
 
-describe('the demo listings', () => {
-  it('the demo listings route a token to bridgeable tokens of its symbol on other chains', async () => {
-    const get = openDemo();
-    const source = demoTokens.find(({ chainKey, symbol }) => chainKey === 'ethereum' && symbol === 'USDC');
-    const { tokens } = await get('tokens', { srcChainKey: 'ethereum', srcToken: source?.address });
-    expect(tokens.length).toBeGreaterThan(5);
-    for (const token of tokens) {
-      expect(token).toMatchObject({ symbol: 'USDC', isBridgeable: true });
-      expect(token.chainKey).not.toBe('ethereum');
-    }
-    const poolToken = demoTokens.find(({ isBridgeable }) => !isBridgeable);
-    const none = await get('tokens', { srcChainKey: poolToken?.chainKey, srcToken: poolToken?.address });
-    expect(none).toEqual({ tokens: [] });
-  });
+it('the demo listings route a token to bridgeable tokens of its symbol on other chains', async () => {
+  const get = openDemo();
+  const source = demoTokens.find(({ chainKey, symbol }) => chainKey === 'ethereum' && symbol === 'USDC');
+  const { tokens } = await get('tokens', { srcChainKey: 'ethereum', srcToken: source?.address });
+  expect(tokens.length).toBeGreaterThan(5);
+  for (const token of tokens) {
+    expect(token).toMatchObject({ symbol: 'USDC', isBridgeable: true });
+    expect(token.chainKey).not.toBe('ethereum');
+  }
+  const poolToken = demoTokens.find(({ isBridgeable }) => !isBridgeable);
+  const none = await get('tokens', { srcChainKey: poolToken?.chainKey, srcToken: poolToken?.address });
+  expect(none).toEqual({ tokens: [] });
+});
 
-  it('later demo listings change only prices: a little, equally for all tokens of a symbol, and not of stablecoins', async () => {
-    const get = openDemo();
-    await get('tokens');
-    const { tokens } = await get('tokens');
-    expect(tokens.map(withoutPrice)).toEqual(demoTokens.map(withoutPrice));
-    const bySymbol = new Map<string, Set<number>>();
-    const moved = new Set<string>();
-    for (const [index, { symbol, price }] of tokens.entries()) {
-      const before = demoTokens[index]?.price.usd ?? 0;
-      const share = price.usd / before;
-      expect(Math.abs(share - 1)).toBeLessThan(0.01);
-      if (price.usd !== before) moved.add(symbol);
-      const shares = bySymbol.get(symbol) ?? new Set();
-      bySymbol.set(symbol, shares.add(Number(share.toFixed(4))));
-    }
-    expect(moved.size).toBeGreaterThan(50);
-    // If the price of a stablecoin drifted, it would look as if the coin had lost its fixed value.
-    expect([...moved].filter((symbol) => /USD|EUR|DAI$|DOLA/i.test(symbol))).toEqual([]);
-    for (const stable of ['USDC', 'USDT', 'DAI', 'EURC', 'USDe', 'frxUSD'])
-      expect(bySymbol.has(stable)).toBe(true);
-    // The native asset of Fraxtal is not a stablecoin any more.
-    expect(moved.has('FRAX')).toBe(true);
-    expect([...bySymbol.values()].filter(({ size }) => size > 1)).toEqual([]);
-  });
+it('later demo listings change only prices: a little, equally for all tokens of a symbol, and not of stablecoins', async () => {
+  const get = openDemo();
+  await get('tokens');
+  const { tokens } = await get('tokens');
+  expect(tokens.map(withoutPrice)).toEqual(demoTokens.map(withoutPrice));
+  const bySymbol = new Map<string, Set<number>>();
+  const moved = new Set<string>();
+  for (const [index, { symbol, price }] of tokens.entries()) {
+    const before = demoTokens[index]?.price.usd ?? 0;
+    const share = price.usd / before;
+    expect(Math.abs(share - 1)).toBeLessThan(0.01);
+    if (price.usd !== before) moved.add(symbol);
+    const shares = bySymbol.get(symbol) ?? new Set();
+    bySymbol.set(symbol, shares.add(Number(share.toFixed(4))));
+  }
+  expect(moved.size).toBeGreaterThan(50);
+  // If the price of a stablecoin drifted, it would look as if the coin had lost its fixed value.
+  expect([...moved].filter((symbol) => /USD|EUR|DAI$|DOLA/i.test(symbol))).toEqual([]);
+  for (const stable of ['USDC', 'USDT', 'DAI', 'EURC', 'USDe', 'frxUSD'])
+    expect(bySymbol.has(stable)).toBe(true);
+  // The native asset of Fraxtal is not a stablecoin any more.
+  expect(moved.has('FRAX')).toBe(true);
+  expect([...bySymbol.values()].filter(({ size }) => size > 1)).toEqual([]);
 });
 
 it('the gateway serves tokens with their chains from the demo listings, and says that they are demo data', async () => {

@@ -1,5 +1,5 @@
 /** A gateway joins both listings, passes on routes, asks the upstream little, and hides it from clients. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { demoChains, demoTokens } from './fixtures/demo.js';
 import { chainRow, PLACEHOLDER, tokenRow, USDC } from './fixtures/rows.js';
 import { type FakeUpstream, json, late, status } from './support/fake-upstream.js';
@@ -16,60 +16,56 @@ interface Tokens {
   readonly tokens: readonly (Record<string, unknown> & { chain?: { name: string } | null })[] | null;
 }
 
-describe('the gateway', () => {
-  it('the gateway joins each token with its chain, and each chain with its tokens', async () => {
-    const { query } = await createTestGateway();
-    const { data } = await query<Chains & Tokens>(`{
+it('the gateway joins each token with its chain, and each chain with its tokens', async () => {
+  const { query } = await createTestGateway();
+  const { data } = await query<Chains & Tokens>(`{
       tokens { chainKey chain { chainKey name nativeCurrency { symbol } } }
       chains { chainKey tokenCount tokens { address chainKey } }
     }`);
-    const byKey = new Map(demoChains.map((chain) => [chain.chainKey, chain]));
-    const joined = demoTokens.map(({ chainKey }) => {
-      const { name, nativeCurrency } = byKey.get(chainKey) ?? {};
-      return { chainKey, chain: { chainKey, name, nativeCurrency: { symbol: nativeCurrency?.symbol } } };
-    });
-    expect(data?.tokens).toEqual(joined);
-    const tokensOf = (key: string) =>
-      demoTokens.flatMap(({ address, chainKey }) => (chainKey === key ? [{ address, chainKey }] : []));
-    expect(data?.chains).toEqual(
-      demoChains.map(({ chainKey }) => {
-        const tokens = tokensOf(chainKey);
-        return { chainKey, tokenCount: tokens.length, tokens };
-      }),
-    );
+  const byKey = new Map(demoChains.map((chain) => [chain.chainKey, chain]));
+  const joined = demoTokens.map(({ chainKey }) => {
+    const { name, nativeCurrency } = byKey.get(chainKey) ?? {};
+    return { chainKey, chain: { chainKey, name, nativeCurrency: { symbol: nativeCurrency?.symbol } } };
   });
-
-  it('the gateway accepts a chainId above 2^31', async () => {
-    const { query } = await createTestGateway({
-      listings: { chains: [chainRow('palm', { chainId: 11297108109 })] },
-    });
-    const palm = { chainKey: 'palm', chainId: 11297108109, caip2: 'eip155:11297108109' };
-    expect(await query(`{ chains { chainKey chainId caip2 } }`)).toEqual({ data: { chains: [palm] } });
-  });
+  expect(data?.tokens).toEqual(joined);
+  const tokensOf = (key: string) =>
+    demoTokens.flatMap(({ address, chainKey }) => (chainKey === key ? [{ address, chainKey }] : []));
+  expect(data?.chains).toEqual(
+    demoChains.map(({ chainKey }) => {
+      const tokens = tokensOf(chainKey);
+      return { chainKey, tokenCount: tokens.length, tokens };
+    }),
+  );
 });
 
-describe('the field tokens', () => {
-  it.each([
-    ['once for all letter cases, as it was first written', ['0xAbCd', '0xabcd', '0xABCD'], '0xAbCd'],
-    ['as the placeholder for the native asset', [ZERO, PLACEHOLDER], PLACEHOLDER],
-    ['URL-encoded', ['0x2::sui::SUI&srcChainKey=x y'], '0x2::sui::SUI&srcChainKey=x y'],
-  ])('tokens(srcToken:) sends an unlisted token once, without a chain: %s', async (_how, written, sent) => {
-    const { query, upstream } = await createTestGateway({ config: { maxRoutesPerOperation: 1 } });
-    const fields = written.map((address, nth) => `a${nth}: tokens(srcToken: "${address}") { symbol }`);
-    expect(codesOf(await query(`{ ${fields.join(' ')} }`))).toEqual([]);
-    const asked = upstream.seen.map(({ url }) => [...new URL(url, 'http://fake').searchParams]);
-    expect(asked).toEqual([[['srcToken', sent]]]);
+it('the gateway accepts a chainId above 2^31', async () => {
+  const { query } = await createTestGateway({
+    listings: { chains: [chainRow('palm', { chainId: 11297108109 })] },
   });
+  const palm = { chainKey: 'palm', chainId: 11297108109, caip2: 'eip155:11297108109' };
+  expect(await query(`{ chains { chainKey chainId caip2 } }`)).toEqual({ data: { chains: [palm] } });
+});
 
-  it.each([
-    ['an unknown chain', '{ tokens(srcChainKey: "nope") { symbol } }', 1],
-    ['an empty chain', '{ tokens(srcChainKey: "") { symbol } }', 1],
-    ['an empty token, without asking', '{ tokens(srcChainKey: "ethereum", srcToken: "") { symbol } }', 0],
-  ])('the field tokens returns an empty list for %s', async (_name, text, requests) => {
-    const { query, upstream } = await createTestGateway();
-    expect(await query(text)).toEqual({ data: { tokens: [] } });
-    expect(upstream.count()).toBe(requests);
-  });
+it.each([
+  ['once for all letter cases, as it was first written', ['0xAbCd', '0xabcd', '0xABCD'], '0xAbCd'],
+  ['as the placeholder for the native asset', [ZERO, PLACEHOLDER], PLACEHOLDER],
+  ['URL-encoded', ['0x2::sui::SUI&srcChainKey=x y'], '0x2::sui::SUI&srcChainKey=x y'],
+])('tokens(srcToken:) sends an unlisted token once, without a chain: %s', async (_how, written, sent) => {
+  const { query, upstream } = await createTestGateway({ config: { maxRoutesPerOperation: 1 } });
+  const fields = written.map((address, nth) => `a${nth}: tokens(srcToken: "${address}") { symbol }`);
+  expect(codesOf(await query(`{ ${fields.join(' ')} }`))).toEqual([]);
+  const asked = upstream.seen.map(({ url }) => [...new URL(url, 'http://fake').searchParams]);
+  expect(asked).toEqual([[['srcToken', sent]]]);
+});
+
+it.each([
+  ['an unknown chain', '{ tokens(srcChainKey: "nope") { symbol } }', 1],
+  ['an empty chain', '{ tokens(srcChainKey: "") { symbol } }', 1],
+  ['an empty token, without asking', '{ tokens(srcChainKey: "ethereum", srcToken: "") { symbol } }', 0],
+])('the field tokens returns an empty list for %s', async (_name, text, requests) => {
+  const { query, upstream } = await createTestGateway();
+  expect(await query(text)).toEqual({ data: { tokens: [] } });
+  expect(upstream.count()).toBe(requests);
 });
 
 it('chains whose keys are different lone surrogates have different ids', async () => {
@@ -107,80 +103,78 @@ it('the upstream requests are two for 50 operations at a cold start, and none wi
   }
 });
 
-describe('when something fails', () => {
-  it.each([
-    ['chains', { tokens: [{ symbol: 'USDC', chain: null }], chains: null, ok: { decimals: 6 } }, 3],
-    ['tokens', { tokens: null, chains: [{ chainKey: 'a', tokens: null }], ok: null }, 3],
-  ] as const)('the gateway returns all other data while the %s listing fails', async (path, data, errors) => {
-    const listings = { chains: [chainRow('a')], tokens: [tokenRow('a', '0x01')] };
-    const { query, upstream } = await createTestGateway({ listings });
-    upstream.plan(path, status(404));
-    const answer = await query(`{
+it.each([
+  ['chains', { tokens: [{ symbol: 'USDC', chain: null }], chains: null, ok: { decimals: 6 } }, 3],
+  ['tokens', { tokens: null, chains: [{ chainKey: 'a', tokens: null }], ok: null }, 3],
+] as const)('the gateway returns all other data while the %s listing fails', async (path, data, errors) => {
+  const listings = { chains: [chainRow('a')], tokens: [tokenRow('a', '0x01')] };
+  const { query, upstream } = await createTestGateway({ listings });
+  upstream.plan(path, status(404));
+  const answer = await query(`{
       tokens { symbol chain { name } }
       chains { chainKey tokens { symbol } }
       ok: token(chainKey: "a", address: "0x01") { decimals ${path === 'chains' ? 'chain { name }' : ''} }
     }`);
-    expect(answer.data).toMatchObject(data);
-    expect(codesOf(answer)).toEqual(Array(errors).fill('UPSTREAM_STATUS'));
-  });
+  expect(answer.data).toMatchObject(data);
+  expect(codesOf(answer)).toEqual(Array(errors).fill('UPSTREAM_STATUS'));
+});
 
-  it('the gateway hides the upstream from clients, and logs its address and response', async () => {
-    const { query, logged, fetch, upstream } = await createTestGateway({
-      config: { upstreamRetries: 0, upstreamHeaders: { 'x-api-key': 'secret-key' } },
-    });
-    upstream.plan('chains', status(500, { 'x-secret': 'secret-header' }, 'secret-body'));
-    const answer = await query('{ chains { name } listings { source lastFailure { code message } } }');
-    expect(codesOf(answer)).toEqual(['UPSTREAM_STATUS']);
-    const ready = await (await fetch('/ready')).text();
-    for (const shown of [JSON.stringify(answer), ready]) {
-      expect(shown).not.toMatch(/secret|127\.0\.0\.1|localhost/);
-    }
-    expect(JSON.stringify(logged)).toContain(`${upstream.url}/chains: HTTP 500 secret-body`);
-    expect(JSON.stringify(logged)).not.toContain('secret-key');
+it('the gateway hides the upstream from clients, and logs its address and response', async () => {
+  const { query, logged, fetch, upstream } = await createTestGateway({
+    config: { upstreamRetries: 0, upstreamHeaders: { 'x-api-key': 'secret-key' } },
   });
+  upstream.plan('chains', status(500, { 'x-secret': 'secret-header' }, 'secret-body'));
+  const answer = await query('{ chains { name } listings { source lastFailure { code message } } }');
+  expect(codesOf(answer)).toEqual(['UPSTREAM_STATUS']);
+  const ready = await (await fetch('/ready')).text();
+  for (const shown of [JSON.stringify(answer), ready]) {
+    expect(shown).not.toMatch(/secret|127\.0\.0\.1|localhost/);
+  }
+  expect(JSON.stringify(logged)).toContain(`${upstream.url}/chains: HTTP 500 secret-body`);
+  expect(JSON.stringify(logged)).not.toContain('secret-key');
+});
 
-  const base = { __typename: 'Chain', chainKey: 'base' };
-  const usdc = { __typename: 'Token', chainKey: 'base', address: USDC };
-  const entities = (...r: readonly object[]) => ({
-    query: 'query ($r: [_Any!]!) { _entities(representations: $r) { __typename } }',
-    variables: { r },
-  });
-  it.each<[string, { maxRows?: number; maxCost?: number }, (upstream: FakeUpstream) => void, Asked]>([
-    [
-      'proves too large when the first listing arrives',
-      { maxRows: 5 },
-      ({ plan }) => plan('tokens', late(50, json({ tokens: demoTokens }))),
-      { query: '{ tokens { name } }' },
-    ],
-    [
-      'is refused while some of its entities wait for a listing that fails',
-      {},
-      ({ plan }) => plan('chains', late(50, status(500))),
-      entities(base, ...Array<object>(600).fill({})),
-    ],
-    [
-      'exceeds its cost when it first reads a second listing that fails',
-      { maxCost: 1_200 },
-      ({ planBoth }) => planBoth(status(500)),
-      entities(...Array<object>(500).fill(base), usdc),
-    ],
-  ])('the gateway survives an operation that %s', async (_which, config, plan, asked) => {
-    const unhandled = collectUnhandledRejections();
-    const { ask, upstream } = await startServer({ config: { upstreamRetries: 0, ...config } });
-    plan(upstream);
-    const { body } = await ask(asked);
-    expect(codesOf(JSON.parse(body.toString()))).toEqual(['LIMIT_EXCEEDED']);
-    expect(await unhandled()).toEqual([]);
-  });
+const base = { __typename: 'Chain', chainKey: 'base' };
+const usdc = { __typename: 'Token', chainKey: 'base', address: USDC };
+const entities = (...r: readonly object[]) => ({
+  query: 'query ($r: [_Any!]!) { _entities(representations: $r) { __typename } }',
+  variables: { r },
+});
+it.each<[string, { maxRows?: number; maxCost?: number }, (upstream: FakeUpstream) => void, Asked]>([
+  [
+    'proves too large when the first listing arrives',
+    { maxRows: 5 },
+    ({ plan }) => plan('tokens', late(50, json({ tokens: demoTokens }))),
+    { query: '{ tokens { name } }' },
+  ],
+  [
+    'is refused while some of its entities wait for a listing that fails',
+    {},
+    ({ plan }) => plan('chains', late(50, status(500))),
+    entities(base, ...Array<object>(600).fill({})),
+  ],
+  [
+    'exceeds its cost when it first reads a second listing that fails',
+    { maxCost: 1_200 },
+    ({ planBoth }) => planBoth(status(500)),
+    entities(...Array<object>(500).fill(base), usdc),
+  ],
+])('the gateway survives an operation that %s', async (_which, config, plan, asked) => {
+  const unhandled = collectUnhandledRejections();
+  const { ask, upstream } = await startServer({ config: { upstreamRetries: 0, ...config } });
+  plan(upstream);
+  const { body } = await ask(asked);
+  expect(codesOf(JSON.parse(body.toString()))).toEqual(['LIMIT_EXCEEDED']);
+  expect(await unhandled()).toEqual([]);
+});
 
-  it('the gateway masks an internal error, and logs it with the id of the request', async () => {
-    const { post, logged } = await createTestGateway({ decorate: withBrokenRoutes });
-    const query = '{ tokens(srcToken: "0x1") { address } }';
-    const response = await post({ query }, { 'x-request-id': 'find-me' });
-    const body = await response.text();
-    expect(body).not.toContain('secret-bug');
-    expect(body).toContain('INTERNAL_SERVER_ERROR');
-    const line = logged.find(({ msg }) => msg.includes('Internal error'));
-    expect(line).toMatchObject({ requestId: 'find-me', err: { message: 'secret-bug' } });
-  });
+it('the gateway masks an internal error, and logs it with the id of the request', async () => {
+  const { post, logged } = await createTestGateway({ decorate: withBrokenRoutes });
+  const query = '{ tokens(srcToken: "0x1") { address } }';
+  const response = await post({ query }, { 'x-request-id': 'find-me' });
+  const body = await response.text();
+  expect(body).not.toContain('secret-bug');
+  expect(body).toContain('INTERNAL_SERVER_ERROR');
+  const line = logged.find(({ msg }) => msg.includes('Internal error'));
+  expect(line).toMatchObject({ requestId: 'find-me', err: { message: 'secret-bug' } });
 });

@@ -51,58 +51,56 @@ const BLOCKS = Object.entries(RUN_BY).flatMap(([guide, blocks]) =>
   Object.entries(blocks).flatMap(([by, names]) => names.split(', ').map((name) => ({ guide, by, name }))),
 );
 
-describe('every guide', () => {
-  it('every guide has only blocks that a test runs', () => {
-    const found = readmes().flatMap((path) => blocksOf(path).map(({ name }) => `${path}: ${name}`));
-    const known = BLOCKS.map(({ guide, name }) => `${guide}: ${name}`);
-    const hint = 'Put <!-- test: name --> above the block, run it in a test, and add it to RUN_BY here.';
-    expect(found.toSorted(), hint).toEqual(known.toSorted());
-  });
+it('every guide has only blocks that a test runs', () => {
+  const found = readmes().flatMap((path) => blocksOf(path).map(({ name }) => `${path}: ${name}`));
+  const known = BLOCKS.map(({ guide, name }) => `${guide}: ${name}`);
+  const hint = 'Put <!-- test: name --> above the block, run it in a test, and add it to RUN_BY here.';
+  expect(found.toSorted(), hint).toEqual(known.toSorted());
+});
 
-  it.each(BLOCKS.filter(({ by }) => !by.endsWith('.test.ts')))(
-    '$guide shows $name as in the file that tests run, in few lines',
-    ({ guide, by, name }) => {
-      const file = readText(`${by}/${name}`);
-      const copyIt = `Copy ${by}/${name} into ${guide}, below <!-- test: ${name} -->.`;
-      expect(blockOf(guide, name), copyIt).toBe(file);
-      expect(file.trimEnd().split('\n').length).toBeLessThanOrEqual(by === 'test/clients' ? 15 : 20);
-    },
+it.each(BLOCKS.filter(({ by }) => !by.endsWith('.test.ts')))(
+  '$guide shows $name as in the file that tests run, in few lines',
+  ({ guide, by, name }) => {
+    const file = readText(`${by}/${name}`);
+    const copyIt = `Copy ${by}/${name} into ${guide}, below <!-- test: ${name} -->.`;
+    expect(blockOf(guide, name), copyIt).toBe(file);
+    expect(file.trimEnd().split('\n').length).toBeLessThanOrEqual(by === 'test/clients' ? 15 : 20);
+  },
+);
+
+it('every guide names only scripts that exist', () => {
+  const named = readmes().flatMap((path) =>
+    [...readText(path).matchAll(/npm run ([\w:]+)/g)].map(([, script]) => `${path}: ${script}`),
   );
+  const isThere = (name: string) => (name.split(': ')[1] ?? '') in PACKAGE.scripts;
+  expect(named.filter((name) => !isThere(name))).toEqual([]);
+});
 
-  it('every guide names only scripts that exist', () => {
-    const named = readmes().flatMap((path) =>
-      [...readText(path).matchAll(/npm run ([\w:]+)/g)].map(([, script]) => `${path}: ${script}`),
-    );
-    const isThere = (name: string) => (name.split(': ')[1] ?? '') in PACKAGE.scripts;
-    expect(named.filter((name) => !isThere(name))).toEqual([]);
+it.each(readmes())('%s names and links only files and headings that exist', (path) => {
+  const text = readText(path);
+  const folder = dirname(path);
+  const exists = (file: string) => existsSync(join(ROOT, folder, file));
+  const dead = [...text.matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)].flatMap(([link, file, id]) => {
+    const isDead = file ? !exists(file) : false;
+    return isDead || (id && !anchorsOf(file ? join(folder, file) : path).includes(id)) ? [link] : [];
   });
+  expect(dead, 'dead links').toEqual([]);
+  const files = [...text.matchAll(/`((?:[\w-]+\/)+[\w.-]+\.(?:ts|js|json|graphql))`/g)].map(
+    ([, file = '']) => file,
+  );
+  const gone = files.filter(
+    (file) => !/^(dist|build)\//.test(file) && !exists(file) && !existsSync(join(ROOT, file)),
+  );
+  expect(gone, 'files that are gone').toEqual([]);
+});
 
-  it.each(readmes())('%s names and links only files and headings that exist', (path) => {
-    const text = readText(path);
-    const folder = dirname(path);
-    const exists = (file: string) => existsSync(join(ROOT, folder, file));
-    const dead = [...text.matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)].flatMap(([link, file, id]) => {
-      const isDead = file ? !exists(file) : false;
-      return isDead || (id && !anchorsOf(file ? join(folder, file) : path).includes(id)) ? [link] : [];
-    });
-    expect(dead, 'dead links').toEqual([]);
-    const files = [...text.matchAll(/`((?:[\w-]+\/)+[\w.-]+\.(?:ts|js|json|graphql))`/g)].map(
-      ([, file = '']) => file,
-    );
-    const gone = files.filter(
-      (file) => !/^(dist|build)\//.test(file) && !exists(file) && !existsSync(join(ROOT, file)),
-    );
-    expect(gone, 'files that are gone').toEqual([]);
-  });
-
-  it('the README at the top has few words and a small picture', () => {
-    const words = readText(README)
-      .split(/\s+/)
-      .filter((word) => /[\p{L}\d]/u.test(word));
-    expect(words.length, 'Move something to the guide that it is about.').toBeLessThanOrEqual(MAX_WORDS);
-    const picture = statSync(join(ROOT, 'src/pages/picker/picker.png'));
-    expect(picture.size).toBeLessThanOrEqual(MAX_PICTURE_BYTES);
-  });
+it('the README at the top has few words and a small picture', () => {
+  const words = readText(README)
+    .split(/\s+/)
+    .filter((word) => /[\p{L}\d]/u.test(word));
+  expect(words.length, 'Move something to the guide that it is about.').toBeLessThanOrEqual(MAX_WORDS);
+  const picture = statSync(join(ROOT, 'src/pages/picker/picker.png'));
+  expect(picture.size).toBeLessThanOrEqual(MAX_PICTURE_BYTES);
 });
 
 it('the map in src names every folder and every file of the top level, by paths below src', () => {

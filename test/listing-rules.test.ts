@@ -1,7 +1,7 @@
 /** A rule that hides rows hides them everywhere that a client can look, at once and also after a change. */
 import { writeFileSync } from 'node:fs';
 import { type GraphQLNamedType, getNamedType, isAbstractType, isCompositeType, isObjectType } from 'graphql';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { withFederation } from '../src/graph/federation/federated.js';
 import { schema as ownSchema } from '../src/graph/schema/index.js';
 import { TOOLS } from '../src/mcp/tools.js';
@@ -125,36 +125,35 @@ function expectOrder(rows: readonly { readonly chainKey: string }[] | undefined,
   expect(keys, where).toEqual(ORDER.filter((key) => keys.includes(key)));
 }
 
-describe('rules that hide rows or order chains', () => {
-  it('the rules apply to every field that returns chains or tokens, and to all groups by chain', async () => {
-    const gateway = await start(RULES, { config: { routesSweepMs: 200 } });
-    const { query, snapshots, upstream } = gateway;
-    snapshots.start();
-    await expect.poll(() => snapshots.sweepStatus?.()).toMatchObject({ known: 4, left: 0 });
-    const root = SCHEMA.getQueryType()?.getFields() ?? {};
-    expect(Object.keys(root).sort()).toEqual([...Object.keys(WALK), ...WITHOUT_ROWS].sort());
-    for (const [name, variants] of Object.entries(WALK)) {
-      const field = root[name];
-      if (!field) throw new Error(`Expected the field ${name}`);
-      const selection = selectionOf(getNamedType(field.type), 3);
-      let shown = '';
-      for (const variables of variants) {
-        const given = field.args.filter((arg) => arg.name in variables);
-        const declared = given.map((arg) => `$${arg.name}: ${String(arg.type)}`).join(', ');
-        const passed = given.map((arg) => `${arg.name}: $${arg.name}`).join(', ');
-        const document = `query ${declared && `(${declared})`} { ${name}${passed && `(${passed})`} { ${selection} } }`;
-        const answer = await query(document, variables);
-        const where = `${name} ${JSON.stringify(variables)}`;
-        expect(answer.errors, where).toBeUndefined();
-        expectNothingHidden(JSON.stringify(answer), where);
-        shown += JSON.stringify(answer.data);
-      }
-      if (name !== 'listings') expect(shown, name).toContain('"chainKey":"base"');
+it('the rules apply to every field that returns chains or tokens, and to all groups by chain', async () => {
+  const gateway = await start(RULES, { config: { routesSweepMs: 200 } });
+  const { query, snapshots, upstream } = gateway;
+  snapshots.start();
+  await expect.poll(() => snapshots.sweepStatus?.()).toMatchObject({ known: 4, left: 0 });
+  const root = SCHEMA.getQueryType()?.getFields() ?? {};
+  expect(Object.keys(root).sort()).toEqual([...Object.keys(WALK), ...WITHOUT_ROWS].sort());
+  for (const [name, variants] of Object.entries(WALK)) {
+    const field = root[name];
+    if (!field) throw new Error(`Expected the field ${name}`);
+    const selection = selectionOf(getNamedType(field.type), 3);
+    let shown = '';
+    for (const variables of variants) {
+      const given = field.args.filter((arg) => arg.name in variables);
+      const declared = given.map((arg) => `$${arg.name}: ${String(arg.type)}`).join(', ');
+      const passed = given.map((arg) => `${arg.name}: $${arg.name}`).join(', ');
+      const document = `query ${declared && `(${declared})`} { ${name}${passed && `(${passed})`} { ${selection} } }`;
+      const answer = await query(document, variables);
+      const where = `${name} ${JSON.stringify(variables)}`;
+      expect(answer.errors, where).toBeUndefined();
+      expectNothingHidden(JSON.stringify(answer), where);
+      shown += JSON.stringify(answer.data);
     }
-    // Neither the sweep of routes nor these queries have requested routes of hidden tokens.
-    for (const { url } of upstream.seen) expectNothingHidden(url, url);
-    type Listed = readonly { readonly chainKey: string; readonly address: string }[];
-    const { data } = await query<Record<string, Listed> & { sources: { chains: Listed } }>(`{
+    if (name !== 'listings') expect(shown, name).toContain('"chainKey":"base"');
+  }
+  // Neither the sweep of routes nor these queries have requested routes of hidden tokens.
+  for (const { url } of upstream.seen) expectNothingHidden(url, url);
+  type Listed = readonly { readonly chainKey: string; readonly address: string }[];
+  const { data } = await query<Record<string, Listed> & { sources: { chains: Listed } }>(`{
       chains { chainKey tokenCount }
       evm: chains(chainTypes: ["evm"]) { chainKey }
       found: chains(search: "chain") { chainKey }
@@ -164,67 +163,66 @@ describe('rules that hide rows or order chains', () => {
       sources(dstChainKey: "base", dstToken: "${SHOWN}") { chains { chainKey } }
       listings { rows heldBackRows lastFailure { message } }
     }`);
-    for (const name of ['chains', 'evm', 'found', 'tokens', 'routes', 'destinations'])
-      expectOrder(data?.[name], name);
-    expectOrder(data?.sources.chains, 'sources');
-    expect(data?.chains).toEqual(ORDER.map((chainKey, at) => ({ chainKey, tokenCount: at === 0 ? 2 : 1 })));
-    expect(data?.listings).toEqual([3, 4].map((rows) => ({ rows, heldBackRows: 0, lastFailure: null })));
-    // Unlisted tokens are served, too, unless a rule hides them.
-    expect(data?.routes?.map((token) => token.address)).toContain(UNLISTED);
-  });
+  for (const name of ['chains', 'evm', 'found', 'tokens', 'routes', 'destinations'])
+    expectOrder(data?.[name], name);
+  expectOrder(data?.sources.chains, 'sources');
+  expect(data?.chains).toEqual(ORDER.map((chainKey, at) => ({ chainKey, tokenCount: at === 0 ? 2 : 1 })));
+  expect(data?.listings).toEqual([3, 4].map((rows) => ({ rows, heldBackRows: 0, lastFailure: null })));
+  // Unlisted tokens are served, too, unless a rule hides them.
+  expect(data?.routes?.map((token) => token.address)).toContain(UNLISTED);
+});
 
-  it('the rules apply to the token list, the tools for agents, and the metrics', async () => {
-    const gateway = await start(RULES);
-    const { fetch, metrics, query } = gateway;
-    await query('{ chains { id } tokens { id } }');
-    const list = await (await fetch('/tokenlist.json')).text();
-    expectNothingHidden(list, 'token list');
-    // The token list is in the order of chainId, whatever the order of the listing.
-    const { tokens: listed } = JSON.parse(list) as { tokens: { chainId: number }[] };
-    expect(listed.map(({ chainId }) => chainId)).toEqual([1, 8453, 42161]);
-    expect((await fetch('/tokenlist.json?chainKey=xanadu')).status).toBe(404);
-    const calls: Readonly<Record<string, readonly object[]>> = {
-      find_tokens: [
-        ...TYPED.map((text) => ({ query: text })),
-        ...KEYS.map((reachableFrom) => ({ filter: { reachableFrom } })),
-      ],
-      get_token: KEYS,
-      list_chains: [{}, { search: 'xanadu' }],
-      get_destinations: pairs('srcChainKey', 'srcToken'),
-      get_sources: pairs('dstChainKey', 'dstToken'),
-      listing_status: [{}],
-    };
-    expect(Object.keys(calls)).toEqual(TOOLS.map(({ name }) => name));
-    for (const [name, variants] of Object.entries(calls)) {
-      for (const variables of variants) {
-        const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
-        const response = await fetch('/mcp', { method: 'POST', headers, body: callOf(name, variables) });
-        expect(response.status).toBe(200);
-        expectNothingHidden(await response.text(), `${name} ${JSON.stringify(variables)}`);
-      }
+it('the rules apply to the token list, the tools for agents, and the metrics', async () => {
+  const gateway = await start(RULES);
+  const { fetch, metrics, query } = gateway;
+  await query('{ chains { id } tokens { id } }');
+  const list = await (await fetch('/tokenlist.json')).text();
+  expectNothingHidden(list, 'token list');
+  // The token list is in the order of chainId, whatever the order of the listing.
+  const { tokens: listed } = JSON.parse(list) as { tokens: { chainId: number }[] };
+  expect(listed.map(({ chainId }) => chainId)).toEqual([1, 8453, 42161]);
+  expect((await fetch('/tokenlist.json?chainKey=xanadu')).status).toBe(404);
+  const calls: Readonly<Record<string, readonly object[]>> = {
+    find_tokens: [
+      ...TYPED.map((text) => ({ query: text })),
+      ...KEYS.map((reachableFrom) => ({ filter: { reachableFrom } })),
+    ],
+    get_token: KEYS,
+    list_chains: [{}, { search: 'xanadu' }],
+    get_destinations: pairs('srcChainKey', 'srcToken'),
+    get_sources: pairs('dstChainKey', 'dstToken'),
+    listing_status: [{}],
+  };
+  expect(Object.keys(calls)).toEqual(TOOLS.map(({ name }) => name));
+  for (const [name, variants] of Object.entries(calls)) {
+    for (const variables of variants) {
+      const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+      const response = await fetch('/mcp', { method: 'POST', headers, body: callOf(name, variables) });
+      expect(response.status).toBe(200);
+      expectNothingHidden(await response.text(), `${name} ${JSON.stringify(variables)}`);
     }
-    expectNothingHidden((await metrics.expose()).text, 'metrics');
-  });
+  }
+  expectNothingHidden((await metrics.expose()).text, 'metrics');
+});
 
-  it('the rules apply to routes from a hidden token without a fresh listing: the upstream gets no request', async () => {
-    const gateway = await start(RULES, { config: { tokensFreshMs: 1 } });
-    const { query, upstream } = gateway;
-    await servedChains(gateway);
-    upstream.plan('tokens', status(500));
-    const ask = (token: string) =>
-      query(`{ destinations(srcChainKey: "base", srcToken: "${token}") { tokens { address } } }`);
-    const asked = () => upstream.routesAsked().length;
-    expect((await ask(HIDDEN_BY_KEY)).data).toEqual({ destinations: null });
-    upstream.plan('tokens', json({ tokens }));
-    await expect.poll(() => served(gateway)).toHaveLength(4);
-    upstream.plan('tokens', status(500));
-    await expect.poll(() => gateway.snapshots.status(Date.now())[1].state).toBe('STALE');
-    expect((await ask(HIDDEN_BY_KEY)).data).toEqual({ destinations: null });
-    expect(asked()).toBe(0);
-    // The routes of an unknown token that no rule hides are requested.
-    await ask(address('77'));
-    expect(asked()).toBe(1);
-  });
+it('the rules apply to routes from a hidden token without a fresh listing: the upstream gets no request', async () => {
+  const gateway = await start(RULES, { config: { tokensFreshMs: 1 } });
+  const { query, upstream } = gateway;
+  await servedChains(gateway);
+  upstream.plan('tokens', status(500));
+  const ask = (token: string) =>
+    query(`{ destinations(srcChainKey: "base", srcToken: "${token}") { tokens { address } } }`);
+  const asked = () => upstream.routesAsked().length;
+  expect((await ask(HIDDEN_BY_KEY)).data).toEqual({ destinations: null });
+  upstream.plan('tokens', json({ tokens }));
+  await expect.poll(() => served(gateway)).toHaveLength(4);
+  upstream.plan('tokens', status(500));
+  await expect.poll(() => gateway.snapshots.status(Date.now())[1].state).toBe('STALE');
+  expect((await ask(HIDDEN_BY_KEY)).data).toEqual({ destinations: null });
+  expect(asked()).toBe(0);
+  // The routes of an unknown token that no rule hides are requested.
+  await ask(address('77'));
+  expect(asked()).toBe(1);
 });
 
 it('rules that hide everything produce empty listings and a warning', async () => {

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { SETTING_NAMES } from '../src/config/config.js';
 import { demoTokens } from './fixtures/demo.js';
 import { json, late, stall } from './support/fake-upstream.js';
@@ -29,24 +29,22 @@ const runWith = (...options: string[]) =>
     ({ code, stdout, stderr }) => ({ code, stdout, stderr }),
   );
 
-describe('the command line', () => {
-  it('--help names every setting', async () => {
-    const { code, stdout, stderr } = await runWith('--help');
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    for (const name of SETTING_NAMES) expect(stdout).toMatch(new RegExp(`^ {2}${name}\\b`, 'm'));
-    expect(stdout).toContain('PORT (default 4000)');
-  });
+it('--help names every setting', async () => {
+  const { code, stdout, stderr } = await runWith('--help');
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  for (const name of SETTING_NAMES) expect(stdout).toMatch(new RegExp(`^ {2}${name}\\b`, 'm'));
+  expect(stdout).toContain('PORT (default 4000)');
+});
 
-  it('--version prints the version of the package and the commit that was built', async () => {
-    const stdout = `^chains-and-tokens-gateway ${PACKAGE.version} \\([0-9a-f]{40}(-dirty)?\\)\n$`;
-    const expected = { code: 0, stdout: expect.stringMatching(stdout), stderr: '' };
-    expect(await runWith('--version')).toEqual(expected);
-  });
+it('--version prints the version of the package and the commit that was built', async () => {
+  const stdout = `^chains-and-tokens-gateway ${PACKAGE.version} \\([0-9a-f]{40}(-dirty)?\\)\n$`;
+  const expected = { code: 0, stdout: expect.stringMatching(stdout), stderr: '' };
+  expect(await runWith('--version')).toEqual(expected);
+});
 
-  it('the command line refuses other options, and names where the settings are', async () => {
-    const stderr = expect.stringMatching(/--port 4001[\s\S]*--help/);
-    expect(await runWith('--port', '4001')).toEqual({ code: 1, stdout: '', stderr });
-  });
+it('the command line refuses other options, and names where the settings are', async () => {
+  const stderr = expect.stringMatching(/--port 4001[\s\S]*--help/);
+  expect(await runWith('--port', '4001')).toEqual({ code: 1, stdout: '', stderr });
 });
 
 it('the line "Listening" of the log has the beginning of all request ids of the process', async () => {
@@ -72,60 +70,58 @@ it('the admin port answers only when the public port is open: a gateway that it 
   expect(await statusOf(`http://127.0.0.1:${port}/live`)).toBe(200);
 });
 
-describe('a signal', () => {
-  it.each([0, 60, 600])('SIGTERM %i ms after its handler is set ends the gateway', async (ms) => {
-    const { child, output, exited } = spawnGateway({
-      PORT: '0',
-      NODE_OPTIONS: `--import "${SAY_WHEN_ARMED}"`,
-      DRAIN_MS: '0',
-    });
-    await expect.poll(output, { interval: 1 }).toContain('ARMED');
-    // The handler must be set before the gateway writes its first line.
-    expect(output()).toMatch(/^ARMED/);
-    await sleep(ms);
-    child.kill('SIGTERM');
-    expect(await exited, output()).toBe(0);
-    expect(output()).not.toMatch(/"level":"(error|fatal)"|Error/);
+it.each([0, 60, 600])('SIGTERM %i ms after its handler is set ends the gateway', async (ms) => {
+  const { child, output, exited } = spawnGateway({
+    PORT: '0',
+    NODE_OPTIONS: `--import "${SAY_WHEN_ARMED}"`,
+    DRAIN_MS: '0',
   });
+  await expect.poll(output, { interval: 1 }).toContain('ARMED');
+  // The handler must be set before the gateway writes its first line.
+  expect(output()).toMatch(/^ARMED/);
+  await sleep(ms);
+  child.kill('SIGTERM');
+  expect(await exited, output()).toBe(0);
+  expect(output()).not.toMatch(/"level":"(error|fatal)"|Error/);
+});
 
-  it('SIGHUP is ignored', async () => {
-    const { address, child } = await startGatewayProcess();
-    child.kill('SIGHUP');
+it('SIGHUP is ignored', async () => {
+  const { address, child } = await startGatewayProcess();
+  child.kill('SIGHUP');
+  await sleep(200);
+  expect((await fetch(`${address}/live`)).status).toBe(200);
+  expect(child.exitCode ?? child.signalCode).toBeNull();
+});
+
+it('a repeated SIGTERM, from a supervisor that signals npm and its children, loses no request', async () => {
+  const { answer, child, exited } = await startWaitingGateway(late(2000, json({ tokens: demoTokens })));
+  for (const signal of ['SIGTERM', 'SIGTERM', 'SIGHUP', 'SIGTERM'] as const) {
+    child.kill(signal);
     await sleep(200);
-    expect((await fetch(`${address}/live`)).status).toBe(200);
-    expect(child.exitCode ?? child.signalCode).toBeNull();
-  });
+  }
+  expect((await answer).data.tokens).toHaveLength(demoTokens.length);
+  expect(await exited).toBe(0);
+});
 
-  it('a repeated SIGTERM, from a supervisor that signals npm and its children, loses no request', async () => {
-    const { answer, child, exited } = await startWaitingGateway(late(2000, json({ tokens: demoTokens })));
-    for (const signal of ['SIGTERM', 'SIGTERM', 'SIGHUP', 'SIGTERM'] as const) {
-      child.kill(signal);
-      await sleep(200);
-    }
-    expect((await answer).data.tokens).toHaveLength(demoTokens.length);
-    expect(await exited).toBe(0);
-  });
+it('a second Ctrl-C ends the process at once; the copy of the first that npm passes on does not', async () => {
+  const { child, exited, output } = await startWaitingGateway(stall);
+  child.kill('SIGINT');
+  child.kill('SIGINT');
+  await expect.poll(output).toContain('"msg":"Stopping');
+  await sleep(1500);
+  expect(child.exitCode).toBeNull();
+  child.kill('SIGINT');
+  expect(await exited).toBe(130);
+});
 
-  it('a second Ctrl-C ends the process at once; the copy of the first that npm passes on does not', async () => {
-    const { child, exited, output } = await startWaitingGateway(stall);
-    child.kill('SIGINT');
-    child.kill('SIGINT');
-    await expect.poll(output).toContain('"msg":"Stopping');
-    await sleep(1500);
-    expect(child.exitCode).toBeNull();
-    child.kill('SIGINT');
-    expect(await exited).toBe(130);
-  });
-
-  // `production.test.ts` sends SIGTERM.
-  it('SIGINT reaches the gateway through npm start', async () => {
-    const port = await freePort();
-    const env = { ...process.env, PORT: String(port), npm_config_ignore_scripts: 'true' };
-    const { child, output, exited } = spawnGroup('npm', ['start'], { cwd: ROOT, env });
-    await expect.poll(output, { timeout: 120_000 }).toContain('"msg":"Listening"');
-    child.kill('SIGINT');
-    expect(await exited).toBe(0);
-    expect(output()).toContain('"msg":"Stopped"');
-    await expect(fetch(`http://127.0.0.1:${port}/live`)).rejects.toThrow();
-  });
+// `production.test.ts` sends SIGTERM.
+it('SIGINT reaches the gateway through npm start', async () => {
+  const port = await freePort();
+  const env = { ...process.env, PORT: String(port), npm_config_ignore_scripts: 'true' };
+  const { child, output, exited } = spawnGroup('npm', ['start'], { cwd: ROOT, env });
+  await expect.poll(output, { timeout: 120_000 }).toContain('"msg":"Listening"');
+  child.kill('SIGINT');
+  expect(await exited).toBe(0);
+  expect(output()).toContain('"msg":"Stopped"');
+  await expect(fetch(`http://127.0.0.1:${port}/live`)).rejects.toThrow();
 });

@@ -5,7 +5,7 @@ import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { crawl } from './support/crawl.js';
 import { freePort } from './support/free-port.js';
 import { ask } from './support/gateway-process.js';
@@ -46,65 +46,61 @@ async function startInProduction() {
   return { ...started, address: `http://127.0.0.1:${port}` };
 }
 
-describe('npm ci --omit=dev --omit=optional beside a dist', () => {
-  it('npm ci without development packages is enough for npm start: it responds, serves both pages, and stops', async () => {
-    const { child, address, exited, output } = await startInProduction();
-    const query = '{ tokens(srcChainKey: "degen") { symbol chain { name } } }';
-    expect((await ask<{ tokens: unknown[] }>(address, query)).data.tokens).toHaveLength(4);
-    const statuses = await crawl(
-      (path) => fetch(address + path, { headers: { accept: 'text/html' } }),
-      ['/', '/graphql'],
-    );
-    expect(statuses.size).toBeGreaterThan(10);
-    expect([...statuses].filter(([, status]) => status !== 200)).toEqual([]);
-    child.kill('SIGTERM');
-    expect(await exited, output()).toBe(0);
-    expect(output()).toContain('"msg":"Stopped"');
-  });
+it('npm ci without development packages is enough for npm start: it responds, serves both pages, and stops', async () => {
+  const { child, address, exited, output } = await startInProduction();
+  const query = '{ tokens(srcChainKey: "degen") { symbol chain { name } } }';
+  expect((await ask<{ tokens: unknown[] }>(address, query)).data.tokens).toHaveLength(4);
+  const statuses = await crawl(
+    (path) => fetch(address + path, { headers: { accept: 'text/html' } }),
+    ['/', '/graphql'],
+  );
+  expect(statuses.size).toBeGreaterThan(10);
+  expect([...statuses].filter(([, status]) => status !== 200)).toEqual([]);
+  child.kill('SIGTERM');
+  expect(await exited, output()).toBe(0);
+  expect(output()).toContain('"msg":"Stopped"');
+});
 
-  it(`npm ci installs at most ${MAX_MIB} MiB and ${MAX_PACKAGES} packages, no TypeScript among them, and runs no scripts`, () => {
-    const packages = installedPackages();
-    expect(packages.length).toBeLessThanOrEqual(MAX_PACKAGES);
-    expect(spaceOf(join(folder, 'node_modules')) / MIB).toBeLessThanOrEqual(MAX_MIB);
-    const names = packages.map((path) => manifestOf(path).name);
-    expect(names.filter((name) => /typescript/.test(name))).toEqual([]);
-    const hooks = ['preinstall', 'install', 'postinstall'];
-    const scripted = packages.filter((path) =>
-      hooks.some((hook) => hook in (manifestOf(path).scripts ?? {})),
-    );
-    expect(scripted).toEqual([]);
-  });
+it(`npm ci installs at most ${MAX_MIB} MiB and ${MAX_PACKAGES} packages, no TypeScript among them, and runs no scripts`, () => {
+  const packages = installedPackages();
+  expect(packages.length).toBeLessThanOrEqual(MAX_PACKAGES);
+  expect(spaceOf(join(folder, 'node_modules')) / MIB).toBeLessThanOrEqual(MAX_MIB);
+  const names = packages.map((path) => manifestOf(path).name);
+  expect(names.filter((name) => /typescript/.test(name))).toEqual([]);
+  const hooks = ['preinstall', 'install', 'postinstall'];
+  const scripted = packages.filter((path) => hooks.some((hook) => hook in (manifestOf(path).scripts ?? {})));
+  expect(scripted).toEqual([]);
+});
 
-  it('the table in src/decisions.md names every dependency', () => {
-    const [, table = ''] = readText('src/decisions.md').split('\n## Dependencies\n');
-    expect([...table.matchAll(/^\| `([^`]+)` \|/gm)].map(([, name]) => name)).toEqual(DEPENDENCIES);
-  });
+it('the table in src/decisions.md names every dependency', () => {
+  const [, table = ''] = readText('src/decisions.md').split('\n## Dependencies\n');
+  expect([...table.matchAll(/^\| `([^`]+)` \|/gm)].map(([, name]) => name)).toEqual(DEPENDENCIES);
+});
 
-  it('the dependencies in package.json are exactly what the compiled code imports', () => {
-    const dist = join(folder, 'dist');
-    const imported = readdirSync(dist, { recursive: true, encoding: 'utf8' })
-      // Scripts of the build do not run in production.
-      .filter((path) => path.endsWith('.js') && !path.startsWith('packaging/'))
-      .filter((path) => !/^pages\/(picker|graphiql)\//.test(path))
-      .flatMap((path) => [
-        ...readFileSync(join(dist, path), 'utf8').matchAll(
-          /\b(?:from|import\(|import|resolve\() ?['"]((?:@[\w-]+\/)?[\w-]+)(?:\/[^'"]*)?['"]/g,
-        ),
-      ])
-      .map(([, name = '']) => name)
-      .filter((name) => !isBuiltin(name));
-    // pino-pretty is optional: without it a terminal gets JSON lines.
-    const expected = [...DEPENDENCIES, 'pino-pretty'];
-    expect([...new Set(imported)].toSorted()).toEqual(expected.toSorted());
-  });
+it('the dependencies in package.json are exactly what the compiled code imports', () => {
+  const dist = join(folder, 'dist');
+  const imported = readdirSync(dist, { recursive: true, encoding: 'utf8' })
+    // Scripts of the build do not run in production.
+    .filter((path) => path.endsWith('.js') && !path.startsWith('packaging/'))
+    .filter((path) => !/^pages\/(picker|graphiql)\//.test(path))
+    .flatMap((path) => [
+      ...readFileSync(join(dist, path), 'utf8').matchAll(
+        /\b(?:from|import\(|import|resolve\() ?['"]((?:@[\w-]+\/)?[\w-]+)(?:\/[^'"]*)?['"]/g,
+      ),
+    ])
+    .map(([, name = '']) => name)
+    .filter((name) => !isBuiltin(name));
+  // pino-pretty is optional: without it a terminal gets JSON lines.
+  const expected = [...DEPENDENCIES, 'pino-pretty'];
+  expect([...new Set(imported)].toSorted()).toEqual(expected.toSorted());
+});
 
-  it('npm start names the commands to run if nothing was built', async () => {
-    const empty = temporaryDirectory();
-    cpSync(join(ROOT, 'package.json'), join(empty, 'package.json'));
-    const { exited, output } = npmStart(empty);
-    expect(await exited).toBe(1);
-    expect(output()).toContain('There is no dist. Run npm ci && npm run build');
-  });
+it('npm start names the commands to run if nothing was built', async () => {
+  const empty = temporaryDirectory();
+  cpSync(join(ROOT, 'package.json'), join(empty, 'package.json'));
+  const { exited, output } = npmStart(empty);
+  expect(await exited).toBe(1);
+  expect(output()).toContain('There is no dist. Run npm ci && npm run build');
 });
 
 it('.ci/sbom lists exactly the packages of production, as CycloneDX', async () => {

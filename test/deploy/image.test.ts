@@ -3,7 +3,7 @@ import { execFile, spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { generatedListings } from '../fixtures/rows.js';
 import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { fixedLimits } from '../support/fixed-limits.js';
@@ -62,108 +62,106 @@ async function startImage(settings: Readonly<Record<string, string>>) {
   };
 }
 
-describe('the command of the image', () => {
-  it('the command of the image is that of npm start', () => {
-    expect(`exec ${command.join(' ')}`).toBe(PACKAGE.scripts.start);
-  });
+it('the command of the image is that of npm start', () => {
+  expect(`exec ${command.join(' ')}`).toBe(PACKAGE.scripts.start);
+});
 
-  it('the command of the image refuses to start without an upstream', async () => {
-    const { exited, output } = run({});
-    expect(await exited).toBe(1);
-    expect(output()).toContain('UPSTREAM_URL: expected the base address of an upstream');
-  });
+it('the command of the image refuses to start without an upstream', async () => {
+  const { exited, output } = run({});
+  expect(await exited).toBe(1);
+  expect(output()).toContain('UPSTREAM_URL: expected the base address of an upstream');
+});
 
-  it('the image responds, is healthy, writes only snapshots, and stops at SIGTERM', async () => {
-    const upstream = await startFakeUpstream({}, onTestFinished);
-    const { address, admin, child, exited, output, checkHealth, snapshots } = await startImage({
-      UPSTREAM_URL: upstream.url,
-    });
-    const { data } = await ask<{ tokens: unknown[] }>(address, '{ tokens(srcChainKey: "degen") { symbol } }');
-    expect(data.tokens).toHaveLength(4);
-    await expect.poll(async () => (await fetch(`${address}/ready`)).status).toBe(200);
-    for (const path of ['/', '/graphql']) {
-      expect((await fetch(address + path, { headers: { accept: 'text/html' } })).status, path).toBe(200);
+it('the image responds, is healthy, writes only snapshots, and stops at SIGTERM', async () => {
+  const upstream = await startFakeUpstream({}, onTestFinished);
+  const { address, admin, child, exited, output, checkHealth, snapshots } = await startImage({
+    UPSTREAM_URL: upstream.url,
+  });
+  const { data } = await ask<{ tokens: unknown[] }>(address, '{ tokens(srcChainKey: "degen") { symbol } }');
+  expect(data.tokens).toHaveLength(4);
+  await expect.poll(async () => (await fetch(`${address}/ready`)).status).toBe(200);
+  for (const path of ['/', '/graphql']) {
+    expect((await fetch(address + path, { headers: { accept: 'text/html' } })).status, path).toBe(200);
+  }
+  expect((await fetch(`${admin}/metrics`)).status).toBe(200);
+  expect((await fetch(`${address}/metrics`)).status).toBe(404);
+  expect(checkHealth()).toBe(0);
+  await expect
+    .poll(() => readdirSync(snapshots).toSorted().join('\n'))
+    .toMatch(/chains-\S+\.snapshot\ntokens-\S+\.snapshot/);
+  const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
+  if (CAN_CHANGE_USER) {
+    expect(status).toMatch(/^Uid:\t65534\t65534/m);
+    expect(status).toMatch(/^CapEff:\t0+$/m);
+    const canWrite = (path: string) =>
+      spawnSync('sh', ['-c', `${AS_USER} test -w ${join(ROOT, path)}`]).status === 0;
+    expect(['dist', 'dist/main.js', 'node_modules', '.'].filter(canWrite)).toEqual([]);
+  }
+  // The guide to troubleshooting has this command for a running container.
+  const [command = ''] = /node -e "fetch[^`]*/.exec(deployed('troubleshooting.md')) ?? [];
+  const refresh = command.replace('http://127.0.0.1:4001', admin);
+  const { stdout } = await promisify(execFile)('sh', ['-c', refresh]);
+  const refreshed = { refreshed: true };
+  expect(JSON.parse(stdout)).toMatchObject({ chains: refreshed, tokens: refreshed });
+  child.kill('SIGTERM');
+  expect(await exited).toBe(0);
+  expect(checkHealth()).toBe(1);
+  expect(output()).toContain('"Stopped"');
+  expect(output()).not.toMatch(/"level":"(warn|error|fatal)"/);
+});
+
+it('the image is not healthy before it has listings', async () => {
+  const upstream = await startFakeUpstream({}, onTestFinished);
+  upstream.planBoth(status(503));
+  const { admin, checkHealth } = await startImage({ UPSTREAM_URL: upstream.url });
+  expect((await fetch(`${admin}/live`)).status).toBe(200);
+  expect(checkHealth()).toBe(1);
+  for (const [name, rows] of Object.entries(generatedListings(2, 4)))
+    upstream.plan(name as 'chains' | 'tokens', json({ [name]: rows }));
+  await expect.poll(checkHealth).toBe(0);
+});
+
+it.each(SIZES)('the image stays below the limit on memory with %i tokens and clients', async (listed) => {
+  const { chains, tokens } = generatedListings(80, listed);
+  const upstream = await startFakeUpstream({ chains, tokens }, onTestFinished);
+  // Prices change with each refresh, so that indexes and responses cannot be reused.
+  upstream.plan('tokens', (response, request, nth) =>
+    json({ tokens: tokens.map((token) => ({ ...token, price: { usd: nth } })) })(response, request, nth),
+  );
+  const { address, child, output } = await startImage({
+    UPSTREAM_URL: upstream.url,
+    TOKENS_FRESH_MS: '1000',
+    LOG_REQUESTS: 'none',
+    ...fixedLimits(),
+  });
+  await ask(address, '{ tokens { symbol } }');
+  const idle = megabytesOf(child.pid).now;
+  const until = performance.now() + MEMORY_SECONDS * 1000;
+  const isOver = () =>
+    performance.now() >= until && (upstream.count('tokens') > 2 || performance.now() >= until + 60_000);
+  let most = idle;
+  let answered = 0;
+  const client = async (nth: number) => {
+    const encoding = ['br', 'gzip', 'identity'][nth % 3] ?? '';
+    for (let turn = nth; !isOver(); turn += 8) {
+      const query =
+        turn % 16 === 0
+          ? '{ tokens { id symbol name decimals address price { usd } chain { name } } }'
+          : `{ tokenSearch(query: "tok${turn % listed}") { totalCount nodes: edges { node { symbol } } } }`;
+      const response = await post(address, { query }, { 'accept-encoding': encoding });
+      const body = (await response.json()) as { data?: unknown; errors?: unknown };
+      expect([response.status, body.errors]).toEqual([200, undefined]);
+      answered++;
+      most = Math.max(most, megabytesOf(child.pid).now);
     }
-    expect((await fetch(`${admin}/metrics`)).status).toBe(200);
-    expect((await fetch(`${address}/metrics`)).status).toBe(404);
-    expect(checkHealth()).toBe(0);
-    await expect
-      .poll(() => readdirSync(snapshots).toSorted().join('\n'))
-      .toMatch(/chains-\S+\.snapshot\ntokens-\S+\.snapshot/);
-    const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
-    if (CAN_CHANGE_USER) {
-      expect(status).toMatch(/^Uid:\t65534\t65534/m);
-      expect(status).toMatch(/^CapEff:\t0+$/m);
-      const canWrite = (path: string) =>
-        spawnSync('sh', ['-c', `${AS_USER} test -w ${join(ROOT, path)}`]).status === 0;
-      expect(['dist', 'dist/main.js', 'node_modules', '.'].filter(canWrite)).toEqual([]);
-    }
-    // The guide to troubleshooting has this command for a running container.
-    const [command = ''] = /node -e "fetch[^`]*/.exec(deployed('troubleshooting.md')) ?? [];
-    const refresh = command.replace('http://127.0.0.1:4001', admin);
-    const { stdout } = await promisify(execFile)('sh', ['-c', refresh]);
-    const refreshed = { refreshed: true };
-    expect(JSON.parse(stdout)).toMatchObject({ chains: refreshed, tokens: refreshed });
-    child.kill('SIGTERM');
-    expect(await exited).toBe(0);
-    expect(checkHealth()).toBe(1);
-    expect(output()).toContain('"Stopped"');
-    expect(output()).not.toMatch(/"level":"(warn|error|fatal)"/);
-  });
-
-  it('the image is not healthy before it has listings', async () => {
-    const upstream = await startFakeUpstream({}, onTestFinished);
-    upstream.planBoth(status(503));
-    const { admin, checkHealth } = await startImage({ UPSTREAM_URL: upstream.url });
-    expect((await fetch(`${admin}/live`)).status).toBe(200);
-    expect(checkHealth()).toBe(1);
-    for (const [name, rows] of Object.entries(generatedListings(2, 4)))
-      upstream.plan(name as 'chains' | 'tokens', json({ [name]: rows }));
-    await expect.poll(checkHealth).toBe(0);
-  });
-
-  it.each(SIZES)('the image stays below the limit on memory with %i tokens and clients', async (listed) => {
-    const { chains, tokens } = generatedListings(80, listed);
-    const upstream = await startFakeUpstream({ chains, tokens }, onTestFinished);
-    // Prices change with each refresh, so that indexes and responses cannot be reused.
-    upstream.plan('tokens', (response, request, nth) =>
-      json({ tokens: tokens.map((token) => ({ ...token, price: { usd: nth } })) })(response, request, nth),
-    );
-    const { address, child, output } = await startImage({
-      UPSTREAM_URL: upstream.url,
-      TOKENS_FRESH_MS: '1000',
-      LOG_REQUESTS: 'none',
-      ...fixedLimits(),
-    });
-    await ask(address, '{ tokens { symbol } }');
-    const idle = megabytesOf(child.pid).now;
-    const until = performance.now() + MEMORY_SECONDS * 1000;
-    const isOver = () =>
-      performance.now() >= until && (upstream.count('tokens') > 2 || performance.now() >= until + 60_000);
-    let most = idle;
-    let answered = 0;
-    const client = async (nth: number) => {
-      const encoding = ['br', 'gzip', 'identity'][nth % 3] ?? '';
-      for (let turn = nth; !isOver(); turn += 8) {
-        const query =
-          turn % 16 === 0
-            ? '{ tokens { id symbol name decimals address price { usd } chain { name } } }'
-            : `{ tokenSearch(query: "tok${turn % listed}") { totalCount nodes: edges { node { symbol } } } }`;
-        const response = await post(address, { query }, { 'accept-encoding': encoding });
-        const body = (await response.json()) as { data?: unknown; errors?: unknown };
-        expect([response.status, body.errors]).toEqual([200, undefined]);
-        answered++;
-        most = Math.max(most, megabytesOf(child.pid).now);
-      }
-    };
-    await Promise.all(Array.from({ length: 8 }, (_, nth) => client(nth)));
-    process.stdout.write(
-      `Memory with ${listed} tokens: ${mebibytes(idle)} MiB after the first answer, ${mebibytes(most)} MiB at most in ${answered} answers and ${upstream.count('tokens')} refreshes.\n`,
-    );
-    expect(upstream.count('tokens')).toBeGreaterThan(2);
-    expect(child.exitCode ?? child.signalCode, output()).toBeNull();
-    expect(most * 1e6).toBeLessThan(LIMIT);
-  });
+  };
+  await Promise.all(Array.from({ length: 8 }, (_, nth) => client(nth)));
+  process.stdout.write(
+    `Memory with ${listed} tokens: ${mebibytes(idle)} MiB after the first answer, ${mebibytes(most)} MiB at most in ${answered} answers and ${upstream.count('tokens')} refreshes.\n`,
+  );
+  expect(upstream.count('tokens')).toBeGreaterThan(2);
+  expect(child.exitCode ?? child.signalCode, output()).toBeNull();
+  expect(most * 1e6).toBeLessThan(LIMIT);
 });
 
 const mebibytes = (megabytes: number) => Math.round((megabytes * 1e6) / 2 ** 20);

@@ -1,5 +1,5 @@
 /** Slow, greedy and sleeping clients cost bounded memory, and only they are refused or cut. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { fixedLimits } from '../support/fixed-limits.js';
 import { expectAlive, FULL, startTarget } from '../support/hostile.js';
 import { CHUNKED, openRaw, postOf, type RawConnection } from '../support/raw-http.js';
@@ -8,50 +8,48 @@ const MB = 2 ** 20;
 /** The connections of a client that reads nothing. */
 const READERS = 30;
 
-describe('request bodies', () => {
-  it('a body in 250,000 chunks of one byte takes little memory', async () => {
-    const target = await startTarget();
-    const before = target.memoryMb();
-    const watch = target.watch();
-    const senders = await Promise.all([1, 2, 3, 4].map(() => openRaw(target.address)));
-    for (const sender of senders) await sender.send(CHUNKED);
-    const piece = Buffer.from('1\r\nx\r\n'.repeat(50_000));
-    for (let nth = 0; nth < 5; nth++) await Promise.all(senders.map((sender) => sender.send(piece)));
-    expect((await target.ask({ query: '{ chains { chainKey } }' })).status).toBe(200);
-    const seen = await watch.stop();
-    // Memory holds the buffers of the bodies, and also the chunks that were read and are not collected yet.
-    expectAlive(seen, before + 80);
-    expect(seen.liveMs).toBeLessThan(1500);
-  });
+it('a body in 250,000 chunks of one byte takes little memory', async () => {
+  const target = await startTarget();
+  const before = target.memoryMb();
+  const watch = target.watch();
+  const senders = await Promise.all([1, 2, 3, 4].map(() => openRaw(target.address)));
+  for (const sender of senders) await sender.send(CHUNKED);
+  const piece = Buffer.from('1\r\nx\r\n'.repeat(50_000));
+  for (let nth = 0; nth < 5; nth++) await Promise.all(senders.map((sender) => sender.send(piece)));
+  expect((await target.ask({ query: '{ chains { chainKey } }' })).status).toBe(200);
+  const seen = await watch.stop();
+  // Memory holds the buffers of the bodies, and also the chunks that were read and are not collected yet.
+  expectAlive(seen, before + 80);
+  expect(seen.liveMs).toBeLessThan(1500);
+});
 
-  it('unfinished bodies are bounded over all connections; the client that sends most is refused', async () => {
-    const target = await startTarget();
-    const watch = target.watch();
-    const piece = Buffer.alloc(1_000_000, 'x');
-    const head = `POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${MB}\r\n\r\n`;
-    const senders: RawConnection[] = [];
-    const honest = await openRaw(target.address, { from: '127.0.0.2' });
-    const query = `{ chains { chainKey } } # ${'x'.repeat(500_000)}`;
-    const request = postOf(query);
-    await honest.send(request.slice(0, 400_000));
-    for (let nth = 0; nth < 150; nth++) {
-      const sender = await openRaw(target.address);
-      senders.push(sender);
-      await sender.send(head);
-      await sender.send(piece);
-    }
-    const refused = () => senders.filter((sender) => sender.received().startsWith('HTTP/1.1 503'));
-    await expect.poll(() => refused().length).toBeGreaterThan(100);
-    for (const sender of refused()) {
-      expect(sender.received()).toMatch(/retry-after: \d/);
-      expect(sender.received()).toContain('"code":"OVERLOADED"');
-    }
-    await honest.send(request.slice(400_000));
-    await expect.poll(honest.received).toMatch(/^HTTP\/1.1 200/);
-    expect((await target.ask({ query: '{ chains { name } }' })).status).toBe(200);
-    expectAlive(await watch.stop(), 300);
-    expect(await target.cuts('request_bytes')).toBeGreaterThan(100);
-  });
+it('unfinished bodies are bounded over all connections; the client that sends most is refused', async () => {
+  const target = await startTarget();
+  const watch = target.watch();
+  const piece = Buffer.alloc(1_000_000, 'x');
+  const head = `POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${MB}\r\n\r\n`;
+  const senders: RawConnection[] = [];
+  const honest = await openRaw(target.address, { from: '127.0.0.2' });
+  const query = `{ chains { chainKey } } # ${'x'.repeat(500_000)}`;
+  const request = postOf(query);
+  await honest.send(request.slice(0, 400_000));
+  for (let nth = 0; nth < 150; nth++) {
+    const sender = await openRaw(target.address);
+    senders.push(sender);
+    await sender.send(head);
+    await sender.send(piece);
+  }
+  const refused = () => senders.filter((sender) => sender.received().startsWith('HTTP/1.1 503'));
+  await expect.poll(() => refused().length).toBeGreaterThan(100);
+  for (const sender of refused()) {
+    expect(sender.received()).toMatch(/retry-after: \d/);
+    expect(sender.received()).toContain('"code":"OVERLOADED"');
+  }
+  await honest.send(request.slice(400_000));
+  await expect.poll(honest.received).toMatch(/^HTTP\/1.1 200/);
+  expect((await target.ask({ query: '{ chains { name } }' })).status).toBe(200);
+  expectAlive(await watch.stop(), 300);
+  expect(await target.cuts('request_bytes')).toBeGreaterThan(100);
 });
 
 it('idle connections do not keep their last request in memory', async () => {

@@ -1,6 +1,6 @@
 /** Odd paths, Host headers, bytes that are not HTTP and floods of connections get safe responses or none. */
 import { execFileSync } from 'node:child_process';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { share } from '../support/ends.js';
 import { fixedLimits } from '../support/fixed-limits.js';
 import { startGatewayProcess } from '../support/gateway-process.js';
@@ -19,42 +19,38 @@ const ODD_PATHS =
     ' ',
   );
 
-describe('a path that normalisation would change', () => {
-  it.each(ODD_PATHS)('the path %s is not served, because normalisation would change it', async (target) => {
-    const came = await sendRaw(gateway.address, get(target));
-    expect(came).toMatch(/^HTTP\/1.1 40[04]/);
-    expect(came).toContain('nosniff');
-    expect(came).not.toContain('process_cpu');
-    expect(came).toMatch(/\{"error":"(Nothing is here|Expected)/);
-  });
-
-  it('plain paths, queries and URLs with the own host are served', async () => {
-    for (const target of ['/live', '/live?x=/../y', 'http://x/live', 'HTTP://X/live?', '/metrics']) {
-      expect(await sendRaw(gateway.address, get(target)), target).toMatch(/^HTTP\/1.1 200/);
-    }
-    const asked = get('/graphql?query={__typename}&x=../..%2f');
-    expect(await sendRaw(gateway.address, asked)).toMatch(/"__typename":"Query"/);
-  });
+it.each(ODD_PATHS)('the path %s is not served, because normalisation would change it', async (target) => {
+  const came = await sendRaw(gateway.address, get(target));
+  expect(came).toMatch(/^HTTP\/1.1 40[04]/);
+  expect(came).toContain('nosniff');
+  expect(came).not.toContain('process_cpu');
+  expect(came).toMatch(/\{"error":"(Nothing is here|Expected)/);
 });
 
-describe('Host headers', () => {
-  it.each([
-    ['two', 'Host: x\r\nHost: y\r\n'],
-    ['two alike', 'Host: x\r\nhost: x\r\n'],
-    ['none', ''],
-  ])('%s Host headers are refused, also if the response is cached', async (_name, headers) => {
-    const target = '/graphql?query={__typename}';
-    expect(await sendRaw(gateway.address, get(target))).toMatch(/^HTTP\/1.1 200/);
-    for (const refused of [target, '/live']) {
-      const came = await sendRaw(gateway.address, get(refused, headers));
-      expect(came).toMatch(/^HTTP\/1.1 400[\s\S]*\{"error":"Expected one Host header\."\}$/);
-      expect(came).toContain('nosniff');
-    }
-  });
+it('plain paths, queries and URLs with the own host are served', async () => {
+  for (const target of ['/live', '/live?x=/../y', 'http://x/live', 'HTTP://X/live?', '/metrics']) {
+    expect(await sendRaw(gateway.address, get(target)), target).toMatch(/^HTTP\/1.1 200/);
+  }
+  const asked = get('/graphql?query={__typename}&x=../..%2f');
+  expect(await sendRaw(gateway.address, asked)).toMatch(/"__typename":"Query"/);
+});
 
-  it('a Host header is not required with HTTP/1.0', async () => {
-    expect(await sendRaw(gateway.address, 'GET /live HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1.1 200/);
-  });
+it.each([
+  ['two', 'Host: x\r\nHost: y\r\n'],
+  ['two alike', 'Host: x\r\nhost: x\r\n'],
+  ['none', ''],
+])('%s Host headers are refused, also if the response is cached', async (_name, headers) => {
+  const target = '/graphql?query={__typename}';
+  expect(await sendRaw(gateway.address, get(target))).toMatch(/^HTTP\/1.1 200/);
+  for (const refused of [target, '/live']) {
+    const came = await sendRaw(gateway.address, get(refused, headers));
+    expect(came).toMatch(/^HTTP\/1.1 400[\s\S]*\{"error":"Expected one Host header\."\}$/);
+    expect(came).toContain('nosniff');
+  }
+});
+
+it('a Host header is not required with HTTP/1.0', async () => {
+  expect(await sendRaw(gateway.address, 'GET /live HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1.1 200/);
 });
 
 const GRAPHQL_JSON = 'application/graphql-response+json';
@@ -100,88 +96,83 @@ it.each<[string, string, number]>([
   expect(came.match(/HTTP\/1\.1 \d/g)).toHaveLength(1);
 });
 
-describe('input that is not HTTP', () => {
-  it('input that is not HTTP is refused with a readable reason, also if much of it is sent', async () => {
-    const sender = await openRaw(gateway.address);
-    for (let nth = 0; nth < 50; nth++) await sender.send('rubbish '.repeat(8000));
-    await expect
-      .poll(sender.received)
-      .toMatch(
-        /^HTTP\/1.1 400 [\s\S]*\{"error":"Expected an HTTP\/1.1 request, such as POST \/graphql with a JSON body, got none/,
-      );
-    sender.socket.end();
-    await expect.poll(sender.isClosed).toBe(true);
-    // The refusal is sent once.
-    expect(sender.received().split('HTTP/1.1 400')).toHaveLength(2);
-  });
-
-  it('input that is not HTTP is refused behind a request, after its response', async () => {
-    const came = await sendRaw(gateway.address, `${postOf('{ tokens { name symbol } }')}rubbish\r\n\r\n`);
-    expect(came).toMatch(/^HTTP\/1.1 200[\s\S]*HTTP\/1.1 400/);
-  });
+it('input that is not HTTP is refused with a readable reason, also if much of it is sent', async () => {
+  const sender = await openRaw(gateway.address);
+  for (let nth = 0; nth < 50; nth++) await sender.send('rubbish '.repeat(8000));
+  await expect
+    .poll(sender.received)
+    .toMatch(
+      /^HTTP\/1.1 400 [\s\S]*\{"error":"Expected an HTTP\/1.1 request, such as POST \/graphql with a JSON body, got none/,
+    );
+  sender.socket.end();
+  await expect.poll(sender.isClosed).toBe(true);
+  // The refusal is sent once.
+  expect(sender.received().split('HTTP/1.1 400')).toHaveLength(2);
 });
 
-describe('few file handles', () => {
-  const LIST_TOOLS = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
-  const LATE = [
-    ['/', 'Accept: text/html\r\n'],
-    ['/graphql', 'Accept: text/html\r\n'],
-    ['/metrics', ''],
-    ['/ready', ''],
-    ['/graphql?query={tokens{name}}', ''],
-    ['/graphql?query={tokens{symbol}}', 'Accept-Encoding: br\r\n'],
-  ] as const;
+it('input that is not HTTP is refused behind a request, after its response', async () => {
+  const came = await sendRaw(gateway.address, `${postOf('{ tokens { name symbol } }')}rubbish\r\n\r\n`);
+  expect(came).toMatch(/^HTTP\/1.1 200[\s\S]*HTTP\/1.1 400/);
+});
 
-  it('connections do not take all file handles: modules can still be loaded late', async () => {
-    // The limit cannot be much lower: Node opens more than a hundred files at once when it starts.
-    const few = await startGatewayProcess({}, undefined, ['sh', '-c', 'ulimit -n 250; exec "$0" "$@"']);
-    expect(few.output()).toContain('The limit on open files (ulimit -n) also limits connections');
-    const flood = await Promise.all(Array.from({ length: 400 }, () => openRaw(few.address)));
-    for (const { send } of flood) send('GET /live HTTP/1.1\r\nHost: x\r\n\r\n');
-    for (const [path, headers] of LATE) {
-      const connection = await openRaw(few.address, { from: '127.0.0.2' });
-      await connection.send(get(path, `Host: x\r\n${headers}`));
-      await expect.poll(connection.isClosed).toBe(true);
-      expect(connection.received(), path).toMatch(/^HTTP\/1.1 200/);
-    }
-    expect(flood.filter(({ isClosed }) => !isClosed()).length).toBeGreaterThan(100);
-    for (const { socket } of flood) socket.destroy();
-    await expect.poll(() => fetch(`${few.address}/live`).then(({ status }) => status)).toBe(200);
-  });
+const LIST_TOOLS = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
+const LATE = [
+  ['/', 'Accept: text/html\r\n'],
+  ['/graphql', 'Accept: text/html\r\n'],
+  ['/metrics', ''],
+  ['/ready', ''],
+  ['/graphql?query={tokens{name}}', ''],
+  ['/graphql?query={tokens{symbol}}', 'Accept-Encoding: br\r\n'],
+] as const;
 
-  it('a lack of file handles neither ends the process nor breaks it permanently', async () => {
-    const { address, child, output } = await startGatewayProcess();
-    await expect.poll(() => fetch(`${address}/ready`).then(({ status }) => status)).toBe(200);
-    const limit = (soft: number) =>
-      execFileSync('prlimit', ['--pid', String(child.pid), `--nofile=${soft}:`]);
-    const agent = await openRaw(address);
-    const connections = await Promise.all(LATE.map(() => openRaw(address)));
-    for (const { send, received } of [agent, ...connections]) {
-      await send('GET /live HTTP/1.1\r\nHost: x\r\n\r\n');
-      await expect.poll(received).toContain('200 OK');
-    }
-    limit(15);
-    const more = await Promise.all(Array.from({ length: 50 }, () => openRaw(address)));
-    for (const [nth, [path, headers]] of LATE.entries()) {
-      await connections[nth]?.send(get(path, `Host: x\r\n${headers}`));
-      await expect.poll(connections[nth]?.isClosed ?? (() => false)).toBe(true);
-      // Of these responses only the pages fail now, because the others need no file.
-      expect(connections[nth]?.received(), path).toMatch(nth < 2 ? /HTTP\/1.1 500/ : /200 OK[\s\S]*200 OK/);
-    }
-    const type = `Host: x\r\nContent-Type: application/json\r\nContent-Length: ${LIST_TOOLS.length}\r\n`;
-    await agent.send(head('POST', '/mcp', type) + LIST_TOOLS);
-    await expect.poll(agent.isClosed).toBe(true);
-    expect(agent.received()).toMatch(/HTTP\/1.1 500/);
-    limit(1000);
-    for (const { socket } of more) socket.destroy();
-    const headers = { 'content-type': 'application/json' };
-    const listed = await fetch(`${address}/mcp`, { method: 'POST', headers, body: LIST_TOOLS });
-    expect(await listed.json()).toHaveProperty('result.tools');
-    for (const path of ['/', '/graphql', '/live']) {
-      const { status } = await fetch(`${address}${path}`, { headers: { accept: 'text/html' } });
-      expect(status, path).toBe(200);
-    }
-    expect(child.exitCode).toBeNull();
-    expect(output()).toContain('EMFILE');
-  });
+it('connections do not take all file handles: modules can still be loaded late', async () => {
+  // The limit cannot be much lower: Node opens more than a hundred files at once when it starts.
+  const few = await startGatewayProcess({}, undefined, ['sh', '-c', 'ulimit -n 250; exec "$0" "$@"']);
+  expect(few.output()).toContain('The limit on open files (ulimit -n) also limits connections');
+  const flood = await Promise.all(Array.from({ length: 400 }, () => openRaw(few.address)));
+  for (const { send } of flood) send('GET /live HTTP/1.1\r\nHost: x\r\n\r\n');
+  for (const [path, headers] of LATE) {
+    const connection = await openRaw(few.address, { from: '127.0.0.2' });
+    await connection.send(get(path, `Host: x\r\n${headers}`));
+    await expect.poll(connection.isClosed).toBe(true);
+    expect(connection.received(), path).toMatch(/^HTTP\/1.1 200/);
+  }
+  expect(flood.filter(({ isClosed }) => !isClosed()).length).toBeGreaterThan(100);
+  for (const { socket } of flood) socket.destroy();
+  await expect.poll(() => fetch(`${few.address}/live`).then(({ status }) => status)).toBe(200);
+});
+
+it('a lack of file handles neither ends the process nor breaks it permanently', async () => {
+  const { address, child, output } = await startGatewayProcess();
+  await expect.poll(() => fetch(`${address}/ready`).then(({ status }) => status)).toBe(200);
+  const limit = (soft: number) => execFileSync('prlimit', ['--pid', String(child.pid), `--nofile=${soft}:`]);
+  const agent = await openRaw(address);
+  const connections = await Promise.all(LATE.map(() => openRaw(address)));
+  for (const { send, received } of [agent, ...connections]) {
+    await send('GET /live HTTP/1.1\r\nHost: x\r\n\r\n');
+    await expect.poll(received).toContain('200 OK');
+  }
+  limit(15);
+  const more = await Promise.all(Array.from({ length: 50 }, () => openRaw(address)));
+  for (const [nth, [path, headers]] of LATE.entries()) {
+    await connections[nth]?.send(get(path, `Host: x\r\n${headers}`));
+    await expect.poll(connections[nth]?.isClosed ?? (() => false)).toBe(true);
+    // Of these responses only the pages fail now, because the others need no file.
+    expect(connections[nth]?.received(), path).toMatch(nth < 2 ? /HTTP\/1.1 500/ : /200 OK[\s\S]*200 OK/);
+  }
+  const type = `Host: x\r\nContent-Type: application/json\r\nContent-Length: ${LIST_TOOLS.length}\r\n`;
+  await agent.send(head('POST', '/mcp', type) + LIST_TOOLS);
+  await expect.poll(agent.isClosed).toBe(true);
+  expect(agent.received()).toMatch(/HTTP\/1.1 500/);
+  limit(1000);
+  for (const { socket } of more) socket.destroy();
+  const headers = { 'content-type': 'application/json' };
+  const listed = await fetch(`${address}/mcp`, { method: 'POST', headers, body: LIST_TOOLS });
+  expect(await listed.json()).toHaveProperty('result.tools');
+  for (const path of ['/', '/graphql', '/live']) {
+    const { status } = await fetch(`${address}${path}`, { headers: { accept: 'text/html' } });
+    expect(status, path).toBe(200);
+  }
+  expect(child.exitCode).toBeNull();
+  expect(output()).toContain('EMFILE');
 });

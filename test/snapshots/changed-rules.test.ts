@@ -1,5 +1,5 @@
 /** A change of the operator's rules, or of the chains that they name, applies at once and everywhere. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { chainRow, idOf, tokenRow } from '../fixtures/rows.js';
 import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { onDisk, stopGuarded } from '../support/guarded-gateway.js';
@@ -22,157 +22,151 @@ import {
 } from '../support/hiding-gateway.js';
 import { refresh } from '../support/test-gateway.js';
 
-describe('a change of the rules', () => {
-  it('a change of the rules is in tokenChanges and chainChanges', async () => {
-    const gateway = await start('');
-    const { query } = gateway;
-    await servedChains(gateway);
-    const since = async (cursors: { tokens?: string; chains?: string } = {}) => {
-      const { data } = await query<Record<'tokens' | 'chains', { cursor: string; isReset: boolean }>>(
-        `query ($tokens: String, $chains: String) {
+it('a change of the rules is in tokenChanges and chainChanges', async () => {
+  const gateway = await start('');
+  const { query } = gateway;
+  await servedChains(gateway);
+  const since = async (cursors: { tokens?: string; chains?: string } = {}) => {
+    const { data } = await query<Record<'tokens' | 'chains', { cursor: string; isReset: boolean }>>(
+      `query ($tokens: String, $chains: String) {
           tokens: tokenChanges(since: $tokens) { cursor isReset changed { id } removedIds }
           chains: chainChanges(since: $chains) { cursor isReset changed { id } removedIds }
         }`,
-        cursors,
-      );
-      return { ...data, cursors: { tokens: data?.tokens.cursor ?? '', chains: data?.chains.cursor ?? '' } };
-    };
-    const { cursors: before } = await since();
-    await gateway.apply(RULES);
-    const hidden = await since(before);
-    const removedIds = expect.arrayContaining([idOf('Token', 'base', HIDDEN_BY_KEY)]);
-    expect(hidden.tokens).toMatchObject({ isReset: false, changed: [], removedIds });
-    expect(hidden.chains).toMatchObject({ isReset: false, changed: [], removedIds: [HIDDEN_IDS[0]] });
-    await gateway.apply('');
-    const shown = await since(hidden.cursors);
-    expect(shown.chains).toMatchObject({ isReset: false, changed: [{ id: HIDDEN_IDS[0] }], removedIds: [] });
-    expect(shown.tokens).toMatchObject({ isReset: false, removedIds: [] });
-    expect(shown.cursors).toEqual(before);
-  });
-
-  it('a change of the rules that hides nine of ten rows, or shows them again, does not count as shrinking', async () => {
-    const many = Array.from({ length: 40 }, (_, at) =>
-      tokenRow(at < 4 ? 'base' : 'ethereum', address(String(at + 1)), { symbol: `T${at}` }),
+      cursors,
     );
-    const upstream = await startFakeUpstream({ chains, tokens: many });
-    const gateway = await start('', { upstream });
-    await servedChains(gateway);
-    expect(await served(gateway)).toHaveLength(40);
-    for (const [rules, rows] of [
-      ['chains base', 4],
-      ['', 40],
-      [`chains base\nhide base:${address('1')}`, 3],
-    ] as const) {
-      await gateway.apply(rules);
-      expect(await served(gateway)).toHaveLength(rows);
-      await refresh(gateway);
-      expect(await served(gateway)).toHaveLength(rows);
-      expect(gateway.snapshots.status(Date.now())).toMatchObject([
-        { lastFailure: null, isHeldBack: false },
-        { lastFailure: null, isHeldBack: false },
-      ]);
-    }
-  });
-
-  it('rules that name rows which are not listed are logged once, when there are both listings', async () => {
-    const wrong = `hide ${HIDDEN_BY_KEY}\nhide base:${HIDDEN_BY_KEY},\nhide base:${HIDDEN_BY_KEY}`;
-    const gateway = await start(`${wrong}\nchains base arbitrum ethereum`);
-    const warned = () => gateway.logged.filter(({ msg }) => msg.startsWith('LISTING_RULES names'));
-    await servedChains(gateway);
-    expect(warned()).toEqual([]);
-    await served(gateway);
-    await refresh(gateway);
-    const line = { level: 'warn', count: 2, first: [HIDDEN_BY_KEY, `base:${HIDDEN_BY_KEY},`] };
-    expect(warned()).toMatchObject([line]);
-    await gateway.apply(RULES);
-    expect(warned()).toMatchObject([line, { count: 1, first: [`base:${HIDDEN_UNLISTED}`] }]);
-    await gateway.apply(`keep ethereum:${address('e1')} decimals 6\nhide eip155:8453`);
-    expect(warned()).toHaveLength(2);
-  });
-
-  it('a new listing in which the rules match other rows does not delay refreshes', async () => {
-    const upstream = await startUpstream();
-    const gateway = await start(`hide eip155:${HIDDEN_CHAIN.id}`, {
-      upstream,
-      config: { chainsFreshMs: 20, tokensFreshMs: 400, holdBackMs: 0, holdBackShrink: 1 },
-    });
-    gateway.snapshots.start();
-    // In each response another chain has this chainId, so that the rule hides another chain each time.
-    upstream.plan('chains', (response, request, nth) =>
-      json({ chains: [...chains.slice(1), chainRow(`swap-${nth}`, { chainId: HIDDEN_CHAIN.id })] })(
-        response,
-        request,
-        nth,
-      ),
-    );
-    await expect.poll(() => upstream.count('tokens')).toBeGreaterThan(5);
-  });
-
-  it('a change of the rules applies to routes that arrived before the first token listing', async () => {
-    const upstream = await startUpstream();
-    upstream.plan('tokens', status(500));
-    const gateway = await start('', { upstream });
-    const document = `{ destinations(srcChainKey: "base", srcToken: "${SHOWN}") { tokens { address } } }`;
-    const ask = async () => JSON.stringify(await gateway.query(document));
-    expect(await ask()).toContain(HIDDEN_BY_CAIP);
-    await gateway.apply(`hide ethereum:${HIDDEN_BY_CAIP}`);
-    expect(await ask()).toContain(address('e1'));
-    expect(await ask()).not.toContain(HIDDEN_BY_CAIP);
-  });
+    return { ...data, cursors: { tokens: data?.tokens.cursor ?? '', chains: data?.chains.cursor ?? '' } };
+  };
+  const { cursors: before } = await since();
+  await gateway.apply(RULES);
+  const hidden = await since(before);
+  const removedIds = expect.arrayContaining([idOf('Token', 'base', HIDDEN_BY_KEY)]);
+  expect(hidden.tokens).toMatchObject({ isReset: false, changed: [], removedIds });
+  expect(hidden.chains).toMatchObject({ isReset: false, changed: [], removedIds: [HIDDEN_IDS[0]] });
+  await gateway.apply('');
+  const shown = await since(hidden.cursors);
+  expect(shown.chains).toMatchObject({ isReset: false, changed: [{ id: HIDDEN_IDS[0] }], removedIds: [] });
+  expect(shown.tokens).toMatchObject({ isReset: false, removedIds: [] });
+  expect(shown.cursors).toEqual(before);
 });
 
-describe('rules by CAIP', () => {
-  it('rules by CAIP apply before the first chain listing, by the chains of the demo data', async () => {
-    const upstream = await startUpstream();
-    upstream.plan('chains', status(500));
-    const hidden = [tokenRow('gnosis', address('9')), tokenRow('base', HIDDEN_BY_KEY, { symbol: 'X' })];
-    upstream.plan('tokens', json({ tokens: [...hidden, tokenRow('base', SHOWN)] }));
-    const gateway = await start(`hide eip155:100\nhide eip155:8453/erc20:${HIDDEN_BY_KEY}`, { upstream });
-    expect(await served(gateway)).toEqual([SHOWN]);
-  });
-
-  it('rules by CAIP can name a token by the CAIP-2 identifier of its chain and its address', async () => {
-    const [hide, keep] = [`hide eip155:8453:${HIDDEN_BY_KEY}`, `keep EIP155:1:${address('e1')} decimals 9`];
-    const gateway = await start(`${hide}\n${keep}`);
-    expect(await served(gateway)).not.toContain(HIDDEN_BY_KEY);
-    const { data } = await gateway.query(
-      `{ token(chainKey: "ethereum", address: "${address('e1')}") { decimals heldBack { served upstream } } }`,
-    );
-    expect(data).toEqual({ token: { decimals: 9, heldBack: [{ served: '9', upstream: '6' }] } });
-    const all = [SHOWN, address('a1'), address('e1')];
-    expect(await served(gateway)).toEqual(expect.arrayContaining(all));
-  });
-
-  it('rules by CAIP apply to a chain that the demo data lacks as soon as it is listed', async () => {
-    const upstream = await startUpstream();
-    upstream.plan('chains', status(500));
-    const gateway = await start(RULES, { upstream });
-    await served(gateway);
-    upstream.plan('chains', json({ chains }));
-    await expect.poll(() => servedChains(gateway)).toEqual(ORDER);
-    await expect.poll(() => served(gateway)).toHaveLength(4);
-    expectNothingHidden(String(await served(gateway)), 'tokens');
-  });
-
-  it('rules by CAIP apply to a chain that is no longer listed, also after a restart with very many chains', async () => {
-    const upstream = await startUpstream();
-    const { config } = onDisk();
-    const hide = `hide eip155:${HIDDEN_CHAIN.id}`;
-    const many = Array.from({ length: 3_000 }, (_none, nth) =>
-      chainRow(`c${nth}`, { chainId: 200_000 + nth }),
-    );
-    upstream.plan('chains', json({ chains: [...chains, ...many] }));
-    const gateway = await start(hide, { upstream, config });
-    await servedChains(gateway);
-    expect(await served(gateway)).not.toContain(address('c0ffee04'));
-    upstream.plan('chains', json({ chains: [...chains.slice(1), ...many] }));
+it('a change of the rules that hides nine of ten rows, or shows them again, does not count as shrinking', async () => {
+  const many = Array.from({ length: 40 }, (_, at) =>
+    tokenRow(at < 4 ? 'base' : 'ethereum', address(String(at + 1)), { symbol: `T${at}` }),
+  );
+  const upstream = await startFakeUpstream({ chains, tokens: many });
+  const gateway = await start('', { upstream });
+  await servedChains(gateway);
+  expect(await served(gateway)).toHaveLength(40);
+  for (const [rules, rows] of [
+    ['chains base', 4],
+    ['', 40],
+    [`chains base\nhide base:${address('1')}`, 3],
+  ] as const) {
+    await gateway.apply(rules);
+    expect(await served(gateway)).toHaveLength(rows);
     await refresh(gateway);
-    await gateway.apply(`${hide}\n# the same`);
-    expect((await servedChains(gateway))?.slice(0, 3)).toEqual(['arbitrum', 'ethereum', 'base']);
-    expect(await served(gateway)).not.toContain(address('c0ffee04'));
-    await stopGuarded({ ...gateway, config });
-    const next = await start(hide, { upstream, config });
-    expect(await served(next)).not.toContain(address('c0ffee04'));
-    expect(await served(next)).toContain(SHOWN);
+    expect(await served(gateway)).toHaveLength(rows);
+    expect(gateway.snapshots.status(Date.now())).toMatchObject([
+      { lastFailure: null, isHeldBack: false },
+      { lastFailure: null, isHeldBack: false },
+    ]);
+  }
+});
+
+it('rules that name rows which are not listed are logged once, when there are both listings', async () => {
+  const wrong = `hide ${HIDDEN_BY_KEY}\nhide base:${HIDDEN_BY_KEY},\nhide base:${HIDDEN_BY_KEY}`;
+  const gateway = await start(`${wrong}\nchains base arbitrum ethereum`);
+  const warned = () => gateway.logged.filter(({ msg }) => msg.startsWith('LISTING_RULES names'));
+  await servedChains(gateway);
+  expect(warned()).toEqual([]);
+  await served(gateway);
+  await refresh(gateway);
+  const line = { level: 'warn', count: 2, first: [HIDDEN_BY_KEY, `base:${HIDDEN_BY_KEY},`] };
+  expect(warned()).toMatchObject([line]);
+  await gateway.apply(RULES);
+  expect(warned()).toMatchObject([line, { count: 1, first: [`base:${HIDDEN_UNLISTED}`] }]);
+  await gateway.apply(`keep ethereum:${address('e1')} decimals 6\nhide eip155:8453`);
+  expect(warned()).toHaveLength(2);
+});
+
+it('a new listing in which the rules match other rows does not delay refreshes', async () => {
+  const upstream = await startUpstream();
+  const gateway = await start(`hide eip155:${HIDDEN_CHAIN.id}`, {
+    upstream,
+    config: { chainsFreshMs: 20, tokensFreshMs: 400, holdBackMs: 0, holdBackShrink: 1 },
   });
+  gateway.snapshots.start();
+  // In each response another chain has this chainId, so that the rule hides another chain each time.
+  upstream.plan('chains', (response, request, nth) =>
+    json({ chains: [...chains.slice(1), chainRow(`swap-${nth}`, { chainId: HIDDEN_CHAIN.id })] })(
+      response,
+      request,
+      nth,
+    ),
+  );
+  await expect.poll(() => upstream.count('tokens')).toBeGreaterThan(5);
+});
+
+it('a change of the rules applies to routes that arrived before the first token listing', async () => {
+  const upstream = await startUpstream();
+  upstream.plan('tokens', status(500));
+  const gateway = await start('', { upstream });
+  const document = `{ destinations(srcChainKey: "base", srcToken: "${SHOWN}") { tokens { address } } }`;
+  const ask = async () => JSON.stringify(await gateway.query(document));
+  expect(await ask()).toContain(HIDDEN_BY_CAIP);
+  await gateway.apply(`hide ethereum:${HIDDEN_BY_CAIP}`);
+  expect(await ask()).toContain(address('e1'));
+  expect(await ask()).not.toContain(HIDDEN_BY_CAIP);
+});
+
+it('rules by CAIP apply before the first chain listing, by the chains of the demo data', async () => {
+  const upstream = await startUpstream();
+  upstream.plan('chains', status(500));
+  const hidden = [tokenRow('gnosis', address('9')), tokenRow('base', HIDDEN_BY_KEY, { symbol: 'X' })];
+  upstream.plan('tokens', json({ tokens: [...hidden, tokenRow('base', SHOWN)] }));
+  const gateway = await start(`hide eip155:100\nhide eip155:8453/erc20:${HIDDEN_BY_KEY}`, { upstream });
+  expect(await served(gateway)).toEqual([SHOWN]);
+});
+
+it('rules by CAIP can name a token by the CAIP-2 identifier of its chain and its address', async () => {
+  const [hide, keep] = [`hide eip155:8453:${HIDDEN_BY_KEY}`, `keep EIP155:1:${address('e1')} decimals 9`];
+  const gateway = await start(`${hide}\n${keep}`);
+  expect(await served(gateway)).not.toContain(HIDDEN_BY_KEY);
+  const { data } = await gateway.query(
+    `{ token(chainKey: "ethereum", address: "${address('e1')}") { decimals heldBack { served upstream } } }`,
+  );
+  expect(data).toEqual({ token: { decimals: 9, heldBack: [{ served: '9', upstream: '6' }] } });
+  const all = [SHOWN, address('a1'), address('e1')];
+  expect(await served(gateway)).toEqual(expect.arrayContaining(all));
+});
+
+it('rules by CAIP apply to a chain that the demo data lacks as soon as it is listed', async () => {
+  const upstream = await startUpstream();
+  upstream.plan('chains', status(500));
+  const gateway = await start(RULES, { upstream });
+  await served(gateway);
+  upstream.plan('chains', json({ chains }));
+  await expect.poll(() => servedChains(gateway)).toEqual(ORDER);
+  await expect.poll(() => served(gateway)).toHaveLength(4);
+  expectNothingHidden(String(await served(gateway)), 'tokens');
+});
+
+it('rules by CAIP apply to a chain that is no longer listed, also after a restart with very many chains', async () => {
+  const upstream = await startUpstream();
+  const { config } = onDisk();
+  const hide = `hide eip155:${HIDDEN_CHAIN.id}`;
+  const many = Array.from({ length: 3_000 }, (_none, nth) => chainRow(`c${nth}`, { chainId: 200_000 + nth }));
+  upstream.plan('chains', json({ chains: [...chains, ...many] }));
+  const gateway = await start(hide, { upstream, config });
+  await servedChains(gateway);
+  expect(await served(gateway)).not.toContain(address('c0ffee04'));
+  upstream.plan('chains', json({ chains: [...chains.slice(1), ...many] }));
+  await refresh(gateway);
+  await gateway.apply(`${hide}\n# the same`);
+  expect((await servedChains(gateway))?.slice(0, 3)).toEqual(['arbitrum', 'ethereum', 'base']);
+  expect(await served(gateway)).not.toContain(address('c0ffee04'));
+  await stopGuarded({ ...gateway, config });
+  const next = await start(hide, { upstream, config });
+  expect(await served(next)).not.toContain(address('c0ffee04'));
+  expect(await served(next)).toContain(SHOWN);
 });

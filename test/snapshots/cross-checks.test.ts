@@ -1,5 +1,5 @@
 /** Facts and prices that contradict other facts or earlier prices are not served as if they were right. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { demoChains } from '../fixtures/demo.js';
 import { chainRow, PLACEHOLDER, tokenRow, USDC } from '../fixtures/rows.js';
 import { until } from '../support/clock.js';
@@ -21,170 +21,166 @@ const TOKENS = [tokenRow('ethereum', USDC), tokenRow('evil', USDC, { decimals: 1
 const numbersOf = async (gateway: GuardedGateway) =>
   Object.fromEntries((await gateway.chains()).map(({ chainKey, caip2 }) => [chainKey, caip2]));
 
-describe('two EVM chains with one chainId', () => {
-  it.each([
-    ['in this order', [ETHEREUM, EVIL]],
-    ['in the reverse order', [EVIL, ETHEREUM]],
-  ])('of two EVM chains with one chainId, only that of the demo data has it: %s', async (_order, chains) => {
-    const gateway = await startGuarded({ chains, tokens: TOKENS });
-    expect(await numbersOf(gateway)).toEqual({ ethereum: 'eip155:1', evil: null });
-    const { data } = await gateway.query(
-      `{ tokens { chainKey caip19 }
+it.each([
+  ['in this order', [ETHEREUM, EVIL]],
+  ['in the reverse order', [EVIL, ETHEREUM]],
+])('of two EVM chains with one chainId, only that of the demo data has it: %s', async (_order, chains) => {
+  const gateway = await startGuarded({ chains, tokens: TOKENS });
+  expect(await numbersOf(gateway)).toEqual({ ethereum: 'eip155:1', evil: null });
+  const { data } = await gateway.query(
+    `{ tokens { chainKey caip19 }
         tokensByCaip19(caip19s: ["eip155:1/erc20:${USDC}"]) { chainKey decimals }
         chainsByCaip2(caip2s: ["eip155:1"]) { chainKey } }`,
-    );
-    expect(data).toEqual({
-      tokens: [
-        { chainKey: 'ethereum', caip19: `eip155:1/erc20:${USDC}` },
-        { chainKey: 'evil', caip19: null },
-      ],
-      tokensByCaip19: [{ chainKey: 'ethereum', decimals: 6 }],
-      chainsByCaip2: [{ chainKey: 'ethereum' }],
-    });
-    const list = (await (await gateway.fetch('/tokenlist.json')).json()) as { tokens: readonly object[] };
-    expect(list.tokens).toEqual([expect.objectContaining({ chainId: 1, address: USDC, decimals: 6 })]);
-  });
-
-  it('two chains with one chainId leave caip2 to the one that had it, also after a restart; if neither had it, neither gets it', async () => {
-    const [one, two, three] = ['one', 'two', 'three'].map((key) => chainRow(key, { chainId: 5 }));
-    const gateway = await startGuarded({ chains: [one], tokens: TOKENS }, onDisk());
-    expect(await numbersOf(gateway)).toEqual({ one: 'eip155:5' });
-    await gateway.bring({ chains: [two, one] });
-    expect(await numbersOf(gateway)).toEqual({ one: 'eip155:5', two: null });
-    const { clock } = gateway;
-    const after = await restart(gateway);
-    expect(await numbersOf(after)).toEqual({ one: 'eip155:5', two: null });
-    await after.bring({ chains: [three, two, one] });
-    expect(await numbersOf(after)).toEqual({ one: 'eip155:5', two: null, three: null });
-    const first = await startGuarded({ chains: [two, three], tokens: [tokenRow('two', USDC)] }, { clock });
-    expect(await numbersOf(first)).toEqual({ two: null, three: null });
-    const found = `{ chainsByCaip2(caip2s: ["eip155:5"]) { name }
-      tokensByCaip19(caip19s: ["eip155:5/erc20:${USDC}"]) { name } }`;
-    expect(await first.query(found)).toEqual({ data: { chainsByCaip2: [null], tokensByCaip19: [null] } });
-  });
-
-  it('a removed chain keeps its number for HOLD_BACK_MS: no other chain gets it', async () => {
-    const [one, two] = ['one', 'two'].map((key) => chainRow(key, { chainId: 5 }));
-    const gateway = await startGuarded({ chains: [one, EVIL], tokens: TOKENS });
-    await gateway.bring({ chains: [two, EVIL] });
-    expect(await numbersOf(gateway)).toMatchObject({ two: null });
-    await gateway.bring({}, DAY - 1);
-    expect(await numbersOf(gateway)).toMatchObject({ two: null });
-    await gateway.bring({}, 1);
-    expect(await numbersOf(gateway)).toMatchObject({ two: 'eip155:5' });
-  });
-
-  it('with HOLD_BACK_MS=never a removed chain keeps its number until a rule hides the chain', async () => {
-    const [one, two] = ['one', 'two'].map((key) => chainRow(key, { chainId: 5 }));
-    const config = { holdBackMs: Number.POSITIVE_INFINITY };
-    const gateway = await startGuarded({ chains: [one, EVIL], tokens: TOKENS }, { config });
-    await gateway.bring({ chains: [two, EVIL] });
-    await gateway.bring({}, 1000 * DAY);
-    expect(await numbersOf(gateway)).toMatchObject({ two: null });
-    await gateway.apply('hide one');
-    expect(await numbersOf(gateway)).toMatchObject({ two: 'eip155:5' });
-    await gateway.apply('');
-    expect(await numbersOf(gateway)).toMatchObject({ two: 'eip155:5' });
-  });
-
-  it.each(['hide two', 'chains one'])(
-    'after "%s", the only shown chain gets the number that no chain had, and keeps it',
-    async (rule) => {
-      const [one, two] = ['one', 'two'].map((key) => chainRow(key, { chainId: 5 }));
-      const gateway = await startGuarded({ chains: [one, two], tokens: TOKENS });
-      expect(await numbersOf(gateway)).toEqual({ one: null, two: null });
-      await gateway.apply(rule);
-      expect(await numbersOf(gateway)).toEqual({ one: 'eip155:5' });
-      await gateway.apply('');
-      expect(await numbersOf(gateway)).toEqual({ one: 'eip155:5', two: null });
-      // While both are hidden, neither loses or gets it.
-      await gateway.apply('hide one\nhide two');
-      await gateway.apply('');
-      expect(await numbersOf(gateway)).toEqual({ one: 'eip155:5', two: null });
-      await gateway.apply('hide one');
-      expect(await numbersOf(gateway)).toEqual({ two: null });
-    },
   );
-
-  it('the log says once which chains have no number because others claim it, and what to do', async () => {
-    const [one, two] = ['one', 'two'].map((key) => chainRow(key, { chainId: 5 }));
-    const gateway = await startGuarded({ chains: [ETHEREUM, EVIL, one], tokens: TOKENS });
-    const lines = () => gateway.logged.filter(({ msg }) => msg.includes('caip2'));
-    expect(lines()).toMatchObject([
-      { level: 'warn', listing: 'chains', count: 1, first: ['eip155:1: ethereum, evil'] },
-    ]);
-    expect(lines()[0]?.msg).toContain('LISTING_RULES');
-    await gateway.bring({ chains: [ETHEREUM, EVIL, two] });
-    await gateway.bring({});
-    expect(lines()[1]).toMatchObject({ count: 1, first: ['eip155:5: two, one'] });
-    expect(lines()).toHaveLength(2);
-    await gateway.apply('hide one');
-    await gateway.apply('hide evil');
-    expect(lines()).toHaveLength(2);
+  expect(data).toEqual({
+    tokens: [
+      { chainKey: 'ethereum', caip19: `eip155:1/erc20:${USDC}` },
+      { chainKey: 'evil', caip19: null },
+    ],
+    tokensByCaip19: [{ chainKey: 'ethereum', decimals: 6 }],
+    chainsByCaip2: [{ chainKey: 'ethereum' }],
   });
-
-  it('a listed chain that a rule hides keeps its number', async () => {
-    const [one, two] = ['one', 'two'].map((key) => chainRow(key, { chainId: 5 }));
-    const gateway = await startGuarded({ chains: [one], tokens: TOKENS });
-    await gateway.bring({ chains: [one, two] });
-    await gateway.apply('hide eip155:5');
-    for (let times = 0; times < 3; times++) {
-      expect(await numbersOf(gateway)).toEqual({ two: null });
-      await gateway.bring({});
-    }
-  });
+  const list = (await (await gateway.fetch('/tokenlist.json')).json()) as { tokens: readonly object[] };
+  expect(list.tokens).toEqual([expect.objectContaining({ chainId: 1, address: USDC, decimals: 6 })]);
 });
 
-describe("the decimals of a chain's native asset on which both listings disagree", () => {
-  const ether = (decimals: number) =>
-    tokenRow('a', PLACEHOLDER, { symbol: 'ETH', decimals, price: { usd: 2 } });
-  const LISTINGS = { chains: [chainRow('a')], tokens: [ether(6), tokenRow('a', USDC)] };
-  const held = { fact: 'decimals', served: '6', upstream: '18' };
+it('two chains with one chainId leave caip2 to the one that had it, also after a restart; if neither had it, neither gets it', async () => {
+  const [one, two, three] = ['one', 'two', 'three'].map((key) => chainRow(key, { chainId: 5 }));
+  const gateway = await startGuarded({ chains: [one], tokens: TOKENS }, onDisk());
+  expect(await numbersOf(gateway)).toEqual({ one: 'eip155:5' });
+  await gateway.bring({ chains: [two, one] });
+  expect(await numbersOf(gateway)).toEqual({ one: 'eip155:5', two: null });
+  const { clock } = gateway;
+  const after = await restart(gateway);
+  expect(await numbersOf(after)).toEqual({ one: 'eip155:5', two: null });
+  await after.bring({ chains: [three, two, one] });
+  expect(await numbersOf(after)).toEqual({ one: 'eip155:5', two: null, three: null });
+  const first = await startGuarded({ chains: [two, three], tokens: [tokenRow('two', USDC)] }, { clock });
+  expect(await numbersOf(first)).toEqual({ two: null, three: null });
+  const found = `{ chainsByCaip2(caip2s: ["eip155:5"]) { name }
+      tokensByCaip19(caip19s: ["eip155:5/erc20:${USDC}"]) { name } }`;
+  expect(await first.query(found)).toEqual({ data: { chainsByCaip2: [null], tokensByCaip19: [null] } });
+});
 
-  it('native assets with disputed decimals are served without a price, reported and counted while the listings disagree', async () => {
-    const gateway = await startGuarded(LISTINGS);
-    const since = new Date(Date.now()).toISOString();
-    // The listings are compared once both are fetched.
-    await until(async () => gateway.heldBackRows()[1] === 1);
-    for (let days = 0; days < 3; days++) {
-      expect((await gateway.tokens())[0]).toMatchObject({
-        decimals: 6,
-        price: null,
-        heldBack: [{ ...held, since }],
-      });
-      expect((await gateway.tokens())[1]).toMatchObject({ heldBack: [], price: { usd: 0.9998 } });
-      expect(gateway.heldBackRows()).toEqual([0, 1]);
-      expect(await gateway.sample('gateway_held_back_rows{listing="tokens",fact="decimals"}')).toBe(1);
-      await gateway.bring({}, DAY);
-    }
-    await gateway.bring({ tokens: [ether(18)] });
-    // The listings now agree, but the change from 6 to 18 is held back, like any change of the token listing.
-    expect((await gateway.tokens())[0]).toMatchObject({ decimals: 6, heldBack: [held] });
-    await gateway.bring({}, DAY);
-    expect((await gateway.tokens())[0]).toMatchObject({ decimals: 18, heldBack: [] });
-  });
+it('a removed chain keeps its number for HOLD_BACK_MS: no other chain gets it', async () => {
+  const [one, two] = ['one', 'two'].map((key) => chainRow(key, { chainId: 5 }));
+  const gateway = await startGuarded({ chains: [one, EVIL], tokens: TOKENS });
+  await gateway.bring({ chains: [two, EVIL] });
+  expect(await numbersOf(gateway)).toMatchObject({ two: null });
+  await gateway.bring({}, DAY - 1);
+  expect(await numbersOf(gateway)).toMatchObject({ two: null });
+  await gateway.bring({}, 1);
+  expect(await numbersOf(gateway)).toMatchObject({ two: 'eip155:5' });
+});
 
-  it('disputed decimals are reported for the placeholder, too, if the chain names another address', async () => {
-    const nativeCurrency = { ...(chainRow('a').nativeCurrency as object), address: USDC };
-    const own = tokenRow('a', USDC, { decimals: 18 });
-    const gateway = await startGuarded({
-      chains: [chainRow('a', { nativeCurrency })],
-      tokens: [ether(6), own],
+it('with HOLD_BACK_MS=never a removed chain keeps its number until a rule hides the chain', async () => {
+  const [one, two] = ['one', 'two'].map((key) => chainRow(key, { chainId: 5 }));
+  const config = { holdBackMs: Number.POSITIVE_INFINITY };
+  const gateway = await startGuarded({ chains: [one, EVIL], tokens: TOKENS }, { config });
+  await gateway.bring({ chains: [two, EVIL] });
+  await gateway.bring({}, 1000 * DAY);
+  expect(await numbersOf(gateway)).toMatchObject({ two: null });
+  await gateway.apply('hide one');
+  expect(await numbersOf(gateway)).toMatchObject({ two: 'eip155:5' });
+  await gateway.apply('');
+  expect(await numbersOf(gateway)).toMatchObject({ two: 'eip155:5' });
+});
+
+it.each(['hide two', 'chains one'])(
+  'after "%s", the only shown chain gets the number that no chain had, and keeps it',
+  async (rule) => {
+    const [one, two] = ['one', 'two'].map((key) => chainRow(key, { chainId: 5 }));
+    const gateway = await startGuarded({ chains: [one, two], tokens: TOKENS });
+    expect(await numbersOf(gateway)).toEqual({ one: null, two: null });
+    await gateway.apply(rule);
+    expect(await numbersOf(gateway)).toEqual({ one: 'eip155:5' });
+    await gateway.apply('');
+    expect(await numbersOf(gateway)).toEqual({ one: 'eip155:5', two: null });
+    // While both are hidden, neither loses or gets it.
+    await gateway.apply('hide one\nhide two');
+    await gateway.apply('');
+    expect(await numbersOf(gateway)).toEqual({ one: 'eip155:5', two: null });
+    await gateway.apply('hide one');
+    expect(await numbersOf(gateway)).toEqual({ two: null });
+  },
+);
+
+it('the log says once which chains have no number because others claim it, and what to do', async () => {
+  const [one, two] = ['one', 'two'].map((key) => chainRow(key, { chainId: 5 }));
+  const gateway = await startGuarded({ chains: [ETHEREUM, EVIL, one], tokens: TOKENS });
+  const lines = () => gateway.logged.filter(({ msg }) => msg.includes('caip2'));
+  expect(lines()).toMatchObject([
+    { level: 'warn', listing: 'chains', count: 1, first: ['eip155:1: ethereum, evil'] },
+  ]);
+  expect(lines()[0]?.msg).toContain('LISTING_RULES');
+  await gateway.bring({ chains: [ETHEREUM, EVIL, two] });
+  await gateway.bring({});
+  expect(lines()[1]).toMatchObject({ count: 1, first: ['eip155:5: two, one'] });
+  expect(lines()).toHaveLength(2);
+  await gateway.apply('hide one');
+  await gateway.apply('hide evil');
+  expect(lines()).toHaveLength(2);
+});
+
+it('a listed chain that a rule hides keeps its number', async () => {
+  const [one, two] = ['one', 'two'].map((key) => chainRow(key, { chainId: 5 }));
+  const gateway = await startGuarded({ chains: [one], tokens: TOKENS });
+  await gateway.bring({ chains: [one, two] });
+  await gateway.apply('hide eip155:5');
+  for (let times = 0; times < 3; times++) {
+    expect(await numbersOf(gateway)).toEqual({ two: null });
+    await gateway.bring({});
+  }
+});
+
+const ether = (decimals: number) =>
+  tokenRow('a', PLACEHOLDER, { symbol: 'ETH', decimals, price: { usd: 2 } });
+const LISTINGS = { chains: [chainRow('a')], tokens: [ether(6), tokenRow('a', USDC)] };
+const held = { fact: 'decimals', served: '6', upstream: '18' };
+
+it('native assets with disputed decimals are served without a price, reported and counted while the listings disagree', async () => {
+  const gateway = await startGuarded(LISTINGS);
+  const since = new Date(Date.now()).toISOString();
+  // The listings are compared once both are fetched.
+  await until(async () => gateway.heldBackRows()[1] === 1);
+  for (let days = 0; days < 3; days++) {
+    expect((await gateway.tokens())[0]).toMatchObject({
+      decimals: 6,
+      price: null,
+      heldBack: [{ ...held, since }],
     });
-    await until(async () => gateway.heldBackRows()[1] === 1);
-    expect(await gateway.tokens()).toMatchObject([{ decimals: 6, heldBack: [held] }, { heldBack: [] }]);
-  });
+    expect((await gateway.tokens())[1]).toMatchObject({ heldBack: [], price: { usd: 0.9998 } });
+    expect(gateway.heldBackRows()).toEqual([0, 1]);
+    expect(await gateway.sample('gateway_held_back_rows{listing="tokens",fact="decimals"}')).toBe(1);
+    await gateway.bring({}, DAY);
+  }
+  await gateway.bring({ tokens: [ether(18)] });
+  // The listings now agree, but the change from 6 to 18 is held back, like any change of the token listing.
+  expect((await gateway.tokens())[0]).toMatchObject({ decimals: 6, heldBack: [held] });
+  await gateway.bring({}, DAY);
+  expect((await gateway.tokens())[0]).toMatchObject({ decimals: 18, heldBack: [] });
+});
 
-  it('disputed decimals are reported if the chains are fetched last, and settled by the rule that the log gives', async () => {
-    const upstream = await startFakeUpstream(LISTINGS);
-    upstream.plan('chains', late(200, json({ chains: LISTINGS.chains })));
-    const gateway = await startGuarded({}, { upstream });
-    await expect.poll(async () => (await gateway.tokens())[0]).toMatchObject({ heldBack: [held] });
-    await expect.poll(gateway.ruleInLog).toBe(`keep a:${PLACEHOLDER} decimals 6`);
-    await gateway.apply(gateway.ruleInLog() ?? '');
-    expect((await gateway.tokens())[0]).toMatchObject({ decimals: 6, price: { usd: 2 }, heldBack: [] });
-    expect(gateway.heldBackRows()).toEqual([0, 0]);
+it('disputed decimals are reported for the placeholder, too, if the chain names another address', async () => {
+  const nativeCurrency = { ...(chainRow('a').nativeCurrency as object), address: USDC };
+  const own = tokenRow('a', USDC, { decimals: 18 });
+  const gateway = await startGuarded({
+    chains: [chainRow('a', { nativeCurrency })],
+    tokens: [ether(6), own],
   });
+  await until(async () => gateway.heldBackRows()[1] === 1);
+  expect(await gateway.tokens()).toMatchObject([{ decimals: 6, heldBack: [held] }, { heldBack: [] }]);
+});
+
+it('disputed decimals are reported if the chains are fetched last, and settled by the rule that the log gives', async () => {
+  const upstream = await startFakeUpstream(LISTINGS);
+  upstream.plan('chains', late(200, json({ chains: LISTINGS.chains })));
+  const gateway = await startGuarded({}, { upstream });
+  await expect.poll(async () => (await gateway.tokens())[0]).toMatchObject({ heldBack: [held] });
+  await expect.poll(gateway.ruleInLog).toBe(`keep a:${PLACEHOLDER} decimals 6`);
+  await gateway.apply(gateway.ruleInLog() ?? '');
+  expect((await gateway.tokens())[0]).toMatchObject({ decimals: 6, price: { usd: 2 }, heldBack: [] });
+  expect(gateway.heldBackRows()).toEqual([0, 0]);
 });
 
 const CHAINS = [chainRow('a')];
@@ -212,92 +208,88 @@ async function again(gateway: GuardedGateway, afterMs?: number) {
   return pricesOf(gateway);
 }
 
-describe('prices that are a thousand times as high in one refresh', () => {
-  it('prices a thousand times as high are null until the upstream has sent them for ten minutes', async () => {
-    const gateway = await startGuarded({ chains: CHAINS, tokens: GOOD });
-    expect(await bring(gateway, HIGH)).toEqual(NONE);
-    await gateway.bring({}, 5 * MINUTE);
-    expect(await again(gateway, 5 * MINUTE - 1)).toEqual(NONE);
-    expect(await again(gateway, 1)).toEqual(sentIn(HIGH));
-    // Only prices were in doubt: no row is held back.
-    expect(gateway.heldBackRows()).toEqual([0, 0]);
-  });
-
-  it('far higher prices are null for ten minutes if the clock is set back during this time', async () => {
-    const gateway = await startGuarded({ chains: CHAINS, tokens: GOOD });
-    await gateway.bring({ tokens: HIGH });
-    gateway.clock.setBack(2 * DAY);
-    expect(await again(gateway)).toEqual(NONE);
-    expect(await again(gateway, 10 * MINUTE)).toEqual(sentIn(HIGH));
-  });
-
-  it('far higher prices are null for ten minutes after their request, even if a cache had the first answer for an hour', async () => {
-    const gateway = await startGuarded({ chains: CHAINS, tokens: GOOD });
-    await gateway.bring({ tokens: HIGH }, 61 * MINUTE, { age: '3600' });
-    expect(await bring(gateway, HIGH)).toEqual(NONE);
-    expect(await again(gateway, 9.5 * MINUTE)).toEqual(sentIn(HIGH));
-  });
-
-  it('far higher prices are served after ten minutes even if they change a little, but not if much', async () => {
-    const gateway = await startGuarded({ chains: CHAINS, tokens: GOOD });
-    await gateway.bring({ tokens: HIGH });
-    await gateway.bring({ tokens: times(1100) }, 6 * MINUTE);
-    expect(await bring(gateway, times(900), 4 * MINUTE)).toEqual(sentIn(times(900)));
-    await gateway.bring({ tokens: GOOD });
-    expect(await bring(gateway, times(900))).toEqual(sentIn(times(900)));
-    await gateway.bring({ tokens: GOOD });
-    await gateway.bring({ tokens: times(0.01) }, 6 * MINUTE);
-    expect(await bring(gateway, GOOD, 6 * MINUTE)).toEqual(NONE);
-  });
-
-  it('prices are compared with the last ones also after refreshes without prices, and after a restart', async () => {
-    const before = await startGuarded({ chains: CHAINS, tokens: GOOD }, onDisk());
-    await before.bring({ tokens: tokens(() => null) });
-    expect(await bring(before, HIGH)).toEqual(NONE);
-    const after = await restart(before);
-    expect(await pricesOf(after)).toEqual(NONE);
-    // The ten minutes continue.
-    expect(await again(after, 10 * MINUTE - 1)).toEqual(NONE);
-    expect((await again(after, 1))[0]).toBe(1000);
-  });
+it('prices a thousand times as high are null until the upstream has sent them for ten minutes', async () => {
+  const gateway = await startGuarded({ chains: CHAINS, tokens: GOOD });
+  expect(await bring(gateway, HIGH)).toEqual(NONE);
+  await gateway.bring({}, 5 * MINUTE);
+  expect(await again(gateway, 5 * MINUTE - 1)).toEqual(NONE);
+  expect(await again(gateway, 1)).toEqual(sentIn(HIGH));
+  // Only prices were in doubt: no row is held back.
+  expect(gateway.heldBackRows()).toEqual([0, 0]);
 });
 
-describe('a price', () => {
-  it('the price of a row that is listed again is compared with its last one, also after a restart', async () => {
-    const before = await startGuarded({ chains: CHAINS, tokens: GOOD }, onDisk());
-    await before.bring({ tokens: GOOD.slice(1) });
-    await before.bring({}, 20 * MINUTE);
-    const after = await restart(before);
-    expect((await bring(after, [token(1, 1000), ...GOOD.slice(1)]))[0]).toBeNull();
-    expect(await bring(after, GOOD)).toEqual(sentIn(GOOD));
-  });
+it('far higher prices are null for ten minutes if the clock is set back during this time', async () => {
+  const gateway = await startGuarded({ chains: CHAINS, tokens: GOOD });
+  await gateway.bring({ tokens: HIGH });
+  gateway.clock.setBack(2 * DAY);
+  expect(await again(gateway)).toEqual(NONE);
+  expect(await again(gateway, 10 * MINUTE)).toEqual(sentIn(HIGH));
+});
 
-  it('a price that is higher or lower by a factor of nine is served', async () => {
-    const gateway = await startGuarded({ chains: CHAINS, tokens: GOOD });
-    for (const factor of [9, 1]) expect(await bring(gateway, times(factor))).toEqual(sentIn(times(factor)));
-  });
+it('far higher prices are null for ten minutes after their request, even if a cache had the first answer for an hour', async () => {
+  const gateway = await startGuarded({ chains: CHAINS, tokens: GOOD });
+  await gateway.bring({ tokens: HIGH }, 61 * MINUTE, { age: '3600' });
+  expect(await bring(gateway, HIGH)).toEqual(NONE);
+  expect(await again(gateway, 9.5 * MINUTE)).toEqual(sentIn(HIGH));
+});
 
-  it('the price of one USDC at 2,500 beside others at 1 is null in the first listing, and the others are served', async () => {
-    const usdc = [1, 0.999, 2500, 1.001, 1].map((usd, index) => token(index + 1, usd, 'USDC'));
-    const gateway = await startGuarded({ chains: CHAINS, tokens: [...usdc, token(9, 2500, 'ETH')] });
-    expect(await pricesOf(gateway)).toEqual([1, 0.999, null, 1.001, 1, 2500]);
-    expect((await again(gateway, 10 * MINUTE - 1))[2]).toBeNull();
-    expect((await again(gateway, 1))[2]).toBe(2500);
-  });
+it('far higher prices are served after ten minutes even if they change a little, but not if much', async () => {
+  const gateway = await startGuarded({ chains: CHAINS, tokens: GOOD });
+  await gateway.bring({ tokens: HIGH });
+  await gateway.bring({ tokens: times(1100) }, 6 * MINUTE);
+  expect(await bring(gateway, times(900), 4 * MINUTE)).toEqual(sentIn(times(900)));
+  await gateway.bring({ tokens: GOOD });
+  expect(await bring(gateway, times(900))).toEqual(sentIn(times(900)));
+  await gateway.bring({ tokens: GOOD });
+  await gateway.bring({ tokens: times(0.01) }, 6 * MINUTE);
+  expect(await bring(gateway, GOOD, 6 * MINUTE)).toEqual(NONE);
+});
 
-  it('prices of tokens without a symbol are not compared with each other', async () => {
-    const tokens = ['', '', ' ', ' '].map((symbol, index) => token(index + 1, 1000 ** index, symbol));
-    expect(await pricesOf(await startGuarded({ chains: CHAINS, tokens }))).toEqual(sentIn(tokens));
-  });
+it('prices are compared with the last ones also after refreshes without prices, and after a restart', async () => {
+  const before = await startGuarded({ chains: CHAINS, tokens: GOOD }, onDisk());
+  await before.bring({ tokens: tokens(() => null) });
+  expect(await bring(before, HIGH)).toEqual(NONE);
+  const after = await restart(before);
+  expect(await pricesOf(after)).toEqual(NONE);
+  // The ten minutes continue.
+  expect(await again(after, 10 * MINUTE - 1)).toEqual(NONE);
+  expect((await again(after, 1))[0]).toBe(1000);
+});
 
-  it.each([
-    [
-      'unlike two others of its symbol in another letter case',
-      [token(1, 1), token(2, 1, 's1'), token(3, 2500, 'S1')],
-      [1, 1, null],
-    ],
-    ['unlike the only other price of its symbol', [token(1, 1), token(2, 2500, 'S1')], [null, null]],
-  ])('a price %s is null in the first listing', async (_what, tokens, prices) => {
-    expect(await pricesOf(await startGuarded({ chains: CHAINS, tokens }))).toEqual(prices);
-  });
+it('the price of a row that is listed again is compared with its last one, also after a restart', async () => {
+  const before = await startGuarded({ chains: CHAINS, tokens: GOOD }, onDisk());
+  await before.bring({ tokens: GOOD.slice(1) });
+  await before.bring({}, 20 * MINUTE);
+  const after = await restart(before);
+  expect((await bring(after, [token(1, 1000), ...GOOD.slice(1)]))[0]).toBeNull();
+  expect(await bring(after, GOOD)).toEqual(sentIn(GOOD));
+});
+
+it('a price that is higher or lower by a factor of nine is served', async () => {
+  const gateway = await startGuarded({ chains: CHAINS, tokens: GOOD });
+  for (const factor of [9, 1]) expect(await bring(gateway, times(factor))).toEqual(sentIn(times(factor)));
+});
+
+it('the price of one USDC at 2,500 beside others at 1 is null in the first listing, and the others are served', async () => {
+  const usdc = [1, 0.999, 2500, 1.001, 1].map((usd, index) => token(index + 1, usd, 'USDC'));
+  const gateway = await startGuarded({ chains: CHAINS, tokens: [...usdc, token(9, 2500, 'ETH')] });
+  expect(await pricesOf(gateway)).toEqual([1, 0.999, null, 1.001, 1, 2500]);
+  expect((await again(gateway, 10 * MINUTE - 1))[2]).toBeNull();
+  expect((await again(gateway, 1))[2]).toBe(2500);
+});
+
+it('prices of tokens without a symbol are not compared with each other', async () => {
+  const tokens = ['', '', ' ', ' '].map((symbol, index) => token(index + 1, 1000 ** index, symbol));
+  expect(await pricesOf(await startGuarded({ chains: CHAINS, tokens }))).toEqual(sentIn(tokens));
+});
+
+it.each([
+  [
+    'unlike two others of its symbol in another letter case',
+    [token(1, 1), token(2, 1, 's1'), token(3, 2500, 'S1')],
+    [1, 1, null],
+  ],
+  ['unlike the only other price of its symbol', [token(1, 1), token(2, 2500, 'S1')], [null, null]],
+])('a price %s is null in the first listing', async (_what, tokens, prices) => {
+  expect(await pricesOf(await startGuarded({ chains: CHAINS, tokens }))).toEqual(prices);
 });

@@ -1,5 +1,5 @@
 /** A refresh that lacks many rows is held back whole, until the same rows have been missing often enough in a row. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { chainRow } from '../fixtures/rows.js';
 import { status } from '../support/fake-upstream.js';
 import {
@@ -33,56 +33,54 @@ async function reasons({ metrics }: GuardedGateway) {
     .sort();
 }
 
-describe('a refresh that loses more than half of the rows', () => {
-  it('a refresh that loses more than half of the rows is held back whole, logged, and accepted the third time in a row', async () => {
-    const gateway = await start(10);
-    for (const times of [1, 2]) {
-      expect(await bring(gateway, numberedRows(4))).toMatchObject({
-        rows: 10,
-        isHeldBack: true,
-        lastFailure: {
-          code: 'UPSTREAM_MALFORMED',
-          message: `The upstream's tokens listing is held back: it lacks 6 of 10 known rows. It is accepted once the same rows have been missing 3 times in a row (so far: ${times}).`,
-        },
-      });
-      expect(await gateway.sample('gateway_listing_held_back{listing="tokens"}')).toBe(1);
-      expect(await gateway.tokens()).toHaveLength(10);
-    }
-    expect(await reasons(gateway)).toEqual(['shrink']);
-    const [detail] = gateway.logged.flatMap((line) => (line.heldBackFor ? String(line.detail) : []));
-    expect(detail?.split('; ')).toEqual(
-      ['5', '6', '7', '8', '9', 'a'].map((digit) => `a:0x${digit.padStart(40, '0')}`),
-    );
-    expect(await bring(gateway, numberedRows(4))).toMatchObject({ rows: 4, isHeldBack: false });
-    expect(await gateway.sample('gateway_listing_held_back{listing="tokens"}')).toBe(0);
-    const taking = 'The tokens listing that was held back is accepted: it lacks 6 of 10 known rows';
-    expect(gateway.logged.map(({ msg }) => msg)).toContain(taking);
-    // Rows that are removed like this do not count as changes of guarded values.
-    expect(gateway.heldBackRows()).toEqual([0, 0]);
-  });
+it('a refresh that loses more than half of the rows is held back whole, logged, and accepted the third time in a row', async () => {
+  const gateway = await start(10);
+  for (const times of [1, 2]) {
+    expect(await bring(gateway, numberedRows(4))).toMatchObject({
+      rows: 10,
+      isHeldBack: true,
+      lastFailure: {
+        code: 'UPSTREAM_MALFORMED',
+        message: `The upstream's tokens listing is held back: it lacks 6 of 10 known rows. It is accepted once the same rows have been missing 3 times in a row (so far: ${times}).`,
+      },
+    });
+    expect(await gateway.sample('gateway_listing_held_back{listing="tokens"}')).toBe(1);
+    expect(await gateway.tokens()).toHaveLength(10);
+  }
+  expect(await reasons(gateway)).toEqual(['shrink']);
+  const [detail] = gateway.logged.flatMap((line) => (line.heldBackFor ? String(line.detail) : []));
+  expect(detail?.split('; ')).toEqual(
+    ['5', '6', '7', '8', '9', 'a'].map((digit) => `a:0x${digit.padStart(40, '0')}`),
+  );
+  expect(await bring(gateway, numberedRows(4))).toMatchObject({ rows: 4, isHeldBack: false });
+  expect(await gateway.sample('gateway_listing_held_back{listing="tokens"}')).toBe(0);
+  const taking = 'The tokens listing that was held back is accepted: it lacks 6 of 10 known rows';
+  expect(gateway.logged.map(({ msg }) => msg)).toContain(taking);
+  // Rows that are removed like this do not count as changes of guarded values.
+  expect(gateway.heldBackRows()).toEqual([0, 0]);
+});
 
-  it('a held-back refresh is still counted after failed refreshes, and with other rows and values', async () => {
-    const gateway = await start(10);
-    const left = (nth: number) => [
-      ...numberedRows(4).map((row) => ({ ...row, name: `${nth}` })),
-      numbered(20 + nth),
-    ];
-    await bring(gateway, left(1));
-    gateway.upstream.plan('tokens', status(500));
-    await gateway.bring({});
-    expect(await bring(gateway, left(2))).toMatchObject({ rows: 10 });
-    expect(await bring(gateway, left(3))).toMatchObject({ rows: 5 });
-  });
+it('a held-back refresh is still counted after failed refreshes, and with other rows and values', async () => {
+  const gateway = await start(10);
+  const left = (nth: number) => [
+    ...numberedRows(4).map((row) => ({ ...row, name: `${nth}` })),
+    numbered(20 + nth),
+  ];
+  await bring(gateway, left(1));
+  gateway.upstream.plan('tokens', status(500));
+  await gateway.bring({});
+  expect(await bring(gateway, left(2))).toMatchObject({ rows: 10 });
+  expect(await bring(gateway, left(3))).toMatchObject({ rows: 5 });
+});
 
-  it('a loss of rows step by step is noticed also after a restart from disk', async () => {
-    const before = await start(64, onDisk().config);
-    expect((await bring(before, numberedRows(32))).rows).toBe(32);
-    const after = await restart(before);
-    expect(statusOf(after).rows).toBe(32);
-    expect((await bring(after, numberedRows(31))).lastFailure?.message).toContain(
-      "it lacks 33 of the 64 rows of the last day's largest listing",
-    );
-  });
+it('a loss of rows step by step is noticed also after a restart from disk', async () => {
+  const before = await start(64, onDisk().config);
+  expect((await bring(before, numberedRows(32))).rows).toBe(32);
+  const after = await restart(before);
+  expect(statusOf(after).rows).toBe(32);
+  expect((await bring(after, numberedRows(31))).lastFailure?.message).toContain(
+    "it lacks 33 of the 64 rows of the last day's largest listing",
+  );
 });
 
 const ofChain = (chainKey: string, count: number) =>

@@ -1,6 +1,6 @@
 /** Routes agree with the token listing, and their requests are shared fairly among clients. */
 
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { NATIVE_PLACEHOLDER } from '../../src/domain/addresses.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { createContexts } from '../graph/executor.js';
@@ -66,281 +66,265 @@ it('routes with long texts take more of the cache: two large answers are not kep
   expect(asked()).toEqual([hexOf(0), hexOf(1), hexOf(0)]);
 });
 
-describe('routes from a token that is not listed as written', () => {
-  it.each([
-    ['an unknown address', pair('0xbad')],
-    ['a listed address on another chain', pair(BIG, 'b')],
-    ['the native asset of a chain that lists none', pair(ZERO, 'a')],
-    ['an unknown address alone', '{ tokens(srcToken: "0xbad") { address } }'],
-  ])('routes from an unlisted token are empty while the listing is fresh: %s', async (_name, query) => {
-    const gateway = await serve(one);
-    expect(await gateway.query(query)).toEqual({ data: { tokens: [] } });
-    expect(gateway.asked()).toEqual([]);
-  });
-
-  it.each([
-    ['in any letter case', pair(BIG.toLowerCase(), 'a'), BIG],
-    ['as the native asset, under the zero address', pair(NATIVE_PLACEHOLDER, 'd'), ZERO],
-    ['alone, in any letter case', `{ tokens(srcToken: "${SHOUTED}") { address } }`, BIG],
-  ])('routes from a token are requested if it is listed %s', async (_name, query, sent) => {
-    const gateway = await serve(one);
-    expect(await gateway.query(query)).toEqual({ data: { tokens: [{ address: '0x2' }] } });
-    expect(gateway.asked()).toEqual([sent]);
-  });
-
-  it('routes do not depend on the letter case that was asked for before the first listing', async () => {
-    const upstream = await startFakeUpstream({ chains: [chainRow('a')] });
-    upstream.plan('tokens', status(404));
-    upstream.plan('routes', (...exchange) =>
-      (addressIn(exchange[1].url) === BIG ? one() : json({ tokens: [] }))(...exchange),
-    );
-    const gateway = await createTestGateway({ upstream, config: { upstreamRetries: 0 } });
-    expect(await gateway.query(pair(SHOUTED, 'a'))).toEqual({ data: { tokens: [] } });
-    upstream.plan('tokens', json({ tokens: LISTED }));
-    await refresh(gateway);
-    for (const written of [SHOUTED, BIG])
-      expect(await gateway.query(pair(written, 'a'))).toEqual({ data: { tokens: [{ address: '0x2' }] } });
-  });
-
-  it('routes from unlisted tokens do not count towards the budget of an operation', async () => {
-    const { query, asked } = await serve(one, { maxRoutesPerOperation: 1 });
-    const unlisted = Array.from({ length: 5 }, (_, nth) => `a${nth}: ${pair(`0xbad${nth}`).slice(2, -2)}`);
-    expect(codesOf(await query(`{ ${unlisted.join(' ')} b: ${pair('0x64').slice(2)}`))).toEqual([]);
-    expect(asked()).toHaveLength(1);
-  });
-
-  it('routes from unlisted tokens are requested after those from listed tokens while the listing is stale', async () => {
-    const gateway = await serve(one, { tokensFreshMs: 100, upstreamRequestsPerSecond: 1 });
-    gateway.upstream.plan('tokens', status(404));
-    await expect.poll(() => gateway.snapshots.status(Date.now())[1].state, { interval: 10 }).toBe('STALE');
-    const clock = stopClock();
-    const questions = ['0xbad1', '0xbad2', '0xbad3', '0xbad4', '0x64', '0x65'];
-    const answers = Promise.all(questions.map((address) => gateway.query(pair(address))));
-    await manyRounds();
-    await untilAsked(gateway, 6, clock, 1_050);
-    await answers;
-    // A permit for a route may have been left from before. Then the first request, for 0xbad1, was sent at
-    // once.
-    const [first, ...others] = gateway.asked();
-    expect([first, ...others].filter((address) => address !== '0xbad1').slice(0, 2)).toEqual([
-      '0x64',
-      '0x65',
-    ]);
-    expect(others.slice(0, 2)).toContain('0x65');
-  });
+it.each([
+  ['an unknown address', pair('0xbad')],
+  ['a listed address on another chain', pair(BIG, 'b')],
+  ['the native asset of a chain that lists none', pair(ZERO, 'a')],
+  ['an unknown address alone', '{ tokens(srcToken: "0xbad") { address } }'],
+])('routes from an unlisted token are empty while the listing is fresh: %s', async (_name, query) => {
+  const gateway = await serve(one);
+  expect(await gateway.query(query)).toEqual({ data: { tokens: [] } });
+  expect(gateway.asked()).toEqual([]);
 });
 
-describe('rows of routes', () => {
-  it('rows of routes with other decimals than in the listing are left out, counted and logged once', async () => {
-    const rows = [tokenRow('b', '0x2', { decimals: 18 }), tokenRow('d', '0x3'), tokenRow('c', '0x64')];
-    const { query, metrics, logged } = await serve(() => json({ tokens: rows }));
-    for (let asked = 0; asked < 3; asked++) {
-      const answer = await query('{ destinations(srcChainKey: "a", srcToken: "0x64") { chainKey } }');
-      expect(answer).toEqual({ data: { destinations: null } });
-      expect(await query(pair(BIG, 'a'))).toEqual({
-        data: { tokens: [{ address: '0x3' }, { address: '0x64' }] },
-      });
-    }
-    expect((await metrics.expose()).text).toMatch(/^gateway_route_rows_conflicting_total 1$/m);
-    const told = logged.filter(({ msg }) => msg.includes('other decimals'));
-    expect(told).toMatchObject([
-      { level: 'warn', rows: 1, first: [expect.stringMatching(/^b:0x0{39}2: 18, listed with 6$/)] },
-    ]);
-  });
+it.each([
+  ['in any letter case', pair(BIG.toLowerCase(), 'a'), BIG],
+  ['as the native asset, under the zero address', pair(NATIVE_PLACEHOLDER, 'd'), ZERO],
+  ['alone, in any letter case', `{ tokens(srcToken: "${SHOUTED}") { address } }`, BIG],
+])('routes from a token are requested if it is listed %s', async (_name, query, sent) => {
+  const gateway = await serve(one);
+  expect(await gateway.query(query)).toEqual({ data: { tokens: [{ address: '0x2' }] } });
+  expect(gateway.asked()).toEqual([sent]);
+});
 
-  it('rows of routes are compared with the listing that the operation reads, not with a newer one', async () => {
-    const other = LISTED.map((row) => (row.address === '0x2' ? { ...row, decimals: 18 } : row));
-    const gateway = await serve(() => json({ tokens: [tokenRow('b', '0x2', { decimals: 18 })] }), {
-      holdBackTimes: 1,
-      holdBackMs: 0,
+it('routes do not depend on the letter case that was asked for before the first listing', async () => {
+  const upstream = await startFakeUpstream({ chains: [chainRow('a')] });
+  upstream.plan('tokens', status(404));
+  upstream.plan('routes', (...exchange) =>
+    (addressIn(exchange[1].url) === BIG ? one() : json({ tokens: [] }))(...exchange),
+  );
+  const gateway = await createTestGateway({ upstream, config: { upstreamRetries: 0 } });
+  expect(await gateway.query(pair(SHOUTED, 'a'))).toEqual({ data: { tokens: [] } });
+  upstream.plan('tokens', json({ tokens: LISTED }));
+  await refresh(gateway);
+  for (const written of [SHOUTED, BIG])
+    expect(await gateway.query(pair(written, 'a'))).toEqual({ data: { tokens: [{ address: '0x2' }] } });
+});
+
+it('routes from unlisted tokens do not count towards the budget of an operation', async () => {
+  const { query, asked } = await serve(one, { maxRoutesPerOperation: 1 });
+  const unlisted = Array.from({ length: 5 }, (_, nth) => `a${nth}: ${pair(`0xbad${nth}`).slice(2, -2)}`);
+  expect(codesOf(await query(`{ ${unlisted.join(' ')} b: ${pair('0x64').slice(2)}`))).toEqual([]);
+  expect(asked()).toHaveLength(1);
+});
+
+it('routes from unlisted tokens are requested after those from listed tokens while the listing is stale', async () => {
+  const gateway = await serve(one, { tokensFreshMs: 100, upstreamRequestsPerSecond: 1 });
+  gateway.upstream.plan('tokens', status(404));
+  await expect.poll(() => gateway.snapshots.status(Date.now())[1].state, { interval: 10 }).toBe('STALE');
+  const clock = stopClock();
+  const questions = ['0xbad1', '0xbad2', '0xbad3', '0xbad4', '0x64', '0x65'];
+  const answers = Promise.all(questions.map((address) => gateway.query(pair(address))));
+  await manyRounds();
+  await untilAsked(gateway, 6, clock, 1_050);
+  await answers;
+  // A permit for a route may have been left from before. Then the first request, for 0xbad1, was sent at
+  // once.
+  const [first, ...others] = gateway.asked();
+  expect([first, ...others].filter((address) => address !== '0xbad1').slice(0, 2)).toEqual(['0x64', '0x65']);
+  expect(others.slice(0, 2)).toContain('0x65');
+});
+
+it('rows of routes with other decimals than in the listing are left out, counted and logged once', async () => {
+  const rows = [tokenRow('b', '0x2', { decimals: 18 }), tokenRow('d', '0x3'), tokenRow('c', '0x64')];
+  const { query, metrics, logged } = await serve(() => json({ tokens: rows }));
+  for (let asked = 0; asked < 3; asked++) {
+    const answer = await query('{ destinations(srcChainKey: "a", srcToken: "0x64") { chainKey } }');
+    expect(answer).toEqual({ data: { destinations: null } });
+    expect(await query(pair(BIG, 'a'))).toEqual({
+      data: { tokens: [{ address: '0x3' }, { address: '0x64' }] },
     });
-    const begin = await createContexts(gateway);
-    const { loaders: before } = begin();
-    expect((await before.tokenByAddress('b', '0x2'))?.decimals).toBe(6);
-    gateway.upstream.plan('tokens', json({ tokens: other }));
-    gateway.snapshots.refreshNow();
-    await expect.poll(() => gateway.snapshots.current().tokens?.byAddress('b', '0x2')?.decimals).toBe(18);
-    const question = { srcChainKey: 'c', srcToken: '0x64' };
-    expect((await before.routesFrom(question)).rows).toEqual([]);
-    expect((await begin().loaders.routesFrom(question)).rows).toEqual([
-      gateway.snapshots.current().tokens?.byAddress('b', '0x2'),
-    ]);
-    expect(gateway.asked()).toHaveLength(1);
-  });
+  }
+  expect((await metrics.expose()).text).toMatch(/^gateway_route_rows_conflicting_total 1$/m);
+  const told = logged.filter(({ msg }) => msg.includes('other decimals'));
+  expect(told).toMatchObject([
+    { level: 'warn', rows: 1, first: [expect.stringMatching(/^b:0x0{39}2: 18, listed with 6$/)] },
+  ]);
+});
 
-  it('rows that the listing lacks are equal in all routes of one answer', async () => {
-    const CHANGES: Record<string, object> = { '0x64': { price: { usd: 1 } }, '0x65': { price: { usd: 2 } } };
-    const { query } = await serve((from) =>
-      json({ tokens: [tokenRow('d', '0x9', CHANGES[from] ?? { decimals: 18 })] }),
-    );
-    // One after the other, so that it is known which came first.
-    for (const address of ['0x64', '0x65', '0x66']) await query(pair(address));
-    const answer = await query<Record<'a' | 'b' | 'c', object[]>>(`{
+it('rows of routes are compared with the listing that the operation reads, not with a newer one', async () => {
+  const other = LISTED.map((row) => (row.address === '0x2' ? { ...row, decimals: 18 } : row));
+  const gateway = await serve(() => json({ tokens: [tokenRow('b', '0x2', { decimals: 18 })] }), {
+    holdBackTimes: 1,
+    holdBackMs: 0,
+  });
+  const begin = await createContexts(gateway);
+  const { loaders: before } = begin();
+  expect((await before.tokenByAddress('b', '0x2'))?.decimals).toBe(6);
+  gateway.upstream.plan('tokens', json({ tokens: other }));
+  gateway.snapshots.refreshNow();
+  await expect.poll(() => gateway.snapshots.current().tokens?.byAddress('b', '0x2')?.decimals).toBe(18);
+  const question = { srcChainKey: 'c', srcToken: '0x64' };
+  expect((await before.routesFrom(question)).rows).toEqual([]);
+  expect((await begin().loaders.routesFrom(question)).rows).toEqual([
+    gateway.snapshots.current().tokens?.byAddress('b', '0x2'),
+  ]);
+  expect(gateway.asked()).toHaveLength(1);
+});
+
+it('rows that the listing lacks are equal in all routes of one answer', async () => {
+  const CHANGES: Record<string, object> = { '0x64': { price: { usd: 1 } }, '0x65': { price: { usd: 2 } } };
+  const { query } = await serve((from) =>
+    json({ tokens: [tokenRow('d', '0x9', CHANGES[from] ?? { decimals: 18 })] }),
+  );
+  // One after the other, so that it is known which came first.
+  for (const address of ['0x64', '0x65', '0x66']) await query(pair(address));
+  const answer = await query<Record<'a' | 'b' | 'c', object[]>>(`{
       a: tokens(srcChainKey: "c", srcToken: "0x64") { id decimals price { usd } }
       b: tokens(srcChainKey: "c", srcToken: "0x65") { id decimals price { usd } }
       c: tokens(srcChainKey: "c", srcToken: "0x66") { id decimals price { usd } }
     }`);
-    expect(answer.data?.a).toMatchObject([{ decimals: 6, price: { usd: 1 } }]);
-    expect(answer.data?.b).toEqual(answer.data?.a);
-    expect(answer.data?.c).toEqual([]);
-  });
+  expect(answer.data?.a).toMatchObject([{ decimals: 6, price: { usd: 1 } }]);
+  expect(answer.data?.b).toEqual(answer.data?.a);
+  expect(answer.data?.c).toEqual([]);
 });
 
-describe('rows of routes that no listing has had', () => {
-  it('a price unlike that of its symbol in the token listing is null in a route to an unlisted token', async () => {
-    const prices = { '0x91': 0.2, '0x92': 0.01, '0x93': 1_000 };
-    const tokens = Object.entries(prices).map(([address, usd]) => tokenRow('d', address, { price: { usd } }));
-    const other = tokenRow('d', '0x94', { symbol: 'OTHER', price: { usd: 1_000 } });
-    const { query } = await serve(() => json({ tokens: [...tokens, other] }));
-    const answer = await query<{ tokens: object[] }>(
-      '{ tokens(srcChainKey: "c", srcToken: "0x64") { address price { usd } } }',
-    );
-    expect(answer.data?.tokens).toEqual([
-      { address: '0x91', price: { usd: 0.2 } },
-      { address: '0x92', price: null },
-      { address: '0x93', price: null },
-      { address: '0x94', price: { usd: 1_000 } },
-    ]);
-  });
+it('a price unlike that of its symbol in the token listing is null in a route to an unlisted token', async () => {
+  const prices = { '0x91': 0.2, '0x92': 0.01, '0x93': 1_000 };
+  const tokens = Object.entries(prices).map(([address, usd]) => tokenRow('d', address, { price: { usd } }));
+  const other = tokenRow('d', '0x94', { symbol: 'OTHER', price: { usd: 1_000 } });
+  const { query } = await serve(() => json({ tokens: [...tokens, other] }));
+  const answer = await query<{ tokens: object[] }>(
+    '{ tokens(srcChainKey: "c", srcToken: "0x64") { address price { usd } } }',
+  );
+  expect(answer.data?.tokens).toEqual([
+    { address: '0x91', price: { usd: 0.2 } },
+    { address: '0x92', price: null },
+    { address: '0x93', price: null },
+    { address: '0x94', price: { usd: 1_000 } },
+  ]);
+});
 
-  it('a price in a route to an unlisted token is null while all prices of its symbol in the listing are doubted', async () => {
-    const clock = stopClocks();
-    const gateway = await serve(() => json({ tokens: [tokenRow('d', '0x9', { price: { usd: 2_500 } })] }));
-    const wrong = LISTED.map((row) => (row.symbol === 'USDC' ? { ...row, price: { usd: 2_500 } } : row));
-    for (const price of [null, { usd: 2_500 }]) {
-      clock.advance(601_000);
-      gateway.upstream.plan('tokens', json({ tokens: wrong }));
-      await refresh(gateway);
-      await untilCachesSeeTheTime();
-      const answer = await gateway.query<{ token: object; tokens: object[] }>(
-        '{ token(chainKey: "c", address: "0x64") { price { usd } } tokens(srcChainKey: "c", srcToken: "0x64") { price { usd } } }',
-      );
-      expect(answer.data).toEqual({ token: { price }, tokens: [{ price }] });
-    }
-  });
-
-  it('a price in old routes is null when it is too old, also after the clock was set back', async () => {
-    const clock = stopClocks();
-    const gateway = await serve(() => json({ tokens: [tokenRow('d', '0x9', { price: { usd: 1 } })] }), {
-      priceMaxAgeMs: 90_000,
-    });
-    const priced = '{ destinations(srcChainKey: "c", srcToken: "0x64") { asOf tokens { price { usd } } } }';
-    expect(await gateway.query(priced)).toMatchObject({
-      data: { destinations: [{ tokens: [{ price: { usd: 1 } }] }] },
-    });
-    const asOf = new Date(Date.now() - 3_600_000).toISOString();
-    clock.setBack(3_600_000);
+it('a price in a route to an unlisted token is null while all prices of its symbol in the listing are doubted', async () => {
+  const clock = stopClocks();
+  const gateway = await serve(() => json({ tokens: [tokenRow('d', '0x9', { price: { usd: 2_500 } })] }));
+  const wrong = LISTED.map((row) => (row.symbol === 'USDC' ? { ...row, price: { usd: 2_500 } } : row));
+  for (const price of [null, { usd: 2_500 }]) {
+    clock.advance(601_000);
+    gateway.upstream.plan('tokens', json({ tokens: wrong }));
     await refresh(gateway);
-    // The second time, the pause that the upstream asked for is not over, and no request is sent.
-    gateway.upstream.plan('routes', status(500, { 'retry-after': '600' }));
-    for (const price of [{ usd: 1 }, null]) {
-      clock.advance(61_000);
-      await untilCachesSeeTheTime();
-      expect(await gateway.query(priced)).toEqual({
-        data: { destinations: [{ asOf, tokens: [{ price }] }] },
-      });
-    }
-  });
+    await untilCachesSeeTheTime();
+    const answer = await gateway.query<{ token: object; tokens: object[] }>(
+      '{ token(chainKey: "c", address: "0x64") { price { usd } } tokens(srcChainKey: "c", srcToken: "0x64") { price { usd } } }',
+    );
+    expect(answer.data).toEqual({ token: { price }, tokens: [{ price }] });
+  }
+});
 
-  const USDC = {
-    ethereum: '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48',
-    base: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913',
+it('a price in old routes is null when it is too old, also after the clock was set back', async () => {
+  const clock = stopClocks();
+  const gateway = await serve(() => json({ tokens: [tokenRow('d', '0x9', { price: { usd: 1 } })] }), {
+    priceMaxAgeMs: 90_000,
+  });
+  const priced = '{ destinations(srcChainKey: "c", srcToken: "0x64") { asOf tokens { price { usd } } } }';
+  expect(await gateway.query(priced)).toMatchObject({
+    data: { destinations: [{ tokens: [{ price: { usd: 1 } }] }] },
+  });
+  const asOf = new Date(Date.now() - 3_600_000).toISOString();
+  clock.setBack(3_600_000);
+  await refresh(gateway);
+  // The second time, the pause that the upstream asked for is not over, and no request is sent.
+  gateway.upstream.plan('routes', status(500, { 'retry-after': '600' }));
+  for (const price of [{ usd: 1 }, null]) {
+    clock.advance(61_000);
+    await untilCachesSeeTheTime();
+    expect(await gateway.query(priced)).toEqual({
+      data: { destinations: [{ asOf, tokens: [{ price }] }] },
+    });
+  }
+});
+
+const USDC = {
+  ethereum: '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48',
+  base: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913',
+};
+const rows = [
+  tokenRow('ethereum', USDC.ethereum, { decimals: 18 }),
+  tokenRow('base', USDC.base),
+  tokenRow('d', '0x9'),
+];
+
+it.each([
+  ['', json({ tokens: LISTED })],
+  [', also while there is no token listing', status(404)],
+])('unlisted rows of routes need the decimals of the demo data%s', async (_when, listing) => {
+  const upstream = await startFakeUpstream();
+  upstream.plan('tokens', listing);
+  upstream.plan('routes', json({ tokens: rows }));
+  const { query } = await createTestGateway({ upstream, config: { upstreamRetries: 0 } });
+  expect(await query(pair('0x64'))).toEqual({
+    data: { tokens: [{ address: USDC.base }, { address: '0x9' }] },
+  });
+});
+
+it('clients take turns, however many requests one of them has, and share requests for the same routes', async () => {
+  const { queryAs, asked } = await serve(one, { upstreamRequestsPerSecond: 5 });
+  const clock = stopClock();
+  const greedy = Array.from({ length: 12 }, (_, index) => queryAs('10.0.0.1', pair(hexOf(index))));
+  await manyRounds();
+  // The request for the second address waits as the last one of the greedy client. Both clients share it from now on,
+  // and it is sent in a turn of the modest client.
+  const modest = [50, 11].map((index) => queryAs('10.0.0.2', pair(hexOf(index))));
+  await manyRounds();
+  await untilAsked({ asked }, 13, clock, 1_050);
+  await Promise.all([...greedy, ...modest]);
+  expect(asked()).toHaveLength(13);
+  expect(asked().slice(0, 9)).toEqual(expect.arrayContaining([hexOf(50), hexOf(11)]));
+});
+
+it('clients are refused when too many wait: first the client with most requests, logged at debug', async () => {
+  const { queryAs, logged } = await serve(one, { upstreamRequestsPerSecond: 1 });
+  const greedy = Array.from({ length: 45 }, (_, index) => queryAs('10.0.0.1', pair(hexOf(index))));
+  await expect.poll(() => logged.filter(({ msg }) => msg.includes('was not sent')).length).toBeGreaterThan(5);
+  const modest = queryAs('10.0.0.2', pair(hexOf(60)));
+  expect(await modest).toEqual({ data: { tokens: [{ address: '0x2' }] } });
+  const refusals = logged.filter(({ msg }) => msg.includes('was not sent'));
+  for (const line of refusals) expect(line).toMatchObject({ level: 'debug', code: 'UPSTREAM_RATE_LIMITED' });
+  expect(refusals.some(({ err }) => err)).toBe(false);
+  // The test does not wait for the other answers: they would take half a minute.
+  for (const asked of greedy) asked.catch(() => {});
+});
+
+it('routes that fail are logged in one line at warn, without a stack, however many clients wait for them', async () => {
+  let fail = () => {};
+  const { query, logged, asked } = await serve(() => (...request) => {
+    fail = () => status(500)(...request);
+  });
+  const answering = Promise.all(Array.from({ length: 20 }, () => query(pair('0x64'))));
+  await expect.poll(asked).toHaveLength(1);
+  await manyRounds();
+  fail();
+  const answers = await answering;
+  expect(new Set(answers.flatMap(codesOf))).toEqual(new Set(['UPSTREAM_STATUS']));
+  expect(asked()).toHaveLength(1);
+  const lines = logged.filter((line) => line.srcToken === '0x64' && isAtLeast(line, 'info'));
+  expect(lines).toMatchObject([{ level: 'warn', code: 'UPSTREAM_STATUS' }]);
+  expect(lines[0]).not.toHaveProperty('err');
+});
+
+it('routes that fail are requested again after five seconds, and after a success when they are no longer fresh', async () => {
+  let answer = status(500);
+  const { query, asked, logged } = await serve(() => answer, { destinationsFreshMs: 100 });
+  const clock = stopClock();
+  const codes = async () => codesOf(await query(pair('0x64')));
+  const advance = async (ms: number) => {
+    clock.advance(ms);
+    await untilCachesSeeTheTime();
   };
-  const rows = [
-    tokenRow('ethereum', USDC.ethereum, { decimals: 18 }),
-    tokenRow('base', USDC.base),
-    tokenRow('d', '0x9'),
-  ];
-
-  it.each([
-    ['', json({ tokens: LISTED })],
-    [', also while there is no token listing', status(404)],
-  ])('unlisted rows of routes need the decimals of the demo data%s', async (_when, listing) => {
-    const upstream = await startFakeUpstream();
-    upstream.plan('tokens', listing);
-    upstream.plan('routes', json({ tokens: rows }));
-    const { query } = await createTestGateway({ upstream, config: { upstreamRetries: 0 } });
-    expect(await query(pair('0x64'))).toEqual({
-      data: { tokens: [{ address: USDC.base }, { address: '0x9' }] },
-    });
-  });
-});
-
-describe('clients', () => {
-  it('clients take turns, however many requests one of them has, and share requests for the same routes', async () => {
-    const { queryAs, asked } = await serve(one, { upstreamRequestsPerSecond: 5 });
-    const clock = stopClock();
-    const greedy = Array.from({ length: 12 }, (_, index) => queryAs('10.0.0.1', pair(hexOf(index))));
-    await manyRounds();
-    // The request for the second address waits as the last one of the greedy client. Both clients share it from now on,
-    // and it is sent in a turn of the modest client.
-    const modest = [50, 11].map((index) => queryAs('10.0.0.2', pair(hexOf(index))));
-    await manyRounds();
-    await untilAsked({ asked }, 13, clock, 1_050);
-    await Promise.all([...greedy, ...modest]);
-    expect(asked()).toHaveLength(13);
-    expect(asked().slice(0, 9)).toEqual(expect.arrayContaining([hexOf(50), hexOf(11)]));
-  });
-
-  it('clients are refused when too many wait: first the client with most requests, logged at debug', async () => {
-    const { queryAs, logged } = await serve(one, { upstreamRequestsPerSecond: 1 });
-    const greedy = Array.from({ length: 45 }, (_, index) => queryAs('10.0.0.1', pair(hexOf(index))));
-    await expect
-      .poll(() => logged.filter(({ msg }) => msg.includes('was not sent')).length)
-      .toBeGreaterThan(5);
-    const modest = queryAs('10.0.0.2', pair(hexOf(60)));
-    expect(await modest).toEqual({ data: { tokens: [{ address: '0x2' }] } });
-    const refusals = logged.filter(({ msg }) => msg.includes('was not sent'));
-    for (const line of refusals)
-      expect(line).toMatchObject({ level: 'debug', code: 'UPSTREAM_RATE_LIMITED' });
-    expect(refusals.some(({ err }) => err)).toBe(false);
-    // The test does not wait for the other answers: they would take half a minute.
-    for (const asked of greedy) asked.catch(() => {});
-  });
-});
-
-describe('routes that fail', () => {
-  it('routes that fail are logged in one line at warn, without a stack, however many clients wait for them', async () => {
-    let fail = () => {};
-    const { query, logged, asked } = await serve(() => (...request) => {
-      fail = () => status(500)(...request);
-    });
-    const answering = Promise.all(Array.from({ length: 20 }, () => query(pair('0x64'))));
-    await expect.poll(asked).toHaveLength(1);
-    await manyRounds();
-    fail();
-    const answers = await answering;
-    expect(new Set(answers.flatMap(codesOf))).toEqual(new Set(['UPSTREAM_STATUS']));
-    expect(asked()).toHaveLength(1);
-    const lines = logged.filter((line) => line.srcToken === '0x64' && isAtLeast(line, 'info'));
-    expect(lines).toMatchObject([{ level: 'warn', code: 'UPSTREAM_STATUS' }]);
-    expect(lines[0]).not.toHaveProperty('err');
-  });
-
-  it('routes that fail are requested again after five seconds, and after a success when they are no longer fresh', async () => {
-    let answer = status(500);
-    const { query, asked, logged } = await serve(() => answer, { destinationsFreshMs: 100 });
-    const clock = stopClock();
-    const codes = async () => codesOf(await query(pair('0x64')));
-    const advance = async (ms: number) => {
-      clock.advance(ms);
-      await untilCachesSeeTheTime();
-    };
-    for (const requests of [1, 2]) {
-      for (let nth = 0; nth < 20; nth++) expect(await codes()).toEqual(['UPSTREAM_STATUS']);
-      await advance(4_999);
-      expect(await codes()).toEqual(['UPSTREAM_STATUS']);
-      expect(asked()).toHaveLength(requests);
-      await advance(2);
-    }
-    expect(logged.filter(({ msg }) => msg.includes('could not be fetched'))).toHaveLength(2);
-    answer = one();
-    expect(await codes()).toEqual([]);
-    await advance(101);
-    answer = status(500);
-    expect(await codes()).toEqual([]);
-    expect(asked()).toHaveLength(4);
-  });
+  for (const requests of [1, 2]) {
+    for (let nth = 0; nth < 20; nth++) expect(await codes()).toEqual(['UPSTREAM_STATUS']);
+    await advance(4_999);
+    expect(await codes()).toEqual(['UPSTREAM_STATUS']);
+    expect(asked()).toHaveLength(requests);
+    await advance(2);
+  }
+  expect(logged.filter(({ msg }) => msg.includes('could not be fetched'))).toHaveLength(2);
+  answer = one();
+  expect(await codes()).toEqual([]);
+  await advance(101);
+  answer = status(500);
+  expect(await codes()).toEqual([]);
+  expect(asked()).toHaveLength(4);
 });
 
 const MANY = Array.from({ length: 45_000 }, (_, index) => tokenRow('b', `0xb${index}`));

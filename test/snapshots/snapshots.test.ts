@@ -1,7 +1,7 @@
 /** Listings are refreshed in the background, one refresh at a time, and their status says how old they are. */
 
 import { setImmediate } from 'node:timers/promises';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import type { Chain } from '../../src/domain/listing.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { createContexts } from '../graph/executor.js';
@@ -40,101 +40,97 @@ async function serve(tokens: Answer, config: TestGatewayOptions['config'] = {}, 
   return createTestGateway({ upstream, config, firstPauseMs });
 }
 
-describe('refreshes', () => {
-  it('refreshes run in the background, and requests are answered at once from the snapshots', async () => {
-    let release = () => {};
-    const held: Answer = (...asked) => {
-      release = () => listingAt(2)(...asked);
-    };
-    // Both answers are planned now, because the second request can be sent before the test continues.
-    const { query, upstream, snapshots } = await serve(first(1, listingAt(1), held), { tokensFreshMs: 100 });
-    await query(TOKENS);
-    await expect.poll(() => upstream.count('tokens')).toBe(2);
-    const priceNow = async () => (await query<Tokens>(TOKENS)).data?.tokens[0]?.price?.usd;
-    expect(await priceNow()).toBe(1);
-    // An operation reads the same snapshot from its beginning to its end.
-    const { loaders } = (await createContexts({ snapshots }))();
-    const begun = await loaders.tokensListed(undefined);
-    release();
-    await expect.poll(priceNow).toBe(2);
-    expect(await loaders.tokensListed(undefined)).toBe(begun);
-    expect(begun[0]?.price?.usd).toBe(1);
-  });
-
-  it('refreshes run one at a time, at the configured interval, however many requests there are', async () => {
-    let underWay = 0;
-    let most = 0;
-    const counted: Answer = (response, request, nth) => {
-      most = Math.max(most, ++underWay);
-      response.once('close', () => underWay--);
-      late(10, listingAt(1))(response, request, nth);
-    };
-    const { query, upstream } = await serve(counted, { tokensFreshMs: 200 });
-    while (upstream.count('tokens') < 4) {
-      await Promise.all(Array.from({ length: 10 }, () => query(TOKENS)));
-      await setImmediate();
-    }
-    expect(most).toBe(1);
-    // The pause is never shorter than half of the freshness, however slow the upstream is.
-    for (const gap of gapsBetween(upstream)) expect(gap).toBeGreaterThan(99);
-    expect(upstream.count('chains')).toBe(0);
-  });
-
-  it('refreshes count the interval from the request, so that a slow upstream does not make listings stale', async () => {
-    const { query, upstream } = await serve(late(1000, listingAt(1)), { tokensFreshMs: 2000 });
-    await query(TOKENS);
-    // Counted from the answer, the interval would make each gap at least 3,000 ms. A busy machine is late
-    // sometimes, but not each time.
-    await expect.poll(() => Math.min(...gapsBetween(upstream))).toBeLessThan(2800);
-  });
-
-  it('refreshes log once that the tokens are too many for the promised speed', async () => {
-    const tokens = Array.from({ length: 5_001 }, (_none, nth) => tokenRow('a', `0x${nth.toString(16)}1`));
-    const { query, logged, upstream } = await serve(json({ tokens }), { tokensFreshMs: 20 });
-    await query(TOKENS);
-    await expect.poll(() => upstream.count('tokens')).toBeGreaterThan(2);
-    expect(logged.filter(({ msg }) => msg.includes('no speed is promised'))).toHaveLength(1);
-  });
+it('refreshes run in the background, and requests are answered at once from the snapshots', async () => {
+  let release = () => {};
+  const held: Answer = (...asked) => {
+    release = () => listingAt(2)(...asked);
+  };
+  // Both answers are planned now, because the second request can be sent before the test continues.
+  const { query, upstream, snapshots } = await serve(first(1, listingAt(1), held), { tokensFreshMs: 100 });
+  await query(TOKENS);
+  await expect.poll(() => upstream.count('tokens')).toBe(2);
+  const priceNow = async () => (await query<Tokens>(TOKENS)).data?.tokens[0]?.price?.usd;
+  expect(await priceNow()).toBe(1);
+  // An operation reads the same snapshot from its beginning to its end.
+  const { loaders } = (await createContexts({ snapshots }))();
+  const begun = await loaders.tokensListed(undefined);
+  release();
+  await expect.poll(priceNow).toBe(2);
+  expect(await loaders.tokensListed(undefined)).toBe(begun);
+  expect(begun[0]?.price?.usd).toBe(1);
 });
 
-describe('a failed refresh', () => {
-  it('a failed refresh is repeated after growing pauses, until one succeeds', async () => {
-    const { query, snapshots, upstream } = await serve(status(404), {}, 100);
-    snapshots.start();
-    await expect.poll(() => upstream.count('tokens')).toBeGreaterThanOrEqual(4);
-    for (const [nth, shortest] of [49, 99, 199].entries())
-      expect(gapsBetween(upstream)[nth]).toBeGreaterThanOrEqual(shortest);
-    upstream.plan('tokens', listingAt(3));
-    await expect.poll(async () => codesOf(await query(TOKENS))).toEqual([]);
-  });
-
-  it('a failed refresh before the first snapshot gives its error to all requests, which cause no earlier refresh', async () => {
-    const { query, upstream } = await serve(status(410), {}, 10_000);
-    for (let asked = 0; asked < 20; asked++) expect(codesOf(await query(TOKENS))).toEqual(['UPSTREAM_GONE']);
-    expect(upstream.count('tokens')).toBe(1);
-  });
-
-  it.each([
-    ['v1', true],
-    ['value-transfer', false],
-    // The successor is gone, too.
-    ['auto', false],
-  ] as const)(
-    'a failed refresh with 410 and UPSTREAM_PROFILE=%s logs how the successor can take over: %s',
-    async (upstreamProfile, isNamed) => {
-      const successor = await startFakeSuccessor();
-      onTestFinished(successor.close);
-      successor.plan('tokens', status(410));
-      const { query, logged } = await serve(status(410), {
-        upstreamProfile,
-        upstreamSuccessorUrl: successor.url,
-      });
-      await query(TOKENS);
-      const [line] = logged.filter(({ msg }) => msg.startsWith('The tokens listing could not be refreshed'));
-      expect(line?.msg.includes('set UPSTREAM_PROFILE=auto')).toBe(isNamed);
-    },
-  );
+it('refreshes run one at a time, at the configured interval, however many requests there are', async () => {
+  let underWay = 0;
+  let most = 0;
+  const counted: Answer = (response, request, nth) => {
+    most = Math.max(most, ++underWay);
+    response.once('close', () => underWay--);
+    late(10, listingAt(1))(response, request, nth);
+  };
+  const { query, upstream } = await serve(counted, { tokensFreshMs: 200 });
+  while (upstream.count('tokens') < 4) {
+    await Promise.all(Array.from({ length: 10 }, () => query(TOKENS)));
+    await setImmediate();
+  }
+  expect(most).toBe(1);
+  // The pause is never shorter than half of the freshness, however slow the upstream is.
+  for (const gap of gapsBetween(upstream)) expect(gap).toBeGreaterThan(99);
+  expect(upstream.count('chains')).toBe(0);
 });
+
+it('refreshes count the interval from the request, so that a slow upstream does not make listings stale', async () => {
+  const { query, upstream } = await serve(late(1000, listingAt(1)), { tokensFreshMs: 2000 });
+  await query(TOKENS);
+  // Counted from the answer, the interval would make each gap at least 3,000 ms. A busy machine is late
+  // sometimes, but not each time.
+  await expect.poll(() => Math.min(...gapsBetween(upstream))).toBeLessThan(2800);
+});
+
+it('refreshes log once that the tokens are too many for the promised speed', async () => {
+  const tokens = Array.from({ length: 5_001 }, (_none, nth) => tokenRow('a', `0x${nth.toString(16)}1`));
+  const { query, logged, upstream } = await serve(json({ tokens }), { tokensFreshMs: 20 });
+  await query(TOKENS);
+  await expect.poll(() => upstream.count('tokens')).toBeGreaterThan(2);
+  expect(logged.filter(({ msg }) => msg.includes('no speed is promised'))).toHaveLength(1);
+});
+
+it('a failed refresh is repeated after growing pauses, until one succeeds', async () => {
+  const { query, snapshots, upstream } = await serve(status(404), {}, 100);
+  snapshots.start();
+  await expect.poll(() => upstream.count('tokens')).toBeGreaterThanOrEqual(4);
+  for (const [nth, shortest] of [49, 99, 199].entries())
+    expect(gapsBetween(upstream)[nth]).toBeGreaterThanOrEqual(shortest);
+  upstream.plan('tokens', listingAt(3));
+  await expect.poll(async () => codesOf(await query(TOKENS))).toEqual([]);
+});
+
+it('a failed refresh before the first snapshot gives its error to all requests, which cause no earlier refresh', async () => {
+  const { query, upstream } = await serve(status(410), {}, 10_000);
+  for (let asked = 0; asked < 20; asked++) expect(codesOf(await query(TOKENS))).toEqual(['UPSTREAM_GONE']);
+  expect(upstream.count('tokens')).toBe(1);
+});
+
+it.each([
+  ['v1', true],
+  ['value-transfer', false],
+  // The successor is gone, too.
+  ['auto', false],
+] as const)(
+  'a failed refresh with 410 and UPSTREAM_PROFILE=%s logs how the successor can take over: %s',
+  async (upstreamProfile, isNamed) => {
+    const successor = await startFakeSuccessor();
+    onTestFinished(successor.close);
+    successor.plan('tokens', status(410));
+    const { query, logged } = await serve(status(410), {
+      upstreamProfile,
+      upstreamSuccessorUrl: successor.url,
+    });
+    await query(TOKENS);
+    const [line] = logged.filter(({ msg }) => msg.startsWith('The tokens listing could not be refreshed'));
+    expect(line?.msg.includes('set UPSTREAM_PROFILE=auto')).toBe(isNamed);
+  },
+);
 
 it('a clock that is set back does not make a listing or a price younger: a price that is too old is null, and its token stays', async () => {
   const { query } = await serve(listingAt(1), {

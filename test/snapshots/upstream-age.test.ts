@@ -2,7 +2,7 @@
  * The age of an answer that a cache has stored counts: for the listing, for its prices, and for which answer
  * is newer.
  */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { stopClock, stopDate } from '../support/clock.js';
 import { type Answer, first, gapsBetween, json, startFakeUpstream } from '../support/fake-upstream.js';
@@ -45,68 +45,64 @@ async function expectUsualGaps({ snapshots, upstream }: TestGateway): Promise<vo
 
 const linesOf = ({ logged }: TestGateway, text: string) => logged.filter(({ msg }) => msg.includes(text));
 
-describe('an answer that a cache has stored for long', () => {
-  it('an answer that a cache has stored for two hours makes the listing stale and its price null', async () => {
-    const gateway = await serve(listingAt(1, 7_200));
-    const { price, listing } = await seenBy(gateway);
-    expect(price).toBeNull();
-    expect(listing).toMatchObject({ state: 'STALE', lastFailure: null });
-    expect(listing?.ageSeconds).toBeGreaterThanOrEqual(7_200);
-    expect(Date.now() - Date.parse(listing?.takenAt ?? '')).toBeGreaterThanOrEqual(7_200_000);
-    const { headers } = await gateway.ask({ query: '{ tokens { name } }' });
-    expect(headers['x-stale-listings']).toMatch(/^tokens;age=72\d\d$/);
-  });
-
-  it('an old answer is requested as often as a fresh one, and the log says once why it is old', async () => {
-    const gateway = await serve(listingAt(1, 7_200), { tokensFreshMs: 600 });
-    await expectUsualGaps(gateway);
-    expect(linesOf(gateway, 'carries "Age: 7200"')).toEqual([
-      expect.objectContaining({ level: 'warn', listing: 'tokens', upstreamAgeSeconds: 7_200 }),
-    ]);
-  });
+it('an answer that a cache has stored for two hours makes the listing stale and its price null', async () => {
+  const gateway = await serve(listingAt(1, 7_200));
+  const { price, listing } = await seenBy(gateway);
+  expect(price).toBeNull();
+  expect(listing).toMatchObject({ state: 'STALE', lastFailure: null });
+  expect(listing?.ageSeconds).toBeGreaterThanOrEqual(7_200);
+  expect(Date.now() - Date.parse(listing?.takenAt ?? '')).toBeGreaterThanOrEqual(7_200_000);
+  const { headers } = await gateway.ask({ query: '{ tokens { name } }' });
+  expect(headers['x-stale-listings']).toMatch(/^tokens;age=72\d\d$/);
 });
 
-describe('an answer that is older than the listing that is served', () => {
-  it('an answer older than the served listing does not replace it, does not count as a failure, and is logged', async () => {
-    const gateway = await serve(first(1, listingAt(1), listingAt(2, 60)));
-    const before = await seenBy(gateway);
-    await refresh(gateway);
-    expect(await seenBy(gateway)).toEqual({
-      ...before,
-      listing: { ...before.listing, ageSeconds: expect.any(Number) },
-    });
-    expect(linesOf(gateway, 'Kept the tokens listing')).toEqual([
-      expect.objectContaining({ level: 'info', upstreamAgeSeconds: 60 }),
-    ]);
-    expect((await gateway.metrics.expose()).text).toContain(
-      'gateway_listing_refreshes_total{listing="tokens",outcome="older"} 1',
-    );
-    // The answer is accepted once the served listing is older.
-    const clock = stopClock();
-    clock.advance(40_000);
-    await refresh(gateway);
-    expect((await seenBy(gateway)).price?.usd).toBe(1);
-    clock.advance(25_000);
-    await refresh(gateway);
-    expect((await seenBy(gateway)).price?.usd).toBe(2);
-  });
+it('an old answer is requested as often as a fresh one, and the log says once why it is old', async () => {
+  const gateway = await serve(listingAt(1, 7_200), { tokensFreshMs: 600 });
+  await expectUsualGaps(gateway);
+  expect(linesOf(gateway, 'carries "Age: 7200"')).toEqual([
+    expect.objectContaining({ level: 'warn', listing: 'tokens', upstreamAgeSeconds: 7_200 }),
+  ]);
+});
 
-  it('an answer older than the served listing is followed by the next refresh after the usual interval', async () => {
-    const gateway = await serve(first(1, listingAt(1), listingAt(2, 60)), { tokensFreshMs: 600 });
-    await expectUsualGaps(gateway);
-    const { price, listing } = await seenBy(gateway);
-    expect([price?.usd, listing?.state]).toEqual([1, 'STALE']);
+it('an answer older than the served listing does not replace it, does not count as a failure, and is logged', async () => {
+  const gateway = await serve(first(1, listingAt(1), listingAt(2, 60)));
+  const before = await seenBy(gateway);
+  await refresh(gateway);
+  expect(await seenBy(gateway)).toEqual({
+    ...before,
+    listing: { ...before.listing, ageSeconds: expect.any(Number) },
   });
+  expect(linesOf(gateway, 'Kept the tokens listing')).toEqual([
+    expect.objectContaining({ level: 'info', upstreamAgeSeconds: 60 }),
+  ]);
+  expect((await gateway.metrics.expose()).text).toContain(
+    'gateway_listing_refreshes_total{listing="tokens",outcome="older"} 1',
+  );
+  // The answer is accepted once the served listing is older.
+  const clock = stopClock();
+  clock.advance(40_000);
+  await refresh(gateway);
+  expect((await seenBy(gateway)).price?.usd).toBe(1);
+  clock.advance(25_000);
+  await refresh(gateway);
+  expect((await seenBy(gateway)).price?.usd).toBe(2);
+});
 
-  it('an older answer is recognised by its age, and not by its time, which is wrong after the clock was set back', async () => {
-    const monotonic = stopClock();
-    const date = stopDate();
-    date.advance(7_200_000);
-    const gateway = await serve(first(1, listingAt(1), listingAt(2, 5)));
-    await seenBy(gateway);
-    date.setBack(7_200_000);
-    monotonic.advance(30_000);
-    await refresh(gateway);
-    expect((await seenBy(gateway)).price?.usd).toBe(2);
-  });
+it('an answer older than the served listing is followed by the next refresh after the usual interval', async () => {
+  const gateway = await serve(first(1, listingAt(1), listingAt(2, 60)), { tokensFreshMs: 600 });
+  await expectUsualGaps(gateway);
+  const { price, listing } = await seenBy(gateway);
+  expect([price?.usd, listing?.state]).toEqual([1, 'STALE']);
+});
+
+it('an older answer is recognised by its age, and not by its time, which is wrong after the clock was set back', async () => {
+  const monotonic = stopClock();
+  const date = stopDate();
+  date.advance(7_200_000);
+  const gateway = await serve(first(1, listingAt(1), listingAt(2, 5)));
+  await seenBy(gateway);
+  date.setBack(7_200_000);
+  monotonic.advance(30_000);
+  await refresh(gateway);
+  expect((await seenBy(gateway)).price?.usd).toBe(2);
 });

@@ -1,6 +1,6 @@
 /** With UPSTREAM_PROFILE=auto only v1 gets requests until it says that it is gone; then only its successor does. */
 import { setImmediate } from 'node:timers/promises';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import type { Service } from '../../src/domain/listing.js';
 import { chainRow, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
 import { startFakeSuccessor } from '../support/fake-successor.js';
@@ -61,203 +61,197 @@ async function serve({ config, ...options }: TestGatewayOptions = {}) {
   };
 }
 
-describe('while v1 works', () => {
-  it.each<[string, Answer, string]>([
-    ['503', status(503), 'UPSTREAM_STATUS'],
-    ['another form', json({ rows: [] }), 'UPSTREAM_MALFORMED'],
-    ['an error that says something else', json({ error: 'busy' }), 'UPSTREAM_MALFORMED'],
-  ])('only v1 gets requests while it works, also if it answers with %s', async (_name, fault, code) => {
-    const { query, v1, successor } = await serve();
-    v1.planBoth(fault);
-    expect(codesOf(await query(BOTH))).toEqual([code, code]);
-    expect(successor.count()).toBe(0);
-  });
+it.each<[string, Answer, string]>([
+  ['503', status(503), 'UPSTREAM_STATUS'],
+  ['another form', json({ rows: [] }), 'UPSTREAM_MALFORMED'],
+  ['an error that says something else', json({ error: 'busy' }), 'UPSTREAM_MALFORMED'],
+])('only v1 gets requests while it works, also if it answers with %s', async (_name, fault, code) => {
+  const { query, v1, successor } = await serve();
+  v1.planBoth(fault);
+  expect(codesOf(await query(BOTH))).toEqual([code, code]);
+  expect(successor.count()).toBe(0);
+});
 
-  it('a token with "deprecated" in its name does not cause a failover', async () => {
-    const { query, v1, successor } = await serve();
-    v1.plan('tokens', json({ tokens: [tokenRow('a', '0x1', { symbol: 'deprecated' })], error: null }));
-    expect(await query('{ tokens { symbol } }')).toEqual({ data: { tokens: [{ symbol: 'deprecated' }] } });
-    expect(successor.count()).toBe(0);
+it('a token with "deprecated" in its name does not cause a failover', async () => {
+  const { query, v1, successor } = await serve();
+  v1.plan('tokens', json({ tokens: [tokenRow('a', '0x1', { symbol: 'deprecated' })], error: null }));
+  expect(await query('{ tokens { symbol } }')).toEqual({ data: { tokens: [{ symbol: 'deprecated' }] } });
+  expect(successor.count()).toBe(0);
+});
+
+it('the operation that finds v1 gone gets the answer of the successor', async () => {
+  const { query, v1, successor, sources, failovers, logged, metrics, service } = await serve();
+  v1.planBoth(GONE);
+  expect(await query(BOTH)).toEqual({ data: NEW_ROWS });
+  expect(await sources()).toEqual(['value-transfer', 'value-transfer']);
+  const ofTokens = (await metrics.expose()).text.match(/^gateway_listing_source\{listing="tokens".*/gm);
+  expect(ofTokens).toEqual(['gateway_listing_source{listing="tokens",source="value-transfer"} 1']);
+  expect(service()?.source).toBe('value-transfer');
+  const counts = [v1, successor].flatMap((each) => [each.count('chains'), each.count('tokens')]);
+  expect(counts).toEqual([1, 1, 1, 1]);
+  expect(await failovers()).toEqual([1, 1]);
+  expect(logged.find(({ code }) => code === 'UPSTREAM_GONE')).toMatchObject({
+    level: 'warn',
+    msg: expect.stringMatching(/UPSTREAM_PROFILE=value-transfer.*UPSTREAM_URL/),
   });
 });
 
-describe('once v1 says that it is gone', () => {
-  it('the operation that finds v1 gone gets the answer of the successor', async () => {
-    const { query, v1, successor, sources, failovers, logged, metrics, service } = await serve();
-    v1.planBoth(GONE);
-    expect(await query(BOTH)).toEqual({ data: NEW_ROWS });
-    expect(await sources()).toEqual(['value-transfer', 'value-transfer']);
-    const ofTokens = (await metrics.expose()).text.match(/^gateway_listing_source\{listing="tokens".*/gm);
-    expect(ofTokens).toEqual(['gateway_listing_source{listing="tokens",source="value-transfer"} 1']);
-    expect(service()?.source).toBe('value-transfer');
-    const counts = [v1, successor].flatMap((each) => [each.count('chains'), each.count('tokens')]);
-    expect(counts).toEqual([1, 1, 1, 1]);
-    expect(await failovers()).toEqual([1, 1]);
-    expect(logged.find(({ code }) => code === 'UPSTREAM_GONE')).toMatchObject({
-      level: 'warn',
-      msg: expect.stringMatching(/UPSTREAM_PROFILE=value-transfer.*UPSTREAM_URL/),
-    });
-  });
-
-  it.each(['chains', 'tokens'] as const)(
-    'both listings are fetched from the successor at once if v1 is gone only for %s',
-    async (gone) => {
-      const config = { chainsFreshMs: 60_000, tokensFreshMs: 60_000, [`${gone}FreshMs`]: 50 };
-      const { query, v1, sources, successor, service, failovers } = await serve({ config });
-      await query(BOTH);
-      v1.plan(gone, GONE);
-      await expect.poll(sources).toEqual(['value-transfer', 'value-transfer']);
-      const asked = v1.count();
-      await expect.poll(() => successor.count(gone)).toBeGreaterThan(2);
-      await service()?.fetch('chains');
-      await service()?.fetch('tokens');
-      expect(v1.count()).toBe(asked);
-      expect(await failovers()).toEqual([1, 1]);
-    },
-  );
-
-  it.each(['chains', 'tokens'] as const)(
-    'both listings are from the successor even if v1, gone only for %s, answers for the other during the switch',
-    async (gone) => {
-      const config = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 };
-      const { query, v1, sources, successor } = await serve({ config });
-      const other = gone === 'chains' ? 'tokens' : 'chains';
-      v1.plan(gone, GONE);
-      const hasSwitched = () => expect.poll(() => successor.count(gone)).toBe(1);
-      v1.plan(other, (...request) => hasSwitched().then(() => late(100, json(OLD))(...request)));
-      await query(BOTH);
-      await expect.poll(sources).toEqual(['value-transfer', 'value-transfer']);
-      expect(v1.count(other)).toBe(1);
-    },
-  );
-
-  it('the log names the differences between the two listings', async () => {
-    const { query, v1, successor, sources, logged } = await serve({
-      config: { tokensFreshMs: 50, holdBackTimes: 2, holdBackShrink: 0.3 },
-    });
-    /** A token as rules name it. */
-    const nameOf = (digit: string) => `a:0x${digit.padStart(40, '0')}`;
-    v1.plan('tokens', json({ tokens: ['0x1', '0x2', '0x3'].map((address) => tokenRow('a', address)) }));
+it.each(['chains', 'tokens'] as const)(
+  'both listings are fetched from the successor at once if v1 is gone only for %s',
+  async (gone) => {
+    const config = { chainsFreshMs: 60_000, tokensFreshMs: 60_000, [`${gone}FreshMs`]: 50 };
+    const { query, v1, sources, successor, service, failovers } = await serve({ config });
     await query(BOTH);
-    const tokens = [tokenRow('a', '0x1', { decimals: 18 }), tokenRow('a', '0x4')].map(successorToken);
-    successor.plan('tokens', json({ tokens }));
-    v1.planBoth(GONE);
+    v1.plan(gone, GONE);
     await expect.poll(sources).toEqual(['value-transfer', 'value-transfer']);
-    expect(logged.some(({ msg }) => msg.includes('tokens listing is held back: it lacks 2 of 3'))).toBe(true);
-    expect(
-      logged.find(({ msg, listing }) => msg.includes('another service') && listing === 'tokens'),
-    ).toMatchObject({
-      from: 'v1',
-      to: 'value-transfer',
-      appeared: { count: 1, first: [nameOf('4')] },
-      vanished: { count: 2, first: [nameOf('2'), nameOf('3')] },
-    });
-    // Changes of rows that both services have are guarded, with a log line for each.
-    expect(logged.find(({ msg }) => msg.startsWith('Accepted in the tokens listing'))).toMatchObject({
-      chainKey: 'a',
-      address: '0x1',
-      fact: 'decimals',
-      served: '6',
-      upstream: '18',
-    });
-  });
-
-  it('clients notice nothing of a failover, however many send requests', async () => {
-    const config = { chainsFreshMs: 20, tokensFreshMs: 20 };
-    const { query, v1, sources, failovers } = await serve({ config });
-    let asking = true;
-    onTestFinished(() => {
-      asking = false;
-    });
-    const failed: unknown[] = [];
-    let answered = 0;
-    const clients = Array.from({ length: 20 }, async () => {
-      while (asking) {
-        const answer = await query(
-          `{ chains { name } tokens { symbol } token(chainKey: "a", address: "0x1") { chain { name } } }`,
-        );
-        answered++;
-        // Lets the event loop read the answers of the services: answers from memory alone would leave it no
-        // time.
-        await setImmediate();
-        if (answer.errors) failed.push(answer);
-      }
-    });
-    await expect.poll(sources).toEqual(['v1', 'v1']);
-    v1.planBoth(late(5, GONE));
-    await expect.poll(sources).toEqual(['value-transfer', 'value-transfer']);
-    const before = answered;
-    await expect.poll(() => answered).toBeGreaterThan(before + 100);
-    asking = false;
-    await Promise.all(clients);
-    expect(failed).toEqual([]);
-    expect(await failovers()).toEqual([1, 1]);
-  });
-
-  it('clients do not see later errors of v1', async () => {
-    const { query, v1, service } = await serve();
-    let fail = () => {};
-    v1.plan('tokens', (...asked) => {
-      fail = () => status(503)(...asked);
-    });
-    v1.plan('chains', GONE);
-    const tokens = query('{ tokens { symbol } }');
-    await expect.poll(() => v1.count('tokens')).toBe(1);
-    await query('{ chains { name } }');
-    expect(service()?.source).toBe('value-transfer');
-    fail();
-    expect(await tokens).toEqual({ data: { tokens: [{ symbol: 'NEW' }] } });
-  });
-});
-
-describe('a successor that fails', () => {
-  it('a successor that fails changes nothing: the last good listing stays until it answers, and v1 gets no requests', async () => {
-    const { query, v1, successor, snapshots, sources, failovers, service } = await serve({
-      config: { tokensFreshMs: 50 },
-    });
-    expect(await query(BOTH)).toEqual({ data: OLD_ROWS });
-    successor.plan('tokens', status(503));
-    v1.plan('tokens', GONE);
-    const asked = v1.count('tokens');
-    await expect.poll(() => successor.count('tokens')).toBeGreaterThan(2);
-    expect(await query(BOTH)).toEqual({ data: OLD_ROWS });
-    expect(await sources()).toEqual(['v1', 'v1']);
-    expect(service()?.source).toBe('v1');
-    expect(snapshots.status(Date.now())[1].lastFailure?.code).toBe('UPSTREAM_STATUS');
-    expect(v1.count('tokens')).toBe(asked + 1);
-    expect(await failovers()).toEqual([0, 0]);
-    successor.plan('tokens', json({ tokens: NEW.tokens, pagination: {} }));
-    await expect.poll(sources).toEqual(['value-transfer', 'value-transfer']);
-    expect(await failovers()).toEqual([1, 1]);
-  });
-
-  it('a successor that fails gives clients its error if there is no listing yet, until it answers; the log names both addresses', async () => {
-    const { query, v1, successor, sources, logged } = await serve();
-    successor.plan(
-      'tokens',
-      first(1, (response) => response.destroy(), json({ tokens: NEW.tokens })),
-    );
-    v1.plan('tokens', GONE);
-    expect(codesOf(await query('{ tokens { symbol } }'))).toEqual(['UPSTREAM_UNREACHABLE']);
-    const line = logged.find(({ code }) => code === 'UPSTREAM_UNREACHABLE');
-    expect(line?.detail).toContain(`${successor.url}/tokens: UND_ERR_SOCKET`);
-    expect(line?.detail).toContain(`; asked because of: ${v1.url}/tokens: HTTP 410`);
-    expect(line?.msg).toContain('Check the address (UPSTREAM_URL or UPSTREAM_SUCCESSOR_URL)');
-    await expect.poll(async () => (await query('{ tokens { symbol } }')).errors).toBeUndefined();
-    expect((await sources())?.[1]).toBe('value-transfer');
-    expect(v1.count('tokens')).toBe(1);
-  });
-
-  it('the successor gets all requests after the failover, also those for routes, and gives its own errors', async () => {
-    const { query, v1, successor, service } = await serve();
-    v1.planBoth(GONE);
-    await query(BOTH);
     const asked = v1.count();
-    expect(await query(ROUTES)).toEqual({ data: { tokens: [{ symbol: 'NEW' }] } });
-    successor.plan('tokens', status(503));
-    await expect(service()?.fetch('tokens')).rejects.toMatchObject({ code: 'UPSTREAM_STATUS', status: 503 });
+    await expect.poll(() => successor.count(gone)).toBeGreaterThan(2);
+    await service()?.fetch('chains');
+    await service()?.fetch('tokens');
     expect(v1.count()).toBe(asked);
+    expect(await failovers()).toEqual([1, 1]);
+  },
+);
+
+it.each(['chains', 'tokens'] as const)(
+  'both listings are from the successor even if v1, gone only for %s, answers for the other during the switch',
+  async (gone) => {
+    const config = { chainsFreshMs: 3_600_000, tokensFreshMs: 3_600_000 };
+    const { query, v1, sources, successor } = await serve({ config });
+    const other = gone === 'chains' ? 'tokens' : 'chains';
+    v1.plan(gone, GONE);
+    const hasSwitched = () => expect.poll(() => successor.count(gone)).toBe(1);
+    v1.plan(other, (...request) => hasSwitched().then(() => late(100, json(OLD))(...request)));
+    await query(BOTH);
+    await expect.poll(sources).toEqual(['value-transfer', 'value-transfer']);
+    expect(v1.count(other)).toBe(1);
+  },
+);
+
+it('the log names the differences between the two listings', async () => {
+  const { query, v1, successor, sources, logged } = await serve({
+    config: { tokensFreshMs: 50, holdBackTimes: 2, holdBackShrink: 0.3 },
   });
+  /** A token as rules name it. */
+  const nameOf = (digit: string) => `a:0x${digit.padStart(40, '0')}`;
+  v1.plan('tokens', json({ tokens: ['0x1', '0x2', '0x3'].map((address) => tokenRow('a', address)) }));
+  await query(BOTH);
+  const tokens = [tokenRow('a', '0x1', { decimals: 18 }), tokenRow('a', '0x4')].map(successorToken);
+  successor.plan('tokens', json({ tokens }));
+  v1.planBoth(GONE);
+  await expect.poll(sources).toEqual(['value-transfer', 'value-transfer']);
+  expect(logged.some(({ msg }) => msg.includes('tokens listing is held back: it lacks 2 of 3'))).toBe(true);
+  expect(
+    logged.find(({ msg, listing }) => msg.includes('another service') && listing === 'tokens'),
+  ).toMatchObject({
+    from: 'v1',
+    to: 'value-transfer',
+    appeared: { count: 1, first: [nameOf('4')] },
+    vanished: { count: 2, first: [nameOf('2'), nameOf('3')] },
+  });
+  // Changes of rows that both services have are guarded, with a log line for each.
+  expect(logged.find(({ msg }) => msg.startsWith('Accepted in the tokens listing'))).toMatchObject({
+    chainKey: 'a',
+    address: '0x1',
+    fact: 'decimals',
+    served: '6',
+    upstream: '18',
+  });
+});
+
+it('clients notice nothing of a failover, however many send requests', async () => {
+  const config = { chainsFreshMs: 20, tokensFreshMs: 20 };
+  const { query, v1, sources, failovers } = await serve({ config });
+  let asking = true;
+  onTestFinished(() => {
+    asking = false;
+  });
+  const failed: unknown[] = [];
+  let answered = 0;
+  const clients = Array.from({ length: 20 }, async () => {
+    while (asking) {
+      const answer = await query(
+        `{ chains { name } tokens { symbol } token(chainKey: "a", address: "0x1") { chain { name } } }`,
+      );
+      answered++;
+      // Lets the event loop read the answers of the services: answers from memory alone would leave it no
+      // time.
+      await setImmediate();
+      if (answer.errors) failed.push(answer);
+    }
+  });
+  await expect.poll(sources).toEqual(['v1', 'v1']);
+  v1.planBoth(late(5, GONE));
+  await expect.poll(sources).toEqual(['value-transfer', 'value-transfer']);
+  const before = answered;
+  await expect.poll(() => answered).toBeGreaterThan(before + 100);
+  asking = false;
+  await Promise.all(clients);
+  expect(failed).toEqual([]);
+  expect(await failovers()).toEqual([1, 1]);
+});
+
+it('clients do not see later errors of v1', async () => {
+  const { query, v1, service } = await serve();
+  let fail = () => {};
+  v1.plan('tokens', (...asked) => {
+    fail = () => status(503)(...asked);
+  });
+  v1.plan('chains', GONE);
+  const tokens = query('{ tokens { symbol } }');
+  await expect.poll(() => v1.count('tokens')).toBe(1);
+  await query('{ chains { name } }');
+  expect(service()?.source).toBe('value-transfer');
+  fail();
+  expect(await tokens).toEqual({ data: { tokens: [{ symbol: 'NEW' }] } });
+});
+
+it('a successor that fails changes nothing: the last good listing stays until it answers, and v1 gets no requests', async () => {
+  const { query, v1, successor, snapshots, sources, failovers, service } = await serve({
+    config: { tokensFreshMs: 50 },
+  });
+  expect(await query(BOTH)).toEqual({ data: OLD_ROWS });
+  successor.plan('tokens', status(503));
+  v1.plan('tokens', GONE);
+  const asked = v1.count('tokens');
+  await expect.poll(() => successor.count('tokens')).toBeGreaterThan(2);
+  expect(await query(BOTH)).toEqual({ data: OLD_ROWS });
+  expect(await sources()).toEqual(['v1', 'v1']);
+  expect(service()?.source).toBe('v1');
+  expect(snapshots.status(Date.now())[1].lastFailure?.code).toBe('UPSTREAM_STATUS');
+  expect(v1.count('tokens')).toBe(asked + 1);
+  expect(await failovers()).toEqual([0, 0]);
+  successor.plan('tokens', json({ tokens: NEW.tokens, pagination: {} }));
+  await expect.poll(sources).toEqual(['value-transfer', 'value-transfer']);
+  expect(await failovers()).toEqual([1, 1]);
+});
+
+it('a successor that fails gives clients its error if there is no listing yet, until it answers; the log names both addresses', async () => {
+  const { query, v1, successor, sources, logged } = await serve();
+  successor.plan(
+    'tokens',
+    first(1, (response) => response.destroy(), json({ tokens: NEW.tokens })),
+  );
+  v1.plan('tokens', GONE);
+  expect(codesOf(await query('{ tokens { symbol } }'))).toEqual(['UPSTREAM_UNREACHABLE']);
+  const line = logged.find(({ code }) => code === 'UPSTREAM_UNREACHABLE');
+  expect(line?.detail).toContain(`${successor.url}/tokens: UND_ERR_SOCKET`);
+  expect(line?.detail).toContain(`; asked because of: ${v1.url}/tokens: HTTP 410`);
+  expect(line?.msg).toContain('Check the address (UPSTREAM_URL or UPSTREAM_SUCCESSOR_URL)');
+  await expect.poll(async () => (await query('{ tokens { symbol } }')).errors).toBeUndefined();
+  expect((await sources())?.[1]).toBe('value-transfer');
+  expect(v1.count('tokens')).toBe(1);
+});
+
+it('the successor gets all requests after the failover, also those for routes, and gives its own errors', async () => {
+  const { query, v1, successor, service } = await serve();
+  v1.planBoth(GONE);
+  await query(BOTH);
+  const asked = v1.count();
+  expect(await query(ROUTES)).toEqual({ data: { tokens: [{ symbol: 'NEW' }] } });
+  successor.plan('tokens', status(503));
+  await expect(service()?.fetch('tokens')).rejects.toMatchObject({ code: 'UPSTREAM_STATUS', status: 503 });
+  expect(v1.count()).toBe(asked);
 });
 
 it('a request for routes that v1 says is gone is answered by the successor, and the listings stay with v1', async () => {

@@ -1,5 +1,5 @@
 /** Rows of the upstream without the specified form are left out and reported, and the other rows are served. */
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { MAX_LENGTHS } from '../../src/domain/text-limits.js';
 import { CHAINS, TOKENS } from '../../src/upstream/listing-kinds.js';
 import { chainRow, idOf, tokenRow } from '../fixtures/rows.js';
@@ -120,30 +120,28 @@ it('bad rows are logged once, however often they are sent, and again if others a
   expect(lines()).toBe(2);
 });
 
-describe('unusual rows that are served', () => {
-  it('a token whose price is no positive number up to a billion is served without a price', async () => {
-    const usds = ['1', null, -1, 0, 1_000_000_001].map((usd) => ({ usd }));
-    const prices = [undefined, null, 1, {}, ...usds];
-    const rows = prices.map((price, nth) => tokenRow('good', `0x${nth}1`, { price }));
-    const { tokens, listings } = await serve({ tokens: rows });
-    expect(tokens).toMatchObject(rows.map(({ address }) => ({ address, price: null })));
-    expect(listings[1]).toMatchObject({ rows: prices.length, rejectedRows: 0 });
-    const { query, upstream } = await createTestGateway();
-    upstream.plan('tokens', text(JSON.stringify({ tokens: [GOOD_TOKEN] }).replace('0.9998', '1e999')));
-    expect(await query('{ tokens { price { usd } } }')).toEqual({ data: { tokens: [{ price: null }] } });
-  });
+it('a token whose price is no positive number up to a billion is served without a price', async () => {
+  const usds = ['1', null, -1, 0, 1_000_000_001].map((usd) => ({ usd }));
+  const prices = [undefined, null, 1, {}, ...usds];
+  const rows = prices.map((price, nth) => tokenRow('good', `0x${nth}1`, { price }));
+  const { tokens, listings } = await serve({ tokens: rows });
+  expect(tokens).toMatchObject(rows.map(({ address }) => ({ address, price: null })));
+  expect(listings[1]).toMatchObject({ rows: prices.length, rejectedRows: 0 });
+  const { query, upstream } = await createTestGateway();
+  upstream.plan('tokens', text(JSON.stringify({ tokens: [GOOD_TOKEN] }).replace('0.9998', '1e999')));
+  expect(await query('{ tokens { price { usd } } }')).toEqual({ data: { tokens: [{ price: null }] } });
+});
 
-  it('rows with empty or missing names, unknown fields and types in capitals are served', async () => {
-    const bare = { chainKey: 'good', address: '0x1', decimals: 6 };
-    const { chains, tokens, listings } = await serve({
-      chains: [{ ...chainRow('c', { chainType: 'EVM', name: '', shortName: '' }), more: { deep: [1] } }],
-      tokens: [bare, { ...tokenRow('c', '0x1', { symbol: '', name: '' }), tags: ['a'] }],
-    });
-    expect(chains).toMatchObject([{ chainKey: 'c', chainType: 'evm', name: '', shortName: '' }]);
-    const served = { ...bare, symbol: '', name: '', isBridgeable: false, price: null };
-    expect(tokens).toMatchObject([served, { symbol: '', name: '' }]);
-    expect(listings[1]).toMatchObject({ rows: 2, rejectedRows: 0 });
+it('rows with empty or missing names, unknown fields and types in capitals are served', async () => {
+  const bare = { chainKey: 'good', address: '0x1', decimals: 6 };
+  const { chains, tokens, listings } = await serve({
+    chains: [{ ...chainRow('c', { chainType: 'EVM', name: '', shortName: '' }), more: { deep: [1] } }],
+    tokens: [bare, { ...tokenRow('c', '0x1', { symbol: '', name: '' }), tags: ['a'] }],
   });
+  expect(chains).toMatchObject([{ chainKey: 'c', chainType: 'evm', name: '', shortName: '' }]);
+  const served = { ...bare, symbol: '', name: '', isBridgeable: false, price: null };
+  expect(tokens).toMatchObject([served, { symbol: '', name: '' }]);
+  expect(listings[1]).toMatchObject({ rows: 2, rejectedRows: 0 });
 });
 
 it('one log line names the first twenty of many bad rows', async () => {
@@ -170,96 +168,92 @@ it.each([
   );
 });
 
-describe('a response in a wrong form', () => {
-  const ENVELOPES: [string, string][] = [
-    ['null', 'null'],
-    ['a bare array', JSON.stringify([GOOD_TOKEN])],
-    ['rows by another name', JSON.stringify({ rows: [GOOD_TOKEN] })],
-    ['null rows', '{"tokens":null}'],
-    ['rows by key', JSON.stringify({ tokens: { a: GOOD_TOKEN } })],
-    ['no rows', '{"tokens":[]}'],
-    ['no good row', '{"tokens":[null,{}]}'],
-    ['no JSON', '<html>'],
-    ['more than 200,000 rows', `{"tokens":[${'0,'.repeat(200_000)}0]}`],
-  ];
+const ENVELOPES: [string, string][] = [
+  ['null', 'null'],
+  ['a bare array', JSON.stringify([GOOD_TOKEN])],
+  ['rows by another name', JSON.stringify({ rows: [GOOD_TOKEN] })],
+  ['null rows', '{"tokens":null}'],
+  ['rows by key', JSON.stringify({ tokens: { a: GOOD_TOKEN } })],
+  ['no rows', '{"tokens":[]}'],
+  ['no good row', '{"tokens":[null,{}]}'],
+  ['no JSON', '<html>'],
+  ['more than 200,000 rows', `{"tokens":[${'0,'.repeat(200_000)}0]}`],
+];
 
-  it.each(ENVELOPES)('a response with %s is refused whole: there is no listing', async (_name, body) => {
-    const { query, snapshots, upstream } = await createTestGateway();
-    upstream.plan('tokens', text(body));
-    const answer = await query('{ tokens { symbol } chain(chainKey: "base") { name } }');
-    expect(codesOf(answer)).toEqual(['UPSTREAM_MALFORMED']);
-    expect(answer.data).toEqual({ tokens: null, chain: { name: 'Base' } });
-    expect(snapshots.status(Date.now())[1].state).toBe('EMPTY');
+it.each(ENVELOPES)('a response with %s is refused whole: there is no listing', async (_name, body) => {
+  const { query, snapshots, upstream } = await createTestGateway();
+  upstream.plan('tokens', text(body));
+  const answer = await query('{ tokens { symbol } chain(chainKey: "base") { name } }');
+  expect(codesOf(answer)).toEqual(['UPSTREAM_MALFORMED']);
+  expect(answer.data).toEqual({ tokens: null, chain: { name: 'Base' } });
+  expect(snapshots.status(Date.now())[1].state).toBe('EMPTY');
+});
+
+it('a response of routes is served without the bad rows, which are logged', async () => {
+  const tokens = [GOOD_TOKEN, tokenRow('good', '0x1', { decimals: '6' }), GOOD_TOKEN];
+  const { query, logged } = await createTestGateway({ listings: { tokens } });
+  expect(await query('{ tokens(srcToken: "0x1") { address } }')).toEqual({
+    data: { tokens: [{ address: '0xAa' }] },
   });
-
-  it('a response of routes is served without the bad rows, which are logged', async () => {
-    const tokens = [GOOD_TOKEN, tokenRow('good', '0x1', { decimals: '6' }), GOOD_TOKEN];
-    const { query, logged } = await createTestGateway({ listings: { tokens } });
-    expect(await query('{ tokens(srcToken: "0x1") { address } }')).toEqual({
-      data: { tokens: [{ address: '0xAa' }] },
-    });
-    expect(logged.find(({ msg }) => msg === 'Left out bad rows of the routes from a token')).toMatchObject({
-      srcToken: '0x1',
-      rejectedRows: 2,
-      rejected: [expect.stringMatching(/^tokens\[1\]: decimals/), 'tokens[2]: duplicate of tokens[0]'],
-    });
-  });
-
-  it('a response of routes is refused if all of its rows are bad', async () => {
-    const { query } = await createTestGateway({ listings: { tokens: [{}] } });
-    expect(codesOf(await query('{ tokens(srcToken: "0x1") { symbol } }'))).toEqual(['UPSTREAM_MALFORMED']);
+  expect(logged.find(({ msg }) => msg === 'Left out bad rows of the routes from a token')).toMatchObject({
+    srcToken: '0x1',
+    rejectedRows: 2,
+    rejected: [expect.stringMatching(/^tokens\[1\]: decimals/), 'tokens[2]: duplicate of tokens[0]'],
   });
 });
 
-describe('two spellings of one address are one token', () => {
-  const PAIRS: readonly [what: string, one: string, other: string][] = [
-    ['in another letter case', USDC, USDC.toUpperCase()],
-    ['without 0x', USDC, DIGITS],
-    ['without the zero that it begins with', USDC, `0x${DIGITS.slice(1)}`],
-    ['as 32 bytes', USDC, `0x${DIGITS.padStart(64, '0')}`],
-    ['short and long', '0x1', `0x${'1'.padStart(64, '0')}`],
-    ['of 32 bytes without their first zero', COIN, COIN.replace('0x0', '0x')],
-    ['a short and a long account of Move', '0x1::coin::COIN', `0x${'1'.padStart(64, '0')}::coin::COIN`],
-    ['an account of Move without its first zero', `${COIN}::c::T`, `${COIN.replace('0x0', '0x')}::c::T`],
-    ['an account within the parameters of a type', '0xa::lp::LP<0x2::a::A>', '0xA::lp::LP<0x02::a::A>'],
-    ['of the native asset', '0x0', '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE'],
-    ['of the native asset, without 0x', '0'.repeat(40), 'e'.repeat(40)],
-  ];
-  // Each pair is on a chain of its own.
-  const firsts = PAIRS.map(([, address], nth) => ({ chainKey: `a${nth}`, address }));
-  const seconds = PAIRS.map(([, , address], nth) => ({ chainKey: `A${nth}`, address }));
+it('a response of routes is refused if all of its rows are bad', async () => {
+  const { query } = await createTestGateway({ listings: { tokens: [{}] } });
+  expect(codesOf(await query('{ tokens(srcToken: "0x1") { symbol } }'))).toEqual(['UPSTREAM_MALFORMED']);
+});
 
-  it('of two spellings of one token the listing serves the first, and clients can ask for both', async () => {
-    const rows = firsts.flatMap((one, nth) => [one, seconds[nth] ?? one]);
-    const { tokens, warnings, query } = await serve({
-      tokens: rows.map(({ chainKey, address }) => tokenRow(chainKey, address)),
-    });
-    expect(tokens).toMatchObject(firsts);
-    const duplicates = PAIRS.map((_, nth) => `tokens[${2 * nth + 1}]: duplicate of tokens[${2 * nth}]`);
-    expect(warnings).toEqual([duplicates]);
-    for (const keys of [firsts, seconds]) {
-      const ids = keys.map(({ chainKey, address }) => idOf('Token', chainKey, address));
-      const found = await query(
-        `query ($keys: [TokenKey!]!, $ids: [ID!]!) {
+const PAIRS: readonly [what: string, one: string, other: string][] = [
+  ['in another letter case', USDC, USDC.toUpperCase()],
+  ['without 0x', USDC, DIGITS],
+  ['without the zero that it begins with', USDC, `0x${DIGITS.slice(1)}`],
+  ['as 32 bytes', USDC, `0x${DIGITS.padStart(64, '0')}`],
+  ['short and long', '0x1', `0x${'1'.padStart(64, '0')}`],
+  ['of 32 bytes without their first zero', COIN, COIN.replace('0x0', '0x')],
+  ['a short and a long account of Move', '0x1::coin::COIN', `0x${'1'.padStart(64, '0')}::coin::COIN`],
+  ['an account of Move without its first zero', `${COIN}::c::T`, `${COIN.replace('0x0', '0x')}::c::T`],
+  ['an account within the parameters of a type', '0xa::lp::LP<0x2::a::A>', '0xA::lp::LP<0x02::a::A>'],
+  ['of the native asset', '0x0', '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE'],
+  ['of the native asset, without 0x', '0'.repeat(40), 'e'.repeat(40)],
+];
+// Each pair is on a chain of its own.
+const firsts = PAIRS.map(([, address], nth) => ({ chainKey: `a${nth}`, address }));
+const seconds = PAIRS.map(([, , address], nth) => ({ chainKey: `A${nth}`, address }));
+
+it('of two spellings of one token the listing serves the first, and clients can ask for both', async () => {
+  const rows = firsts.flatMap((one, nth) => [one, seconds[nth] ?? one]);
+  const { tokens, warnings, query } = await serve({
+    tokens: rows.map(({ chainKey, address }) => tokenRow(chainKey, address)),
+  });
+  expect(tokens).toMatchObject(firsts);
+  const duplicates = PAIRS.map((_, nth) => `tokens[${2 * nth + 1}]: duplicate of tokens[${2 * nth}]`);
+  expect(warnings).toEqual([duplicates]);
+  for (const keys of [firsts, seconds]) {
+    const ids = keys.map(({ chainKey, address }) => idOf('Token', chainKey, address));
+    const found = await query(
+      `query ($keys: [TokenKey!]!, $ids: [ID!]!) {
           tokensByKey(keys: $keys) { chainKey address }
           nodes(ids: $ids) { ... on Token { chainKey address } }
         }`,
-        { ids, keys },
-      );
-      expect(found.data).toEqual({ tokensByKey: firsts, nodes: firsts });
-    }
-  });
+      { ids, keys },
+    );
+    expect(found.data).toEqual({ tokensByKey: firsts, nodes: firsts });
+  }
+});
 
-  it('Move names, base58 and modules that look like addresses are compared exactly', async () => {
-    const addresses = [
-      ...['0x1::coin::COIN', '0x1::coin::Coin', '0x1::m0x02::T', '0x1::m0x2::T'],
-      'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v',
-      'epjfwdd5aufqssqem2qn1xzybapc8g4weggkzwytdt1v',
-    ];
-    const rows = addresses.map((address) => tokenRow('a', address));
-    const { tokens } = await serve({ tokens: [...rows, tokenRow('b', '0x1::coin::COIN')] });
-    expect(tokens.map(({ address }) => address)).toEqual([...addresses, '0x1::coin::COIN']);
-  });
+it('Move names, base58 and modules that look like addresses are compared exactly', async () => {
+  const addresses = [
+    ...['0x1::coin::COIN', '0x1::coin::Coin', '0x1::m0x02::T', '0x1::m0x2::T'],
+    'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v',
+    'epjfwdd5aufqssqem2qn1xzybapc8g4weggkzwytdt1v',
+  ];
+  const rows = addresses.map((address) => tokenRow('a', address));
+  const { tokens } = await serve({ tokens: [...rows, tokenRow('b', '0x1::coin::COIN')] });
+  expect(tokens.map(({ address }) => address)).toEqual([...addresses, '0x1::coin::COIN']);
 });
 
 it('the key of a chain is served in lower case everywhere, also in routes', async () => {
@@ -280,98 +274,94 @@ it('the key of a chain is served in lower case everywhere, also in routes', asyn
   });
 });
 
-describe('white space or an invisible character in a key or an address rejects the row', () => {
-  it.each([
-    ['a space at the end', ' '],
-    ['a tab', '\t'],
-    ['an ideographic space', '\u3000'],
-    ['a zero-width space', '\u200b'],
-    ['a soft hyphen', '\u00ad'],
-    ['a byte order mark', '\ufeff'],
-    ['a filler of Hangul', '\u3164'],
-    ['a control character', '\u0000'],
-    ['Braille without dots', '\u2800'],
-  ])('a mark in a key or an address rejects the row: %s', async (_what, mark) => {
-    const { rows, rejected, contradictory, unreadable } = await TOKENS.parse(
-      [
-        tokenRow('b', '0x2'),
-        tokenRow(`a${mark}`, USDC, { decimals: 18 }),
-        tokenRow('a', `${USDC}${mark}`, { decimals: 18 }),
-        tokenRow('a', `0x${mark}${DIGITS}`, { decimals: 18 }),
-      ],
-      ORIGIN,
-    );
-    expect(rows.map(({ chainKey }) => chainKey)).toEqual(['b']);
-    const reason = 'Expected no white space and no invisible characters';
-    expect(rejected.first).toEqual([
-      `tokens[1]: chainKey: ${reason}`,
-      `tokens[2]: address: ${reason}`,
-      `tokens[3]: address: ${reason}`,
-    ]);
-    expect(contradictory?.size).toBe(0);
-    // Each of the three counts as an unreadable row of the token that it would name without the mark.
-    expect(unreadable).toEqual({ count: 3, unnamed: 0, keys: new Set([`1 a ${USDC.toLowerCase()}`]) });
-  });
-
-  it('white space rejects a chain also in its key or in the address of its native currency', async () => {
-    const native = { ...NATIVE_CURRENCY, address: '0x1 ' };
-    const { rows, rejected } = await CHAINS.parse(
-      [chainRow('a'), chainRow(' a', { chainId: 2 }), chainRow('b', { nativeCurrency: native })],
-      ORIGIN,
-    );
-    expect(rows.map(({ chainKey }) => chainKey)).toEqual(['a']);
-    expect(rejected.count).toBe(2);
-  });
+it.each([
+  ['a space at the end', ' '],
+  ['a tab', '\t'],
+  ['an ideographic space', '\u3000'],
+  ['a zero-width space', '\u200b'],
+  ['a soft hyphen', '\u00ad'],
+  ['a byte order mark', '\ufeff'],
+  ['a filler of Hangul', '\u3164'],
+  ['a control character', '\u0000'],
+  ['Braille without dots', '\u2800'],
+])('a mark in a key or an address rejects the row: %s', async (_what, mark) => {
+  const { rows, rejected, contradictory, unreadable } = await TOKENS.parse(
+    [
+      tokenRow('b', '0x2'),
+      tokenRow(`a${mark}`, USDC, { decimals: 18 }),
+      tokenRow('a', `${USDC}${mark}`, { decimals: 18 }),
+      tokenRow('a', `0x${mark}${DIGITS}`, { decimals: 18 }),
+    ],
+    ORIGIN,
+  );
+  expect(rows.map(({ chainKey }) => chainKey)).toEqual(['b']);
+  const reason = 'Expected no white space and no invisible characters';
+  expect(rejected.first).toEqual([
+    `tokens[1]: chainKey: ${reason}`,
+    `tokens[2]: address: ${reason}`,
+    `tokens[3]: address: ${reason}`,
+  ]);
+  expect(contradictory?.size).toBe(0);
+  // Each of the three counts as an unreadable row of the token that it would name without the mark.
+  expect(unreadable).toEqual({ count: 3, unnamed: 0, keys: new Set([`1 a ${USDC.toLowerCase()}`]) });
 });
 
-describe('rows with equal keys and unequal guarded facts', () => {
-  const rows = [
-    tokenRow('a', '0x2', { symbol: 'GOOD' }),
-    tokenRow('a', USDC, { decimals: 6 }),
-    tokenRow('A', DIGITS, { decimals: 18 }),
-  ];
+it('white space rejects a chain also in its key or in the address of its native currency', async () => {
+  const native = { ...NATIVE_CURRENCY, address: '0x1 ' };
+  const { rows, rejected } = await CHAINS.parse(
+    [chainRow('a'), chainRow(' a', { chainId: 2 }), chainRow('b', { nativeCurrency: native })],
+    ORIGIN,
+  );
+  expect(rows.map(({ chainKey }) => chainKey)).toEqual(['a']);
+  expect(rejected.count).toBe(2);
+});
 
-  it('rows with unequal guarded facts are stored by key, apart from unreadable rows, each variant once and at most ten', async () => {
-    const versions = [6, 18, 6, ...Array.from({ length: 50 }, (_, decimals) => 20 + decimals)];
-    const fetched = await TOKENS.parse(
-      [...rows.slice(0, 1), ...versions.map((decimals) => tokenRow('a', USDC, { decimals }))],
-      ORIGIN,
-    );
-    expect(fetched.unreadable).toEqual({ count: 0, keys: new Set(), unnamed: 0 });
-    expect(fetched.rejected.count).toBe(versions.length);
-    expect([...(fetched.contradictory ?? [])]).toEqual([
-      [
-        expect.stringContaining(USDC.toLowerCase()),
-        [18, 20, 21, 22, 23, 24, 25, 26, 27, 6].map((decimals) => expect.objectContaining({ decimals })),
-      ],
-    ]);
-  });
+const rows = [
+  tokenRow('a', '0x2', { symbol: 'GOOD' }),
+  tokenRow('a', USDC, { decimals: 6 }),
+  tokenRow('A', DIGITS, { decimals: 18 }),
+];
 
-  const PLACEHOLDER = NATIVE_CURRENCY.address;
-  it.each([
-    ['chainId', { chainId: 8 }, 'chainId 7 and 8'],
-    ['chainType', { chainType: 'solana' }, 'chainType evm and solana'],
+it('rows with unequal guarded facts are stored by key, apart from unreadable rows, each variant once and at most ten', async () => {
+  const versions = [6, 18, 6, ...Array.from({ length: 50 }, (_, decimals) => 20 + decimals)];
+  const fetched = await TOKENS.parse(
+    [...rows.slice(0, 1), ...versions.map((decimals) => tokenRow('a', USDC, { decimals }))],
+    ORIGIN,
+  );
+  expect(fetched.unreadable).toEqual({ count: 0, keys: new Set(), unnamed: 0 });
+  expect(fetched.rejected.count).toBe(versions.length);
+  expect([...(fetched.contradictory ?? [])]).toEqual([
     [
-      'native currency',
-      { nativeCurrency: { ...NATIVE_CURRENCY, decimals: 6 } },
-      `nativeCurrency ETH 18 ${PLACEHOLDER} and ETH 6 ${PLACEHOLDER}`,
+      expect.stringContaining(USDC.toLowerCase()),
+      [18, 20, 21, 22, 23, 24, 25, 26, 27, 6].map((decimals) => expect.objectContaining({ decimals })),
     ],
-  ])('chains with equal keys that differ in %s are not served', async (_fact, changes, reason) => {
-    const { rows, rejected, contradictory } = await CHAINS.parse(
-      [chainRow('a'), chainRow('A', changes), chainRow('b')],
-      ORIGIN,
-    );
-    expect(rows.map(({ chainKey }) => chainKey)).toEqual(['b']);
-    expect(rejected.first).toEqual([
-      `chains[0]: contradicts chains[1]: ${reason}`,
-      `chains[1]: contradicts chains[0]: ${reason}`,
-    ]);
-    expect(contradictory?.get('a')).toHaveLength(2);
-  });
+  ]);
+});
 
-  it('rows with unequal guarded facts have a short reason, however long the symbols are', async () => {
-    const long = (letter: string) => tokenRow('a', '0x1', { symbol: letter.repeat(MAX_LENGTHS.symbol) });
-    const { rejected } = await TOKENS.parse([tokenRow('a', '0x2'), long('x'), long('y')], ORIGIN);
-    expect(Math.max(...rejected.first.map(({ length }) => length))).toBeLessThan(250);
-  });
+const PLACEHOLDER = NATIVE_CURRENCY.address;
+it.each([
+  ['chainId', { chainId: 8 }, 'chainId 7 and 8'],
+  ['chainType', { chainType: 'solana' }, 'chainType evm and solana'],
+  [
+    'native currency',
+    { nativeCurrency: { ...NATIVE_CURRENCY, decimals: 6 } },
+    `nativeCurrency ETH 18 ${PLACEHOLDER} and ETH 6 ${PLACEHOLDER}`,
+  ],
+])('chains with equal keys that differ in %s are not served', async (_fact, changes, reason) => {
+  const { rows, rejected, contradictory } = await CHAINS.parse(
+    [chainRow('a'), chainRow('A', changes), chainRow('b')],
+    ORIGIN,
+  );
+  expect(rows.map(({ chainKey }) => chainKey)).toEqual(['b']);
+  expect(rejected.first).toEqual([
+    `chains[0]: contradicts chains[1]: ${reason}`,
+    `chains[1]: contradicts chains[0]: ${reason}`,
+  ]);
+  expect(contradictory?.get('a')).toHaveLength(2);
+});
+
+it('rows with unequal guarded facts have a short reason, however long the symbols are', async () => {
+  const long = (letter: string) => tokenRow('a', '0x1', { symbol: letter.repeat(MAX_LENGTHS.symbol) });
+  const { rejected } = await TOKENS.parse([tokenRow('a', '0x2'), long('x'), long('y')], ORIGIN);
+  expect(Math.max(...rejected.first.map(({ length }) => length))).toBeLessThan(250);
 });

@@ -1,6 +1,6 @@
 /** After failures the gateway pauses only the requests that it must, and for no longer than necessary. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { chainRow, tokenRow } from '../../fixtures/rows.js';
 import { stopClock, stopDate, untilCachesSeeTheTime } from '../../support/clock.js';
 import { type Answer, first, json, reset, status } from '../../support/fake-upstream.js';
@@ -69,134 +69,130 @@ async function serve(config: TestGatewayOptions['config'] = {}) {
   };
 }
 
-describe('the breaker', () => {
-  it.each<[string, Answer, code: string, requests: number]>([
-    ['HTTP 500', status(500), 'UPSTREAM_STATUS', 5],
-    ['HTTP 403', status(403), 'UPSTREAM_STATUS', 5],
-    ['HTTP 429', status(429), 'UPSTREAM_RATE_LIMITED', 5],
-    ['broken connection', reset, 'UPSTREAM_UNREACHABLE', 5],
-    ['HTML page', (response) => response.end('<html>'), 'UPSTREAM_MALFORMED', 5],
-    ...[400, 404, 409].map((code): [string, Answer, string, number] => [
-      `HTTP ${code}, which is about one request`,
-      status(code),
-      'UPSTREAM_STATUS',
-      20,
-    ]),
-  ])('the breaker opens at the fifth fault of the service: %s', async (_name, answer, code, requests) => {
-    stopClock();
-    const { upstream, routeCodes, from, breakers } = await serve();
-    upstream.plan('tokens', answer);
-    const asked = from();
-    expect(new Set(await routeCodes(20))).toEqual(new Set([code]));
-    expect(asked()).toBe(requests);
-    expect(await breakers()).toEqual(['closed', requests === 5 ? 'open' : 'closed']);
-  });
-
-  it('the breaker sends one probe every two seconds, and all requests after a probe succeeded', async () => {
-    const clock = stopClock();
-    const { upstream, routeCode, routeCodes, from, breakers, logged } = await serve();
-    upstream.plan('tokens', status(500));
-    await routeCodes(5);
-    const asked = from();
-    for (let probes = 1; probes <= 2; probes++) {
-      clock.advance(OPEN_MS - 1);
-      expect(await routeCodes(3)).not.toContain(undefined);
-      expect(asked()).toBe(probes - 1);
-      clock.advance(1);
-      expect(await routeCodes(10)).not.toContain(undefined);
-      expect(asked()).toBe(probes);
-    }
-    upstream.plan('tokens', GOOD);
-    clock.advance(OPEN_MS);
-    // It does not matter that the date was set back.
-    stopDate().setBack(7_200_000);
-    expect(await routeCode()).toBeUndefined();
-    expect(await routeCodes(10)).toEqual(Array.from({ length: 10 }));
-    expect(await breakers()).toEqual(['closed', 'closed']);
-    const told = logged.filter((line) => line.breaker !== undefined && isAtLeast(line, 'info'));
-    expect(told.map((line) => line.breaker)).toEqual(['open', 'closed']);
-  });
-
-  it('the breaker sends only the probe while it is in progress, and answers other requests with the last error', async () => {
-    const clock = stopClock();
-    const { upstream, routeCode, routeCodes, from, breakers } = await serve();
-    upstream.plan('tokens', status(500));
-    await routeCodes(5);
-    let release = () => {};
-    upstream.plan('tokens', (...asked) => {
-      release = () => GOOD(...asked);
-    });
-    const asked = from();
-    clock.advance(OPEN_MS);
-    const tried = routeCode();
-    await expect.poll(asked, { interval: 5 }).toBe(1);
-    const codes = await Promise.all(Array.from({ length: 30 }, routeCode));
-    expect(codes).toEqual(codes.map(() => 'UPSTREAM_STATUS'));
-    expect(asked()).toBe(1);
-    expect(await breakers()).toEqual(['closed', 'half-open']);
-    release();
-    expect(await tried).toBeUndefined();
-  });
-
-  it('a breaker that is opened by listings stops routes, too, with the same code', async () => {
-    // With a stopped clock, the listing sends no probe before the request for routes.
-    const clock = stopClock();
-    const { upstream, routeCodes, breakers } = await serve({ chainsFreshMs: 50 });
-    upstream.plan('chains', status(500));
-    await expect.poll(async () => (await breakers())[0]).toBe('open');
-    const asked = upstream.count('tokens');
-    expect(await routeCodes(5)).toEqual(allWith('UPSTREAM_STATUS', 5));
-    expect(upstream.count('tokens')).toBe(asked);
-    expect((await breakers())[1]).toBe('closed');
-    upstream.plan('chains', json({ chains: [chainRow('a')] }));
-    clock.advance(OPEN_MS);
-    await expect.poll(async () => (await breakers())[0]).toBe('closed');
-    expect(await routeCodes(2)).toEqual([undefined, undefined]);
-  });
+it.each<[string, Answer, code: string, requests: number]>([
+  ['HTTP 500', status(500), 'UPSTREAM_STATUS', 5],
+  ['HTTP 403', status(403), 'UPSTREAM_STATUS', 5],
+  ['HTTP 429', status(429), 'UPSTREAM_RATE_LIMITED', 5],
+  ['broken connection', reset, 'UPSTREAM_UNREACHABLE', 5],
+  ['HTML page', (response) => response.end('<html>'), 'UPSTREAM_MALFORMED', 5],
+  ...[400, 404, 409].map((code): [string, Answer, string, number] => [
+    `HTTP ${code}, which is about one request`,
+    status(code),
+    'UPSTREAM_STATUS',
+    20,
+  ]),
+])('the breaker opens at the fifth fault of the service: %s', async (_name, answer, code, requests) => {
+  stopClock();
+  const { upstream, routeCodes, from, breakers } = await serve();
+  upstream.plan('tokens', answer);
+  const asked = from();
+  expect(new Set(await routeCodes(20))).toEqual(new Set([code]));
+  expect(asked()).toBe(requests);
+  expect(await breakers()).toEqual(['closed', requests === 5 ? 'open' : 'closed']);
 });
 
-describe('routes that fail', () => {
-  it.each([500, 403])('routes that fail with HTTP %i do not stop refreshes', async (code) => {
-    // The breaker of routes stays open.
-    stopClock();
-    const { upstream, routeCode, routeCodes, breakers, snapshots } = await serve({ chainsFreshMs: 100 });
-    upstream.plan('tokens', status(code));
-    await routeCodes(6);
-    expect(await breakers()).toEqual(['closed', 'open']);
-    const openSince = Date.now();
-    const refreshed = upstream.count('chains');
-    while (upstream.count('chains') < refreshed + 5) {
-      await routeCode();
-      await sleep(5);
-    }
-    expect(await breakers()).toEqual(['closed', 'open']);
-    await expect.poll(() => snapshots.status(Date.now())[0].takenAt).toBeGreaterThan(openSince);
-  });
+it('the breaker sends one probe every two seconds, and all requests after a probe succeeded', async () => {
+  const clock = stopClock();
+  const { upstream, routeCode, routeCodes, from, breakers, logged } = await serve();
+  upstream.plan('tokens', status(500));
+  await routeCodes(5);
+  const asked = from();
+  for (let probes = 1; probes <= 2; probes++) {
+    clock.advance(OPEN_MS - 1);
+    expect(await routeCodes(3)).not.toContain(undefined);
+    expect(asked()).toBe(probes - 1);
+    clock.advance(1);
+    expect(await routeCodes(10)).not.toContain(undefined);
+    expect(asked()).toBe(probes);
+  }
+  upstream.plan('tokens', GOOD);
+  clock.advance(OPEN_MS);
+  // It does not matter that the date was set back.
+  stopDate().setBack(7_200_000);
+  expect(await routeCode()).toBeUndefined();
+  expect(await routeCodes(10)).toEqual(Array.from({ length: 10 }));
+  expect(await breakers()).toEqual(['closed', 'closed']);
+  const told = logged.filter((line) => line.breaker !== undefined && isAtLeast(line, 'info'));
+  expect(told.map((line) => line.breaker)).toEqual(['open', 'closed']);
+});
 
-  it('routes that fail for one token do not stop the routes from other tokens, however often they are requested', async () => {
-    const clock = stopClock();
-    const { upstream, codeOfPair, breakers } = await serve();
-    const bad = addressOf(400);
-    upstream.plan('tokens', forUrls([bad], status(500)));
-    for (let pauses = 0; pauses < 7; pauses++) {
-      for (let asked = 0; asked < 15; asked++) expect(await codeOfPair(400)).toBe('UPSTREAM_STATUS');
-      expect(upstream.seen.filter(({ url }) => url.includes(bad))).toHaveLength(1 + pauses);
-      clock.advance(PAIR_PAUSE_MS);
-      await untilCachesSeeTheTime();
-    }
-    expect(await breakers()).toEqual(['closed', 'closed']);
-    expect(await codeOfPair(1)).toBeUndefined();
+it('the breaker sends only the probe while it is in progress, and answers other requests with the last error', async () => {
+  const clock = stopClock();
+  const { upstream, routeCode, routeCodes, from, breakers } = await serve();
+  upstream.plan('tokens', status(500));
+  await routeCodes(5);
+  let release = () => {};
+  upstream.plan('tokens', (...asked) => {
+    release = () => GOOD(...asked);
   });
+  const asked = from();
+  clock.advance(OPEN_MS);
+  const tried = routeCode();
+  await expect.poll(asked, { interval: 5 }).toBe(1);
+  const codes = await Promise.all(Array.from({ length: 30 }, routeCode));
+  expect(codes).toEqual(codes.map(() => 'UPSTREAM_STATUS'));
+  expect(asked()).toBe(1);
+  expect(await breakers()).toEqual(['closed', 'half-open']);
+  release();
+  expect(await tried).toBeUndefined();
+});
 
-  it('routes that fail for many unlisted tokens while the listing is stale do not stop those from listed tokens', async () => {
-    const { upstream, codeOfPair, routeCode, breakers, snapshots } = await serve({ tokensFreshMs: 50 });
-    upstream.plan('tokens', status(404));
-    upstream.plan('routes', forUrls(['0xbad'], status(500)));
-    await expect.poll(() => snapshots.status(Date.now())[1].state, { interval: 10 }).toBe('STALE');
-    for (let nth = 0; nth < 8; nth++) expect(await codeOfPair(`0xbad${nth}`)).toBe('UPSTREAM_STATUS');
-    expect(await breakers()).toEqual(['closed', 'closed']);
-    expect(await routeCode()).toBeUndefined();
-  });
+it('a breaker that is opened by listings stops routes, too, with the same code', async () => {
+  // With a stopped clock, the listing sends no probe before the request for routes.
+  const clock = stopClock();
+  const { upstream, routeCodes, breakers } = await serve({ chainsFreshMs: 50 });
+  upstream.plan('chains', status(500));
+  await expect.poll(async () => (await breakers())[0]).toBe('open');
+  const asked = upstream.count('tokens');
+  expect(await routeCodes(5)).toEqual(allWith('UPSTREAM_STATUS', 5));
+  expect(upstream.count('tokens')).toBe(asked);
+  expect((await breakers())[1]).toBe('closed');
+  upstream.plan('chains', json({ chains: [chainRow('a')] }));
+  clock.advance(OPEN_MS);
+  await expect.poll(async () => (await breakers())[0]).toBe('closed');
+  expect(await routeCodes(2)).toEqual([undefined, undefined]);
+});
+
+it.each([500, 403])('routes that fail with HTTP %i do not stop refreshes', async (code) => {
+  // The breaker of routes stays open.
+  stopClock();
+  const { upstream, routeCode, routeCodes, breakers, snapshots } = await serve({ chainsFreshMs: 100 });
+  upstream.plan('tokens', status(code));
+  await routeCodes(6);
+  expect(await breakers()).toEqual(['closed', 'open']);
+  const openSince = Date.now();
+  const refreshed = upstream.count('chains');
+  while (upstream.count('chains') < refreshed + 5) {
+    await routeCode();
+    await sleep(5);
+  }
+  expect(await breakers()).toEqual(['closed', 'open']);
+  await expect.poll(() => snapshots.status(Date.now())[0].takenAt).toBeGreaterThan(openSince);
+});
+
+it('routes that fail for one token do not stop the routes from other tokens, however often they are requested', async () => {
+  const clock = stopClock();
+  const { upstream, codeOfPair, breakers } = await serve();
+  const bad = addressOf(400);
+  upstream.plan('tokens', forUrls([bad], status(500)));
+  for (let pauses = 0; pauses < 7; pauses++) {
+    for (let asked = 0; asked < 15; asked++) expect(await codeOfPair(400)).toBe('UPSTREAM_STATUS');
+    expect(upstream.seen.filter(({ url }) => url.includes(bad))).toHaveLength(1 + pauses);
+    clock.advance(PAIR_PAUSE_MS);
+    await untilCachesSeeTheTime();
+  }
+  expect(await breakers()).toEqual(['closed', 'closed']);
+  expect(await codeOfPair(1)).toBeUndefined();
+});
+
+it('routes that fail for many unlisted tokens while the listing is stale do not stop those from listed tokens', async () => {
+  const { upstream, codeOfPair, routeCode, breakers, snapshots } = await serve({ tokensFreshMs: 50 });
+  upstream.plan('tokens', status(404));
+  upstream.plan('routes', forUrls(['0xbad'], status(500)));
+  await expect.poll(() => snapshots.status(Date.now())[1].state, { interval: 10 }).toBe('STALE');
+  for (let nth = 0; nth < 8; nth++) expect(await codeOfPair(`0xbad${nth}`)).toBe('UPSTREAM_STATUS');
+  expect(await breakers()).toEqual(['closed', 'closed']);
+  expect(await routeCode()).toBeUndefined();
 });
 
 it.each<[string, Answer, number]>([
@@ -215,139 +211,135 @@ it.each<[string, Answer, number]>([
   expect(failed()).toBe(1);
 });
 
-describe('Retry-After', () => {
-  it('Retry-After for routes from an unlisted token stops only routes from unlisted tokens', async () => {
-    const { upstream, codeOfPair, routeCode, snapshots, routes } = await serve({ tokensFreshMs: 50 });
-    const pause = status(429, { 'retry-after': '600' });
-    upstream.plan('tokens', status(404));
-    upstream.plan('routes', forUrls(['0xbad'], pause));
-    await expect.poll(() => snapshots.status(Date.now())[1].state, { interval: 10 }).toBe('STALE');
-    for (const address of ['0xbad1', '0xbad2', '0xbad3'])
-      expect(await codeOfPair(address)).toBe('UPSTREAM_RATE_LIMITED');
-    expect(routes()).toHaveLength(1);
-    expect(await routeCode()).toBeUndefined();
-  });
-
-  it('Retry-After for routes stops all routes and no listing; requests wait through a short pause', async () => {
-    const { upstream, routeCode, routes } = await serve({ chainsFreshMs: 50 });
-    // Long enough for some refreshes on a busy machine.
-    upstream.plan('tokens', first(2, status(429, { 'retry-after': '5' }), GOOD));
-    expect(await routeCode()).toBe('UPSTREAM_RATE_LIMITED');
-    expect(await routeCode()).toBeUndefined();
-    expect(routes()).toHaveLength(2);
-    const [refusedAt = 0, answeredAt = 0] = routes().map(({ at }) => at);
-    expect(answeredAt - refusedAt).toBeGreaterThanOrEqual(5000);
-    const meanwhile = upstream.seen.filter(
-      ({ at, path }) => path === 'chains' && at > refusedAt && at < answeredAt,
-    );
-    expect(meanwhile.length).toBeGreaterThan(2);
-  });
-
-  it('Retry-After for a listing stops every request of the process', async () => {
-    const { upstream, routeCode, snapshots, routes } = await serve();
-    upstream.plan('chains', first(2, status(429, { 'retry-after': '2' }), json({ chains: [chainRow('a')] })));
-    snapshots.refreshNow();
-    await expect.poll(() => snapshots.status(Date.now())[0].lastFailure?.code).toBe('UPSTREAM_RATE_LIMITED');
-    const [, refused] = upstream.seen.filter(({ path }) => path === 'chains');
-    expect(await routeCode()).toBeUndefined();
-    expect(routes()).toHaveLength(1);
-    expect((routes()[0]?.at ?? 0) - (refused?.at ?? 0)).toBeGreaterThanOrEqual(2000);
-  });
-
-  it('Retry-After for one token stops other routes for at most half a minute, and for two tokens as long as it says', async () => {
-    const { upstream, codeOfPair } = await serve();
-    const odd = [400, 401].map(addressOf);
-    upstream.plan('tokens', forUrls(odd, status(503, { 'retry-after': '3600' })));
-    const clock = stopClock();
-    const asked = () => upstream.count('tokens');
-    const before = asked();
-    // Requests that are not sent get the error of the upstream at once.
-    for (const token of [400, 1, 2]) expect(await codeOfPair(token)).toBe('UPSTREAM_STATUS');
-    expect(asked()).toBe(before + 1);
-    clock.advance(31_000);
-    expect(await codeOfPair(1)).toBeUndefined();
-    // No request for token 400 is sent until its Retry-After is over.
-    expect(await codeOfPair(400)).toBe('UPSTREAM_STATUS');
-    expect(asked()).toBe(before + 2);
-    expect(await codeOfPair(401)).toBe('UPSTREAM_STATUS');
-    clock.advance(3_669_000);
-    expect(await codeOfPair(400)).toBe('UPSTREAM_STATUS');
-    clock.advance(32_000);
-    expect(await codeOfPair(401)).toBe('UPSTREAM_STATUS');
-    clock.advance(68_000);
-    expect(await codeOfPair(2)).toBe('UPSTREAM_STATUS');
-  });
+it('Retry-After for routes from an unlisted token stops only routes from unlisted tokens', async () => {
+  const { upstream, codeOfPair, routeCode, snapshots, routes } = await serve({ tokensFreshMs: 50 });
+  const pause = status(429, { 'retry-after': '600' });
+  upstream.plan('tokens', status(404));
+  upstream.plan('routes', forUrls(['0xbad'], pause));
+  await expect.poll(() => snapshots.status(Date.now())[1].state, { interval: 10 }).toBe('STALE');
+  for (const address of ['0xbad1', '0xbad2', '0xbad3'])
+    expect(await codeOfPair(address)).toBe('UPSTREAM_RATE_LIMITED');
+  expect(routes()).toHaveLength(1);
+  expect(await routeCode()).toBeUndefined();
 });
 
-describe('an upstream that is gone', () => {
-  it('an upstream that is gone gets a request after a minute, then after growing pauses, which a success ends', async () => {
-    const { upstream, snapshots, query, logged, codeOfPair } = await serve();
-    const clock = stopClock();
-    upstream.plan('tokens', status(410));
-    const failedAt = () => snapshots.status(Date.now())[1].lastFailure?.at ?? 0;
-    const refresh = () => snapshots.refreshOnRequest();
-    const asked = upstream.count('tokens');
-    await refresh();
-    expect(upstream.count('tokens')).toBe(asked + 1);
-    expect(failedAt()).toBeGreaterThan(0);
-    expect(logged.find(({ msg }) => msg.includes('could not be refreshed'))?.retryInMs).toBe(60_000);
-    expect(await codeOfPair(1)).toBe('UPSTREAM_GONE');
-    expect(await query('{ token(chainKey: "a", address: "0x64") { symbol } }')).toEqual({
-      data: { token: { symbol: 'USDC' } },
-    });
-    expect(upstream.count('tokens')).toBe(asked + 1);
-    // The last two are an hour, the longest pause.
-    const pauses = [60, 120, 240, 480, 960, 1_920, 3_600, 3_600];
-    for (const [index, seconds] of pauses.entries()) {
-      clock.advance(seconds * 1_000 - 1);
-      await refresh();
-      expect(upstream.count('tokens'), `${seconds} s`).toBe(asked + 1 + index);
-      clock.advance(1);
-      await refresh();
-      expect(upstream.count('tokens'), `${seconds} s`).toBe(asked + 2 + index);
-    }
-    expect(snapshots.status(Date.now())[1].isGone).toBe(true);
-    clock.advance(3_600_000);
-    upstream.plan('tokens', GOOD);
-    await refresh();
-    expect(snapshots.status(Date.now())[1].isGone).toBe(false);
-    upstream.plan('tokens', status(410));
-    await refresh();
-    const again = upstream.count('tokens');
-    clock.advance(60_000);
-    await refresh();
-    expect(upstream.count('tokens')).toBe(again + 1);
-  });
+it('Retry-After for routes stops all routes and no listing; requests wait through a short pause', async () => {
+  const { upstream, routeCode, routes } = await serve({ chainsFreshMs: 50 });
+  // Long enough for some refreshes on a busy machine.
+  upstream.plan('tokens', first(2, status(429, { 'retry-after': '5' }), GOOD));
+  expect(await routeCode()).toBe('UPSTREAM_RATE_LIMITED');
+  expect(await routeCode()).toBeUndefined();
+  expect(routes()).toHaveLength(2);
+  const [refusedAt = 0, answeredAt = 0] = routes().map(({ at }) => at);
+  expect(answeredAt - refusedAt).toBeGreaterThanOrEqual(5000);
+  const meanwhile = upstream.seen.filter(
+    ({ at, path }) => path === 'chains' && at > refusedAt && at < answeredAt,
+  );
+  expect(meanwhile.length).toBeGreaterThan(2);
+});
 
-  it('an upstream that is gone gets a request at once when the operator asks for a refresh, which ends no other pause', async () => {
-    const { upstream, snapshots, refreshOnRequest } = await serve();
-    stopClock();
-    upstream.plan('tokens', status(410));
-    await refreshOnRequest();
-    const asked = upstream.count('tokens');
-    await snapshots.refreshOnRequest();
-    expect(upstream.count('tokens')).toBe(asked);
-    upstream.plan('tokens', status(429, { 'retry-after': '600' }));
-    expect((await refreshOnRequest())[1]).toMatchObject({ reason: { code: 'UPSTREAM_RATE_LIMITED' } });
-    expect(upstream.count('tokens')).toBe(asked + 1);
-    upstream.plan('tokens', GOOD);
-    for (let times = 0; times < 5; times++) {
-      const [, tokens] = await refreshOnRequest();
-      expect(tokens).toMatchObject({ reason: { code: 'UPSTREAM_RATE_LIMITED' } });
-    }
-    expect(upstream.count('tokens')).toBe(asked + 1);
-  });
+it('Retry-After for a listing stops every request of the process', async () => {
+  const { upstream, routeCode, snapshots, routes } = await serve();
+  upstream.plan('chains', first(2, status(429, { 'retry-after': '2' }), json({ chains: [chainRow('a')] })));
+  snapshots.refreshNow();
+  await expect.poll(() => snapshots.status(Date.now())[0].lastFailure?.code).toBe('UPSTREAM_RATE_LIMITED');
+  const [, refused] = upstream.seen.filter(({ path }) => path === 'chains');
+  expect(await routeCode()).toBeUndefined();
+  expect(routes()).toHaveLength(1);
+  expect((routes()[0]?.at ?? 0) - (refused?.at ?? 0)).toBeGreaterThanOrEqual(2000);
+});
 
-  it('an upstream that is gone only for routes still gets all requests', async () => {
-    const { upstream, routeCodes, snapshots, from } = await serve();
-    upstream.plan('tokens', status(410));
-    const asked = from();
-    expect(await routeCodes(8)).toEqual(allWith('UPSTREAM_GONE', 8));
-    expect(asked()).toBe(8);
-    upstream.plan('tokens', GOOD);
-    snapshots.refreshNow();
-    await expect.poll(() => upstream.count('tokens')).toBe(10);
-    expect(snapshots.status(Date.now())[1].lastFailure).toBeNull();
-    expect(await routeCodes(2)).toEqual([undefined, undefined]);
+it('Retry-After for one token stops other routes for at most half a minute, and for two tokens as long as it says', async () => {
+  const { upstream, codeOfPair } = await serve();
+  const odd = [400, 401].map(addressOf);
+  upstream.plan('tokens', forUrls(odd, status(503, { 'retry-after': '3600' })));
+  const clock = stopClock();
+  const asked = () => upstream.count('tokens');
+  const before = asked();
+  // Requests that are not sent get the error of the upstream at once.
+  for (const token of [400, 1, 2]) expect(await codeOfPair(token)).toBe('UPSTREAM_STATUS');
+  expect(asked()).toBe(before + 1);
+  clock.advance(31_000);
+  expect(await codeOfPair(1)).toBeUndefined();
+  // No request for token 400 is sent until its Retry-After is over.
+  expect(await codeOfPair(400)).toBe('UPSTREAM_STATUS');
+  expect(asked()).toBe(before + 2);
+  expect(await codeOfPair(401)).toBe('UPSTREAM_STATUS');
+  clock.advance(3_669_000);
+  expect(await codeOfPair(400)).toBe('UPSTREAM_STATUS');
+  clock.advance(32_000);
+  expect(await codeOfPair(401)).toBe('UPSTREAM_STATUS');
+  clock.advance(68_000);
+  expect(await codeOfPair(2)).toBe('UPSTREAM_STATUS');
+});
+
+it('an upstream that is gone gets a request after a minute, then after growing pauses, which a success ends', async () => {
+  const { upstream, snapshots, query, logged, codeOfPair } = await serve();
+  const clock = stopClock();
+  upstream.plan('tokens', status(410));
+  const failedAt = () => snapshots.status(Date.now())[1].lastFailure?.at ?? 0;
+  const refresh = () => snapshots.refreshOnRequest();
+  const asked = upstream.count('tokens');
+  await refresh();
+  expect(upstream.count('tokens')).toBe(asked + 1);
+  expect(failedAt()).toBeGreaterThan(0);
+  expect(logged.find(({ msg }) => msg.includes('could not be refreshed'))?.retryInMs).toBe(60_000);
+  expect(await codeOfPair(1)).toBe('UPSTREAM_GONE');
+  expect(await query('{ token(chainKey: "a", address: "0x64") { symbol } }')).toEqual({
+    data: { token: { symbol: 'USDC' } },
   });
+  expect(upstream.count('tokens')).toBe(asked + 1);
+  // The last two are an hour, the longest pause.
+  const pauses = [60, 120, 240, 480, 960, 1_920, 3_600, 3_600];
+  for (const [index, seconds] of pauses.entries()) {
+    clock.advance(seconds * 1_000 - 1);
+    await refresh();
+    expect(upstream.count('tokens'), `${seconds} s`).toBe(asked + 1 + index);
+    clock.advance(1);
+    await refresh();
+    expect(upstream.count('tokens'), `${seconds} s`).toBe(asked + 2 + index);
+  }
+  expect(snapshots.status(Date.now())[1].isGone).toBe(true);
+  clock.advance(3_600_000);
+  upstream.plan('tokens', GOOD);
+  await refresh();
+  expect(snapshots.status(Date.now())[1].isGone).toBe(false);
+  upstream.plan('tokens', status(410));
+  await refresh();
+  const again = upstream.count('tokens');
+  clock.advance(60_000);
+  await refresh();
+  expect(upstream.count('tokens')).toBe(again + 1);
+});
+
+it('an upstream that is gone gets a request at once when the operator asks for a refresh, which ends no other pause', async () => {
+  const { upstream, snapshots, refreshOnRequest } = await serve();
+  stopClock();
+  upstream.plan('tokens', status(410));
+  await refreshOnRequest();
+  const asked = upstream.count('tokens');
+  await snapshots.refreshOnRequest();
+  expect(upstream.count('tokens')).toBe(asked);
+  upstream.plan('tokens', status(429, { 'retry-after': '600' }));
+  expect((await refreshOnRequest())[1]).toMatchObject({ reason: { code: 'UPSTREAM_RATE_LIMITED' } });
+  expect(upstream.count('tokens')).toBe(asked + 1);
+  upstream.plan('tokens', GOOD);
+  for (let times = 0; times < 5; times++) {
+    const [, tokens] = await refreshOnRequest();
+    expect(tokens).toMatchObject({ reason: { code: 'UPSTREAM_RATE_LIMITED' } });
+  }
+  expect(upstream.count('tokens')).toBe(asked + 1);
+});
+
+it('an upstream that is gone only for routes still gets all requests', async () => {
+  const { upstream, routeCodes, snapshots, from } = await serve();
+  upstream.plan('tokens', status(410));
+  const asked = from();
+  expect(await routeCodes(8)).toEqual(allWith('UPSTREAM_GONE', 8));
+  expect(asked()).toBe(8);
+  upstream.plan('tokens', GOOD);
+  snapshots.refreshNow();
+  await expect.poll(() => upstream.count('tokens')).toBe(10);
+  expect(snapshots.status(Date.now())[1].lastFailure).toBeNull();
+  expect(await routeCodes(2)).toEqual([undefined, undefined]);
 });
