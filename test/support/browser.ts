@@ -20,11 +20,7 @@ const executable = (process.env.CHROMIUM_PATH ? [process.env.CHROMIUM_PATH] : CA
 
 export const isBrowserMissing = isMissing(executable !== undefined, 'Chromium (or set CHROMIUM_PATH)');
 
-/**
- * Starts a real headless Chromium that can reach only this machine. The end of the test closes it.
- *
- * @param atEnd registers the function that closes it; a browser for several tests is closed after all of them
- */
+/** @param atEnd registers the function that closes it; a browser for several tests is closed after all of them */
 export async function launchBrowser(
   atEnd: (end: () => Promise<void>) => void = onTestFinished,
 ): Promise<Browser> {

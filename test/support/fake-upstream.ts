@@ -28,11 +28,7 @@ export interface FakeListings {
 const BEAT_MS = 20;
 const BEATS = 5;
 
-/**
- * Starts a real HTTP server that responds like the v1 service. It counts requests, and a test can plan its faults.
- *
- * @param atEnd registers the function that closes it. It is not needed for a test gateway, which closes its upstream
- */
+/** @param atEnd registers the function that closes it. It is not needed for a test gateway, which closes its upstream */
 export async function startFakeUpstream(
   listings: FakeListings = {},
   atEnd: (end: () => Promise<void>) => void = () => {},

@@ -12,7 +12,7 @@ export const FLAGS = (PACKAGE.scripts.start ?? '').split(' ').filter((word) => w
 export type GatewayProcess = Awaited<ReturnType<typeof startGatewayProcess>>;
 
 /**
- * Starts the built gateway on a free port, as `npm start` runs it. The end of the test ends the process.
+ * The gateway gets a free port. The end of the test ends the process.
  *
  * @param atEnd registers the function that ends it; concurrent tests pass the `onTestFinished` of their context
  * @param wrapper a program with arguments that runs the command after it, which is that of the gateway

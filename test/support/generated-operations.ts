@@ -181,10 +181,7 @@ function operationOf(
     return choose(name === 'since' ? [...values, ...cursors] : values);
   }
 
-  /**
-   * A JSON value as a literal. @param inPart writes the items and fields of the value; the default makes variables of
-   * some
-   */
+  /** A JSON value as a literal. @param inPart writes items and fields; the default makes variables of some */
   function literalOf(type: GraphQLInputType, name: string, value: unknown, inPart = partOf): string {
     const inner = isNonNullType(type) ? type.ofType : type;
     if (value === null) return 'null';

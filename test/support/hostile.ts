@@ -97,8 +97,7 @@ export async function send(address: string, asked: Asked): Promise<HttpAnswer> {
 }
 
 /**
- * Attacks for a while, from another thread. Each connection sends its next operation after the response to the last
- * one.
+ * Attacks from another thread. Each connection sends its next operation after the response to the last one.
  *
  * @param bodies request bodies, sent in rotation; `$N` in them becomes a different number each time
  * @param from the attacker's address, such as 127.0.0.2, if the attacker must be another client than the test
@@ -187,10 +186,7 @@ function slowness(): number {
 const MOST_MEMORY_MB = 300;
 const TIMES = 4;
 
-/**
- * Sends a request. Resolves with its answer, and with the CPU time that the main thread spent meanwhile, in
- * milliseconds.
- */
+/** Sends a request. Adds the CPU time of the main thread meanwhile to the answer, in milliseconds. */
 export async function costOf(target: Target, asked: Asked) {
   const before = target.cpuMs();
   const answer = await target.send(asked);

@@ -6,9 +6,7 @@ export interface Question {
   readonly query: string;
   readonly variables?: object;
   readonly expected: unknown;
-  /**
-   * Whether to add a variable with a new value each time, which the query does not use: then no cached response fits.
-   */
+  /** Whether to add an unused variable with a new value each time: then no cached response fits. */
   readonly isNew?: boolean;
 }
 

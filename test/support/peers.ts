@@ -67,11 +67,7 @@ export function sources(count: number) {
   return Array.from({ length: count }, (_, index) => tokenRow(CHAIN, `0xa${index}`));
 }
 
-/**
- * Responds to each request for the token listing with the same tokens at another price.
- *
- * @param others further rows of the listing, which do not change
- */
+/** The same tokens, at another price in each answer. @param others further rows, which do not change */
 export function moving(others: readonly object[] = []): Answer {
   return (response, request, nth) => {
     const tokens = SYMBOLS.map((symbol, index) =>

@@ -1,7 +1,7 @@
 /** Records the requests of `fetch`, to see the real requests of a client. */
 import { onTestFinished, vi } from 'vitest';
 
-/** Records every request that `fetch` sends until the end of the test. @returns a function that returns them */
+/** Records until the end of the test. @returns a function that returns the requests so far */
 export function watchRequests(): () => readonly Request[] {
   const spy = vi.spyOn(globalThis, 'fetch');
   onTestFinished(() => spy.mockRestore());

@@ -50,11 +50,7 @@ export function spawnGroup(program: string, args: readonly string[], options: Sp
   return kept;
 }
 
-/**
- * Starts a server, and waits until it answers.
- *
- * @throws Error by rejection, with the server's output, if it ends before it answers or takes more than three minutes
- */
+/** Waits until the server answers. @throws Error with its output if it ends before, or takes more than three minutes */
 export async function startServerProcess(server: ServerProcess, atEnd: AtEnd): Promise<void> {
   const { name, command, cwd, env, isAnswering } = server;
   const [program = '', ...args] = command;

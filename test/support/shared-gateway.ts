@@ -2,15 +2,10 @@
 import { share } from './ends.js';
 import { startGatewayProcess } from './gateway-process.js';
 
-/**
- * Prevents refreshes of tokens, which change prices in the demo: two responses must have equal prices.
- */
+/** Without refreshes of tokens, which change prices in the demo: two responses must have equal prices. */
 const UNCHANGING = { TOKENS_FRESH_MS: '3600000' };
 
-/**
- * Starts the built gateway with demo data for all tests of a file or `describe`. Call this function there, not in a
- * hook.
- */
+/** Call it in the file or `describe`, not in a hook. */
 export const shareGateway = () =>
   share(async (atEnd) => {
     const { address } = await startGatewayProcess(UNCHANGING, atEnd);

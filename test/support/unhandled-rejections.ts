@@ -2,12 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 
-/**
- * Collects unhandled rejections until the end of the test, in place of vitest. In production, one such rejection ends the
- * gateway's process.
- *
- * @returns a function that waits for late rejections, and returns all so far
- */
+/** In place of vitest, until the end of the test. @returns a function that waits for late ones, and returns all so far */
 export function collectUnhandledRejections(): () => Promise<readonly unknown[]> {
   const unhandled: unknown[] = [];
   const note = (reason: unknown) => unhandled.push(reason);

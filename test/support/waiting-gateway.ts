@@ -3,10 +3,7 @@ import { expect, onTestFinished } from 'vitest';
 import { type Answer, startFakeUpstream } from './fake-upstream.js';
 import { ask, startGatewayProcess } from './gateway-process.js';
 
-/**
- * Starts the built gateway with an upstream that answers requests for tokens by `tokens`, and sends one client's request,
- * which waits for the upstream. The end of the test ends both.
- */
+/** @param tokens the answer of the upstream to requests for tokens, which the request of one client waits for */
 export async function startWaitingGateway(tokens: Answer, env: Record<string, string> = {}) {
   const upstream = await startFakeUpstream({}, onTestFinished);
   upstream.plan('tokens', tokens);
