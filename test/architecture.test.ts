@@ -189,8 +189,7 @@ it('modules do not import each other in cycles', () => {
   const edges = files.flatMap(({ name, imports }) =>
     imports.filter(isOurs).map((path) => ({ from: moduleOf(name), to: moduleOf(path) })),
   );
-  // In a cycle, each module imports another and is imported by another. Remove the edges of all others, until no edge
-  // can be removed.
+  // In a cycle, each module imports another and is imported. Remove the edges of all others, until none is left.
   let left = edges.filter(({ from, to }) => from !== to);
   for (let before = 0; before !== left.length; ) {
     before = left.length;

@@ -63,10 +63,7 @@ const NEW_WITHIN_MS = 120_000;
  */
 const GROWN_AT_MOST_MB = 150;
 
-/**
- * Requests are counted over a second that is shorter by this time: on a busy machine, delayed requests arrive together
- * with later ones.
- */
+/** Requests are counted over a second less this time: on a busy machine, delayed ones arrive with later ones. */
 const BUNCHED_MS = 600;
 
 const OUTAGES = Object.values(FAULTS)

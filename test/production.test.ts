@@ -19,10 +19,7 @@ const MAX_PACKAGES = 100;
 
 const ENV = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', npm_config_prefer_offline: 'true' };
 const run = promisify(execFile);
-/**
- * Packages that the code imports. Those of @graphql-tools are in package.json only to fix their versions for GraphQL
- * Yoga with Node 20.
- */
+/** Packages that the code imports. Those of @graphql-tools are in package.json only to fix their versions. */
 const DEPENDENCIES = Object.keys(PACKAGE.dependencies).filter((name) => !name.startsWith('@graphql-tools/'));
 
 /** The files of a container: the built gateway, and the packages of `npm ci --omit=dev --omit=optional`. */

@@ -18,9 +18,7 @@ const README = 'README.md';
 const STORAGE = 'src/storage/README.md';
 const GRAPH = 'src/graph/README.md';
 
-/**
- * A copy of the project as a newcomer has it, with nothing installed or built. The folders in `withLinks` are linked.
- */
+/** A copy of the project as a newcomer has it, with nothing installed or built. `withLinks` names folders to link. */
 function copyProject(withLinks: readonly string[] = []): string {
   const copy = temporaryDirectory();
   const left = new Set(['.git', 'build', 'dist', 'snapshots'].map((name) => join(ROOT, name)));

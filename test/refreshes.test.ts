@@ -73,10 +73,7 @@ const FIELDS = [
   'tokenSearch(filter: { minPriceUsd: 50 }, first: 100) { totalCount edges { node { address } } }',
   'chain(chainKey: "beta") { name tokenCount tokens { address decimals heldBack { upstream } price { usd asOf } } }',
 ];
-/**
- * Each field twice: alone, so that the response is cached; and with a variable that is different each time, so that
- * no cached response fits.
- */
+/** Each field twice: alone, so that the response is cached, and with a new variable, so that no cached one fits. */
 const QUESTIONS = FIELDS.flatMap((field) => [
   `{ ${field} }`,
   `query ($new: String!) { ${field} nobody: chain(chainKey: $new) { name } }`,
@@ -184,16 +181,14 @@ it('an answer is the one of graphql-js from the served listings, in any order of
         const { change, nth, failing, meanwhile } = event;
         const next = { ...world, ...CHANGES[change]?.(world, nth, stamp) };
         for (const path of ['chains', 'tokens'] as const) {
-          // Not 500: several in a row would open the circuit breaker, and a refresh that waits for it would
-          // count as ended.
+          // Not 500, which would open the circuit breaker: a refresh that waits for it would count as ended.
           const fails = failing.includes(path);
           upstream.plan(path, fails ? status(404) : late(nth % 4, json({ [path]: next[path] })));
           if (!fails) world = { ...world, [path]: next[path] };
         }
         const before = versions(snapshots);
         const inFlight = refresh({ snapshots, ...server });
-        // Questions are sent in turn, so that some are sent before the refresh ends, and some at about that
-        // time.
+        // Questions are sent in turn: some before the refresh ends, and some at about that time.
         const asking = (async () => {
           for (const choice of meanwhile) await Promise.all([check(choice), check(choice)]);
         })();

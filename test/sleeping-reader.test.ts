@@ -24,8 +24,7 @@ async function startUnread(throughPipe: boolean) {
     // Time for the reader to start reading after the signal to stop.
     ...(throughPipe ? {} : { DRAIN_MS: '5000' }),
   };
-  // `sleep` holds the pipe open without reading. Standard error gets the process id of the gateway, and its
-  // exit status.
+  // `sleep` holds the pipe open without reading. Standard error gets the gateway's process id and exit status.
   const piped = '{ "$0" "$1" & echo "pid $!" >&2; wait $!; echo "status $?" >&2; } | sleep 600';
   const [command = '', ...args] = [...(throughPipe ? ['bash', '-c', piped] : []), process.execPath, MAIN];
   const child = spawn(command, args, { env, detached: throughPipe });

@@ -7,11 +7,7 @@ import { spawnKept } from '../support/server-process.js';
 import { temporaryDirectory } from '../support/temporary-files.js';
 import { deployed } from './files.js';
 
-/**
- * Starts a real nginx with .deploy/nginx.conf, in which only addresses and files are changed. The test's end ends it.
- *
- * @param gateways the ports of the gateways on this machine
- */
+/** @param gateways the ports of the gateways on this machine, in place of the addresses in .deploy/nginx.conf */
 export async function startNginx(gateways: readonly number[]) {
   const folder = temporaryDirectory();
   const port = await freePort();

@@ -28,9 +28,7 @@ const QUESTIONS = Array.from({ length: 48 }, (_, nth) => {
   return { query: '', expected: null, ...question, isNew: nth % 3 === 0 };
 });
 
-/**
- * Builds the earlier commit with the packages of this commit. Returns its folder; undefined if there is no such commit.
- */
+/** Builds the earlier commit with the packages of this one. @returns its folder; undefined without such a commit */
 function buildEarlier(): string | undefined {
   try {
     execFileSync('git', ['rev-parse', '--verify', `${FROM}^{commit}`], { cwd: ROOT, stdio: 'pipe' });
@@ -45,10 +43,7 @@ function buildEarlier(): string | undefined {
   return folder;
 }
 
-/**
- * Starts a gateway of the build in this folder. It can be ended, and started again on the same port. The test's end kills
- * it.
- */
+/** A gateway of a build. It can be ended, and started again on the same port. The test's end kills it. */
 async function createReplica(env: Readonly<Record<string, string>>, firstBuild: string | undefined) {
   const [port, adminPort] = [await freePort(), await freePort()];
   const admin = `http://127.0.0.1:${adminPort}`;

@@ -118,8 +118,7 @@ it('contradictory rows in the first answer become the row with the decimals of t
     price: null,
     heldBack: [{ fact: 'decimals', served: '6', upstream: '18 and 6' }],
   });
-  // The symbol is not known from the demo data: only the order of the rows could decide, so neither
-  // is served.
+  // The symbol is not known from the demo data: only the order could decide, so neither row is served.
   const symbols = ['USDC', 'EVIL'].map((symbol) => tokenRow('ethereum', EMBEDDED, { symbol }));
   const listings = { chains: CHAINS, tokens: [...symbols, ...GOOD] };
   const other = await startGuarded(listings, { clock: gateway.clock });

@@ -7,10 +7,7 @@ import { json } from '../support/fake-upstream.js';
 import { onDisk, restart, startGuarded } from '../support/guarded-gateway.js';
 import { temporaryFile } from '../support/temporary-files.js';
 
-/*
- * The JSON of frozen rows and lists is kept and sent again (`kept` in src/execution/plan.ts). So everything in a
- * frozen value must be frozen.
- */
+// The JSON of frozen values is kept and sent again (`kept` in src/execution/plan.ts): all in them must be frozen.
 
 /** The paths of changeable objects inside frozen objects. */
 function changeable(value: unknown, path: string, isWithinFrozen = false): readonly string[] {

@@ -11,9 +11,7 @@ type Rows = readonly unknown[];
 const start = (rows: Rows) => startGuarded({ chains: CHAINS, tokens: [...rows, ...REST] });
 type Gateway = Awaited<ReturnType<typeof start>>;
 
-/**
- * The listed addresses below 10, and those of them that are held back. Fails if a held-back row has a price.
- */
+/** The listed addresses below 10, and those of them that are held back. Fails if a held-back row has a price. */
 async function served({ tokens }: Gateway) {
   const listed = (await tokens()).filter(({ address }) => Number(address) < 10);
   const held = listed.filter(({ heldBack }) => heldBack.length > 0);

@@ -118,8 +118,7 @@ it('routes from unlisted tokens are requested after those from listed tokens whi
   await manyRounds();
   await untilAsked(gateway, 6, clock, 1_050);
   await answers;
-  // A permit for a route may have been left from before. Then the first request, for 0xbad1, was sent at
-  // once.
+  // A permit may have been left from before. Then the first request, for 0xbad1, was sent at once.
   const [first, ...others] = gateway.asked();
   expect([first, ...others].filter((address) => address !== '0xbad1').slice(0, 2)).toEqual(['0x64', '0x65']);
   expect(others.slice(0, 2)).toContain('0x65');

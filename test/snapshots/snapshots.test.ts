@@ -82,8 +82,7 @@ it('refreshes run one at a time, at the configured interval, however many reques
 it('refreshes count the interval from the request, so that a slow upstream does not make listings stale', async () => {
   const { query, upstream } = await serve(late(1000, listingAt(1)), { tokensFreshMs: 2000 });
   await query(TOKENS);
-  // Counted from the answer, the interval would make each gap at least 3,000 ms. A busy machine is late
-  // sometimes, but not each time.
+  // Counted from the answer, each gap would be at least 3,000 ms. A busy machine is late only sometimes.
   await expect.poll(() => Math.min(...gapsBetween(upstream))).toBeLessThan(2800);
 });
 

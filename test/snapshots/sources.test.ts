@@ -1,7 +1,4 @@
-/**
- * Sources are the inverted routes of all bridgeable tokens. A sweep requests these routes after the requests of
- * clients.
- */
+/** Sources are the inverted routes of all bridgeable tokens, which a sweep requests after the requests of clients. */
 import { expect, it } from 'vitest';
 import type { Token } from '../../src/domain/listing.js';
 import { createRouteMap } from '../../src/snapshots/sources.js';

@@ -1,7 +1,4 @@
-/**
- * The age of an answer that a cache has stored counts: for the listing, for its prices, and for which answer
- * is newer.
- */
+/** The age of an answer from a cache counts: for the listing, for its prices, and for which answer is newer. */
 import { expect, it } from 'vitest';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { stopClock, stopDate } from '../support/clock.js';

@@ -48,8 +48,7 @@ async function fill() {
   const { query } = await createTestGateway({ upstream, config: { snapshotDir: directory } });
   const answer = await query(BOTH);
   await expect.poll(() => filesIn(directory).names).toHaveLength(2);
-  // The token list has no version before the chains are loaded. If the tokens were loaded first, their file is written
-  // again after the chains are loaded.
+  // The token list has no version before the chains are loaded: if the tokens were first, their file is written again.
   await expect.poll(() => readFileSync(filesIn(directory).tokens, 'utf8')).toContain('"tokenList"');
   upstream.planBoth(DEAD);
   const restart = (config: TestGatewayOptions['config'] = {}) =>
@@ -191,8 +190,7 @@ it('a process that is killed during a write, again and again, leaves a whole lis
   for (let time = 0; time < 4 || (cutWrites < 2 && time < 500); time++) {
     const writer = spawn(process.execPath, [WRITER, DIST, directory, '2500'], { stdio: 'pipe' });
     const exited = once(writer, 'exit');
-    // The kill comes at any time after the first complete write; every second time it comes during another
-    // write.
+    // The kill comes at any time after the first complete write, and every second time during another write.
     await once(writer.stdout, 'data');
     await sleep(Math.random() * 60);
     while (time % 2 > 0 && unfinished().length === 0) await setImmediate();

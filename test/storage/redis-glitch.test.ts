@@ -81,8 +81,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     while (shared() === 0) {
       const before = upstream.count('tokens');
       await redis.client.hset(key('tokens:snapshot'), ahead);
-      // If two further requests come first, a refresh in progress has replaced this listing in Redis. Then
-      // try again.
+      // If two further requests come first, a refresh has replaced this listing in Redis. Then try again.
       await expect.poll(() => upstream.count('tokens') > before + 1 || shared() > 0).toBe(true);
     }
     await expect.poll(() => statusOf(gateway).tokens.rows).toBe(4);
@@ -111,8 +110,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
       await sleep(50);
     }
     expect(statusOf(hanging).tokens.takenAt).not.toBeNull();
-    // The interval, the time until the lease of the hanging gateway expires, and three seconds for a busy
-    // machine.
+    // The interval, the time until the lease of the hanging gateway expires, and 3 s for a busy machine.
     expect(oldest).toBeLessThan(1000 + 15_000 + 3000);
     expect(statusOf(good).tokens.ageMs).toBeLessThan(19_000);
   });

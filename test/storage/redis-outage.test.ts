@@ -6,10 +6,7 @@ import { refreshes, SYMBOLS, startPeers, symbolsOf, watchAnswers } from '../supp
 import { isRedisMissing, startRedis, type TestRedis } from '../support/redis.js';
 import { sampleOf, type TestGateway } from '../support/test-gateway.js';
 
-/**
- * The time limit of a command to Redis: enough for a busy machine, and so long that the test notices a client that
- * waits.
- */
+/** The time limit of a command to Redis: enough for a busy machine, and so long that a client that waits is noticed. */
 const REDIS_TIMEOUT_MS = 8_000;
 /** An answer takes less than this, unless it waits for Redis. */
 const AT_ONCE_MS = 500;

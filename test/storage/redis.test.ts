@@ -1,7 +1,4 @@
-/**
- * Gateways with one Redis share snapshots, failures, routes and the rate limit, and so cost the upstream as
- * much as one.
- */
+/** Gateways with one Redis share snapshots, failures, routes and limits, and cost the upstream as much as one. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
@@ -72,8 +69,7 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     const [refreshIfDue] = timers.mock.calls.findLast(([, ms = 0]) => ms > 3e6 && ms <= 3.6e6) ?? [];
     expect(refreshIfDue).toBeTypeOf('function');
     timers.mockRestore();
-    // How much later than the active gateway the other one served the listing in the last round, in
-    // milliseconds.
+    // How much later than the active gateway the other one served the last listing, in milliseconds.
     let servedAfterMs = 0;
     for (const share of [0, 0.4, 0.6, 0.8]) {
       const { takenAt } = statusOf(other).tokens;
@@ -247,8 +243,7 @@ describe.skipIf(isRedisMissing)('failures', () => {
     expect(pauseMs).toBeLessThanOrEqual(60_000);
     upstream.plan('chains', json({ chains: [chainRow(CHAIN)] }));
     upstream.plan('tokens', moving());
-    // A refresh on request at one gateway ends the pause: it asks the upstream at once, and all gateways get
-    // the answer.
+    // A refresh on request at one gateway ends the pause, and all gateways get the answer.
     const wasTold = (gateway: TestGateway) => refreshes([gateway], 'tokens', 'UPSTREAM_GONE') > 0;
     const [told] = all.filter(wasTold) as [TestGateway];
     await all.find((gateway) => gateway !== told)?.refreshOnRequest();

@@ -28,10 +28,7 @@ export interface Operation {
 export interface OperationsOptions {
   /** Fields (`Type.field`) that are never selected. */
   readonly without?: readonly string[];
-  /**
-   * Whether operations ask for routes. They ask for those of few tokens, and never inside a list. With `often`, at least half of the
-   * fields are ones that can ask for routes, if the type has such fields.
-   */
+  /** Whether operations ask for routes: of few tokens, never inside a list. With `often`, half of the fields can. */
   readonly hasRoutes?: boolean | 'often';
   /** Cursors of earlier states of the listings, for queries of changes. */
   readonly cursors?: readonly string[];

@@ -29,10 +29,7 @@ export interface Ended {
 
 export type ClientProject = ReturnType<typeof createClientProject>;
 
-/**
- * Merges folders of test/clients/projects in a temporary directory outside of the repository, and adds schema.graphql. It
- * generates no code.
- */
+/** Merges folders of test/clients/projects in a temporary directory, and adds schema.graphql. It generates no code. */
 export function createClientProject(atEnd: AtEnd, ...folders: readonly string[]) {
   if (!isInstalled) throw new Error(`Nothing may be skipped in CI: ${INSTALL}`);
   const directory = temporaryDirectory(atEnd);

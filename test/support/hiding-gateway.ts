@@ -1,7 +1,4 @@
-/**
- * Gateways whose operator's rules hide some of their rows. The names of hidden rows contain words that no
- * other row has.
- */
+/** Gateways whose operator's rules hide some rows. The names of hidden rows contain words that no other row has. */
 import { expect } from 'vitest';
 import { chainRow, idOf, tokenRow } from '../fixtures/rows.js';
 import { type FakeUpstream, json, startFakeUpstream } from './fake-upstream.js';

@@ -61,8 +61,7 @@ export function questionsAbout({ chains, tokens }: GoodListings): readonly Quest
 export type Load = ReturnType<typeof startLoad>;
 
 /**
- * Sends these questions in rotation, whether or not earlier answers failed, and every fifth by GET. No failed
- * request is sent again.
+ * Sends these questions in rotation, every fifth by GET, and none again if it has failed.
  *
  * @param pace how many questions to send a second; or how many connections send one question after the other
  */

@@ -1,6 +1,5 @@
 /**
- * Whether to skip tests because a program or package is not installed; if so, writes a line about it. In CI the
- * result is always false: the tests fail.
+ * Whether to skip tests because a program or package is missing; if so, writes a line. In CI always false: they fail.
  *
  * @param what its name, and how to install it
  */

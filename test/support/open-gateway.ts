@@ -12,10 +12,7 @@ export const AT = 'http://gateway/api/graphql';
 /** On busy machines operations wait long for their turns. */
 const OF_TESTS = { maxWaitMs: 600_000 };
 
-/**
- * Opens a gateway with other fixed limits, which are then reset at once: `openGateway` reads them before its first
- * `await`.
- */
+/** Opens a gateway with other fixed limits, then resets them: `openGateway` reads them before its first `await`. */
 export function openLimited(
   options: OpenGatewayOptions = {},
   limits: Partial<typeof FIXED_LIMITS> = {},

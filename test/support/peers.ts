@@ -14,10 +14,7 @@ import {
   type TestGatewayOptions,
 } from './test-gateway.js';
 
-/**
- * Starts this many whole gateways, which share one upstream through one real Redis. By default, the prices of the upstream
- * change in each response. The end of the test ends them.
- */
+/** Starts this many gateways. By default, the upstream's prices change in each response. The test's end ends them. */
 export async function startPeers(count: number, options: TestGatewayOptions & { redis?: TestRedis } = {}) {
   const { redis = await startRedis(), upstream = await startMovingUpstream(), ...rest } = options;
   async function join(others: TestGatewayOptions = {}): Promise<TestGateway> {

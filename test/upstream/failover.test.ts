@@ -174,8 +174,7 @@ it('clients notice nothing of a failover, however many send requests', async () 
         `{ chains { name } tokens { symbol } token(chainKey: "a", address: "0x1") { chain { name } } }`,
       );
       answered++;
-      // Lets the event loop read the answers of the services: answers from memory alone would leave it no
-      // time.
+      // Answers from memory alone would leave the event loop no time to read those of the services.
       await setImmediate();
       if (answer.errors) failed.push(answer);
     }

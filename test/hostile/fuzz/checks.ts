@@ -24,11 +24,7 @@ interface Response {
   readonly errors?: readonly { message?: unknown; extensions?: { code?: unknown } }[];
 }
 
-/**
- * The faults of an answer that do not depend on its request.
- *
- * @param isIncomplete whether a listing has no snapshot: then some paths answer with 503
- */
+/** @param isIncomplete whether a listing has no snapshot: then some paths answer with 503 */
 export function faultsOf(answer: Received, isIncomplete: boolean): readonly string[] {
   const { status, headers } = answer;
   const said = () => `${status} ${headers['content-type']}: ${answer.body.toString().slice(0, 300)}`;

@@ -27,18 +27,11 @@ export interface Outcome {
 
 export type Session = Awaited<ReturnType<typeof openSession>>;
 
-/**
- * With so few tokens and so low a MAX_COST, operations that wait for the missing listing are often refused only when
- * some of their rows are already resolved.
- */
+/** So few that operations which wait for the missing listing are often refused when some rows are already resolved. */
 const TOKENS_WITHOUT_CHAINS = 100;
 const LOW_MAX_COST = { MAX_COST: '5000' };
 
-/**
- * Starts the built gateway with a large listing. The end of the test ends it.
- *
- * @param missing a listing that the upstream does not answer with rows, so that the gateway has no snapshot of it
- */
+/** @param missing a listing that the upstream does not answer with rows, so that the gateway has no snapshot of it */
 export async function openSession(tokenCount: number, missing?: 'chains' | 'tokens') {
   const generated = generatedListings(80, tokenCount);
   const tokens = [...demoTokens, ...generated.tokens].slice(0, missing ? TOKENS_WITHOUT_CHAINS : tokenCount);

@@ -1,7 +1,4 @@
-/**
- * Requests to the upstream are retried only after transient faults, within the rate limit, and end when the client
- * closes.
- */
+/** Requests to the upstream are retried only after transient faults, within the rate limit, and end with the client. */
 import { gzipSync } from 'node:zlib';
 import { expect, it, onTestFinished } from 'vitest';
 import type { UpstreamError } from '../../../src/domain/upstream-error.js';
