@@ -111,7 +111,6 @@ const files: readonly SourceFile[] = readdirSync(SRC, { recursive: true, encodin
 
 const isOurs = (name: string) => files.some((file) => file.name === name);
 const isIn = (name: string, place: string) => name === place || name.startsWith(`${place}/`);
-/** The files whose text matches. */
 const filesWith = (pattern: RegExp) => files.filter(({ text }) => pattern.test(text)).map(({ name }) => name);
 /** The refused imports of one file of src by another, as "importer → imported". */
 const strays = (isRefused: (name: string, path: string) => boolean) =>

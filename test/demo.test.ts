@@ -4,7 +4,6 @@ import { createDemoHttp } from '../src/demo/listings.js';
 import { demoTokens, type RawToken } from './fixtures/demo.js';
 import { ask, startGatewayProcess } from './support/gateway-process.js';
 
-/** Opens the demo listings as the gateway does. */
 function openDemo() {
   const { getJson } = createDemoHttp();
   return async (path: string, query = {}) =>

@@ -98,7 +98,6 @@ const WALK: Readonly<Record<string, readonly object[]>> = {
     },
   ],
 };
-/** Root fields without rows. */
 const WITHOUT_ROWS = ['_sdl', '_service'];
 
 const SCHEMA = withFederation(ownSchema);

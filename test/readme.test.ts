@@ -158,7 +158,6 @@ describe('the queries', () => {
   });
 });
 
-/** One operation of a guide, alone. */
 function only(guide: string, operation: string): string {
   const block = blockOf(guide, operation);
   return block.split(/^(?=query )/m).find((text) => text.startsWith(`query ${operation}`)) ?? block;

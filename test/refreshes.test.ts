@@ -80,7 +80,6 @@ const QUESTIONS = FIELDS.flatMap((field) => [
 ]);
 
 const questions = fc.record({
-  /** The index of the question. */
   of: fc.nat(QUESTIONS.length - 1),
   method: fc.constantFrom('GET', 'POST'),
   encoding: fc.constantFrom('', 'br', 'gzip'),
@@ -150,7 +149,6 @@ async function start() {
 
 /** The values of a row that must equal those of the upstream while no row is held back. */
 const namedOf = ({ name, price }: { name: string; price?: { usd: number } | null }) => [name, price?.usd];
-/** The versions of both listings. */
 const versions = ({ status }: TestServer['snapshots']) =>
   status(Date.now())
     .map(({ version }) => version)

@@ -5,7 +5,6 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { currentTracing } from '../src/tracing.js';
 import { startServer } from './support/test-server.js';
 
-/** All spans of a test, ended or not. */
 const spans: Span[] = [];
 const idOf = (span: Span | undefined) => span?.spanContext().spanId;
 const parentIdOf = ({ parentSpanContext }: Span) => parentSpanContext?.spanId;

@@ -1,6 +1,5 @@
 /** When an alert must fire, and when it must stop. Series are in the notation of promtool, one value a minute. */
 export interface AlertCase {
-  /** The series with their values. */
   readonly series: Readonly<Record<string, string>>;
   /** Minutes after which the alert does not fire yet, fires, and no longer fires. */
   readonly quiet: number;
@@ -13,7 +12,6 @@ const GATEWAY = 'job="gateway",instance="a"';
 /** A series of one of the gateway's own metrics, with these labels. */
 const own = (name: string, labels = '') => `gateway_${name}{${GATEWAY}${labels && `,${labels}`}}`;
 
-/** A case with these times, in minutes. */
 const at = (quiet: number, firing: number, cleared: number, series: AlertCase['series']): AlertCase => ({
   series,
   quiet,
@@ -21,13 +19,11 @@ const at = (quiet: number, firing: number, cleared: number, series: AlertCase['s
   cleared,
 });
 
-/** The case with further series. */
 const including = (alertCase: AlertCase, series: AlertCase['series']): AlertCase => ({
   ...alertCase,
   series: { ...alertCase.series, ...series },
 });
 
-/** One case for each listing, made with its label. */
 const forBoth = (caseOf: (labels: string) => AlertCase): readonly AlertCase[] =>
   ['listing="tokens"', 'listing="chains"'].map(caseOf);
 

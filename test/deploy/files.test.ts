@@ -25,7 +25,6 @@ const STOP_WITHIN_S =
 
 const settingNames = new Set(SETTING_NAMES);
 const [first, second] = [compose.services['gateway-1'], compose.services['gateway-2']];
-/** The settings of gateways, by file. */
 const GATEWAYS: readonly (readonly [file: string, settings: Readonly<Record<string, string>>])[] = [
   ['compose.yaml', first.environment],
   ['kustomization.yaml', kubernetesEnv],

@@ -5,7 +5,6 @@ import { blockOf, ROOT, readText } from '../support/readme.js';
 
 export const deployed = (name: string) => readText(`.deploy/${name}`);
 
-/** The environment that the image gives the gateway. */
 export const imageEnv: Readonly<Record<string, string>> = Object.fromEntries(
   [...(/^ENV (.*)$/m.exec(deployed('Dockerfile'))?.[1] ?? '').matchAll(/(\w+)=(\S+)/g)].map(
     ([, name = '', value = '']) => [name, value],

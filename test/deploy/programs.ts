@@ -3,7 +3,6 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { isMissing } from '../support/missing.js';
 
-/** Whether to skip tests that need these programs. */
 export const areMissing = (...programs: readonly string[]) =>
   programs
     .map((name) => isMissing(spawnSync(name, [name === 'nginx' ? '-v' : '--version']).status === 0, name))

@@ -32,7 +32,6 @@ const aliased = (count: number, field: (nth: number) => string): string =>
 const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
 /** A document that is new each time. */
 const graph = (query: string, variables?: object): Asked => ({ body: { query: `${query} # $N`, variables } });
-/** A message to the tools for agents. */
 const mcp = (body: string): Asked => ({ path: '/mcp', body });
 const listTools = (more: object) =>
   mcp(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', ...more }));

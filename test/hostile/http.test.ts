@@ -13,7 +13,6 @@ const get = (target: string, headers = 'Host: x\r\n') => head('GET', target, hea
 const head = (method: string, target: string, headers = 'Host: x\r\nContent-Length: 0\r\n') =>
   `${method} ${target} HTTP/1.1\r\n${headers}Connection: close\r\n\r\n`;
 
-/** Paths that normalisation would change. */
 const ODD_PATHS =
   '/x/../metrics /./metrics /%2e%2e/metrics /x/%2E%2e/metrics /x/.%2e/live //metrics ///metrics /\\metrics \\metrics /x\\..\\metrics /metrics#x /metrics/ /metrics/. /%6detrics /metrics;x /metrics%00 http://evil/metrics http://evil:80/metrics http://x@evil/metrics http://evil@x/metrics http:///metrics http://x/y/../metrics http://x\\metrics https://evil/metrics ftp://x/metrics //x/metrics /graphql/../graphql?query={__typename} /picker/../'.split(
     ' ',

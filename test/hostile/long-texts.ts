@@ -52,7 +52,6 @@ interface Place {
   fill(material: Material, bytes: number): unknown;
 }
 
-/** All places in a type where a text can stand. */
 function placesIn(type: GraphQLInputType, path: string): readonly Place[] {
   if (isNonNullType(type)) return placesIn(type.ofType, path);
   if (isListType(type)) {

@@ -49,7 +49,6 @@ class Upstream {
   readonly runs = new Map<string, { facts: string; since: number }>();
   /** By row: the facts that may be served. They were the first ones, or steady for the hold-back period. */
   private readonly allowed = new Map<string, Set<string>>();
-  /** The last served symbol of each row. */
   private readonly everServed = new Map<string, string>();
   /** By look (see `lookalikeKey`): the rows that ever had such a symbol. */
   private readonly withLook = new Map<string, Set<string>>();

@@ -20,7 +20,6 @@ const start = (count: number, config = {}) =>
   startGuarded({ chains: CHAINS, tokens: numberedRows(count) }, { config });
 
 const statusOf = ({ snapshots }: GuardedGateway) => snapshots.status(Date.now())[1];
-/** Makes one refresh fetch these tokens. */
 async function bring(gateway: GuardedGateway, rows: Rows, afterMs?: number) {
   await gateway.bring({ tokens: rows }, afterMs);
   return statusOf(gateway);
@@ -110,7 +109,6 @@ it('rows that cannot be read never cause an accepted loss, however often they ar
 interface Step {
   readonly rows: Rows;
   readonly isHeldBack: boolean;
-  /** Part of the message. */
   readonly because?: string;
   readonly afterMs?: number;
 }

@@ -20,7 +20,6 @@ async function served({ tokens }: Gateway) {
   return { listed: numbers(listed), held: numbers(held) };
 }
 
-/** Refreshes with these tokens, then returns `served`. */
 async function bring(gateway: Gateway, rows: Rows, afterMs?: number) {
   await gateway.bring({ tokens: [...rows, ...REST] }, afterMs);
   return served(gateway);

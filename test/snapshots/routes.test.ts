@@ -38,9 +38,7 @@ async function serve(routes: (address: string) => Answer, config: TestGatewayOpt
   });
   return {
     ...gateway,
-    /** The addresses whose routes were requested. */
     asked: () => upstream.routesAsked().map(({ url }) => addressIn(url)),
-    /** Asks as this client. */
     async queryAs<Data>(client: string, query: string): Promise<Answered<Data>> {
       return (await (await gateway.post({ query }, {}, client)).json()) as Answered<Data>;
     },

@@ -18,7 +18,6 @@ interface Data {
   }[];
 }
 
-/** Answers with one token at this price. */
 const listingAt = (usd: number, age?: number) =>
   json({ tokens: [tokenRow('a', '0x1', { price: { usd } })] }, age === undefined ? {} : { age: `${age}` });
 

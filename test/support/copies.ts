@@ -3,7 +3,6 @@ import { tokenRow } from '../fixtures/rows.js';
 import { dataOf, type TestGateway } from './test-gateway.js';
 import type { TokenList } from './token-lists.js';
 
-/** The changes of the token listing, as a client with a copy reads them. */
 export interface Changes {
   readonly cursor: string;
   readonly isReset: boolean;

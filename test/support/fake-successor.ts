@@ -14,7 +14,6 @@ export interface FakeSuccessorListings extends FakeListings {
   readonly pageSize?: number;
 }
 
-/** The query parameter for a further page. */
 export const NEXT_TOKEN = 'pagination[nextToken]';
 
 export async function startFakeSuccessor(listings: FakeSuccessorListings = {}): Promise<FakeUpstream> {

@@ -95,11 +95,9 @@ export function startLoad(
   }
   if ('connections' in pace) for (let nth = 0; nth < pace.connections; nth++) start(askOneAfterTheOther());
   return {
-    /** How many questions got a right answer. */
     get answered() {
       return answered;
     },
-    /** A line for every error and every wrong answer. */
     failures: failures as readonly string[],
     /** Stops sending, and resolves after the last answer. */
     async stop() {
@@ -136,7 +134,6 @@ async function failureOf(
   }
 }
 
-/** The first difference of two texts, with some context. */
 function difference(got: string, wanted: string): string {
   let at = 0;
   while (at < got.length && got[at] === wanted[at]) at++;

@@ -63,7 +63,6 @@ export const SWEEPING = {
   upstreamRetries: 0,
 } as const;
 
-/** Starts a gateway that requests all routes of this upstream in the background. */
 export async function startSweeping(
   upstream: FakeUpstream,
   options: TestGatewayOptions = {},

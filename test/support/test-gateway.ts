@@ -83,7 +83,6 @@ export async function createTestLog(): Promise<{ log: Logger; logged: LogLine[] 
 
 export type TestGateway = Awaited<ReturnType<typeof createTestGateway>>;
 
-/** Creates a whole gateway with a real HTTP upstream. It has the same parts as in the process, but no port. */
 export async function createTestGateway(options: TestGatewayOptions = {}) {
   const upstream = options.upstream ?? (await startFakeUpstream(options.listings));
   const { log, logged } = await createTestLog();

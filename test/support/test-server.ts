@@ -47,7 +47,6 @@ export const UNGUARDED = { ...FRESH, holdBackTimes: 1, holdBackMs: 0 };
 export const shareServer = (options: () => TestServerOptions | Promise<TestServerOptions>): TestServer =>
   share(async (atEnd) => startServer({ ...(await options()), atEnd }));
 
-/** Starts a gateway behind its real HTTP server, and counts executed operations. */
 export async function startServer(options: TestServerOptions = {}) {
   const gateway = await createTestGateway(options);
   const { log, logged } = await createTestLog();
@@ -97,7 +96,6 @@ export async function startServer(options: TestServerOptions = {}) {
   };
 }
 
-/** The path and query string of this request by GET. */
 export function pathOf({ query, variables, operationName }: Asked): string {
   const parameters = new URLSearchParams({ query: query ?? '' });
   if (variables) parameters.set('variables', JSON.stringify(variables));

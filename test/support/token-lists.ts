@@ -32,12 +32,10 @@ const PACKAGE = '@uniswap/token-lists';
 const ajv = new Ajv({ allErrors: true, strict: false });
 // Its CommonJS module has no named export.
 (addFormats as unknown as (ajv: Ajv) => void)(ajv);
-/** Validates lists by the schema that the package publishes. */
 const isTokenList = ajv.compile<TokenList>(
   createRequire(import.meta.url)(`${PACKAGE}/src/tokenlist.schema.json`) as object,
 );
 
-/** The next version of a list, as the functions of the package compute it. */
 export async function nextVersionByPackage(
   before: TokenList,
   tokens: readonly TokenInfo[],

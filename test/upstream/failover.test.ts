@@ -20,7 +20,6 @@ const NEW = {
 const OLD_ROWS = { chains: [{ chainKey: 'a', name: 'old' }], tokens: [{ address: '0x1', symbol: 'OLD' }] };
 const NEW_ROWS = { chains: [{ chainKey: 'a', name: 'new' }], tokens: [{ address: '0x1', symbol: 'NEW' }] };
 
-/** A whole gateway with both services. A test can plan the answers of each. */
 async function serve({ config, ...options }: TestGatewayOptions = {}) {
   const v1 = await startFakeUpstream(OLD);
   const successor = await startFakeSuccessor(NEW);

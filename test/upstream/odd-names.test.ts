@@ -4,7 +4,6 @@ import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { json, text } from '../support/fake-upstream.js';
 import { createTestGateway } from '../support/test-gateway.js';
 
-/** Members that every object inherits. */
 const NAMES = 'constructor __proto__ prototype toString hasOwnProperty valueOf __defineGetter__'.split(' ');
 
 type Nodes = { readonly nodes: readonly { readonly chainKey: string; readonly address: string }[] };

@@ -25,7 +25,6 @@ const token = (chainKey: string, address: string, changes: Record<string, unknow
   ...changes,
 });
 
-/** A page of one token, with the given pagination. */
 const pageSaying = (pagination: unknown, address = '0x1', headers: Record<string, string> = {}) =>
   json({ tokens: [token('a', address)], pagination }, headers);
 

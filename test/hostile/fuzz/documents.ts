@@ -117,7 +117,6 @@ const HOLES: Readonly<Record<string, fc.Arbitrary<string>>> = {
 };
 const HOLE = /<(\w{2,})>/;
 
-/** The text with its holes filled. */
 function filled(text: string): fc.Arbitrary<string> {
   // Every second part is the name of a hole.
   const parts = text

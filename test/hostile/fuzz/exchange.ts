@@ -17,7 +17,6 @@ export interface RawBytes {
   readonly writes: readonly string[];
   /** True: the client cuts the connection off. False: it waits for the end of the connection. */
   readonly isCut: boolean;
-  /** How many answers are required. */
   readonly answersAtLeast: number;
 }
 

@@ -9,7 +9,6 @@ const postHead = (...more: readonly Header[]) =>
   headOf('POST', '/graphql', [['host', 'x'], ['content-type', 'application/json'], ...more]);
 const POST = postHead(['content-length', `${BODY.length}`]) + BODY;
 const LIVE = 'GET /live HTTP/1.1\r\nhost: x\r\n\r\n';
-/** Ends a series of requests. */
 const LAST = LIVE.replace('host: x', 'host: x\r\nconnection: close');
 const GET = 'GET /graphql?query={__typename} HTTP/1.1\r\nhost: x\r\n\r\n';
 

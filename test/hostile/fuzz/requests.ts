@@ -264,7 +264,6 @@ const oddHeader: fc.Arbitrary<Header> = fc.constantFrom(...ODD_HEADERS).chain(([
   return fc.tuple(fc.oneof(fc.constant(name), oddName), fc.oneof(value, list, headerText));
 });
 const oddHeaders = fc.uniqueArray(oddHeader, { maxLength: 4, selector: ([name]) => name });
-/** Some headers that clients send. */
 const usualHeaders: fc.Arbitrary<readonly Header[]> = fc.subarray<Header>([
   ['accept', 'application/graphql-response+json'],
   ['accept-encoding', 'gzip, deflate, br, zstd'],
@@ -276,7 +275,6 @@ const PATHS =
   );
 const METHODS = 'GET HEAD POST PUT DELETE PATCH OPTIONS TRACE PROPFIND QUERY M-SEARCH'.split(' ');
 
-/** A request for any path by any method, with any body. */
 const oddRequest: fc.Arbitrary<PlainRequest> = fc.record({
   method: fc.constantFrom(...METHODS),
   target: fc.oneof(

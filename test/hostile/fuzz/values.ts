@@ -122,7 +122,6 @@ const members = {
   caip19: address.map((text) => `eip155:1/erc20:${text}`),
 };
 
-/** An entity's representation, valid or not. */
 export const representation: fc.Arbitrary<unknown> = fc.oneof(
   weighted(7, fc.record(members, { requiredKeys: [] })),
   weighted(

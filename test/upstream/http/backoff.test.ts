@@ -24,7 +24,6 @@ const forUrls =
   (texts: readonly string[], answer: Answer, others: Answer = GOOD): Answer =>
   (response, request, nth) =>
     (texts.some((each) => request.url?.includes(each)) ? answer : others)(response, request, nth);
-/** A list that has this code `count` times. */
 const allWith = (code: string, count: number) => Array.from({ length: count }, () => code);
 
 /** A gateway for tests of routes. Its listings stay fresh during the test, unless `config` says otherwise. */
@@ -55,13 +54,11 @@ async function serve(config: TestGatewayOptions['config'] = {}) {
       while (codes.length < count) codes.push(await routeCode());
       return codes;
     },
-    /** How many requests arrived since the call. */
     from() {
       const before = upstream.count();
       return () => upstream.count() - before;
     },
     routes: upstream.routesAsked,
-    /** The states of the breakers of listings and routes. */
     async breakers() {
       const { text } = await gateway.metrics.expose();
       return [stateIn(text, 'breaker'), stateIn(text, 'route_breaker')];

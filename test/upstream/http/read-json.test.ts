@@ -2,7 +2,6 @@
 import { expect, it } from 'vitest';
 import { headOf, readJson } from '../../../src/upstream/http/read-json.js';
 
-/** Reads a text that arrives in pieces of this length. */
 async function read(text: string | Buffer, length = 60_000) {
   const bytes = Buffer.from(text);
   async function* pieces() {
