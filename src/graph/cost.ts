@@ -45,6 +45,8 @@ interface Selections {
   readonly variables: Readonly<Record<string, unknown>>;
 }
 
+type ChargedOperation = Selections & { readonly operation: OperationDefinitionNode };
+
 /** Units for the uncached routes of one token, which cost the upstream a request. */
 export const ROUTE_UNITS = 1_000;
 /** Units for decoding an `id` and looking it up, which takes about two microseconds. */
@@ -58,12 +60,15 @@ const ERROR_UNITS = 500;
 const ERROR_FIELD_UNITS = 25;
 /** Units for `tokenChanges` and its four fields, one of which is the list of all tokens. */
 const UNITS_AROUND_LIST = 5;
+/** A parsed document takes about so many bytes for each character of its JSON, with and without its locations. */
+const BYTES_OF_CHARACTER = 10;
 
 /** Adds up the cost of one operation. A class, since each operation needs one, and an object of closures costs more. */
 export class CostMeter {
   readonly spent: Cost = { units: 0, rows: 0 };
   /** The units of fields and errors, without other work: graphql-js keeps their values until the operation ends. */
   fieldUnits = 0;
+  private charged: ChargedOperation | undefined;
   /** The error of an operation that is over a limit. The response then has this error and no data. */
   refusal: OperationLimitError | undefined;
 
@@ -74,9 +79,8 @@ export class CostMeter {
   ) {}
 
   /** Adds the cost of the root fields and of the objects below them that are not in lists. @returns `refusal` */
-  chargeOperation(
-    operation: Selections & { readonly operation: OperationDefinitionNode },
-  ): OperationLimitError | undefined {
+  chargeOperation(operation: ChargedOperation): OperationLimitError | undefined {
+    this.charged = operation;
     const type = operation.schema.getQueryType();
     // The cast is safe: only the selections of the node are read.
     const node = operation.operation as unknown as FieldNode;
@@ -85,6 +89,12 @@ export class CostMeter {
     this.count({ units: units ?? 0, rows: 0 });
     this.fieldUnits += units ?? 0;
     return this.refusal;
+  }
+
+  /** Estimates the memory of the parsed operation and its fragments. A short text can have 2,000 tokens, which take a megabyte. */
+  documentBytes(): number {
+    const { operation, fragments } = this.charged ?? {};
+    return BYTES_OF_CHARACTER * JSON.stringify([operation, fragments]).length;
   }
 
   /**

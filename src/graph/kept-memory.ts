@@ -12,11 +12,11 @@ export interface WaitingOperation {
  * While the waiting operations keep more than this, no further one that keeps much may wait. One operation keeps at most
  * about 25 MB, for the 250,000 units of MAX_COST.
  */
-const MAX_BYTES = 64 * 2 ** 20;
+const MAX_BYTES = 32 * 2 ** 20;
 /** The same limit for the operations of one client. */
 const MAX_BYTES_OF_CLIENT = MAX_BYTES / 4;
 /** Any operation may keep this much while it waits. */
-const FREE_BYTES = 65_536;
+const FREE_BYTES = 32_768;
 
 /** The operations of a gateway that wait for the upstream. */
 export class KeptMemory {

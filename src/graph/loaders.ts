@@ -46,6 +46,8 @@ function nonFatal<Value>(promise: Promise<Value>): Promise<Value> {
 const WOULD_WAIT: unknown = Object.freeze({ message: 'This operation has to wait for the upstream.' });
 /** Until the operation ends, graphql-js keeps about this many bytes for each unit of its fields and rows. */
 const BYTES_OF_UNIT = 100;
+/** A waiting operation keeps the values of its request twice: as the gateway and as GraphQL Yoga have parsed them. */
+const COPIES = 2;
 /** The answer for a token that cannot be in any listing. */
 export const NO_ROUTES: RouteAnswer = { rows: [], takenAt: 0, isUnlisted: true };
 
@@ -112,7 +114,7 @@ export class Loaders implements WaitingOperation {
   }
 
   keptBytes(): number {
-    this.requestBytes ??= parsedBytes(this.waiting.text ?? '');
+    this.requestBytes ??= COPIES * parsedBytes(this.waiting.text ?? '') + this.cost.documentBytes();
     return this.requestBytes + BYTES_OF_UNIT * this.cost.fieldUnits;
   }
 

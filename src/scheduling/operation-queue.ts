@@ -5,7 +5,7 @@ import { createFairQueue } from './fair-queue.js';
 /** At most this many operations wait. Each holds its request and response: about 10 MB for all of them. */
 const MAX_WAITING = 1_000;
 /** At most this many operations are in progress, mostly waiting. Each also holds its parsed document. */
-const MAX_IN_PROGRESS = 1_000;
+const MAX_IN_PROGRESS = 500;
 /** Keeps one client from filling {@link MAX_IN_PROGRESS} with operations that wait for the upstream. */
 const MAX_IN_PROGRESS_PER_CLIENT = MAX_IN_PROGRESS / 4;
 /**
@@ -73,7 +73,7 @@ export function createOperationQueue(maxWaitMs: number, onWaited?: (waitedSecond
   /**
    * Runs the task in its turn: at once, before this call returns, if no other task runs or waits. If the queue is full, it
    * calls `refuse`. `isByClient`: whether most of the tasks that waited before this one were of the same client. Operations
-   * that resume have no priority over those that begin: one answer of the upstream can resume 250 operations of a client.
+   * that resume have no priority over those that begin: one answer of the upstream can resume 125 operations of a client.
    */
   function inTurn<Result>(
     client: string | undefined,
