@@ -27,6 +27,11 @@ const SAME_SIGNAL_MS = 1_000;
 const FLUSH_LOG_WITHIN_MS = 500;
 /** File handles reserved for snapshots, logs, Redis, modules that are loaded late, and Node itself. */
 const OWN_FILE_HANDLES = 48;
+/**
+ * A container allows one connection for each of so many bytes of its memory: one takes 13 kB, and with an unfinished
+ * head of 16 KiB three times as much.
+ */
+const BYTES_FOR_CONNECTION = 262_144;
 
 /** Sets the function that SIGTERM and SIGINT call from then on. Before that, they end the process at once. */
 export type OnSignal = (stop: (signal: NodeJS.Signals) => void) => void;
@@ -45,7 +50,8 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
   for (const { name, message } of nameWarnings(process.env)) log.warn({ name }, message);
   const forConnections = Math.max(1, fileHandles() - OWN_FILE_HANDLES);
   const isShort = forConnections < config.maxConnections;
-  const maxConnections = isShort ? forConnections : config.maxConnections;
+  const inMemory = Math.floor(process.constrainedMemory() / BYTES_FOR_CONNECTION) || Number.POSITIVE_INFINITY;
+  const maxConnections = Math.min(forConnections, inMemory, config.maxConnections);
   if (isShort) log.warn({ maxConnections }, 'The limit on open files (ulimit -n) also limits connections');
   const isDemo = servesDemo(config);
   const parts = await assemble({ config, metrics, log });

@@ -239,7 +239,7 @@ export const FIXED_LIMITS = {
    * bounds responses.
    */
   maxRows: 100_000,
-  /** The most open connections; behind a proxy, fewer are enough. A low `ulimit -n` lowers the number. */
+  /** The most open connections; behind a proxy, fewer are enough. A low `ulimit -n` and the memory of a container lower the number. */
   maxConnections: 5_000,
   /** A request body with more bytes is refused. About 13,000 keys of tokens fit. */
   maxBodyBytes: 1_048_576,

@@ -76,7 +76,7 @@ const MIN_COMPRESSED_BYTES = 1_024;
  * While more bytes than this are being compressed, further bodies are sent uncompressed: each compression copies a
  * body, and waits for one of few threads.
  */
-const MAX_COMPRESSING_BYTES = 16 * 2 ** 20;
+const MAX_COMPRESSING_BYTES = 8 * 2 ** 20;
 let compressingBytes = 0;
 
 /** A body in one encoding, in parts that all clients share. */

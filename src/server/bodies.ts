@@ -5,10 +5,12 @@ import type { ByteBudget, Release } from './byte-budget.js';
 import type { Connection } from './connections.js';
 import { TOO_MANY_REQUEST_BYTES } from './refusals.js';
 
-/** The most memory for all requests that arrive in parts or wait for earlier requests: 32 of the largest bodies. */
-export const MAX_UNANSWERED_REQUEST_BYTES = 32 * 2 ** 20;
+/** The most memory for all requests that arrive in parts or wait for earlier requests: 16 of the largest bodies. */
+export const MAX_UNANSWERED_REQUEST_BYTES = 16 * 2 ** 20;
 /** If a client is still sending a refused body, its connection closes after this time. */
 export const REFUSED_BODY_GRACE_MS = 2_000;
+/** A body of at most so many bytes that arrives in one part does not count. */
+const MAX_UNCOUNTED = 16_384;
 /** A body that arrives in parts gets a buffer of at least this many bytes. */
 const MIN_CAPACITY = 4_096;
 
@@ -79,6 +81,7 @@ export function readBody(
     if (bytes > maxBodyBytes) done({ bytes, isCutOff });
     else if (refusal) done({ bytes, refusal, isCutOff });
     else done({ body: buffer?.toString('utf8', 0, bytes) ?? '', bytes, release });
+    buffer = undefined;
   }
 
   request.on('data', (data: Buffer | string) => {
@@ -90,8 +93,9 @@ export function readBody(
     if (bytes > maxBodyBytes) drop();
     else if (!buffer) {
       buffer = chunk;
-      // Most bodies arrive as one chunk, and need no reservation.
-      if (request.complete || Number(request.headers['content-length']) === bytes) return;
+      // Most bodies arrive as one short chunk, and need no reservation.
+      const isWhole = request.complete || Number(request.headers['content-length']) === bytes;
+      if (isWhole && bytes <= MAX_UNCOUNTED) return;
       reserve(bytes);
       // Releases the memory if the request ends early. After `done`, the caller releases the memory.
       request.once('close', () => {
