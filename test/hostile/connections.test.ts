@@ -131,3 +131,46 @@ it('connections are closed beyond their limit, with one line in the log', async 
   for (const one of open()) one.socket.destroy();
   await expect.poll(() => fetch(`${target.address}/live`).then(({ status }) => status)).toBe(200);
 });
+
+it('in a container of 512 MiB, clients that use up all limits at once do not fill the memory', async () => {
+  const inContainer = '--import=data:text/javascript,process.constrainedMemory=()=>512*2**20';
+  const { NODE_OPTIONS } = fixedLimits({ maxWaitMs: 600_000 });
+  const target = await startTarget({
+    tokenCount: 2_000,
+    env: { NODE_OPTIONS: `${NODE_OPTIONS} ${inContainer}` },
+  });
+  target.upstream.plan('routes', stall);
+  await target.ask({ query: FULL });
+  const watch = target.watch();
+  let opened = 0;
+  const open = async (bytes: string | Buffer, isReading = true) => {
+    const from = `127.0.0.${2 + (opened++ % 50)}`;
+    await (await openRaw(target.address, { from, isReading })).send(bytes);
+  };
+  const aliases = Array.from({ length: 28 }, (_none, nth) => `${'x'.repeat(100)}${nth}: symbol`).join(' ');
+  const wait = `destinations(srcChainKey: "ethereum", srcToken: "0xAbCdEf${'1'.padStart(34, '0')}") { chainKey }`;
+  // 7 MB each, which nobody reads.
+  for (let nth = 0; nth < 20; nth++)
+    await open(postOf(`{ a${nth}: tokens { ${aliases} } }`).repeat(2), false);
+  // 2,000 lexical tokens each.
+  const tokens = '... on Query { __typename } '.repeat(270);
+  for (let nth = 0; nth < 120; nth++) await open(postOf(`query Q${nth} { ${wait} ${tokens} }`));
+  // Two bytes for each character; a third of these bodies lack their last byte.
+  const wide = '\u20ac'.padEnd(1_000_000, 'x');
+  for (let nth = 0; nth < 30; nth++) {
+    const body = JSON.stringify({ query: `query T${nth} { ${wait} }`, variables: { wide } });
+    const request = Buffer.from(
+      `POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    );
+    await open(nth % 3 === 0 ? request.subarray(0, -1) : request);
+  }
+  const headers = `x: ${'y'.repeat(150)}\r\n`.repeat(95);
+  const unfinished = `POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n${headers}\r\n`;
+  // Many at once: after 30 s the first ones are refused.
+  for (let nth = 0; nth < 24; nth++) await Promise.all(Array.from({ length: 100 }, () => open(unfinished)));
+  await expect.poll(() => target.cuts('response_bytes')).toBeGreaterThan(5);
+  await expect.poll(() => target.cuts('request_bytes')).toBeGreaterThan(5);
+  expect(await target.cuts('too_many_connections')).toBeGreaterThan(0);
+  // In MB: below the 537 MB of the container.
+  expectAlive(await watch.stop(), 500);
+});
