@@ -14,8 +14,8 @@ const LISTS = Array.from({ length: 30 }, (_nothing, nth) => `a${nth}: tokens { d
 const ERRORS = `_entities(representations: [${'{} '.repeat(480)}]) { __typename }`;
 
 it.each([
-  ['found many rows', LISTS, 12, 5],
-  ['made many errors', ERRORS, 20, 13],
+  ['found many rows', LISTS, 12, 3],
+  ['made many errors', ERRORS, 20, 6],
 ])('operations that have %s do not wait by the dozen; small ones do', async (_what, kept, count, most) => {
   const { post, upstream } = await createTestGateway({ hasListings: true });
   let release = () => {};

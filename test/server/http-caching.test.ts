@@ -131,7 +131,7 @@ it.each<[string, readonly (string | undefined)[]]>([
   }
 });
 
-it('while 16 MiB are compressed, further responses are not, so that they do not fill the memory', async () => {
+it('while 8 MiB are compressed, further responses are not, so that they do not fill the memory', async () => {
   const { ask } = await startServer({ listings: generatedListings(10, 2_000), config: FRESH });
   const lists = Array.from({ length: 10 }, (_nothing, nth) => `a${nth}: tokens { id name address }`);
   const encodingOf = async (nth: number) => {
