@@ -163,11 +163,11 @@ it('a message counts as an operation in progress, and is refused as OVERLOADED b
     callOf('get_token', { chainKey: 'base', address: '0x1' }),
     callOf('query', { query: '{ tokens { symbol } }' }),
   ];
-  const waiting = Array.from({ length: 250 }, (_, nth) =>
+  const waiting = Array.from({ length: 125 }, (_, nth) =>
     nth % 2 ? send('/graphql', queryOf(nth)) : send('/mcp', calls[nth % 4 ? 1 : 0] ?? ''),
   );
-  await expect.poll(() => sampleOf(server, 'gateway_requests_in_flight')).toBe(250);
-  for (const { status, headers, body } of [await send('/mcp', LIST), await send('/graphql', queryOf(250))]) {
+  await expect.poll(() => sampleOf(server, 'gateway_requests_in_flight')).toBe(125);
+  for (const { status, headers, body } of [await send('/mcp', LIST), await send('/graphql', queryOf(125))]) {
     expect(status).toBe(503);
     expect(headers).toMatchObject({
       'retry-after': '1',
