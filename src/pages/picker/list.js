@@ -147,23 +147,22 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
   /** @param {TokenPage} found @param {TokenPage} [others] if missing, the second group is fetched later */
   function draw(found, others) {
     const { filter, others: othersFilter, source } = scopeShown;
-    const onlyListed = others && others.totalCount - (source ? found.totalCount : 0);
     rows = [];
     ids = new Set();
     looks = new Map();
     const first = group(filter, found.totalCount, false);
+    const onlyListed = others && others.totalCount - (source ? found.totalCount : 0);
     groups = [first, group(othersFilter, onlyListed, true)];
     list.replaceChildren(...groups.map(({ element }) => element));
     held = others;
-    const only = others?.nodes ?? [];
-    meant = meantOf(query, found.nodes, only, source === undefined);
-    noteLooks(only);
+    meant = meantOf(query, found.nodes, others?.nodes ?? [], source === undefined);
+    noteLooks(others?.nodes ?? []);
     append(first, found);
     // On a phone the page may be scrolled down: this shows the best match.
     requestAnimationFrame(() => rows[0]?.element.scrollIntoView({ block: 'nearest' }));
     afterPaint(loadNearEnd);
     setActive(undefined);
-    describe(found, others, onlyListed);
+    describe(found, others);
     onPrices(showPrices());
   }
 
@@ -175,13 +174,15 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
 
   /** Adds a page to a group. The second group begins after the last page of the first, so that no token is in both. @param {Group} group @param {TokenPage} page */
   function append(group, { nodes, pageInfo, totalCount }) {
-    group.total ??= totalCount;
-    const only = `Listed, but cannot be ${scopeShown.source ? 'reached' : 'moved'} (${group.total})`;
-    group.element.ariaLabel = group.isOther ? only : 'Tokens that can be chosen';
     group.cursor = pageInfo.hasNextPage ? pageInfo.endCursor : null;
     noteLooks(nodes);
     group.undrawn.push(...nodes.filter(({ id }) => !ids.has(id) && ids.add(id)));
     const [, others] = groups;
+    // The search can read the words differently for each group: the last page tells the number of rows.
+    const count = group.count + group.undrawn.length;
+    group.total = group.isOther && !group.cursor ? count : Math.max(group.total ?? totalCount, count);
+    const only = `Listed, but cannot be ${scopeShown.source ? 'reached' : 'moved'} (${group.total})`;
+    group.element.ariaLabel = group.isOther ? only : 'Tokens that can be chosen';
     if (held && others && !group.cursor) {
       const page = held;
       held = undefined;
@@ -262,8 +263,8 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
     return oldest;
   }
 
-  /** @param {TokenPage} found @param {TokenPage | undefined} others @param {number | undefined} onlyListed */
-  function describe(found, others, onlyListed) {
+  /** @param {TokenPage} found @param {TokenPage | undefined} others */
+  function describe(found, others, onlyListed = others?.totalCount) {
     const { source, filter } = scopeShown;
     const typed = query && `“${markedText(query.length > 24 ? shortAddress(query) : query)}”`;
     const all = countText(found.totalCount + (onlyListed ?? 0), 'token') + (typed && ` for ${typed}`);
