@@ -225,6 +225,33 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     expect((await rows.first().boundingBox())?.y).toBeLessThan(400);
   });
 
+  it.each([
+    [360, 740],
+    [390, 844],
+    [820, 1180],
+  ])(
+    'the search of a touch screen of %j × %j stays where the focus put it, however few tokens match',
+    async (width, height) => {
+      const { page, search, rows, found, note } = await open('/', { ...PHONE, viewport: { width, height } });
+      await rows.first().waitFor();
+      await search.tap();
+      const top = async () => Math.round((await search.boundingBox())?.y ?? Number.NaN);
+      await expect.poll(top).toBe(8);
+      for (const text of ['eth arb', 'no such token', 'usdc base', 'usdc']) {
+        await search.fill(text);
+        await says(found, text === 'no such token' ? /^0 tokens/ : new RegExp(`for “${text}”`));
+        expect([text, await top()]).toEqual([text, 8]);
+        // A way out of an empty result is above the keyboard.
+        if (text === 'no such token') expect((await note.boundingBox())?.y).toBeLessThan(height / 3);
+      }
+      await search.fill(USDC_ON_BASE);
+      await says(found, /^1 token for/);
+      // The page becomes short again only after the press.
+      await rows.first().tap();
+      await says(page.locator('#from .what'), 'From USDC on Base');
+    },
+  );
+
   it('the picker shows rows beside the search on a phone that lies on its side', async () => {
     const { page, search, rows } = await open('/', { ...PHONE, viewport: { width: 667, height: 375 } });
     await rows.nth(3).waitFor();
