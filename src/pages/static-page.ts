@@ -101,10 +101,9 @@ export function readPageFiles(folder: string): readonly PageFile[] {
       const type = TYPES[extname(name)];
       if (!type) return [];
       const text = withoutComments(read(folder, name));
-      // Texts in scripts need their lines, indents and spaces.
       const content = name.endsWith('.css')
         ? text.replaceAll(/\n */g, ' ').replaceAll(/([:,;]) | (?=\{)/g, '$1')
-        : text;
+        : withoutIndents(text);
       return [{ name, type, content }];
     });
 }
@@ -118,6 +117,12 @@ function withoutComments(text: string): string {
     .replaceAll(/^ *(\/\*((?!\*\/).)*\*\/|\/\/[^\n]*)\n/gms, '')
     .replaceAll(/\/\*\* @type [^*]+\*\/ /g, '')
     .replaceAll(/\n+/g, '\n');
+}
+
+/** Removes the indents of a script, unless it may have a text of several lines, which needs them. */
+function withoutIndents(text: string): string {
+  const hasLongText = text.split('\n').some((line) => line.split('`').length % 2 === 0);
+  return hasLongText ? text : text.replaceAll(/^ +/gm, '');
 }
 
 const folderOf = (folder: string) => new URL(`./${folder}/`, import.meta.url);

@@ -1,15 +1,14 @@
 /** Puts the page together: the two slots, the chips of chains, the recent choices, and the page's address. */
+import { watchAddress, writeAddress } from './address.js';
+import { createChains } from './chains.js';
 import { createCodePanel } from './code.js';
-import { button, byId, hasMouse, listed, make, say, tell } from './dom.js';
+import { button, byId, hasMouse, listed, make, tell } from './dom.js';
 import { ask } from './graph.js';
 import { createList } from './list.js';
 import { watchListings } from './listings.js';
 import { CHAINS, TOKENS, TOKENS_BY_KEY } from './queries.js';
-import { chainMark, glyph, heldBackLines, identifiersOf, nameOf, summaryOf, titleOf } from './rows.js';
-import { countText } from './text.js';
+import { glyph, identifiersOf, nameOf, summaryOf, titleOf } from './rows.js';
 
-/** The line shows the chips of this many chains, and of the chosen chain. */
-const CHIPS = 8;
 /** The route between the chosen tokens is asked for again after this time (milliseconds), while the page is visible. */
 const ROUTE_MS = 600_000;
 /** This many recent choices fit into one line. */
@@ -24,8 +23,6 @@ const LABELS = { from: 'From', to: 'To' };
 /** @typedef {'from' | 'to'} Side */
 
 const box = byId('search', HTMLInputElement);
-const finder = byId('find-chain', HTMLInputElement);
-const chips = byId('chains', HTMLElement);
 const shortcut = byId('shortcut', HTMLButtonElement);
 // Before the page changes: otherwise the browser would have to lay it out twice.
 if (hasMouse) box.focus();
@@ -38,9 +35,6 @@ let chain = '';
 let isRoute;
 /** When that was last asked for. */
 let routeAt = 0;
-/** Those with more movable tokens are first. @type {import('./queries.js').Chain[]} */
-let chains = [];
-let areAllChains = false;
 /** Whether the tokens that the page's address names could not be loaded. The next poll tries again. */
 let isUnopened = false;
 /** Counts choices and openings of links: a link that loads slowly must not replace a newer choice. */
@@ -85,6 +79,7 @@ const list = createList({
   onPrices: (oldest = '') => shownFrom && oldest > shownFrom && pollNow(),
   onUnreachable: () => pollNow(),
 });
+const chains = createChains({ chosen: () => chain, onChoose: chooseChain, onDone: showSearch });
 
 /** @param {TokenKey} key @returns {TokenKey} */
 function keyOf({ chainKey, address }) {
@@ -147,7 +142,7 @@ async function checkRoute(until) {
 /** @param {boolean} isChoice whether a person chose something, so that the Back button undoes it */
 function showAll(isChoice) {
   showSlots();
-  showChips();
+  chains.show();
   list.mark();
   writeState(isChoice);
 }
@@ -258,112 +253,23 @@ function store(name, value) {
 /** @param {string} chainKey */
 function chooseChain(chainKey) {
   chain = chainKey;
-  showChips();
-  if (!hasMouse) closeChains();
+  chains.show();
+  // First: the choice takes the place of the list's entry in the history.
   writeState(true);
+  if (!hasMouse) chains.close();
   void list.find();
 }
 
 /** Makes the search visible if the list of all chains is in its place, and ready to type. */
 function showSearch() {
-  closeChains();
+  chains.close();
   // On a touch screen the keyboard would hide the rows.
   if (hasMouse) box.focus();
 }
 
-/** Closes the list of all chains, which is in the place of the search and the tokens. */
-function closeChains() {
-  if (!areAllChains) return;
-  areAllChains = false;
-  makeChips();
-}
-
-/** Makes the chips of the first chains, or of all. Hidden chips would delay the first view. */
-function makeChips() {
-  const hadFocus = chips.contains(document.activeElement);
-  const shown = areAllChains ? chains : chains.slice(0, CHIPS);
-  chips.replaceChildren(...[{ chainKey: '', name: '', heldBack: [] }, ...shown].map(chipOf));
-  showChips();
-  if (hadFocus) chips.querySelector('input')?.focus();
-}
-
-/** @param {{ chainKey: string, name: string, heldBack: import('./queries.js').HeldBackFact[] }} chain */
-function chipOf({ chainKey, name, heldBack }) {
-  return make(
-    'label',
-    {},
-    make('input', { type: 'radio', name: 'chain', value: chainKey }),
-    ...(chainKey ? [chainMark(chainKey, name)] : []),
-    ...(chainKey ? [listed(name || chainKey)] : [make('span', {}, 'All', make('span', {}, ' chains'))]),
-    ...heldBackLines(heldBack).map((line) => make('span', { class: 'warning' }, line)),
-  );
-}
-
-/** Marks the chosen chip, shows those that match the search for a chain, and counts these. */
-function showChips() {
-  if (!chips.querySelector(`[value="${CSS.escape(chain)}"]`))
-    chips.append(
-      chipOf(
-        chains.find(({ chainKey }) => chainKey === chain) ?? { chainKey: chain, name: chain, heldBack: [] },
-      ),
-    );
-  const sought = finder.value.trim().toLowerCase();
-  let count = 0;
-  for (const [index, input] of [...chips.querySelectorAll('input')].entries()) {
-    const { value, parentElement: label } = input;
-    input.checked = value === chain;
-    const isShown = areAllChains
-      ? `${value} ${label?.textContent}`.toLowerCase().includes(sought)
-      : index <= CHIPS || label?.style.order === '0';
-    // The Tab key reaches a radio group only by its chosen radio, so that one is always shown.
-    label?.toggleAttribute('hidden', !isShown && value !== '' && value !== chain);
-    if (isShown && value) count++;
-  }
-  byId('chips', HTMLElement).classList.toggle('all', areAllChains);
-  labelMore();
-  return count;
-}
-
-/** Writes on the button how many chains have no visible chip. How many fit depends on the window. */
-function labelMore() {
-  const more = byId('more-chains', HTMLButtonElement);
-  // Even two chips may not fit.
-  more.hidden = chains.length < 2;
-  if (more.hidden) return;
-  more.ariaExpanded = String(areAllChains);
-  const labels = [...chips.querySelectorAll('label')];
-  for (const label of labels) label.classList.remove('out');
-  const inLine = () => labels.filter(({ offsetTop }) => offsetTop === labels[0]?.offsetTop);
-  const picked = chips.querySelector('label:has(:checked)');
-  // A chosen chip in another line comes to the front. One that is visible keeps its place.
-  if (!areAllChains && !inLine().some((label) => label === picked))
-    for (const [at, label] of labels.entries()) label.style.order = at && label !== picked ? '1' : '0';
-  const visible = inLine();
-  // The button follows the last chip that fits.
-  if (!areAllChains) for (const label of labels) label.classList.toggle('out', !visible.includes(label));
-  const left = chains.length + 1 - visible.length;
-  more.ariaLabel = areAllChains ? 'Close the chains' : `${left} more chains`;
-  say(more, areAllChains ? 'Close' : `+${left}`);
-}
-new ResizeObserver(labelMore).observe(byId('chips', HTMLElement));
-
 /** The text of a key in the address, such as "base:0x8335…". @param {TokenKey | undefined} key */
 function textOf(key) {
   return key ? `${key.chainKey}:${key.address}` : '';
-}
-
-/** @param {Record<string, string>} values @param {boolean} isChoice */
-function writeAddress(values, isChoice) {
-  const next = new URL(location.href);
-  for (const [name, value] of Object.entries(values)) {
-    if (value) next.searchParams.set(name, value);
-    else next.searchParams.delete(name);
-  }
-  // A query string may contain a plain colon, which is easier to read.
-  next.search = next.searchParams.toString().replaceAll('%3A', ':');
-  if (next.href === location.href) return;
-  if (isChoice) history.pushState(null, '', next);
-  else history.replaceState(null, '', next);
 }
 
 /** Writes a link to the present state into the address. @param {boolean} isChoice */
@@ -427,45 +333,18 @@ addEventListener('keydown', (event) => {
   if (key !== '/' || shortcut.ariaPressed !== 'true' || ctrlKey || altKey || metaKey) return;
   if (target instanceof HTMLInputElement && target.type !== 'radio' && (target !== box || box.value)) return;
   event.preventDefault();
-  closeChains();
+  chains.close();
   box.focus();
   box.select();
 });
 for (const one of SIDES) byId(one, HTMLButtonElement).addEventListener('click', () => turnTo(one));
 byId('swap', HTMLButtonElement).addEventListener('click', swap);
-byId('more-chains', HTMLButtonElement).addEventListener('click', () => {
-  areAllChains = !areAllChains;
-  finder.value = '';
-  makeChips();
-  // The list of all chains may be long.
-  chips.querySelector(':checked')?.scrollIntoView({ block: 'nearest' });
-  if (areAllChains && hasMouse) finder.focus();
-});
-chips.addEventListener('change', ({ target }) => {
-  if (target instanceof HTMLInputElement) chooseChain(target.value);
-});
-// After a press of the mouse, the next thing is often to type. The keys that choose a chip send clicks without detail.
-// Later: a chip that was pressed must still be in the page to report its change.
-chips.addEventListener('click', ({ detail }) => detail && setTimeout(showSearch));
-byId('chips', HTMLElement).addEventListener('keydown', ({ key, target }) => {
-  const isEnter = key === 'Enter' && target === finder;
-  if (!areAllChains || (key !== 'Escape' && !isEnter)) return;
-  // Enter chooses the first match, as in the search for tokens.
-  if (isEnter && finder.value.trim())
-    /** @type {HTMLElement | null} */ (
-      chips.querySelector(':not([hidden]) > input:not([value=""], :checked)')
-    )?.click();
-  showSearch();
-});
 // On a touch screen the keyboard leaves little room: the rows get that of the header and the slots.
 box.addEventListener('focus', () => hasMouse || box.parentElement?.scrollIntoView());
-finder.addEventListener('input', () => tell(countText(showChips(), 'chain')));
-addEventListener('popstate', readState);
+watchAddress(readState);
 
 void readState();
 
-/** @param {import('./queries.js').Chain} chain */
-const movable = ({ tokens }) => tokens?.filter(({ isBridgeable }) => isBridgeable).length ?? 0;
 /** @param {Token | null | undefined} token */
 const shownFacts = (token) =>
   // Gateways that share nothing have held a value back since different times.
@@ -482,10 +361,8 @@ const pollNow = watchListings(async ([ofChains, ofTokens]) => {
   else if (Date.now() > routeAt + ROUTE_MS) void checkRoute(isRoute);
   const version = `${ofChains?.version} ${ofTokens?.rows}`;
   if (version !== chainsKnown) {
-    chains = (await ask(CHAINS, {})).chains;
-    chains.sort((a, b) => movable(b) - movable(a));
+    chains.load((await ask(CHAINS, {})).chains);
     chainsKnown = version;
-    makeChips();
   }
   const now = `${ofTokens?.takenAt}`;
   const sides = SIDES.map((one) => chosen[one]).filter(({ key }) => key);

@@ -1,0 +1,131 @@
+/** The chips of the chains: those with most movable tokens in one line, and all of them in a list with a search. */
+import { byId, hasMouse, listed, make, say, tell } from './dom.js';
+import { chainMark, heldBackLines } from './rows.js';
+import { countText } from './text.js';
+
+/** The line has the chips of this many chains, and of the chosen chain. */
+const CHIPS = 8;
+/** The right end of the line fades out: the chosen chip is at least this far from it (pixels). */
+const FADE_PX = 40;
+
+/** @typedef {import('./queries.js').Chain} Chain */
+
+/**
+ * @param {object} options
+ * @param {() => string} options.chosen the key of the chosen chain, empty for all chains
+ * @param {(chainKey: string) => void} options.onChoose
+ * @param {() => void} options.onDone called when the next thing is often to type into the search for tokens
+ */
+export function createChains({ chosen, onChoose, onDone }) {
+  const place = byId('chips', HTMLElement);
+  const chips = byId('chains', HTMLElement);
+  const finder = byId('find-chain', HTMLInputElement);
+  const more = byId('more-chains', HTMLButtonElement);
+  /** Those with more movable tokens are first. @type {Chain[]} */
+  let chains = [];
+  /** Whether the list of all chains is in the place of the search and the tokens. */
+  let isOpen = false;
+  /** What the chips were made for. */
+  let made = '';
+
+  /** Makes the chips, unless they are the same, and marks the chosen one. @returns {number} how many chains have a chip */
+  function show() {
+    const chain = chosen();
+    const isListed = !chain || chains.some(({ chainKey }) => chainKey === chain);
+    const all = isListed ? chains : [...chains, { chainKey: chain, name: chain, heldBack: [], tokens: null }];
+    const sought = finder.value.trim().toLowerCase();
+    const shown = isOpen
+      ? matching(all, sought)
+      : all.filter(({ chainKey }, index) => index < CHIPS || chainKey === chain);
+    const next = JSON.stringify([isOpen, sought, shown.map(({ chainKey }) => chainKey)]);
+    const hadFocus = next !== made && chips.contains(document.activeElement);
+    if (next !== made) chips.replaceChildren(...(sought ? [] : [chipOf()]), ...shown.map(chipOf));
+    made = next;
+    for (const input of chips.querySelectorAll('input')) input.checked = input.value === chain;
+    const picked = chips.querySelector('input:checked');
+    if (hadFocus && picked instanceof HTMLElement) picked.focus({ preventScroll: true });
+    // Enter chooses the first match.
+    if (sought) chips.firstElementChild?.classList.add('takes');
+    if (shown.length === 0 && sought)
+      chips.replaceChildren(make('p', { class: 'label' }, 'No chain matches.'));
+
+    place.classList.toggle('all', isOpen);
+    more.hidden = chains.length < 2;
+    more.ariaExpanded = String(isOpen);
+    const left = all.length - shown.length;
+    more.ariaLabel = isOpen ? 'Close the chains' : left ? `${left} more chains` : 'More chains';
+    say(more, isOpen ? 'Close' : left ? `+${left}` : '⋯');
+    // Only the line scrolls: the page could move the search.
+    const [chip, line] = [picked?.parentElement, chips].map((one) => one?.getBoundingClientRect());
+    if (!isOpen && chip && line)
+      chips.scrollLeft +=
+        Math.min(0, chip.left - line.left - 4) || Math.max(0, chip.right - line.right + FADE_PX);
+    return shown.length;
+  }
+
+  function open() {
+    isOpen = true;
+    show();
+    // The list may be long.
+    chips.querySelector(':checked')?.scrollIntoView({ block: 'nearest' });
+    if (hasMouse) finder.focus();
+  }
+
+  function close() {
+    if (!isOpen) return;
+    isOpen = false;
+    finder.value = '';
+    show();
+  }
+
+  more.addEventListener('click', () => (isOpen ? close() : open()));
+  chips.addEventListener('change', ({ target }) => {
+    if (target instanceof HTMLInputElement) onChoose(target.value);
+  });
+  // After a press of the mouse, the next thing is often to type. The keys that choose a chip send clicks without detail.
+  // Later: a chip that was pressed must still be in the page to report its change.
+  chips.addEventListener('click', ({ detail }) => detail && setTimeout(onDone));
+  place.addEventListener('keydown', ({ key, target }) => {
+    const isEnter = key === 'Enter' && target === finder;
+    if (!isOpen || (key !== 'Escape' && !isEnter)) return;
+    const first = chips.querySelector('.takes input');
+    if (isEnter && first instanceof HTMLElement) first.click();
+    if (key === 'Escape' || first || !finder.value.trim()) onDone();
+  });
+  finder.addEventListener('input', () => tell(countText(show(), 'chain')));
+
+  return {
+    show,
+    close,
+    /** @param {Chain[]} listed in any order */
+    load(listed) {
+      chains = listed.toSorted((a, b) => movable(b) - movable(a));
+      made = '';
+      show();
+    },
+  };
+}
+
+/** @param {Chain} chain */
+const movable = ({ tokens }) => tokens?.filter(({ isBridgeable }) => isBridgeable).length ?? 0;
+
+/** The chains whose name or key contains a text, first those that begin with it. @param {Chain[]} chains @param {string} sought */
+function matching(chains, sought) {
+  const textOf = (/** @type {Chain} */ { name, chainKey }) => `\n${name}\n${chainKey}`.toLowerCase();
+  const begins = (/** @type {Chain} */ chain) => Number(textOf(chain).includes(`\n${sought}`));
+  return chains.filter((chain) => textOf(chain).includes(sought)).sort((a, b) => begins(b) - begins(a));
+}
+
+/** @param {Chain} [chain] without one, the chip of all chains */
+function chipOf(chain) {
+  const { chainKey = '', name, heldBack = [] } = chain ?? {};
+  return make(
+    'label',
+    {},
+    make('input', { type: 'radio', name: 'chain', value: chainKey }),
+    ...(chain
+      ? [chainMark(chainKey, name ?? ''), listed(name || chainKey)]
+      : [make('span', {}, 'All', make('span', {}, ' chains'))]),
+    ...heldBackLines(heldBack).map((line) => make('span', { class: 'warning' }, line)),
+  );
+}
