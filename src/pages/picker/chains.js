@@ -1,4 +1,5 @@
 /** The chips of the chains: those with most movable tokens in one line, and all of them in a list with a search. */
+import { cover, uncover } from './address.js';
 import { byId, hasMouse, listed, make, say, tell } from './dom.js';
 import { chainMark, heldBackLines } from './rows.js';
 import { countText } from './text.js';
@@ -69,6 +70,7 @@ export function createChains({ chosen, onChoose, onDone }) {
     // The list may be long.
     chips.querySelector(':checked')?.scrollIntoView({ block: 'nearest' });
     if (hasMouse) finder.focus();
+    cover(close);
   }
 
   function close() {
@@ -76,6 +78,7 @@ export function createChains({ chosen, onChoose, onDone }) {
     isOpen = false;
     finder.value = '';
     show();
+    uncover(close);
   }
 
   more.addEventListener('click', () => (isOpen ? close() : open()));

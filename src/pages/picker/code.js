@@ -1,4 +1,5 @@
 /** The dark panel: the last query, its answer, its time and size, and code to copy. */
+import { cover, uncover } from './address.js';
 import { afterPaint, byId, copy, make, relabel, say } from './dom.js';
 import { factsOf, UNSEEN } from './text.js';
 
@@ -115,15 +116,16 @@ export function createCodePanel({ tab: first, onTab }) {
     if (!navigator.clipboard && toggle.checkVisibility()) open(true);
     void copy(copyButton, code.textContent ?? '', code, nameCopy);
   });
+  const shut = () => open(false);
   toggle.addEventListener('click', () => open(true));
-  close.addEventListener('click', () => open(false));
+  close.addEventListener('click', shut);
   side.addEventListener('keydown', ({ key }) => {
-    if (key === 'Escape' && !document.querySelector(':popover-open')) open(false);
+    if (key === 'Escape' && !document.querySelector(':popover-open')) shut();
   });
   // In a large window there is no sheet.
-  matchMedia('(min-width: 960px) and (min-height: 520px)').addEventListener('change', () => open(false));
+  matchMedia('(min-width: 960px) and (min-height: 520px)').addEventListener('change', shut);
   document.addEventListener('click', ({ target }) => {
-    if (target instanceof Element && !target.closest('#side, #status')) open(false);
+    if (target instanceof Element && !target.closest('#side, #status')) shut();
   });
 
   /** On a phone the panel is a bar that opens as a sheet. @param {boolean} isOpen */
@@ -135,6 +137,8 @@ export function createCodePanel({ tab: first, onTab }) {
       behind.toggleAttribute('inert', isOpen);
     // The sheet has its own button to close it, in place of the one that opened it.
     (isOpen ? close : toggle).focus();
+    if (isOpen) cover(shut);
+    else uncover(shut);
   }
 
   // Focusable, so that it can be scrolled without a mouse.

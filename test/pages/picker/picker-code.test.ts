@@ -210,6 +210,67 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     expect(await id.evaluate((line) => line.scrollWidth - line.clientWidth)).toBe(0);
   });
 
+  it('Back closes the code or the list of chains and nothing else, and another way to close them leaves no entry', async () => {
+    const { page, rows, searches, found, fromText, complaints } = await open('/', PHONE);
+    await rows.first().waitFor();
+    await rows.first().tap();
+    await says(found, /^\d+ places for /);
+    const chosen = page.url();
+    const toggle = page.getByRole('button', { name: 'Code' });
+    const more = page.getByRole('button', { name: 'More chains' });
+    const close = page.getByRole('button', { name: 'Close', exact: true });
+    const panel = page.getByRole('tabpanel');
+    const finder = page.getByRole('textbox', { name: 'Find a chain' });
+    const asked = searches().length;
+    const isClosed = async () => {
+      await expect
+        .poll(async () => [await panel.isVisible(), await finder.isVisible()])
+        .toEqual([false, false]);
+      await expect.poll(() => page.evaluate(() => history.state)).toBe(null);
+    };
+    await toggle.tap();
+    await page.getByRole('tab', { name: 'curl' }).tap();
+    await page.goBack();
+    await isClosed();
+    // The tab that was chosen stays.
+    expect(page.url()).toBe(`${chosen}&code=curl`);
+    await more.tap();
+    await finder.waitFor();
+    // Two at once are closed one after the other.
+    await toggle.tap();
+    await panel.waitFor();
+    await page.goBack();
+    await expect.poll(async () => [await panel.isVisible(), await finder.isVisible()]).toEqual([false, true]);
+    await page.goBack();
+    await isClosed();
+    for (const shut of [
+      () => page.keyboard.press('Escape'),
+      () => close.tap(),
+      () => page.touchscreen.tap(180, 20),
+    ]) {
+      await toggle.tap();
+      await panel.waitFor();
+      await shut();
+      await isClosed();
+    }
+    await more.tap();
+    await page.getByRole('button', { name: 'Close the chains' }).tap();
+    await isClosed();
+    expect(searches()).toHaveLength(asked);
+
+    // A chain that is chosen in the list takes the place of the entry.
+    await more.tap();
+    await page.getByRole('radio', { name: 'Polygon', exact: true }).tap({ force: true });
+    await expect.poll(() => page.url()).toContain('chain=polygon');
+    await isClosed();
+    await page.goBack();
+    await expect.poll(() => page.url()).toBe(`${chosen}&code=curl`);
+    await says(found, /^\d+ places for /);
+    await page.goBack();
+    await says(fromText, 'From Choose a token');
+    expect(complaints).toEqual([]);
+  });
+
   it('the picker shows the best match of a new search, wherever the page was scrolled before', async () => {
     const { page, search, rows, found } = await open('/', PHONE);
     await rows.first().waitFor();
