@@ -2,7 +2,7 @@
 import { afterPaint, age, button, byId, hasMouse, make, say, tell } from './dom.js';
 import { ask, isCancelled, QueryError, UNREACHABLE } from './graph.js';
 import { TOKENS, TOKENS_BY_KEY } from './queries.js';
-import { nameOf, rowOf } from './rows.js';
+import { nameOf, rowOf, whyNot } from './rows.js';
 import { countText, isMixed, lookOf, markedText, meantOf, shortAddress } from './text.js';
 
 /** The search begins this long after the last key press (milliseconds). */
@@ -275,16 +275,18 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
         ? `${countText(found.totalCount, 'place')} for ${markedText(source.symbol)}${typed && ` and ${typed}`}`
         : all + (onlyListed === 0 ? '' : `${ofThese} can be moved`),
     );
-    note.replaceChildren();
+    // Enter makes it a warning in the same place.
+    note.replaceChildren(
+      ...(meant && found.totalCount ? [make('span', { class: 'label' }, whyNot(meant, source))] : []),
+    );
     // The tokens that are only listed follow below, under a heading with the reason.
     if (found.totalCount > 0 || !others || (onlyListed && !source)) return;
     if (source && !query && !filter.chainKeys)
       note.append('The service lists nothing that this token can be moved to. ');
     else note.append(onlyListed ? 'None of these can be reached. ' : 'No listed token matches. ');
-    const meant = [...found.didYouMean, ...others.didYouMean];
     // "usdc" and "USDC" find the same.
-    const keys = meant.map((text) => text.toLowerCase());
-    for (const text of meant.filter((_, at) => keys.indexOf(keys[at] ?? '') === at).slice(0, 3))
+    const texts = [...others.didYouMean, ...found.didYouMean].map((text) => [text.toLowerCase(), text]);
+    for (const text of Object.values(Object.fromEntries(texts)).slice(0, 3))
       note.append(button(`Did you mean ${markedText(text)}?`, () => searchFor(text)));
     if (filter.chainKeys) note.append(button('Search all chains', onAllChains));
     if (query) note.append(button('Clear the search', () => searchFor('')));
@@ -298,16 +300,10 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
     onInput();
   }
 
-  /** Whether a person has to check the address before choosing this row. @param {Row} row */
-  function needsCare({ token }) {
-    return twinsOf(token).length > 0 || isMixed(token.symbol);
-  }
-
   /** @param {Token} token @param {boolean} [isOther] */
   function sayWhyNot(token, isOther = true) {
-    const { source } = scopeShown;
     const text = isOther
-      ? `${nameOf(token)} is listed, but cannot be ${source ? `reached from ${nameOf(source)}` : 'moved'}. Choose another one.`
+      ? `${whyNot(token, scopeShown.source)} Choose another one.`
       : twinsOf(token).length > 0
         ? 'Two tokens look alike here: check the address, then choose one in the list.'
         : 'This symbol has letters that look like others: check the address, then choose it in the list.';
@@ -326,7 +322,9 @@ export function createList({ scope, onChoose, onInput, onAllChains, onAnswered, 
   function rowOfEnter() {
     const [first] = rows;
     if (active || failed || !query || !first) return active;
-    return meant || first.element.ariaDisabled || needsCare(first) ? undefined : first;
+    const { token, element } = first;
+    const isUnclear = twinsOf(token).length > 0 || isMixed(token.symbol);
+    return meant || element.ariaDisabled || isUnclear ? undefined : first;
   }
 
   /** Without rows, the note or the failure takes their place. */

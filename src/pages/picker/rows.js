@@ -111,6 +111,11 @@ export function nameOf({ symbol, chain, chainKey }) {
   return markedText(`${symbol || 'no symbol'} on ${chain?.name || chainKey}`);
 }
 
+/** @param {Token} token that is only listed @param {Token} [source] the token whose destinations are searched */
+export function whyNot(token, source) {
+  return `${nameOf(token)} is listed, but cannot be ${source ? `reached from ${nameOf(source)}` : 'moved'}.`;
+}
+
 /** The warnings that people must see before they choose a token. @param {Token} token */
 export function warningsOf({ symbol, heldBack, chain }) {
   const from = isMixed(symbol) ? ['Letters of another script can look like these: check the address.'] : [];

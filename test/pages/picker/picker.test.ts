@@ -367,6 +367,17 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       // The note can still be about the previous text, so wait for the effect of this one.
       await expect.poll(async () => [await takes.count(), await search.inputValue()]).toEqual([0, text]);
     }
+      // It is said before Enter, too, if there are rows that can be chosen. Enter does not move them.
+      await search.fill('btc');
+      await says(note, 'BTC on GOAT is listed, but cannot be moved.');
+      expect([await note.locator('.warning').count(), await takes.count()]).toEqual([0, 0]);
+      const first = page.getByRole('option').first();
+      const before = await first.boundingBox();
+      await search.press('Enter');
+      await says(note, /^⚠? ?BTC on GOAT is listed, but cannot be moved\. Choose another one\.$/);
+      expect(await first.boundingBox()).toEqual(before);
+      await says(fromText, 'From Choose a token');
+
     await page.goto(demo.address + FROM_USDC);
     await says(fromText, 'From USDC on Base');
     for (const [text, name] of typed) {
