@@ -17,10 +17,7 @@
 const ROW = `symbol name address chainKey decimals isNative logoUrl id
     price { usd asOf }
     heldBack { fact served upstream since }
-    chain {
-      name caip2
-      heldBack { fact served upstream since }
-    }`;
+    chain { name caip2 heldBack { fact served upstream since } }`;
 
 /** A page of one group of the list: the first one, or the page after a cursor. */
 export const TOKENS = `query Tokens($query: String, $filter: TokenFilter, $after: String) {

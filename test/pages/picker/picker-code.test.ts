@@ -20,7 +20,7 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       return (await code.textContent()) ?? '';
     };
     const last = searches().at(-1);
-    expect(last?.query.split('\n').length).toBeLessThanOrEqual(15);
+    expect(last?.query.split('\n').length).toBeLessThanOrEqual(12);
     expect({ query: await tab('Query'), variables: JSON.parse(await tab('Variables')) }).toEqual(last);
     expect(last?.variables).toEqual({
       filter: { reachableFrom: { chainKey: 'base', address: USDC_ON_BASE } },
