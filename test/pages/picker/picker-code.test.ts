@@ -73,12 +73,14 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       /\d+ ms [\d.]+ kB fresh, \d+ s old gateway( cache)? Open in the playground/,
     );
     await rows.first().waitFor();
-    const [request] = await Promise.all([
-      page.waitForRequest((one) => one.postData()?.includes('query Tokens(') === true),
+    // It opens beside the picker, which keeps its tokens.
+    const [playground, request] = await Promise.all([
+      page.waitForEvent('popup'),
+      page.context().waitForEvent('request', (one) => one.postData()?.includes('query Tokens(') === true),
       page.getByRole('link', { name: 'Open in the playground' }).click(),
     ]);
     expect(JSON.parse(request.postData() ?? '').variables).toEqual(last?.variables);
-    await page
+    await playground
       .locator('#answer-facts')
       .getByText(/ms · .* kB · cost \d+ · gateway; /)
       .waitFor();
