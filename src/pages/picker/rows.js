@@ -201,7 +201,10 @@ export function rowOf(token, { id, place, count, query, twins, isChosen, isDisab
     ...(differs
       ? [' ', make('span', { class: 'differs' }, `${token.decimals} decimals, not ${decimals}`)]
       : []),
-    ...(hasTwin ? [' ', make('span', { class: 'warning' }, comparedAddress(address, twins))] : []),
+    // The address of a native asset only stands in the place of one.
+    ...(hasTwin && !isNative
+      ? [' ', make('span', { class: 'warning' }, comparedAddress(address, twins))]
+      : []),
     ...warningsOf(token).flatMap((line) => [' ', line]),
   );
 }

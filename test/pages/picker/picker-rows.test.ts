@@ -117,6 +117,24 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     expect([complaints, [...hosts]]).toEqual([[], [new URL(address).host]]);
   });
 
+  it('look-alike rows show the address of a token, and of a native asset that it has none', async () => {
+    const chain = chainRow('a', { name: 'A' });
+    const { page, rows } = await openWith({
+      chains: [chain],
+      tokens: [TWINS[0] ?? '', PLACEHOLDER].map((address) =>
+        tokenRow('a', address, { symbol: 'ETH', name: 'Ether', decimals: 18 }),
+      ),
+    });
+    await rows.nth(1).waitFor();
+    await expect
+      .poll(async () => (await rowTexts(rows)).sort())
+      .toEqual([
+        `ETH on A Ether · looks like another $0.9998 ${TWINS[0]}`,
+        'ETH on A Ether · native asset · looks like another $0.9998',
+      ]);
+    expect(await page.locator('.takes').count()).toBe(0);
+  });
+
   it.each([
     ['a letter of another alphabet', ['base', 'base'], ['U\u0405DC', 'USDC']],
     ['the key of the chain', ['a', 'b'], ['USDC', 'USDC']],
