@@ -102,7 +102,10 @@ export function readPageFiles(folder: string): readonly PageFile[] {
       if (!type) return [];
       const text = withoutComments(read(folder, name));
       const content = name.endsWith('.css')
-        ? text.replaceAll(/\n */g, ' ').replaceAll(/([:,;]) | (?=\{)/g, '$1')
+        ? text
+            .replaceAll(/\n */g, ' ')
+            .replaceAll(/([:,;]) | (?=\{)/g, '$1')
+            .replaceAll(';}', '}')
         : withoutIndents(text);
       return [{ name, type, content }];
     });

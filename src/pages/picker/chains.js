@@ -1,6 +1,5 @@
 /** The chips of the chains: those with most movable tokens in one line, and all of them in a list with a search. */
-import { cover, uncover } from './address.js';
-import { byId, hasMouse, listed, make, say, tell } from './dom.js';
+import { byId, cover, hasMouse, listed, make, say, tell, uncover } from './dom.js';
 import { chainMark, heldBackLines } from './rows.js';
 import { countText } from './text.js';
 
@@ -43,13 +42,11 @@ export function createChains({ chosen, onChoose, onDone }) {
     if (next !== made) chips.replaceChildren(...(sought ? [] : [chipOf()]), ...shown.map(chipOf));
     made = next;
     for (const input of chips.querySelectorAll('input')) input.checked = input.value === chain;
-    const picked = chips.querySelector('input:checked');
-    if (hadFocus && picked instanceof HTMLElement) picked.focus({ preventScroll: true });
+    const picked = [...chips.querySelectorAll('input')].find(({ checked }) => checked);
+    if (hadFocus) picked?.focus({ preventScroll: true });
     // Enter chooses the first match.
-    if (sought) chips.firstElementChild?.classList.add('takes');
-    if (shown.length === 0 && sought)
-      chips.replaceChildren(make('p', { class: 'label' }, 'No chain matches.'));
-
+    if (sought) chips.querySelector('label')?.classList.add('takes');
+    if (!chips.firstElementChild) chips.append(make('p', { class: 'label' }, 'No chain matches.'));
     place.classList.toggle('all', isOpen);
     more.hidden = chains.length < 2;
     more.ariaExpanded = String(isOpen);
@@ -91,8 +88,9 @@ export function createChains({ chosen, onChoose, onDone }) {
   place.addEventListener('keydown', ({ key, target }) => {
     const isEnter = key === 'Enter' && target === finder;
     if (!isOpen || (key !== 'Escape' && !isEnter)) return;
-    const first = chips.querySelector('.takes input');
-    if (isEnter && first instanceof HTMLElement) first.click();
+    // A press of the label chooses its chain.
+    const first = /** @type {HTMLElement | null} */ (chips.querySelector('.takes'));
+    if (isEnter) first?.click();
     if (key === 'Escape' || first || !finder.value.trim()) onDone();
   });
   finder.addEventListener('input', () => tell(countText(show(), 'chain')));

@@ -1,6 +1,5 @@
 /** The dark panel: the last query, its answer, its time and size, and code to copy. */
-import { cover, uncover } from './address.js';
-import { afterPaint, byId, copy, make, relabel, say } from './dom.js';
+import { afterPaint, byId, copy, cover, make, relabel, say, uncover } from './dom.js';
 import { factsOf, UNSEEN } from './text.js';
 
 /** @typedef {import('./graph.js').Answered} Answered */

@@ -1,8 +1,7 @@
 /** Puts the page together: the two slots, the chips of chains, the recent choices, and the page's address. */
-import { watchAddress, writeAddress } from './address.js';
 import { createChains } from './chains.js';
 import { createCodePanel } from './code.js';
-import { button, byId, hasMouse, listed, make, tell } from './dom.js';
+import { button, byId, hasMouse, listed, make, tell, watchAddress, writeAddress } from './dom.js';
 import { ask } from './graph.js';
 import { createList } from './list.js';
 import { watchListings } from './listings.js';

@@ -74,7 +74,7 @@ it('the picker takes less than 27 kB with all its files, as browsers load them',
   const packed = { 'accept-encoding': 'gzip, deflate, br' };
   const page = (await getAsBrowser(address, '/')).body.toString();
   const files = new Set(page.match(/\/picker\/[\w./-]+\.(?:js|css|svg)/g));
-  expect(files.size).toBe(13);
+  expect(files.size).toBe(12);
   let bytes = 0;
   for (const path of ['/', ...files]) bytes += (await getAsBrowser(address, path, packed)).body.length;
   expect(bytes).toBeLessThan(27_000);
