@@ -219,7 +219,14 @@ export function rowOf(token, { id, place, count, query, twins, isChosen, isDisab
 export function summaryOf(from, to, isRoute) {
   if (!to)
     return [
-      make('h2', {}, glyph(from), ...titleOf(from), make('span', { class: 'on' }, ' → choose where to')),
+      make(
+        'h2',
+        {},
+        glyph(from),
+        ...titleOf(from),
+        '\u2002→\u2002',
+        make('span', { class: 'on' }, 'choose where to'),
+      ),
     ];
   const decimals = [from, to].map(
     (token) => `${token.decimals} on ${markedText(token.chain?.name || token.chainKey)}`,

@@ -1,7 +1,7 @@
 /** The picker shows failures and the status of listings, and is accessible in all themes and sizes. */
 import { createRequire } from 'node:module';
 import { describe, expect, it } from 'vitest';
-import { chainRow, tokenRow } from '../../fixtures/rows.js';
+import { chainRow, tokenRow, USDC_ON_BASE } from '../../fixtures/rows.js';
 import { isBrowserMissing } from '../../support/browser.js';
 import { json, status } from '../../support/fake-upstream.js';
 import { freePort } from '../../support/free-port.js';
@@ -17,6 +17,7 @@ import {
   usePicker,
 } from './open-picker.js';
 
+const USDC_ON_ARBITRUM = '0xaf88d065e77c8cC2239327C5EDb3A432268e5831';
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
 describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300_000 }, () => {
@@ -378,6 +379,51 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     expect(await smallTargets(page)).toEqual([]);
     expect([await search.isVisible(), await others.count()]).toEqual([true, 1]);
   });
+
+  it.each([360, 390, 1280])(
+    'the picker draws both slots alike and small texts large enough in a window of %j pixels',
+    async (width) => {
+      const { page, rows, pair } = await open(
+        `/?token=base:${USDC_ON_BASE}&to=arbitrum:${USDC_ON_ARBITRUM}`,
+        {
+          ...(width < 960 ? PHONE : {}),
+          viewport: { width, height: 800 },
+        },
+      );
+      await rows.nth(4).waitFor();
+      await pair.locator('h2').waitFor({ state: 'attached' });
+      const drawn = await page.evaluate(() => {
+        const place = (selector: string) => {
+          const found = document.querySelector(selector)?.getBoundingClientRect();
+          return found ?? new DOMRect(Number.NaN);
+        };
+        const sizeOf = (one: Element) => Number.parseFloat(getComputedStyle(one).fontSize);
+        const sizes = (selector: string) => [...document.querySelectorAll(selector)].map(sizeOf);
+        const swap = document.querySelector('#swap');
+        const circle = swap ? getComputedStyle(swap, '::before').width : '';
+        const { left, width } = place('#swap');
+        return {
+          paddings: ['from', 'to'].map((id) => place(`#${id} .glyph`).left - place(`#${id}`).left),
+          toSwap: place('#to .glyph').left - (left + width / 2 + Number.parseFloat(circle) / 2),
+          letters: Math.min(...sizes('.mark')),
+          texts: Math.min(...sizes('.row > :not(.glyph), .line, .pill, footer, .slot .what > *')),
+          // The decimals are beside the address, in the second line.
+          lower: place('.row:has(.differs) .differs').top - place('.row:has(.differs) .sub').top,
+        };
+      });
+      expect(drawn.paddings[0]).toBe(drawn.paddings[1]);
+      expect(drawn.toSwap).toBeGreaterThan(1);
+      expect([drawn.letters >= 10, drawn.texts >= 12]).toEqual([true, true]);
+      expect(Math.abs(drawn.lower)).toBeLessThan(5);
+      const widths = [];
+      if (width < 960) await page.locator('#sheet').tap();
+      for (const name of ['Query', 'Variables', 'curl']) {
+        await page.getByRole('tab', { name }).click();
+        widths.push((await page.locator('#copy').boundingBox())?.width);
+      }
+      expect(new Set(widths).size).toBe(1);
+    },
+  );
 
   it('the picker has a skip link, shows choices and switches in forced colours, and reduces motion', async () => {
     const { page, search, rows } = await open('/', { forcedColors: 'active', reducedMotion: 'reduce' });

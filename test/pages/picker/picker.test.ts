@@ -62,33 +62,33 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       )
     ).data;
     const chips = page.getByRole('radiogroup', { name: 'Chain' }).getByRole('radio');
-      const names = () => page.locator('#chains label > :is(bdi, span:not(.mark))').allInnerTexts();
+    const names = () => page.locator('#chains label > :is(bdi, span:not(.mark))').allInnerTexts();
     const more = page.getByRole('button', { name: 'More chains' });
     await more.waitFor();
-      /** How many chips there are. They must be in one line, the chosen one in view, and the button must count the rest. */
+    /** How many chips there are. They must be in one line, the chosen one in view, and the button must count the rest. */
     const shown = async () => {
       const count = await chips.count();
       expect(await more.innerText()).toBe(`+${chains.length + 1 - count}`);
-        const isInView = await page.locator('#chains').evaluate((line) => {
-          const { left, right } = line.getBoundingClientRect();
-          const places = [...line.querySelectorAll('label')].map((label) => label.getBoundingClientRect());
-          const chosen = line.querySelector('label:has(:checked)')?.getBoundingClientRect();
-          const isOneLine = new Set(places.map(({ top }) => top)).size === 1;
-          return isOneLine && chosen && chosen.left >= left && chosen.right <= right - 30;
+      const isInView = await page.locator('#chains').evaluate((line) => {
+        const { left, right } = line.getBoundingClientRect();
+        const places = [...line.querySelectorAll('label')].map((label) => label.getBoundingClientRect());
+        const chosen = line.querySelector('label:has(:checked)')?.getBoundingClientRect();
+        const isOneLine = new Set(places.map(({ top }) => top)).size === 1;
+        return isOneLine && chosen && chosen.left >= left && chosen.right <= right - 30;
       });
-        expect(isInView).toBe(true);
+      expect(isInView).toBe(true);
       return count;
     };
-      expect(await shown()).toBe(9);
-      // The last chip is cut by the end of the line, which fades out and has no scroll bar.
-      const line = page.locator('#chains');
-      const { y = 0, height = 0 } = (await line.boundingBox()) ?? {};
-      expect(await line.evaluate((one) => [one.scrollWidth > one.clientWidth, one.clientHeight])).toEqual([
-        true,
-        height,
-      ]);
-      // There is room for the outline of the focus.
-      expect((await line.locator('label').first().boundingBox())?.y).toBe(y + 4);
+    expect(await shown()).toBe(9);
+    // The last chip is cut by the end of the line, which fades out and has no scroll bar.
+    const line = page.locator('#chains');
+    const { y = 0, height = 0 } = (await line.boundingBox()) ?? {};
+    expect(await line.evaluate((one) => [one.scrollWidth > one.clientWidth, one.clientHeight])).toEqual([
+      true,
+      height,
+    ]);
+    // There is room for the outline of the focus.
+    expect((await line.locator('label').first().boundingBox())?.y).toBe(y + 4);
 
     await more.click();
     await expect.poll(() => chips.count()).toBe(chains.length + 1);
@@ -104,25 +104,25 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     await chips.nth(20).focus();
     await page.keyboard.press('Space');
     await finder.fill(' ARBI');
-      await expect.poll(names).toEqual(['Arbitrum']);
+    await expect.poll(names).toEqual(['Arbitrum']);
     expect(await page.locator('#said').innerText()).toBe('1 chain');
-      // The keyboard reaches the group, though the chosen chain does not match.
-      await page.keyboard.press('Tab');
-      expect(await hasFocus(chips.first())).toBe(true);
-      // The names that begin with the text are first, and Enter chooses the marked one.
-      await finder.fill('po');
-      await expect.poll(names).toEqual(['Polygon', 'Polygon zkEVM', 'Tempo', 'Superposition']);
-      expect(await page.locator('#chains .takes').innerText()).toMatch(/Polygon$/);
-      await finder.fill('zzz');
-      await page.getByText('No chain matches.').waitFor();
-      await page.keyboard.press('Enter');
-      expect([await chips.count(), await hasFocus(finder)]).toEqual([0, true]);
-      await finder.fill('');
-      expect(await chips.nth(20).isChecked()).toBe(true);
+    // The keyboard reaches the group, though the chosen chain does not match.
+    await page.keyboard.press('Tab');
+    expect(await hasFocus(chips.first())).toBe(true);
+    // The names that begin with the text are first, and Enter chooses the marked one.
+    await finder.fill('po');
+    await expect.poll(names).toEqual(['Polygon', 'Polygon zkEVM', 'Tempo', 'Superposition']);
+    expect(await page.locator('#chains .takes').innerText()).toMatch(/Polygon$/);
+    await finder.fill('zzz');
+    await page.getByText('No chain matches.').waitFor();
+    await page.keyboard.press('Enter');
+    expect([await chips.count(), await hasFocus(finder)]).toEqual([0, true]);
+    await finder.fill('');
+    expect(await chips.nth(20).isChecked()).toBe(true);
     await page.getByRole('button', { name: 'Close the chains' }).click();
     await more.waitFor();
     expect(await chips.last().isChecked()).toBe(true);
-      expect(await shown()).toBe(10);
+    expect(await shown()).toBe(10);
     // Opened again, the list is scrolled to it.
     await more.click();
     const isChosenVisible = () =>
@@ -142,12 +142,12 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     await finder.fill('polyg');
     await page.keyboard.press('Enter');
     await more.waitFor();
-      expect(await shown()).toBe(10);
+    expect(await shown()).toBe(10);
     expect([(await names()).at(-1), await hasFocus(search)]).toEqual(['Polygon', true]);
     // A visible chip keeps its place when it is chosen: a second click hits the same one.
     const places = () => Promise.all([0, 1, 2, -1].map((at) => chips.nth(at).boundingBox()));
-      await chips.first().check({ force: true });
-      expect(await shown()).toBe(9);
+    await chips.first().check({ force: true });
+    expect(await shown()).toBe(9);
     const before = await places();
     await chips.nth(1).check({ force: true });
     await says(found, /^\d+ tokens? can be moved$/);
@@ -367,16 +367,16 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
       // The note can still be about the previous text, so wait for the effect of this one.
       await expect.poll(async () => [await takes.count(), await search.inputValue()]).toEqual([0, text]);
     }
-      // It is said before Enter, too, if there are rows that can be chosen. Enter does not move them.
-      await search.fill('btc');
-      await says(note, 'BTC on GOAT is listed, but cannot be moved.');
-      expect([await note.locator('.warning').count(), await takes.count()]).toEqual([0, 0]);
-      const first = page.getByRole('option').first();
-      const before = await first.boundingBox();
-      await search.press('Enter');
-      await says(note, /^⚠? ?BTC on GOAT is listed, but cannot be moved\. Choose another one\.$/);
-      expect(await first.boundingBox()).toEqual(before);
-      await says(fromText, 'From Choose a token');
+    // It is said before Enter, too, if there are rows that can be chosen. Enter does not move them.
+    await search.fill('btc');
+    await says(note, 'BTC on GOAT is listed, but cannot be moved.');
+    expect([await note.locator('.warning').count(), await takes.count()]).toEqual([0, 0]);
+    const first = page.getByRole('option').first();
+    const before = await first.boundingBox();
+    await search.press('Enter');
+    await says(note, /^⚠? ?BTC on GOAT is listed, but cannot be moved\. Choose another one\.$/);
+    expect(await first.boundingBox()).toEqual(before);
+    await says(fromText, 'From Choose a token');
 
     await page.goto(demo.address + FROM_USDC);
     await says(fromText, 'From USDC on Base');
@@ -412,14 +412,14 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     const other = otherRows.first();
     expect(await others.getAttribute('aria-label')).toMatch(/^Listed, but cannot be reached \(\d+\)$/);
     expect(await other.getAttribute('aria-disabled')).toBe('true');
-      // The search for all tokens reads these words in another way than the search for those that can be reached.
-      await search.fill('eth arb');
-      await says(found, / for USDC and “eth arb”$/);
-      await expect
-        .poll(() => others.getAttribute('aria-label'))
-        .toBe(`Listed, but cannot be reached (${await otherRows.count()})`);
-      await search.fill('arb');
-      await says(found, / for USDC and “arb”$/);
+    // The search for all tokens reads these words in another way than the search for those that can be reached.
+    await search.fill('eth arb');
+    await says(found, / for USDC and “eth arb”$/);
+    await expect
+      .poll(() => others.getAttribute('aria-label'))
+      .toBe(`Listed, but cannot be reached (${await otherRows.count()})`);
+    await search.fill('arb');
+    await says(found, / for USDC and “arb”$/);
     const name = inOneLine((await other.locator('.title').textContent()) ?? '');
     await other.click({ force: true });
     await says(note, `${name} is listed, but cannot be reached from USDC on Base. Choose another one.`);
