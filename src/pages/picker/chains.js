@@ -3,10 +3,8 @@ import { byId, cover, hasMouse, listed, make, say, tell, uncover } from './dom.j
 import { chainMark, heldBackLines } from './rows.js';
 import { countText } from './text.js';
 
-/** The line has the chips of this many chains, and of the chosen chain. */
+/** The line has the chips of this many chains. If the chosen chain is none of these, its chip is before them. */
 const CHIPS = 8;
-/** The right end of the line fades out: the chosen chip is at least this far from it (pixels). */
-const FADE_PX = 40;
 
 /** @typedef {import('./queries.js').Chain} Chain */
 
@@ -36,7 +34,7 @@ export function createChains({ chosen, onChoose, onDone }) {
     const sought = finder.value.trim().toLowerCase();
     const shown = isOpen
       ? matching(all, sought)
-      : all.filter(({ chainKey }, index) => index < CHIPS || chainKey === chain);
+      : [...all.slice(CHIPS).filter(({ chainKey }) => chainKey === chain), ...all.slice(0, CHIPS)];
     const next = JSON.stringify([isOpen, sought, shown.map(({ chainKey }) => chainKey)]);
     const hadFocus = next !== made && chips.contains(document.activeElement);
     if (next !== made) chips.replaceChildren(...(sought ? [] : [chipOf()]), ...shown.map(chipOf));
@@ -48,16 +46,15 @@ export function createChains({ chosen, onChoose, onDone }) {
     if (sought) chips.querySelector('label')?.classList.add('takes');
     if (!chips.firstElementChild) chips.append(make('p', { class: 'label' }, 'No chain matches.'));
     place.classList.toggle('all', isOpen);
-    more.hidden = chains.length < 2;
-    more.ariaExpanded = String(isOpen);
     const left = all.length - shown.length;
-    more.ariaLabel = isOpen ? 'Close the chains' : left ? `${left} more chains` : 'More chains';
-    say(more, isOpen ? 'Close' : left ? `+${left}` : '⋯');
-    // Only the line scrolls: the page could move the search.
+    more.hidden = !isOpen && !left;
+    more.ariaExpanded = String(isOpen);
+    more.ariaLabel = isOpen ? 'Close the chains' : `${left} more chains`;
+    say(more, isOpen ? 'Close' : `+${left}`);
+    // Only the line scrolls: the page could move the search. The last 40 pixels of the line fade out.
     const [chip, line] = [picked?.parentElement, chips].map((one) => one?.getBoundingClientRect());
     if (!isOpen && chip && line)
-      chips.scrollLeft +=
-        Math.min(0, chip.left - line.left - 4) || Math.max(0, chip.right - line.right + FADE_PX);
+      chips.scrollLeft += Math.min(0, chip.left - line.left - 4) || Math.max(0, chip.right - line.right + 40);
     return shown.length;
   }
 

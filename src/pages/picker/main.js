@@ -64,6 +64,11 @@ const list = createList({
     if (side === 'from') list.clear();
     // The list can be older than the routes are now.
     void checkRoute(side === 'to' || undefined);
+    if (side === 'to' && !hasMouse) {
+      // Closes the keyboard, and shows both slots.
+      box.blur();
+      scrollTo(0, 0);
+    }
     side = 'to';
     showAll(true);
     void list.find().then(readPair);

@@ -121,7 +121,8 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     expect(await chips.nth(20).isChecked()).toBe(true);
     await page.getByRole('button', { name: 'Close the chains' }).click();
     await more.waitFor();
-    expect(await chips.last().isChecked()).toBe(true);
+    // The chip of a chain that is none of the first is before them.
+    expect(await chips.nth(1).isChecked()).toBe(true);
     expect(await shown()).toBe(10);
     // Opened again, the list is scrolled to it.
     await more.click();
