@@ -48,10 +48,11 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
     secrets: secretsOf(config),
   });
   for (const { name, message } of nameWarnings(process.env)) log.warn({ name }, message);
-  const forConnections = Math.max(1, fileHandles() - OWN_FILE_HANDLES);
-  const isShort = forConnections < config.maxConnections;
   const inMemory = Math.floor(process.constrainedMemory() / BYTES_FOR_CONNECTION) || Number.POSITIVE_INFINITY;
-  const maxConnections = Math.min(forConnections, inMemory, config.maxConnections);
+  const wanted = Math.min(inMemory, config.maxConnections);
+  const forConnections = Math.max(1, fileHandles() - OWN_FILE_HANDLES);
+  const isShort = forConnections < wanted;
+  const maxConnections = isShort ? forConnections : wanted;
   if (isShort) log.warn({ maxConnections }, 'The limit on open files (ulimit -n) also limits connections');
   const isDemo = servesDemo(config);
   const parts = await assemble({ config, metrics, log });

@@ -133,6 +133,15 @@ it('connections are closed beyond their limit, with one line in the log', async 
   await expect.poll(() => fetch(`${target.address}/live`).then(({ status }) => status)).toBe(200);
 });
 
+it('a container with little memory allows fewer connections, even if the system reports no limit on open files', async () => {
+  const small =
+    '--import=data:text/javascript,process.constrainedMemory=()=>5*2**18;process.report.getReport=()=>({})';
+  const target = await startTarget({ tokenCount: 100, env: { NODE_OPTIONS: small } });
+  const get = 'GET /live HTTP/1.1\r\nHost: x\r\n\r\n';
+  for (let nth = 0; nth < 20; nth++) await (await openRaw(target.address, { from: '127.0.0.2' })).send(get);
+  await expect.poll(() => target.cuts('too_many_connections')).toBeGreaterThan(10);
+});
+
 it('in a container of 512 MiB, clients that use up all limits at once do not fill the memory', async () => {
   const inContainer = '--import=data:text/javascript,process.constrainedMemory=()=>512*2**20';
   const { NODE_OPTIONS } = fixedLimits({ maxWaitMs: 600_000 });
