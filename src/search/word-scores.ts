@@ -36,7 +36,10 @@ const NATIVE_NAMES: ReadonlyMap<string, string> = new Map([
 /** The asset in the long form of a symbol such as WETH: "wrapped eth" or "wrapped ether". */
 const WRAPPED = /^wrapped(.+)/;
 
-/** Forms of an asset. The next word names the asset, not a chain: "wrapped bnb" does not mean WBTC on BNB Chain. */
+/**
+ * Forms of an asset. After one as the first word, the second names the asset, not a chain: "wrapped bnb" does not mean
+ * WBTC on BNB Chain, but "usdc bridged optimism" does mean the chain.
+ */
 const FORMS: ReadonlySet<string> = new Set(['bridged', 'staked', 'wrapped']);
 
 /**
@@ -70,10 +73,10 @@ export function scoresOf(
         ofWord.push([whole, SCORES.wholeName], [wrapped, SCORES.symbolStart]);
     }
   }
-  return words.map((word, nth) => {
-    const isAsset = FORMS.has(words[nth - 1]?.letters ?? '');
-    return scoresOfWord({ ...word, isAsset }, named[nth] ?? [], indexes, chains, byCurrency);
-  });
+  const isOfForm = FORMS.has(words[0]?.letters ?? '');
+  return words.map((word, nth) =>
+    scoresOfWord({ ...word, isAsset: isOfForm && nth === 1 }, named[nth] ?? [], indexes, chains, byCurrency),
+  );
 }
 
 /** @param named the tokens whose whole name, or the long form of whose symbol, is this word with its neighbours */

@@ -77,7 +77,8 @@ export const TYPED: Readonly<Record<string, readonly TypedQuery[]>> = {
     op eth → ETH optimism | usdc eth → USDC ethereum | cake bsc → CAKE bsc | stg bnb → STG bsc |
     pendle base → PENDLE base | usdt on bsc → USDT bsc | btc on bitlayer → BTC bitlayer |
     usdt0 arbitrum → USD₮0 arbitrum | link base | wbtc arbitrum | susde arb → sUSDe arbitrum |
-    metis on metis → METIS metis | usdc avalanche c-chain → USDC avalanche`),
+    metis on metis → METIS metis | usdc avalanche c-chain → USDC avalanche |
+    usdc bridged on optimism → USDC.e optimism | weth wrapped base → WETH base`),
   'words that say little': queries(`
     sol token → SOL solana | eth coin → ETH ethereum | native eth → ETH ethereum |
     bridged usdc → USDC.e optimism | lp usdc → S*USDC ethereum | steth → wstETH ethereum |
