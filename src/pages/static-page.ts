@@ -124,7 +124,7 @@ function withoutComments(text: string): string {
 
 /** Removes the indents of a script, unless it may have a text of several lines, which needs them. */
 function withoutIndents(text: string): string {
-  const hasLongText = text.split('\n').some((line) => line.split('`').length % 2 === 0);
+  const hasLongText = text.split('\n').some((line) => line.replaceAll('\\`', '').split('`').length % 2 === 0);
   return hasLongText ? text : text.replaceAll(/^ +/gm, '');
 }
 

@@ -64,7 +64,7 @@ export function createChains({ chosen, onChoose, onDone }) {
     // The list may be long.
     chips.querySelector(':checked')?.scrollIntoView({ block: 'nearest' });
     if (hasMouse) finder.focus();
-    cover(close);
+    cover(onDone);
   }
 
   function close() {
@@ -72,7 +72,7 @@ export function createChains({ chosen, onChoose, onDone }) {
     isOpen = false;
     finder.value = '';
     show();
-    uncover(close);
+    uncover(onDone);
   }
 
   more.addEventListener('click', () => (isOpen ? close() : open()));
@@ -82,8 +82,8 @@ export function createChains({ chosen, onChoose, onDone }) {
   // After a press of the mouse, the next thing is often to type. The keys that choose a chip send clicks without detail.
   // Later: a chip that was pressed must still be in the page to report its change.
   chips.addEventListener('click', ({ detail }) => detail && setTimeout(onDone));
-  place.addEventListener('keydown', ({ key, target }) => {
-    const isEnter = key === 'Enter' && target === finder;
+  place.addEventListener('keydown', ({ key, target, isComposing }) => {
+    const isEnter = key === 'Enter' && target === finder && !isComposing;
     if (!isOpen || (key !== 'Escape' && !isEnter)) return;
     // A press of the label chooses its chain.
     const first = /** @type {HTMLElement | null} */ (chips.querySelector('.takes'));

@@ -59,6 +59,8 @@ it('the picker is one page whose files and imports are all served', async () => 
       return;
     }
     expect(file.body.toString()).not.toMatch(/https?:\/\/(?!www\.w3\.org\/2000\/svg)/);
+    // The indents of the queries are shown to people.
+    if (path.endsWith('/queries.js')) expect(file.body.toString()).toMatch(/^ {4}\w/m);
     const imported = [...file.body.toString().matchAll(/from '(\.[^']+)'/g)];
     for (const [, name = ''] of imported) await visit(new URL(name, `http://host${path}`).pathname);
   };
