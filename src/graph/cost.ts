@@ -60,7 +60,7 @@ const ERROR_UNITS = 500;
 const ERROR_FIELD_UNITS = 25;
 /** Units for `tokenChanges` and its four fields, one of which is the list of all tokens. */
 const UNITS_AROUND_LIST = 5;
-/** A parsed document takes about so many bytes for each character of its JSON, with and without its locations. */
+/** A parsed document takes about so many bytes for each character of its JSON, which is twice as long with locations. */
 const BYTES_OF_CHARACTER = 10;
 
 /** Adds up the cost of one operation. A class, since each operation needs one, and an object of closures costs more. */
@@ -94,7 +94,8 @@ export class CostMeter {
   /** Estimates the memory of the parsed operation and its fragments. A short text can have 2,000 tokens, which take a megabyte. */
   documentBytes(): number {
     const { operation, fragments } = this.charged ?? {};
-    return BYTES_OF_CHARACTER * JSON.stringify([operation, fragments]).length;
+    const characters = JSON.stringify([operation, fragments]).length;
+    return BYTES_OF_CHARACTER * (operation?.loc ? characters / 2 : characters);
   }
 
   /**

@@ -74,9 +74,10 @@ export function scoresOf(
     }
   }
   const isOfForm = FORMS.has(words[0]?.letters ?? '');
-  return words.map((word, nth) =>
-    scoresOfWord({ ...word, isAsset: isOfForm && nth === 1 }, named[nth] ?? [], indexes, chains, byCurrency),
-  );
+  return words.map((word, nth) => {
+    const isAsset = isOfForm && nth === 1 && indexes.symbols.has(word.folded);
+    return scoresOfWord({ ...word, isAsset }, named[nth] ?? [], indexes, chains, byCurrency);
+  });
 }
 
 /** @param named the tokens whose whole name, or the long form of whose symbol, is this word with its neighbours */
