@@ -130,7 +130,7 @@ it("both files mount the folder of the operator's rules, so that running gateway
   expect(gatewayContainer.volumeMounts).toContainEqual({ name: 'rules', mountPath: dirname(path) });
 });
 
-it('both files limit memory alike, and an alert fires before the limit', () => {
+it('both files limit memory alike, an alert fires before the limit, and the dashboard shows it', () => {
   const { requests, limits } = gatewayContainer.resources;
   for (const { deploy } of [first, second]) {
     expect(bytesOf(deploy.resources.limits.memory)).toBe(bytesOf(limits.memory));
@@ -138,6 +138,7 @@ it('both files limit memory alike, and an alert fires before the limit', () => {
   }
   const high = alerts.find(({ alert }) => alert === 'GatewayMemoryHigh');
   expect(high?.expr).toContain(`> 0.9 * ${Number.parseInt(limits.memory, 10)} * 1024 * 1024`);
+  expect(deployed('grafana.json')).toContain(`"value": ${bytesOf(limits.memory)}\n`);
 });
 
 it('compose.yaml publishes only nginx, which is the trusted proxy, at an address of the network', () => {
