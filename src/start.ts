@@ -54,6 +54,8 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
   const isShort = forConnections < wanted;
   const maxConnections = isShort ? forConnections : wanted;
   if (isShort) log.warn({ maxConnections }, 'The limit on open files (ulimit -n) also limits connections');
+  else if (maxConnections < config.maxConnections)
+    log.info({ maxConnections }, 'The memory of the container also limits connections');
   const isDemo = servesDemo(config);
   const parts = await assemble({ config, metrics, log });
   const server = createGatewayServer({ ...config, ...parts, maxConnections, metrics, log });

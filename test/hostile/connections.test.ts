@@ -137,6 +137,7 @@ it('a container with little memory allows fewer connections, even if the system 
   const small =
     '--import=data:text/javascript,process.constrainedMemory=()=>5*2**18;process.report.getReport=()=>({})';
   const target = await startTarget({ tokenCount: 100, env: { NODE_OPTIONS: small } });
+  expect(target.output()).toContain('The memory of the container also limits connections');
   const get = 'GET /live HTTP/1.1\r\nHost: x\r\n\r\n';
   for (let nth = 0; nth < 20; nth++) await (await openRaw(target.address, { from: '127.0.0.2' })).send(get);
   await expect.poll(() => target.cuts('too_many_connections')).toBeGreaterThan(10);

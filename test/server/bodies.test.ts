@@ -8,9 +8,9 @@ import { createByteBudget } from '../../src/server/byte-budget.js';
 
 const KB = 1_024;
 
-/** Starts to read a request whose body arrives in parts, with this memory budget for bodies. */
-function start(budget = createByteBudget(32 * KB), client = 'one') {
-  const stream = Object.assign(new PassThrough(), { method: 'POST', headers: {}, complete: false });
+/** Starts to read a request with this memory budget for bodies. Without a `content-length`, its body arrives in parts. */
+function start(budget = createByteBudget(32 * KB), client = 'one', headers = {}) {
+  const stream = Object.assign(new PassThrough(), { method: 'POST', headers, complete: false });
   const cuts: string[] = [];
   let read: ReadBody | undefined;
   const connection = {
@@ -19,7 +19,7 @@ function start(budget = createByteBudget(32 * KB), client = 'one') {
     cut: (reason: string) => cuts.push(reason),
     onCut: () => {},
   };
-  readBody(stream as unknown as IncomingMessage, connection, { maxBodyBytes: 16 * KB, budget }, (given) => {
+  readBody(stream as unknown as IncomingMessage, connection, { maxBodyBytes: 17 * KB, budget }, (given) => {
     read = given;
   });
   return {
@@ -52,6 +52,21 @@ it('a body takes at most twice its size or 4 KB, in parts of any size, until its
     await end();
     expect(read()).toMatchObject({ body: text, bytes: bytes.length });
     expect(budget.bytes).toBeGreaterThan(0);
+    read()?.release?.();
+    expect(budget.bytes).toBe(0);
+  }
+});
+
+it('a body that arrives in one part takes memory only if it is long, until its request is answered', async () => {
+  for (const [size, counted] of [
+    [16 * KB, 0],
+    [16 * KB + 1, 16 * KB + 1],
+  ] as const) {
+    const { send, end, read, budget } = start(undefined, undefined, { 'content-length': `${size}` });
+    await send('x'.repeat(size));
+    await end();
+    expect(read()?.body).toHaveLength(size);
+    expect(budget.bytes).toBe(counted);
     read()?.release?.();
     expect(budget.bytes).toBe(0);
   }
