@@ -177,7 +177,7 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase | readonly AlertCase
   GatewayRestarts: at(12, 16, 60, {
     [`process_start_time_seconds{${GATEWAY}}`]: '100x9 200x2 300x2 400x80',
   }),
-  GatewayMemoryHigh: wrongProcess('process_resident_memory_bytes', 500e6, 160e6),
+  GatewayMemoryHigh: wrongProcess('process_resident_memory_bytes', 620e6, 160e6),
   GatewayCoreBusy: rates({ 'process_cpu_seconds_total{}': [6, 58] }, 10),
   GatewayBlocked: wrongProcess('nodejs_eventloop_lag_p99_seconds', 0.4, 0.011),
   GatewayFileHandlesRunOut: including(wrongProcess('process_open_fds', 900, 40), {

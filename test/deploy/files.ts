@@ -141,9 +141,9 @@ export const dashboardQueries = dashboard.panels.flatMap(({ title, targets = [] 
   })),
 );
 
-/** Bytes of "512Mi" or "512M"; Docker's M is a mebibyte. */
+/** Bytes of "640Mi" or "640M"; Docker's M is a mebibyte. */
 export function bytesOf(text: string): number {
   const [, number] = /^(\d+)Mi?$/.exec(text) ?? [];
-  if (!number) throw new Error(`Expected mebibytes such as 512Mi, got ${text}`);
+  if (!number) throw new Error(`Expected mebibytes such as 640Mi, got ${text}`);
   return Number(number) * 2 ** 20;
 }
