@@ -120,9 +120,9 @@ export function relabel(pressed, text) {
 
 /** The address of what the page shows. */
 let shown = location.href;
-/** The parts that cover the page, the last one on top. Each has an entry above that of `href`, which is empty once a choice has taken its place. @type {{ close: () => void, href: string }[]} */
+/** The open parts that cover the page, such as the list of chains; the last one is on top. Each part has added an entry to the history. `href` is the address before that, or empty once a choice has replaced the entry. @type {{ close: () => void, href: string }[]} */
 const covers = [];
-/** Whether the page itself goes back from the entry of a cover. */
+/** Whether the page itself has called `history.back()`, to remove the entry of a closed part. */
 let isLeaving = false;
 
 /** @param {Record<string, string>} values an empty one is removed @param {boolean} isChoice whether a person chose something, so that the Back button undoes it */
@@ -138,7 +138,7 @@ export function writeAddress(values, isChoice) {
   const top = covers.at(-1);
   if (isChoice && !top) history.pushState(null, '', next);
   else history.replaceState(isChoice ? null : history.state, '', next);
-  // A choice in a cover has taken the place of the cover's entry: Back then undoes it.
+  // The choice has replaced the entry of the part on top, so the Back button undoes the choice.
   if (isChoice && top) top.href = '';
   shown = next.href;
 }
@@ -149,7 +149,7 @@ export function cover(close) {
   covers.push({ close, href: location.href });
 }
 
-/** Removes the entry of a part that was closed in another way. @param {() => void} close */
+/** Removes the entry of a part that was closed without the Back button. @param {() => void} close */
 export function uncover(close) {
   const at = covers.findIndex((one) => one.close === close);
   if (at < 0) return;
@@ -164,7 +164,7 @@ export function watchAddress(read) {
   addEventListener('popstate', () => {
     const top = isLeaving ? undefined : covers.pop();
     top?.close();
-    // The entry below a cover does not know what has changed since, such as the chosen tab.
+    // The earlier entry has an old address if the page changed while the part was open: another tab was chosen, for example.
     if (isLeaving || top?.href === location.href) history.replaceState(history.state, '', shown);
     else if (location.href !== shown) {
       shown = location.href;
