@@ -85,25 +85,29 @@ export function startLoad(
     if (failure) failures.push(failure);
     else answered++;
   }
-  function start(work: Promise<void>): void {
-    inProgress.add(work);
-    work.finally(() => inProgress.delete(work));
+  function ask(): Promise<void> {
+    const asking = askNext();
+    inProgress.add(asking);
+    return asking.finally(() => inProgress.delete(asking));
   }
-  const timer = 'perSecond' in pace ? setInterval(() => start(askNext()), 1000 / pace.perSecond) : undefined;
+  const timer = 'perSecond' in pace ? setInterval(ask, 1000 / pace.perSecond) : undefined;
   async function askOneAfterTheOther(): Promise<void> {
-    while (!isOver) await askNext();
+    while (!isOver) await ask();
   }
-  if ('connections' in pace) for (let nth = 0; nth < pace.connections; nth++) start(askOneAfterTheOther());
+  if ('connections' in pace) for (let nth = 0; nth < pace.connections; nth++) askOneAfterTheOther();
+  /** Resolves when every question that was sent before has its answer. */
+  const answers = () => Promise.all(inProgress);
   return {
     get answered() {
       return answered;
     },
     failures: failures as readonly string[],
+    answers,
     /** Stops sending, and resolves after the last answer. */
     async stop() {
       isOver = true;
       clearInterval(timer);
-      await Promise.all(inProgress);
+      await answers();
     },
   };
 }
