@@ -83,8 +83,8 @@ export function createChains({ chosen, onChoose, onDone }) {
   // Later: a chip that was pressed must still be in the page to report its change.
   chips.addEventListener('click', ({ detail }) => detail && setTimeout(onDone));
   place.addEventListener('keydown', ({ key, target, isComposing }) => {
-    const isEnter = key === 'Enter' && target === finder && !isComposing;
-    if (!isOpen || (key !== 'Escape' && !isEnter)) return;
+    const isEnter = key === 'Enter' && target === finder;
+    if (!isOpen || isComposing || (key !== 'Escape' && !isEnter)) return;
     // A press of the label chooses its chain.
     const first = /** @type {HTMLElement | null} */ (chips.querySelector('.takes'));
     if (isEnter) first?.click();

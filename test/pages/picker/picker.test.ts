@@ -113,6 +113,12 @@ describe.skipIf(isBrowserMissing)('the picker in a real browser', { timeout: 300
     await finder.fill('po');
     await expect.poll(names).toEqual(['Polygon', 'Polygon zkEVM', 'Tempo', 'Superposition']);
     expect(await page.locator('#chains .takes').innerText()).toMatch(/Polygon$/);
+    // While a word is composed (as in Japanese), these keys belong to the composition.
+    for (const key of ['Enter', 'Escape']) await finder.dispatchEvent('keydown', { key, isComposing: true });
+    expect([await names(), await hasFocus(finder)]).toEqual([
+      ['Polygon', 'Polygon zkEVM', 'Tempo', 'Superposition'],
+      true,
+    ]);
     await finder.fill('zzz');
     await page.getByText('No chain matches.').waitFor();
     await page.keyboard.press('Enter');
