@@ -55,6 +55,8 @@ export interface HeldRow<Row> {
   readonly rows: readonly Row[];
   /** Since when every new listing has had these values (milliseconds since 1970). */
   readonly since: number;
+  /** The accepted values of the facts that are served with the value of a `keep` rule. */
+  readonly accepted?: readonly (readonly [fact: string, value: string])[] | undefined;
 }
 
 /**
@@ -65,7 +67,14 @@ export const guardMemoryForm = v.object({
   /** `takenAt` of the first listing that was guarded with this memory; 0 before the first. */
   beganAt: v.number(),
   gone: v.array(v.object({ row: v.unknown(), at: v.number() })),
-  held: v.array(v.object({ key: v.string(), rows: v.array(v.unknown()), since: v.number() })),
+  held: v.array(
+    v.object({
+      key: v.string(),
+      rows: v.array(v.unknown()),
+      since: v.number(),
+      accepted: v.optional(v.array(v.tuple([v.string(), v.string()]))),
+    }),
+  ),
   /**
    * The keys of rows that were added within the hold-back period, and when. A row stays here longer while an
    * old row with the same symbol is held back.

@@ -170,7 +170,7 @@ export interface Service {
   fetch<Name extends keyof ListingRows>(name: Name): Promise<Fetched<ListingRows[Name]>>;
   /** Fetches the routes from a token, which may have none. The clients determine when the queue sends the request. */
   routes(request: RouteRequest, clients?: RouteClients): Promise<Fetched<Token>>;
-  /** Called with the service that sent shared or stored rows: if it is the successor, failover switches to it. */
+  /** Called with the original service of shared or stored rows: if it is the successor, failover switches to it. */
   switchTo?(source: ServiceName): void;
   /** Ends the pauses after answers that said "gone". Called when the service has answered another gateway. */
   forgetGone?(): void;

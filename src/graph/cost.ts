@@ -91,7 +91,7 @@ export class CostMeter {
     return this.refusal;
   }
 
-  /** Estimates the memory of the parsed operation and its fragments. A short text can have 2,000 tokens, which take a megabyte. */
+  /** Estimates the memory of the parsed operation and its fragments. The 2,000 lexical tokens of a short text take a megabyte. */
   documentBytes(): number {
     const { operation, fragments } = this.charged ?? {};
     const characters = JSON.stringify([operation, fragments]).length;

@@ -7,7 +7,8 @@ import { type DoubtedPrice, EMPTY_GUARD_MEMORY } from '../domain/listing-memory.
 import type { ResolvedRules } from '../domain/listing-rules.js';
 import { yieldThen } from '../scheduling/steps.js';
 import { TOKENS } from '../upstream/listing-kinds.js';
-import { clocksOf, type GuardedListing, type GuardRules } from './guard.js';
+import type { GuardedListing, GuardRules } from './guard.js';
+import { clocksOf } from './known-rows.js';
 
 /**
  * Decides which chain has a CAIP-2 identifier that several chains claim: the chain that had it before; otherwise the

@@ -21,7 +21,7 @@ export interface Freshness {
    * `chains;age=340, tokens;age=95`. Undefined if everything that was read is fresh.
    */
   readonly staleListings: string | undefined;
-  /** The milliseconds until the first listing, or the routes, become stale; 0 if something is stale now. */
+  /** The milliseconds until a listing, or the routes, become stale; 0 if something is stale now. */
   readonly freshForMs: number;
   /** When the oldest of the listings and routes that were read was fetched; infinite if none was read. */
   readonly takenAt: number;

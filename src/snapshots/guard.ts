@@ -23,6 +23,7 @@ import {
 import type { ResolvedRules } from '../domain/listing-rules.js';
 import { forEachInSteps } from '../scheduling/steps.js';
 import type { ListingKind } from '../upstream/listing-kinds.js';
+import { acceptedRows, clocksOf, type Fact, withFacts } from './known-rows.js';
 
 /** The part of the operator's rules that decides on values. */
 export type GuardRules = Pick<ResolvedRules, 'verdictOn' | 'keptFacts'>;
@@ -85,13 +86,13 @@ export async function guardListing<Row extends ListingRow>(
   const { keyOf, lookalikeOf } = kind;
   const memory: GuardMemory<Row> = before?.guard ?? EMPTY_GUARD_MEMORY;
   const peerMemory: GuardMemory<Row> = peer?.guard ?? EMPTY_GUARD_MEMORY;
-  const ownRows = keyedRows(before?.rows ?? [], keyOf);
+  const ownRows = before ? acceptedRows(kind, before) : new Map<string, Row>();
   const sentRows = keyedRows(sent.rows, keyOf);
   const [clocks, peerClocks] = [clocksOf(memory), clocksOf(peerMemory)];
   const missed = peer ? missedChanges(kind, ownRows, memory.accepted, peer) : [];
   const served = new Map([...ownRows, ...missed.map(({ key, row }) => [key, row] as const)]);
   // Rows that a peer holds back and that are not listed here count as rows that were listed and removed.
-  const heldByPeer = [...keyedRows(peer?.rows ?? [], keyOf)].flatMap(([key, row]) => {
+  const heldByPeer = [...(peer ? acceptedRows(kind, peer) : [])].flatMap(([key, row]) => {
     const since = served.has(key) ? undefined : peerClocks.get(key)?.since;
     return since === undefined ? [] : [{ row: kind.heldBack(row, NOTHING_HELD_BACK), at: since }];
   });
@@ -127,22 +128,28 @@ export async function guardListing<Row extends ListingRow>(
   const factsKeyOf = (row: Row) => factsKey(kind.guarded, row);
 
   /**
-   * Makes the row to compare the sent rows with: the last accepted row, or else the first sent one, with the values of
-   * `keep` rules and `baseline`. Undefined if the sent rows contradict each other on a fact that is not known.
+   * Makes the row to compare the sent rows with: the last accepted row, or else the first sent one with the decimals of
+   * `baseline`. Undefined if the sent rows contradict each other on a fact that is neither known nor kept by a rule.
    */
-  function expectedRow(key: string, [first, ...others]: readonly [Row, ...Row[]]): Row | undefined {
+  function knownRow(key: string, [first, ...others]: readonly [Row, ...Row[]]): Row | undefined {
     const known = served.get(key) ?? gone.get(key)?.row;
-    // A `keep` rule on an address is left out: it does not describe this row, but keeps other rows from replacing it.
-    const kept = [...(rules.keptFacts(key) ?? [])].filter(([fact]) => fact !== 'address');
-    const decimals = known ? undefined : baseline?.(key);
-    const facts = new Map(kept);
-    if (decimals !== undefined && !facts.has('decimals')) facts.set('decimals', String(decimals));
-    const isUnknown = ({ fact }: FactOf<Row>) => !known && !facts.has(fact);
+    if (known) return known;
+    const decimals = baseline?.(key);
+    const facts: readonly Fact[] = decimals === undefined ? [] : [['decimals', String(decimals)]];
+    const isUnknown = ({ fact }: FactOf<Row>) =>
+      !rules.keptFacts(key)?.has(fact) && !facts.some(([name]) => name === fact);
     if (others.some((other) => contradictedFacts(kind.guarded, first, other).some(isUnknown)))
       return undefined;
-    let expected = known ?? first;
-    for (const [fact, value] of facts) expected = kind.withFact(expected, fact, value);
-    return expected;
+    return withFacts(kind, first, facts);
+  }
+
+  /** Gives a row the values of `keep` rules. `accepted` has the values that these replace. */
+  function keptRow(key: string, row: Row): { readonly row: Row; readonly accepted: readonly Fact[] } {
+    // A `keep` rule on an address is left out: it does not describe this row, but keeps other rows from replacing it.
+    const facts = [...(rules.keptFacts(key) ?? [])].filter(([fact]) => fact !== 'address');
+    const kept = withFacts(kind, row, facts);
+    const replaced = contradictedFacts(kind.guarded, kept, row);
+    return { row: kept, accepted: replaced.map(({ fact, of }) => [fact, of(row)]) };
   }
 
   /** Finds since when every new listing has had exactly these rows under this key (milliseconds since 1970). */
@@ -172,8 +179,9 @@ export async function guardListing<Row extends ListingRow>(
   /** Decides on the rows that were sent under one key. If there are several, they contradict each other. */
   function decide(key: string, present: readonly [Row, ...Row[]]): void {
     const [row] = present;
-    const expected = expectedRow(key, present);
-    if (expected === undefined) return;
+    const known = knownRow(key, present);
+    if (known === undefined) return;
+    const { row: expected, accepted: replaced } = keptRow(key, known);
     if (present.length === 1 && !served.has(key)) {
       if (served.size > 0 && gone.has(key)) returned.add(key);
       else if (!isFirst && !gone.has(key)) newcomers.add(key);
@@ -187,7 +195,9 @@ export async function guardListing<Row extends ListingRow>(
     if (by !== undefined) accepted.push({ row, facts, key, value: factsKeyOf(row), by });
     else {
       rows.set(key, kind.heldBack(expected, facts));
-      held.set(key, { key, rows: present, since });
+      // Of several first rows, none is accepted: the value of the rule then stays without the rule.
+      const isAccepted = present.length === 1 || served.has(key);
+      held.set(key, { key, rows: present, since, accepted: isAccepted ? replaced : [] });
     }
   }
 
@@ -247,8 +257,9 @@ export async function guardListing<Row extends ListingRow>(
       // Rows that were removed and are sent again are held back, too. `rivals` has such rows only while this row is listed.
       for (const rivalKey of rivals) if (returned.has(rivalKey)) toHoldBack.add(rivalKey);
       if (goneAt === undefined) {
-        rows.set(key, kind.heldBack(row, [fact]));
-        held.set(key, { key, rows: [], since: sinceOf(key, []) });
+        const kept = keptRow(key, row);
+        rows.set(key, kind.heldBack(kept.row, [fact]));
+        held.set(key, { key, rows: [], since: sinceOf(key, []), accepted: kept.accepted });
       } else if (fact.since === sentAt) waiting.push({ row, facts: [fact] });
       return true;
     }
@@ -344,10 +355,12 @@ function missedChanges<Row>(
   kind: ListingKind<Row>,
   ownRows: ReadonlyMap<string, Row>,
   ownChanges: readonly AcceptedChange[],
-  { rows, guard = EMPTY_GUARD_MEMORY, takenAt }: Fetched<Row>,
+  peer: Fetched<Row>,
 ): readonly (Contradiction<Row> & AcceptedChange)[] {
+  const { guard = EMPTY_GUARD_MEMORY, takenAt } = peer;
+  const peerRows = acceptedRows(kind, peer);
   return guard.held.flatMap(({ key }) => {
-    const [own, ofPeer] = [ownRows.get(key), keyedRows(rows, kind.keyOf).get(key)];
+    const [own, ofPeer] = [ownRows.get(key), peerRows.get(key)];
     const [last, ...earlier] = guard.accepted.filter((change) => change.key === key).reverse();
     if (!own || !ofPeer || last?.value !== factsKey(kind.guarded, ofPeer)) return [];
     const ownLast = ownChanges.findLast((change) => change.key === key);
@@ -358,97 +371,9 @@ function missedChanges<Row>(
   });
 }
 
-/** The held-back rows by key. */
-export function clocksOf<Row>({ held }: GuardMemory<Row>): ReadonlyMap<string, HeldRow<Row>> {
-  return new Map(held.map((each) => [each.key, each]));
-}
-
 function heldFact<Row>({ fact, of }: FactOf<Row>, served: Row, present: readonly Row[], since: number) {
   const upstream = [...new Set(present.map(of))].join(' and ');
   return Object.freeze({ fact, served: of(served), upstream, since });
-}
-
-/**
- * Finds the known rows that are not listed, by key. A removed row is as it was last accepted. The value is null for new
- * rows that wait or contradict each other.
- */
-export function unlistedRows<Row>(
-  kind: Pick<ListingKind<Row>, 'keyOf'>,
-  { rows, contradictory, guard = EMPTY_GUARD_MEMORY }: Fetched<Row>,
-): ReadonlyMap<string, Row | null> {
-  const listed = keyedRows(rows, kind.keyOf);
-  const waiting = [...guard.held.map(({ key }) => key), ...(contradictory?.keys() ?? [])];
-  return new Map([
-    ...guard.gone.map(({ row }) => [kind.keyOf(row), row] as const),
-    ...waiting.filter((key) => !listed.has(key)).map((key) => [key, null] as const),
-  ]);
-}
-
-/**
- * Restores a listing as the upstream sent it, so that it can be guarded again: at another gateway, after a restart, or
- * with changed rules.
- */
-export function asSent<Row>(kind: ListingKind<Row>, listing: Fetched<Row>): Fetched<Row> {
-  const { guard, ...facts } = listing;
-  if (!guard) return listing;
-  const rows = new Map(keyedRows(listing.rows, kind.keyOf));
-  const order = [...rows.keys()];
-  const contradictory = new Map(listing.contradictory);
-  for (const { key, rows: present } of guard.held) {
-    const [row] = present;
-    if (row === undefined || present.length > 1) rows.delete(key);
-    else rows.set(key, row);
-    if (present.length > 1) contradictory.set(key, present);
-  }
-  const held = clocksOf(guard);
-  for (const { key, usd } of guard.prices) {
-    const row = rows.get(key);
-    // Rows in `guard.held` still have the price that the upstream sent.
-    if (row && !held.has(key)) rows.set(key, kind.withPrice(row, usd, listing.takenAt));
-  }
-  return { ...facts, rows: Object.freeze([...rows.values()]), contradictory, order };
-}
-
-/**
- * Returns a listing to compare a first listing with: `own`, the listing that is continued, if any. The rows of
- * `others`, such as listings of another upstream, are added as removed rows, so that the guard knows their facts and
- * last prices. The history is from the newest of all these listings, because it has the last version of the token list.
- */
-export function withKnownFacts<Row>(
-  kind: Pick<ListingKind<Row>, 'keyOf' | 'priceOf' | 'withPrice'>,
-  own: Fetched<Row> | undefined,
-  others: readonly Fetched<Row>[],
-) {
-  const byAge = others.toSorted((one, other) => one.takenAt - other.takenAt);
-  const newest = byAge.at(-1);
-  if (!newest) return own;
-  // Stored demo data was never accepted from an upstream, and some of its values are made up.
-  const accepted = byAge.filter(({ source }) => source !== 'demo');
-  const listed = keyedRows(own?.rows ?? [], kind.keyOf);
-  const gone = accepted.flatMap(({ rows, takenAt, guard = EMPTY_GUARD_MEMORY }) => {
-    const lastPrices = new Map(guard.prices.map(({ key, before }) => [key, before]));
-    const known = [...guard.gone, ...rows.map((row) => ({ row, at: takenAt }))];
-    // A row that `own` lists was not removed, even if the upstream of `own` no longer sends it.
-    const removed = known.filter(({ row }) => !listed.has(kind.keyOf(row)));
-    return removed.map(({ row, at }) => {
-      const usd = kind.priceOf?.(row) ?? lastPrices.get(kind.keyOf(row)) ?? null;
-      return { row: kind.withPrice(row, usd, takenAt), at };
-    });
-  });
-  const { lossAcceptedAt, unnumbered } = (own ?? accepted.at(-1))?.guard ?? EMPTY_GUARD_MEMORY;
-  // While another upstream was asked, this one may have sent other values: hold-back periods begin anew.
-  const anewAt = accepted.at(-1)?.takenAt ?? 0;
-  const held = (own?.guard?.held ?? []).map((each) => ({ ...each, since: Math.max(each.since, anewAt) }));
-  const guard: GuardMemory<Row> = {
-    ...(own?.guard ?? EMPTY_GUARD_MEMORY),
-    held,
-    gone: [...gone, ...(own?.guard?.gone ?? [])],
-    unnumbered,
-    // Rows removed up to this time, such as those of the other listings, do not count as lost.
-    lossAcceptedAt: Math.max(lossAcceptedAt, newest.takenAt),
-  };
-  const { history } = own && own.takenAt >= newest.takenAt ? own : newest;
-  return own ? { ...own, history, guard } : { ...newest, rows: [], guard };
 }
 
 /**

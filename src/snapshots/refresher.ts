@@ -19,14 +19,13 @@ import { growingPause, LONGEST_PAUSE_MS, withJitter } from '../scheduling/growin
 import type { ListingKind } from '../upstream/listing-kinds.js';
 import type { ListingState } from './freshness.js';
 import {
-  asSent,
   type GuardedListing,
   type GuardResult,
   heldBackIn,
-  withKnownFacts,
   withLaterClocks,
   withNewClocks,
 } from './guard.js';
+import { asSent, withKnownFacts } from './known-rows.js';
 import {
   checkFirstListing,
   createListingCheck,

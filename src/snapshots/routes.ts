@@ -301,13 +301,13 @@ function createReconcile({ currentRules, baseline, metrics, log }: RouteParts) {
     const unlisted = new Map<string, Token>();
     const conflicts: string[] = [];
     const sent = keyedRows(rows, TOKENS.keyOf);
-    const medians = listed?.medians ?? mediansBySymbol(rows);
+    const medians = [mediansBySymbol(rows), ...(listed?.medians ? [listed.medians] : [])];
     const served: Token[] = [];
     for (const [key, row] of sent) {
       const ofListing = listedRows?.get(key);
       const decimals = decimalsOfRoutes(key, ofListing, listed, rules, baseline);
       if (decimals === undefined || decimals === row.decimals) {
-        const shown = ofListing ?? withComparedPrice(row, medians);
+        const shown = ofListing ?? medians.reduce(withComparedPrice, row);
         if (!ofListing) unlisted.set(key, shown);
         served.push(shown);
       } else if (ofListing) {

@@ -14,7 +14,7 @@ import { createTokenIndexes, type TokenIndexes } from '../search/token-indexes.j
 import { createTokenSearch, type KnownChains } from '../search/token-search.js';
 import { CHAINS, type ListingKind, TOKENS } from '../upstream/listing-kinds.js';
 import { changesSince, type ListingChanges, nextChangeLog } from './change-log.js';
-import { unlistedRows } from './guard.js';
+import { unlistedRows } from './known-rows.js';
 import { evmChainsOf, FIRST_VERSION, nextTokenListState } from './token-list-state.js';
 
 /** One whole listing as it is served: fetched, guarded, and without the rows that the operator hides. */

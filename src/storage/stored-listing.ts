@@ -113,8 +113,7 @@ async function parseGuard<Row>(
   const sent = gone.map(({ row }) => row);
   const goneRows = await parseAll(kind, sent, sourceAndAge);
   const heldRows: HeldRow<Row>[] = [];
-  for (const { key, rows, since } of held)
-    heldRows.push({ key, rows: await parseEach(kind, rows, sourceAndAge), since });
+  for (const each of held) heldRows.push({ ...each, rows: await parseEach(kind, each.rows, sourceAndAge) });
   const timeOf = (index: number) => Math.min(gone[index]?.at ?? 0, sourceAndAge.takenAt);
   return { ...guard, gone: goneRows.map((row, index) => ({ row, at: timeOf(index) })), held: heldRows };
 }

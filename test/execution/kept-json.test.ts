@@ -127,7 +127,7 @@ it('JSON that is used again counts as many rows as when it was written', async (
   for (let nth = 0; nth < 4; nth++) expect(codesOf(await send())).toEqual(['LIMIT_EXCEEDED']);
 });
 
-it('JSON that is used again does not show expired routes, even if two fields read them', async () => {
+it('kept JSON does not show expired routes, even those that two fields read', async () => {
   const [from, to, later] = ['1', '2', '3'].map((digit) => `0x${digit.repeat(40)}`);
   const tokens = [from, to, later].map((address, nth) =>
     tokenRow(nth === 0 ? 'a' : `b${nth}`, address ?? ''),

@@ -115,7 +115,7 @@ it('the metrics of listings show EMPTY, without an age, before the first snapsho
   );
 });
 
-it('the metrics of listings show the state, the age and the rows of snapshots, also without the upstream', async () => {
+it('the metrics of listings show the state, the age and the rows of snapshots, also with the upstream down', async () => {
   const tokens = [tokenRow('a', '0x1'), tokenRow('a', '0x1'), { odd: true }];
   const gateway = await createTestGateway({ hasListings: true, listings: { tokens } });
   const fresh = await scrape(gateway);

@@ -83,7 +83,7 @@ it('a stop does not wait beyond 10 s for clients that send nothing, half a reque
   expect(output()).toContain('"msg":"Stopped"');
 });
 
-it('a stop does not wait for the upstream if no client does', async () => {
+it('a stop waits for the upstream only if a client waits', async () => {
   const upstream = await startFakeUpstream({}, onTestFinished);
   upstream.plan('tokens', stall);
   const { child, exited } = await startGatewayProcess({

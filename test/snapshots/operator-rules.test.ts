@@ -47,7 +47,7 @@ it('the rule "accept" accepts only the change that it names', async () => {
   expect(await first(gateway)).toMatchObject({ decimals: 6, symbol: 'S1' });
 });
 
-it('the rule "keep" never accepts a change, however long it is sent, and the row shows it', async () => {
+it('the rule "keep" never accepts a change, however long it is sent, and `heldBack` shows it', async () => {
   const gateway = await serve('keep a:0x1 decimals 6\nkeep a chainId 7\n');
   await gateway.bring({ tokens: WRONG, chains: [chainRow('a', { chainId: 8 })] });
   await gateway.bring({}, 100 * DAY);
@@ -146,6 +146,36 @@ it('the rule "keep" applies in the first listing, and restores a value after ano
   expect(await first(later)).toMatchObject({ decimals: 6 });
   await later.bring({ tokens: RIGHT });
   expect(await first(later)).toMatchObject({ decimals: 6, price: { usd: 1 }, heldBack: [] });
+});
+
+it('without the rule "keep" its value is not served any more, but the last accepted one, also after a restart', async () => {
+  const rules = 'keep a:0x1 decimals 9\nkeep a chainId 84\n';
+  const config = { snapshotDir: temporaryDirectory(), listingRules: temporaryFile(rules) };
+  const gateway = await startGuarded(LISTINGS, { config });
+  expect(await first(gateway)).toMatchObject({ decimals: 9, heldBack: [{ upstream: '6' }] });
+  await gateway.bring({ tokens: WRONG });
+  expect(await first(gateway)).toMatchObject({ decimals: 9, heldBack: [{ upstream: '18' }] });
+  const later = await restart(gateway);
+  await later.bring({});
+  expect(await later.chains()).toMatchObject([{ chainId: 84 }]);
+  await later.apply('');
+  expect(await later.chains()).toMatchObject([{ chainId: 7, heldBack: [] }]);
+  expect(await first(later)).toMatchObject({ decimals: 6, heldBack: [{ served: '6', upstream: '18' }] });
+  await later.bring({ tokens: RIGHT });
+  expect(await first(later)).toMatchObject({ decimals: 6, price: { usd: 1 }, heldBack: [] });
+  // Nor is it served when a row returns that was not sent when the rule was deleted.
+  await later.apply(rules);
+  await later.bring({ tokens: REST });
+  await later.apply('');
+  await later.bring({ tokens: RIGHT });
+  expect(await first(later)).toMatchObject({ decimals: 6, heldBack: [] });
+});
+
+it('without the rule "keep" its value stays served if the upstream contradicts itself and no value was accepted', async () => {
+  const both = [numbered(1), numbered(1, { decimals: 18 }), ...REST];
+  const gateway = await serve('keep a:0x1 decimals 6\n', { ...LISTINGS, tokens: both });
+  await gateway.apply('');
+  expect(await first(gateway)).toMatchObject({ decimals: 6, heldBack: [{ served: '6' }] });
 });
 
 it('a rule that hides a row hides its held-back values, and does not count as a loss', async () => {

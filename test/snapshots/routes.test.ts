@@ -176,11 +176,14 @@ it('rows that the listing lacks are equal in all routes of one answer', async ()
   expect(answer.data?.c).toEqual([]);
 });
 
-it('a price unlike that of its symbol in the token listing is null in a route to an unlisted token', async () => {
+it('a price unlike that of its symbol in the token listing or in the same answer is null in a route to an unlisted token', async () => {
   const prices = { '0x91': 0.2, '0x92': 0.01, '0x93': 1_000 };
   const tokens = Object.entries(prices).map(([address, usd]) => tokenRow('d', address, { price: { usd } }));
   const other = tokenRow('d', '0x94', { symbol: 'OTHER', price: { usd: 1_000 } });
-  const { query } = await serve(() => json({ tokens: [...tokens, other] }));
+  const pair = [4, 4_000].map((usd, nth) =>
+    tokenRow('d', `0x9${nth + 5}`, { symbol: 'NEW', price: { usd } }),
+  );
+  const { query } = await serve(() => json({ tokens: [...tokens, other, ...pair] }));
   const answer = await query<{ tokens: object[] }>(
     '{ tokens(srcChainKey: "c", srcToken: "0x64") { address price { usd } } }',
   );
@@ -189,6 +192,8 @@ it('a price unlike that of its symbol in the token listing is null in a route to
     { address: '0x92', price: null },
     { address: '0x93', price: null },
     { address: '0x94', price: { usd: 1_000 } },
+    { address: '0x95', price: null },
+    { address: '0x96', price: null },
   ]);
 });
 

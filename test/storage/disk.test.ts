@@ -224,7 +224,7 @@ it('a start removes the temporary files of killed processes that are older than 
   expect(readdirSync(directory)).not.toContain(ours);
 });
 
-it('a stopped process first writes the listings that it serves', async () => {
+it('before a process stops, it writes the listings that it serves', async () => {
   const directory = temporaryDirectory();
   // There are so many rows that the write is in progress at the stop, and few enough that it ends in time.
   const upstream = await startFakeUpstream(generatedListings(10, 8_000), onTestFinished);

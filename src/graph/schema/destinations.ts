@@ -49,7 +49,7 @@ builder.objectField(TokenType, 'destinations', (t) =>
   t.field({
     type: [ChainDestinationsType],
     nullable: true,
-    description: `The tokens on other chains that this token can be moved to, grouped by chain, as \`Query.destinations\` gives them. Select this field on one chosen token, not on a list: every distinct token whose routes are not cached costs the upstream a request. One operation can cause at most 10 such requests; for further tokens the field is null with the error code ROUTE_BUDGET_EXCEEDED. ${CAN_FAIL}`,
+    description: `The tokens on other chains that this token can be moved to, grouped by chain, as \`Query.destinations\` gives them, but empty if this token is not listed. Select this field on one chosen token, not on a list: every distinct token whose routes are not cached costs the upstream a request. One operation can cause at most 10 such requests; for further tokens the field is null with the error code ROUTE_BUDGET_EXCEEDED. ${CAN_FAIL}`,
     resolve: ({ chainKey, address }, _args, { loaders, cost }, info) =>
       whenReady(loaders.routesFrom({ srcChainKey: chainKey, srcToken: address }), (routes) =>
         cost.chargeRows(groupsElsewhere(chainKey, routes), info),

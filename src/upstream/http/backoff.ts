@@ -151,7 +151,7 @@ export function createBackoff(
       const isProbe = lanes[lane].breaker !== 'closed';
       if (isProbe) enter(lane, 'half-open');
       // For listings, each failed attempt counts. For routes, failures count only for a listed token that a client waits
-      // for, and each URL counts once until a success. Called at the end, because clients can join until then.
+      // for, and each URL counts once until one of these requests succeeds. Called at the end, because clients can join until then.
       const keyOf = () =>
         lane === 'listings' ? {} : clients.isListed && !clients.isForNobody ? url : undefined;
       try {
