@@ -215,12 +215,12 @@ export async function guardListing<Row extends ListingRow>(
     const recentByLook = departed.length === 0 ? undefined : groupBy(recent, lookOfSent);
     const heldNewcomers = [...newcomers].filter((key) => clocks.has(key) || peerClocks.has(key));
     const heldByLook = groupBy(heldNewcomers, lookOfSent);
-    /** The looks of more than {@link MAX_RIVALS} new rows. */
+    /** The looks of at least {@link MAX_RIVALS} new rows. */
     const crowded = new Set<string>();
     const toHoldBack = new Set<string>();
     /** The keys of new rows that are accepted in place of a row. */
     const taken = new Set<string>();
-    /** The keys of the rows that they replace. */
+    /** The keys of the rows that `taken` replaces. */
     const settled = new Set<string>();
     /**
      * True if new rows have the symbol of this row, and all of them are held back. `goneAt`: when this row was removed;

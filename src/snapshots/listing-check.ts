@@ -61,7 +61,7 @@ export function createListingCheck<Row extends ListingRow>(
   /** The sizes of served listings, the largest first. */
   let sizes: readonly LargestListing[] = [];
 
-  /** The largest listing of the last day. @param servedRows how many rows are served now */
+  /** The size and time of the largest listing of the last day. @param servedRows how many rows are served now */
   function largest(servedRows: number): LargestListing {
     const now = Date.now();
     sizes = sizes.filter(({ at }) => at > now - DAY_MS);
