@@ -11,10 +11,8 @@ import type { Cost, CostMeter } from './cost.js';
 
 /** The changing data that an operation has read. Times are in milliseconds since 1970. */
 export class TrackedReads {
-  /** Whether rows of the chain listing were read. */
-  chains = false;
-  /** Whether rows of the token listing were read. */
-  tokens = false;
+  /** The listings whose rows were read. */
+  readonly listings: Partial<Record<ListingName, true>> = {};
   /** Whether a price was read or used to filter or order tokens. */
   prices = false;
   /** Whether the response shows a price's time or hides a price as too old; both change at every refresh. */
@@ -67,7 +65,7 @@ export class DependencyTracker {
 
   /** The listings that were read. */
   private get listings(): readonly ListingName[] {
-    return LISTING_NAMES.filter((name) => this.noted[name]);
+    return LISTING_NAMES.filter((name) => this.noted.listings[name]);
   }
 
   /** The listings that were read, and when the oldest routes that were read were fetched. */
@@ -75,8 +73,13 @@ export class DependencyTracker {
     return { listings: this.listings, routesTakenAt: this.noted.routesTakenAt };
   }
 
-  note(flag: ListingName | 'prices' | 'priceTimes' | 'freshness'): void {
+  note(flag: 'prices' | 'priceTimes' | 'freshness'): void {
     this.noted[flag] = true;
+  }
+
+  /** Notes that rows of this listing were read. */
+  noteListing(name: ListingName): void {
+    this.noted.listings[name] = true;
   }
 
   /**
@@ -148,7 +151,7 @@ export class DependencyTracker {
 
   private noteAll(reads: Readonly<TrackedReads>): void {
     const { noted } = this;
-    for (const name of LISTING_NAMES) noted[name] ||= reads[name];
+    Object.assign(noted.listings, reads.listings);
     noted.prices ||= reads.prices;
     noted.priceTimes ||= reads.priceTimes;
     noted.freshness ||= reads.freshness;

@@ -146,7 +146,7 @@ export class Loaders implements WaitingOperation {
   ): MaybePromise<Result> {
     // Hot path: called for each row of a join.
     const { tracker } = this;
-    tracker.note(name);
+    tracker.noteListing(name);
     const snapshot = tracker.pinned[name];
     return snapshot ? use(snapshot) : this.readLater(name, use, instead);
   }
@@ -185,7 +185,7 @@ export class Loaders implements WaitingOperation {
   /** The chain listing, if it is loaded. */
   chainsIfLoaded(): ChainSnapshot | undefined {
     const { chains } = this.tracker.pinned;
-    if (chains) this.tracker.note('chains');
+    if (chains) this.tracker.noteListing('chains');
     return chains;
   }
 
@@ -231,7 +231,7 @@ export class Loaders implements WaitingOperation {
     const chains = this.chainsFor(request);
     return this.read('tokens', (tokens) => {
       if (request.order === 'RELEVANCE') {
-        tracker.note('chains');
+        tracker.noteListing('chains');
         // The order will change when the tokens are indexed with these chains.
         const chainsCursor = tracker.pinned.chains?.history.changes.cursor;
         if (tokens.chainsCursor !== chainsCursor) tracker.note('freshness');
@@ -270,7 +270,7 @@ export class Loaders implements WaitingOperation {
     const noted = (routes: RoutesRead) => {
       tracker.noteRoutes(routes);
       // Routes agree with the token listing, if there is one.
-      if (tracker.pinned.tokens) tracker.note('tokens');
+      if (tracker.pinned.tokens) tracker.noteListing('tokens');
       return routes;
     };
     if (!(answer instanceof Promise)) return noted(answer);
