@@ -188,7 +188,14 @@ export async function guardListing<Row extends ListingRow>(
     }
     const differing = new Set(present.flatMap((each) => contradictedFacts(kind.guarded, each, expected)));
     rows.set(key, row);
-    if (differing.size === 0) return;
+    if (differing.size === 0) {
+      // The upstream now sends the value of a rule. It is noted as accepted, so that no other gateway brings back the
+      // earlier value.
+      const changed = contradictedFacts(kind.guarded, row, known);
+      const facts = changed.map((fact) => heldFact(fact, known, present, sentAt));
+      if (facts.length > 0) accepted.push({ row, facts, key, value: factsKeyOf(row), by: 'operator' });
+      return;
+    }
     const since = sinceOf(key, present);
     const facts = [...differing].map((fact) => heldFact(fact, expected, present, since));
     const by = present.length === 1 ? accepter(key, facts, factsKeyOf(row), since) : undefined;
@@ -206,6 +213,9 @@ export async function guardListing<Row extends ListingRow>(
    * old row stays listed and the new row is held back, because this is more often a fault than a migration.
    */
   async function settleDepartures(): Promise<void> {
+    /** Whether new rows that could replace this removed row still wait: also as long as a `keep` rule refuses them. */
+    const isGuarded = (key: string, at: number) =>
+      isRecent(at) || rules.keptFacts(key)?.has('address') === true;
     const lookOfSent = (key: string) => lookIn(sentRows, key);
     const departed = [...served].filter(([key]) => !rows.has(key));
     const newByLook = groupBy(newcomers, lookOfSent);
@@ -229,7 +239,7 @@ export async function guardListing<Row extends ListingRow>(
     function stays(key: string, row: Row, goneAt?: number): boolean {
       const look = lookalikeOf(row);
       if (look === undefined) return false;
-      const news = goneAt === undefined ? comingByLook : isRecent(goneAt) ? newByLook : heldByLook;
+      const news = goneAt === undefined ? comingByLook : isGuarded(key, goneAt) ? newByLook : heldByLook;
       const rivals = news.get(look)?.slice(0, MAX_RIVALS) ?? [];
       if (rivals.length === MAX_RIVALS) crowded.add(look);
       if (goneAt === undefined) rivals.push(...(recentByLook?.get(look)?.slice(0, MAX_RIVALS) ?? []));
@@ -270,7 +280,7 @@ export async function guardListing<Row extends ListingRow>(
       return present.some((row) => lookalikeOf(row) === look) ? undefined : look;
     });
     await forEachInSteps(newcomers.size === 0 ? [] : gone, ([key, { row, at }]) => {
-      const isOpen = (isRecent(at) || heldNewcomers.length > 0) && !rows.has(key);
+      const isOpen = (isGuarded(key, at) || heldNewcomers.length > 0) && !rows.has(key);
       if (isOpen && !stays(key, served.get(key) ?? row, at) && settled.has(key))
         gone.set(key, { row, at: 0 });
     });

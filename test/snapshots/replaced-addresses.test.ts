@@ -158,6 +158,19 @@ it.each<[string, string, readonly Rows[], number]>([
   expect(await gateway.sample('gateway_held_back_oldest_seconds{listing="tokens"}')).toBe(0);
 });
 
+it('a new address waits as long as a keep rule refuses it, also after days in which neither token was sent', async () => {
+  const gateway = await start([ONE]);
+  await gateway.apply('keep a:0x1 address 0x1');
+  expect(await bring(gateway, [TWO])).toEqual({ listed: [1], held: [1] });
+  await bring(gateway, []);
+  await again(gateway, 2 * DAY);
+  expect(await bring(gateway, [TWO])).toEqual({ listed: [], held: [] });
+  expect(await again(gateway, 2 * DAY)).toEqual({ listed: [], held: [] });
+  expect(gateway.heldBackRows()).toEqual([0, 1]);
+  await gateway.apply('');
+  expect(await again(gateway, DAY)).toEqual({ listed: [2], held: [] });
+});
+
 it('a new address waits until it is accepted in place of one of two removed ones, although a rule keeps the other', async () => {
   const gateway = await start([ONE, TWO]);
   await bring(gateway, []);

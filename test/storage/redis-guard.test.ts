@@ -103,6 +103,26 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     for (const each of [gateway, after]) expect(await rowOf(each)).toMatchObject(held);
   });
 
+  it('a gateway that was stopped before a rule "accept" was undone by "keep" does not bring back the value', async () => {
+    const { options, gateway } = await startSharing();
+    const config = { ...options.config, ...onDisk().config };
+    const before = await startGuarded({}, { ...options, upstream: gateway.upstream, config });
+    await gateway.apply('accept a:0x1 decimals 6 18');
+    await gateway.bring({ tokens: WRONG }, HOUR);
+    await until(async () => takenAtOf(before) === takenAtOf(gateway));
+    expect(await rowOf(before)).toMatchObject({ decimals: 18, heldBack: [] });
+    await stopGuarded(before);
+    await gateway.apply('keep a:0x1 decimals 6');
+    await gateway.bring({ tokens: LISTINGS.tokens }, HOUR);
+    await gateway.apply('');
+    await gateway.bring({ tokens: WRONG }, HOUR);
+    expect(await rowOf(gateway)).toMatchObject(HELD);
+    const after = await startGuarded({}, { ...options, upstream: gateway.upstream, config });
+    await after.bring({}, HOUR);
+    await until(async () => takenAtOf(after) === takenAtOf(gateway));
+    for (const each of [gateway, after]) expect(await rowOf(each)).toMatchObject(HELD);
+  });
+
   it('gateways know the guarded values of peers whose clock is minutes ahead, though they refuse their listings, which stay', async () => {
     const { client, clock, options, gateway, prefix } = await startSharing();
     gateway.snapshots.stop();
