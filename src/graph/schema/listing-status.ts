@@ -1,7 +1,6 @@
 /** The query for the status of the listings. */
 import type { ListingState } from '../../snapshots/freshness.js';
 import type { ListingStatus } from '../../snapshots/refresher.js';
-import { LISTING_NAMES } from '../../snapshots/snapshot.js';
 import { builder } from './builder.js';
 
 const ListingStateType = builder.enumType('ListingState', {
@@ -37,9 +36,7 @@ const ListingFailureType = builder.objectRef<ListingFailure>('ListingFailure').i
 const ListingStatusType = builder.objectRef<ListingStatus>('ListingStatus').implement({
   description: "Status of this gateway's snapshot of one of the upstream's listings.",
   fields: (t) => ({
-    name: t.exposeString('name', {
-      description: `${LISTING_NAMES.map((name) => `"${name}"`).join(' or ')}.`,
-    }),
+    name: t.exposeString('name', { description: 'Such as "tokens".' }),
     source: t.exposeString('source', {
       description:
         'The service that the rows come from: "demo" (the embedded demo data), "v1" or "value-transfer" (the successor of v1).',
@@ -82,7 +79,7 @@ const ListingStatusType = builder.objectRef<ListingStatus>('ListingStatus').impl
 builder.queryField('listings', (t) =>
   t.field({
     type: [ListingStatusType],
-    description: `The status of each listing, in the order ${LISTING_NAMES.join(', ')}: its age, and its last failure.`,
+    description: 'The status of each listing, the chains first: its age, and its last failure.',
     resolve: (_query, _args, { listings, cost, loaders }, info) => {
       const read = () => cost.chargeRows([...listings()], info);
       // Without a first snapshot, wait for the listings that other fields of the operation load.
