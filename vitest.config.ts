@@ -8,7 +8,7 @@ const FIRST = {
   slow: [
     'chaos.test.ts',
     'sleeping-reader.test.ts',
-    'storage/{cores,redis,redis-glitch,redis-odd,redis-outage}.test.ts',
+    'storage/{cores,redis,redis-glitch,redis-outage}.test.ts',
     'execution/differential.test.ts',
   ],
   /** Attacks on the built gateway. */

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, type ExpectStatic, it, vi } from 'vitest';
 import { demoChains as chains, demoTokens as tokens } from './fixtures/demo.js';
-import { share } from './support/ends.js';
+import { type AtEnd, share } from './support/ends.js';
 import { type FakeUpstream, mostInASecond, startFakeUpstream } from './support/fake-upstream.js';
 import { FAULTS, type Fault, mend, ODDITIES } from './support/faults.js';
 import { fixedLimits } from './support/fixed-limits.js';
@@ -26,8 +26,6 @@ interface World {
   /** The growth of resident memory since the gateway was warm, at its peak. NaN if the system does not report it. */
   readonly grownMegabytes: () => number;
 }
-
-type AtEnd = (end: () => Promise<void>) => void;
 
 const GOOD = { chains, tokens };
 /** Clients send each gateway at most this many queries a second: several gateways run at once on one machine. */

@@ -7,10 +7,9 @@ import { SETTING_NAMES } from '../src/config/config.js';
 import { demoTokens } from './fixtures/demo.js';
 import { json, late, stall } from './support/fake-upstream.js';
 import { freePort } from './support/free-port.js';
-import { MAIN, spawnGateway, startGatewayProcess } from './support/gateway-process.js';
+import { MAIN, spawnGateway, startGatewayProcess, startWaitingGateway } from './support/gateway-process.js';
 import { PACKAGE, ROOT } from './support/readme.js';
 import { spawnGroup } from './support/server-process.js';
-import { startWaitingGateway } from './support/waiting-gateway.js';
 
 /** Code that is loaded before the gateway. It reports when a handler of SIGTERM is set, which the gateway does first. */
 const SAY_WHEN_ARMED = `data:text/javascript,${encodeURIComponent(`

@@ -5,11 +5,10 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { schema } from '../../src/graph/schema/index.js';
 import { demoChains } from '../fixtures/demo.js';
-import { afterTests } from '../support/ends.js';
+import { type AtEnd, afterTests } from '../support/ends.js';
 import { fixedLimits } from '../support/fixed-limits.js';
 import { ask, post } from '../support/gateway-process.js';
 import { operationsOf } from '../support/generated-operations.js';
-import type { AtEnd } from '../support/server-process.js';
 import {
   areRoutersMissing,
   composeByMesh,

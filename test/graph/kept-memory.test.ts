@@ -18,10 +18,7 @@ it.each([
   ['made many errors', ERRORS, 20, 6],
 ])('operations that have %s do not wait by the dozen; small ones do', async (_what, kept, count, most) => {
   const { post, upstream } = await createTestGateway({ hasListings: true });
-  let release = () => {};
-  upstream.plan('routes', (...exchange) => {
-    release = () => json({ tokens: [] })(...exchange);
-  });
+  const release = upstream.hold('routes', json({ tokens: [] }));
   const codes: (string | undefined)[] = [];
   const ask = async (fields: string, client: string, routes = ROUTES) => {
     const response = await post({ query: `{ ${fields} ${routes} }` }, {}, client);

@@ -1,6 +1,7 @@
 /** Connects the official MCP client to a gateway, and makes and reads messages of tools. */
 import { type CallToolResult, Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { onTestFinished } from 'vitest';
+import type { AtEnd } from '../support/ends.js';
 
 /** The revisions of the protocol that agents speak. */
 export const REVISIONS = ['2026-07-28', '2025-11-25'] as const;
@@ -10,7 +11,7 @@ export type Revision = (typeof REVISIONS)[number];
 export async function connect(
   address: string,
   revision: Revision,
-  atEnd: (end: () => Promise<void>) => void = onTestFinished,
+  atEnd: AtEnd = onTestFinished,
 ): Promise<Client> {
   const mode = revision === '2025-11-25' ? 'legacy' : { pin: revision };
   const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });

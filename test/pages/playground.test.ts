@@ -5,10 +5,9 @@ import { brotliDecompressSync } from 'node:zlib';
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { BROWSER_TIMEOUT_MS, isBrowserMissing, launchBrowser } from '../support/browser.js';
-import { afterTests } from '../support/ends.js';
+import { type AtEnd, afterTests } from '../support/ends.js';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.js';
 import { getAsBrowser as get } from '../support/send-http.js';
-import type { AtEnd } from '../support/server-process.js';
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 const BROWSER_TEST = { timeout: 300_000 };

@@ -1,10 +1,12 @@
 /** Status, content type and error code of a response are as GraphQL over HTTP and the guide say. */
 import { readFileSync } from 'node:fs';
 import { getIntrospectionQuery } from 'graphql';
+import { serverAudits } from 'graphql-http';
 import { expect, it } from 'vitest';
 import { chainRow } from '../fixtures/rows.js';
+import { share } from '../support/ends.js';
 import { json, stall, status } from '../support/fake-upstream.js';
-import { codesOf, createTestGateway, isAtLeast } from '../support/test-gateway.js';
+import { answerOf, codesOf, createTestGateway, isAtLeast } from '../support/test-gateway.js';
 import { startServer } from '../support/test-server.js';
 
 const QUERY = '{chain(chainKey:"base"){name}}';
@@ -263,4 +265,13 @@ it("a client's mistake in one field has a code, and the rest of the response is 
     data: { chain: null, listings: [{ name: 'chains' }, { name: 'tokens' }] },
     errors: [{ path: ['chain'], extensions: { code: 'BAD_USER_INPUT' } }],
   });
+});
+
+const shared = share((atEnd) => createTestGateway({ atEnd }));
+const fetchFn = (url: string, init?: RequestInit) => answerOf(shared.gateway, new Request(url, init));
+
+const audits = serverAudits({ url: 'http://gateway/graphql', fetchFn });
+
+it.each(audits.map(({ name, fn }) => [name, fn] as const))('GraphQL over HTTP: %s', async (_name, fn) => {
+  expect(await fn()).toMatchObject({ status: 'ok' });
 });

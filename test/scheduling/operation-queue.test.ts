@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { createOperationQueue } from '../../src/scheduling/operation-queue.js';
 import { generatedListings } from '../fixtures/rows.js';
 import { stopClock } from '../support/clock.js';
-import { json, text } from '../support/fake-upstream.js';
+import { json } from '../support/fake-upstream.js';
 import { createTestGateway } from '../support/test-gateway.js';
 import { FRESH, startServer } from '../support/test-server.js';
 
@@ -124,10 +124,7 @@ it('the operation queue executes an operation at once if no other runs or waits,
 
 it('operations that wait for the upstream do not block others, and resume one by one', async () => {
   const { query, upstream } = await createTestGateway({ hasListings: true });
-  let release = () => {};
-  upstream.plan('routes', (...exchange) => {
-    release = () => text('{"tokens":[]}')(...exchange);
-  });
+  const release = upstream.hold('routes', json({ tokens: [] }));
   const routes =
     '{ destinations(srcChainKey: "ethereum", srcToken: "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48") { chainKey } }';
   const waiting = Array.from({ length: 20 }, (_nothing, nth) => query(`${routes} # ${nth}`));
@@ -146,10 +143,7 @@ it('operations that wait for the upstream do not block others, and resume one by
 
 it('operations with routes that wait for the first token listing do not resume all at once', async () => {
   const { query, upstream } = await createTestGateway();
-  let release = () => {};
-  upstream.plan('tokens', (...exchange) => {
-    release = () => json({ tokens: generatedListings(1, 1_000).tokens })(...exchange);
-  });
+  const release = upstream.hold('tokens', json({ tokens: generatedListings(1, 1_000).tokens }));
   let looks = 0;
   const stop = countLooks(() => looks++);
   const operation = '{ tokens { symbol } destinations(srcChainKey: "a", srcToken: "0x1") { chainKey } }';

@@ -5,9 +5,8 @@ import { Agent, request } from 'undici';
 import { expect, it, onTestFinished } from 'vitest';
 import { generatedListings } from '../fixtures/rows.js';
 import { stall, startFakeUpstream } from '../support/fake-upstream.js';
-import { startGatewayProcess } from '../support/gateway-process.js';
+import { startGatewayProcess, startWaitingGateway } from '../support/gateway-process.js';
 import { openRaw, postOf } from '../support/raw-http.js';
-import { startWaitingGateway } from '../support/waiting-gateway.js';
 
 const BODY = JSON.stringify({ query: '{ tokens(srcChainKey: "ethereum") { symbol } }' });
 const HEADERS = { 'content-type': 'application/json' };

@@ -288,10 +288,8 @@ it('clients are refused when too many wait: first the client with most requests,
 });
 
 it('routes that fail are logged in one line at warn, without a stack, however many clients wait for them', async () => {
-  let fail = () => {};
-  const { query, logged, asked } = await serve(() => (...request) => {
-    fail = () => status(500)(...request);
-  });
+  const { query, logged, asked, upstream } = await serve(one);
+  const fail = upstream.hold('routes', status(500));
   const answering = Promise.all(Array.from({ length: 20 }, () => query(pair('0x64'))));
   await expect.poll(asked).toHaveLength(1);
   await manyRounds();

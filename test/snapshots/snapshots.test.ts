@@ -3,6 +3,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import type { Chain } from '../../src/domain/listing.js';
+import { createTokenSnapshot, type TokenSnapshot } from '../../src/snapshots/snapshot.js';
+import { TOKENS } from '../../src/upstream/listing-kinds.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import { createContexts } from '../graph/executor.js';
 import { stopClock, stopDate } from '../support/clock.js';
@@ -19,7 +21,7 @@ import {
 } from '../support/fake-upstream.js';
 import { codesOf, createTestGateway, type TestGatewayOptions } from '../support/test-gateway.js';
 
-const TOKENS = '{ tokens { symbol price { usd asOf } } }';
+const PRICES = '{ tokens { symbol price { usd asOf } } }';
 const STATUS = `{ listings {
   name source state takenAt ageSeconds rows rejectedRows version lastFailure { code message at }
 } }`;
@@ -47,9 +49,9 @@ it('refreshes run in the background, and requests are answered at once from the 
   };
   // Both answers are planned now, because the second request can be sent before the test continues.
   const { query, upstream, snapshots } = await serve(first(1, listingAt(1), held), { tokensFreshMs: 100 });
-  await query(TOKENS);
+  await query(PRICES);
   await expect.poll(() => upstream.count('tokens')).toBe(2);
-  const priceNow = async () => (await query<Tokens>(TOKENS)).data?.tokens[0]?.price?.usd;
+  const priceNow = async () => (await query<Tokens>(PRICES)).data?.tokens[0]?.price?.usd;
   expect(await priceNow()).toBe(1);
   // An operation reads the same snapshot from its beginning to its end.
   const { loaders } = (await createContexts({ snapshots }))();
@@ -70,7 +72,7 @@ it('refreshes run one at a time, at the configured interval, however many reques
   };
   const { query, upstream } = await serve(counted, { tokensFreshMs: 200 });
   while (upstream.count('tokens') < 4) {
-    await Promise.all(Array.from({ length: 10 }, () => query(TOKENS)));
+    await Promise.all(Array.from({ length: 10 }, () => query(PRICES)));
     await setImmediate();
   }
   expect(most).toBe(1);
@@ -81,7 +83,7 @@ it('refreshes run one at a time, at the configured interval, however many reques
 
 it('refreshes count the interval from the request, so that a slow upstream does not make listings stale', async () => {
   const { query, upstream } = await serve(late(1000, listingAt(1)), { tokensFreshMs: 2000 });
-  await query(TOKENS);
+  await query(PRICES);
   // Counted from the answer, each gap would be at least 3,000 ms. A busy machine is late only sometimes.
   await expect.poll(() => Math.min(...gapsBetween(upstream))).toBeLessThan(2800);
 });
@@ -89,7 +91,7 @@ it('refreshes count the interval from the request, so that a slow upstream does 
 it('refreshes log once that the tokens are too many for the promised speed', async () => {
   const tokens = Array.from({ length: 5_001 }, (_none, nth) => tokenRow('a', `0x${nth.toString(16)}1`));
   const { query, logged, upstream } = await serve(json({ tokens }), { tokensFreshMs: 20 });
-  await query(TOKENS);
+  await query(PRICES);
   await expect.poll(() => upstream.count('tokens')).toBeGreaterThan(2);
   expect(logged.filter(({ msg }) => msg.includes('no speed is promised'))).toHaveLength(1);
 });
@@ -101,12 +103,12 @@ it('a failed refresh is repeated after growing pauses, until one succeeds', asyn
   for (const [nth, shortest] of [49, 99, 199].entries())
     expect(gapsBetween(upstream)[nth]).toBeGreaterThanOrEqual(shortest);
   upstream.plan('tokens', listingAt(3));
-  await expect.poll(async () => codesOf(await query(TOKENS))).toEqual([]);
+  await expect.poll(async () => codesOf(await query(PRICES))).toEqual([]);
 });
 
 it('a failed refresh before the first snapshot gives its error to all requests, which cause no earlier refresh', async () => {
   const { query, upstream } = await serve(status(410), {}, 10_000);
-  for (let asked = 0; asked < 20; asked++) expect(codesOf(await query(TOKENS))).toEqual(['UPSTREAM_GONE']);
+  for (let asked = 0; asked < 20; asked++) expect(codesOf(await query(PRICES))).toEqual(['UPSTREAM_GONE']);
   expect(upstream.count('tokens')).toBe(1);
 });
 
@@ -125,7 +127,7 @@ it.each([
       upstreamProfile,
       upstreamSuccessorUrl: successor.url,
     });
-    await query(TOKENS);
+    await query(PRICES);
     const [line] = logged.filter(({ msg }) => msg.startsWith('The tokens listing could not be refreshed'));
     expect(line?.msg.includes('set UPSTREAM_PROFILE=auto')).toBe(isNamed);
   },
@@ -141,16 +143,16 @@ it('a clock that is set back does not make a listing or a price younger: a price
   // The date is stopped, so that the age of the listing is 0 when the date is set back.
   const date = stopDate();
   date.advance(7_200_000);
-  expect((await query<Tokens>(TOKENS)).data?.tokens[0]?.price?.usd).toBe(1);
+  expect((await query<Tokens>(PRICES)).data?.tokens[0]?.price?.usd).toBe(1);
   date.setBack(7_200_000);
   monotonic.advance(301_500);
   expect((await query<Status>(STATUS)).data?.listings[1]).toMatchObject({
     state: 'STALE',
     ageSeconds: 301,
   });
-  expect((await query<Tokens>(TOKENS)).data?.tokens[0]?.price?.usd).toBe(1);
+  expect((await query<Tokens>(PRICES)).data?.tokens[0]?.price?.usd).toBe(1);
   monotonic.advance(600_000);
-  expect((await query<Tokens>(TOKENS)).data).toEqual({ tokens: [{ symbol: 'USDC', price: null }] });
+  expect((await query<Tokens>(PRICES)).data).toEqual({ tokens: [{ symbol: 'USDC', price: null }] });
 });
 
 it('listings have a status, before and after the first snapshot', async () => {
@@ -228,4 +230,25 @@ it.each<[string, (chain: Chain) => unknown]>([
     .toBe(0);
   isBroken = false;
   await expect.poll(() => chains().state).toBe('FRESH');
+});
+
+async function tokensAt(index: number, before?: TokenSnapshot): Promise<TokenSnapshot> {
+  const fetched = await TOKENS.parse([tokenRow('a', `0x${index}`)], { source: 'v1', takenAt: index });
+  return createTokenSnapshot(fetched, before);
+}
+
+it('the log of changes has the last 200 changes', async () => {
+  let last = await tokensAt(0);
+  const cursors = [last.history.changes.cursor];
+  for (let index = 1; index <= 200; index++) {
+    last = await tokensAt(index, last);
+    cursors.push(last.history.changes.cursor);
+  }
+  expect(new Set(cursors).size).toBe(201);
+  const changes = last.changesSince(cursors[0]);
+  expect(changes).toMatchObject({ isReset: false, changed: last.rows });
+  expect(changes.removed).toHaveLength(200);
+  const later = await tokensAt(201, last);
+  expect(later.changesSince(cursors[0])).toMatchObject({ isReset: true, changed: later.rows, removed: [] });
+  expect(later.changesSince(cursors[1])).toMatchObject({ isReset: false });
 });

@@ -1,10 +1,16 @@
-/** Without Redis each gateway continues alone, and it shares again when Redis is back. */
+/** Without a usable Redis each gateway continues alone, and it shares again when Redis is back. */
+
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
+import { startFakeUpstream } from '../support/fake-upstream.js';
 import { startGatewayProcess } from '../support/gateway-process.js';
 import { refreshes, SYMBOLS, startPeers, symbolsOf, watchAnswers } from '../support/peers.js';
+import { readText } from '../support/readme.js';
 import { isRedisMissing, startRedis, type TestRedis } from '../support/redis.js';
-import { sampleOf, type TestGateway } from '../support/test-gateway.js';
+import { createTestGateway, sampleOf, type TestGateway } from '../support/test-gateway.js';
 
 /** The time limit of a command to Redis: enough for a busy machine, and so long that a client that waits is noticed. */
 const REDIS_TIMEOUT_MS = 8_000;
@@ -127,4 +133,76 @@ it.skipIf(isRedisMissing).each([
   // Time to connect several times.
   await sleep(2_500);
   expect(reasons().length).toBeLessThan(3);
+});
+
+const USDC = 'srcChainKey: "ethereum", srcToken: "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"';
+
+// An uncaught error would end the process; here it fails the test run.
+it('an HTTP server is not used as a Redis, and each gateway continues alone', async () => {
+  const upstream = await startFakeUpstream();
+  let connections = 0;
+  const other = createServer().on('connection', () => connections++);
+  onTestFinished(() => void other.close());
+  await once(other.listen(0, '127.0.0.1'), 'listening');
+  const redisUrl = `redis://127.0.0.1:${(other.address() as AddressInfo).port}`;
+  const gateway = await createTestGateway({ upstream, config: { redisUrl }, redisTimeoutMs: 300 });
+  gateway.snapshots.start();
+  const { data } = await gateway.query<{ chains: unknown[]; destinations: unknown[] }>(
+    `{ chains { name } destinations(${USDC}) { chainKey } }`,
+  );
+  expect(data?.chains.length).toBeGreaterThan(0);
+  expect(data?.destinations).toBeInstanceOf(Array);
+  // Both listings and the routes.
+  expect(upstream.count()).toBe(3);
+  await expect.poll(() => gateway.logged.map(({ msg }) => msg).join()).toContain('Redis cannot be used');
+  await sleep(500);
+  expect(connections).toBeLessThan(30);
+  expect(gateway.logged.some(({ msg }) => msg.includes('Sharing'))).toBe(false);
+});
+
+it.skipIf(isRedisMissing)(
+  'a Redis without the database of REDIS_URL is not used, not even its database 0',
+  async () => {
+    const redis = await startRedis();
+    const upstream = await startFakeUpstream();
+    const gateway = await createTestGateway({ upstream, config: { redisUrl: `${redis.url}/99` } });
+    gateway.snapshots.start();
+    const { data } = await gateway.query<{ tokens: unknown[] }>('{ chains { name } tokens { symbol } }');
+    expect(data?.tokens.length).toBeGreaterThan(0);
+    await expect
+      .poll(() => gateway.logged.map(({ reason }) => reason).join())
+      .toContain('DB index is out of range');
+    // Time to connect several times.
+    await sleep(1_500);
+    expect(await redis.client.dbsize()).toBe(0);
+    expect(gateway.logged.some(({ msg }) => msg.includes('Sharing'))).toBe(false);
+  },
+);
+
+it.skipIf(isRedisMissing)('a user of Redis with the rights in the guide is enough to share', async () => {
+  const rights = /needs the rights `([^`]+)`/.exec(readText('src/storage/README.md'))?.[1] ?? '';
+  const redis = await startRedis();
+  await redis.client.acl('SETUSER', 'gateway', 'on', '>secret', ...rights.split(' '));
+  const upstream = await startFakeUpstream();
+  const config = {
+    redisUrl: redis.url.replace('//', '//gateway:secret@'),
+    tokensFreshMs: 200,
+    upstreamRequestsPerSecond: 100,
+  };
+  const gateways = [
+    await createTestGateway({ upstream, config }),
+    await createTestGateway({ upstream, config }),
+  ];
+  for (const { snapshots, query } of gateways) {
+    snapshots.start();
+    await query(`{ chains { name } destinations(${USDC}) { chainKey } }`);
+  }
+  await expect.poll(() => upstream.count('tokens')).toBeGreaterThan(5);
+  // Two gateways cause as many requests as one.
+  expect(upstream.count('chains')).toBe(1);
+  expect(upstream.seen.filter(({ url }) => url?.includes('srcToken'))).toHaveLength(1);
+  for (const { logged } of gateways) {
+    const lines = logged.map(({ msg }) => msg).filter((msg) => msg.includes('Redis'));
+    expect(lines).toEqual(['Sharing snapshots through Redis']);
+  }
 });

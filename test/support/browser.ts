@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 import { onTestFinished } from 'vitest';
+import type { AtEnd } from './ends.js';
 import { isMissing } from './missing.js';
 
 /** A page, or the start of the browser, may take this long on a busy machine (milliseconds). */
@@ -21,9 +22,7 @@ const executable = (process.env.CHROMIUM_PATH ? [process.env.CHROMIUM_PATH] : CA
 export const isBrowserMissing = isMissing(executable !== undefined, 'Chromium (or set CHROMIUM_PATH)');
 
 /** @param atEnd registers the function that closes it; a browser for several tests is closed after all of them */
-export async function launchBrowser(
-  atEnd: (end: () => Promise<void>) => void = onTestFinished,
-): Promise<Browser> {
+export async function launchBrowser(atEnd: AtEnd = onTestFinished): Promise<Browser> {
   if (!executable) throw new Error('Chromium is not installed, and in CI its tests must not be skipped.');
   const browser = await chromium.launch({
     executablePath: executable,

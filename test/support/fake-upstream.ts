@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { AtEnd } from './ends.js';
 
 /** Responds to one request to the fake upstream. `nth` counts the requests for that path from 1. */
 export type Answer = (response: ServerResponse, request: IncomingMessage, nth: number) => void;
@@ -24,15 +25,14 @@ export interface FakeListings {
   readonly tokens?: readonly unknown[];
 }
 
+type Planned = 'chains' | 'tokens' | 'routes';
+
 /** A timer records the time every BEAT_MS, and the last BEATS times are stored. */
 const BEAT_MS = 20;
 const BEATS = 5;
 
 /** @param atEnd registers the function that closes it. It is not needed for a test gateway, which closes its upstream */
-export async function startFakeUpstream(
-  listings: FakeListings = {},
-  atEnd: (end: () => Promise<void>) => void = () => {},
-) {
+export async function startFakeUpstream(listings: FakeListings = {}, atEnd: AtEnd = () => {}) {
   const { chains, tokens } = listings;
   const seen: SeenRequest[] = [];
   const plans = new Map<string, Answer>([
@@ -67,6 +67,7 @@ export async function startFakeUpstream(
   atEnd(close);
   await listen(0);
   const { port } = server.address() as AddressInfo;
+  const plan = (path: Planned, answer: Answer) => void plans.set(path, answer);
   return {
     /** Base address with a version segment, without a trailing slash. */
     url: `http://127.0.0.1:${port}/v1`,
@@ -76,7 +77,15 @@ export async function startFakeUpstream(
     /** The requests for routes so far. */
     routesAsked: (): readonly SeenRequest[] => seen.filter((request) => isForRoutes(request.url)),
     /** Sets how requests for a path are answered from now on. Without a plan, routes are answered like tokens. */
-    plan: (path: 'chains' | 'tokens' | 'routes', answer: Answer) => void plans.set(path, answer),
+    plan,
+    /** Plans an answer that the last request gets only when the returned function is called. */
+    hold(path: Planned, answer: Answer): () => void {
+      let release = () => {};
+      plan(path, (...exchange) => {
+        release = () => answer(...exchange);
+      });
+      return () => release();
+    },
     planBoth: (answer: Answer) => void plans.set('chains', answer).set('tokens', answer),
     /** Closes all connections and refuses new ones: the port is closed until `accept`. */
     refuse,

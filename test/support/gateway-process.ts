@@ -1,6 +1,8 @@
 /** The built gateway as a process of its own, as `npm start` runs it. */
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
+import type { AtEnd } from './ends.js';
+import { type Answer, startFakeUpstream } from './fake-upstream.js';
 import { fixedLimits } from './fixed-limits.js';
 import { PACKAGE, ROOT } from './readme.js';
 import { spawnKept } from './server-process.js';
@@ -19,7 +21,7 @@ export type GatewayProcess = Awaited<ReturnType<typeof startGatewayProcess>>;
  */
 export async function startGatewayProcess(
   env: Record<string, string> = {},
-  atEnd: (end: () => Promise<void>) => void = onTestFinished,
+  atEnd: AtEnd = onTestFinished,
   wrapper: readonly string[] = [],
 ) {
   const { child, output, exited } = spawnGateway({ PORT: '0', ...env }, MAIN, wrapper);
@@ -64,4 +66,32 @@ export function post(address: string, body: object, headers: Record<string, stri
     headers: { 'content-type': 'application/json', ...headers },
     body: JSON.stringify(body),
   });
+}
+
+/**
+ * Starts the gateway with one request in progress, which waits for the upstream.
+ *
+ * @param tokens the answer of the upstream to requests for tokens, which the request of the client waits for
+ */
+export async function startWaitingGateway(tokens: Answer, env: Record<string, string> = {}) {
+  const upstream = await startFakeUpstream({}, onTestFinished);
+  upstream.plan('tokens', tokens);
+  const gateway = await startGatewayProcess({ UPSTREAM_URL: upstream.url, ...env });
+  const answer = ask<{ tokens: unknown[] }>(gateway.address, '{ tokens { symbol } }');
+  let isSettled = false;
+  const settle = () => {
+    isSettled = true;
+  };
+  // A test may ignore the response.
+  answer.then(settle, settle);
+  await expect.poll(() => upstream.count('tokens')).toBeGreaterThan(0);
+  // The gateway itself requests the tokens at its start. So this alone does not show that the client's request arrived.
+  await expect.poll(async () => isSettled || (await inFlight(gateway.address)) > 1).toBe(true);
+  return { ...gateway, answer };
+}
+
+/** How many requests wait for their response, including this request for the metrics. */
+async function inFlight(address: string): Promise<number> {
+  const metrics = await (await fetch(`${address}/metrics`)).text();
+  return Number(/^gateway_requests_in_flight (\d+)$/m.exec(metrics)?.[1]);
 }

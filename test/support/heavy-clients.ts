@@ -2,9 +2,9 @@
 import { execFile } from 'node:child_process';
 import { cpSync, existsSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { AtEnd } from './ends.js';
 import { isMissing } from './missing.js';
 import { ROOT } from './readme.js';
-import type { AtEnd } from './server-process.js';
 import { temporaryDirectory } from './temporary-files.js';
 
 /** Time limit of a command, in milliseconds. Only a program that hangs takes longer, or one on a very busy machine. */

@@ -5,13 +5,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { expect, onTestFinished } from 'vitest';
 import { generatedListings } from '../fixtures/rows.js';
-import { share } from './ends.js';
+import { type AtEnd, share } from './ends.js';
 import { type FakeListings, startFakeUpstream } from './fake-upstream.js';
 import { LIMITS_OF_PRODUCTION } from './fixed-limits.js';
 import { startGatewayProcess } from './gateway-process.js';
 import { mainThreadMs, megabytesOf } from './process-facts.js';
 import { type Received, sendHttp } from './send-http.js';
-import type { AtEnd } from './server-process.js';
 
 export type HttpAnswer = Omit<Received, 'body'> & { readonly body: string };
 

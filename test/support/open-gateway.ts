@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { FIXED_LIMITS } from '../../src/config/config.js';
 import { type OpenGatewayOptions, openGateway } from '../../src/library/index.js';
+import type { AtEnd } from './ends.js';
 import type { FakeUpstream } from './fake-upstream.js';
 
 export const AT = 'http://gateway/api/graphql';
@@ -43,10 +44,7 @@ export async function open(
 }
 
 /** Starts a server of node:http with this handler. @returns its address */
-export async function startAround(
-  handler: RequestListener,
-  atEnd: (end: () => Promise<void>) => void = onTestFinished,
-): Promise<string> {
+export async function startAround(handler: RequestListener, atEnd: AtEnd = onTestFinished): Promise<string> {
   const server = createServer(handler);
   atEnd(async () => {
     server.close();

@@ -3,8 +3,7 @@ import { type SpawnOptionsWithoutStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
-
-export type AtEnd = (end: () => Promise<void>) => void;
+import type { AtEnd } from './ends.js';
 
 /** A server other than the gateway, which runs in a separate process. */
 export interface ServerProcess {

@@ -13,6 +13,7 @@ import { plainRefusal } from '../../src/http/refusal.js';
 import { createLogger, LOG_LEVELS, type Logger, type LogLevel } from '../../src/logger/logger.js';
 import { createMetrics } from '../../src/observability/metrics.js';
 import { until } from './clock.js';
+import type { AtEnd } from './ends.js';
 import { type FakeListings, type FakeUpstream, startFakeUpstream } from './fake-upstream.js';
 
 export interface AnsweredError {
@@ -46,7 +47,7 @@ export interface TestGatewayOptions {
   /** Whether a query fetches both listings first. */
   readonly hasListings?: boolean;
   /** Registers the function that ends the gateway. The default ends it after the test in which it was started. */
-  readonly atEnd?: (end: () => Promise<void>) => void;
+  readonly atEnd?: AtEnd;
 }
 
 /** A service whose routes cause an internal error, with the message `secret-bug`. */

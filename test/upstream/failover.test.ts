@@ -191,10 +191,7 @@ it('clients notice nothing of a failover, however many send requests', async () 
 
 it('clients do not see later errors of v1', async () => {
   const { query, v1, service } = await serve();
-  let fail = () => {};
-  v1.plan('tokens', (...asked) => {
-    fail = () => status(503)(...asked);
-  });
+  const fail = v1.hold('tokens', status(503));
   v1.plan('chains', GONE);
   const tokens = query('{ tokens { symbol } }');
   await expect.poll(() => v1.count('tokens')).toBe(1);

@@ -3,11 +3,12 @@ import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import type { AtEnd } from '../../support/ends.js';
 import { freePort } from '../../support/free-port.js';
 import { post, startGatewayProcess } from '../../support/gateway-process.js';
 import { isMissing } from '../../support/missing.js';
 import { startAround } from '../../support/open-gateway.js';
-import { type AtEnd, startServerProcess } from '../../support/server-process.js';
+import { startServerProcess } from '../../support/server-process.js';
 import { startStatsSubgraph } from './stats-subgraph.js';
 
 const HOME = fileURLToPath(new URL('..', import.meta.url));

@@ -1,7 +1,7 @@
 /** Graphs of another team: one of them has invented numbers about chains and tokens. */
 import { buildSchema, type GraphQLSchema, graphql } from 'graphql';
+import type { AtEnd } from '../../support/ends.js';
 import { startAround } from '../../support/open-gateway.js';
-import type { AtEnd } from '../../support/server-process.js';
 
 interface ChainKey {
   readonly chainKey: string;

@@ -118,10 +118,7 @@ it('the breaker sends only the probe while it is in progress, and answers other 
   const { upstream, routeCode, routeCodes, from, breakers } = await serve();
   upstream.plan('tokens', status(500));
   await routeCodes(5);
-  let release = () => {};
-  upstream.plan('tokens', (...asked) => {
-    release = () => GOOD(...asked);
-  });
+  const release = upstream.hold('tokens', GOOD);
   const asked = from();
   clock.advance(OPEN_MS);
   const tried = routeCode();
