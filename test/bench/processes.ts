@@ -21,7 +21,6 @@ export interface Target {
   readonly asker: string;
 }
 
-/** Options of {@link startGateway}. */
 export interface GatewayOptions {
   /** How many tokens the upstream lists. */
   readonly listed: number;
@@ -70,7 +69,6 @@ function keep<Child extends ChildProcess>(child: Child): Child {
   return child;
 }
 
-/** Ends processes, and waits for their exits. */
 export async function end(...ending: readonly { readonly child: ChildProcess }[]): Promise<void> {
   for (const { child } of ending) {
     if (child.exitCode !== null || child.signalCode !== null) continue;
@@ -79,7 +77,6 @@ export async function end(...ending: readonly { readonly child: ChildProcess }[]
   }
 }
 
-/** Ends all processes that still run. */
 export function endAll(): void {
   for (const child of children) child.kill('SIGKILL');
 }

@@ -1,14 +1,12 @@
 /** The report of the bench as Markdown: tables of measurements, and goals that are met or missed. */
 import { type Bench, type Contest, middle, ratio } from './rounds.js';
 
-/** A claim, and its measurement. */
 export interface Goal {
   readonly goal: string;
   readonly measured: string;
   readonly isMet: boolean;
 }
 
-/** The results of one part of the bench, as Markdown. */
 export interface Findings {
   readonly title: string;
   readonly text: string;

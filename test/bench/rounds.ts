@@ -15,7 +15,6 @@ export interface Sample {
   readonly upstreamRequests: number;
 }
 
-/** One server under one load. */
 export interface Entry {
   readonly name: string;
   readonly target: Target;
@@ -25,7 +24,6 @@ export interface Entry {
   readonly against?: string;
 }
 
-/** Entries that are measured side by side. */
 export interface Contest {
   readonly label: string;
   readonly entries: readonly Entry[];
@@ -44,7 +42,6 @@ const WARM_UP_RUN_SECONDS = 0.5;
 /** The warm-up ends after this many runs at the latest: some servers mostly wait for the upstream. */
 const WARM_UP_MOST_RUNS = 12;
 
-/** An entry without measurements. */
 export function entry(name: string, target: Target, load: Load, against?: string): Entry {
   return { name, target, load, samples: [], ...(against === undefined ? {} : { against }) };
 }
@@ -94,7 +91,6 @@ async function measure({ target, load }: Entry, upstream: Target, seconds: numbe
   };
 }
 
-/** The median over the rounds. */
 export function middle({ samples }: Entry, key: keyof Sample): number {
   return median(samples.map((sample) => sample[key]));
 }
@@ -111,7 +107,6 @@ export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
-/** Prints the current step. */
 export function tell(what: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${what}`);
   else if (what) process.stderr.write(`${what}\n`);

@@ -161,7 +161,6 @@ const withTokens = (
   },
 });
 
-/** 20 random tokens by their keys. */
 export const byKey = withTokens('20 by key', (token) => () => byKeyBody(Array.from({ length: PAGE }, token)));
 
 /** A router's request for fields of 50 random tokens, which another subgraph has listed. */

@@ -33,7 +33,6 @@ async function show<Data>(query: ObservableQuery<Data>): Promise<void> {
   await firstValueFrom(from(query).pipe(filter(({ dataState }) => dataState === 'complete')));
 }
 
-/** A client with its default configuration. */
 function createPlainClient(uri: string, cache = new InMemoryCache()) {
   return new ApolloClient({ link: new HttpLink({ uri }), cache });
 }

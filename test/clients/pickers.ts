@@ -20,14 +20,12 @@ export const DESTINATION_PICKER = `query DestinationPicker($srcChainKey: String!
   }
 }`;
 
-/** The fields of a found token that tests read. */
 export interface PickedToken {
   readonly id: string;
   readonly address: string;
   readonly chain: { readonly name: string } | null;
 }
 
-/** The data of {@link TOKEN_PICKER}. */
 export interface TokenPicker {
   readonly tokenSearch: {
     readonly totalCount: number;
@@ -36,14 +34,12 @@ export interface TokenPicker {
   };
 }
 
-/** A token whose price changes with each refresh. */
 export interface PricedToken {
   readonly id: string;
   readonly symbol: string;
   readonly price: { readonly usd: number; readonly asOf: string };
 }
 
-/** USDC on Ethereum. */
 export const USDC = { srcChainKey: 'ethereum', srcToken: '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48' };
 
 /** Finds 65 tokens: four pages of at most 20. */

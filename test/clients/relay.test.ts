@@ -18,7 +18,6 @@ interface Report {
     readonly edges: readonly { readonly node: PickedToken }[];
   };
   readonly refetched: { readonly before: string; readonly after: string };
-  /** The text of each operation that was sent. */
   readonly asked: readonly string[];
 }
 

@@ -111,7 +111,6 @@ export const alerts = (
   parse(deployed('alerts.yaml')) as { readonly groups: readonly { readonly rules: readonly Alert[] }[] }
 ).groups.flatMap(({ rules }) => rules);
 
-/** The configuration of Prometheus in .deploy/README.md. */
 export const prometheusConfig = parse(blockOf('.deploy/README.md', 'prometheus.yaml')) as {
   readonly rule_files: readonly string[];
   readonly scrape_configs: readonly {

@@ -125,7 +125,6 @@ it('any rules hide the rows that they name, and order the others', () => {
   );
 });
 
-/** The error of a text of rules. */
 function errorOf(text: string): string {
   try {
     parseListingRules(text);

@@ -69,7 +69,6 @@ async function startWith(state: (listing: Service) => Partial<Service>): Promise
   return server;
 }
 
-/** The cursors of the loaded listings. */
 async function cursorsOf({ ask }: TestServer): Promise<readonly string[]> {
   const { body } = await ask({ query: '{ tokenChanges { cursor } chainChanges { cursor } }' });
   const { data } = JSON.parse(body.toString()) as { data: Record<string, { cursor: string } | null> };

@@ -72,7 +72,6 @@ it('kept JSON is dropped when all of it together exceeds the limit', () => {
   expect(callsOfAll()).toContain(20);
 });
 
-/** Starts a gateway with both listings. */
 async function startLoaded(options: TestServerOptions): Promise<TestServer> {
   const server = await startServer({ ...options, config: { ...FRESH, ...options.config } });
   await server.ask({ query: '{ chains { name } tokens { name } }' });

@@ -24,7 +24,6 @@ const token = (chainKey: unknown, address: unknown) => ({ __typename: 'Token', c
 const chainById = (...parts: string[]) => ({ __typename: 'Chain', id: idOf('Chain', ...parts) });
 const tokenById = (...parts: string[]) => ({ __typename: 'Token', id: idOf('Token', ...parts) });
 
-/** Malformed representations, by the kind of error. */
 const MALFORMED: Readonly<Record<string, unknown>> = {
   'a string': 'Chain',
   'a number': 7,
@@ -51,7 +50,6 @@ const MALFORMED: Readonly<Record<string, unknown>> = {
 const usdc = { __typename: 'Token', chainKey: 'ethereum', address: USDC };
 const base = { __typename: 'Chain', chainKey: 'base' };
 
-/** Representations, each with the entity that it finds. */
 const FOUND: readonly (readonly [representation: object, entity: object | null])[] = [
   [token('ethereum', USDC), usdc],
   [chain('base'), base],

@@ -27,7 +27,6 @@ type Router = (typeof ROUTERS)[number];
 
 /** A larger graph has no `node`, because an id does not say which subgraph it belongs to. Ages change during the test. */
 const EXCLUDED_FIELDS = ['Query.node', 'Query.nodes', 'ListingStatus.ageSeconds'];
-/** Fields that only routers use. */
 const FOR_ROUTERS = ['Query._entities', 'Query._service', 'Query._sdl'];
 
 /** Operations that use each kind of field and give the same answer each time. */

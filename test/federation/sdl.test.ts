@@ -14,14 +14,12 @@ interface Sdls {
   readonly _sdl: string | null;
 }
 
-/** The two SDLs for federated graphs: for Federation and for stitching. */
 const sdls = share(async (atEnd) => {
   const { query } = await createTestGateway({ atEnd });
   const { data } = await query<Sdls>(SDLS);
   return { subgraph: data?._service.sdl ?? '', stitching: data?._sdl ?? '' };
 });
 
-/** The type names of an SDL, in its order. */
 const typesOf = (sdl: string) =>
   parse(sdl).definitions.flatMap((definition) =>
     'name' in definition && definition.kind !== 'DirectiveDefinition' ? [definition.name?.value] : [],

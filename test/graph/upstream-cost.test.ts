@@ -23,7 +23,6 @@ const gateway = share(async (atEnd) => {
   return { ...started, execute: await createExecutor(started, CONFIG) };
 });
 
-/** The requests to the upstream that an operation of a client causes. */
 async function requestsOf({ query, variables, operationName }: Operation): Promise<readonly string[]> {
   await new Promise((resolve) => setTimeout(resolve, 2 * CONFIG.destinationsFreshMs));
   const before = gateway.upstream.seen.length;

@@ -42,7 +42,6 @@ const SHOWN: Readonly<Record<string, string>> = {
   'deno.js': '(request) => gateway.fetch(request)',
 };
 
-/** Sends a request. */
 function ask(address: string, { path = '/graphql', ...asked }: Asked, agent?: Agent) {
   return sendHttp(address + path, { ...asked, ...(agent ? { agent } : {}) });
 }

@@ -3,11 +3,9 @@ import { type CallToolResult, Client, StreamableHTTPClientTransport } from '@mod
 import { onTestFinished } from 'vitest';
 import type { AtEnd } from '../support/ends.js';
 
-/** The revisions of the protocol that agents speak. */
 export const REVISIONS = ['2026-07-28', '2025-11-25'] as const;
 export type Revision = (typeof REVISIONS)[number];
 
-/** Connects the official client with this revision. */
 export async function connect(
   address: string,
   revision: Revision,

@@ -317,7 +317,6 @@ it('the playground compresses every asset without loss, to less than 3 MB in all
   expect(bytes.plain).toBeGreaterThan(8_000_000);
 });
 
-/** The distinct names of the workers' files. */
 function workersOf(page: Page): string[] {
   return [...new Set(page.workers().map((worker) => worker.url().replace(/.*\//, '')))].sort();
 }

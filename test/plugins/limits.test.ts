@@ -4,7 +4,6 @@ import { expect, it } from 'vitest';
 import type { Config } from '../../src/config/config.js';
 import { type Answered, codesOf, createTestGateway } from '../support/test-gateway.js';
 
-/** A query of this many levels. */
 function deep(levels: number): string {
   const fields = Array.from({ length: levels - 1 }, (_, index) => (index % 2 === 0 ? 'chains' : 'tokens'));
   return fields.reduceRight<string>((inner, _field, index) => {

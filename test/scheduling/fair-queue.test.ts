@@ -19,7 +19,6 @@ function start(maxWaiting = 1000) {
       };
       return queue.add(client === '?' ? undefined : client, priority, { name, refuse });
     },
-    /** Takes all tasks, in order. */
     takeAll() {
       const taken: string[] = [];
       for (let task = queue.take(); task; task = queue.take()) taken.push(task.name);

@@ -1,34 +1,22 @@
 /** A search for what people type finds the rows that they mean first. */
 import { describe, expect, it } from 'vitest';
 import { share } from '../support/ends.js';
-import { createTestGateway, dataOf } from '../support/test-gateway.js';
+import { searchIn } from '../support/searches.js';
+import { createTestGateway } from '../support/test-gateway.js';
 import { TYPED, TYPED_FOR_BRIDGEABLE, type TypedQuery } from './people.js';
 
 const gateway = share((atEnd) => createTestGateway({ atEnd }));
 
-interface Found {
-  readonly nodes: readonly { readonly symbol: string; readonly chainKey: string }[];
-  readonly didYouMean: readonly string[];
-}
-
 async function expectMeant({ typed, rows, didYouMean }: TypedQuery, filter = {}): Promise<void> {
-  const { tokenSearch } = await dataOf(
-    gateway.query<{ tokenSearch: Found }>(
-      `query ($typed: String, $filter: TokenFilter) {
-        tokenSearch(query: $typed, filter: $filter, first: 3) { nodes { symbol chainKey } didYouMean }
-      }`,
-      { typed, filter },
-    ),
-  );
-  const first = tokenSearch.nodes.map(({ symbol, chainKey }) => `${symbol} ${chainKey}`);
-  const suggested = tokenSearch.didYouMean.map((query) => query.toLowerCase());
+  const found = await searchIn(gateway, { query: typed, filter, first: 3 });
+  const first = found.nodes.map(({ symbol, chainKey }) => `${symbol} ${chainKey}`);
+  const suggested = found.didYouMean.map((query) => query.toLowerCase());
   const isSuggested = first.length === 0 && didYouMean !== undefined;
   expect(suggested).toEqual(isSuggested ? [didYouMean] : []);
   if (rows.length > 1) expect(first).toEqual(expect.arrayContaining([...rows]));
   else expect(first.slice(0, 1)).toEqual(isSuggested ? [] : rows);
 }
 
-/** The queries that are known to give wrong rows. */
 const NOT_YET: readonly string[] = ['metis on metis'];
 
 /**

@@ -27,7 +27,6 @@ const without = (names: string, headers: Iterable<[string, string | string[] | u
 const lasting = ({ headers }: Received) =>
   without('date x-request-id age cache-status cache-control', Object.entries(headers));
 
-/** Sends HEAD and GET, and compares the responses. */
 async function expectSame(path: string, headers: Record<string, string>, status: number): Promise<void> {
   const head = await server.ask({ method: 'HEAD', path, headers });
   const got = await server.ask({ method: 'GET', path, headers });

@@ -196,13 +196,11 @@ const pricesOf = async (gateway: GuardedGateway) =>
   (await gateway.tokens()).map(({ price }) => price?.usd ?? null);
 const NONE = GOOD.map(() => null);
 
-/** The prices that are served after a refresh with these tokens. */
 async function bring(gateway: GuardedGateway, rows: typeof GOOD, afterMs?: number) {
   await gateway.bring({ tokens: rows }, afterMs);
   return pricesOf(gateway);
 }
 
-/** The prices that are served after a refresh with the same tokens as before. */
 async function again(gateway: GuardedGateway, afterMs?: number) {
   await gateway.bring({}, afterMs);
   return pricesOf(gateway);

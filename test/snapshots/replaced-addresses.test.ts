@@ -25,7 +25,6 @@ async function bring(gateway: Gateway, rows: Rows, afterMs?: number) {
   return served(gateway);
 }
 
-/** Refreshes with the same tokens as before, then returns `served`. */
 async function again(gateway: Gateway, afterMs: number) {
   await gateway.bring({}, afterMs);
   return served(gateway);

@@ -22,7 +22,6 @@ const SETTLE_MS = 40;
 /** Long enough for several polls of the file. */
 const SOME_LOOKS_MS = 300;
 
-/** Which of the chains a, b and c the rules hide. */
 const hiddenBy = (rules: ListingRules) =>
   ['a', 'b', 'c'].filter((chainKey) => resolveRules(rules, []).hides({ chainKey, address: '0x1' }));
 

@@ -74,7 +74,6 @@ export async function startFakeUpstream(listings: FakeListings = {}, atEnd: AtEn
     seen,
     /** How many requests were received, in all or for one path. */
     count: (path?: string) => seen.filter((request) => path === undefined || request.path === path).length,
-    /** The requests for routes so far. */
     routesAsked: (): readonly SeenRequest[] => seen.filter((request) => isForRoutes(request.url)),
     /** Sets how requests for a path are answered from now on. Without a plan, routes are answered like tokens. */
     plan,

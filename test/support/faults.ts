@@ -15,7 +15,6 @@ export interface Fault {
   readonly name: string;
   /** The code of `listings.lastFailure` during the fault. */
   readonly code: `UPSTREAM_${string}`;
-  /** Starts the fault, until {@link mend}. */
   readonly begin: Begin;
 }
 
@@ -193,7 +192,6 @@ export const LASTING_FAULTS: readonly Fault[] = [
   { name: 'an error that says deprecated', ...gone, begin: always(status(400, {}, DEPRECATED)) },
 ];
 
-/** Responses that only look like faults. */
 export const ODDITIES: readonly Oddity[] = [
   { name: 'an HTTP/1.0 body that ends with its connection', begin: eachBody((b) => closed(OLD_HEAD + b)) },
   { name: 'a hundred interim answers first', begin: eachBody((b) => open(INTERIMS + sized(b))) },

@@ -51,7 +51,6 @@ export async function startGuarded(listings: FakeListings, options: GuardedOptio
   return {
     ...gateway,
     clock,
-    /** The settings with which the gateway was started. */
     config,
     /** Advances the clock by `afterMs`, and refreshes both listings with these rows. */
     async bring(rows: FakeListings, afterMs = MINUTE / 2, headers?: Record<string, string>) {
@@ -82,7 +81,6 @@ export async function startGuarded(listings: FakeListings, options: GuardedOptio
       const lines = logged.flatMap(({ msg }) => / add this line to LISTING_RULES: (.*)$/.exec(msg) ?? []);
       return lines.at(-1);
     },
-    /** How many rows are held back, of chains and of tokens. */
     heldBackRows(): readonly [chains: number, tokens: number] {
       const [chains, tokens] = snapshots.status(Date.now());
       return [chains.heldBackRows, tokens.heldBackRows];

@@ -18,7 +18,6 @@ const INSTALL = 'npm ci --prefix test/clients';
 // npm writes this file at the end of an installation.
 const isInstalled = existsSync(join(INSTALLED, '.package-lock.json'));
 
-/** Whether to skip tests of clients that have their own compilers. */
 export const isHeavyMissing = isMissing(isInstalled, `Relay and code generators (${INSTALL})`);
 
 export interface Ended {

@@ -92,7 +92,6 @@ export const servedChains = async ({ query }: TestGateway) =>
     (row) => row.chainKey,
   );
 
-/** Fails if an answer contains text of a hidden row. */
 export function expectNothingHidden(text: string, where: string): void {
   const shown = text.toLowerCase();
   for (const word of [...HIDDEN, ...HIDDEN_ADDRESSES, 'c0ffee']) expect(shown, where).not.toContain(word);

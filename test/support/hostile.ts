@@ -63,9 +63,7 @@ export async function startTarget(options: TargetOptions = {}) {
     memoryMb: () => megabytesOf(child.pid).now,
     send: (asked: Asked) => send(address, asked),
     ask: (body: string | object) => send(address, { body }),
-    /** Watches the process from outside, until `stop`. */
     watch: () => watch(address, child.pid),
-    /** How many connections were cut for this reason, according to the metrics. */
     async cuts(reason: string) {
       const { body } = await send(address, { path: '/metrics' });
       return Number(new RegExp(`connections_cut_total{reason="${reason}"} (\\d+)`).exec(body)?.[1] ?? 0);

@@ -118,7 +118,6 @@ export async function createTestGateway(options: TestGatewayOptions = {}) {
     const all = { 'content-type': 'application/json', ...headers };
     return fetch('/graphql', { method: 'POST', headers: all, body: JSON.stringify(body) }, client);
   };
-  /** Sends a query by POST, as most clients do. */
   async function query<Data = Record<string, never>>(query: string, variables?: object) {
     return (await (await post({ query, variables })).json()) as Answered<Data>;
   }

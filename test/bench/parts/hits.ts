@@ -9,7 +9,6 @@ import { LARGE, repeated, SMALL } from '../workloads.js';
 
 const OF_BARE = 0.9;
 
-/** Measures operations that are repeated again and again. */
 export const hits: Part = async (bench) => {
   const gateways = new Map<number, Target>();
   for (const listed of [SMALL, LARGE]) gateways.set(listed, await startGateway(bench.upstream, { listed }));

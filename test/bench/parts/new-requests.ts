@@ -44,7 +44,6 @@ async function startAll({ upstream }: Bench, listed: number) {
   };
 }
 
-/** Measures known documents with variables that were never sent before. */
 export const misses: Part = async (bench) => {
   const { gateway, mercurius } = await startAll(bench, LARGE);
   const byHand = await startServer('hand-written', 'hand-written', bench.upstream, LARGE);
@@ -73,7 +72,6 @@ export const misses: Part = async (bench) => {
   };
 };
 
-/** Measures documents that were never sent before. */
 export const documents: Part = async (bench) => {
   const { gateway, mercurius } = await startAll(bench, SMALL);
   const contests: Contest[] = [];

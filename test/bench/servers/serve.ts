@@ -9,7 +9,6 @@ export function serve(server: Server): void {
   server.listen(0, '127.0.0.1', () => process.send?.((server.address() as AddressInfo).port));
 }
 
-/** Fetches all rows from the upstream at this address. */
 export async function readRows(address: string) {
   const read = async (listing: string) => (await fetch(`${address}/${listing}`)).json();
   const { chains } = (await read('chains')) as { chains: readonly RawChain[] };

@@ -16,14 +16,12 @@ const PACKAGES = `${HOME}routers/`;
 const ARE_INSTALLED = existsSync(`${PACKAGES}node_modules`);
 const INSTALL = 'npm ci --ignore-scripts --prefix test/federation/routers';
 
-/** Whether to skip tests that need composers and routers. */
 export const areRoutersMissing = isMissing(ARE_INSTALLED, `composers and routers (${INSTALL})`);
 
 /** The built gateway with demo data, which it does not refresh, and the subgraph of another team. */
 export interface Subgraphs {
   /** The address of the gateway itself. */
   readonly address: string;
-  /** The log of the gateway so far. */
   readonly output: () => string;
   /** The proxy in front of the gateway, whose address routers use. */
   readonly gateway: CountingProxy;
@@ -113,7 +111,6 @@ async function isAnswering(address: string): Promise<boolean> {
 
 type CountingProxy = Awaited<ReturnType<typeof startCountingProxy>>;
 
-/** A GraphQL request that passed through the proxy. */
 export interface PassedRequest {
   readonly query: string;
   readonly variables?: Readonly<Record<string, unknown>>;

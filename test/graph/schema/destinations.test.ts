@@ -52,7 +52,6 @@ const GROUPS = [
   { chainKey: 'unlisted', chain: null, tokens: [{ chainKey: 'unlisted', address: '0xu1' }] },
 ];
 
-/** The destinations of a pair. */
 const destinationsOf = async ({ query }: Pick<TestGateway, 'query'>, pair: object = PAIR) =>
   (await dataOf(query<{ destinations: Group[] | null }>(DESTINATIONS, pair))).destinations;
 

@@ -37,7 +37,6 @@ const gateway = share((atEnd) => createTestGateway({ atEnd }));
 const pageOf = async ({ query }: TestGateway, variables: object): Promise<Connection> =>
   (await dataOf(query<{ tokenSearch: Connection }>(PAGE, variables))).tokenSearch;
 
-/** Starts another gateway with these tokens. */
 const serve = (tokens: readonly object[]) => createTestGateway({ listings: { tokens } });
 
 /** Fetches all pages, from the first to the last. */
@@ -60,7 +59,6 @@ async function pagesOf(
 const nodesOf = (pages: readonly Connection[]) => pages.flatMap(({ edges }) => edges.map(({ node }) => node));
 const keyOf = ({ chainKey, address }: Pick<RawToken, 'chainKey' | 'address'>) => `${chainKey} ${address}`;
 
-/** All tokens, in the order of their pages. */
 const tokensOf = async (from: TestGateway, variables: object) =>
   nodesOf(await pagesOf(from, { first: 100, ...variables }));
 

@@ -2,7 +2,8 @@
 import { expect, it } from 'vitest';
 import { chainRow, tokenRow } from '../../fixtures/rows.js';
 import { type Answer, json, status } from '../../support/fake-upstream.js';
-import { codesOf, dataOf, type TestGateway, type TestGatewayOptions } from '../../support/test-gateway.js';
+import { SEARCH, searchIn } from '../../support/searches.js';
+import { codesOf, type TestGateway, type TestGatewayOptions } from '../../support/test-gateway.js';
 import { startServer } from '../../support/test-server.js';
 
 const HEX = '0x00000000000000000000000000000000000000';
@@ -24,18 +25,6 @@ const ROUTES = [
   tokenRow('c', `${HEX}C1`, { symbol: 'USDC', name: 'USD Coin', isBridgeable: false }),
   tokenRow('c', `${HEX}C9`, { symbol: 'USDC' }),
 ];
-const SEARCH = `query ($query: String, $filter: TokenFilter, $orderBy: TokenOrder, $first: Int, $after: String) {
-  tokenSearch(query: $query, filter: $filter, orderBy: $orderBy, first: $first, after: $after) {
-    totalCount didYouMean pageInfo { hasNextPage endCursor } nodes { chainKey symbol name }
-  }
-}`;
-
-interface Found {
-  readonly totalCount: number;
-  readonly didYouMean: readonly string[];
-  readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string };
-  readonly nodes: readonly { readonly chainKey: string; readonly symbol: string; readonly name: string }[];
-}
 
 const CHAINS = ['a', 'b', 'c'].map((key) => chainRow(key));
 
@@ -47,17 +36,17 @@ async function serve(config: TestGatewayOptions['config'] = {}, routes: Answer =
 }
 
 /** Searches the tokens that the source can be moved to. @returns them as `SYMBOL chain` */
-async function reach({ query }: TestGateway, variables: object = {}, filter: object = {}) {
+async function reach(gateway: TestGateway, variables: object = {}, filter: object = {}) {
   const asked = { ...variables, filter: { reachableFrom: SOURCE, ...filter } };
-  const { nodes, ...rest } = (await dataOf(query<{ tokenSearch: Found }>(SEARCH, asked))).tokenSearch;
-  return { ...rest, nodes, found: nodes.map(({ symbol, chainKey }) => `${symbol} ${chainKey}`) };
+  const result = await searchIn(gateway, asked);
+  return { ...result, found: result.nodes.map(({ symbol, chainKey }) => `${symbol} ${chainKey}`) };
 }
 
 it('a search among destinations finds them as they are listed, in the order of the search', async () => {
   const gateway = await serve();
   expect(await reach(gateway)).toMatchObject({ found: ['USDC b', 'USDT b', 'USDC c'], totalCount: 3 });
   const { nodes } = await reach(gateway, {}, { symbols: ['usdt'] });
-  expect(nodes).toEqual([{ chainKey: 'b', symbol: 'USDT', name: 'Tether USD' }]);
+  expect(nodes).toMatchObject([{ chainKey: 'b', symbol: 'USDT', name: 'Tether USD' }]);
 });
 
 it.each<[variables: object, filter: object, found: readonly string[]]>([
@@ -71,10 +60,8 @@ it.each<[variables: object, filter: object, found: readonly string[]]>([
   [{ query: 'coin' }, { isBridgeable: true, chainTypes: ['evm'] }, ['USDC b']],
   [{ query: 'dai' }, { reachableFrom: null }, ['DAI b']],
 ])('a search among destinations obeys %j and the filter %j, too', async (variables, filter, found) => {
-  expect(await reach(await serve(), variables, filter)).toMatchObject({
-    found,
-    totalCount: found.length,
-  });
+  const result = await reach(await serve(), variables, filter);
+  expect(result).toMatchObject({ found, totalCount: found.length });
 });
 
 it('a search among destinations suggests queries that find something among them', async () => {
@@ -110,11 +97,8 @@ it('a search whose routes fail is null with the code that `destinations` has, an
       }`,
     { filter: { reachableFrom: SOURCE } },
   );
-  expect(answer.data).toEqual({
-    tokenSearch: null,
-    destinations: null,
-    all: { totalCount: LISTED.length },
-  });
+  const all = { totalCount: LISTED.length };
+  expect(answer.data).toEqual({ tokenSearch: null, destinations: null, all });
   expect(codesOf(answer)).toEqual(['UPSTREAM_STATUS', 'UPSTREAM_STATUS']);
 });
 

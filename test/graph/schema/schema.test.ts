@@ -29,7 +29,6 @@ const MARKED = [
   'Token.destinations',
 ];
 
-/** The marked fields of a schema file. */
 function markedIn(sdl: string): readonly string[] {
   return Object.values(buildSchema(sdl).getTypeMap())
     .flatMap((type) =>

@@ -6,13 +6,9 @@ import { demoChains, demoTokens, type RawToken } from '../../fixtures/demo.js';
 import { chainRow, tokenRow, USDC } from '../../fixtures/rows.js';
 import { share } from '../../support/ends.js';
 import { startFakeUpstream, status } from '../../support/fake-upstream.js';
-import { createTestGateway, dataOf } from '../../support/test-gateway.js';
+import { type Found, searchIn } from '../../support/searches.js';
+import { createTestGateway } from '../../support/test-gateway.js';
 import { refreshWith, startServer, UNGUARDED } from '../../support/test-server.js';
-
-interface Found {
-  readonly totalCount: number;
-  readonly nodes: readonly Pick<RawToken, 'symbol' | 'name' | 'chainKey' | 'address'>[];
-}
 
 const HEX = '0x00000000000000000000000000000000000000';
 /** Rows of kinds that the demo listing does not have. */
@@ -31,21 +27,13 @@ const gateway = share(async (atEnd) => {
   return createTestGateway({ listings, atEnd });
 });
 
-const SEARCH = `query ($query: String, $filter: TokenFilter) {
-  tokenSearch(query: $query, filter: $filter, first: 100) {
-    totalCount nodes { symbol name chainKey address }
-  }
-}`;
-
-async function search(query: string, filter = {}, { query: ask }: Pick<typeof gateway, 'query'> = gateway) {
-  const { tokenSearch } = await dataOf(ask<{ tokenSearch: Found }>(SEARCH, { query, filter }));
-  const { nodes: found, totalCount } = tokenSearch;
+async function search(query: string, filter = {}, from: Pick<typeof gateway, 'query'> = gateway) {
+  const { nodes: found, totalCount } = await searchIn(from, { query, filter, first: 100 });
   return { found, totalCount, chainKeys: found.map(({ chainKey }) => chainKey) };
 }
 
 const keyOf = ({ chainKey, address }: Pick<RawToken, 'chainKey' | 'address'>) => `${chainKey} ${address}`;
 
-/** Starts another gateway with these tokens. */
 const serve = (tokens: readonly object[], chains: readonly object[] = demoChains) =>
   createTestGateway({ listings: { chains, tokens } });
 
@@ -285,7 +273,9 @@ it('a search puts the native asset first by the address of the native currency, 
     const { body } = await server.ask({
       query: `{ tokenSearch(query: "${query}") { nodes { address } } }`,
     });
-    const { data } = JSON.parse(String(body)) as { data: { tokenSearch: Found } };
+    const { data } = JSON.parse(String(body)) as {
+      data: { tokenSearch: Found };
+    };
     return data.tokenSearch.nodes[0]?.address;
   };
   for (const [native, address] of [

@@ -79,18 +79,14 @@ const badPost = (headers: string, body: string) =>
   `POST /graphql HTTP/1.1\r\nhost: x\r\n${headers}\r\n\r\n${body}`;
 const wrongLength = fc.oneof(fc.nat(BODY.length), fc.constantFrom(36, 2_000_000, 2 ** 31, 2 ** 53));
 
+const manyHeaders = size(3_000).map((count) => times(count, (nth): Header => [`x-${nth}`, 'a']));
+
 /** Bytes to send on one connection that no usual HTTP client sends. */
 const oddBytes: fc.Arbitrary<string> = fc.oneof(
   badLine.map(({ method, path, version, end }) => `${method} ${path} ${version}${end}`),
   oddText().map((text) => `${text}\r\n\r\n`),
   size(10_000).map((count) => '\r\n'.repeat(count)),
-  size(3_000).map((count) =>
-    headOf(
-      'GET',
-      '/live',
-      times(count, (nth) => [`x-${nth}`, 'a']),
-    ),
-  ),
+  manyHeaders.map((headers) => headOf('GET', '/live', headers)),
   badHeader.map((header) => badPost(header, BODY)),
   twoLengths.map((lengths) => badPost(lengths, `0\r\n\r\n${GET}`)),
   fc
@@ -105,13 +101,7 @@ const pipelined = many(100, fc.constantFrom(GET, POST, LIVE, GET.replace('/graph
 
 const odd: fc.Arbitrary<RawBytes> = fc
   .tuple(
-    fc.oneof(
-      weighted(1, chunked),
-      weighted(
-        6,
-        oddBytes.map((bytes) => [bytes]),
-      ),
-    ),
+    fc.oneof(weighted(1, chunked), { weight: 6, arbitrary: oddBytes.map((bytes) => [bytes]) }),
     fc.nat(7),
   )
   .map(([writes, chance]) => ({ writes, isCut: chance === 7, answersAtLeast: 0 }));

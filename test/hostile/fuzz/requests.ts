@@ -70,10 +70,7 @@ function oddVariables(variables: Readonly<Record<string, unknown>>): fc.Arbitrar
   const whole = fc.constantFrom(JSON.stringify(variables), [], [variables], 5, '', '{', null, '@raw:1e999');
   const missing = fc.constant(Object.fromEntries(Object.entries(variables).slice(1)));
   return fc.oneof(
-    weighted(
-      3,
-      members.map((odd) => ({ ...variables, ...odd })),
-    ),
+    { weight: 3, arbitrary: members.map((odd) => ({ ...variables, ...odd })) },
     missing,
     whole,
     manyMembers(20_000),
@@ -98,16 +95,12 @@ const typed: fc.Arbitrary<Parameters> = fc.constantFrom(...TYPED).chain(([type, 
     oddText(300_000),
   );
   const variables = fc.oneof(
-    weighted(
-      5,
-      value.map((v) => ({ v })),
-    ),
+    { weight: 5, arbitrary: value.map((v) => ({ v })) },
     weighted(1, oddVariables({ v: good })),
   );
   return variables.map((all) => ({ query: `query ($v: ${type}) ${rest}`, variables: all }));
 });
 
-/** The parameters of an automatic persisted query, valid or not. */
 const persisted: fc.Arbitrary<Parameters> = validOperation.chain((operation) => {
   const hash = createHash('sha256').update(operation.query).digest('hex');
   const version = fc.oneof(fc.constant(1), oddValue(1));
@@ -297,12 +290,8 @@ const withHeaders = fc
   .tuple(byParameters, fc.oneof(weighted(3, usualHeaders), weighted(1, oddHeaders)))
   .map(([request, headers]) => ({ ...request, headers: [...request.headers, ...headers] }));
 
-/** A request that `sendHttp` can send. */
 export const plainRequest: fc.Arbitrary<PlainRequest> = fc.oneof(
   weighted(70, withHeaders),
-  weighted(
-    6,
-    oddBody.map((body) => post(body)),
-  ),
+  { weight: 6, arbitrary: oddBody.map((body) => post(body)) },
   weighted(8, oddRequest),
 );

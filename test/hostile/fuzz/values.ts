@@ -32,7 +32,6 @@ export const oddName = words(
   'constructor __proto__ prototype toString valueOf hasOwnProperty __defineGetter__ __typename __schema __type then length toJSON null true on fragment query id errors data extensions _ __ _entities',
 );
 
-/** Texts that break careless code. */
 const ODD_TEXTS = [
   ...['', ' ', '\0', '\u{feff}', '\u{fffd}', '\u{d800}', '\u{dfff}x', '\u{202e}abc', 'İıſK', 'ﷺ'],
   ...['\u{1f41f}\u{200d}\u{1f469}', 'e\u{301}\u{301}\u{301}', '\u{85}\u{2028}\u{2029}', '$' + '{7*7}'],
@@ -49,18 +48,14 @@ export function oddText(max = 3_000): fc.Arbitrary<string> {
   return fc.oneof(
     weighted(6, known),
     weighted(3, oddName),
-    weighted(
-      2,
-      many(20, fc.nat(0xffff)).map((codes) => String.fromCharCode(...codes)),
-    ),
-    weighted(
-      2,
-      fc.tuple(repeated, size(max)).map(([part, count]) => part.repeat(count)),
-    ),
-    weighted(
-      1,
-      fc.tuple(many(12, known), fc.constantFrom(' ', '', ',')).map(([texts, by]) => texts.join(by)),
-    ),
+    { weight: 2, arbitrary: many(20, fc.nat(0xffff)).map((codes) => String.fromCharCode(...codes)) },
+    { weight: 2, arbitrary: fc.tuple(repeated, size(max)).map(([part, count]) => part.repeat(count)) },
+    {
+      weight: 1,
+      arbitrary: fc
+        .tuple(many(12, known), fc.constantFrom(' ', '', ','))
+        .map(([texts, by]) => texts.join(by)),
+    },
   );
 }
 

@@ -156,7 +156,6 @@ export const hasFocus = (place: Locator) => place.evaluate((element) => element 
 
 export const copied = (page: Page) => page.evaluate(() => navigator.clipboard.readText());
 
-/** A text in single spaces. */
 export const inOneLine = (text: string): string => text.replace(/\s+/g, ' ').trim();
 
 /** The texts of rows, without the letters in their icons. */
