@@ -1,10 +1,11 @@
 /** Every README and guide names and links only what exists, and the README names everything that it indexes. */
+
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { buildSchema } from 'graphql';
 import { describe, expect, it } from 'vitest';
+import { shareGateway } from './support/gateway-process.js';
 import { blockOf, blocksOf, PACKAGE, ROOT, readmes, readText } from './support/readme.js';
-import { shareGateway } from './support/shared-gateway.js';
 
 const README = 'README.md';
 const MAX_WORDS = 1_500;

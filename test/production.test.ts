@@ -69,12 +69,9 @@ it(`npm ci installs at most ${MAX_MIB} MiB and ${MAX_PACKAGES} packages, no Type
   expect(scripted).toEqual([]);
 });
 
-it('the table in src/decisions.md names every dependency', () => {
+it('the dependencies in package.json are exactly what the compiled code imports, and the table in src/decisions.md names each of them', () => {
   const [, table = ''] = readText('src/decisions.md').split('\n## Dependencies\n');
   expect([...table.matchAll(/^\| `([^`]+)` \|/gm)].map(([, name]) => name)).toEqual(DEPENDENCIES);
-});
-
-it('the dependencies in package.json are exactly what the compiled code imports', () => {
   const dist = join(folder, 'dist');
   const imported = readdirSync(dist, { recursive: true, encoding: 'utf8' })
     // Scripts of the build do not run in production.

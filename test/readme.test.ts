@@ -7,11 +7,10 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { startFakeSuccessor } from './support/fake-successor.js';
 import { startFakeUpstream, status } from './support/fake-upstream.js';
 import { freePort } from './support/free-port.js';
-import { ask } from './support/gateway-process.js';
+import { ask, shareGateway } from './support/gateway-process.js';
 import { blockOf, ROOT, variablesOf } from './support/readme.js';
 import { isRedisMissing } from './support/redis.js';
 import { spawnGroup } from './support/server-process.js';
-import { shareGateway } from './support/shared-gateway.js';
 import { temporaryDirectory } from './support/temporary-files.js';
 
 const README = 'README.md';

@@ -1,9 +1,9 @@
 /** Apollo Client works with its usual configuration: pickers, its cache by id, and the pages of a search. */
+
 import { ApolloClient, gql, HttpLink, InMemoryCache, type ObservableQuery } from '@apollo/client';
 import { filter, firstValueFrom, from } from 'rxjs';
 import { expect, it, onTestFinished } from 'vitest';
-import { watchRequests } from '../support/seen-requests.js';
-import { shareGateway } from '../support/shared-gateway.js';
+import { shareGateway } from '../support/gateway-process.js';
 import {
   CHAIN_PICKER,
   expectAllFound,
@@ -13,6 +13,7 @@ import {
   TOKEN_PICKER,
   type TokenPicker,
   USDC,
+  watchRequests,
 } from './pickers.js';
 import { createClient } from './recipes/apollo.js';
 

@@ -1,6 +1,7 @@
 /** The recipe for fetch fills the pickers, and gives data and errors as the guide says. */
+
 import { expect, it } from 'vitest';
-import { shareGateway } from '../support/shared-gateway.js';
+import { shareGateway } from '../support/gateway-process.js';
 import { expectPickers } from './pickers.js';
 import { ask } from './recipes/fetch.js';
 

@@ -1,5 +1,5 @@
 /** The queries of the three pickers, which each client sends, and the answers according to the demo rows. */
-import { expect } from 'vitest';
+import { expect, onTestFinished, vi } from 'vitest';
 import { demoChains, demoTokens, type RawToken } from '../fixtures/demo.js';
 
 export const CHAIN_PICKER = `query ChainPicker($search: String) {
@@ -114,4 +114,11 @@ export async function expectPickers(
 export function expectAllFound({ totalCount, edges }: Omit<TokenPicker['tokenSearch'], 'pageInfo'>): void {
   expect(sorted(edges.map(({ node }) => node))).toMatchObject(searchedTokens);
   expect(totalCount).toBe(searchedTokens.length);
+}
+
+/** Records the requests of `fetch` until the end of the test. @returns a function that returns the requests so far */
+export function watchRequests(): () => readonly Request[] {
+  const spy = vi.spyOn(globalThis, 'fetch');
+  onTestFinished(() => spy.mockRestore());
+  return () => spy.mock.calls.map(([input, init]) => new Request(input, init));
 }

@@ -8,9 +8,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { demoTokens } from '../fixtures/demo.js';
 import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
 import { fixedLimits } from '../support/fixed-limits.js';
-import { ask, startGatewayProcess } from '../support/gateway-process.js';
-import { watchRequests } from '../support/seen-requests.js';
-import { shareGateway } from '../support/shared-gateway.js';
+import { ask, shareGateway, startGatewayProcess } from '../support/gateway-process.js';
 import {
   expectAllFound,
   expectPickers,
@@ -20,6 +18,7 @@ import {
   TOKEN_PICKER,
   type TokenPicker,
   USDC,
+  watchRequests,
 } from './pickers.js';
 import { createClient, keys } from './recipes/urql.js';
 

@@ -10,113 +10,104 @@ function errorsOf(env: Record<string, string>): readonly string[] {
   return 'errors' in settings ? settings.errors : [];
 }
 
-it('settings are read from the environment, and empty ones are unset', () => {
-  expect(
-    readConfig({
-      HOST: '::1',
-      PORT: '0',
-      UPSTREAM_URL: 'https://example.org/v1/',
-      UPSTREAM_HEADERS: '{"x-api-key":"key"}',
-      CORS_ORIGINS: 'https://a.example, http://localhost:3000, capacitor://localhost',
-      GRAPHIQL: 'false',
-      LOG_LEVEL: 'silent',
-      ADMIN_PORT: '9090',
-      LOG_REQUESTS: 'errors',
-      MAX_COST: ' ',
-      PRICE_MAX_AGE_MS: '',
-    }),
-  ).toMatchObject({
-    config: {
-      host: '::1',
-      port: 0,
-      upstreamUrl: 'https://example.org/v1/',
-      upstreamHeaders: { 'x-api-key': 'key' },
-      corsOrigins: ['https://a.example', 'http://localhost:3000', 'capacitor://localhost'],
-      graphiql: false,
-      logLevel: 'silent',
-      adminPort: 9090,
-      logRequests: 'errors',
-      maxCost: 250000,
-      priceMaxAgeMs: 3600000,
-    },
-  });
+it.each<[name: string, value: string, read: object]>([
+  ['HOST', '::1', { host: '::1' }],
+  ['PORT', '0', { port: 0 }],
+  ['ADMIN_PORT', '9090', { adminPort: 9090 }],
+  ['UPSTREAM_URL', 'https://example.org/v1/', { upstreamUrl: 'https://example.org/v1/' }],
+  ['UPSTREAM_HEADERS', '{"x-api-key":"key"}', { upstreamHeaders: { 'x-api-key': 'key' } }],
+  [
+    'CORS_ORIGINS',
+    'https://a.example, http://b:3000',
+    { corsOrigins: ['https://a.example', 'http://b:3000'] },
+  ],
+  ['CORS_ORIGINS', 'capacitor://localhost', { corsOrigins: ['capacitor://localhost'] }],
+  ['GRAPHIQL', 'false', { graphiql: false }],
+  ['LOG_LEVEL', 'silent', { logLevel: 'silent' }],
+  ['LOG_REQUESTS', 'errors', { logRequests: 'errors' }],
+  // Empty ones are unset, and words may have any letter case.
+  ['MAX_COST', ' ', { maxCost: 250000 }],
+  ['PRICE_MAX_AGE_MS', '', { priceMaxAgeMs: 3600000 }],
+  ['MCP', 'FALSE', { mcp: false }],
+  ['LOG_LEVEL', 'Warn', { logLevel: 'warn' }],
+  ['UPSTREAM_PROFILE', 'V1', { upstreamProfile: 'v1' }],
+  ['HOLD_BACK_MS', 'Never', { holdBackMs: Number.POSITIVE_INFINITY }],
+  ['TRUSTED_PROXIES', 'Loopback, uniqueLocal', { trustedProxies: ['loopback', 'uniquelocal'] }],
+])('a setting is read from the environment: %s="%s" as %j', (name, value, read) => {
+  expect(readConfig({ [name]: value })).toMatchObject({ config: read });
 });
 
-it.each<[name: string, value: string, message: string]>([
-  ['HOST', 'not a host', 'an IP address or a host name, got "not a host"'],
-  ['PORT', '65536', 'a whole number from 0 to 65535, got "65536"'],
-  ['PORT', '-1', 'a whole number from 0 to 65535, got "-1"'],
-  ['DEMO', 'yes', 'true or false, got "yes"'],
+/** Each setting with a part of its error, and the values that cause it. */
+const WRONG: readonly (readonly [name: string, message: string, ...values: string[]])[] = [
+  ['HOST', 'an IP address or a host name, got "not a host"', 'not a host'],
+  ['PORT', 'a whole number from 0 to 65535, got "65536"', '65536'],
+  ['PORT', 'a whole number from 0 to 65535, got "-1"', '-1'],
+  ['DEMO', 'true or false, got "yes"', 'yes'],
   [
     'UPSTREAM_URL',
-    'example.org/v1',
     'an address such as https://example.org/v1, without "?", "#", user name',
+    'example.org/v1',
   ],
-  ['UPSTREAM_URL', 'ftp://example.org/v1', 'got "ftp://example.org/v1"'],
-  ...[
-    'https://example.org/v1?key=secret',
-    'https://user:secret@example.org/v1',
-    'https://user:secret@example.org:99999/v1',
-    'user:secret@example.org/v1',
-    'example.org/v1?key=secret',
-    'https://exa mple.org/v1#secret',
-    'https://example.org/v1?',
-    'https://example.org/v1#',
-  ].map((url): [string, string, string] => [
+  ['UPSTREAM_URL', 'got "ftp://example.org/v1"', 'ftp://example.org/v1'],
+  [
     'UPSTREAM_URL',
-    url,
     '(send keys by UPSTREAM_HEADERS), got another address',
-  ]),
-  ['UPSTREAM_PROFILE', 'v2', 'one of v1, value-transfer, auto, got "v2"'],
-  ['UPSTREAM_HEADERS', '{"Host":"secret"}', 'without headers of the connection'],
-  ['UPSTREAM_HEADERS', 'x-api-key: secret', 'a JSON object of header names and texts'],
-  ['UPSTREAM_HEADERS', '["secret"]', 'a JSON object of header names and texts'],
-  ['UPSTREAM_HEADERS', '{"x-api-key":1234567}', 'a JSON object of header names and texts'],
-  ['UPSTREAM_HEADERS', '{"bad name":"secret"}', 'a JSON object of header names and texts'],
-  ['UPSTREAM_HEADERS', '{"x":"secret\\nmore"}', 'a JSON object of header names and texts'],
-  ['UPSTREAM_TIMEOUT_MS', '10s', 'a whole number from 1 to'],
-  ['UPSTREAM_TIMEOUT_MS', '4e3', 'a whole number from 1 to'],
-  ['CHAINS_FRESH_MS', '99999999999', 'a whole number from 1 to 2147483647'],
-  ['SNAPSHOT_DIR', 'a\0b', 'a path'],
-  ['REDIS_URL', 'http://:secret@example.org', 'an address such as redis://127.0.0.1:6379'],
-  ['REDIS_URL', 'redis://', 'an address such as redis://'],
-  ['REDIS_URL', 'redis://:100%secret@example.org', 'with "%25" for a "%"'],
-  ['REDIS_URL', '127.0.0.1:6379', 'an address such as redis://'],
-  ['REDIS_URL', 'redis://127.0.0.1/secret', 'a number after "/" if it names a database'],
-  ['REDIS_URL', 'redis://127.0.0.1?db=secret', 'a number after "/" if it names a database'],
-  ['HOLD_BACK_MS', '-1', 'a whole number of milliseconds'],
-  ['HOLD_BACK_MS', 'forever', 'a whole number of milliseconds from 0 to 315360000000, or never'],
-  ['LISTING_RULES', '/nowhere/at-all.txt', 'got "/nowhere/at-all.txt", which cannot be read (ENOENT)'],
-  ['LISTING_RULES', 'src', 'got "src", which is not a regular file'],
-  ['LISTING_RULES', '/dev/zero', 'got "/dev/zero", which is not a regular file'],
-  ['LISTING_RULES', 'package-lock.json', '"package-lock.json" with this error: line 1: expected a rule'],
-  ['CORS_ORIGINS', 'https://a.example/path', '* or origins such as'],
-  ['CORS_ORIGINS', '*, https://a.example', '* or origins such as'],
-  ['CORS_ORIGINS', 'a.example', '* or origins such as'],
-  ['CORS_ORIGINS', 'https://*.example.org', '* or origins such as'],
-  ['CORS_ORIGINS', 'capacitor://localhost/', '* or origins such as'],
-  ['BASE_PATH', 'tokens', 'a path such as /tokens, '],
-  ['BASE_PATH', '/a/../b', 'a path such as /tokens, '],
-  ['BASE_PATH', '/a//b', 'a path such as /tokens, '],
-  ['BASE_PATH', '/a?b', 'a path such as /tokens, '],
-  ['BASE_PATH', '/a"b', 'a path such as /tokens, '],
-  ['SERVED_PATHS', '/,/mcp', 'none, or some of /, /llms.txt, '],
-  ['SERVED_PATHS', 'none,/live', 'none, or some of /, /llms.txt, '],
-  ['RATE_LIMIT', '0', 'a whole number of operations a second'],
-  ['RATE_LIMIT', '20/10', 'which must not be smaller'],
-  ['RATE_LIMIT', '1.5', 'a whole number of operations'],
-  ['RATE_LIMIT', '20/', 'a whole number of operations'],
-  ['RATE_LIMIT', '1e3', 'a whole number of operations'],
-  ['TRUSTED_DOCUMENTS', '/nowhere/at-all.json', 'which cannot be read (ENOENT)'],
-  ['TRUSTED_DOCUMENTS', 'src', 'which is not a regular file'],
-  ['TRUSTED_DOCUMENTS', 'README.md', 'a JSON file of documents as generate-persisted-query-manifest'],
-  ['TRUSTED_PROXIES', 'proxy.example.org', 'networks such as 10.0.0.0/8'],
-  ['TRUSTED_PROXIES', '10.0.0.0/33', 'networks such as'],
-  ['TRUSTED_PROXIES', '10.0.0.1,,10.0.0.2', 'networks such as'],
-  ['TRUSTED_PROXIES', '0.0.0.0/0', 'networks such as'],
-  ['TRUSTED_PROXIES', '10.1', 'networks such as'],
-  ['LOG_LEVEL', 'loud', 'one of trace, debug, info, warn, error, fatal, silent, got "loud"'],
-])('%s=%s is an error that says the expected and the actual value', (name, value, message) => {
+    ...['https://example.org/v1?key=secret', 'https://user:secret@example.org/v1'],
+    ...[
+      'https://user:secret@example.org:99999/v1',
+      'user:secret@example.org/v1',
+      'example.org/v1?key=secret',
+    ],
+    ...['https://exa mple.org/v1#secret', 'https://example.org/v1?', 'https://example.org/v1#'],
+  ],
+  ['UPSTREAM_PROFILE', 'one of v1, value-transfer, auto, got "v2"', 'v2'],
+  ['UPSTREAM_HEADERS', 'without headers of the connection', '{"Host":"secret"}'],
+  [
+    'UPSTREAM_HEADERS',
+    'a JSON object of header names and texts',
+    ...['x-api-key: secret', '["secret"]', '{"x-api-key":1234567}', '{"bad name":"secret"}'],
+    '{"x":"secret\\nmore"}',
+  ],
+  ['UPSTREAM_TIMEOUT_MS', 'a whole number from 1 to', '10s', '4e3'],
+  ['CHAINS_FRESH_MS', 'a whole number from 1 to 2147483647', '99999999999'],
+  ['SNAPSHOT_DIR', 'a path', 'a\0b'],
+  ['REDIS_URL', 'an address such as redis://127.0.0.1:6379', 'http://:secret@example.org'],
+  ['REDIS_URL', 'an address such as redis://', 'redis://', '127.0.0.1:6379'],
+  ['REDIS_URL', 'with "%25" for a "%"', 'redis://:100%secret@example.org'],
+  [
+    'REDIS_URL',
+    'a number after "/" if it names a database',
+    ...['redis://127.0.0.1/secret', 'redis://127.0.0.1?db=secret'],
+  ],
+  ['HOLD_BACK_MS', 'a whole number of milliseconds from 0 to 315360000000, or never', '-1', 'forever'],
+  ['LISTING_RULES', 'got "/nowhere/at-all.txt", which cannot be read (ENOENT)', '/nowhere/at-all.txt'],
+  ['LISTING_RULES', 'got "src", which is not a regular file', 'src'],
+  ['LISTING_RULES', 'got "/dev/zero", which is not a regular file', '/dev/zero'],
+  ['LISTING_RULES', '"package-lock.json" with this error: line 1: expected a rule', 'package-lock.json'],
+  [
+    'CORS_ORIGINS',
+    '* or origins such as',
+    ...['https://a.example/path', '*, https://a.example', 'a.example', 'https://*.example.org'],
+    'capacitor://localhost/',
+  ],
+  ['BASE_PATH', 'a path such as /tokens, ', 'tokens', '/a/../b', '/a//b', '/a?b', '/a"b'],
+  ['SERVED_PATHS', 'none, or some of /, /llms.txt, ', '/,/mcp', 'none,/live'],
+  ['RATE_LIMIT', 'a whole number of operations a second', '0', '1.5', '20/', '1e3'],
+  ['RATE_LIMIT', 'which must not be smaller', '20/10'],
+  ['TRUSTED_DOCUMENTS', 'which cannot be read (ENOENT)', '/nowhere/at-all.json'],
+  ['TRUSTED_DOCUMENTS', 'which is not a regular file', 'src'],
+  ['TRUSTED_DOCUMENTS', 'a JSON file of documents as generate-persisted-query-manifest', 'README.md'],
+  [
+    'TRUSTED_PROXIES',
+    'networks such as 10.0.0.0/8',
+    ...['proxy.example.org', '10.0.0.0/33', '10.0.0.1,,10.0.0.2', '0.0.0.0/0', '10.1'],
+  ],
+  ['LOG_LEVEL', 'one of trace, debug, info, warn, error, fatal, silent, got "loud"', 'loud'],
+];
+
+it.each(
+  WRONG.flatMap(([name, message, ...values]) => values.map((value) => [name, value, message] as const)),
+)('%s=%s is an error that says the expected and the actual value', (name, value, message) => {
   const errors = errorsOf({ [name]: value });
   expect(errors).toHaveLength(1);
   expect(errors[0]).toMatch(new RegExp(`^${name}: expected .*got .+$`));
@@ -129,17 +120,6 @@ it('each setting rejects an invalid value, and has a description', () => {
     expect(errorsOf({ [name]: '\u0000' }), name).toHaveLength(1);
     expect(meaning).toMatch(/\.$/);
   }
-});
-
-it('settings accept words in any letter case', () => {
-  expect(
-    readConfig({ MCP: 'FALSE', LOG_LEVEL: 'Warn', UPSTREAM_PROFILE: 'V1', HOLD_BACK_MS: 'Never' }),
-  ).toMatchObject({
-    config: { mcp: false, logLevel: 'warn', upstreamProfile: 'v1', holdBackMs: Number.POSITIVE_INFINITY },
-  });
-  expect(readConfig({ TRUSTED_PROXIES: 'Loopback, uniqueLocal' })).toMatchObject({
-    config: { trustedProxies: ['loopback', 'uniquelocal'] },
-  });
 });
 
 it('settings that hold secrets can be in files, whose text errors do not quote', () => {

@@ -48,6 +48,8 @@ function rates(series: Readonly<Record<string, readonly [good: number, bad: numb
 
 const requests = (cache: string, outcome: string, scope?: 'client' | 'process') =>
   `gateway_requests_total{cache="${cache}",outcome="${outcome}"${scope ? `,scope="${scope}"` : ''}}`;
+/** Steadily this many hits. */
+const hits = (count: number) => ({ [requests('hit', 'ok')]: [count, count] as const });
 
 /** Requests that are answered within 1 ms. In the bad half hour, a sixth of them takes up to 5 s. */
 function slowRequests(cache: string, aMinute = 600): AlertCase {
@@ -145,7 +147,7 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase | readonly AlertCase
     at(9, 20, 50, { [own('redis_connected')]: `1x9 ${'0 0 1 '.repeat(7)}1x60` }),
   ],
   GatewayErrors: rates({
-    [requests('hit', 'ok')]: [900, 900],
+    ...hits(900),
     [requests('miss', 'UPSTREAM_TIMEOUT', 'process')]: [3, 60],
     // These requests are not operations, and must not lower the share of errors.
     [requests('none', 'ok')]: [10_000, 10_000],
@@ -154,13 +156,10 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase | readonly AlertCase
   GatewayInternalErrors: at(9, 12, 40, {
     [own('requests_total', 'cache="miss",outcome="INTERNAL_SERVER_ERROR"')]: '_x10 1x90',
   }),
-  GatewayOverloaded: rates({
-    [requests('hit', 'ok')]: [900, 900],
-    [requests('refused', 'OVERLOADED', 'process')]: [1, 100],
-  }),
+  GatewayOverloaded: rates({ ...hits(900), [requests('refused', 'OVERLOADED', 'process')]: [1, 100] }),
   GatewayClientsRefused: rates(
     {
-      [requests('hit', 'ok')]: [900, 900],
+      ...hits(900),
       [requests('refused', 'OVERLOADED', 'client')]: [1, 200],
       [requests('refused', 'RATE_LIMITED', 'client')]: [0, 200],
       [requests('miss', 'UPSTREAM_RATE_LIMITED', 'client')]: [0, 200],
@@ -198,7 +197,7 @@ export const SILENT_CASES: readonly (readonly [why: string, alert: string, Alert
     'one client asks for more routes than the upstream may be asked for',
     'GatewayErrors',
     rates({
-      [requests('hit', 'ok')]: [900, 900],
+      ...hits(900),
       [requests('miss', 'UPSTREAM_RATE_LIMITED', 'client')]: [0, 6_000],
       [requests('miss', 'UPSTREAM_STATUS', 'client')]: [0, 6_000],
       [requests('refused', 'RATE_LIMITED', 'client')]: [0, 6_000],
@@ -207,15 +206,12 @@ export const SILENT_CASES: readonly (readonly [why: string, alert: string, Alert
   [
     'a load balancer finds at /ready that a gateway is not ready',
     'GatewayErrors',
-    rates({ [requests('hit', 'ok')]: [900, 900], [requests('none', 'HTTP_5XX')]: [0, 60] }),
+    rates({ ...hits(900), [requests('none', 'HTTP_5XX')]: [0, 60] }),
   ],
   [
     'one client floods the gateway',
     'GatewayOverloaded',
-    rates({
-      [requests('hit', 'ok')]: [900, 900],
-      [requests('refused', 'OVERLOADED', 'client')]: [0, 6_000],
-    }),
+    rates({ ...hits(900), [requests('refused', 'OVERLOADED', 'client')]: [0, 6_000] }),
   ],
   [
     'four of ten operations fail in a quiet night',
@@ -238,13 +234,7 @@ export const SILENT_CASES: readonly (readonly [why: string, alert: string, Alert
   [
     'a few operations are refused in a quiet night',
     'GatewayClientsRefused',
-    rates(
-      {
-        [requests('hit', 'ok')]: [1, 1],
-        [requests('refused', 'RATE_LIMITED', 'client')]: [0, 1],
-      },
-      15,
-    ),
+    rates({ ...hits(1), [requests('refused', 'RATE_LIMITED', 'client')]: [0, 1] }, 15),
   ],
   ['a few operations are slow in a quiet night', 'GatewaySlow', slowRequests('miss', 6)],
   ['a few hits are slow in a quiet night', 'GatewayHitsSlow', slowRequests('hit', 6)],

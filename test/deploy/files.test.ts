@@ -106,10 +106,8 @@ it('both files run the image of this version, with a read-only root and a folder
   }
   expect(first.volumes).not.toEqual(second.volumes);
   expect(kustomization.images).toMatchObject([{ name: gatewayContainer.image, newTag: version }]);
-  expect(deployment.spec.template.spec.securityContext).toMatchObject({
-    runAsUser: 65_534,
-    fsGroup: 65_534,
-  });
+  const { securityContext } = deployment.spec.template.spec;
+  expect(securityContext).toMatchObject({ runAsUser: 65_534, fsGroup: 65_534 });
   expect(gatewayContainer.securityContext.readOnlyRootFilesystem).toBe(true);
   expect(gatewayContainer.volumeMounts[0]?.mountPath).toBe(kubernetesEnv.SNAPSHOT_DIR);
 });

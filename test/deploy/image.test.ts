@@ -43,13 +43,8 @@ async function startImage(settings: Readonly<Record<string, string>>) {
   if (CAN_CHANGE_USER) chownSync(snapshots, USER, USER);
   chmodSync(snapshots, 0o700);
   const [port, adminPort] = [String(await freePort()), String(await freePort())];
-  const env = {
-    HOST: '127.0.0.1',
-    PORT: port,
-    ADMIN_PORT: adminPort,
-    SNAPSHOT_DIR: snapshots,
-    ...settings,
-  };
+  const ports = { HOST: '127.0.0.1', PORT: port, ADMIN_PORT: adminPort };
+  const env = { ...ports, SNAPSHOT_DIR: snapshots, ...settings };
   const started = run(env);
   await expect.poll(() => `${started.child.exitCode ?? ''}${started.output()}`).toContain('"Listening"');
   const [program = '', ...args] = healthCheck;

@@ -243,10 +243,7 @@ it('one request costs little, however often a filter repeats one chain or symbol
     graph(`query ($f: TokenFilter) ${aliased(20, () => 'tokenSearch(filter: $f) { totalCount }')}`, {
       f: { [name]: Array(count).fill(key) },
     });
-  for (const [name, key] of [
-    ['chainKeys', 'ethereum'],
-    ['symbols', 'a'],
-  ] as const) {
+  for (const [name, key] of Object.entries({ chainKeys: 'ethereum', symbols: 'a' })) {
     const once = await leastCost(target, ask(name, key, 1));
     expect(await leastCost(target, ask(name, key, 500)), name).toBeLessThan(5 * once);
   }

@@ -6,6 +6,7 @@ import { json as jsonOf } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { type OpenGatewayOptions, openGateway } from '../../src/library/index.js';
+import { callOf } from '../mcp/support.js';
 import { json, late, startFakeUpstream } from '../support/fake-upstream.js';
 import { AT, open, post } from '../support/open-gateway.js';
 import { temporaryFile } from '../support/temporary-files.js';
@@ -23,12 +24,7 @@ it('fetch serves everything below its base path, and nothing elsewhere', async (
   expect(await response.json()).toMatchObject({ data: { tokens: expect.any(Array) } });
   expect((await fetch(new Request('http://gateway/graphql', { method: 'POST' }))).status).toBe(404);
 
-  const call = {
-    jsonrpc: '2.0',
-    id: 1,
-    method: 'tools/call',
-    params: { name: 'list_chains', arguments: { search: 'base' } },
-  };
+  const call = JSON.parse(callOf('list_chains', { search: 'base' })) as object;
   const called = await fetch(new Request('http://gateway/api/mcp', post(call)));
   expect(await called.json()).toHaveProperty('result.structuredContent.chains.0.chainKey', 'base');
   expect(lines.some((line) => line.includes('"operation":"ListChains"'))).toBe(true);
@@ -168,9 +164,8 @@ it('an open gateway logs and counts each request once, and says whether it was a
   }
   const miss = ['gateway; fwd=miss', null];
   expect(said).toEqual([miss, miss, ['gateway; hit', '0'], miss]);
-  const answered = lines
-    .map((line) => JSON.parse(line) as Record<string, unknown>)
-    .filter(({ msg }) => msg === 'Answered');
+  const logged = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  const answered = logged.filter(({ msg }) => msg === 'Answered');
   const { bytes } = answered[0] ?? {};
   expect(bytes).toBeGreaterThan(1_000);
   const common = { path: '/api/graphql', status: 200, client: 'me', bytes };
@@ -228,22 +223,15 @@ it.each<[string, () => NonNullable<OpenGatewayOptions['trustedDocuments']>]>([
 ])('trustedDocuments as %s are executed by id or text; invalid ones are logged', async (_form, documents) => {
   const { fetch, lines } = await open({ trustedDocuments: documents(), trustedDocumentsOnly: true });
   for (const asked of [{ documentId: 'chains' }, DOCUMENT])
-    expect(await (await fetch(post(asked))).json()).toMatchObject({
-      data: { chains: expect.any(Array) },
-    });
+    expect(await (await fetch(post(asked))).json()).toHaveProperty('data.chains.0');
   const refused = [await fetch(post({ documentId: 'nobody' })), await fetch(post(BOTH))];
   expect(refused.map(({ status }) => status)).toEqual([400, 403]);
   await expect.poll(() => lines.join('')).toContain('"invalid":{"broken":"Syntax Error');
 });
 
-it('options are an object: anything else is refused', async () => {
-  for (const given of [null, 'demo'])
-    await expect(openGateway(given as never)).rejects.toThrow(
-      new TypeError(`Expected an object of options, such as { demo: true }, got ${given}.`),
-    );
-});
-
-it.each<[object, RegExp]>([
+it.each<[unknown, RegExp]>([
+  [null, /^Expected an object of options, such as { demo: true }, got null\.$/],
+  ['demo', /^Expected an object of options, such as { demo: true }, got demo\.$/],
   [{ upstreamULR: 'https://example.org/v1' }, /upstreamULR: there is no such option/],
   [{ port: 4000 }, /port: there is no such option/],
   [{}, /upstreamUrl: expected the base address of an upstream, got none \(demo=true/],
@@ -259,7 +247,7 @@ it.each<[object, RegExp]>([
   [{ trustedDocuments: { a: 1 } }, /this error: a: Invalid type: Expected string but received 1/],
   [{ trustedDocumentsOnly: true }, /trustedDocuments: expected .* for trustedDocumentsOnly=true/],
 ])('the options %j are refused', async (options, message) => {
-  await expect(openGateway(options)).rejects.toThrow(message);
+  await expect(openGateway(options as OpenGatewayOptions)).rejects.toThrow(message);
 });
 
 it.each(['', '/', '/tokens', '/tokens/'])('the base path can be "%s"', async (basePath) => {

@@ -7,6 +7,10 @@ import { expect, it } from 'vitest';
 import { AT, open, startAround } from '../support/open-gateway.js';
 
 const QUERY = '{ chain(chainKey: "base") { name } }';
+const FORM = {
+  query: 'query ($key: String!) { chain(chainKey: $key) { name } }',
+  variables: '{"key":"base"}',
+};
 const JSON_TYPE = { 'content-type': 'application/json' };
 
 /** Starts a server whose framework replaces each body by this value. */
@@ -76,20 +80,12 @@ it.each(Object.entries(ACCEPTED))('a parsed body is accepted if it is %s', async
   expect(JSON.parse((await ask()).text)).toEqual({ data: { chain: { name: 'Base' } } });
 });
 
-it('an unread body is read although the framework has set an empty object, as Express 4 does', async () => {
-  const { ask } = await startHost(() => ({ value: {} }));
-  const { text } = await ask({ 'content-type': 'application/graphql' }, QUERY);
-  expect(JSON.parse(text)).toEqual({ data: { chain: { name: 'Base' } } });
-});
-
-it('a parsed form is accepted like one that the gateway parses', async () => {
-  const variables = { key: 'base' };
-  const form = {
-    query: 'query ($key: String!) { chain(chainKey: $key) { name } }',
-    variables: JSON.stringify(variables),
-  };
-  const { ask } = await startHost(() => ({ value: form }));
-  const { text } = await ask({ 'content-type': 'application/x-www-form-urlencoded' });
+it.each([
+  ['an unread body is read although the framework has set an empty object, as Express 4 does', {}, 'graphql'],
+  ['a parsed form is accepted like one that the gateway parses', FORM, 'x-www-form-urlencoded'],
+])('%s', async (_what, value, type) => {
+  const { ask } = await startHost(() => ({ value }));
+  const { text } = await ask({ 'content-type': `application/${type}` }, QUERY);
   expect(JSON.parse(text)).toEqual({ data: { chain: { name: 'Base' } } });
 });
 

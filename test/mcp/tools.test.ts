@@ -219,12 +219,8 @@ it('the tool query is held to the limits of an operation', async () => {
   }
 });
 
-it('the tool query is not offered without introspection', async () => {
-  const { client } = await serve({ config: { introspection: false } });
-  await expectNoQueryTool(client);
-});
-
-it('the tool query is offered beside trusted documents, unless these are required; the other tools then still work', async () => {
+it('the tool query is offered beside trusted documents, but not without introspection, and not if these are required; the other tools then still work', async () => {
+  await expectNoQueryTool((await serve({ config: { introspection: false } })).client);
   const trustedDocuments = new Map([['one', '{ listings { name } }']]);
   const { client } = await serve({ config: { trustedDocuments } });
   expect(await ask(client, { query: CHAINS })).not.toHaveProperty('errors');

@@ -66,10 +66,14 @@ it.each([
   expect((await post({ query: QUERY }, { accept })).status).toBe(code);
 });
 
+const BY_GET = `?query=${QUERY}`;
 const body = JSON.stringify({ query: QUERY });
 const methods = 'GET, HEAD, POST, QUERY, OPTIONS';
-const types =
-  'text/event-stream; charset=utf-8, multipart/mixed; charset=utf-8, application/graphql-response+json; charset=utf-8, application/json';
+const ofTypes =
+  'Expected an Accept header with one of these types: text/event-stream; charset=utf-8, multipart/mixed; charset=utf-8, application/graphql-response+json; charset=utf-8, application/json; got';
+const ofDocument = 'Expected a document as "query", such as "{ chains { name } }"; got';
+const latin1 = 'application/json; charset=iso-8859-1';
+const misspelt = { body: '{"qeury":"{a}"}', headers: { 'content-type': 'application/json' } };
 it.each<[string, number, string, RequestInit, string]>([
   ['a method', 405, '', { method: 'PUT', body }, `Expected one of the methods ${methods}, got "PUT".`],
   [
@@ -79,20 +83,8 @@ it.each<[string, number, string, RequestInit, string]>([
     {},
     'Expected a query, got a mutation: this graph is read-only.',
   ],
-  [
-    'a type of the response',
-    406,
-    `?query=${QUERY}`,
-    { headers: { accept: 'image/png' } },
-    `Expected an Accept header with one of these types: ${types}; got "image/png".`,
-  ],
-  [
-    'a charset of the response',
-    406,
-    `?query=${QUERY}`,
-    { headers: { accept: 'application/json; charset=iso-8859-1' } },
-    `Expected an Accept header with one of these types: ${types}; got "application/json; charset=iso-8859-1".`,
-  ],
+  ['a type of the response', 406, BY_GET, { headers: { accept: 'image/png' } }, `${ofTypes} "image/png".`],
+  ['a charset of the response', 406, BY_GET, { headers: { accept: latin1 } }, `${ofTypes} "${latin1}".`],
   [
     'a type of the body',
     415,
@@ -107,13 +99,13 @@ it.each<[string, number, string, RequestInit, string]>([
     { method: 'POST', body: new TextEncoder().encode(body) },
     'Expected the Content-Type application/json, got none.',
   ],
-  ['no document', 200, '', {}, 'Expected a document as "query", such as "{ chains { name } }"; got none.'],
+  ['no document', 200, '', {}, `${ofDocument} none.`],
   [
     'a misspelt member',
     400,
     '',
-    { method: 'POST', body: '{"qeury":"{a}"}', headers: { 'content-type': 'application/json' } },
-    'Expected a document as "query", such as "{ chains { name } }"; got only other members, such as "qeury".',
+    { method: 'POST', ...misspelt },
+    `${ofDocument} only other members, such as "qeury".`,
   ],
 ])('the refusal of %s is a %i, and says what was expected', async (_name, status, query, init, message) => {
   const { ask, address, serverLog } = await startServer();
@@ -133,24 +125,16 @@ it.each([
   const { post } = await createTestGateway();
   const response = await post({ query, operationName });
   expect(response.status).toBe(400);
-  expect(await response.json()).toMatchObject({
-    errors: [
-      {
-        message: `Expected the name of an operation in the document as "operationName", got ${got}. Leave it out only if there is one operation.`,
-      },
-    ],
-  });
+  const message = `Expected the name of an operation in the document as "operationName", got ${got}. Leave it out only if there is one operation.`;
+  expect(await response.json()).toMatchObject({ errors: [{ message }] });
 });
 
 it.each(['GET', 'POST'])('an empty operationName counts as none in a request by %s', async (method) => {
   const { ask } = await startServer();
   const one = await ask({ method, query: 'query A { __typename }', operationName: '' });
   expect([one.status, JSON.parse(String(one.body))]).toEqual([200, { data: { __typename: 'Query' } }]);
-  const two = await ask({
-    method,
-    query: 'query A { a: __typename } query B { __typename }',
-    operationName: '',
-  });
+  const query = 'query A { a: __typename } query B { __typename }';
+  const two = await ask({ method, query, operationName: '' });
   expect([two.status, String(two.body)]).toEqual([400, expect.stringContaining('got none.')]);
 });
 
@@ -197,9 +181,8 @@ it('the schema cannot be read without introspection, and queries work', async ()
   const answer = await query(getIntrospectionQuery());
   expect(answer).not.toHaveProperty('data');
   expect(new Set(codesOf(answer))).toEqual(new Set(['GRAPHQL_VALIDATION_FAILED']));
-  expect(await query('{ chain(chainKey: "base") { name __typename } }')).toEqual({
-    data: { chain: { name: 'Base', __typename: 'Chain' } },
-  });
+  const chain = { name: 'Base', __typename: 'Chain' };
+  expect(await query('{ chain(chainKey: "base") { name __typename } }')).toEqual({ data: { chain } });
 });
 
 it.each<[string, object]>([

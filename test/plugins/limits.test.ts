@@ -133,15 +133,11 @@ it('the limits are reported in at most ten errors', async () => {
   expect(await response.json()).toHaveProperty('errors.length', 10);
 });
 
-it('the limits leave fragments that spread themselves to the rule of GraphQL', async () => {
+it('the limits leave fragments that spread themselves to the rule of GraphQL and syntax errors to the parser, and do not count texts and comments as names', async () => {
   const { query } = await createTestGateway();
   const answer = await query('{ chains { ...a } } fragment a on Chain { tokens { chain { ...a } } }');
   expect(codesOf(answer)).toEqual(['GRAPHQL_VALIDATION_FAILED']);
   expect(answer.errors?.[0]?.message).toContain('Cannot spread fragment "a" within itself');
-});
-
-it('the limits do not count texts and comments as names, and leave a syntax error to the parser', async () => {
-  const { query } = await createTestGateway();
   const text = 'x'.repeat(300);
   const { data } = await query<object>(`{ chain(chainKey: "${text}") { name } } # ${text}`);
   expect(data).toEqual({ chain: null });

@@ -105,10 +105,7 @@ export const TYPED: Readonly<Record<string, readonly TypedQuery[]>> = {
   'emoji and other alphabets': queries(
     `usdc 🚀 → USDC ethereum | ＵＳＤＣ → USDC ethereum | 🚀 | биткоин | 以太坊 | usd\u0441`,
   ),
-  nothing: [
-    { typed: '', ...FIRST_OF_ALL },
-    { typed: '  ', ...FIRST_OF_ALL },
-  ],
+  nothing: ['', '  '].map((typed) => ({ typed, ...FIRST_OF_ALL })),
 };
 
 /** The same for a search of bridgeable tokens only: if the token that is meant is hidden, another would be a guess. */

@@ -58,15 +58,12 @@ it('a body takes at most twice its size or 4 KB, in parts of any size, until its
 });
 
 it('a body that arrives in one part takes memory only if it is long, until its request is answered', async () => {
-  for (const [size, counted] of [
-    [16 * KB, 0],
-    [16 * KB + 1, 16 * KB + 1],
-  ] as const) {
+  for (const size of [16 * KB, 16 * KB + 1]) {
     const { send, end, read, budget } = start(undefined, undefined, { 'content-length': `${size}` });
     await send('x'.repeat(size));
     await end();
     expect(read()?.body).toHaveLength(size);
-    expect(budget.bytes).toBe(counted);
+    expect(budget.bytes).toBe(size > 16 * KB ? size : 0);
     read()?.release?.();
     expect(budget.bytes).toBe(0);
   }

@@ -84,30 +84,24 @@ it('a cached response is found by POST with new unknown members; a new request w
   expect((await metrics.expose()).text).toContain('gateway_response_cache_entries 1');
 });
 
-it.each([
-  ['objects', `[${'{},'.repeat(5_000)}{}]`],
-  ['nested lists', '['.repeat(7_000) + ']'.repeat(7_000)],
-  ['numbers', `["",${'1.5,'.repeat(3_500)}1]`],
-])('a request with thousands of %s is not cached, but parsed in its turn', async (_name, values) => {
+const posted = (values: string) => ({ body: `{"id":${values},${JSON.stringify(BASE).slice(1)}` });
+const got = (values: string) => ({
+  method: 'GET',
+  path: `${pathOf({ query: TOKENS })}&variables={"a":${values}}`,
+});
+const parameters = Array.from({ length: 2_000 }, (_nothing, nth) => `&a${nth}=1`).join('');
+const VALUES = {
+  objects: `[${'{},'.repeat(5_000)}{}]`,
+  'nested lists': '['.repeat(7_000) + ']'.repeat(7_000),
+  numbers: `["",${'1.5,'.repeat(3_500)}1]`,
+};
+it.each<[string, Asked]>([
+  ...Object.entries(VALUES).map(([name, values]): [string, Asked] => [name, posted(values)]),
+  ...Object.entries(VALUES).map(([name, values]): [string, Asked] => [`${name} by GET`, got(values)]),
+  ['URL parameters', { method: 'GET', path: pathOf(BASE) + parameters }],
+])('a request with thousands of %s is not cached, but parsed in its turn', async (_name, asked) => {
   const { countExecuted } = await startServer(LONG);
   await countExecuted(BASE, BASE, BASE);
-  const asked = { body: `{"id":${values},${JSON.stringify(BASE).slice(1)}` };
-  const { count, bodies } = await countExecuted(asked, asked, asked);
-  expect(count).toBe(3);
-  expect(JSON.parse(bodies[2] ?? '')).toHaveProperty('data.tokens.0.symbol');
-  const query = encodeURIComponent('{ chain(chainKey: "base") { name } }');
-  const get = { method: 'GET', path: `/graphql?query=${query}&variables={"a":${values}}` };
-  const byGet = await countExecuted(get, get, get);
-  expect(byGet.count).toBe(3);
-  expect(byGet.bodies[2]).toBe('{"data":{"chain":{"name":"Base"}}}');
-});
-
-it('a request with thousands of URL parameters is not cached, so that they are read in its turn', async () => {
-  const { countExecuted } = await startServer(LONG);
-  const path = pathOf(BASE);
-  await countExecuted({ method: 'GET', path });
-  const parameters = Array.from({ length: 2_000 }, (_nothing, nth) => `&a${nth}=1`).join('');
-  const asked = { method: 'GET', path: path + parameters };
   const { count, bodies } = await countExecuted(asked, asked, asked);
   expect(count).toBe(3);
   expect(JSON.parse(bodies[2] ?? '')).toHaveProperty('data.tokens.0.symbol');
@@ -165,11 +159,8 @@ it.each([
   const all = [BASE, WITHOUT_PRICES, CHAINS, TIMES, SEARCH, NATIVE, CHANGES];
   await server.countExecuted(...all, ...all);
   const tokens = demoTokens.map((token) => ({ ...token, ...ofToken }));
-  await refreshWith(
-    server,
-    tokens,
-    demoChains.map((chain) => ({ ...chain, ...ofChain })),
-  );
+  const chains = demoChains.map((chain) => ({ ...chain, ...ofChain }));
+  await refreshWith(server, tokens, chains);
   expect((await server.countExecuted(...all.filter((each) => !again.includes(each)))).count).toBe(0);
   const { count, bodies } = await server.countExecuted(...again);
   expect(count).toBe(again.length);
@@ -228,9 +219,8 @@ it('a cached response with old routes is sent with their current age', async () 
 
 it('a cached response with old routes has their true age after the clock was set back', async () => {
   const clock = stopClocks();
-  const server = await startServer({
-    config: { ...FRESH, destinationsFreshMs: 60_000, upstreamRetries: 0 },
-  });
+  const config = { ...FRESH, destinationsFreshMs: 60_000, upstreamRetries: 0 };
+  const server = await startServer({ config });
   await server.ask(BASE);
   const asked = { query: `{ destinations(${USDC}) { chainKey } }`, method: 'GET' };
   expect((await server.ask(asked)).status).toBe(200);
@@ -290,25 +280,19 @@ it('a cached response with routes from an unlisted token is not sent after a fre
 it('a cached response with the price of an unlisted token is not sent after its symbol got a doubtful price', async () => {
   const clock = stopClocks();
   const source = tokenRow('base', '0x1', { symbol: 'SOURCE' });
-  const server = await startServer({
-    config: FRESH,
-    listings: { tokens: [source, tokenRow('base', '0x2')] },
-  });
+  const listings = { tokens: [source, tokenRow('base', '0x2')] };
+  const server = await startServer({ config: FRESH, listings });
   server.upstream.plan('routes', json({ tokens: [tokenRow('sei', '0x3', { price: { usd: 2_500 } })] }));
   await server.ask(BASE);
-  const asked = {
-    query: '{ destinations(srcChainKey: "base", srcToken: "0x1") { tokens { price { usd } } } }',
-  };
-  for (const [price, shown] of [
-    [null, { usd: 2_500 }],
-    [{ usd: 2_500 }, null],
-  ]) {
+  const query = '{ destinations(srcChainKey: "base", srcToken: "0x1") { tokens { price { usd } } } }';
+  const asked = { query };
+  const doubtful = { usd: 2_500 };
+  for (const isListed of [false, true]) {
     clock.advance(1_000);
-    await refreshWith(server, [source, tokenRow('base', '0x2', { price })]);
+    await refreshWith(server, [source, tokenRow('base', '0x2', { price: isListed ? doubtful : null })]);
     const { bodies } = await server.countExecuted(asked, asked);
-    expect(JSON.parse(bodies[0] ?? '')).toEqual({
-      data: { destinations: [{ tokens: [{ price: shown }] }] },
-    });
+    const tokens = [{ price: isListed ? null : doubtful }];
+    expect(JSON.parse(bodies[0] ?? '')).toEqual({ data: { destinations: [{ tokens }] } });
   }
 });
 

@@ -76,10 +76,7 @@ it('a start ends with status 1 if the port is taken, and says what to do', async
     const { output, exited } = spawnGateway({ PORT: '0', [name]: port });
     expect(await exited).toBe(1);
     const advice = `Port ${port} on 127.0.0.1 is taken. Set ${name} to another port; ${name}=0 takes a free one.`;
-    const lines = output()
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as object);
+    const lines = (output().match(/^.+$/gm) ?? []).map((line) => JSON.parse(line) as object);
     expect(lines).toContainEqual(expect.objectContaining({ level: 'fatal', msg: advice }));
     expect(output()).not.toContain('accept connections');
   }

@@ -78,10 +78,7 @@ it('a restart with another upstream leaves out routes to tokens with other decim
     '{ tokens(srcChainKey: "a", srcToken: "0x3") { address decimals } listings { state } }',
   );
   expect(data).toEqual({
-    tokens: [
-      { address: '0x2', decimals: 6 },
-      { address: '0x63', decimals: 6 },
-    ],
+    tokens: ['0x2', '0x63'].map((address) => ({ address, decimals: 6 })),
     listings: [{ state: 'FRESH' }, { state: 'EMPTY' }],
   });
 });

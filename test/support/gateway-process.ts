@@ -1,7 +1,8 @@
 /** The built gateway as a process of its own, as `npm start` runs it. */
+
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import type { AtEnd } from './ends.js';
+import { type AtEnd, share } from './ends.js';
 import { type Answer, startFakeUpstream } from './fake-upstream.js';
 import { fixedLimits } from './fixed-limits.js';
 import { PACKAGE, ROOT } from './readme.js';
@@ -47,6 +48,15 @@ export async function startGatewayProcess(
     exited,
   };
 }
+
+/** One built gateway with demo data for all tests of a file. Call it in the file or `describe`, not in a hook. */
+export const shareGateway = () =>
+  share(async (atEnd) => {
+    // Without refreshes of tokens, which change prices in the demo: two responses must have equal prices.
+    const { address } = await startGatewayProcess({ TOKENS_FRESH_MS: '3600000' }, atEnd);
+    /** Such as `http://127.0.0.1:40123/graphql`. */
+    return { endpoint: `${address}/graphql` };
+  });
 
 /** Starts the built gateway with these settings and the fixed limits of tests, and does not wait for it. */
 export function spawnGateway(env: Record<string, string>, main = MAIN, wrapper: readonly string[] = []) {

@@ -136,10 +136,7 @@ function watch(address: string, pid: number | undefined) {
   async function probe(name: 'liveMs' | 'cachedMs', asked: Asked): Promise<void> {
     while (!isStopped) {
       const before = mainThreadMs(pid);
-      const status = await send(address, asked).then(
-        (answer) => answer.status,
-        () => 0,
-      );
+      const { status } = await send(address, asked).catch(() => ({ status: 0 }));
       worst[name] = Math.max(worst[name], mainThreadMs(pid) - before);
       worst.memoryMb = Math.max(worst.memoryMb, megabytesOf(pid).now);
       worst.probes++;

@@ -1,4 +1,6 @@
 /** An upstream with a network of routes, and a gateway that sweeps them. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
 import type { StoppedClock } from './clock.js';
@@ -57,11 +59,7 @@ export async function startSweptUpstream(network: Network) {
 }
 
 /** Settings for a sweep that takes a fifth of a second, without automatic refreshes of the listings. */
-export const SWEEPING = {
-  routesSweepMs: 200,
-  ...FRESH,
-  upstreamRetries: 0,
-} as const;
+export const SWEEPING = { routesSweepMs: 200, ...FRESH, upstreamRetries: 0 } as const;
 
 export async function startSweeping(
   upstream: FakeUpstream,
@@ -113,18 +111,11 @@ export async function sourcesOf(gateway: TestGateway, token: string) {
 
 /** Resolves when the gateway knows the routes of every bridgeable token. */
 export async function untilComplete(gateway: TestGateway, token = 'a 0x1'): Promise<Sources> {
-  let sources: Sources | null | undefined;
-  await expect
-    .poll(
-      async () => {
-        sources = (await askSources(gateway, token)).data?.sources;
-        return sources?.isComplete;
-      },
-      { interval: 10 },
-    )
-    .toBe(true);
-  if (!sources) throw new Error('Expected sources, got none');
-  return sources;
+  for (;;) {
+    const sources = (await askSources(gateway, token)).data?.sources;
+    if (sources?.isComplete) return sources;
+    await sleep(10);
+  }
 }
 
 /** Waits for this many requests, and advances the clock by this time in each round. */
@@ -133,13 +124,10 @@ export const untilAsked = (
   count: number,
   clock: StoppedClock,
   ms: number,
-) =>
-  expect
-    .poll(
-      () => {
-        clock.advance(ms);
-        return asked().length;
-      },
-      { interval: 20 },
-    )
-    .toBeGreaterThanOrEqual(count);
+) => {
+  const askedLater = () => {
+    clock.advance(ms);
+    return asked().length;
+  };
+  return expect.poll(askedLater, { interval: 20 }).toBeGreaterThanOrEqual(count);
+};

@@ -128,12 +128,10 @@ it('the token list is not served before both listings are loaded, and is never e
 it('the token list is made once for all chains and for each chain, however many ask, and again only if it changes; the order is no change', async () => {
   const { chains, tokens } = generatedListings(20, 400);
   const gateway = await serve({ chains, tokens });
-  const refreshTo = (changes: object) =>
-    refreshWith(
-      gateway,
-      tokens.map((row) => ({ ...row, ...changes })),
-      chains,
-    );
+  const refreshTo = (changes: object) => {
+    const changed = tokens.map((row) => ({ ...row, ...changes }));
+    return refreshWith(gateway, changed, chains);
+  };
   let made = 0;
   const handle = createTokenListHandler(gateway.snapshots, () => void made++);
   const bodyOf = async (search = '') => {

@@ -4,7 +4,15 @@ import { expect, it, onTestFinished } from 'vitest';
 import type { Service } from '../../src/domain/listing.js';
 import { chainRow, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
 import { startFakeSuccessor } from '../support/fake-successor.js';
-import { type Answer, first, json, late, startFakeUpstream, status } from '../support/fake-upstream.js';
+import {
+  type Answer,
+  first,
+  json,
+  late,
+  reset,
+  startFakeUpstream,
+  status,
+} from '../support/fake-upstream.js';
 import { codesOf, createTestGateway, sampleOf, type TestGatewayOptions } from '../support/test-gateway.js';
 
 const BOTH = '{ chains { chainKey name } tokens { address symbol } }';
@@ -223,10 +231,7 @@ it('a successor that fails changes nothing: the last good listing stays until it
 
 it('a successor that fails gives clients its error if there is no listing yet, until it answers; the log names both addresses', async () => {
   const { query, v1, successor, sources, logged } = await serve();
-  successor.plan(
-    'tokens',
-    first(1, (response) => response.destroy(), json({ tokens: NEW.tokens })),
-  );
+  successor.plan('tokens', first(1, reset, json({ tokens: NEW.tokens })));
   v1.plan('tokens', GONE);
   expect(codesOf(await query('{ tokens { symbol } }'))).toEqual(['UPSTREAM_UNREACHABLE']);
   const line = logged.find(({ code }) => code === 'UPSTREAM_UNREACHABLE');

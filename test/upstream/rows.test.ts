@@ -13,6 +13,8 @@ const GOOD_TOKEN = tokenRow('good', '0xAa');
 const USDC = '0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85';
 const DIGITS = USDC.slice(2);
 const COIN = '0x0bae207659db88bea0cbead6da0ed00aac12edcdda169e591cd41c94180b46f3';
+/** One character too long for a symbol. */
+const LONG = 's'.repeat(257);
 const ORIGIN = { source: 'v1', takenAt: 0 };
 
 /** The rows that a client gets, and the log lines about the rejected ones. */
@@ -37,8 +39,10 @@ async function serve(rows: { chains?: readonly unknown[]; tokens?: readonly unkn
   };
 }
 
+type Bad = readonly [row: unknown, reason: RegExp];
+const badToken = (fields: object, reason: RegExp): Bad => [tokenRow('good', '0x1', fields), reason];
 /** Rejected rows of each listing, and the log lines about them; at most twenty, because further ones are only counted. */
-const BAD_ROWS: Readonly<Record<'chains' | 'tokens', readonly [unknown, RegExp][]>> = {
+const BAD_ROWS: Readonly<Record<'chains' | 'tokens', readonly Bad[]>> = {
   chains: [
     [null, /Object/],
     ['ethereum', /Object/],
@@ -55,10 +59,7 @@ const BAD_ROWS: Readonly<Record<'chains' | 'tokens', readonly [unknown, RegExp][
     [chainRow('x'.repeat(257)), /chainKey: .*length/],
     [chainRow('x', { chainType: 't'.repeat(65) }), /chainType: .*length/],
     [chainRow('x', { shortName: 'n'.repeat(1025) }), /shortName: .*length/],
-    [
-      chainRow('x', { nativeCurrency: { ...ETHER, symbol: 's'.repeat(257) } }),
-      /nativeCurrency\.symbol: .*len/,
-    ],
+    [chainRow('x', { nativeCurrency: { ...ETHER, symbol: LONG } }), /nativeCurrency\.symbol: .*length/],
     [chainRow('x', { nativeCurrency: undefined }), /nativeCurrency/],
     [chainRow('x', { nativeCurrency: { ...ETHER, decimals: null } }), /nativeCurrency\.decimals/],
     [chainRow('x', { nativeCurrency: { ...ETHER, address: '' } }), /nativeCurrency\.address/],
@@ -67,22 +68,19 @@ const BAD_ROWS: Readonly<Record<'chains' | 'tokens', readonly [unknown, RegExp][
     [null, /Object/],
     [tokenRow('', '0x1'), /chainKey/],
     [tokenRow('good', ''), /address/],
-    [tokenRow('good', '0x1', { address: undefined }), /address/],
-    [tokenRow('good', '0x1', { decimals: '6' }), /decimals: .*number.*"6"/],
-    [tokenRow('good', '0x1', { decimals: 6.5 }), /decimals/],
-    [tokenRow('good', '0x1', { decimals: -1 }), /decimals/],
-    [tokenRow('good', '0x1', { decimals: 256 }), /decimals/],
-    [tokenRow('good', '0x1', { decimals: undefined }), /decimals/],
-    [tokenRow('good', '0x1', { symbol: null }), /symbol/],
-    [tokenRow('good', '0x1', { name: null }), /name/],
-    [tokenRow('good', '0x1', { isBridgeable: 'true' }), /isBridgeable/],
-    [tokenRow('good', '0x1', { isBridgeable: null }), /isBridgeable/],
-    [tokenRow('good', '0x1', { symbol: 1 }), /symbol: .*string/],
+    badToken({ address: undefined }, /address/),
+    badToken({ decimals: '6' }, /decimals: .*number.*"6"/),
+    ...[6.5, -1, 256, undefined].map((decimals) => badToken({ decimals }, /decimals/)),
+    badToken({ symbol: null }, /symbol/),
+    badToken({ name: null }, /name/),
+    badToken({ isBridgeable: 'true' }, /isBridgeable/),
+    badToken({ isBridgeable: null }, /isBridgeable/),
+    badToken({ symbol: 1 }, /symbol: .*string/),
     [tokenRow('c'.repeat(257), '0x1'), /chainKey: .*length.*256.*257/],
     [tokenRow('İ'.repeat(129), '0x1'), /chainKey: .*length.*256.*258/],
     [tokenRow('good', 'a'.repeat(513)), /address: .*length.*512.*513/],
-    [tokenRow('good', '0x1', { symbol: 's'.repeat(257) }), /symbol: .*length.*256/],
-    [tokenRow('good', '0x1', { name: 'n'.repeat(1025) }), /name: .*length.*1024/],
+    badToken({ symbol: LONG }, /symbol: .*length.*256/),
+    badToken({ name: 'n'.repeat(1025) }, /name: .*length.*1024/),
   ],
 };
 
@@ -189,7 +187,7 @@ it.each(ENVELOPES)('a response with %s is refused whole: there is no listing', a
   expect(snapshots.status(Date.now())[1].state).toBe('EMPTY');
 });
 
-it('a response of routes is served without the bad rows, which are logged', async () => {
+it('a response of routes is served without the bad rows, which are logged, and refused if all of its rows are bad', async () => {
   const tokens = [GOOD_TOKEN, tokenRow('good', '0x1', { decimals: '6' }), GOOD_TOKEN];
   const { query, logged } = await createTestGateway({ listings: { tokens } });
   expect(await query('{ tokens(srcToken: "0x1") { address } }')).toEqual({
@@ -200,11 +198,8 @@ it('a response of routes is served without the bad rows, which are logged', asyn
     rejectedRows: 2,
     rejected: [expect.stringMatching(/^tokens\[1\]: decimals/), 'tokens[2]: duplicate of tokens[0]'],
   });
-});
-
-it('a response of routes is refused if all of its rows are bad', async () => {
-  const { query } = await createTestGateway({ listings: { tokens: [{}] } });
-  expect(codesOf(await query('{ tokens(srcToken: "0x1") { symbol } }'))).toEqual(['UPSTREAM_MALFORMED']);
+  const bad = await createTestGateway({ listings: { tokens: [{}] } });
+  expect(codesOf(await bad.query('{ tokens(srcToken: "0x1") { symbol } }'))).toEqual(['UPSTREAM_MALFORMED']);
 });
 
 const PAIRS: readonly [what: string, one: string, other: string][] = [
@@ -285,49 +280,35 @@ it.each([
   ['a control character', '\u0000'],
   ['Braille without dots', '\u2800'],
 ])('a mark in a key or an address rejects the row: %s', async (_what, mark) => {
+  const marked = [
+    tokenRow(`a${mark}`, USDC, { decimals: 18 }),
+    ...[`${USDC}${mark}`, `0x${mark}${DIGITS}`].map((address) => tokenRow('a', address, { decimals: 18 })),
+  ];
   const { rows, rejected, contradictory, unreadable } = await TOKENS.parse(
-    [
-      tokenRow('b', '0x2'),
-      tokenRow(`a${mark}`, USDC, { decimals: 18 }),
-      tokenRow('a', `${USDC}${mark}`, { decimals: 18 }),
-      tokenRow('a', `0x${mark}${DIGITS}`, { decimals: 18 }),
-    ],
+    [tokenRow('b', '0x2'), ...marked],
     ORIGIN,
   );
   expect(rows.map(({ chainKey }) => chainKey)).toEqual(['b']);
   const reason = 'Expected no white space and no invisible characters';
-  expect(rejected.first).toEqual([
-    `tokens[1]: chainKey: ${reason}`,
-    `tokens[2]: address: ${reason}`,
-    `tokens[3]: address: ${reason}`,
-  ]);
+  const places = ['tokens[1]: chainKey', 'tokens[2]: address', 'tokens[3]: address'];
+  expect(rejected.first).toEqual(places.map((place) => `${place}: ${reason}`));
   expect(contradictory?.size).toBe(0);
   // Each of the three counts as an unreadable row of the token that it would name without the mark.
   expect(unreadable).toEqual({ count: 3, unnamed: 0, keys: new Set([`1 a ${USDC.toLowerCase()}`]) });
 });
 
 it('white space rejects a chain also in its key or in the address of its native currency', async () => {
-  const native = { ...NATIVE_CURRENCY, address: '0x1 ' };
-  const { rows, rejected } = await CHAINS.parse(
-    [chainRow('a'), chainRow(' a', { chainId: 2 }), chainRow('b', { nativeCurrency: native })],
-    ORIGIN,
-  );
+  const nativeCurrency = { ...NATIVE_CURRENCY, address: '0x1 ' };
+  const sent = [chainRow('a'), chainRow(' a', { chainId: 2 }), chainRow('b', { nativeCurrency })];
+  const { rows, rejected } = await CHAINS.parse(sent, ORIGIN);
   expect(rows.map(({ chainKey }) => chainKey)).toEqual(['a']);
   expect(rejected.count).toBe(2);
 });
 
-const rows = [
-  tokenRow('a', '0x2', { symbol: 'GOOD' }),
-  tokenRow('a', USDC, { decimals: 6 }),
-  tokenRow('A', DIGITS, { decimals: 18 }),
-];
-
 it('rows with unequal guarded facts are stored by key, apart from unreadable rows, each variant once and at most ten', async () => {
   const versions = [6, 18, 6, ...Array.from({ length: 50 }, (_, decimals) => 20 + decimals)];
-  const fetched = await TOKENS.parse(
-    [...rows.slice(0, 1), ...versions.map((decimals) => tokenRow('a', USDC, { decimals }))],
-    ORIGIN,
-  );
+  const sent = [tokenRow('a', '0x2'), ...versions.map((decimals) => tokenRow('a', USDC, { decimals }))];
+  const fetched = await TOKENS.parse(sent, ORIGIN);
   expect(fetched.unreadable).toEqual({ count: 0, keys: new Set(), unnamed: 0 });
   expect(fetched.rejected.count).toBe(versions.length);
   expect([...(fetched.contradictory ?? [])]).toEqual([
@@ -348,10 +329,8 @@ it.each([
     `nativeCurrency ETH 18 ${PLACEHOLDER} and ETH 6 ${PLACEHOLDER}`,
   ],
 ])('chains with equal keys that differ in %s are not served', async (_fact, changes, reason) => {
-  const { rows, rejected, contradictory } = await CHAINS.parse(
-    [chainRow('a'), chainRow('A', changes), chainRow('b')],
-    ORIGIN,
-  );
+  const sent = [chainRow('a'), chainRow('A', changes), chainRow('b')];
+  const { rows, rejected, contradictory } = await CHAINS.parse(sent, ORIGIN);
   expect(rows.map(({ chainKey }) => chainKey)).toEqual(['b']);
   expect(rejected.first).toEqual([
     `chains[0]: contradicts chains[1]: ${reason}`,

@@ -1,9 +1,8 @@
 /** The part of the bench that compares this gateway with that of another checkout. */
-import { checkEqual } from '../check.js';
 import type { Load } from '../load.js';
 import { end, startGateway, type Target } from '../processes.js';
 import { contestTable, type Part } from '../report.js';
-import { type Contest, entry, runRounds } from '../rounds.js';
+import { type Contest, checkEqual, entry, runRounds } from '../rounds.js';
 import {
   asNewDocuments,
   byKey,

@@ -1,9 +1,8 @@
 /** The part of the bench for operations that are repeated, which the cache of responses answers. */
-import { checkEqual } from '../check.js';
 import { ask, HEADERS, send } from '../load.js';
 import { end, startGateway, startServer, type Target } from '../processes.js';
 import { contestTable, type Goal, type Part, shown } from '../report.js';
-import { type Contest, entry, ratio, runRounds } from '../rounds.js';
+import { type Contest, checkEqual, entry, ratio, runRounds } from '../rounds.js';
 import type { BareAnswers } from '../servers/bare.js';
 import { LARGE, repeated, SMALL } from '../workloads.js';
 

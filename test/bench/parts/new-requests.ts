@@ -1,8 +1,7 @@
 /** The parts of the bench for requests that were never sent before: new variables, and new documents. */
-import { checkEqual } from '../check.js';
 import { end, startGateway, startServer, type Target } from '../processes.js';
 import { contestTable, cpuGoal, type Part } from '../report.js';
-import { type Bench, type Contest, entry, runRounds } from '../rounds.js';
+import { type Bench, type Contest, checkEqual, entry, runRounds } from '../rounds.js';
 import {
   asNewDocuments,
   byKey,

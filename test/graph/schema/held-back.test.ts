@@ -51,10 +51,10 @@ it('heldBack gives the served value, the upstream’s value and since when, for 
   expect(answer).toEqual({
     data: {
       tokens,
-      chains: [
-        { chainKey: 'a', ...chain },
-        { chainKey: 'b', heldBack: [] },
-      ],
+      chains: Object.entries({ a: chain, b: { heldBack: [] } }).map(([key, its]) => ({
+        chainKey: key,
+        ...its,
+      })),
       listings: [{ heldBackRows: 1 }, { heldBackRows: 1 }],
       search: { nodes: tokens.toReversed() },
       keys: [usdc],

@@ -36,28 +36,14 @@ it('node and nodes are null for an unknown id and for other texts', async () => 
   const parts = ['Chain|nope', 'Chain|ethereum|more', 'Token|ethereum', 'Token|ethereum|', 'Price|ethereum']
     .concat('Chain', '__proto__|ethereum', 'chain|ethereum', 'Token|base|0x1|more')
     .map((text) => idOf(...text.split('|')));
-  const json = [
-    'null',
-    '["Chain",{}]',
-    '["Chain",5]',
-    '["Chain",["base"]]',
-    '["Chain","ba',
-    '["Chain","a\\x"]',
-  ]
-    .concat('["Chain","\\u12"]', '["Chain","\n"]')
-    .map((text) => Buffer.from(text).toString('base64url'));
+  const json = ['{}', '5', '["base"]', '"a\\x"', '"\\u12"', '"\n"'].map((key) => `["Chain",${key}]`);
+  const encoded = ['null', '["Chain","ba', ...json].map((text) => Buffer.from(text).toString('base64url'));
   const ethereum = idOf('Chain', 'ethereum');
-  const others = [
-    '',
-    'ethereum',
-    'Chain:ethereum',
-    '💥',
-    `${ethereum}==`,
-    `${ethereum} `,
+  const others = ['', 'ethereum', 'Chain:ethereum', '💥', `${ethereum}==`, `${ethereum} `].concat(
     'A'.repeat(100_000),
     idOf('Token', 'ethereum', 'x'.repeat(10_000)),
-  ];
-  const unknown = [...parts, ...json, ...others];
+  );
+  const unknown = [...parts, ...encoded, ...others];
   const answer = await query(NODES, { ids: unknown });
   expect(answer).toEqual({ data: { nodes: unknown.map(() => null) } });
   expect(await query('{ node(id: "nope") { id } }')).toEqual({ data: { node: null } });

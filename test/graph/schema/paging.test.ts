@@ -99,10 +99,7 @@ it('orders sort symbols and names without regard to letter case, and put tokens 
     const texts = (await tokensOf(odd, { orderBy })).map((token) => token[member].toLowerCase());
     expect(texts).toEqual(texts.toSorted(byText));
   }
-  for (const [orderBy, direction] of [
-    ['PRICE_ASC', 1],
-    ['PRICE_DESC', -1],
-  ] as const) {
+  for (const [orderBy, direction] of Object.entries({ PRICE_ASC: 1, PRICE_DESC: -1 })) {
     const prices = (await tokensOf(odd, { orderBy })).map(({ price }) => price?.usd ?? null);
     expect(prices.filter((price) => price === null)).toHaveLength(118);
     expect(prices).toEqual(prices.toSorted(byPrice(direction)));

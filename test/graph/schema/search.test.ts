@@ -101,13 +101,8 @@ it.each<[symbols: string, typed: string, chainKeys?: string]>([
 
 const PLACEHOLDER = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE';
 it.each([
-  [USDC, USDC],
-  [USDC.toLowerCase(), USDC],
-  [USDC.toUpperCase(), USDC],
-  [`  ${USDC}\n`, USDC],
-  [`"${USDC}"`, USDC],
-  [`${USDC},`, USDC],
-  [`ethereum:${USDC}`, USDC],
+  ...[USDC, USDC.toLowerCase(), USDC.toUpperCase(), `  ${USDC}\n`].map((typed) => [typed, USDC]),
+  ...[`"${USDC}"`, `${USDC},`, `ethereum:${USDC}`].map((typed) => [typed, USDC]),
   [`https://example.org/token/${USDC}#code`, USDC],
   [STG.toLowerCase(), STG],
   [USDC.slice(0, 8), USDC.slice(0, 8)],
@@ -273,16 +268,10 @@ it('a search puts the native asset first by the address of the native currency, 
     const { body } = await server.ask({
       query: `{ tokenSearch(query: "${query}") { nodes { address } } }`,
     });
-    const { data } = JSON.parse(String(body)) as {
-      data: { tokenSearch: Found };
-    };
+    const { data } = JSON.parse(String(body)) as { data: { tokenSearch: Found } };
     return data.tokenSearch.nodes[0]?.address;
   };
-  for (const [native, address] of [
-    ['', '0x2'],
-    ['0x1', '0x1'],
-    ['0x3', '0x2'],
-  ] as const) {
+  for (const [native, address] of Object.entries({ '': '0x2', '0x1': '0x1', '0x3': '0x2' })) {
     if (native) await refreshWith(server, tokens, withNative(native));
     // The third response to each query is cached.
     for (const query of ['', '', '', 'usdc', 'usdc', 'usdc'])

@@ -212,9 +212,8 @@ it.each<[age: string | string[], seconds: number]>([
 });
 
 it('the rate limiter never exceeds its limit in a second, even with retries and bursts', async () => {
-  const { upstream, getTokens } = await askFor(first(3, status(503), GOOD), {
-    upstreamRequestsPerSecond: 3,
-  });
+  const answer = first(3, status(503), GOOD);
+  const { upstream, getTokens } = await askFor(answer, { upstreamRequestsPerSecond: 3 });
   await Promise.all(Array.from({ length: 6 }, getTokens));
   expect(upstream.count()).toBe(9);
   expect(mostInASecond(upstream.seen, 300)).toBeLessThanOrEqual(3);
