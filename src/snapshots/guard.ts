@@ -89,10 +89,11 @@ export async function guardListing<Row extends ListingRow>(
   const ownRows = before ? acceptedRows(kind, before) : new Map<string, Row>();
   const sentRows = keyedRows(sent.rows, keyOf);
   const [clocks, peerClocks] = [clocksOf(memory), clocksOf(peerMemory)];
-  const missed = peer ? missedChanges(kind, ownRows, memory.accepted, peer) : [];
+  const peerRows = peer ? acceptedRows(kind, peer) : new Map<string, Row>();
+  const missed = peer ? missedChanges(kind, ownRows, memory.accepted, peer, peerRows) : [];
   const served = new Map([...ownRows, ...missed.map(({ key, row }) => [key, row] as const)]);
   // Rows that a peer holds back and that are not listed here count as rows that were listed and removed.
-  const heldByPeer = [...(peer ? acceptedRows(kind, peer) : [])].flatMap(([key, row]) => {
+  const heldByPeer = [...peerRows].flatMap(([key, row]) => {
     const since = served.has(key) ? undefined : peerClocks.get(key)?.since;
     return since === undefined ? [] : [{ row: kind.heldBack(row, NOTHING_HELD_BACK), at: since }];
   });
@@ -148,7 +149,7 @@ export async function guardListing<Row extends ListingRow>(
     // A `keep` rule on an address is left out: it does not describe this row, but keeps other rows from replacing it.
     const facts = [...(rules.keptFacts(key) ?? [])].filter(([fact]) => fact !== 'address');
     const kept = withFacts(kind, row, facts);
-    const replaced = contradictedFacts(kind.guarded, kept, row);
+    const replaced = kept === row ? [] : contradictedFacts(kind.guarded, kept, row);
     return { row: kept, accepted: replaced.map(({ fact, of }) => [fact, of(row)]) };
   }
 
@@ -191,7 +192,7 @@ export async function guardListing<Row extends ListingRow>(
     if (differing.size === 0) {
       // The upstream now sends the value of a rule. It is noted as accepted, so that no other gateway brings back the
       // earlier value.
-      const changed = contradictedFacts(kind.guarded, row, known);
+      const changed = expected === known ? [] : contradictedFacts(kind.guarded, row, known);
       const facts = changed.map((fact) => heldFact(fact, known, present, sentAt));
       if (facts.length > 0) accepted.push({ row, facts, key, value: factsKeyOf(row), by: 'operator' });
       return;
@@ -365,10 +366,9 @@ function missedChanges<Row>(
   kind: ListingKind<Row>,
   ownRows: ReadonlyMap<string, Row>,
   ownChanges: readonly AcceptedChange[],
-  peer: Fetched<Row>,
+  { guard = EMPTY_GUARD_MEMORY, takenAt }: Fetched<Row>,
+  peerRows: ReadonlyMap<string, Row>,
 ): readonly (Contradiction<Row> & AcceptedChange)[] {
-  const { guard = EMPTY_GUARD_MEMORY, takenAt } = peer;
-  const peerRows = acceptedRows(kind, peer);
   return guard.held.flatMap(({ key }) => {
     const [own, ofPeer] = [ownRows.get(key), peerRows.get(key)];
     const [last, ...earlier] = guard.accepted.filter((change) => change.key === key).reverse();

@@ -301,13 +301,18 @@ function createReconcile({ currentRules, baseline, metrics, log }: RouteParts) {
     const unlisted = new Map<string, Token>();
     const conflicts: string[] = [];
     const sent = keyedRows(rows, TOKENS.keyOf);
-    const medians = [mediansBySymbol(rows), ...(listed?.medians ? [listed.medians] : [])];
+    /** Computed only for an unlisted row: most answers have none. */
+    let medians: ReturnType<typeof mediansBySymbol>[] | undefined;
+    const compared = (row: Token) => {
+      medians ??= [mediansBySymbol(rows), ...(listed?.medians ? [listed.medians] : [])];
+      return medians.reduce(withComparedPrice, row);
+    };
     const served: Token[] = [];
     for (const [key, row] of sent) {
       const ofListing = listedRows?.get(key);
       const decimals = decimalsOfRoutes(key, ofListing, listed, rules, baseline);
       if (decimals === undefined || decimals === row.decimals) {
-        const shown = ofListing ?? medians.reduce(withComparedPrice, row);
+        const shown = ofListing ?? compared(row);
         if (!ofListing) unlisted.set(key, shown);
         served.push(shown);
       } else if (ofListing) {
