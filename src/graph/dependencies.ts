@@ -244,7 +244,7 @@ export function createDependencyCheck(snapshots: Snapshots): DependencyCheck {
     if (now >= goodUntil) return undefined;
     const served = snapshots.current();
     if (listings.some((name, nth) => served[name]?.[part] !== values[nth])) return undefined;
-    if (hiding && hiding.rules.deref() !== snapshots.rules()) return undefined;
+    if (hiding && hiding.rules.deref() !== snapshots.rulesOf(served.tokens)) return undefined;
     if (hiding && hiding.unlisted?.deref() !== served.tokens?.unlisted) return undefined;
     if (routeMap !== undefined && routeMap !== snapshots.sources?.version()) return undefined;
     const { staleListings, freshForMs, takenAt } = snapshots.freshness(served, dependencies, now);

@@ -250,9 +250,9 @@ export class Loaders implements WaitingOperation {
   routesFrom(filter: RouteRequest): MaybePromise<RouteAnswer> {
     const { tracker, cost } = this;
     const { snapshots, maxRoutesPerOperation } = this.options;
-    tracker.noteRules(snapshots.rules());
-    const key = routeRequestKey(filter);
     const { tokens } = tracker.pinned;
+    tracker.noteRules(snapshots.rulesOf(tokens));
+    const key = routeRequestKey(filter);
     let answer = this.askedRoutes.get(key);
     if (!answer && tokens) answer = this.routes.known(requestWith(tokens, filter), tokens);
     if (!answer) {
@@ -305,8 +305,10 @@ export class Loaders implements WaitingOperation {
     const { snapshots } = this.options;
     const { sources } = snapshots;
     if (!sources) return null;
-    this.tracker.noteRules(snapshots.rules(), sources.version());
-    return this.read('tokens', (tokens) => sources.sourcesOf(tokens, chainKey, address));
+    return this.read('tokens', (tokens) => {
+      this.tracker.noteRules(tokens.rules, sources.version());
+      return sources.sourcesOf(tokens, chainKey, address);
+    });
   }
 
   /** The chain listing, for a search that depends on it. If it cannot be loaded, only a filter on chain types fails. */

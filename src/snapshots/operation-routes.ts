@@ -53,8 +53,8 @@ export class OperationRoutes {
    */
   private noneIfUnlisted(request: RouteRequest, tokens: TokenSnapshot | undefined): RoutesRead | undefined {
     const { srcChainKey: chainKey, srcToken: address } = request;
-    const { service, freshMs, currentRules, now } = this.parts;
-    const isHidden = chainKey !== undefined && currentRules().hides({ chainKey, address });
+    const { service, freshMs, rulesOf, now } = this.parts;
+    const isHidden = chainKey !== undefined && rulesOf(tokens).hides({ chainKey, address });
     // The value-transfer service refuses a request without a chain: the client must get that error, not an empty list.
     const isUnanswerable = chainKey === undefined && service.source === 'value-transfer';
     const isUnlisted = tokens && !isUnanswerable && !listedToken(tokens, request);

@@ -32,7 +32,8 @@ export interface RouteParts {
   readonly freshMs: FreshMs;
   /** The token listing that is served now. */
   readonly tokens: () => TokenSnapshot | undefined;
-  readonly currentRules: () => ResolvedRules;
+  /** The operator's rules that apply to routes beside this token listing. */
+  readonly rulesOf: (tokens: TokenSnapshot | undefined) => ResolvedRules;
   readonly baseline: Baseline;
   readonly metrics: SnapshotMetrics;
   readonly log: Logger;
@@ -281,7 +282,7 @@ const MAX_NAMED = 5;
  * of the two is wrong, the gateway cannot know which, and an amount calculated with the wrong decimals loses money. A
  * listed token with held-back facts is not left out for its decimals: its row shows the contradiction.
  */
-function createReconcile({ currentRules, baseline, metrics, log }: RouteParts) {
+function createReconcile({ rulesOf, baseline, metrics, log }: RouteParts) {
   // The outer key is the listing: cached routes outlive many listings, and must not keep them in memory.
   const remembered = new WeakMap<object, WeakMap<readonly Token[], ReconciledRows>>();
   /** By rows: the `rowsDigest` of the last listing whose conflicts with these rows were logged. */
@@ -295,7 +296,7 @@ function createReconcile({ currentRules, baseline, metrics, log }: RouteParts) {
     const besideListing = remembered.get(listed ?? NO_LISTING) ?? new WeakMap();
     remembered.set(listed ?? NO_LISTING, besideListing);
     const known = besideListing.get(rows);
-    const rules = currentRules();
+    const rules = rulesOf(listed);
     if (known?.rules === rules) return known;
     const listedRows = listed && keyedRows(listed.rows, TOKENS.keyOf);
     const unlisted = new Map<string, Token>();

@@ -5,6 +5,7 @@ import { digestOf, textDigest } from '../domain/digests.js';
 import { append, keyedRows } from '../domain/keyed-rows.js';
 import type { Chain, Fetched, ListingRows, SourceAndAge, Token } from '../domain/listing.js';
 import type { EvmChain, ListingHistory, TokenListState } from '../domain/listing-memory.js';
+import type { ResolvedRules } from '../domain/listing-rules.js';
 import { TEXT_LIMITS } from '../domain/text-limits.js';
 import { forEachInSteps, yieldThen } from '../scheduling/steps.js';
 import { createChainNames } from '../search/chain-names.js';
@@ -43,6 +44,8 @@ export interface TokenSnapshot extends Snapshot<Token> {
   byChain(chainKey: string): readonly Token[];
   /** The token at this address. Chain key and address can have any spelling that {@link tokenKey} understands. */
   byAddress(chainKey: string, address: string): Token | undefined;
+  /** The operator's rules with which the tokens were guarded and selected. */
+  readonly rules: ResolvedRules;
   readonly search: SuggestingSearch;
   readonly indexes: TokenIndexes;
   /** The cursor of the changes of the chains with which the tokens were indexed. */
@@ -123,6 +126,7 @@ export async function createChainSnapshot(
  */
 export async function createTokenSnapshot(
   fetched: Fetched<Token>,
+  rules: ResolvedRules,
   before?: TokenSnapshot,
   chains?: ChainSnapshot,
 ): Promise<TokenSnapshot> {
@@ -159,6 +163,7 @@ export async function createTokenSnapshot(
   const unlisted = unlistedRows(TOKENS, fetched);
   return {
     ...snapshot,
+    rules,
     history: { ...snapshot.history, tokenList },
     byChain: (chainKey) => byChain.get(foldChainKey(chainKey)) ?? NONE,
     byAddress(chainKey, address) {

@@ -2,7 +2,7 @@
 import type { DemoFacts } from '../domain/guarded-facts.js';
 import { keyedRows } from '../domain/keyed-rows.js';
 import type { Chain, Fetched, Token } from '../domain/listing.js';
-import { type ListingRules, resolveRules } from '../domain/listing-rules.js';
+import { type ListingRules, type ResolvedRules, resolveRules } from '../domain/listing-rules.js';
 import { CHAINS, type ListingKind, TOKENS } from '../upstream/listing-kinds.js';
 import { assignCaip2, compareNatives, guardPrices } from './cross-checks.js';
 import { type FreshMs, freshnessOf, type Reads } from './freshness.js';
@@ -46,6 +46,11 @@ export function createSnapshots(options: SnapshotsOptions) {
    * because the decimals of native assets are compared between both listings, and the token list has `chainId`s.
    */
   let usedChains: string | undefined;
+  /**
+   * The rules with which chains and tokens were last guarded: their rows are selected by the same rules, even if the
+   * operator has changed them meanwhile. Otherwise a row would be served without its `hide` and its `keep` rule.
+   */
+  let [chainRules, tokenRules] = [rules, resolved];
   const presentChains = () => chains.snapshot?.history.changes.cursor;
 
   const baseline: Baseline = (key) => demoFacts.decimals.get(key);
@@ -57,14 +62,15 @@ export function createSnapshots(options: SnapshotsOptions) {
     kind: CHAINS,
     fetch: () => service.fetch('chains'),
     async guard(sent, before, peer) {
-      const rules = rulesFor(before, sent.rows);
-      const result = await guardListing({ kind: CHAINS, holdBackMs, rules }, sent, before, peer);
+      chainRules = rules;
+      const ofSent = rulesFor(before, sent.rows);
+      const result = await guardListing({ kind: CHAINS, holdBackMs, rules: ofSent }, sent, before, peer);
       const { chainKeys } = demoFacts;
-      const listing = assignCaip2(result.listing, before, chainKeys, holdBackMs, rules);
-      logUnnumbered(log, listing, before, rules);
+      const listing = assignCaip2(result.listing, before, chainKeys, holdBackMs, ofSent);
+      logUnnumbered(log, listing, before, ofSent);
       return { ...result, listing };
     },
-    select: (rows, guard) => rulesFor({ rows, guard }).selectChains(rows),
+    select: (rows, guard) => rulesFor({ rows, guard }, [], chainRules).selectChains(rows),
     index: createChainSnapshot,
     onPublished,
   });
@@ -75,14 +81,15 @@ export function createSnapshots(options: SnapshotsOptions) {
     async guard(sent, before, peer) {
       // Rules, native assets and the token list need the chains. Peers may have them before the upstream answers.
       if (!chains.guarded) await chains.adoptNewest();
-      const rules = resolved;
-      const result = await guardListing({ kind: TOKENS, holdBackMs, rules, baseline }, sent, before, peer);
+      tokenRules = resolved;
+      const options = { kind: TOKENS, holdBackMs, rules: tokenRules, baseline };
+      const result = await guardListing(options, sent, before, peer);
       usedChains = presentChains();
-      const compared = compareNatives(result.listing, [before, peer], chains.guarded?.rows ?? [], rules);
+      const compared = compareNatives(result.listing, [before, peer], chains.guarded?.rows ?? [], tokenRules);
       return { ...result, listing: await guardPrices(compared, before) };
     },
-    select: (rows) => resolved.selectTokens(rows),
-    index: (fetched, before) => createTokenSnapshot(fetched, before, chains.snapshot),
+    select: (rows) => tokenRules.selectTokens(rows),
+    index: (fetched, before) => createTokenSnapshot(fetched, tokenRules, before, chains.snapshot),
     onPublished,
   });
   const refreshers = { chains, tokens };
@@ -102,7 +109,7 @@ export function createSnapshots(options: SnapshotsOptions) {
   const parts: RouteParts = {
     ...{ service, peers, freshMs, baseline: baselineOfRoutes, metrics, log },
     tokens: () => tokens.snapshot,
-    currentRules: () => resolved,
+    rulesOf,
   };
   const sources = routesSweepMs === undefined ? undefined : createSources(routesSweepMs, parts);
   const routes = createRoutes(parts, sources?.enter);
@@ -114,7 +121,11 @@ export function createSnapshots(options: SnapshotsOptions) {
    * data, too, it goes before other sent chains. So rules apply even before the first chain listing, and a chain that
    * only claims an identifier does not get the rules for it.
    */
-  function rulesFor({ rows = [], guard }: Partial<Fetched<Chain>> = {}, sent: readonly Chain[] = []) {
+  function rulesFor(
+    { rows = [], guard }: Partial<Fetched<Chain>> = {},
+    sent: readonly Chain[] = [],
+    given = rules,
+  ) {
     const gone = guard?.gone.map(({ row }) => row) ?? [];
     const sentKeys = new Set(sent.map(({ chainKey }) => chainKey));
     const known = demoFacts.chains.filter(({ chainKey }) => sentKeys.has(chainKey));
@@ -123,7 +134,12 @@ export function createSnapshots(options: SnapshotsOptions) {
     const numbered = [...sent, ...known, ...gone, ...rows].filter(
       ({ chainKey }) => !unnumbered.has(chainKey),
     );
-    return resolveRules(rules, [...demoFacts.chains, ...numbered]);
+    return resolveRules(given, [...demoFacts.chains, ...numbered]);
+  }
+
+  /** The operator's rules that apply to routes beside this token listing: a new object after each change. */
+  function rulesOf(tokens: TokenSnapshot | undefined): ResolvedRules {
+    return tokens?.rules ?? resolved;
   }
 
   /** The rules whose unknown rows were logged. */
@@ -188,8 +204,7 @@ export function createSnapshots(options: SnapshotsOptions) {
     operationRoutes: () => new OperationRoutes(operationParts),
     /** Undefined without a sweep. */
     sources,
-    /** The operator's rules with the rows that they name: a new object after each change. */
-    rules: (): object => resolved,
+    rulesOf,
     sweepStatus: sources?.status,
     /** The freshness of the data that was read from these snapshots; `now` is in milliseconds since 1970. */
     freshness: (from: ServedSnapshots, read: Reads, now: number) => freshnessOf(from, read, freshMs, now),

@@ -26,7 +26,7 @@ export type TokenSources = ReturnType<Sources['sourcesOf']>;
 
 /** Creates the sources. Nothing is requested before `start`. A sweep takes `intervalMs` milliseconds. */
 export function createSources(intervalMs: number, parts: RouteParts) {
-  const { service, tokens, currentRules, baseline, log } = parts;
+  const { service, tokens, baseline, log } = parts;
   const map = createRouteMap();
   /** By token: when its last request failed (milliseconds since 1970), and whether the request is repeated early. */
   const failures = new Map<string, { readonly at: number; readonly isRepeatedEarly: boolean }>();
@@ -166,7 +166,7 @@ export function createSources(intervalMs: number, parts: RouteParts) {
         pairs: map.pairs,
         /** The bridgeable tokens with a route to this token, in the operator's order of chains. */
         rows(): readonly Token[] {
-          const rules = currentRules();
+          const { rules } = listed;
           if (rules.hides({ chainKey, address })) return [];
           const rows = keyedRows(listed.rows, TOKENS.keyOf);
           const key = tokenKey(chainKey, address);

@@ -19,6 +19,7 @@ import {
   servedChains,
   start,
   startUpstream,
+  tokens,
 } from '../support/hiding-gateway.js';
 import { refresh } from '../support/test-gateway.js';
 
@@ -87,6 +88,69 @@ it('rules that name rows which are not listed are logged once, when there are bo
   expect(warned()).toMatchObject([line, { count: 1, first: [`base:${HIDDEN_UNLISTED}`] }]);
   await gateway.apply(`keep ethereum:${address('e1')} decimals 6\nhide eip155:8453`);
   expect(warned()).toHaveLength(2);
+});
+
+it.each(['chains', 'tokens'] as const)(
+  'rules that change while %s are checked apply all together',
+  async (name) => {
+    const row = name === 'chains' ? 'base' : `base:${SHOWN}`;
+    const kept = name === 'chains' ? 'chainId 9' : 'decimals 9';
+    let onFetched = () => {};
+    // So many that other tasks run during the check.
+    const many = Array.from({ length: 2_000 }, (_, at) => String(at + 1_000));
+    const listing =
+      name === 'chains'
+        ? many.map((key) => chainRow(key))
+        : many.map((at) => tokenRow('base', address(at), { symbol: at }));
+    const upstream = await startFakeUpstream({
+      chains,
+      tokens,
+      [name]: [...{ chains, tokens }[name], ...listing],
+    });
+    const gateway = await start(`hide ${row}`, {
+      upstream,
+      hasListings: true,
+      decorate: (service) =>
+        Object.assign(Object.create(service), {
+          async fetch(fetching: 'tokens') {
+            const fetched = await service.fetch(fetching);
+            if (fetching === name) onFetched();
+            return fetched;
+          },
+        }),
+    });
+    const seen = new Set<number | undefined>();
+    const look = () => {
+      const { chains, tokens } = gateway.snapshots.current();
+      const value =
+        name === 'chains' ? chains?.byKey('base')?.chainId : tokens?.byAddress('base', SHOWN)?.decimals;
+      seen.add(value);
+      if (value === undefined) setImmediate(look);
+    };
+    // The check of the listing begins before these calls, and ends after them.
+    onFetched = () =>
+      void setImmediate(() => {
+        void gateway.apply(`keep ${row} ${kept}`);
+        look();
+      });
+    gateway.snapshots.refreshNow();
+    await expect.poll(() => seen.size).toBe(2);
+    expect([...seen]).toEqual([undefined, 9]);
+  },
+);
+
+it('an operation that waits for routes reads them with the rules of its token listing', async () => {
+  const upstream = await startUpstream();
+  const gateway = await start(`hide base:${HIDDEN_BY_KEY}`, { upstream, hasListings: true });
+  const row = tokenRow('base', HIDDEN_BY_KEY, { decimals: 18 });
+  const release = upstream.hold('routes', json({ tokens: [row, tokenRow('base', SHOWN)] }));
+  const answer = gateway.query(
+    `{ destinations(srcChainKey: "ethereum", srcToken: "${address('e1')}") { tokens { address decimals } } }`,
+  );
+  await expect.poll(() => upstream.routesAsked().length).toBe(1);
+  await gateway.apply('');
+  release();
+  expect(await answer).toEqual({ data: { destinations: [{ tokens: [{ address: SHOWN, decimals: 6 }] }] } });
 });
 
 it('a new listing in which the rules match other rows does not delay refreshes', async () => {

@@ -3,6 +3,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import type { Chain } from '../../src/domain/listing.js';
+import { resolveRules } from '../../src/domain/listing-rules.js';
 import { createTokenSnapshot, type TokenSnapshot } from '../../src/snapshots/snapshot.js';
 import { TOKENS } from '../../src/upstream/listing-kinds.js';
 import { chainRow, tokenRow } from '../fixtures/rows.js';
@@ -219,7 +220,7 @@ it.each<[string, (chain: Chain) => unknown]>([
 
 async function tokensAt(index: number, before?: TokenSnapshot): Promise<TokenSnapshot> {
   const fetched = await TOKENS.parse([tokenRow('a', `0x${index}`)], { source: 'v1', takenAt: index });
-  return createTokenSnapshot(fetched, before);
+  return createTokenSnapshot(fetched, resolveRules([], []), before);
 }
 
 it('the log of changes has the last 200 changes', async () => {
