@@ -213,7 +213,7 @@ export const SECRET_SETTINGS: readonly string[] = ['UPSTREAM_HEADERS', 'REDIS_UR
 
 /** Limits that are not settings: no deployment needs to change them, only tests do. */
 export const FIXED_LIMITS = {
-  /** After transient failures, a request is repeated at most this many times: attempts use up the rate limit. */
+  /** After transient failures, a request is repeated at most this often, because attempts use up the rate limit. */
   upstreamRetries: 2,
   /** An answer of the upstream with more bytes in all its pages, decompressed, is refused. About 20,000 tokens fit. */
   upstreamMaxBytes: 8 * 2 ** 20,

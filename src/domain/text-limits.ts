@@ -11,10 +11,10 @@ export const MAX_LENGTHS = { chainKey: 256, chainType: 64, address: 512, symbol:
  * other longer text is refused, and the message of the refusal does not contain the text.
  */
 export const TEXT_LIMITS = {
+  // First, so that no field of rows replaces a limit below.
+  ...MAX_LENGTHS,
   /** A document. The limit on lexical tokens does not bound it: a comment is no token, and a long string is one token. */
   document: 100_000,
-  /** Rows do not have longer keys, types, addresses or symbols. */
-  ...MAX_LENGTHS,
   search: 200,
   /** The `id` of the longest row: base64 of JSON, which takes at most six characters for each character. */
   id: Math.ceil(((MAX_LENGTHS.chainKey + MAX_LENGTHS.address) * 6 + 20) * (4 / 3)),

@@ -137,7 +137,7 @@ export class Loaders implements WaitingOperation {
   /**
    * Passes the snapshot of a listing to `use`, and returns its result: at once, or when the listing is loaded.
    *
-   * @param instead the result if the operation was refused for its cost; only for reads that rows repeat
+   * @param instead for reads that each row repeats: the result once the operation was refused for its cost
    */
   read<Name extends ListingName, Result>(
     name: Name,

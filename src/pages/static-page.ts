@@ -146,7 +146,7 @@ const DIGEST_AND_NAME = /^[\w-]{16}\/(.+)$/;
 /**
  * Serves a page for browsers and its assets, compressed once and with caching headers. The path of an asset of another
  * version leads to the present one: during a rolling upgrade, a browser can have the document of the other version.
- * Scripts import each other relative to the address that they were redirected to, so they are of one version.
+ * After a redirect, scripts import each other relative to the new address, so all are of one version.
  *
  * @param paths the paths of its document, which is only sent to clients that accept HTML
  * @param assets the prefix of the paths of its assets

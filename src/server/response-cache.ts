@@ -47,8 +47,8 @@ const ENTRY_BYTES = 500;
  * @param maxBytes the limit on the estimated size of everything in it
  * @param path the path of the GraphQL endpoint, such as `/graphql`
  * @param maxQueryTokens a document with more lexical tokens has no key; the gateway refuses it
- * @param trusted looks up documents by id: a request by id has the same key as one with the text, and a refused
- *   document has none
+ * @param trusted the documents by id: a request by id has the same key as one with the text, and a request with a
+ *   refused document has no key
  */
 export function createResponseCache(
   maxBytes: number,

@@ -226,7 +226,7 @@ export async function guardListing<Row extends ListingRow>(
     const recentByLook = departed.length === 0 ? undefined : groupBy(recent, lookOfSent);
     const heldNewcomers = [...newcomers].filter((key) => clocks.has(key) || peerClocks.has(key));
     const heldByLook = groupBy(heldNewcomers, lookOfSent);
-    /** The looks of at least {@link MAX_RIVALS} new rows. */
+    /** The looks that {@link MAX_RIVALS} or more new rows share. */
     const crowded = new Set<string>();
     const toHoldBack = new Set<string>();
     /** The keys of new rows that are accepted in place of a row. */

@@ -25,7 +25,7 @@ import type { SnapshotMetrics } from './refresher.js';
 import { agingFrom, type TokenSnapshot } from './snapshot.js';
 import type { Peers } from './stores.js';
 
-/** What the cache of routes, their sweep and the routes of each operation use. */
+/** The parts that the cache of routes, the sweep, and the routes of each operation share. */
 export interface RouteParts {
   readonly service: Service;
   readonly peers: Peers;

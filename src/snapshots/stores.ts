@@ -85,8 +85,8 @@ export interface Peers {
   /** Calls the listener whenever a peer may have shared a new snapshot of the topic. */
   subscribe(topic: string, listener: () => void): void;
   /**
-   * Offers the snapshot that this gateway serves. Peers without a snapshot, or with an older one, can use it. If
-   * `isRevised`, it replaces the shared form of the same snapshot at once.
+   * Offers the snapshot that this gateway serves. Peers without a snapshot, or with an older one, can use it.
+   * With `isRevised`, it at once replaces the form of this snapshot that was shared before.
    */
   offer<Row>(topic: string, kind: StoredKind<Row>, fetched: Fetched<Row>, isRevised?: boolean): void;
 }

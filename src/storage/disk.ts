@@ -48,7 +48,7 @@ export async function openDiskStore(
   const usable = new Set<string>();
   /** The listings whose last write failed. */
   const failing = new Set<string>();
-  /** When a failed write was last logged, on the monotonic clock; undefined while no listing is failing. */
+  /** When a failed write was last logged, on the monotonic clock; undefined while no write fails. */
   let warnedAt: number | undefined;
 
   async function writeNext(name: string, file: string): Promise<void> {

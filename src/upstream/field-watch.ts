@@ -18,7 +18,7 @@ const MAX_NAME_LENGTH = 64;
 /**
  * Creates the watch for one service. For each listing, the first answer with rows sets the known fields. After later
  * answers the watch logs fields that no row had before, and fields that a row lacks although all rows had them before.
- * Each field is logged at most once. Objects in a row are included, one level deep.
+ * Each field is logged at most once. The fields of objects in a row count, too, one level deep.
  */
 export function createFieldWatch(metrics: FieldWatchMetrics, log: Logger) {
   /** By listing: each field that a row has had so far, and whether all rows have had it. */
