@@ -57,6 +57,8 @@ export interface HeldRow<Row> {
   readonly since: number;
   /** The accepted values of the facts that are served with the value of a `keep` rule. */
   readonly accepted?: readonly (readonly [fact: string, value: string])[] | undefined;
+  /** Whether a `keep` rule refuses the values. The hold-back period begins anew when no rule refuses them any more. */
+  readonly isKept?: boolean | undefined;
 }
 
 /**
@@ -73,6 +75,7 @@ export const guardMemoryForm = v.object({
       rows: v.array(v.unknown()),
       since: v.number(),
       accepted: v.optional(v.array(v.tuple([v.string(), v.string()]))),
+      isKept: v.optional(v.boolean()),
     }),
   ),
   /**

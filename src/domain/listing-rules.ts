@@ -215,6 +215,8 @@ export function resolveRules(rules: ListingRules, chains: readonly Chain[]) {
   return {
     /** The keys of the rows that the rules name, as a text: it differs if a rule now names another row. */
     rows: JSON.stringify(named),
+    /** Whether a rule names a chain by a CAIP identifier that no known chain has. */
+    isPartial: named.includes(''),
     /** The chains and tokens in the rules whose keys are not in `known`, as the rules spell them. */
     unknown(known: ReadonlySet<string>): readonly string[] {
       const places = rules.flatMap((rule): readonly Place[] => rule.places);

@@ -184,9 +184,9 @@ export class Loaders implements WaitingOperation {
 
   /** The chain listing, if it is loaded. */
   chainsIfLoaded(): ChainSnapshot | undefined {
-    const { chains } = this.tracker.pinned;
-    if (chains) this.tracker.noteListing('chains');
-    return chains;
+    // Noted in any case: without the listing, the response differs once it is loaded.
+    this.tracker.noteListing('chains');
+    return this.tracker.pinned.chains;
   }
 
   chainsBySearch(search: string, chainTypes?: readonly string[]): MaybePromise<readonly Chain[]> {

@@ -101,22 +101,37 @@ const DOUBTED_MS = 600_000;
  * Hides prices that differ by a factor of ten or more from the token's last price, or from a median price of
  * its symbol in the same answer, until the upstream has sent such prices for ten minutes. Yields to requests.
  */
-export async function guardPrices(listing: GuardedListing<Token>, before: Fetched<Token> | undefined) {
+export async function guardPrices(
+  listing: GuardedListing<Token>,
+  before: Fetched<Token> | undefined,
+  peer?: Fetched<Token>,
+) {
   const { takenAt } = listing;
+  const isAgain = before?.takenAt === takenAt;
   const served = keyedRows(before?.rows ?? [], TOKENS.keyOf);
-  const doubts = new Map(before?.guard?.prices.map((doubt) => [doubt.key, doubt]));
+  const doubtsOf = (known: Fetched<Token> | undefined) =>
+    new Map(known?.guard?.prices.map((doubt) => [doubt.key, doubt]));
+  const [doubts, peerDoubts] = [doubtsOf(before), doubtsOf(peer)];
   const medians = await yieldThen(() => mediansBySymbol(listing.rows));
   const prices: DoubtedPrice[] = [];
   /** By key: removed rows, with their last prices. The rows of another upstream count as removed. */
   const gone = await yieldThen(() => new Map(before?.guard?.gone.map(({ row }) => [TOKENS.keyOf(row), row])));
 
+  /** A peer's doubt about this price that began after the last listing here: the peer knows a later price than `before`. */
+  function missedDoubt(key: string, usd: number | null): DoubtedPrice | undefined {
+    const doubt = peerDoubts.get(key);
+    if (usd === null || doubt?.usd == null || isFarFrom(usd, doubt.usd)) return undefined;
+    return doubt.since > (before?.takenAt ?? 0) ? doubt : undefined;
+  }
+
   function guarded(key: string, token: Token): Token {
-    const doubt = doubts.get(key);
+    const usd = token.price?.usd ?? null;
+    const ofPeer = missedDoubt(key, usd);
+    const doubt = ofPeer ?? doubts.get(key);
     // If the same listing is guarded again, its prices are compared with the same earlier prices as before.
-    const compared = before?.takenAt === takenAt ? doubt?.before : undefined;
+    const compared = isAgain || ofPeer ? doubt?.before : undefined;
     const known = compared ?? served.get(key)?.price?.usd ?? doubt?.before;
     const lastUsd = known ?? (served.has(key) ? null : (gone.get(key)?.price?.usd ?? null));
-    const usd = token.price?.usd ?? null;
     if (usd === null) {
       // The last price is remembered, to compare it with the next price that the upstream sends.
       if (lastUsd !== null) prices.push({ key, before: lastUsd, usd, since: takenAt });
@@ -128,7 +143,8 @@ export async function guardPrices(listing: GuardedListing<Token>, before: Fetche
     // The ten minutes begin when the request is sent, as for guarded facts, even if the answer is older because it is
     // from a cache. If `doubt.since` is later than `sentAt`, the clock was set back.
     const sentAt = sentAtOf(listing);
-    const since = isSame ? Math.min(doubt.since, sentAt) : sentAt;
+    // If the same listing is guarded again, its time stays: it may have begun anew after the request.
+    const since = isSame ? (isAgain ? doubt.since : Math.min(doubt.since, sentAt)) : sentAt;
     prices.push({ key, before: lastUsd, usd, since });
     return takenAt - since >= DOUBTED_MS ? token : TOKENS.withPrice(token, null, takenAt);
   }

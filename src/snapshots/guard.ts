@@ -85,12 +85,19 @@ export async function guardListing<Row extends ListingRow>(
   const isSame = before?.takenAt === takenAt;
   const { keyOf, lookalikeOf } = kind;
   const memory: GuardMemory<Row> = before?.guard ?? EMPTY_GUARD_MEMORY;
-  const peerMemory: GuardMemory<Row> = peer?.guard ?? EMPTY_GUARD_MEMORY;
+  const sharedMemory: GuardMemory<Row> = peer?.guard ?? EMPTY_GUARD_MEMORY;
+  /** Without the changes that the peer accepted by time, if time accepts nothing here (`HOLD_BACK_MS=never`). */
+  const peerMemory: GuardMemory<Row> = {
+    ...sharedMemory,
+    accepted: sharedMemory.accepted.filter(({ by }) => by === 'operator' || Number.isFinite(holdBackMs)),
+  };
   const ownRows = before ? acceptedRows(kind, before) : new Map<string, Row>();
   const sentRows = keyedRows(sent.rows, keyOf);
   const [clocks, peerClocks] = [clocksOf(memory), clocksOf(peerMemory)];
   const peerRows = peer ? acceptedRows(kind, peer) : new Map<string, Row>();
-  const missed = peer ? missedChanges(kind, ownRows, memory.accepted, peer, peerRows) : [];
+  const missed = peer
+    ? missedChanges(kind, ownRows, memory.accepted, { ...peer, guard: peerMemory }, peerRows)
+    : [];
   const served = new Map([...ownRows, ...missed.map(({ key, row }) => [key, row] as const)]);
   // Rows that a peer holds back and that are not listed here count as rows that were listed and removed.
   const heldByPeer = [...peerRows].flatMap(([key, row]) => {
@@ -153,12 +160,18 @@ export async function guardListing<Row extends ListingRow>(
     return { row: kept, accepted: replaced.map(({ fact, of }) => [fact, of(row)]) };
   }
 
-  /** Finds since when every new listing has had exactly these rows under this key (milliseconds since 1970). */
-  function sinceOf(key: string, present: readonly Row[]): number {
+  /**
+   * Finds since when every new listing has had exactly these rows under this key, and no `keep` rule has refused them
+   * (milliseconds since 1970).
+   *
+   * @param isKept whether a `keep` rule refuses them now: then the time does not change
+   */
+  function sinceOf(key: string, present: readonly Row[], isKept: boolean): number {
     const values = JSON.stringify(present.map(factsKeyOf));
     const sinceIn = (known: ReadonlyMap<string, HeldRow<Row>>) => {
       const clock = known.get(key);
-      return clock && JSON.stringify(clock.rows.map(factsKeyOf)) === values ? clock.since : undefined;
+      const isSameRows = clock && JSON.stringify(clock.rows.map(factsKeyOf)) === values;
+      return isSameRows && (isKept || !clock.isKept) ? clock.since : undefined;
     };
     const [own, ofPeer = 0] = [sinceIn(clocks), sinceIn(peerClocks)];
     // The same listing is guarded again: its own time stays, because `withNewClocks` may have moved it.
@@ -197,7 +210,8 @@ export async function guardListing<Row extends ListingRow>(
       if (facts.length > 0) accepted.push({ row, facts, key, value: factsKeyOf(row), by: 'operator' });
       return;
     }
-    const since = sinceOf(key, present);
+    const isKept = [...differing].some(({ fact }) => rules.keptFacts(key)?.has(fact));
+    const since = sinceOf(key, present, isKept);
     const facts = [...differing].map((fact) => heldFact(fact, expected, present, since));
     const by = present.length === 1 ? accepter(key, facts, factsKeyOf(row), since) : undefined;
     if (by !== undefined) accepted.push({ row, facts, key, value: factsKeyOf(row), by });
@@ -205,7 +219,7 @@ export async function guardListing<Row extends ListingRow>(
       rows.set(key, kind.heldBack(expected, facts));
       // Of several first rows, none is accepted: the value of the rule then stays without the rule.
       const isAccepted = present.length === 1 || served.has(key);
-      held.set(key, { key, rows: present, since, accepted: isAccepted ? replaced : [] });
+      held.set(key, { key, rows: present, since, accepted: isAccepted ? replaced : [], isKept });
     }
   }
 
@@ -214,11 +228,17 @@ export async function guardListing<Row extends ListingRow>(
    * old row stays listed and the new row is held back, because this is more often a fault than a migration.
    */
   async function settleDepartures(): Promise<void> {
+    const isKeptAddress = (key: string) => rules.keptFacts(key)?.has('address') === true;
     /** Whether new rows that could replace this removed row still wait: also as long as a `keep` rule refuses them. */
-    const isGuarded = (key: string, at: number) =>
-      isRecent(at) || rules.keptFacts(key)?.has('address') === true;
+    const isGuarded = (key: string, at: number) => isRecent(at) || isKeptAddress(key);
     const lookOfSent = (key: string) => lookIn(sentRows, key);
     const departed = [...served].filter(([key]) => !rows.has(key));
+    /** The looks of rows that a `keep` rule protects from being replaced. */
+    const keptLooks = new Set(
+      [...departed, ...Array.from(gone, ([key, { row }]) => [key, row] as const)]
+        .filter(([key]) => isKeptAddress(key))
+        .map(([, row]) => lookalikeOf(row)),
+    );
     const newByLook = groupBy(newcomers, lookOfSent);
     // A symbol can also move back to an address where it was before, or to a row that was added a short time ago.
     const comingByLook = groupBy([...newcomers, ...returned], lookOfSent);
@@ -240,6 +260,7 @@ export async function guardListing<Row extends ListingRow>(
     function stays(key: string, row: Row, goneAt?: number): boolean {
       const look = lookalikeOf(row);
       if (look === undefined) return false;
+      const isKept = keptLooks.has(look);
       const news = goneAt === undefined ? comingByLook : isGuarded(key, goneAt) ? newByLook : heldByLook;
       const rivals = news.get(look)?.slice(0, MAX_RIVALS) ?? [];
       if (rivals.length === MAX_RIVALS) crowded.add(look);
@@ -247,7 +268,7 @@ export async function guardListing<Row extends ListingRow>(
       const open: HeldBackFact[] = [];
       for (const rivalKey of rivals) {
         const rival = sentRows.get(rivalKey) as Row;
-        const since = served.has(rivalKey) ? sinceOf(key, []) : sinceOf(rivalKey, [rival]);
+        const since = served.has(rivalKey) ? sinceOf(key, [], isKept) : sinceOf(rivalKey, [rival], isKept);
         const fact = heldFact({ fact: 'address', of: ({ address = '' }) => address }, row, [rival], since);
         const value = JSON.stringify([rivalKey, factsKeyOf(rival)]);
         const by = accepter(key, [fact], value, since);
@@ -270,7 +291,7 @@ export async function guardListing<Row extends ListingRow>(
       if (goneAt === undefined) {
         const kept = keptRow(key, row);
         rows.set(key, kind.heldBack(kept.row, [fact]));
-        held.set(key, { key, rows: [], since: sinceOf(key, []), accepted: kept.accepted });
+        held.set(key, { key, rows: [], since: sinceOf(key, [], isKept), accepted: kept.accepted, isKept });
       } else if (fact.since === sentAt) waiting.push({ row, facts: [fact] });
       return true;
     }
@@ -287,7 +308,8 @@ export async function guardListing<Row extends ListingRow>(
     });
     await forEachInSteps(departed, ([key, row]) => {
       const goneAt = gone.get(key)?.at;
-      if (goneAt === undefined && stays(key, row)) return;
+      // A peer without the rule may have removed a row that a `keep` rule protects.
+      if ((goneAt === undefined || isKeptAddress(key)) && stays(key, row)) return;
       // If the memory is full, a row that was listed only briefly is not remembered: the other rows matter more.
       const isForgotten = arrived.delete(key) && gone.size >= MAX_GONE;
       const at = settled.has(key) ? 0 : (goneAt ?? takenAt);
@@ -298,7 +320,8 @@ export async function guardListing<Row extends ListingRow>(
     for (const key of [...toHoldBack, ...ofOldSymbols, ...ofCrowded]) {
       if (taken.has(key)) continue;
       const row = sentRows.get(key) as Row;
-      held.set(key, { key, rows: [row], since: sinceOf(key, [row]) });
+      const isKept = keptLooks.has(lookalikeOf(row));
+      held.set(key, { key, rows: [row], since: sinceOf(key, [row], isKept), isKept });
       rows.delete(key);
     }
     for (const key of [...newcomers, ...returned]) if (rows.has(key)) arrived.set(key, takenAt);

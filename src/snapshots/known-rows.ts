@@ -100,13 +100,18 @@ export function withKnownFacts<Row>(
     });
   });
   const { lossAcceptedAt, unnumbered } = (own ?? accepted.at(-1))?.guard ?? EMPTY_GUARD_MEMORY;
-  // While another upstream was asked, this one may have sent other values: hold-back periods begin anew.
+  // While another upstream was asked, this one may have sent other values and prices: all periods begin anew.
   const anewAt = accepted.at(-1)?.takenAt ?? 0;
-  const held = (own?.guard?.held ?? []).map((each) => ({ ...each, since: Math.max(each.since, anewAt) }));
+  const anew = <Each extends { readonly since: number }>(each: Each) => ({
+    ...each,
+    since: Math.max(each.since, anewAt),
+  });
+  const memory = own?.guard ?? EMPTY_GUARD_MEMORY;
   const guard: GuardMemory<Row> = {
-    ...(own?.guard ?? EMPTY_GUARD_MEMORY),
-    held,
-    gone: [...gone, ...(own?.guard?.gone ?? [])],
+    ...memory,
+    held: memory.held.map(anew),
+    prices: memory.prices.map(anew),
+    gone: [...gone, ...memory.gone],
     unnumbered,
     // Rows removed up to this time, such as those of the other listings, do not count as lost.
     lossAcceptedAt: Math.max(lossAcceptedAt, newest.takenAt),

@@ -35,6 +35,7 @@ import {
 import { logAccepted, logGuarded, logRejected, type SnapshotOrigin } from './refresh-log.js';
 import { isOlder, type Snapshot } from './snapshot.js';
 import type { BackOff, DiskStore, Peers, RefreshLease, SharedFailure } from './stores.js';
+import { withHigherVersion } from './token-list-state.js';
 
 /** The metrics of listings and routes. */
 export interface SnapshotMetrics {
@@ -271,7 +272,8 @@ export function createRefresher<Row extends ListingRow, Indexed extends Snapshot
     isUncompared = false;
     if (known) {
       logCompared();
-      await accept('late', undefined, known);
+      const history = withHigherVersion(known.history, snapshot?.history.tokenList);
+      await accept('late', undefined, { ...known, history });
     } else if (snapshot) peers.offer(name, kind, stored(snapshot));
   }
 

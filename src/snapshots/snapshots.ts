@@ -86,15 +86,27 @@ export function createSnapshots(options: SnapshotsOptions) {
       const result = await guardListing(options, sent, before, peer);
       usedChains = presentChains();
       const compared = compareNatives(result.listing, [before, peer], chains.guarded?.rows ?? [], tokenRules);
-      return { ...result, listing: await guardPrices(compared, before) };
+      return { ...result, listing: await guardPrices(compared, before, peer) };
     },
     select: (rows) => tokenRules.selectTokens(rows),
     index: (fetched, before) => createTokenSnapshot(fetched, tokenRules, before, chains.snapshot),
     onPublished,
   });
   const refreshers = { chains, tokens };
-  const first: FirstSnapshots = { chains: chains.current, tokens: tokens.current };
-  const current = (): ServedSnapshots => ({ chains: chains.snapshot, tokens: tokens.snapshot });
+  /**
+   * True until the first chain listing, if rules name chains that only this listing can tell. No token is served until
+   * then, because a rule may hide it.
+   */
+  const mustWait = () => !chains.guarded && resolved.isPartial;
+  const servedTokens = () => (mustWait() ? undefined : tokens.snapshot);
+  const first: FirstSnapshots = {
+    chains: chains.current,
+    async tokens() {
+      if (mustWait()) await chains.current();
+      return tokens.current();
+    },
+  };
+  const current = (): ServedSnapshots => ({ chains: chains.snapshot, tokens: servedTokens() });
   /**
    * The chains are first, so that `restore` reads them first: a rule that hides tokens can name a chain by a
    * CAIP identifier that only the chain listing on disk has.
@@ -108,7 +120,7 @@ export function createSnapshots(options: SnapshotsOptions) {
   };
   const parts: RouteParts = {
     ...{ service, peers, freshMs, baseline: baselineOfRoutes, metrics, log },
-    tokens: () => tokens.snapshot,
+    tokens: servedTokens,
     rulesOf,
   };
   const sources = routesSweepMs === undefined ? undefined : createSources(routesSweepMs, parts);
@@ -151,8 +163,9 @@ export function createSnapshots(options: SnapshotsOptions) {
   function onPublished(): void {
     if (!chains.guarded) return;
     const next = rulesFor(chains.guarded);
-    if (next.rows !== resolved.rows || usedChains !== presentChains()) {
-      resolved = next;
+    const isRenamed = next.rows !== resolved.rows;
+    if (isRenamed) resolved = next;
+    if (isRenamed || usedChains !== presentChains()) {
       void tokens.applyRules();
     } else if (tokens.guarded && checkedRules !== rules) {
       checkedRules = rules;

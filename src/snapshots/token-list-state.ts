@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isNativeOf } from '../domain/addresses.js';
 import type { Chain, Fetched, Token } from '../domain/listing.js';
-import type { EvmChain, TokenListState, TokenListVersion } from '../domain/listing-memory.js';
+import type { EvmChain, ListingHistory, TokenListState, TokenListVersion } from '../domain/listing-memory.js';
 import { yieldThen, yieldToRequests } from '../scheduling/steps.js';
 
 // These limits are from tokenlist.schema.json. Lengths are in code points.
@@ -115,6 +115,14 @@ async function entriesByKey(rows: readonly Token[], chains: readonly EvmChain[])
   return yieldThen(
     () => new Map(entries.map((entry) => [`${entry.chainId}_${entry.address}`, JSON.stringify(entry)])),
   );
+}
+
+/** The history with a version above the served one: a running gateway gives no version to two lists. */
+export function withHigherVersion(history: ListingHistory | undefined, served: TokenListState | undefined) {
+  const stored = history?.tokenList;
+  if (!history || !served || (stored && compareVersions(stored.version, served.version) > 0)) return history;
+  const { patch, ...others } = served.version;
+  return { ...history, tokenList: { ...(stored ?? served), version: { ...others, patch: patch + 1 } } };
 }
 
 function compareVersions(one: TokenListVersion, other: TokenListVersion): number {

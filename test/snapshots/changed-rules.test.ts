@@ -204,11 +204,14 @@ it('rules by CAIP can name a token by the CAIP-2 identifier of its chain and its
   expect(await served(gateway)).toEqual(expect.arrayContaining(all));
 });
 
-it('rules by CAIP apply to a chain that the demo data lacks as soon as it is listed', async () => {
+it('no token is served before the first chain listing if a rule names a chain by a CAIP-2 identifier that the demo data lacks', async () => {
   const upstream = await startUpstream();
   upstream.plan('chains', status(500));
   const gateway = await start(RULES, { upstream });
-  await served(gateway);
+  expect(await gateway.query('{ tokens { address } }')).toMatchObject({
+    data: { tokens: null },
+    errors: [{ extensions: { code: 'UPSTREAM_STATUS' } }],
+  });
   upstream.plan('chains', json({ chains }));
   await expect.poll(() => servedChains(gateway)).toEqual(ORDER);
   await expect.poll(() => served(gateway)).toHaveLength(4);

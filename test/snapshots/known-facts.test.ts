@@ -9,6 +9,7 @@ import { json, startFakeUpstream, status } from '../support/fake-upstream.js';
 import {
   DAY,
   HOUR,
+  MINUTE,
   numbered,
   numberedRows,
   onDisk,
@@ -97,6 +98,20 @@ it('a change to another upstream and back begins a hold-back period anew, becaus
   expect(await rowOf(after, '0x1')).toMatchObject(HELD);
   await after.bring({}, 1);
   expect(await rowOf(after, '0x1')).toMatchObject({ decimals: 18, heldBack: [] });
+});
+
+it('a change to another upstream and back begins the ten minutes of a doubted price anew', async () => {
+  const high = numbered(1, { price: { usd: 12 } });
+  const before = await startGuarded({ chains: CHAINS, tokens: REST }, onDisk());
+  await before.bring({ tokens: [high, ...REST.slice(1)] });
+  const other = await startFakeUpstream({ chains: CHAINS, tokens: REST });
+  const between = await restart(before, { upstream: other });
+  await between.bring({ tokens: REST }, 9 * MINUTE);
+  const after = await restart(between, { upstream: before.upstream });
+  await after.bring({}, MINUTE);
+  expect(await rowOf(after)).toMatchObject({ price: null });
+  await after.bring({}, 10 * MINUTE);
+  expect(await rowOf(after)).toMatchObject({ price: { usd: 12 } });
 });
 
 it('a restart with another upstream hides prices ten times higher or lower than the stored ones for ten minutes', async () => {

@@ -171,6 +171,26 @@ it('without the rule "keep" its value is not served any more, but the last accep
   expect(await first(later)).toMatchObject({ decimals: 6, heldBack: [] });
 });
 
+it.each([false, true])(
+  'without the rule "keep" the hold-back period begins anew, also if the gateway was stopped meanwhile: %s',
+  async (isStopped) => {
+    const config = {
+      snapshotDir: temporaryDirectory(),
+      listingRules: temporaryFile('keep a:0x1 decimals 6\n'),
+    };
+    const before = await startGuarded(LISTINGS, { config });
+    await before.bring({ tokens: WRONG });
+    await before.bring({}, 2 * DAY);
+    const after = isStopped ? await restart(before, { config: { listingRules: temporaryFile('') } }) : before;
+    if (!isStopped) await before.apply('');
+    expect(await first(after)).toMatchObject({ decimals: 6, price: null, heldBack: [{ upstream: '18' }] });
+    await after.bring({}, DAY - 1);
+    expect(await first(after)).toMatchObject({ decimals: 6 });
+    await after.bring({}, 1);
+    expect(await first(after)).toMatchObject({ decimals: 18, price: { usd: 1 }, heldBack: [] });
+  },
+);
+
 it('without the rule "keep" its value stays served if the upstream contradicts itself and no value was accepted', async () => {
   const both = [numbered(1), numbered(1, { decimals: 18 }), ...REST];
   const gateway = await serve('keep a:0x1 decimals 6\n', { ...LISTINGS, tokens: both });

@@ -166,8 +166,17 @@ it('a new address waits as long as a keep rule refuses it, also after days in wh
   expect(await bring(gateway, [TWO])).toEqual({ listed: [], held: [] });
   expect(await again(gateway, 2 * DAY)).toEqual({ listed: [], held: [] });
   expect(gateway.heldBackRows()).toEqual([0, 1]);
+  // Then the hold-back period begins anew, also for an address that replaces a listed row.
   await gateway.apply('');
-  expect(await again(gateway, DAY)).toEqual({ listed: [2], held: [] });
+  expect(await again(gateway, DAY - 1)).toEqual({ listed: [], held: [] });
+  expect(await again(gateway, 1)).toEqual({ listed: [2], held: [] });
+  const later = await start([TWO]);
+  await later.apply('keep a:0x2 address 0x2');
+  await bring(later, [THREE]);
+  await again(later, 2 * DAY);
+  await later.apply('');
+  expect(await again(later, DAY - 1)).toEqual({ listed: [2], held: [2] });
+  expect(await again(later, 1)).toEqual({ listed: [3], held: [] });
 });
 
 it('a new address waits until it is accepted in place of one of two removed ones, although a rule keeps the other', async () => {

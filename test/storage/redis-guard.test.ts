@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { chainRow, PLACEHOLDER, successorChain, successorToken, tokenRow } from '../fixtures/rows.js';
 import { stopClocks, until } from '../support/clock.js';
-import { changesSince, listOf } from '../support/copies.js';
+import { changesSince, listOf, rows } from '../support/copies.js';
 import { startFakeSuccessor } from '../support/fake-successor.js';
 import { type FakeListings, json, late } from '../support/fake-upstream.js';
 import {
@@ -103,6 +103,44 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     for (const each of [gateway, after]) expect(await rowOf(each)).toMatchObject(held);
   });
 
+  it('with HOLD_BACK_MS=never a gateway does not adopt a change that another one accepts by time', async () => {
+    const { options, gateway } = await startSharing();
+    const config = { ...options.config, holdBackMs: Number.POSITIVE_INFINITY };
+    const strict = await startGuarded({}, { ...options, upstream: gateway.upstream, config });
+    await gateway.bring({ tokens: WRONG }, HOUR);
+    await gateway.bring({}, DAY);
+    expect(await rowOf(gateway)).toMatchObject({ decimals: 18, heldBack: [] });
+    await until(async () => takenAtOf(strict) === takenAtOf(gateway));
+    expect(await rowOf(strict)).toMatchObject(HELD);
+    // Nor if the other one holds the row back again.
+    await gateway.bring({ tokens: [{ ...WRONG[0], symbol: 'OTHER' }, ...REST] }, HOUR);
+    await until(async () => takenAtOf(strict) === takenAtOf(gateway));
+    expect(await rowOf(strict)).toMatchObject({ decimals: 6, price: null });
+  });
+
+  it('a gateway that doubted a price before it was stopped doubts it for ten minutes more if others have seen another one', async () => {
+    const high = [{ ...LISTINGS.tokens[0], price: { usd: 1000 } }, ...REST];
+    const { options, gateway } = await startSharing();
+    const config = { ...options.config, ...onDisk().config };
+    const before = await startGuarded({}, { ...options, upstream: gateway.upstream, config });
+    await gateway.bring({ tokens: high }, HOUR);
+    await until(async () => takenAtOf(before) === takenAtOf(gateway));
+    expect(await rowOf(before)).toMatchObject({ price: null });
+    await stopGuarded(before);
+    await gateway.bring({ tokens: LISTINGS.tokens }, MINUTE);
+    await gateway.bring({ tokens: high }, 19 * MINUTE);
+    const after = await startGuarded({}, { ...options, upstream: gateway.upstream, config });
+    await gateway.bring({}, MINUTE);
+    await until(async () => takenAtOf(after) === takenAtOf(gateway));
+    for (const each of [gateway, after]) expect(await rowOf(each)).toMatchObject({ price: null });
+    await gateway.bring({}, 9 * MINUTE - 1);
+    await until(async () => takenAtOf(after) === takenAtOf(gateway));
+    expect(await rowOf(after)).toMatchObject({ price: null });
+    await gateway.bring({}, 1);
+    await until(async () => takenAtOf(after) === takenAtOf(gateway));
+    for (const each of [gateway, after]) expect(await rowOf(each)).toMatchObject({ price: { usd: 1000 } });
+  });
+
   it('a gateway that was stopped before a rule "accept" was undone by "keep" does not bring back the value', async () => {
     const { options, gateway } = await startSharing();
     const config = { ...options.config, ...onDisk().config };
@@ -121,6 +159,20 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     await after.bring({}, HOUR);
     await until(async () => takenAtOf(after) === takenAtOf(gateway));
     for (const each of [gateway, after]) expect(await rowOf(each)).toMatchObject(HELD);
+  });
+
+  it('a kept token stays listed if another gateway, which does not have the rule yet, accepts the new address', async () => {
+    const { options, gateway } = await startSharing();
+    await gateway.apply('keep a:0x1 address 0x1');
+    await gateway.bring({ tokens: [numbered(2, { symbol: 'S1' }), ...REST] }, HOUR);
+    const held = { heldBack: [{ fact: 'address', served: '0x1', upstream: '0x2' }] };
+    expect(await rowOf(gateway)).toMatchObject(held);
+    const other = await startGuarded({}, { ...options, upstream: gateway.upstream });
+    await other.bring({}, HOUR);
+    await other.bring({}, DAY);
+    expect([await rowOf(other), await rowOf(other, '0x2')]).toMatchObject([undefined, { heldBack: [] }]);
+    await until(async () => takenAtOf(gateway) === takenAtOf(other));
+    expect(await rowOf(gateway)).toMatchObject(held);
   });
 
   it('gateways know the guarded values of peers whose clock is minutes ahead, though they refuse their listings, which stay', async () => {
@@ -163,6 +215,20 @@ describe.skipIf(isRedisMissing)('gateways that share', () => {
     expect(served[0]).toMatchObject({ decimals: 18, heldBack: [] });
     expect(served.at(-1)).toMatchObject({ decimals: 6, heldBack: [{ upstream: '3' }] });
     await until(async () => (await shared())?.includes('"decimals":3') === true);
+  });
+
+  it('a gateway that Redis does not answer at its start does not lower the version of its token list later', async () => {
+    const { freeze, options, gateway } = await startSharing({ chains: [chainRow('a')], tokens: rows(1, 2) });
+    gateway.snapshots.stop();
+    freeze(true);
+    const alone = { ...options, upstream: gateway.upstream, redisTimeoutMs: 200 };
+    const after = await startGuarded({}, alone);
+    for (const tokens of [rows(1), rows(1, 2), rows(1)]) await after.bring({ tokens });
+    const major = async () => (await listOf(after)).list.version.major;
+    expect(await major()).toBe(3);
+    freeze(false);
+    await until(async () => (await major()) !== 3);
+    expect(await major()).toBe(4);
   });
 
   it('a hold-back period begins anew at all gateways after a listing without the new value, also if one of them held back this listing as a whole', async () => {
