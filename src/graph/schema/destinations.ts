@@ -10,12 +10,7 @@ import { builder } from './builder.js';
 import { ChainType } from './chain.js';
 import { routesOfPair, TokenType } from './token.js';
 
-interface ChainDestinations {
-  readonly chainKey: string;
-  readonly tokens: readonly Token[];
-  /** When the routes were fetched (milliseconds since 1970); null if unknown. */
-  readonly asOf: number | null;
-}
+type ChainDestinations = ReturnType<typeof groupByChain>[number];
 
 const ChainDestinationsType = builder.objectRef<ChainDestinations>('ChainDestinations').implement({
   description: 'The tokens on one chain that a token can be moved to, or from.',
@@ -99,17 +94,17 @@ const groupsOfRoutes = new WeakMap<RouteAnswer, readonly ChainDestinations[]>();
  */
 function groupsElsewhere(srcChainKey: string, routes: RouteAnswer): readonly ChainDestinations[] {
   const known = groupsOfRoutes.get(routes);
-  if (known) return known;
-  const groups = groupByChain(elsewhere(srcChainKey, routes.rows), () => routes.takenAt);
+  const groups = known ?? groupByChain(elsewhere(srcChainKey, routes.rows), () => routes.takenAt);
   groupsOfRoutes.set(routes, groups);
   return groups;
 }
 
-/** Groups tokens by chain, in the order of the first token of each chain. */
-function groupByChain(
-  rows: readonly Token[],
-  asOf: (group: readonly Token[]) => number | null,
-): readonly ChainDestinations[] {
+/**
+ * Groups tokens by chain, in the order of the first token of each chain.
+ *
+ * @param asOf when the routes to these tokens were fetched (milliseconds since 1970); null if unknown
+ */
+function groupByChain(rows: readonly Token[], asOf: (tokens: readonly Token[]) => number | null) {
   const groups = groupBy(rows, ({ chainKey }) => chainKey);
   return [...groups].map(([chainKey, tokens]) => ({ chainKey, tokens, asOf: asOf(tokens) }));
 }
