@@ -81,23 +81,18 @@ export function createMcp(options: McpOptions) {
 function createHandler(options: McpOptions, protocol: Protocol) {
   const { schema, introspection, trustedDocumentsOnly, log } = options;
   const { createMcpHandler, isLegacyRequest, ProtocolError, ProtocolErrorCode } = protocol;
-  const prepared = TOOLS.map((tool) => prepareTool(schema, tool));
+  const tools = TOOLS.map((tool) => prepareTool(schema, tool));
   // The tool `query` shows the schema. It is offered if clients may read the schema and send any document.
-  if (introspection && !trustedDocumentsOnly) prepared.push(queryTool(options.sdl()));
-  const tools: ReadonlyMap<string, PreparedTool> = new Map(prepared.map((tool) => [tool.name, tool]));
-  const listed = [...tools.values()].map(({ name, title, description, inputSchema, outputSchema }) => ({
-    name,
-    title,
-    description,
-    inputSchema,
-    outputSchema,
+  if (introspection && !trustedDocumentsOnly) tools.push(queryTool(options.sdl()));
+  const listed = tools.map(({ operation, operationOf, reworded, ...tool }) => ({
+    ...tool,
     annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
   }));
 
   function toolNamed(name: string): PreparedTool {
-    const tool = tools.get(name);
+    const tool = tools.find((each) => each.name === name);
     if (tool) return tool;
-    const message = `Expected one of the tools ${[...tools.keys()].join(', ')}, got ${shown(name)}.`;
+    const message = `Expected one of the tools ${tools.map((each) => each.name).join(', ')}, got ${shown(name)}.`;
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, message);
   }
 
