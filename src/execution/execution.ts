@@ -63,12 +63,12 @@ const MAX_TEXT = 32_768;
 export class Execution {
   /** JSON that is not yet converted to bytes; plans append to it. */
   text = '';
-  private parts: Buffer[] = [];
+  private readonly parts: Buffer[] = [];
   private bytes = 0;
   /** True once something written depends on variables: such JSON is not kept. */
   usesVariables = false;
-  /** Undefined if no JSON is kept, and while `track` runs: a value's JSON is kept as a whole, not also in parts. */
-  tracker: Tracker | undefined;
+  /** Undefined if no JSON is kept. */
+  readonly tracker: Tracker | undefined;
 
   /** @param keepsJson whether to keep JSON, because the operation is likely to be repeated */
   constructor(
@@ -98,19 +98,16 @@ export class Execution {
   }
 
   /**
-   * Writes one value into a text of its own, so that its JSON can be kept.
+   * Writes one value in an execution of its own, so that its JSON can be kept: as a whole, not also in parts.
    *
    * @returns the JSON, and the reads of the resolvers that made it. Without `reads`, the JSON must not be kept.
    */
   track(tracker: Tracker, write: Write, value: unknown) {
-    const { text, parts, bytes, usesVariables } = this;
-    Object.assign(this, { text: '', parts: [], usesVariables: false, tracker: undefined });
-    const read = tracker.track(() => write(value, this));
-    this.flush();
-    const [first, ...others] = this.parts;
-    const json = first && others.length === 0 ? first : Buffer.concat(this.parts);
-    const reads = this.usesVariables ? undefined : read;
-    Object.assign(this, { text, parts, bytes, usesVariables: this.usesVariables || usesVariables, tracker });
+    const own = new Execution(this.context, this.variables, false);
+    const read = tracker.track(() => write(value, own));
+    const [first, ...others] = own.finish();
+    const json = first && others.length === 0 ? first : Buffer.concat(own.parts);
+    const reads = own.usesVariables ? undefined : read;
     // toString() gives flat text: V8 stores concatenated text as a tree of its parts.
     return { json: json.length < MIN_PART ? json.toString() : json, bytes: json.length, reads };
   }

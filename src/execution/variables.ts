@@ -100,20 +100,17 @@ function objectCoercer(type: GraphQLInputObjectType): Coerce {
     fields ??= Object.values(type.getFields()).map((field) =>
       inputOf(field.name, field.type, field.defaultValue),
     );
-    return coerceObject(type, fields, value as Variables);
+    if (typeof value !== 'object' || Array.isArray(value) || type.isOneOf) fallBack();
+    const given = value as Variables;
+    const coerced: Record<string, unknown> = {};
+    let known = 0;
+    for (const { name, defaultValue, isRequired, coerce } of fields) {
+      if (Object.hasOwn(given, name)) known++;
+      const member = given[name];
+      if (member === undefined && defaultValue !== undefined) coerced[name] = defaultValue;
+      else if (member !== undefined || isRequired) coerced[name] = coerce(member);
+    }
+    if (known < Object.keys(given).length) fallBack();
+    return coerced;
   };
-}
-
-function coerceObject(type: GraphQLInputObjectType, fields: readonly Input[], given: Variables): Variables {
-  if (typeof given !== 'object' || Array.isArray(given) || type.isOneOf) fallBack();
-  const coerced: Record<string, unknown> = {};
-  let known = 0;
-  for (const { name, defaultValue, isRequired, coerce } of fields) {
-    if (Object.hasOwn(given, name)) known++;
-    const value = given[name];
-    if (value === undefined && defaultValue !== undefined) coerced[name] = defaultValue;
-    else if (value !== undefined || isRequired) coerced[name] = coerce(value);
-  }
-  if (known < Object.keys(given).length) fallBack();
-  return coerced;
 }

@@ -3,6 +3,7 @@
  * cached response. Before the response is used again, they are compared with the snapshots that are served then. The
  * caching headers are made from them. All times are in milliseconds; points in time are since 1970.
  */
+import { LRUCache } from 'lru-cache';
 import type { Freshness, Reads } from '../snapshots/freshness.js';
 import type { RoutesRead } from '../snapshots/operation-routes.js';
 import { LISTING_NAMES, type ListingName, type ServedSnapshots } from '../snapshots/snapshot.js';
@@ -11,8 +12,8 @@ import type { Cost, CostMeter } from './cost.js';
 
 /** The changing data that an operation has read. Times are in milliseconds since 1970. */
 export class TrackedReads {
-  /** The listings whose rows were read. */
-  readonly listings: Partial<Record<ListingName, true>> = {};
+  /** The listings whose rows were read, each with the `state` of its snapshot; undefined without a snapshot. */
+  readonly listings: Partial<Record<ListingName, string | undefined>> = {};
   /** Whether a price was read or used to filter or order tokens. */
   prices = false;
   /** Whether the response shows a price's time or hides a price as too old; both change at every refresh. */
@@ -33,8 +34,6 @@ export class TrackedReads {
 
 /** The data that a part of a response was made from. While this data is the same, the part is the same. */
 interface ReadsOfPart extends Readonly<TrackedReads> {
-  /** The `state` of the snapshots that were read. */
-  readonly states: Partial<Record<ListingName, string>>;
   readonly cost: Cost;
 }
 
@@ -42,7 +41,7 @@ interface ReadsOfPart extends Readonly<TrackedReads> {
 const MAX_SHARED = 8;
 
 /** The latest distinct reads of parts, by their JSON. Parts share them, so an operation compares each only once. */
-const shared = new Map<string, ReadsOfPart>();
+const shared = new LRUCache<string, ReadsOfPart>({ max: MAX_SHARED });
 
 /** Collects the reads of one operation, and separately the reads for parts of its response. */
 export class DependencyTracker {
@@ -63,14 +62,10 @@ export class DependencyTracker {
     private readonly priceMaxAgeMs: number,
   ) {}
 
-  /** The listings that were read. */
-  private get listings(): readonly ListingName[] {
-    return LISTING_NAMES.filter((name) => this.noted.listings[name]);
-  }
-
   /** The listings that were read, and when the oldest routes that were read were fetched. */
-  get reads(): Reads {
-    return { listings: this.listings, routesTakenAt: this.noted.routesTakenAt };
+  get reads() {
+    const { listings, routesTakenAt } = this.noted;
+    return { listings: LISTING_NAMES.filter((name) => name in listings), routesTakenAt } satisfies Reads;
   }
 
   note(flag: 'prices' | 'priceTimes' | 'freshness'): void {
@@ -79,7 +74,7 @@ export class DependencyTracker {
 
   /** Notes that rows of this listing were read. */
   noteListing(name: ListingName): void {
-    this.noted.listings[name] = true;
+    this.noted.listings[name] = this.pinned[name]?.state;
   }
 
   /**
@@ -119,13 +114,12 @@ export class DependencyTracker {
     const tracked = new TrackedReads();
     this.noted = tracked;
     write();
-    const { listings } = this;
     this.noted = noted;
     this.noteAll(tracked);
-    const states = Object.fromEntries(listings.map((name) => [name, this.stateOf(name)]));
-    if (tracked.freshness || tracked.rules || Object.values(states).includes(undefined)) return undefined;
+    const isWaiting = Object.values(tracked.listings).includes(undefined);
+    if (tracked.freshness || tracked.rules || isWaiting) return undefined;
     const { units, rows } = cost.spent;
-    return sharedOf({ ...tracked, states, cost: { units: units - before.units, rows: rows - before.rows } });
+    return sharedOf({ ...tracked, cost: { units: units - before.units, rows: rows - before.rows } });
   }
 
   /**
@@ -135,18 +129,15 @@ export class DependencyTracker {
    */
   repeat(reads: ReadsOfPart): boolean {
     if (!this.repeated.includes(reads)) {
-      if (this.now >= reads.pricesGoodUntil) return false;
-      const listings = LISTING_NAMES.filter((name) => reads.states[name] !== undefined);
-      if (listings.some((name) => reads.states[name] !== this.stateOf(name))) return false;
+      const { listings, pricesGoodUntil } = reads;
+      if (this.now >= pricesGoodUntil) return false;
+      const isOther = (name: ListingName) => listings[name] !== this.pinned[name]?.state;
+      if (LISTING_NAMES.some((name) => name in listings && isOther(name))) return false;
       this.noteAll(reads);
       if (this.repeated.length < MAX_SHARED) this.repeated.push(reads);
     }
     this.cost.add(reads.cost);
     return true;
-  }
-
-  private stateOf(name: ListingName): string | undefined {
-    return this.pinned[name]?.state;
   }
 
   private noteAll(reads: Readonly<TrackedReads>): void {
@@ -161,20 +152,35 @@ export class DependencyTracker {
     noted.pricesGoodUntil = Math.min(noted.pricesGoodUntil, reads.pricesGoodUntil);
   }
 
-  /** The dependencies of the finished response; undefined if it must not be cached. */
-  dependencies(): Dependencies | undefined {
-    const { pinned, listings, noted } = this;
+  /**
+   * The dependencies of the finished response. While they are current, the response may be sent again: a new one could
+   * differ only in the times of routes. Undefined if the response must not be cached.
+   */
+  dependencies() {
+    const { pinned, noted, reads } = this;
+    const { listings, routesTakenAt } = reads;
     // Without a snapshot of a listing, the response will differ once there is one.
     if (noted.freshness || listings.some((name) => !pinned[name])) return undefined;
-    const { prices, priceTimes, pricesGoodUntil, rules, routesGoodUntil, routesTakenAt, routeMap } = noted;
-    const part = priceTimes || (prices && rules) ? 'state' : prices ? 'digest' : 'rowsDigest';
+    const { prices, priceTimes, pricesGoodUntil, rules, routesGoodUntil, routeMap } = noted;
+    const part: 'state' | 'digest' | 'rowsDigest' =
+      priceTimes || (prices && rules) ? 'state' : prices ? 'digest' : 'rowsDigest';
     const unlisted = pinned.tokens && new WeakRef(pinned.tokens.unlisted);
     return {
       listings,
+      /**
+       * The digest that the response depends on. `state`: it shows the time of a price, hides an old price, or has prices
+       * of routes, which are hidden or not because of all sent prices. `digest`: it has other prices. `rowsDigest`: none.
+       */
       part,
+      /** For each listing, the value of `part` when the response was made. */
       values: listings.map((name) => pinned[name]?.[part]),
+      /**
+       * The operator's rules and the unlisted tokens, which both hide routes; undefined without routes. Weak references,
+       * because a cached response must not keep the removed tokens of an earlier listing in memory.
+       */
       hiding: rules && { rules: new WeakRef(rules), unlisted },
       routeMap,
+      /** When the dependencies expire even if everything else here stays the same. */
       goodUntil: Math.min(routesGoodUntil, pricesGoodUntil),
       pricesGoodUntil,
       routesTakenAt,
@@ -184,35 +190,12 @@ export class DependencyTracker {
 
 function sharedOf(reads: ReadsOfPart): ReadsOfPart {
   const json = JSON.stringify(reads);
-  const known = shared.get(json);
-  if (known) return known;
-  const [oldest] = shared.keys();
-  if (oldest !== undefined && shared.size >= MAX_SHARED) shared.delete(oldest);
-  shared.set(json, reads);
-  return reads;
+  const known = shared.get(json) ?? reads;
+  shared.set(json, known);
+  return known;
 }
 
-/** While these are current, the response may be sent again: a new response could differ only in the times of routes. */
-export interface Dependencies
-  extends Readonly<Pick<TrackedReads, 'routeMap' | 'pricesGoodUntil' | 'routesTakenAt'>> {
-  readonly listings: readonly ListingName[];
-  /**
-   * The digest that the response depends on. `state`: it shows the time of a price, hides an old price, or has prices of
-   * routes, which are hidden or not because of all sent prices. `digest`: it has other prices. `rowsDigest`: it has none.
-   */
-  readonly part: 'state' | 'digest' | 'rowsDigest';
-  /** For each listing, the value of `part` when the response was made. */
-  readonly values: readonly (string | undefined)[];
-  /**
-   * The operator's rules and the unlisted tokens, which both hide routes; undefined without routes. Weak references,
-   * because a cached response must not keep the removed tokens of an earlier listing in memory.
-   */
-  readonly hiding:
-    | { readonly rules: WeakRef<object>; readonly unlisted: WeakRef<object> | undefined }
-    | undefined;
-  /** When the dependencies expire even if everything else here stays the same. */
-  readonly goodUntil: number;
-}
+export type Dependencies = NonNullable<ReturnType<DependencyTracker['dependencies']>>;
 
 /** Facts about the result of an operation that was executed. */
 export interface ResultFacts {
@@ -251,7 +234,7 @@ export function createDependencyCheck(snapshots: Snapshots): DependencyCheck {
     return {
       now,
       staleListings,
-      freshForMs: Math.max(0, Math.min(freshForMs, goodUntil - now)),
+      freshForMs: Math.min(freshForMs, goodUntil - now),
       pricesGoodForMs: pricesGoodUntil - now,
       takenAt,
     };

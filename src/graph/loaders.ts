@@ -172,9 +172,8 @@ export class Loaders implements WaitingOperation {
   private first<Name extends ListingName>(name: Name): Promise<IndexedListings[Name]> {
     const { pinned } = this.tracker;
     const pin = (snapshot: IndexedListings[Name]): IndexedListings[Name] => {
-      const kept = pinned[name] ?? snapshot;
-      pinned[name] = kept;
-      return kept;
+      pinned[name] = snapshot;
+      return snapshot;
     };
     const first =
       this.pending.get(name) ?? nonFatal(this.wait(() => this.options.snapshots.first[name]().then(pin)));

@@ -67,10 +67,10 @@ export function createMcp(options: McpOptions) {
   return async (request: Request, execute: ExecuteOperation, facts: ToolFacts): Promise<PlainResponse> => {
     const refusal = refusalOf(request, options.corsOrigins);
     if (refusal) return plainRefusal(refusal);
-    const read = messageIn(await request.text());
-    if (read.error) return { status: 400, headers: HEADERS, body: read.error };
+    const message = messageIn(await request.text());
+    if (typeof message === 'string') return { status: 400, headers: HEADERS, body: message };
     handler ??= createHandler(options, loadProtocol());
-    const response = await handler(request, read.message, execute, facts);
+    const response = await handler(request, message, execute, facts);
     // Bytes: to decode and to encode a long text would take as long as the operation.
     const bytes = new Uint8Array(await response.arrayBuffer());
     const headers = { ...Object.fromEntries(response.headers), 'cache-control': 'no-store' };
@@ -81,23 +81,18 @@ export function createMcp(options: McpOptions) {
 function createHandler(options: McpOptions, protocol: Protocol) {
   const { schema, introspection, trustedDocumentsOnly, log } = options;
   const { createMcpHandler, isLegacyRequest, ProtocolError, ProtocolErrorCode } = protocol;
-  const prepared = TOOLS.map((tool) => prepareTool(schema, tool));
+  const tools = TOOLS.map((tool) => prepareTool(schema, tool));
   // The tool `query` shows the schema. It is offered if clients may read the schema and send any document.
-  if (introspection && !trustedDocumentsOnly) prepared.push(queryTool(options.sdl()));
-  const tools: ReadonlyMap<string, PreparedTool> = new Map(prepared.map((tool) => [tool.name, tool]));
-  const listed = [...tools.values()].map(({ name, title, description, inputSchema, outputSchema }) => ({
-    name,
-    title,
-    description,
-    inputSchema,
-    outputSchema,
+  if (introspection && !trustedDocumentsOnly) tools.push(queryTool(options.sdl()));
+  const listed = tools.map(({ operation, operationOf, reworded, ...tool }) => ({
+    ...tool,
     annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
   }));
 
   function toolNamed(name: string): PreparedTool {
-    const tool = tools.get(name);
+    const tool = tools.find((each) => each.name === name);
     if (tool) return tool;
-    const message = `Expected one of the tools ${[...tools.keys()].join(', ')}, got ${shown(name)}.`;
+    const message = `Expected one of the tools ${tools.map((each) => each.name).join(', ')}, got ${shown(name)}.`;
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, message);
   }
 
@@ -194,27 +189,23 @@ function refusalOf({ method, headers }: Request, corsOrigins: CorsOrigins): Refu
   return { status: 415, message };
 }
 
-/** The message in a body, parsed; or the response to a text that is no message. */
-function messageIn(text: string): { readonly message: unknown; readonly error?: string } {
-  let message: unknown;
+/** The message in a body; or the body of the response to a text that is no message. */
+function messageIn(text: string): object | string {
   const exceeded = createPartCheck(LIMITS)(Buffer.from(text));
-  if (exceeded) {
-    const expected = `Expected JSON of at most ${exceeded}, got more.`;
-    return { message, error: rpcError(INVALID_REQUEST, expected) };
-  }
+  if (exceeded) return rpcError(INVALID_REQUEST, `Expected JSON of at most ${exceeded}, got more.`);
+  let message: unknown;
   try {
     message = JSON.parse(text);
   } catch {
     const got = text ? shown(text) : 'nothing';
     const expected = `Expected a JSON-RPC message, such as {"jsonrpc":"2.0","id":1,"method":"tools/list"}, got ${got}.`;
-    return { message, error: rpcError(PARSE_ERROR, expected) };
+    return rpcError(PARSE_ERROR, expected);
   }
-  if (typeof message === 'object' && message !== null && !Array.isArray(message)) return { message };
+  if (typeof message === 'object' && message !== null && !Array.isArray(message)) return message;
   // Batches are no longer part of the protocol. One request with a batch could cost as much as thousands of requests.
   const other = typeof message === 'string' ? shown(message) : String(message);
   const got = Array.isArray(message) ? `an array of ${message.length}` : other;
-  const expected = `Expected one JSON-RPC message, which is an object, got ${got}.`;
-  return { message, error: rpcError(INVALID_REQUEST, expected) };
+  return rpcError(INVALID_REQUEST, `Expected one JSON-RPC message, which is an object, got ${got}.`);
 }
 
 function rpcError(code: number, message: string): string {

@@ -61,7 +61,7 @@ export function createPicker(facts: PageFacts): Page {
   return createPage({
     folder: 'picker',
     base: facts.pickerBase,
-    otherFiles: [{ name: 'guide.html', type: 'text/html', content: guide }],
+    otherFiles: [{ name: 'guide.html', content: guide }],
     texts: {
       ...demoTexts(facts.isDemo),
       endpoint,
@@ -115,7 +115,6 @@ function graphiqlFiles(): readonly PageFile[] {
   const scripts = ['graphiql.js', 'editor.worker.js', 'json.worker.js', 'graphql.worker.js'];
   return [...scripts, 'graphiql.css'].map((name) => ({
     name,
-    type: name.endsWith('.css') ? 'text/css' : 'text/javascript',
     content: readFileSync(new URL(name, GRAPHIQL)),
   }));
 }

@@ -20,19 +20,12 @@ export interface StaticFile {
 }
 
 /** A page: a small document, and assets with a digest of their content in the path. */
-export interface Page {
-  readonly document: StaticFile;
-  /** The path of the assets, with their digest and a slash at its end. */
-  readonly path: string;
-  /** The assets by their names below this path. */
-  readonly assets: ReadonlyMap<string, StaticFile>;
-}
+export type Page = ReturnType<typeof createPage>;
 
 /** A file that is served beside the document of a page. */
 export interface PageFile {
   /** The path of the file, below the path that all assets of the page share. */
   readonly name: string;
-  readonly type: string;
   readonly content: string | Uint8Array<ArrayBuffer>;
 }
 
@@ -49,7 +42,7 @@ export interface PageOptions {
 }
 
 /** Makes a page. Addresses that begin with `./` in its document are those of its assets. */
-export function createPage({ folder, base, otherFiles, texts, contentSecurityPolicy }: PageOptions): Page {
+export function createPage({ folder, base, otherFiles, texts, contentSecurityPolicy }: PageOptions) {
   const files = [...readPageFiles(folder), ...otherFiles];
   // One digest for all: scripts import each other by name, so a change of one must change every path.
   const path = `${base}${digestOf(files)}/`;
@@ -70,12 +63,14 @@ export function createPage({ folder, base, otherFiles, texts, contentSecurityPol
       'content-security-policy': contentSecurityPolicy.join('; '),
       vary: 'Accept, Accept-Encoding',
     }),
+    /** The path of the assets, with their digest and a slash at its end. */
     path,
+    /** The assets by their names below this path. */
     assets: new Map(
-      files.map(({ name, type, content }) => {
+      files.map(({ name, content }) => {
         // Browsers may cache an asset for a year, because its path changes with its content.
         const headers = {
-          'content-type': `${type}; charset=utf-8`,
+          'content-type': `${TYPES[extname(name)]}; charset=utf-8`,
           'cache-control': 'public, max-age=31536000, immutable',
           vary: 'Accept-Encoding',
         };
@@ -88,6 +83,7 @@ export function createPage({ folder, base, otherFiles, texts, contentSecurityPol
 /** The content type of each kind of file that is served, by the ending of its name. */
 const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css',
+  '.html': 'text/html',
   '.js': 'text/javascript',
   '.svg': 'image/svg+xml',
 };
@@ -96,10 +92,9 @@ const TYPES: Readonly<Record<string, string>> = {
 export function readPageFiles(folder: string): readonly PageFile[] {
   // Sorted, because the order decides the digest in the paths, and all gateways must serve the same paths.
   return readdirSync(folderOf(folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => TYPES[extname(name)] && extname(name) !== '.html')
     .sort()
-    .flatMap((name) => {
-      const type = TYPES[extname(name)];
-      if (!type) return [];
+    .map((name) => {
       const text = withoutComments(read(folder, name));
       const content = name.endsWith('.css')
         ? text
@@ -107,7 +102,7 @@ export function readPageFiles(folder: string): readonly PageFile[] {
             .replaceAll(/([:,;]) | (?=\{)/g, '$1')
             .replaceAll(';}', '}')
         : withoutIndents(text);
-      return [{ name, type, content }];
+      return { name, content };
     });
 }
 

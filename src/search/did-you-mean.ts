@@ -3,21 +3,14 @@ import { foldText, narrowText } from '../domain/fold-text.js';
 import type { Token } from '../domain/listing.js';
 import { FILLERS, HAS_LETTER, HAS_LETTER_OR_DIGIT, PUNCTUATION } from './text.js';
 import type { TokenIndexes } from './token-indexes.js';
-import type { KnownChains, TokenPage, TokenSearch, TokenSearchRequest } from './token-search.js';
+import type { KnownChains, TokenSearch, TokenSearchRequest } from './token-search.js';
 import { WORD_LENGTH } from './word-list.js';
 import { MATCH } from './word-starts.js';
 
-/** The result of a search, with suggestions if it found nothing. */
-export interface FoundTokens extends TokenPage {
-  readonly query: string;
-  /** The number of tokens that were searched. */
-  readonly searchedCount: number;
-  /** If nothing was found, up to three queries that find something under the same filter, the most likely first. */
-  didYouMean(): readonly string[];
-}
-
 /** A {@link TokenSearch} with suggestions. */
-export type SuggestingSearch = (request: TokenSearchRequest, chains: KnownChains | undefined) => FoundTokens;
+export type SuggestingSearch = ReturnType<typeof withDidYouMean>;
+/** The result of a search, with suggestions if it found nothing. */
+export type FoundTokens = ReturnType<SuggestingSearch>;
 
 /** More suggestions than a line "Did you mean …?" can show do not help. */
 const MAX_SUGGESTIONS = 3;
@@ -27,10 +20,6 @@ const MAX_WORDS_TRIED = 12;
 /** Of the first 20 tokens that a word finds, those with the word in their name are used. 2 of their symbols are tried. */
 const NAMED_LOOKED_AT = 20;
 const MAX_SYMBOLS = 2;
-/** Shorter corrections are made only for swapped or doubled letters: a short word is often an unlisted token's symbol. */
-const MIN_FOR_ANY_TYPO = 5;
-/** A typed word has at most this many candidates from chains, and as many from names. */
-const MAX_NEAR = 12;
 /** A typed word has at most this many corrections. */
 const MAX_CORRECTED = 4;
 const MARKS = /([^\p{L}\p{N}]+)/u;
@@ -41,7 +30,7 @@ const LETTERS_ONLY = /^[\p{L}\p{N}]+$/u;
 const LIKE_ADDRESS = /0x[0-9a-f]{4}|^(?=[^\d]*\d)[0-9a-f]{6,}$/i;
 
 /** Adds suggestions to a search. */
-export function withDidYouMean(search: TokenSearch, indexes: TokenIndexes): SuggestingSearch {
+export function withDidYouMean(search: TokenSearch, indexes: TokenIndexes) {
   /** The queries that the person may have meant, the most likely first. */
   function correctionsOf(query: string, chains: KnownChains | undefined): readonly string[] {
     const typed = narrowText(query).split(/\s+/).filter(Boolean);
@@ -107,14 +96,16 @@ export function withDidYouMean(search: TokenSearch, indexes: TokenIndexes): Sugg
     return suggestions;
   }
 
-  return (request, chains) => {
+  return (request: TokenSearchRequest, chains: KnownChains | undefined) => {
     const page = search(request, chains);
     let suggestions: readonly string[] | undefined;
     return {
       ...page,
       query: request.query,
+      /** The number of tokens that were searched. */
       searchedCount: indexes.rowAt.length,
-      didYouMean() {
+      /** If nothing was found, up to three queries that find something under the same filter, the most likely first. */
+      didYouMean(): readonly string[] {
         suggestions ??= page.totalCount > 0 || page.isHidden ? [] : suggestionsFor(request, chains);
         return suggestions;
       },
@@ -179,8 +170,8 @@ function correctedWords(
   const respelledWords = respelled(typed).filter(
     (word) => usesOf(word, indexes).isWord || (chains?.words.has(word) ?? false),
   );
-  const ofChains = chains?.words.near(typed, MIN_FOR_ANY_TYPO, MAX_NEAR) ?? [];
-  const ofNames = indexes.words.near(typed, MIN_FOR_ANY_TYPO, MAX_NEAR);
+  const ofChains = chains?.words.near(typed) ?? [];
+  const ofNames = indexes.words.near(typed);
   const others = [...new Set([...ofChains, ...ofNames])].flatMap((word) => {
     const { isSymbol, count } = usesOf(word, indexes);
     const isOfChain = ofChains.includes(word);

@@ -89,10 +89,10 @@ export function wholeLetters(name: string): string {
   return lettersOf(foldText(name).replace(/\s+/g, ''));
 }
 
-/** The indexed words of a symbol, which is found by its words, and by letters anywhere in them. */
-export function symbolStarts(symbol: string): readonly string[] {
+/** The indexed words of a {@link foldSymbol}, which is found by its words, and by letters anywhere in them. */
+export function symbolStarts(folded: string): readonly string[] {
   const starts: string[] = [];
-  for (const [nth, word] of foldSymbol(symbol).split(/\s+/).map(lettersOf).entries()) {
+  for (const [nth, word] of folded.split(/\s+/).map(lettersOf).entries()) {
     for (let from = 0; from < word.length && starts.length < MAX_STARTS; from++) {
       starts.push((from > 0 ? MARK.rest : markOf(nth)) + word.slice(from));
     }

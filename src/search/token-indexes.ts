@@ -35,7 +35,6 @@ export async function createTokenIndexes(rows: readonly Token[], known?: ChainsB
   const sorted = [...rows.entries()].map(([row, token]) => ({ row, token, tieBreaker: tieBreakerOf(token) }));
   await sortInSteps(sorted, (a, b) => compareTieBreakers(a.tieBreaker, b.tieBreaker));
   const tokens = sorted.map(({ token }) => token);
-  const bySymbol = new Map<string, number[]>();
   const symbols = new Map<string, number[]>();
   const byName = new Map<string, number[]>();
   const names = new Map<string, number[]>();
@@ -46,7 +45,6 @@ export async function createTokenIndexes(rows: readonly Token[], known?: ChainsB
   >();
   const addresses = new Map<string, number[]>();
   await forEachInSteps(tokens, ({ symbol, name, chainKey, address, isBridgeable }, place) => {
-    append(bySymbol, symbol, place);
     append(symbols, foldSymbol(symbol), place);
     append(byName, searchedPart(name), place);
     append(names, wholeLetters(searchedPart(name)), place);
@@ -62,7 +60,7 @@ export async function createTokenIndexes(rows: readonly Token[], known?: ChainsB
     rowAt: Uint32Array.from(sorted, ({ row }) => row),
     /** The tokens by symbol, in the form of {@link foldSymbol}. */
     symbols,
-    symbolStarts: await createWordStarts(bySymbol, symbolStarts),
+    symbolStarts: await createWordStarts(symbols, symbolStarts),
     nameStarts: await createWordStarts(byName, nameStarts),
     /** The tokens by the letters and digits of the whole name. */
     names,

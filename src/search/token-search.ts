@@ -35,19 +35,6 @@ export interface TokenSearchRequest {
   readonly pricesUsable: boolean;
 }
 
-/** One page of the tokens found. */
-export interface TokenPage {
-  readonly tokens: readonly Token[];
-  /** The sort key of the token at this index of the page. */
-  sortKeyOf(index: number): SortKey;
-  /** Number of tokens found, on all pages together. */
-  readonly totalCount: number;
-  /** Whether the query finds tokens, but the filter hides all of them. */
-  readonly isHidden: boolean;
-  readonly hasPrevious: boolean;
-  readonly hasNext: boolean;
-}
-
 /** Whether the result of this request depends on the chain listing. */
 export function needsChains({ query, filter }: Pick<TokenSearchRequest, 'query' | 'filter'>): boolean {
   return query.trim() !== '' || filter.chainTypes != null || filter.isNative != null;
@@ -59,20 +46,23 @@ export function needsChains({ query, filter }: Pick<TokenSearchRequest, 'query' 
  *
  * @throws GatewayError BAD_USER_INPUT for a query with too many words
  */
-export type TokenSearch = (request: TokenSearchRequest, chains: KnownChains | undefined) => TokenPage;
+export type TokenSearch = ReturnType<typeof createTokenSearch>;
+/** One page of the tokens found. */
+export type TokenPage = ReturnType<TokenSearch>;
 
 /** The interpretation of a query without words, which finds all tokens. */
 const BLANK: Interpretation = { words: [], byCurrency: false };
 
 /** Makes the search of a listing. The rows may have other prices than the rows that were indexed. */
-export function createTokenSearch(rows: readonly Token[], indexes: TokenIndexes): TokenSearch {
+export function createTokenSearch(rows: readonly Token[], indexes: TokenIndexes) {
   const tokens = Array.from(indexes.rowAt, (row) => rows[row] as Token);
   const all = tokens.map((_token, place) => place);
   const listed = pricedTokens(tokens, indexes, ({ price }) => price?.usd ?? Number.NaN);
   /** The tokens without their prices. Made when first needed: while prices are too old. */
   let unpriced: typeof listed | undefined;
 
-  return ({ query, filter, order: orderBy, first, after, pricesUsable }, chains) => {
+  return (request: TokenSearchRequest, chains: KnownChains | undefined) => {
+    const { query, filter, order: orderBy, first, after, pricesUsable } = request;
     if (!pricesUsable) unpriced ??= pricedTokens(tokens, indexes, () => Number.NaN);
     const { prices, ownRanks } = unpriced && !pricesUsable ? unpriced : listed;
     const matches = matcherOf(filter, tokens, prices, indexes, chains);
@@ -97,8 +87,11 @@ export function createTokenSearch(rows: readonly Token[], indexes: TokenIndexes)
     const { picked, before } = pageOf(found, order.keyAt, first, after && order.isSeenBy(after));
     return {
       tokens: picked.map(({ place }) => tokens[place] as Token),
-      sortKeyOf: (index) => order.sortKeyOf(picked[index] as Position),
+      /** The sort key of the token at this index of the page. */
+      sortKeyOf: (index: number) => order.sortKeyOf(picked[index] as Position),
+      /** The number of tokens found, on all pages together. */
       totalCount: found.length,
+      /** Whether the query finds tokens, but the filter hides all of them. */
       isHidden: found.length === 0 && matching.length > 0,
       hasPrevious: before > 0,
       hasNext: before + picked.length < found.length,

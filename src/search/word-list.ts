@@ -5,6 +5,10 @@ import { HAS_LETTER, PUNCTUATION } from './text.js';
 
 /** Words of other lengths are left out: shorter words are too similar to others, and people rarely type longer ones. */
 export const WORD_LENGTH = { min: 4, max: 24 } as const;
+/** A shorter word is near to none: a short word that differs by a letter is often the symbol of an unlisted token. */
+const MIN_NEAR_LENGTH = 5;
+/** At most this many words count as near. */
+const MAX_NEAR = 12;
 
 /** Lists the words of texts, in their order. The texts are folded, and split at white space and punctuation. */
 export async function createWordList(texts: Iterable<string>) {
@@ -18,16 +22,16 @@ export async function createWordList(texts: Iterable<string>) {
   return {
     has: (word: string) => words.has(word),
     /**
-     * At most `max` listed words that are one typo away from this word, begin with its first letter and have at least
-     * `minLength` letters. Words of the same length come first.
+     * The listed words that are one typo away from this word and begin with its first letter. Words of the same length
+     * come first.
      */
-    near(word: string, minLength: number, max: number): readonly string[] {
+    near(word: string): readonly string[] {
       const near = [...words].filter(
-        (other) => other[0] === word[0] && other.length >= minLength && isOneTypo(word, other),
+        (other) => other[0] === word[0] && other.length >= MIN_NEAR_LENGTH && isOneTypo(word, other),
       );
       return [0, 1, -1]
         .flatMap((longer) => near.filter(({ length }) => length === word.length + longer))
-        .slice(0, max);
+        .slice(0, MAX_NEAR);
     },
   };
 }

@@ -15,12 +15,7 @@ export const NO_MATCH = 255;
 export interface KnownChains extends ChainNames, ChainsByKey {}
 
 /** How well one word matches the tokens. */
-export interface WordScores {
-  /** The best score of each token, by its place (see {@link Places}); {@link NO_MATCH} for one that does not match. */
-  readonly scores: Uint8Array;
-  /** The tokens that match, in any order. */
-  readonly places: Places;
-}
+export type WordScores = ReturnType<typeof scoresOfWord>;
 
 /**
  * Further and former names of the native assets of some chains, each with the key of the chain. A name has
@@ -87,7 +82,7 @@ function scoresOfWord(
   indexes: TokenIndexes,
   chains: KnownChains | undefined,
   byCurrency: boolean,
-): WordScores {
+) {
   const { letters, folded, addresses, identifier: { addressOn, addressStart, addressEnd = '' } = {} } = word;
   const scores = new Uint8Array(indexes.rowAt.length).fill(NO_MATCH);
   const matching: number[] = [];
@@ -126,5 +121,10 @@ function scoresOfWord(
       if (address.toLowerCase().endsWith(addressEnd)) improve(indexes.addresses.get(address), SCORES.address);
     }
   }
-  return { scores, places: matching };
+  return {
+    /** The best score of each token, by its place (see {@link Places}); {@link NO_MATCH} for one that does not match. */
+    scores,
+    /** The tokens that match, in any order. */
+    places: matching,
+  };
 }

@@ -14,7 +14,8 @@ export function textWithin(
   name: string,
   text: string | null | undefined,
 ): string | undefined {
-  if (text && text.length > TEXT_LIMITS[limit]) throw tooLong(limit, name, text.length);
+  if (text && text.length > TEXT_LIMITS[limit])
+    throw badInput(`Expected at most ${TEXT_LIMITS[limit]} characters as "${name}", got ${text.length}.`);
   return text ?? undefined;
 }
 
@@ -27,13 +28,8 @@ export function textsWithin(
   if (!texts) return undefined;
   if (texts.length > MAX_CONDITIONS)
     throw badInput(`Expected at most ${MAX_CONDITIONS} items as "${name}", got ${texts.length}.`);
-  const long = texts.find(({ length }) => length > TEXT_LIMITS[limit]);
-  if (long !== undefined) throw tooLong(limit, `${name}[${texts.indexOf(long)}]`, long.length);
+  for (const [nth, text] of texts.entries()) textWithin(limit, `${name}[${nth}]`, text);
   return texts;
-}
-
-function tooLong(limit: keyof typeof TEXT_LIMITS, name: string, length: number): GatewayError {
-  return badInput(`Expected at most ${TEXT_LIMITS[limit]} characters as "${name}", got ${length}.`);
 }
 
 function badInput(message: string): GatewayError {

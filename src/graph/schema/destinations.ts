@@ -10,12 +10,7 @@ import { builder } from './builder.js';
 import { ChainType } from './chain.js';
 import { routesOfPair, TokenType } from './token.js';
 
-interface ChainDestinations {
-  readonly chainKey: string;
-  readonly tokens: readonly Token[];
-  /** When the routes were fetched (milliseconds since 1970); null if unknown. */
-  readonly asOf: number | null;
-}
+type ChainDestinations = ReturnType<typeof groupByChain>[number];
 
 const ChainDestinationsType = builder.objectRef<ChainDestinations>('ChainDestinations').implement({
   description: 'The tokens on one chain that a token can be moved to, or from.',
@@ -77,7 +72,7 @@ builder.queryField('destinations', (t) =>
       return whenReady(routesOfPair(srcChainKey, srcToken, loaders), (routes) => {
         if (routes.isUnlisted) return null;
         const groups = includeSourceChain
-          ? groupByChain(routes.rows, routes.takenAt)
+          ? groupByChain(routes.rows, () => routes.takenAt)
           : groupsElsewhere(srcChainKey, routes);
         return cost.chargeRows(groups, info);
       });
@@ -99,16 +94,19 @@ const groupsOfRoutes = new WeakMap<RouteAnswer, readonly ChainDestinations[]>();
  */
 function groupsElsewhere(srcChainKey: string, routes: RouteAnswer): readonly ChainDestinations[] {
   const known = groupsOfRoutes.get(routes);
-  if (known) return known;
-  const groups = groupByChain(elsewhere(srcChainKey, routes.rows), routes.takenAt);
+  const groups = known ?? groupByChain(elsewhere(srcChainKey, routes.rows), () => routes.takenAt);
   groupsOfRoutes.set(routes, groups);
   return groups;
 }
 
-/** Groups tokens by chain, in the order of the first token of each chain. @param asOf when the routes were fetched */
-function groupByChain(tokens: readonly Token[], asOf: number | null): readonly ChainDestinations[] {
-  const groups = groupBy(tokens, ({ chainKey }) => chainKey);
-  return [...groups].map(([chainKey, group]) => ({ chainKey, tokens: group, asOf }));
+/**
+ * Groups tokens by chain, in the order of the first token of each chain.
+ *
+ * @param asOf when the routes to these tokens were fetched (milliseconds since 1970); null if unknown
+ */
+function groupByChain(rows: readonly Token[], asOf: (tokens: readonly Token[]) => number | null) {
+  const groups = groupBy(rows, ({ chainKey }) => chainKey);
+  return [...groups].map(([chainKey, tokens]) => ({ chainKey, tokens, asOf: asOf(tokens) }));
 }
 
 /** Units for sorting one token, which takes about a microsecond. */
@@ -128,11 +126,7 @@ const TokenSourcesType = builder.objectRef<TokenSources>('TokenSources').impleme
         cost.spend(UNITS_OF_SOURCE * Math.ceil(sources.pairs / PAIRS_LOOKED_AT));
         const rows = sources.rows();
         cost.spend(UNITS_OF_SOURCE * rows.length);
-        const groups = groupByChain(rows, null).map((group) => ({
-          ...group,
-          asOf: sources.oldestOf(group.tokens),
-        }));
-        return cost.chargeRows(groups, info);
+        return cost.chargeRows(groupByChain(rows, sources.oldestOf), info);
       },
     }),
     isComplete: t.exposeBoolean('isComplete', {
