@@ -89,7 +89,7 @@ async function run(config: Config, onSignal: OnSignal): Promise<void> {
       await server.drain(drainMs, drainMs + CUT_OFF_AFTER_MS);
       clearTimeout(givingUp);
       // The port for operators closes last, so that probes can read until then that the gateway is stopping.
-      await admin.close();
+      if (adminAddress) await admin.drain(0, 0);
       await parts.close();
       log.info('Stopped');
       await destination?.flush(FLUSH_LOG_WITHIN_MS);
