@@ -22,8 +22,7 @@ export interface CompleteResponse {
 }
 
 /** A response that can be sent again while its dependencies are current. */
-export interface CachedResponse {
-  readonly response: CompleteResponse;
+interface CachedResponse extends CompleteResponse {
   readonly dependencies: Dependencies;
   /** When the response was made, in milliseconds since 1970. */
   readonly madeAt: number;
@@ -61,8 +60,7 @@ export function createResponseCache(
     maxSize: maxResponseBytes,
     maxEntrySize: Math.ceil(maxResponseBytes / 2),
     // Includes the compressed bodies.
-    sizeCalculation: ({ response: { body } }, key) =>
-      ENTRY_BYTES + 2 * key.length + Math.ceil(1.5 * body.plain.byteLength),
+    sizeCalculation: ({ body }, key) => ENTRY_BYTES + 2 * key.length + Math.ceil(1.5 * body.plain.byteLength),
   });
   /** The cache keys, by the text of the request: to compute a key costs more than all other work for a hit. */
   const keys = new LRUCache<string, string>({
@@ -88,9 +86,7 @@ export function createResponseCache(
     },
     /** The key of a request, equal for requests that mean the same. Undefined if the response cannot be cached. */
     cacheKey: (request: CacheableRequest) => computeKey(request, textOf(request)),
-    get: (key: string) => responses.get(key),
-    set: (key: string, cached: CachedResponse) => responses.set(key, cached),
-    delete: (key: string) => responses.delete(key),
+    responses,
     /** The estimated bytes of the cached responses and of the texts of their requests, and the number of responses. */
     size: () => ({ bytes: responses.calculatedSize + keys.calculatedSize, entries: responses.size }),
   };
