@@ -9,12 +9,17 @@ export interface NameWarning {
   readonly message: string;
 }
 
-/** Former settings that no fixed limit replaces, each with advice for the operator. */
-const FORMER_SETTINGS: Readonly<Record<string, string>> = {
-  REDIS_SECRET: 'Protect Redis by a password and TLS.',
-  REQUIRE_UPSTREAM:
+/** Former settings, each with advice for the operator. All fixed limits count: many were settings. */
+const FORMER_SETTINGS = new Map<string, string>([
+  ...Object.entries(FIXED_LIMITS).map(
+    ([key, value]) => [variableOf(key), `The value is always ${value}.`] as const,
+  ),
+  ['REDIS_SECRET', 'Protect Redis by a password and TLS.'],
+  [
+    'REQUIRE_UPSTREAM',
     'Without UPSTREAM_URL the process ends if DEMO=false, or if NODE_ENV=production and DEMO is unset.',
-};
+  ],
+]);
 
 /** Variables with other names are not reported: such names can contain anything. */
 const PLAIN_NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
@@ -28,7 +33,7 @@ export function nameWarnings(env: Readonly<Record<string, string | undefined>>):
   const warnings: NameWarning[] = [];
   for (const [name, text] of Object.entries(env)) {
     if (!text?.trim() || !PLAIN_NAME.test(name) || known.includes(name)) continue;
-    const now = replacementOf(name);
+    const now = FORMER_SETTINGS.get(name);
     const meant =
       known.find(
         (setting) => lettersOf(setting) === lettersOf(name) || isOneTypo(name.toUpperCase(), setting),
@@ -40,14 +45,6 @@ export function nameWarnings(env: Readonly<Record<string, string | undefined>>):
     }
   }
   return warnings;
-}
-
-/** Says what replaces a former setting. Undefined for any other name. */
-function replacementOf(name: string): string | undefined {
-  for (const [key, value] of Object.entries(FIXED_LIMITS)) {
-    if (variableOf(key) === name) return `The value is always ${value}.`;
-  }
-  return Object.hasOwn(FORMER_SETTINGS, name) ? FORMER_SETTINGS[name] : undefined;
 }
 
 function lettersOf(name: string): string {
