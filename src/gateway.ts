@@ -78,12 +78,6 @@ export function createGateway(options: GatewayOptions) {
   if (options.trustedDocuments) reportInvalidDocuments(options.trustedDocuments, documents, options.log);
   const contextOptions = { ...options, unitsOfWholeToken, memory: new KeptMemory() };
   const writeOperation = createOperationWriter(graph, documents);
-  const overloaded: Refusal = {
-    status: 503,
-    message: `The gateway is busy: this operation waited longer than ${maxWaitMs} ms, or too many others wait or are in progress. It was not executed. Send it again in 1 s.`,
-    code: 'OVERLOADED' satisfies ErrorCode,
-    headers: { 'retry-after': '1' },
-  };
 
   /** Reads the parameters, with the document in place of its id. Undefined if GraphQL Yoga has to respond. */
   function prepare({ parameters }: GatewayRequest): RequestParameters | undefined {
@@ -165,7 +159,9 @@ export function createGateway(options: GatewayOptions) {
 
   /** Refuses an operation because it waited too long, or because too many wait or are in progress. */
   function refuseAsOverloaded(isByClient: boolean): Answer {
-    return { refusal: overloaded, isByClient };
+    const message = `The gateway is busy: this operation waited longer than ${maxWaitMs} ms, or too many others wait or are in progress. It was not executed. Send it again in 1 s.`;
+    const code: ErrorCode = 'OVERLOADED';
+    return { refusal: { status: 503, message, code, headers: { 'retry-after': '1' } }, isByClient };
   }
 
   async function respondByYoga(
@@ -198,7 +194,7 @@ export function createGateway(options: GatewayOptions) {
       ? { written: result }
       : await respondLater({ isOperation: true, toRequest }, facts, operation, result);
     if (!('refusal' in answer)) outcome.executor = 'written' in answer ? 'writer' : 'yoga';
-    if ('written' in answer) return textOf(answer.written);
+    if ('written' in answer) return Buffer.concat(answer.written.body).toString();
     const { isByClient } = 'refusal' in answer ? answer : answer.outcome;
     if (isByClient !== undefined) outcome.isByClient = isByClient;
     return 'refusal' in answer ? plainRefusal(answer.refusal).body : String(answer.response.body);
@@ -244,8 +240,6 @@ export function createGateway(options: GatewayOptions) {
     load,
   };
 }
-
-const textOf = ({ body }: WrittenResponse) => Buffer.concat(body).toString();
 
 function refuseToResume(isByClient: boolean): never {
   const message = 'The gateway is busy. Ask for this part of the operation again in 1 s.';

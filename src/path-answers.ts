@@ -75,16 +75,17 @@ export function createPathAnswers(options: PathOptions) {
   if (mcp) answers.set(mcp, mcpAnswer(options));
   const onOmitted = options.metrics.tokenListOmitted;
   if (tokenListPath) answers.set(tokenListPath, forGet(createTokenListHandler(snapshots, onOmitted)));
+  const serveText = (make: () => string) => serveFile(() => createTextFile(make()));
   // The schema without the fields for federation, as in `schema.graphql` of the repository.
   if (schema)
     answers.set(
       schema,
-      serveFile(() => createTextFile(sdlOf(plainSchema))),
+      serveText(() => sdlOf(plainSchema)),
     );
   if (llms)
     answers.set(
       llms,
-      serveFile(() => createTextFile(llmsText(facts))),
+      serveText(() => llmsText(facts)),
     );
   for (const each of MONITORING_PATHS) {
     // If the port for operators is set, `/metrics` is served only there.
