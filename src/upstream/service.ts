@@ -22,9 +22,8 @@ export interface ServiceOptions extends Pick<Config, 'upstreamMaxBytes'> {
   readonly log: Logger;
 }
 
-export type CreateService = (options: ServiceOptions) => Service;
-
-interface ServiceForm {
+/** The differences between the services. */
+export interface ServiceForm {
   /** By listing: the schema of its rows, if it differs from that of v1. */
   readonly forms: Readonly<Partial<Record<keyof ListingRows, v.GenericSchema>>>;
   readonly isPaged: boolean;
@@ -32,25 +31,27 @@ interface ServiceForm {
   readonly routeQuery: (request: RouteRequest) => NonNullable<UpstreamRequest['query']>;
 }
 
-export function createRestService({ forms, isPaged, routeQuery }: ServiceForm): CreateService {
-  return (options) => {
-    const watchFields = createFieldWatch(options.metrics, options.log);
-    return {
-      source: options.source,
-      async fetch(name) {
-        const { rows, sourceAndAge } = await fetchRows(options, isPaged, { path: name, lane: 'listings' });
-        // Unlike routes, a listing must not be empty.
-        if (rows.length === 0) throw malformed(`expected at least one row in "${name}", got none`);
-        const fetched = await LISTING_KINDS[name].parse(rows, sourceAndAge, forms[name]);
-        await watchFields(name, rows);
-        return fetched;
-      },
-      async routes(asked, clients) {
-        const request = { path: 'tokens', query: routeQuery(asked), lane: 'routes', clients } as const;
-        const { rows, sourceAndAge } = await fetchRows(options, isPaged, request);
-        return ROUTES.parse(rows, sourceAndAge, forms.tokens);
-      },
-    };
+export function createRestService(
+  { forms, isPaged, routeQuery }: ServiceForm,
+  options: ServiceOptions,
+): Service {
+  const watchFields = createFieldWatch(options.metrics, options.log);
+  return {
+    source: options.source,
+    async fetch(name) {
+      const { rows, sourceAndAge } = await fetchRows(options, isPaged, { path: name, lane: 'listings' });
+      // Unlike routes, a listing must not be empty.
+      if (rows.length === 0) throw malformed(`expected at least one row in "${name}", got none`);
+      const fetched = await LISTING_KINDS[name].parse(rows, sourceAndAge, forms[name]);
+      await watchFields(name, rows);
+      return fetched;
+    },
+    async routes(asked, clients) {
+      const request = { path: 'tokens', query: routeQuery(asked), lane: 'routes', clients } as const;
+      const { rows, sourceAndAge } = await fetchRows(options, isPaged, request);
+      return ROUTES.parse(rows, sourceAndAge, forms.tokens);
+    },
+    forgetGone: options.http.forgetGone,
   };
 }
 
