@@ -230,7 +230,6 @@ export function createGateway(options: GatewayOptions) {
   }
 
   return {
-    /** The path of the GraphQL endpoint. */
     path,
     /** Whether a request counts as an operation: at the GraphQL endpoint, or at `/mcp`. */
     isOperation: createOperationCheck(operationPaths, options.graphiql),

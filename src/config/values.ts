@@ -81,7 +81,6 @@ export function basePath(text: string): string {
   );
 }
 
-/** An IP address or a host name. */
 export function host(text: string): string {
   if (isIP(text) || /^[a-z\d]([a-z\d.-]*[a-z\d])?$/i.test(text)) return text;
   throw new SettingError('an IP address or a host name', text);

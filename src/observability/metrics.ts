@@ -194,7 +194,6 @@ export function createMetrics({ ofProcess = true } = {}) {
   const durations = histogram('gateway_upstream_request_duration_seconds', 'upstream', 'path', 'outcome');
   const waits = histogram('gateway_operation_wait_seconds', 'reason');
   for (const reason of ['turn', 'upstream']) waits.zero({ reason });
-  /** The state of the breaker of each upstream. */
   const breakers = { listings: new Map<string, BreakerState>(), routes: new Map<string, BreakerState>() };
   const breakerSamples = (lane: keyof typeof breakers, labels?: Sample['labels']) => () =>
     [...breakers[lane]].flatMap(([upstream, state]) =>

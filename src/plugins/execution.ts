@@ -40,12 +40,10 @@ export interface OperationOutcome {
   result?: ResultFacts;
 }
 
-interface OutcomeContext {
+interface ExecutionContext extends GatewayContext {
   readonly outcome: OperationOutcome;
+  readonly costRefusal?: OperationLimitError | undefined;
 }
-
-type ExecutionContext = GatewayContext &
-  OutcomeContext & { readonly costRefusal?: OperationLimitError | undefined };
 
 /**
  * Executes with graphql-js, and reports the {@link OperationOutcome}.
@@ -53,7 +51,7 @@ type ExecutionContext = GatewayContext &
  * The executor of GraphQL Yoga is not used: it takes an object with a member `then` for a promise, and it refuses an
  * operation in which a fragment is spread a second time with a condition that is null.
  */
-export function useExecution(): Plugin<ExecutionContext, OutcomeContext> {
+export function useExecution(): Plugin<ExecutionContext, Pick<ExecutionContext, 'outcome'>> {
   return {
     onParams({ params, context: { outcome } }) {
       // This is not validated yet: the client can send any value.

@@ -54,7 +54,9 @@ export function createHttpServer(options: HttpServerOptions, handle: (exchange: 
   const facts: NodeServerFacts = {
     findClient: createClientFinder(options.trustedProxies),
     unread: createByteBudget(MAX_UNREAD_RESPONSE_BYTES),
-    isStopping: false,
+    get isStopping() {
+      return !server.listening;
+    },
   };
 
   const server = createServer(
@@ -157,7 +159,6 @@ export function createHttpServer(options: HttpServerOptions, handle: (exchange: 
     async drain(lameDuckMs: number, withinMs: number): Promise<void> {
       const cutOff = setTimeout(() => server.closeAllConnections(), withinMs);
       await sleep(lameDuckMs);
-      facts.isStopping = true;
       const closed = once(server, 'close');
       // http.Server's own close() would close idle connections at once, without time for a next request.
       NetServer.prototype.close.call(server);
