@@ -13,7 +13,7 @@ import { withFederation } from './graph/federation/federated.js';
 import { KeptMemory } from './graph/kept-memory.js';
 import { MAX_UPSTREAM_WAIT_MS } from './graph/loaders.js';
 import { schema } from './graph/schema/index.js';
-import { createOperationCheck } from './http/operations.js';
+import { isAskedByBody, pathIn, type RequestHead } from './http/operations.js';
 import { GRAPHQL_PATH, MCP_PATH } from './http/paths.js';
 import { type PlainResponse, plainRefusal, type Refusal } from './http/refusal.js';
 import type { PathOptions } from './path-answers.js';
@@ -78,6 +78,16 @@ export function createGateway(options: GatewayOptions) {
   if (options.trustedDocuments) reportInvalidDocuments(options.trustedDocuments, documents, options.log);
   const contextOptions = { ...options, unitsOfWholeToken, memory: new KeptMemory() };
   const writeOperation = createOperationWriter(graph, documents);
+
+  /**
+   * Whether a request counts as an operation: at the GraphQL endpoint, or at `/mcp`, where every message counts. Pages,
+   * such as the playground, and preflight requests do not count: they skip the queue and `RATE_LIMIT`.
+   */
+  function isOperation({ method, url, accept }: RequestHead): boolean {
+    if (!operationPaths.includes(pathIn(url))) return false;
+    if (isAskedByBody(method)) return true;
+    return method === 'GET' && !(options.graphiql && accept?.includes('text/html'));
+  }
 
   /** Reads the parameters, with the document in place of its id. Undefined if GraphQL Yoga has to respond. */
   function prepare({ parameters }: GatewayRequest): RequestParameters | undefined {
@@ -231,8 +241,7 @@ export function createGateway(options: GatewayOptions) {
 
   return {
     path,
-    /** Whether a request counts as an operation: at the GraphQL endpoint, or at `/mcp`. */
-    isOperation: createOperationCheck(operationPaths, options.graphiql),
+    isOperation,
     /** Present if there are trusted documents, which clients can request by id. */
     trusted,
     respond,
