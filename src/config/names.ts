@@ -3,12 +3,6 @@ import { isOneTypo } from '../domain/fold-text.js';
 import { FIXED_LIMITS, SECRET_SETTINGS, SETTING_NAMES, variableOf } from './config.js';
 import { fileVariable } from './files.js';
 
-/** A variable that is set but not read, and the warning about it, without the value, which can be a secret. */
-export interface NameWarning {
-  readonly name: string;
-  readonly message: string;
-}
-
 /** Former settings, each with advice for the operator. All fixed limits count: many were settings. */
 const FORMER_SETTINGS = new Map<string, string>([
   ...Object.entries(FIXED_LIMITS).map(
@@ -26,11 +20,11 @@ const PLAIN_NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
 
 /**
  * Warns about former settings, and about variables whose names differ from a setting only by one typo, by letter case,
- * by the separators of words, or by `_FILE` at the end.
+ * by the separators of words, or by `_FILE` at the end. Warnings do not contain the value, which can be a secret.
  */
-export function nameWarnings(env: Readonly<Record<string, string | undefined>>): readonly NameWarning[] {
+export function nameWarnings(env: Readonly<Record<string, string | undefined>>) {
   const known = [...SETTING_NAMES, ...SECRET_SETTINGS.map(fileVariable)];
-  const warnings: NameWarning[] = [];
+  const warnings: { readonly name: string; readonly message: string }[] = [];
   for (const [name, text] of Object.entries(env)) {
     if (!text?.trim() || !PLAIN_NAME.test(name) || known.includes(name)) continue;
     const now = FORMER_SETTINGS.get(name);
@@ -39,10 +33,8 @@ export function nameWarnings(env: Readonly<Record<string, string | undefined>>):
         (setting) => lettersOf(setting) === lettersOf(name) || isOneTypo(name.toUpperCase(), setting),
       ) ?? SETTING_NAMES.find((setting) => fileVariable(setting) === name);
     if (now) warnings.push({ name, message: `${name} is no longer a setting, and is not read. ${now}` });
-    else if (meant) {
-      const message = `${name} is not a setting, and is not read. Did you mean ${meant}?`;
-      warnings.push({ name, message });
-    }
+    else if (meant)
+      warnings.push({ name, message: `${name} is not a setting, and is not read. Did you mean ${meant}?` });
   }
   return warnings;
 }
