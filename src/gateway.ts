@@ -89,9 +89,8 @@ export function createGateway(options: GatewayOptions) {
     return method === 'GET' && !(options.graphiql && accept?.includes('text/html'));
   }
 
-  /** Reads the parameters, with the document in place of its id. Undefined if GraphQL Yoga has to respond. */
-  function prepare({ parameters }: GatewayRequest): RequestParameters | undefined {
-    const given = parameters?.();
+  /** Puts the text of a trusted document in place of its id. Undefined if GraphQL Yoga has to respond. */
+  function resolve(given: RequestParameters | undefined): RequestParameters | undefined {
     const resolved = given && trusted ? trusted.resolve(given) : given;
     return resolved instanceof GraphQLError ? undefined : resolved;
   }
@@ -131,7 +130,7 @@ export function createGateway(options: GatewayOptions) {
     const { client } = context;
     let parameters: RequestParameters | undefined;
     const begin = () => {
-      parameters = prepare(request);
+      parameters = resolve(request.parameters?.());
       return execute(parameters, context);
     };
     const now = request.parameters && queue.runNow(begin);
@@ -242,8 +241,7 @@ export function createGateway(options: GatewayOptions) {
   return {
     path,
     isOperation,
-    /** Present if there are trusted documents, which clients can request by id. */
-    trusted,
+    resolve,
     respond,
     load,
   };

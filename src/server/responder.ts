@@ -44,7 +44,7 @@ export function createResponder(options: ResponderOptions): (exchange: Exchange)
   const { gateway, checkDependencies, observer, metrics, clientLimit, log } = options;
   const { maxBodyBytes, maxQueryTokens, maxCacheBytes = MAX_CACHE_BYTES, compression, corsOrigins } = options;
   const { path } = gateway;
-  const cache = createResponseCache(maxCacheBytes, path, maxQueryTokens, gateway.trusted);
+  const cache = createResponseCache(maxCacheBytes, path, maxQueryTokens, gateway.resolve);
   metrics.watchCache(cache.size);
   const limit = clientLimit && createOperationLimit(clientLimit, options.trustedProxies, metrics, log);
   const headersFor = createResponseHeaders(corsOrigins);
