@@ -245,14 +245,12 @@ export function createMetrics({ ofProcess = true } = {}) {
       const { sweepStatus } = snapshots;
       for (const [gauge, read] of LISTING_GAUGES)
         computed(gauge, () =>
-          snapshots
-            .status(Date.now())
-            .flatMap((status) =>
-              read(status).map(({ labels, value }) => ({
-                labels: { listing: status.name, ...labels },
-                value,
-              })),
-            ),
+          snapshots.status(Date.now()).flatMap((status) =>
+            read(status).map(({ labels, value }) => ({
+              labels: { listing: status.name, ...labels },
+              value,
+            })),
+          ),
         );
       if (!sweepStatus) return;
       for (const [name, read] of SWEEP_GAUGES) computed(name, () => samplesOf(read(sweepStatus())));
